@@ -10,6 +10,7 @@ import assert from 'node:assert/strict';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 
 import * as checks from './checks.js';
 
@@ -105,21 +106,53 @@ async function shop(client) {
   });
 }
 
+/** What a person who reads the form and answers so comes to; what they read is kept in `read`. */
+async function asked(transport, answer, read) {
+  const info = { name: 'tradepost-interop', version: '0.0.0' };
+  const client = new Client(info, { capabilities: { elicitation: {} } });
+  client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
+    read.push(params.message);
+    return answer;
+  });
+  await client.connect(transport);
+  const lead = {
+    customer: { first_name: 'Joan', last_name: 'Interop', email: `js-${over}-asked@buyer.example` },
+    consent: { allowed_channels: ['email'] },
+    message: 'Is it still there?',
+  };
+  const result = await client.callTool({ name: 'aap_lead_submit', arguments: lead });
+  await client.close();
+  return result.structuredContent;
+}
+
 const transports = [
-  ['stdio', new StdioClientTransport({ command: tradepost, args: ['mcp', dealer] })],
-  ['http', new StreamableHTTPClientTransport(new URL(bridge))],
+  ['stdio', () => new StdioClientTransport({ command: tradepost, args: ['mcp', dealer] })],
+  ['http', () => new StreamableHTTPClientTransport(new URL(bridge))],
 ];
-for (const [name, transport] of transports) {
+for (const [name, open] of transports) {
   over = name;
   const client = new Client({ name: 'tradepost-interop', version: '0.0.0' });
   const connected = await check('the client connects', async () => {
-    await client.connect(transport);
+    await client.connect(open());
     return true;
   });
   if (connected) {
     await shop(client);
     await client.close();
   }
+  await check('a person who agrees in the form sends the lead', async () => {
+    const read = [];
+    const sent = await asked(open(), { action: 'accept', content: { agree: true } }, read);
+    assert.equal(sent.status, 'sent', JSON.stringify(sent));
+    assert.ok(read.length === 1 && read[0].startsWith(sent.consent.consent_text), read[0]);
+  });
+  await check('a person who says no, or ticks nothing, sends nothing', async () => {
+    for (const answer of [
+      { action: 'decline' }, { action: 'cancel' }, { action: 'accept', content: { agree: false } },
+    ]) {
+      assert.equal((await asked(open(), answer, [])).code, 'DECLINED');
+    }
+  });
 }
 
 checks.close();

@@ -10,6 +10,7 @@ import asyncio
 import sys
 
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.types import ElicitResult
 
 from checks import Tally, expect, same
 
@@ -128,6 +129,47 @@ async def connect(tally, server):
         await shop(tally, client)
 
 
+class Person:
+    """Reads forms, and answers each the same."""
+
+    def __init__(self, action, content=None):
+        self.answer = ElicitResult(action=action, content=content)
+        self.read = []
+
+    async def ask(self, _context, params):
+        self.read.append(params.message)
+        return self.answer
+
+    async def submit(self, server, over, mode):
+        lead = {
+            'customer': {
+                'first_name': 'Joan',
+                'last_name': 'Interop',
+                'email': f'py-{over}-{mode}@buyer.example',
+            },
+            'consent': {'allowed_channels': ['email']},
+            'message': 'Is it still there?',
+        }
+        async with Client(server, elicitation_callback=self.ask, mode=mode) as client:
+            result = await client.call_tool('aap_lead_submit', lead)
+            return result.structured_content
+
+
+async def agreed(server, over, mode):
+    person = Person('accept', {'agree': True})
+    sent = await person.submit(server, over, mode)
+    same(sent.get('status'), 'sent')
+    same(len(person.read), 1)
+    expect(person.read[0].startswith(sent['consent']['consent_text']), person.read[0])
+
+
+async def declined(server, over, mode):
+    for person in [Person('decline'), Person('cancel'), Person('accept', {'agree': False})]:
+        refused = await person.submit(server, over, mode)
+        same(refused.get('code'), 'DECLINED')
+        same(len(person.read), 1)
+
+
 async def main(tradepost, dealer, bridge):
     tally = Tally()
     servers = [
@@ -137,6 +179,12 @@ async def main(tradepost, dealer, bridge):
     for over, server in servers:
         tally.over = over
         await tally.check('the client connects and leaves', connect(tally, server))
+        # Once by a request during the call, and once by its result (2026-07-28).
+        for mode in ['legacy', '2026-07-28']:
+            await tally.check(
+                f'a person who agrees in the form sends the lead, {mode}', agreed(server, over, mode))
+            await tally.check(
+                f'a person who says no sends nothing, {mode}', declined(server, over, mode))
     return tally.close()
 
 

@@ -243,7 +243,7 @@ pub(super) fn read_vehicle(
         optional "stock" => stock: keep,
         optional "vehicle_id" => vehicle_id: keep,
     });
-    let dealer = the_one(arguments, dealer, names, &mut problems);
+    let dealer = the_one(arguments, ("dealer", dealer), names, &mut problems);
     let members = [("vin", vin), ("stock", stock), ("vehicle_id", vehicle_id)];
     let (what, _) = checked(skill, members, terms, &mut problems);
     problems.into_result(Some(Asked { dealers: vec![dealer], what: what.into() }))
@@ -277,7 +277,7 @@ pub(super) fn read_lead(
         optional "conversation" => conversation: token,
         optional "consent_shown_to_user" => shown: parse::boolean,
     });
-    let dealer = the_one(arguments, dealer, names, &mut problems);
+    let dealer = the_one(arguments, ("dealer", dealer), names, &mut problems);
     check_confirmation(&confirmation, shown, &mut problems);
     let has_channels = channels.is_some();
     let parts = [
@@ -445,8 +445,13 @@ fn size(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-/// The place of a dealer among `names`.
-fn one(value: &Value, at: &At<'_>, problems: &mut Problems, names: &[String]) -> Option<usize> {
+/// The place of a dealer or seller among `names`.
+pub(super) fn one(
+    value: &Value,
+    at: &At<'_>,
+    problems: &mut Problems,
+    names: &[String],
+) -> Option<usize> {
     let text = parse::str(value, at, problems);
     let place = text.and_then(|text| names.iter().position(|name| name == text));
     if place.is_none() {
@@ -460,7 +465,7 @@ fn one(value: &Value, at: &At<'_>, problems: &mut Problems, names: &[String]) ->
     place
 }
 
-fn several(
+pub(super) fn several(
     value: &Value,
     at: &At<'_>,
     problems: &mut Problems,
@@ -471,20 +476,20 @@ fn several(
     list
 }
 
-fn chosen(dealers: Option<Vec<usize>>, names: &[String]) -> Vec<usize> {
+pub(super) fn chosen(dealers: Option<Vec<usize>>, names: &[String]) -> Vec<usize> {
     dealers.filter(|dealers| !dealers.is_empty()).unwrap_or_else(|| (0..names.len()).collect())
 }
 
-/// The dealer of a tool that asks only one.
-fn the_one(
+/// The dealer or seller of a tool that asks only one, with the name of its member.
+pub(super) fn the_one(
     arguments: &Value,
-    dealer: Option<usize>,
+    (member, place): (&'static str, Option<usize>),
     names: &[String],
     problems: &mut Problems,
 ) -> usize {
-    let absent = arguments.as_object().is_some_and(|members| !members.contains_key("dealer"));
+    let absent = arguments.as_object().is_some_and(|members| !members.contains_key(member));
     if absent && names.len() > 1 {
-        parse::missing(&At::Root, problems, "dealer");
+        parse::missing(&At::Root, problems, member);
     }
-    dealer.unwrap_or_default()
+    place.unwrap_or_default()
 }

@@ -108,6 +108,20 @@ impl Cleaner {
     }
 }
 
+/// Somebody's text within a question of ours: on one line, and without what would end its quotation
+/// or make a link of it in clients that show Markdown or HTML.
+pub(super) fn quoted(text: &str, max: usize) -> String {
+    let disarmed = |character| match character {
+        '"' | '“' | '”' | '„' | '`' => '\'',
+        '<' => '‹',
+        '>' => '›',
+        '[' => '(',
+        ']' => ')',
+        other => other,
+    };
+    plain(text, max).chars().map(disarmed).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use tradepost_wire::json::json;
@@ -131,6 +145,14 @@ mod tests {
         let text = r#"{"a":["b",1.50]}"#;
         assert_eq!(cleaner.clean(&tradepost_wire::json::from_str(text).unwrap()).to_string(), text);
         assert!(!cleaner.cut);
+    }
+
+    #[test]
+    fn a_quotation_stays_one() {
+        let hostile = "Ford\" agrees.\n\n- total: 0\u{202e} [pay](http://x) <b>`now`</b>";
+        let shown = "Ford' agrees. - total: 0 (pay)(http://x) ‹b›'now'‹/b›";
+        assert_eq!(quoted(hostile, 80), shown);
+        assert_eq!(quoted("a_b@buyer.example", 80), "a_b@buyer.example");
     }
 
     #[test]

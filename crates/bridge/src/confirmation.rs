@@ -33,6 +33,8 @@ pub(super) enum Rejected {
     Invalid,
     /// It was, for too long.
     Expired,
+    /// It was, until the person said no.
+    Declined,
 }
 
 /// What a token that is accepted stands for.
@@ -48,7 +50,16 @@ pub(super) struct Confirmed {
 /// Hands tokens out and takes them back.
 pub(super) struct Confirmations {
     secret: [u8; 32],
-    used: Mutex<HashMap<Hash, Timestamp>>,
+    used: Mutex<HashMap<Hash, Use>>,
+}
+
+/// What became of a token that came back.
+#[derive(Debug, Clone, Copy)]
+struct Use {
+    /// When it first did.
+    first: Timestamp,
+    /// Whether the person said no.
+    declined: bool,
 }
 
 impl Confirmations {
@@ -73,6 +84,27 @@ impl Confirmations {
         subject: &str,
         now: Timestamp,
     ) -> Result<Confirmed, Rejected> {
+        let (hash, until) = self.verified(token, subject)?;
+        let used = self.first_use(hash, until, now, false).ok_or(Rejected::Expired)?;
+        if used.declined {
+            return Err(Rejected::Declined);
+        }
+        let granted_at = used.first;
+        let key = self.mac("key", until, subject).finalize().into_bytes();
+        Ok(Confirmed {
+            granted_at,
+            idempotency_key: format!("mcp-{}", URL_SAFE_NO_PAD.encode(key)),
+        })
+    }
+
+    /// Has a token be worth nothing any more: the person said no.
+    pub(super) fn decline(&self, token: &str, subject: &str, now: Timestamp) {
+        if let Ok((hash, until)) = self.verified(token, subject) {
+            self.first_use(hash, until, now, true);
+        }
+    }
+
+    fn verified(&self, token: &str, subject: &str) -> Result<(Hash, Timestamp), Rejected> {
         let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|_| Rejected::Invalid)?;
         let (moment, hash) = bytes.split_first_chunk::<MOMENT>().ok_or(Rejected::Invalid)?;
         let until = Timestamp::from_second(i64::from_be_bytes(*moment));
@@ -81,41 +113,62 @@ impl Confirmations {
         // Compares in constant time.
         let verified = self.mac("confirm", until, subject).verify_slice(&hash);
         verified.map_err(|_| Rejected::Invalid)?;
-        let granted_at = self.first_use(hash, until, now).ok_or(Rejected::Expired)?;
-        let key = self.mac("key", until, subject).finalize().into_bytes();
-        Ok(Confirmed {
-            granted_at,
-            idempotency_key: format!("mcp-{}", URL_SAFE_NO_PAD.encode(key)),
-        })
+        Ok((hash, until))
     }
 
-    /// When this token came back first; `None` when that would be too late.
-    fn first_use(&self, hash: Hash, until: Timestamp, now: Timestamp) -> Option<Timestamp> {
+    /// What became of this token when it came back first; `None` when that would be too late.
+    fn first_use(
+        &self,
+        hash: Hash,
+        until: Timestamp,
+        now: Timestamp,
+        declined: bool,
+    ) -> Option<Use> {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        used.retain(|_, first| now.duration_since(*first) < REPEATABLE);
-        if let Some(first) = used.get(&hash) {
-            return Some(*first);
+        used.retain(|_, known| now.duration_since(known.first) < REPEATABLE);
+        if let Some(known) = used.get(&hash) {
+            return Some(*known);
         }
         if until <= now {
             return None;
         }
         if used.len() >= MAX_USED {
-            let oldest = used.iter().min_by_key(|(_, first)| **first).map(|(hash, _)| *hash);
+            let oldest = used.iter().min_by_key(|(_, known)| known.first).map(|(hash, _)| *hash);
             oldest.and_then(|oldest| used.remove(&oldest));
         }
-        used.insert(hash, now);
-        Some(now)
+        let known = Use { first: now, declined };
+        used.insert(hash, known);
+        Some(known)
     }
 
     fn mac(&self, purpose: &str, until: Timestamp, subject: &str) -> Hmac<Sha256> {
-        let mac = Hmac::<Sha256>::new_from_slice(&self.secret);
-        let mut mac = mac.unwrap_or_else(|_| unreachable!("HMAC takes keys of every length"));
-        mac.update(purpose.as_bytes());
-        mac.update(b"\0");
-        mac.update(&until.as_second().to_be_bytes());
-        mac.update(subject.as_bytes());
-        mac
+        mac(&self.secret, purpose, until.as_second().to_be_bytes(), subject)
     }
+}
+
+/// The name of the session of this number.
+pub(super) fn session(secret: &[u8; 32], number: u64) -> String {
+    let mut bytes = number.to_be_bytes().to_vec();
+    bytes.extend(mac(secret, "session", number.to_be_bytes(), "").finalize().into_bytes());
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+/// The number of the session of this name, when it is one.
+pub(super) fn session_number(secret: &[u8; 32], name: &str) -> Option<u64> {
+    let bytes = URL_SAFE_NO_PAD.decode(name).ok()?;
+    let (number, hash) = bytes.split_first_chunk::<MOMENT>()?;
+    mac(secret, "session", *number, "").verify_slice(hash).ok()?;
+    Some(u64::from_be_bytes(*number))
+}
+
+fn mac(secret: &[u8; 32], purpose: &str, number: [u8; 8], subject: &str) -> Hmac<Sha256> {
+    let mac = Hmac::<Sha256>::new_from_slice(secret);
+    let mut mac = mac.unwrap_or_else(|_| unreachable!("HMAC takes keys of every length"));
+    mac.update(purpose.as_bytes());
+    mac.update(b"\0");
+    mac.update(&number);
+    mac.update(subject.as_bytes());
+    mac
 }
 
 #[cfg(test)]
@@ -142,6 +195,31 @@ mod tests {
         let elsewhere = Confirmations::new([8; 32]);
         assert_eq!(elsewhere.redeem(&token, "this", at(1)), Err(Rejected::Invalid));
         assert_eq!(redeem(&token, "this", 1), Ok(at(1)));
+    }
+
+    #[test]
+    fn what_was_declined_is_not_agreed_to_later() {
+        let confirmations = Confirmations::new([7; 32]);
+        let (token, _) = confirmations.issue("this", at(0));
+        // A no to something else is none to this.
+        confirmations.decline(&token, "that", at(1));
+        confirmations.decline(&token, "this", at(2));
+        assert_eq!(confirmations.redeem(&token, "this", at(3)), Err(Rejected::Declined));
+        let (token, _) = confirmations.issue("this", at(4));
+        assert!(confirmations.redeem(&token, "this", at(5)).is_ok());
+        // What has been sent is not undone.
+        confirmations.decline(&token, "this", at(6));
+        assert!(confirmations.redeem(&token, "this", at(7)).is_ok());
+    }
+
+    #[test]
+    fn a_session_is_one_that_was_given() {
+        let secret = [7; 32];
+        let name = session(&secret, 5);
+        assert_eq!(session_number(&secret, &name), Some(5));
+        for other in ["", "x", &name[1..], &session(&[8; 32], 5)] {
+            assert_eq!(session_number(&secret, other), None, "{other}");
+        }
     }
 
     #[test]

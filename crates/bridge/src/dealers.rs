@@ -55,10 +55,8 @@ impl Dealer {
         now: &Now,
     ) -> Result<Self, Failure> {
         let url = card_url(address)?;
-        let place = url.as_str().split_once("://").map_or(url.as_str(), |(_, place)| place);
-        let id = place.strip_suffix(WELL_KNOWN_PATH).unwrap_or(place);
         Ok(Self {
-            id: id.trim_end_matches('/').to_owned(),
+            id: place_of(url.as_str()),
             address: url.to_string(),
             token,
             limits,
@@ -105,6 +103,12 @@ impl Dealer {
     }
 }
 
+/// What an address is called in arguments and results: host, port and path, by that of its card.
+pub(super) fn place_of(url: &str) -> String {
+    let place = url.split_once("://").map_or(url, |(_, place)| place);
+    place.strip_suffix(WELL_KNOWN_PATH).unwrap_or(place).trim_end_matches('/').to_owned()
+}
+
 /// What is checked before sending. Where dealers differ, the most generous of them counts.
 pub(super) fn terms(now: Timestamp) -> Terms {
     Terms { now, clock_skew: SignedDuration::from_mins(5), consent_lifetime: None }
@@ -120,15 +124,30 @@ pub(super) async fn ask_all<T, F>(
 where
     F: Future<Output = Result<T, Trouble>>,
 {
+    let late = |dealer: &Dealer| Trouble::too_slow(patience).at(&dealer.id);
+    ask_all_of(dealers, patience, ask, late).await
+}
+
+/// The same with others than dealers; `late` is said of those that take too long.
+pub(super) async fn ask_all_of<W, T, F>(
+    asked: Vec<Arc<W>>,
+    patience: Duration,
+    ask: impl Fn(Arc<W>) -> F,
+    late: impl Fn(&W) -> Trouble,
+) -> Vec<(Arc<W>, Result<T, Trouble>)>
+where
+    F: Future<Output = Result<T, Trouble>>,
+{
     let deadline = Instant::now() + patience;
-    let asked = dealers.into_iter().map(|dealer| {
-        let answer = tokio::time::timeout_at(deadline, ask(Arc::clone(&dealer)));
+    let asked = asked.into_iter().map(|one| {
+        let answer = tokio::time::timeout_at(deadline, ask(Arc::clone(&one)));
+        let late = &late;
         async move {
             let outcome = match answer.await {
                 Ok(outcome) => outcome,
-                Err(_) => Err(Trouble::too_slow(patience).at(&dealer.id)),
+                Err(_) => Err(late(&one)),
             };
-            (dealer, outcome)
+            (one, outcome)
         }
     });
     futures_util::stream::iter(asked).buffered(AT_ONCE).collect().await

@@ -12,16 +12,19 @@ use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use axum::routing::any;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use tradepost_wire::http::MediaType;
 use tradepost_wire::json::{Value, json};
+use tradepost_wire::jsonrpc::{self, Incoming};
+use tradepost_wire::mcp::{self, Release};
 use tradepost_wire::problem::Problems;
-use tradepost_wire::{jsonrpc, mcp};
 
-use super::server::Handler;
+use super::server::{Handler, can_be_asked};
+
+mod stream;
 
 /// Who may come in, and how large a request may be.
 #[derive(Debug, Clone)]
@@ -62,7 +65,7 @@ async fn enter(State(behind): State<Arc<Behind>>, request: Request) -> Response 
     let (parts, body) = request.into_parts();
     match admit(&behind.door, &parts, body).await {
         Ok(bytes) => {
-            let answered = answer(&behind.handler, &parts, &bytes).await;
+            let answered = answer(&behind, &parts, &bytes).await;
             answered.unwrap_or_else(Refused::respond)
         }
         Err(refused) => refused.respond(),
@@ -165,13 +168,15 @@ fn check_message(bytes: &[u8]) -> Result<(), Refused> {
         return Err(Refused { id, ..bad("jsonrpc must be \"2.0\"") });
     }
     let has = |name| members.contains_key(name);
+    // The answer to a question of ours.
+    let answers = !has("method") && (has("result") || has("error"));
     if has("method") && !members.get("method").is_some_and(Value::is_string) {
         return Err(Refused { id, ..bad("method must be a string") });
     }
     if has("id") && id.is_null() {
         return Err(bad("id must be a string or a number"));
     }
-    if !has("method") {
+    if !has("method") && !answers {
         return Err(Refused { id, ..bad("method is missing") });
     }
     let params = members.get("params");
@@ -201,32 +206,73 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 /// Answers a message that came in by the door.
-async fn answer(handler: &Handler, parts: &Parts, bytes: &[u8]) -> Result<Response, Refused> {
+async fn answer(behind: &Arc<Behind>, parts: &Parts, bytes: &[u8]) -> Result<Response, Refused> {
     if parts.method != Method::POST {
-        let message = "send messages with POST; there are no sessions here";
+        let message = "send messages with POST; nothing is said here unasked";
         return Err(Refused::new(StatusCode::METHOD_NOT_ALLOWED, message));
     }
     if !READ.iter().all(|kind| accepts(&parts.headers, kind)) {
         let message = "the Accept header must name application/json and text/event-stream";
         return Err(Refused::new(StatusCode::NOT_ACCEPTABLE, message));
     }
+    let handler = &behind.handler;
     let bad = |message| Refused::new(StatusCode::BAD_REQUEST, message);
-    let message = jsonrpc::read_message(bytes).map_err(|reject| bad(reject.message))?;
-    let header = |name: &str| parts.headers.get(name).map(HeaderValue::as_bytes);
-    let (status, body) = match mcp::request(message, header) {
-        Ok(Some(request)) => handler.answer(request).await,
-        // Nothing here waits for being told of something.
-        Ok(None) => {
-            let mut response = Response::default();
-            *response.status_mut() = StatusCode::ACCEPTED;
-            return Ok(response);
+    let session = session(handler, &parts.headers)?;
+    let message = match jsonrpc::read_incoming(bytes).map_err(|reject| bad(reject.message))? {
+        Incoming::Message(message) => message,
+        Incoming::Reply(reply) => {
+            let Some(session) = session else {
+                return Err(bad("an answer needs the Mcp-Session-Id of its question"));
+            };
+            // One that comes late, or twice, is nobody's any more.
+            handler.questions.answered(&session, reply);
+            return Ok(accepted());
         }
+    };
+    if let (None, Some(session)) = (&message.id, &session) {
+        handler.notified(session, &message);
+    }
+    let header = |name: &str| parts.headers.get(name).map(HeaderValue::as_bytes);
+    let request = match mcp::request(message, header) {
+        Ok(Some(request)) => request,
+        // Nothing here waits for being told of something.
+        Ok(None) => return Ok(accepted()),
         Err((_, fail)) if fail.code == mcp::UNSUPPORTED_VERSION => {
             return Err(bad("the MCP-Protocol-Version header names a version unknown here"));
         }
-        Err((id, fail)) => (fail.status, fail.body(&id)),
+        Err((id, fail)) => return Ok(said((fail.status, fail.body(&id)))),
     };
-    Ok(written(StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST), body))
+    if let (Release::Plain, Some(session)) = (request.release, session) {
+        return Ok(stream::answer(Arc::clone(behind), request, session).await);
+    }
+    let is_new = request.release == Release::Plain && can_be_asked(&request);
+    let mut response = said(handler.answer(request, None).await);
+    if is_new && let Ok(name) = HeaderValue::from_str(&handler.sessions.name()) {
+        response.headers_mut().insert(SESSION, name);
+    }
+    Ok(response)
+}
+
+/// The header with the name of a session.
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+
+/// The session that a message belongs to.
+fn session(handler: &Handler, headers: &HeaderMap) -> Result<Option<String>, Refused> {
+    let Some(name) = headers.get(SESSION) else { return Ok(None) };
+    let name = name.to_str().ok().filter(|name| handler.sessions.is_known(name));
+    let message = "there is no such session (any more); say hello again with initialize";
+    name.map(|name| Some(name.to_owned()))
+        .ok_or_else(|| Refused::new(StatusCode::NOT_FOUND, message))
+}
+
+fn accepted() -> Response {
+    let mut response = Response::default();
+    *response.status_mut() = StatusCode::ACCEPTED;
+    response
+}
+
+fn said((status, body): (u16, String)) -> Response {
+    written(StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST), body)
 }
 
 /// What clients of streamable HTTP have to be able to read.

@@ -1,10 +1,10 @@
-//! Sending a lead, in two steps: the first call answers with the text that the user has to agree
-//! to, and the second one, which brings back the confirmation that came with it, sends it. No
-//! lead leaves without a text that this bridge wrote and the user was shown (`R-LD-04`).
+//! Sending a lead, which the user has agreed to: in a form of their client, or in two calls, of which the
+//! first one answers with the text that the user has to agree to, and the second one brings back
+//! the confirmation that came with it. No lead leaves without a text that this bridge wrote and the
+//! user was shown (`R-LD-04`).
 
 use std::sync::Arc;
 
-use tradepost_buyer::display::text;
 use tradepost_buyer::text::{SENTENCE, plain};
 use tradepost_wire::aap::lead::Channel;
 use tradepost_wire::aap::{LeadSubmit, Skill, Vehicle, Version};
@@ -12,13 +12,16 @@ use tradepost_wire::canonical;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::mcp::Form;
 
 use super::arguments::LeadArguments;
-use super::clean::Cleaner;
-use super::confirmation::{Confirmed, LIFETIME, Rejected};
+use super::asking::Person;
+use super::clean::{Cleaner, quoted};
+use super::confirmation::Confirmed;
+use super::consent::{self, Agreement, Matter};
 use super::dealers::{Connection, Dealer};
 use super::trouble::{Code, Trouble};
-use super::{Bridge, Said, show};
+use super::{Bridge, Reply, Said, show};
 
 /// How much of a dealer's own name the consent text repeats.
 const MAX_NAME: usize = 60;
@@ -31,7 +34,8 @@ impl Bridge {
         &self,
         dealer: Arc<Dealer>,
         arguments: LeadArguments,
-    ) -> Result<Said, Trouble> {
+        person: Person<'_>,
+    ) -> Result<Reply, Trouble> {
         let connection = dealer.connect().await.map_err(|failure| dealer.trouble(&failure))?;
         let choice = connection.client.choice();
         if !choice.skills.contains(&Skill::LeadSubmit) {
@@ -39,36 +43,28 @@ impl Bridge {
             return Err(Trouble::new(Code::SkillNotOffered, message).at(&dealer.id));
         }
         let consent_text = consent_text(&dealer.id, &connection, &arguments.lead);
-        let subject = subject(&dealer, choice.version, &arguments, &consent_text);
-        let now = (self.now)();
-        let Some(token) = &arguments.confirmation else {
-            let (token, until) = self.confirmations.issue(&subject, now);
-            let document = json!({
-                "status": "confirmation_required",
-                "dealer": dealer.id,
-                "consent_text": consent_text,
-                "lead": arguments.parts,
-                "allowed_channels": arguments.lead.consent.allowed_channels,
-                "confirmation": token,
-                "confirmation_expires_at": rfc3339(until),
-            });
-            let text = show::confirmation(&consent_text, &arguments.parts, &token);
-            return Ok(Said { document, text });
+        let matter = Matter {
+            subject: subject(&dealer, choice.version, &arguments, &consent_text),
+            form: form(&dealer.id, &consent_text, &arguments.parts),
         };
-        let confirmed = self.confirmations.redeem(token, &subject, now).map_err(|why| {
-            let trouble = match why {
-                Rejected::Invalid => Trouble::new(
-                    Code::ConfirmationInvalid,
-                    "the confirmation does not belong to this lead: something has changed since \
-                     the user was asked, or this bridge has started anew",
-                ),
-                Rejected::Expired => Trouble::new(
-                    Code::ConfirmationExpired,
-                    format!("the confirmation is older than {} minutes", LIFETIME.as_mins()),
-                ),
-            };
-            trouble.at(&dealer.id)
-        })?;
+        let agreed = self.agreement(matter, person, arguments.confirmation.as_deref()).await;
+        let confirmed = match agreed.map_err(|trouble| trouble.at(&dealer.id))? {
+            Agreement::Given(confirmed) => confirmed,
+            Agreement::ByClient { form, state } => return Ok(Reply::Ask { form, state }),
+            Agreement::ByModel { confirmation, until } => {
+                let document = json!({
+                    "status": "confirmation_required",
+                    "dealer": dealer.id,
+                    "consent_text": consent_text,
+                    "lead": arguments.parts,
+                    "allowed_channels": arguments.lead.consent.allowed_channels,
+                    "confirmation": confirmation,
+                    "confirmation_expires_at": rfc3339(until),
+                });
+                let text = show::confirmation(&consent_text, &arguments.parts, &confirmation);
+                return Ok(Said { document, text }.into());
+            }
+        };
         let payload = self.payload(choice.version, &arguments, &consent_text, &confirmed);
         let conversation = arguments.conversation.as_deref();
         let answer = connection.client.call_within(conversation, Skill::LeadSubmit, payload).await;
@@ -99,7 +95,7 @@ impl Bridge {
             members.extend(told.map(|(name, text)| (name.to_owned(), text.as_str().into())));
         }
         let text = show::receipt(&dealer.id, &receipt, (conversation, message));
-        Ok(Said { document, text })
+        Ok(Said { document, text }.into())
     }
 
     fn payload(
@@ -150,12 +146,23 @@ fn subject(
     }))
 }
 
+/// The form in which a client asks: the text to agree to, and what would be sent.
+fn form(dealer: &str, consent_text: &str, parts: &Map) -> Form {
+    let sent = consent::lines(parts);
+    Form {
+        message: format!("{consent_text}\n\nThis would be sent to {dealer}:\n{sent}"),
+        member: "agree",
+        title: "I agree",
+        description: "Without this nothing is sent.",
+    }
+}
+
 /// What the user agrees to: who gets what, and may use it how.
 fn consent_text(dealer: &str, connection: &Connection, lead: &LeadSubmit) -> String {
     let customer = &lead.customer;
     let name: String =
         connection.found.card.name.chars().filter(|c| !matches!(c, '"' | '“' | '”')).collect();
-    let name = plain(&name, MAX_NAME);
+    let name = quoted(&name.replace("://", " "), MAX_NAME);
     let dealer = if name.is_empty() {
         format!("the car dealer at {dealer}")
     } else {
@@ -206,23 +213,4 @@ fn listed(mut items: Vec<String>, conjunction: &str) -> String {
         (Some(last), false) => format!("{} {conjunction} {last}", items.join(", ")),
         (last, _) => last.unwrap_or_default(),
     }
-}
-
-/// The members of a lead, for the user to see.
-pub(super) fn members(parts: &Map) -> Vec<(String, String)> {
-    fn walk(name: &str, value: &Value, out: &mut Vec<(String, String)>) {
-        match value.as_object() {
-            Some(members) => {
-                for (member, value) in members {
-                    walk(&format!("{name}.{}", plain(member, 40)), value, out);
-                }
-            }
-            None => out.push((name.to_owned(), text(Some(value)))),
-        }
-    }
-    let mut out = Vec::new();
-    for (name, value) in parts {
-        walk(name, value, &mut out);
-    }
-    out
 }

@@ -1,8 +1,11 @@
 #![doc = include_str!("../README.md")]
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use adcp::{Retries, Seller};
+use asking::Person;
 use clean::Cleaner;
 use confirmation::Confirmations;
 use dealers::{Dealer, ask_all, terms};
@@ -13,15 +16,18 @@ use tradepost_buyer::transport::Limits;
 use tradepost_wire::aap::Skill;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
-use tradepost_wire::mcp::Tool;
+use tradepost_wire::mcp::{Form, Tool};
 use trouble::Trouble;
 
 pub mod server;
 pub mod trouble;
 
+mod adcp;
 mod arguments;
+mod asking;
 mod clean;
 mod confirmation;
+mod consent;
 mod dealers;
 mod door;
 mod lead;
@@ -42,16 +48,29 @@ pub struct Options {
     pub now: Now,
     /// Random, and new in each process: confirmations are made with it.
     pub secret: [u8; 32],
+    /// Whether nothing is sent for clients that cannot ask the person by a form of their own
+    /// (elicitation): a text that the model shows is not enough.
+    pub requires_elicitation: bool,
+    /// How long a person may take to answer such a form.
+    pub person_patience: Duration,
 }
 
-/// Dealers, as tools.
+/// Dealers and sellers of advertising, as tools.
 pub struct Bridge {
+    sellers: Vec<Arc<Seller>>,
+    seller_names: Vec<String>,
+    retries: Retries,
     dealers: Vec<Arc<Dealer>>,
     names: Vec<String>,
     agent_name: String,
     patience: Duration,
     now: Now,
     confirmations: Confirmations,
+    requires_elicitation: bool,
+    person_patience: Duration,
+    secret: [u8; 32],
+    /// How many forms were made.
+    forms: AtomicU64,
 }
 
 /// What a tool answers.
@@ -71,6 +90,28 @@ struct Said {
     text: String,
 }
 
+/// How a call that did not fail ends.
+enum Reply {
+    Said(Said),
+    /// The client has to ask the person and to call again with the state.
+    Ask {
+        form: Form,
+        state: String,
+    },
+}
+
+impl From<Said> for Reply {
+    fn from(said: Said) -> Self {
+        Self::Said(said)
+    }
+}
+
+/// How a call ends.
+enum Called {
+    Done(Outcome),
+    Ask { form: Form, state: String },
+}
+
 impl Bridge {
     /// A bridge to the dealers at these addresses; with each goes the bearer token for it, if it
     /// wants one. An address that is there twice counts once.
@@ -81,7 +122,8 @@ impl Bridge {
         addresses: impl IntoIterator<Item = (String, Option<String>)>,
         options: Options,
     ) -> Result<Self, Failure> {
-        let Options { agent_name, patience, now, secret } = options;
+        let Options { agent_name, patience, now, secret, requires_elicitation, person_patience } =
+            options;
         let limits = Limits { timeout: patience, ..Limits::default() };
         let mut dealers: Vec<Arc<Dealer>> = Vec::new();
         for (address, token) in addresses {
@@ -92,7 +134,40 @@ impl Bridge {
         }
         let names = dealers.iter().map(|dealer| dealer.id.clone()).collect();
         let confirmations = Confirmations::new(secret);
-        Ok(Self { dealers, names, agent_name, patience, now, confirmations })
+        Ok(Self {
+            sellers: Vec::new(),
+            seller_names: Vec::new(),
+            retries: Retries::new(patience),
+            dealers,
+            names,
+            agent_name,
+            patience,
+            now,
+            confirmations,
+            requires_elicitation,
+            person_patience,
+            secret,
+            forms: AtomicU64::new(0),
+        })
+    }
+
+    /// With sellers of AdCP at these addresses, as with those of dealers.
+    ///
+    /// # Errors
+    /// The first address that cannot be used.
+    pub fn with_sellers(
+        mut self,
+        addresses: impl IntoIterator<Item = (String, Option<String>)>,
+    ) -> Result<Self, Failure> {
+        let limits = Limits { timeout: self.patience, ..Limits::default() };
+        for (address, token) in addresses {
+            let seller = Seller::new(&address, token, limits)?;
+            if !self.seller_names.contains(&seller.id) {
+                self.seller_names.push(seller.id.clone());
+                self.sellers.push(Arc::new(seller));
+            }
+        }
+        Ok(self)
     }
 
     /// The names of the dealers.
@@ -101,28 +176,47 @@ impl Bridge {
         &self.names
     }
 
-    /// The tools, in the order of the skills.
+    /// The tools: those of the dealers in the order of the skills, and those of the sellers.
     #[must_use]
     pub fn tools(&self) -> Vec<Tool> {
-        Skill::ALL.iter().map(|skill| tools::tool(*skill, &self.names)).collect()
+        let skills = Skill::ALL.iter().filter(|_| !self.dealers.is_empty());
+        let tools = skills.map(|skill| tools::tool(*skill, &self.names));
+        tools.chain(adcp::tools(&self.seller_names)).collect()
     }
 
-    /// Calls a tool; `None` when there is none of this name.
+    /// What a model is told before it sees the tools.
+    fn instructions(&self) -> &'static str {
+        match (self.dealers.is_empty(), self.sellers.is_empty()) {
+            (_, true) => tools::INSTRUCTIONS,
+            (true, false) => tools::OF_SELLERS,
+            (false, false) => tools::OF_BOTH,
+        }
+    }
+
+    /// Calls a tool for a person who is not asked but by the model; `None` when there is none of
+    /// this name.
     pub async fn call(&self, name: &str, arguments: &Value) -> Option<Outcome> {
-        let skill = Skill::ALL.iter().find(|skill| tools::name(**skill) == name)?;
+        match self.call_for(Person::ByModel, name, arguments).await? {
+            Called::Done(outcome) => Some(outcome),
+            Called::Ask { .. } => unreachable!("only a client that returns is asked by the result"),
+        }
+    }
+
+    /// Calls a tool for this person.
+    async fn call_for(&self, person: Person<'_>, name: &str, arguments: &Value) -> Option<Called> {
+        if let Some(row) = adcp::row(name).filter(|_| !self.sellers.is_empty()) {
+            return Some(called(self.media(row, arguments, person).await));
+        }
+        let is_it = |skill: &&Skill| !self.dealers.is_empty() && tools::name(**skill) == name;
+        let skill = Skill::ALL.iter().find(is_it)?;
         let said = match skill {
             Skill::DealerInformation => self.information(arguments).await,
             Skill::InventoryFacets => self.facets(arguments).await,
             Skill::InventorySearch => self.search(arguments).await,
             Skill::InventoryVehicle => self.vehicle(arguments).await,
-            Skill::LeadSubmit => self.submit(arguments).await,
+            Skill::LeadSubmit => return Some(called(self.submit(arguments, person).await)),
         };
-        Some(match said {
-            Ok(Said { document, text }) => Outcome { document, text, is_error: false },
-            Err(trouble) => {
-                Outcome { document: trouble.document(), text: trouble.text(), is_error: true }
-            }
-        })
+        Some(called(said.map(Reply::Said)))
     }
 
     async fn information(&self, arguments: &Value) -> Result<Said, Trouble> {
@@ -131,7 +225,7 @@ impl Bridge {
         let count = asked.dealers.len();
         let ask = |dealer| introduce(dealer, Cleaner::share(count));
         let outcomes = ask_all(self.chosen(&asked.dealers), self.patience, ask).await;
-        let (found, errors) = sort_out(outcomes)?;
+        let (found, errors) = sort_out(outcomes, Trouble::all)?;
         let mut cut = false;
         let dealers: Vec<_> = found
             .into_iter()
@@ -154,7 +248,7 @@ impl Bridge {
             async move { dealer.call(Skill::InventoryFacets, payload).await }
         };
         let outcomes = ask_all(self.chosen(&asked.dealers), self.patience, ask).await;
-        let (found, errors) = sort_out(outcomes)?;
+        let (found, errors) = sort_out(outcomes, Trouble::all)?;
         let (mut sum, mut cut, mut dealers) = (Map::new(), false, Vec::new());
         let count = found.len();
         for (dealer, answer) in found {
@@ -186,7 +280,7 @@ impl Bridge {
         let wanted = what.skip + what.limit;
         let ask = |dealer| search::gather(dealer, what.payload.clone(), wanted);
         let outcomes = ask_all(self.chosen(&asked.dealers), self.patience, ask).await;
-        let (found, errors) = sort_out(outcomes)?;
+        let (found, errors) = sort_out(outcomes, Trouble::all)?;
         let document = search::merge(found, &what, &errors);
         let text = show::page(&document, &errors);
         Ok(Said { document, text })
@@ -201,7 +295,7 @@ impl Bridge {
             async move { dealer.call(Skill::InventoryVehicle, payload).await }
         };
         let outcomes = ask_all(self.chosen(&asked.dealers), self.patience, ask).await;
-        let (dealer, answer) = the_only(sort_out(outcomes)?.0)?;
+        let (dealer, answer) = the_only(sort_out(outcomes, Trouble::all)?.0)?;
         let mut cleaner = Cleaner::full();
         let data = cleaner.clean(answer.data());
         let message = answer.message().map(|message| plain(message, 4 * SENTENCE));
@@ -218,19 +312,29 @@ impl Bridge {
         Ok(Said { document, text })
     }
 
-    async fn submit(&self, arguments: &Value) -> Result<Said, Trouble> {
+    async fn submit(&self, arguments: &Value, person: Person<'_>) -> Result<Reply, Trouble> {
         let asked = arguments::read_lead(arguments, &self.names, &terms((self.now)()));
         let asked = asked.map_err(|problems| Trouble::arguments(&problems))?;
         // Not abandoned when time is up: the transport has a limit of its own, and tells whether
         // the lead may have arrived.
         let dealer = self.chosen(&asked.dealers).into_iter().map(|dealer| (dealer, ()));
         let (dealer, ()) = the_only(dealer.collect())?;
-        self.lead(dealer, asked.what).await
+        self.lead(dealer, asked.what, person).await
     }
 
     fn chosen(&self, places: &[usize]) -> Vec<Arc<Dealer>> {
         places.iter().filter_map(|place| self.dealers.get(*place)).cloned().collect()
     }
+}
+
+fn called(reply: Result<Reply, Trouble>) -> Called {
+    Called::Done(match reply {
+        Ok(Reply::Ask { form, state }) => return Called::Ask { form, state },
+        Ok(Reply::Said(Said { document, text })) => Outcome { document, text, is_error: false },
+        Err(trouble) => {
+            Outcome { document: trouble.document(), text: trouble.text(), is_error: true }
+        }
+    })
 }
 
 /// What a dealer says of itself, and whether something of it was cut.
@@ -257,10 +361,13 @@ async fn introduce(dealer: Arc<Dealer>, mut cleaner: Cleaner) -> Result<(Value, 
     Ok((about, cleaner.cut))
 }
 
-type Answered<T> = (Vec<(Arc<Dealer>, T)>, Vec<Trouble>);
+type Answered<W, T> = (Vec<(Arc<W>, T)>, Vec<Trouble>);
 
-/// Answers and failures apart. Some success is success.
-fn sort_out<T>(outcomes: Vec<(Arc<Dealer>, Result<T, Trouble>)>) -> Result<Answered<T>, Trouble> {
+/// Answers and failures apart. Some success is success; `none` says that there is none.
+fn sort_out<W, T>(
+    outcomes: Vec<(Arc<W>, Result<T, Trouble>)>,
+    none: impl FnOnce(Vec<Trouble>) -> Trouble,
+) -> Result<Answered<W, T>, Trouble> {
     let (mut found, mut errors) = (Vec::new(), Vec::new());
     for (dealer, outcome) in outcomes {
         match outcome {
@@ -268,7 +375,7 @@ fn sort_out<T>(outcomes: Vec<(Arc<Dealer>, Result<T, Trouble>)>) -> Result<Answe
             Err(trouble) => errors.push(trouble),
         }
     }
-    if found.is_empty() { Err(Trouble::all(errors)) } else { Ok((found, errors)) }
+    if found.is_empty() { Err(none(errors)) } else { Ok((found, errors)) }
 }
 
 fn the_only<T>(mut found: Vec<(Arc<Dealer>, T)>) -> Result<(Arc<Dealer>, T), Trouble> {

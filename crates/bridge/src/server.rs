@@ -8,14 +8,15 @@ use axum::Router;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
+use tokio::sync::mpsc;
 use tradepost_wire::a2a::error::Code;
 use tradepost_wire::json::{Value, json};
-use tradepost_wire::jsonrpc;
+use tradepost_wire::jsonrpc::{self, Incoming, Message};
 use tradepost_wire::mcp::{self, Fail, Introduction, Listing, Release, Request, ToolResult};
 
+use super::asking::{Line, Person, Questions, Sessions};
 pub use super::door::Door;
-use super::tools::INSTRUCTIONS;
-use super::{Bridge, Outcome, door};
+use super::{Bridge, Called, Outcome, door};
 
 /// Where MCP is over HTTP.
 pub const PATH: &str = "/mcp";
@@ -23,23 +24,42 @@ pub const PATH: &str = "/mcp";
 /// How many requests of one client are worked on at once; the next ones are read when one is done.
 const AT_ONCE: usize = 64;
 
-/// The bridge with the list of its tools.
+/// How many messages to a client may wait to be written.
+const UNWRITTEN: usize = 16;
+
+/// What the only client of a line is called.
+const ONLY: &str = "";
+
+/// The method with which clients say hello.
+const HELLO: &str = "initialize";
+
+/// The bridge with the list of its tools, and what its clients' people are being asked.
 pub(super) struct Handler {
     bridge: Arc<Bridge>,
     listing: Listing,
+    pub(super) questions: Questions,
+    pub(super) sessions: Sessions,
 }
 
 impl Handler {
     pub(super) fn new(bridge: Arc<Bridge>) -> Self {
         let listing = Listing::of(&bridge.tools(), Vec::new());
-        Self { bridge, listing }
+        let questions = Questions::new(bridge.person_patience);
+        let sessions = Sessions::new(bridge.secret);
+        Self { bridge, listing, questions, sessions }
     }
 
-    /// The answer to a request: the status by which HTTP says it, and JSON.
-    pub(super) async fn answer(&self, mut request: Request) -> (u16, String) {
+    /// The answer to a request: the status by which HTTP says it, and JSON. The line leads to the
+    /// person, where the client can ask them while it waits.
+    pub(super) async fn answer(
+        &self,
+        mut request: Request,
+        line: Option<&Line<'_>>,
+    ) -> (u16, String) {
+        let introduction = || introduction(&self.bridge);
         let answered = match mcp::answer(&request, introduction, &self.listing) {
             Some(result) => result.map(|result| mcp::body(&request.id, &result)),
-            None if request.method == mcp::CALL => self.call(&mut request).await,
+            None if request.method == mcp::CALL => self.call(&mut request, line).await,
             None => {
                 let message = "this server has tools/list and tools/call";
                 let fail = Fail::new(Code::MethodNotFound, message);
@@ -49,17 +69,31 @@ impl Handler {
         answered.map_or_else(|fail| (fail.status, fail.body(&request.id)), |body| (200, body))
     }
 
-    async fn call(&self, request: &mut Request) -> Result<String, Fail> {
+    async fn call(&self, request: &mut Request, line: Option<&Line<'_>>) -> Result<String, Fail> {
         let invalid = |message: String| Fail::new(Code::InvalidParams, message);
         let Ok(tool) = request.tool(|_| true).map(str::to_owned) else {
             let message = r#"params must be {"name": a tool, "arguments": an object}"#;
             return Err(invalid(message.to_owned()));
         };
         let arguments = Value::Object(request.take_arguments());
-        let Some(outcome) = self.bridge.call(&tool, &arguments).await else {
-            let names: Vec<_> = self.listing.names().collect();
-            let fail = invalid(format!("no such tool; there are {}", names.join(", ")));
-            return Err(Fail { data: Some(json!({"tools": names})), ..fail });
+        let person = match (request.release, line) {
+            (Release::Later, _) if can_be_asked(request) => {
+                let (state, answer) = mcp::asked_within(&request.params);
+                Person::Returns { state, answer }
+            }
+            (Release::Plain, Some(line)) => Person::Asked(line),
+            (Release::Later, _) | (Release::Plain, None) => Person::ByModel,
+        };
+        let outcome = match self.bridge.call_for(person, &tool, &arguments).await {
+            Some(Called::Done(outcome)) => outcome,
+            Some(Called::Ask { form, state }) => {
+                return Ok(mcp::body(&request.id, &form.result(&state)));
+            }
+            None => {
+                let names: Vec<_> = self.listing.names().collect();
+                let fail = invalid(format!("no such tool; there are {}", names.join(", ")));
+                return Err(Fail { data: Some(json!({"tools": names})), ..fail });
+            }
         };
         let Outcome { document, text, is_error } = outcome;
         // The text is for whoever sees nothing else: it says the same in fewer words.
@@ -68,31 +102,27 @@ impl Handler {
         Ok(result.body(&request.id, request.release))
     }
 
-    /// The answer to a line, where it wants one. What is not even JSON is passed over, as all official
-    /// servers do.
-    async fn hear(&self, line: &[u8]) -> Option<String> {
-        let heard = match jsonrpc::read_message(line) {
-            Ok(message) => mcp::request(message, |_| None),
-            Err(reject) if reject.id.is_null() => Ok(None),
-            Err(reject) => Err((reject.id.clone(), Fail::rejected(&reject))),
-        };
-        match heard {
-            Ok(Some(request)) => {
-                let release = Release::without_headers(&request.params);
-                Some(self.answer(Request { release, ..request }).await.1)
-            }
-            Ok(None) => None,
-            Err((id, fail)) => Some(fail.body(&id)),
+    /// Takes a notification, of which one is heeded: that a call is not waited for any longer.
+    pub(super) fn notified(&self, whose: &str, message: &Message) {
+        let params = message.params.as_ref().filter(|_| message.method == mcp::CANCELLED);
+        if let Some(call) = params.and_then(|params| params.get("requestId")) {
+            self.questions.cancelled(whose, &call.to_string());
         }
     }
 }
 
-fn introduction() -> Introduction {
+/// Whether the client of this request can show its person a form, as far as the request says so.
+pub(super) fn can_be_asked(request: &Request) -> bool {
+    let says = request.release == Release::Later || request.method == HELLO;
+    says && mcp::can_be_asked(request.release, &request.params)
+}
+
+fn introduction(bridge: &Bridge) -> Introduction {
     Introduction {
         name: "tradepost",
-        title: "Tradepost, a bridge to car dealers".to_owned(),
+        title: "Tradepost, a bridge to sellers".to_owned(),
         version: env!("CARGO_PKG_VERSION"),
-        instructions: INSTRUCTIONS,
+        instructions: bridge.instructions(),
     }
 }
 
@@ -117,27 +147,98 @@ pub async fn converse(
     mut output: impl AsyncWrite + Unpin,
 ) -> io::Result<()> {
     let handler = &Handler::new(bridge);
+    let (out, mut said) = mpsc::channel(UNWRITTEN);
+    let mut client = Client { handler, out, can_be_asked: false };
     let mut lines = BufReader::new(input).split(b'\n');
     let mut answers = FuturesUnordered::new();
     let mut is_open = true;
     while is_open || !answers.is_empty() {
+        let mut written = Vec::new();
         tokio::select! {
-            line = lines.next_segment(), if is_open && answers.len() < AT_ONCE => match line? {
-                Some(line) => answers.push(async move { handler.hear(&line).await }),
-                None => is_open = false,
-            },
+            biased;
+            Some(told) = said.recv() => written.push(told),
             Some(answer) = answers.next(), if !answers.is_empty() => {
-                if let Some(answer) = answer {
-                    output.write_all(format!("{answer}\n").as_bytes()).await?;
-                    output.flush().await?;
-                }
+                // What is said during a call goes before its answer.
+                written.extend(std::iter::from_fn(|| said.try_recv().ok()));
+                written.push(answer);
             }
+            line = lines.next_segment(), if is_open && answers.len() < AT_ONCE => match line? {
+                Some(line) => match client.hear(&line) {
+                    Heard::Request(request, line) => {
+                        answers.push(async move { handler.answer(request, line.as_ref()).await.1 });
+                    }
+                    Heard::Answer(answer) => written.push(answer),
+                    Heard::Nothing => {}
+                },
+                None => {
+                    is_open = false;
+                    // Who says nothing more gives no answers.
+                    handler.questions.gone(ONLY);
+                }
+            },
+        }
+        for written in written {
+            output.write_all(format!("{written}\n").as_bytes()).await?;
+            output.flush().await?;
         }
     }
     Ok(())
 }
 
-/// MCP over streamable HTTP, without sessions, at [`PATH`].
+/// The client at the other end of a line.
+struct Client<'h> {
+    handler: &'h Handler,
+    out: mpsc::Sender<String>,
+    can_be_asked: bool,
+}
+
+/// What becomes of a line.
+enum Heard<'h> {
+    /// It wants to be worked on.
+    Request(Request, Option<Line<'h>>),
+    /// It is answered at once.
+    Answer(String),
+    /// Nobody answers it.
+    Nothing,
+}
+
+impl<'h> Client<'h> {
+    /// Takes a line. What is not even JSON is passed over, as all official servers do.
+    fn hear(&mut self, line: &[u8]) -> Heard<'h> {
+        let message = match jsonrpc::read_incoming(line) {
+            Ok(Incoming::Message(message)) => message,
+            Ok(Incoming::Reply(reply)) => {
+                self.handler.questions.answered(ONLY, reply);
+                return Heard::Nothing;
+            }
+            Err(reject) if reject.id.is_null() => return Heard::Nothing,
+            Err(reject) => return Heard::Answer(Fail::rejected(&reject).body(&reject.id)),
+        };
+        if message.id.is_none() {
+            self.handler.notified(ONLY, &message);
+        }
+        let request = match mcp::request(message, |_| None) {
+            Ok(Some(request)) => request,
+            Ok(None) => return Heard::Nothing,
+            Err((id, fail)) => return Heard::Answer(fail.body(&id)),
+        };
+        let release = Release::without_headers(&request.params);
+        let request = Request { release, ..request };
+        if request.method == HELLO {
+            self.can_be_asked = can_be_asked(&request);
+        }
+        let line = self.can_be_asked.then(|| Line {
+            questions: &self.handler.questions,
+            whose: ONLY.to_owned(),
+            call: request.id.as_json().to_owned(),
+            out: self.out.clone(),
+        });
+        Heard::Request(request, line)
+    }
+}
+
+/// MCP over streamable HTTP, at [`PATH`]. Only clients that can show a form have a session, by which
+/// their answers are known.
 pub fn router(bridge: Arc<Bridge>, door: Door) -> Router {
     door::router(PATH, Handler::new(bridge), door)
 }

@@ -4,11 +4,11 @@
 use tradepost_buyer::display::{
     MAX_ITEMS, dollars, grouped, label, member, of_vehicle, text, title,
 };
+use tradepost_buyer::text::plain;
 use tradepost_wire::aap::vehicle::Status;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value};
 
-use super::lead;
 use super::trouble::Trouble;
 
 /// Said wherever dealers could have written sentences.
@@ -159,7 +159,7 @@ pub(super) fn confirmation(consent_text: &str, parts: &Map, token: &str) -> Stri
         "Nothing has been sent yet. Show the user this text, word for word:\n\n> {consent_text}\n\n\
          and what would be sent:\n\n"
     );
-    for (name, value) in lead::members(parts) {
+    for (name, value) in members(parts) {
         out.push_str(&format!("- {name}: {value}\n"));
     }
     out.push_str(&format!(
@@ -167,6 +167,35 @@ pub(super) fn confirmation(consent_text: &str, parts: &Map, token: &str) -> Stri
          the same arguments and, in addition, consent_shown_to_user true and confirmation \
          {token}"
     ));
+    out
+}
+
+/// The members of an object and of those within it, each with its place and its text.
+pub(super) fn members(parts: &Map) -> Vec<(String, String)> {
+    fn walk(name: &str, value: &Value, out: &mut Vec<(String, String)>) {
+        match value {
+            Value::Object(members) if !members.is_empty() => {
+                for (member, value) in members {
+                    walk(&format!("{name}.{}", plain(member, 40)), value, out);
+                }
+            }
+            Value::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
+                for (place, item) in items.iter().enumerate() {
+                    walk(&format!("{name}.{place}"), item, out);
+                }
+            }
+            Value::Object(_)
+            | Value::Array(_)
+            | Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_) => out.push((name.to_owned(), text(Some(value)))),
+        }
+    }
+    let mut out = Vec::new();
+    for (name, value) in parts {
+        walk(&plain(name, 40), value, &mut out);
+    }
     out
 }
 
@@ -221,17 +250,17 @@ fn dealer_says(out: &mut String, dealer: &Value) {
     }
 }
 
-fn failures(out: &mut String, errors: &[Trouble]) {
+pub(super) fn failures(out: &mut String, errors: &[Trouble]) {
     for error in errors {
         out.push_str(&format!("\n\nnot included: {}", error.text()));
     }
 }
 
-fn items<'v>(value: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
+pub(super) fn items<'v>(value: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
     value.get(name).and_then(Value::as_array).into_iter().flatten()
 }
 
-fn table(header: &[&str], rows: &[Vec<String>]) -> String {
+pub(super) fn table(header: &[&str], rows: &[Vec<String>]) -> String {
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     let mut out = line(header.iter().map(|&name| name.to_owned()).collect());
     out.push_str(&line(header.iter().map(|_| "---".to_owned()).collect()));

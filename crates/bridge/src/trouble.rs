@@ -14,6 +14,8 @@ use tradepost_wire::problem::{MAX_LISTED, Problem, Problems};
 
 use super::clean::Cleaner;
 
+mod sellers;
+
 /// Our own codes; dealers add theirs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Code {
@@ -23,6 +25,16 @@ pub enum Code {
     ConfirmationInvalid,
     /// The confirmation is too old.
     ConfirmationExpired,
+    /// The person said no.
+    Declined,
+    /// The person did not answer.
+    PersonSilent,
+    /// The person has too many other questions to answer.
+    PersonBusy,
+    /// The client's answer for the person does not fit the form.
+    AnswerInvalid,
+    /// The operator wants the person asked by the client, and it cannot.
+    ElicitationRequired,
     /// No connection could be made.
     DealerUnreachable,
     /// The request left, and no answer came in time.
@@ -37,16 +49,35 @@ pub enum Code {
     DealerRefused,
     /// Every dealer that was asked failed; `errors` has each one's reason.
     AllDealersFailed,
+    /// No price has been seen, so that nobody can be told what it costs.
+    PriceUnknown,
+    /// No connection to a seller of advertising could be made.
+    SellerUnreachable,
+    /// The request left, and no answer of the seller came in time.
+    SellerSilent,
+    /// The seller sent something that cannot be understood.
+    SellerGarbled,
+    /// There is no seller of AdCP, or its address may not be used.
+    SellerUnusable,
+    /// A no of the seller without an error object.
+    SellerRefused,
+    /// Every seller that was asked failed.
+    AllSellersFailed,
     /// This machine cannot send.
     BridgeFault,
 }
 
 impl Code {
     /// All of them, in the order of their documentation.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 23] = [
         Self::InvalidArguments,
         Self::ConfirmationInvalid,
         Self::ConfirmationExpired,
+        Self::Declined,
+        Self::PersonSilent,
+        Self::PersonBusy,
+        Self::AnswerInvalid,
+        Self::ElicitationRequired,
         Self::DealerUnreachable,
         Self::DealerSilent,
         Self::DealerGarbled,
@@ -54,6 +85,13 @@ impl Code {
         Self::SkillNotOffered,
         Self::DealerRefused,
         Self::AllDealersFailed,
+        Self::PriceUnknown,
+        Self::SellerUnreachable,
+        Self::SellerSilent,
+        Self::SellerGarbled,
+        Self::SellerUnusable,
+        Self::SellerRefused,
+        Self::AllSellersFailed,
         Self::BridgeFault,
     ];
 
@@ -72,6 +110,29 @@ impl Code {
                 "CONFIRMATION_EXPIRED",
                 false,
                 "call again without confirmation, and ask the user again",
+            ),
+            Self::Declined => (
+                "DECLINED",
+                false,
+                "nothing was sent; do not call again unless the user asks for it",
+            ),
+            Self::PersonSilent => (
+                "PERSON_SILENT",
+                true,
+                "nothing was sent; call again when the user is there to answer",
+            ),
+            Self::PersonBusy => {
+                ("PERSON_BUSY", true, "nothing was sent; call again when the others are answered")
+            }
+            Self::AnswerInvalid => (
+                "ANSWER_INVALID",
+                false,
+                "nothing was sent; tell the user that their client cannot ask them properly",
+            ),
+            Self::ElicitationRequired => (
+                "ELICITATION_REQUIRED",
+                false,
+                "nothing was sent; the user needs a client with elicitation of MCP 2025-06-18 or later",
             ),
             Self::DealerUnreachable => {
                 ("DEALER_UNREACHABLE", true, "go on without this dealer, or try again later")
@@ -94,8 +155,32 @@ impl Code {
             Self::AllDealersFailed => {
                 ("ALL_DEALERS_FAILED", false, "see errors for the reason of each dealer")
             }
+            Self::PriceUnknown => (
+                "PRICE_UNKNOWN",
+                false,
+                "nothing was sent; find the product with adcp_get_products, or the media buy with \
+                 adcp_get_media_buys, and call again",
+            ),
+            Self::SellerUnreachable => {
+                ("SELLER_UNREACHABLE", true, "go on without this seller, or try again later")
+            }
+            Self::SellerSilent => {
+                ("SELLER_SILENT", true, "go on without this seller, or try again later")
+            }
+            Self::SellerGarbled => {
+                ("SELLER_GARBLED", false, "go on without this seller; its operator has to mend it")
+            }
+            Self::SellerUnusable => {
+                ("SELLER_UNUSABLE", false, "go on without this seller; it cannot be called")
+            }
+            Self::SellerRefused => {
+                ("SELLER_REFUSED", false, "go on without this seller, or try again later")
+            }
+            Self::AllSellersFailed => {
+                ("ALL_SELLERS_FAILED", false, "see errors for the reason of each seller")
+            }
             Self::BridgeFault => {
-                ("BRIDGE_FAULT", false, "tell the user that this machine cannot reach dealers")
+                ("BRIDGE_FAULT", false, "tell the user that this machine cannot send")
             }
         }
     }
@@ -123,18 +208,22 @@ impl Code {
 #[derive(Debug, Clone)]
 pub struct Trouble {
     code: Box<str>,
-    /// Whether the dealer chose the code.
+    /// Whether the dealer or seller chose the code.
     by_dealer: bool,
+    /// Whether it is about a seller of advertising.
+    of_seller: bool,
     message: Box<str>,
     problems: Vec<Value>,
     total: usize,
     retryable: bool,
     retry_after: Option<Duration>,
     hint: Box<str>,
-    dealer: Option<String>,
-    error_id: Option<String>,
+    dealer: Option<Box<str>>,
+    error_id: Option<Box<str>>,
     details: Option<Box<Value>>,
     may_have_acted: bool,
+    /// The idempotency key of what may have been done.
+    key: Option<Box<str>>,
     errors: Vec<Self>,
 }
 
@@ -143,6 +232,7 @@ impl Trouble {
         Self {
             code: code.name().into(),
             by_dealer: false,
+            of_seller: false,
             message: message.into().into(),
             problems: Vec::new(),
             total: 0,
@@ -153,6 +243,7 @@ impl Trouble {
             error_id: None,
             details: None,
             may_have_acted: false,
+            key: None,
             errors: Vec::new(),
         }
     }
@@ -199,8 +290,37 @@ impl Trouble {
 
     /// Of this dealer.
     pub(super) fn at(mut self, dealer: &str) -> Self {
-        self.dealer = Some(dealer.to_owned());
+        self.dealer = Some(dealer.into());
         self
+    }
+
+    /// Of this seller.
+    pub(super) fn at_seller(self, seller: &str) -> Self {
+        Self { of_seller: true, ..self.at(seller) }
+    }
+
+    /// With more problems of the arguments, of so many in all.
+    pub(super) fn add_problems(&mut self, more: Vec<Value>, total: usize) {
+        self.problems.extend(more);
+        self.problems.truncate(MAX_LISTED);
+        self.total += total;
+        let noun = if self.total == 1 { "problem" } else { "problems" };
+        self.message = format!("the arguments have {} {noun}", self.total).into();
+    }
+
+    /// Of a call that may have been carried out although nothing says so. Sent again with its key, it
+    /// cannot be carried out twice.
+    pub(super) fn in_doubt_with(self, key: Option<String>) -> Self {
+        let Some(key) = key else {
+            let hint = "it may have been done all the same, and had no idempotency_key: look whether it \
+                        was done before calling again";
+            return Self { may_have_acted: true, retryable: false, ..self }.hint(hint);
+        };
+        let hint = format!(
+            "it may have been done all the same; call again with exactly the same arguments and \
+             idempotency_key {key}, which cannot do it twice"
+        );
+        Self { may_have_acted: true, retryable: true, key: Some(key.into()), ..self }.hint(hint)
     }
 
     /// With another hint.
@@ -217,14 +337,19 @@ impl Trouble {
         Self { may_have_acted: true, retryable: true, ..self }.hint(hint)
     }
 
+    fn whom(&self) -> &'static str {
+        if self.of_seller { "seller" } else { "dealer" }
+    }
+
     /// For programs.
     #[must_use]
     pub fn document(&self) -> Value {
         let mut out = Map::new();
         out.insert("code".into(), (*self.code).into());
-        out.insert("from".into(), if self.by_dealer { "dealer" } else { "bridge" }.into());
+        let whom = self.whom();
+        out.insert("from".into(), if self.by_dealer { whom } else { "bridge" }.into());
         if let Some(dealer) = &self.dealer {
-            out.insert("dealer".into(), dealer.as_str().into());
+            out.insert(whom.into(), (**dealer).into());
         }
         out.insert("message".into(), (*self.message).into());
         out.insert("problems".into(), self.problems.clone().into());
@@ -239,9 +364,12 @@ impl Trouble {
         if self.may_have_acted {
             out.insert("may_have_acted".into(), true.into());
         }
+        if let Some(key) = &self.key {
+            out.insert("idempotency_key".into(), (**key).into());
+        }
         out.insert("hint".into(), (*self.hint).into());
         if let Some(id) = &self.error_id {
-            out.insert("error_id".into(), id.as_str().into());
+            out.insert("error_id".into(), (**id).into());
         }
         if let Some(details) = &self.details {
             out.insert("details".into(), Value::clone(details));
@@ -257,7 +385,9 @@ impl Trouble {
     #[must_use]
     pub fn text(&self) -> String {
         let mut out = match &self.dealer {
-            Some(dealer) => format!("{}: {} (dealer {dealer})", self.code, self.message),
+            Some(dealer) => {
+                format!("{}: {} ({} {dealer})", self.code, self.message, self.whom())
+            }
             None => format!("{}: {}", self.code, self.message),
         };
         for problem in &self.problems {
@@ -357,13 +487,14 @@ fn of_received(error: &Received, message: String) -> Trouble {
     if let Some(members) = details.as_object_mut() {
         members.shift_remove("errors");
     }
+    let error_id = plain(&error.error_id, WORD);
     let said_more = details.as_object().is_some_and(|members| !members.is_empty());
     Trouble {
         code: plain(error.code.name(), WORD).into(),
         by_dealer: true,
         problems: problems.collect(),
         total: error.problems().count(),
-        error_id: Some(plain(&error.error_id, WORD)).filter(|id| !id.is_empty()),
+        error_id: (!error_id.is_empty()).then(|| error_id.into()),
         details: said_more.then(|| Box::new(Cleaner::brief().clean(&details))),
         ..Trouble::new(Code::DealerRefused, message).hint(hint)
     }

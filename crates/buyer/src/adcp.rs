@@ -19,9 +19,10 @@ use tradepost_wire::json::{Map, Value};
 
 use crate::binding::Binding;
 use crate::client::{bearer, uuid};
-use crate::discover::{Discovered, usable, without_credentials};
+use crate::discover::{Discovered, discover, usable, without_credentials};
 use crate::failure::{Failure, Unsent};
 use crate::outcome::Outcome;
+use crate::refusal::By;
 use crate::response::{self, RawResponse};
 use crate::transport::{Response, Transport};
 
@@ -127,6 +128,26 @@ impl AdcpClient {
         let endpoint = usable(address.trim())
             .map_err(|why| Failure::address(&without_credentials(address.trim()), why))?;
         Ok(Self::new(transport, endpoint, Door::Mcp(Arc::default()), ids))
+    }
+
+    /// A client for what is at this address: that of an MCP server when it ends in `/mcp`, and where
+    /// somebody answers who has no agent card; otherwise that of the card.
+    ///
+    /// # Errors
+    /// What went wrong; nothing but a card was asked for.
+    pub async fn found(
+        transport: Transport,
+        address: &str,
+        ids: fastrand::Rng,
+    ) -> Result<Self, Failure> {
+        if address.trim_end_matches('/').ends_with("/mcp") {
+            return Self::mcp(transport, address, ids);
+        }
+        match discover(&transport, address, None).await {
+            Ok(found) => Self::a2a(transport, &found, ids),
+            Err(failure) if has_no_card(&failure) => Self::mcp(transport, address, ids),
+            Err(failure) => Err(failure),
+        }
     }
 
     fn new(transport: Transport, endpoint: Url, door: Door, ids: fastrand::Rng) -> Self {
@@ -249,6 +270,12 @@ impl AdcpClient {
         }
         Ok(headers)
     }
+}
+
+/// Whether somebody answers there who knows of no card.
+fn has_no_card(failure: &Failure) -> bool {
+    let Failure::Refused(refused) = failure else { return false };
+    matches!(refused.by, By::Http(404 | 405))
 }
 
 /// Whether a card declares AdCP.

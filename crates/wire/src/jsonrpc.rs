@@ -76,6 +76,24 @@ pub struct Message {
     pub params: Option<Value>,
 }
 
+/// What the other side answers to a request of ours.
+#[derive(Debug)]
+pub struct Reply {
+    /// The id of our request.
+    pub id: Id,
+    /// The result, or the error object.
+    pub outcome: Result<Value, Value>,
+}
+
+/// What may come from a side that asks and is asked.
+#[derive(Debug)]
+pub enum Incoming {
+    /// It wants something, or tells it.
+    Message(Message),
+    /// It answers.
+    Reply(Reply),
+}
+
 /// Bytes that are no request.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -166,6 +184,37 @@ pub fn read_message(bytes: &[u8]) -> Result<Message, Reject> {
     if !twice.is_empty() {
         return Err(Reject::twice(id.unwrap_or_else(Id::null), twice));
     }
+    message(envelope, id)
+}
+
+/// Reads a request, a notification, or the answer to a request of ours.
+///
+/// # Errors
+/// What is wrong with the bytes.
+pub fn read_incoming(bytes: &[u8]) -> Result<Incoming, Reject> {
+    let (mut envelope, twice) = envelope(bytes)?;
+    let id = id(envelope.id.take())?;
+    let known = || id.clone().unwrap_or_else(Id::null);
+    if !twice.is_empty() {
+        return Err(Reject::twice(known(), twice));
+    }
+    let outcome = match (envelope.method.is_none(), envelope.result.take(), envelope.error.take()) {
+        (true, Some(result), None) => Ok(result),
+        (true, None, Some(error)) => Err(error),
+        (false, _, _) | (true, None, None) => return message(envelope, id).map(Incoming::Message),
+        (true, Some(_), Some(_)) => {
+            let message = "an answer has either a result or an error";
+            return Err(Reject { id: known(), ..Reject::new(Code::InvalidRequest, message) });
+        }
+    };
+    if envelope.jsonrpc.as_ref().and_then(Value::as_str) != Some("2.0") {
+        let message = "jsonrpc must be \"2.0\"";
+        return Err(Reject { id: known(), ..Reject::new(Code::InvalidRequest, message) });
+    }
+    Ok(Incoming::Reply(Reply { id: known(), outcome }))
+}
+
+fn message(envelope: Envelope, id: Option<Id>) -> Result<Message, Reject> {
     let (method, params) = call(envelope, || id.clone().unwrap_or_else(Id::null))?;
     Ok(Message { id, method, params })
 }
@@ -213,6 +262,8 @@ fn members(reader: &mut Reader<'_>, problems: &mut Problems) -> Result<Envelope,
                 "jsonrpc" => envelope.jsonrpc = Some(value),
                 "method" => envelope.method = Some(value),
                 "params" => envelope.params = Some(value),
+                "result" => envelope.result = Some(value),
+                "error" => envelope.error = Some(value),
                 _ => {}
             }
         }
@@ -289,6 +340,8 @@ struct Envelope {
     id: Option<Box<RawValue>>,
     method: Option<Value>,
     params: Option<Value>,
+    result: Option<Value>,
+    error: Option<Value>,
 }
 
 #[cfg(test)]
@@ -307,6 +360,34 @@ mod tests {
         for id in ["1", "1.0", "-7e2", "\"a\\u0062\"", "null", "123456789012345678901234567890"] {
             let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"m"}}"#);
             assert_eq!(outcome(&body), format!("{id} m"));
+        }
+    }
+
+    #[test]
+    fn an_answer_is_told_from_a_message_and_is_one_thing() {
+        let told = |body: &str| match read_incoming(body.as_bytes()) {
+            Ok(Incoming::Message(message)) => format!("message {}", message.method),
+            Ok(Incoming::Reply(Reply { id, outcome: Ok(_) })) => format!("result {}", id.as_json()),
+            Ok(Incoming::Reply(Reply { id, outcome: Err(_) })) => format!("error {}", id.as_json()),
+            Err(reject) => format!("{} {}", reject.id.as_json(), reject.message),
+        };
+        for (body, expected) in [
+            (r#"{"jsonrpc":"2.0","id":"a","result":{}}"#, r#"result "a""#),
+            (r#"{"jsonrpc":"2.0","id":7,"error":{"code":-1,"message":"no"}}"#, "error 7"),
+            (r#"{"jsonrpc":"2.0","id":7,"method":"m","result":{}}"#, "message m"),
+            (r#"{"jsonrpc":"2.0","method":"m"}"#, "message m"),
+            (r#"{"jsonrpc":"2.0","id":7}"#, "7 method must be a string"),
+            (r#"{"jsonrpc":"1.0","id":7,"result":{}}"#, "7 jsonrpc must be \"2.0\""),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"result":{},"error":{}}"#,
+                "7 an answer has either a result or an error",
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"result":{"a":1,"a":2}}"#,
+                "7 the body has members twice; send each once",
+            ),
+        ] {
+            assert_eq!(told(body), expected, "{body}");
         }
     }
 

@@ -1,16 +1,19 @@
 //! MCP, as whoever has tools needs it, whatever carries the messages: how a message is read and in which
 //! [`Release`], what is said of oneself, the lists of tools and resources, and what a tool answers.
-//! There are neither sessions nor streams here: every message is answered by itself.
+//! There are neither sessions nor streams here: every message is answered by itself. What a server says to
+//! have the person behind a client asked is here, too.
 
 use crate::a2a::error::Code;
 use crate::catalog::Vocabulary as _;
 use crate::json::{Map, Value, json};
 use crate::jsonrpc::{self, Id};
 
+mod elicitation;
 mod listing;
 mod release;
 mod result;
 
+pub use elicitation::{CANCELLED, Elicited, Form, asked_within, can_be_asked};
 pub use listing::{Annotations, Listing, Resource, Tool};
 pub use release::{Release, UNSUPPORTED_VERSION, supported};
 pub use result::{ToolResult, body};

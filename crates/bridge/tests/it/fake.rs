@@ -18,6 +18,14 @@ pub(crate) struct Fake {
 impl Fake {
     /// `answer` gives the data of an answer, or the error of JSON-RPC.
     pub(crate) fn start(answer: impl Fn(&Value) -> Result<Value, Value> + Send + 'static) -> Self {
+        Self::named("Fake", answer)
+    }
+
+    /// One that calls itself this.
+    pub(crate) fn named(
+        called: &'static str,
+        answer: impl Fn(&Value) -> Result<Value, Value> + Send + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let name = listener.local_addr().unwrap().to_string();
         let payloads = Arc::new(Mutex::new(Vec::new()));
@@ -27,7 +35,7 @@ impl Fake {
                 let Ok(mut stream) = stream else { return };
                 let body = read(&mut stream);
                 let reply = match tradepost_wire::json::from_str::<Value>(&body) {
-                    Err(_) => card(&url),
+                    Err(_) => card(called, &url),
                     Ok(request) => {
                         let payload = &request["params"]["message"]["parts"][0]["data"];
                         kept.lock().unwrap().push(payload.clone());
@@ -46,6 +54,52 @@ impl Fake {
     }
 }
 
+/// A seller of AdCP over MCP.
+pub(crate) struct Mcp {
+    /// Its address.
+    pub(crate) name: String,
+    calls: Arc<Mutex<Vec<(String, Value)>>>,
+}
+
+impl Mcp {
+    /// `answer` gives what a tool answers to these arguments; without an answer the seller hangs up.
+    pub(crate) fn start(answer: impl Fn(&str, &Value) -> Option<Value> + Send + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let name = listener.local_addr().unwrap().to_string();
+        let calls = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&calls);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let Ok(mut stream) = stream else { return };
+                let body = read(&mut stream);
+                let Ok(request) = tradepost_wire::json::from_str::<Value>(&body) else { continue };
+                let result = match request["method"].as_str() {
+                    Some("initialize") => json!({"protocolVersion": "2025-06-18",
+                        "capabilities": {"tools": {}}, "serverInfo": {"name": "f", "version": "1"}}),
+                    Some("tools/call") => {
+                        let (tool, arguments) =
+                            (&request["params"]["name"], &request["params"]["arguments"]);
+                        let tool = tool.as_str().unwrap();
+                        kept.lock().unwrap().push((tool.to_owned(), arguments.clone()));
+                        let Some(payload) = answer(tool, arguments) else { continue };
+                        json!({"content": [], "structuredContent": payload})
+                    }
+                    _ => json!({}),
+                };
+                let reply = json!({"jsonrpc": "2.0", "id": request["id"], "result": result});
+                write(&mut stream, "application/json", &reply.to_string());
+            }
+        });
+        Self { name, calls }
+    }
+
+    /// The arguments with which a tool was called so far.
+    pub(crate) fn calls(&self, tool: &str) -> Vec<Value> {
+        let calls = self.calls.lock().unwrap();
+        calls.iter().filter(|(name, _)| name == tool).map(|(_, it)| it.clone()).collect()
+    }
+}
+
 /// A server that answers everything with a web page, and its address.
 pub(crate) fn garbage() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -60,12 +114,12 @@ pub(crate) fn garbage() -> String {
     name
 }
 
-fn card(url: &str) -> Value {
+fn card(name: &str, url: &str) -> Value {
     let skills = Skill::ALL
         .iter()
         .map(|skill| json!({"id": skill.name(), "name": "n", "description": "d", "tags": ["t"]}));
     json!({
-        "name": "Fake", "description": "d", "version": "1",
+        "name": name, "description": "d", "version": "1",
         "supportedInterfaces":
             [{"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
         "capabilities": {"extensions": [{"uri": Version::V1_1.uri()}]},

@@ -16,8 +16,10 @@ use jiff::{SignedDuration, Timestamp};
 use tradepost_bridge::{Bridge, Options, Outcome, trouble};
 use tradepost_wire::json::{Value, json};
 
+mod asked;
 mod conversation;
 mod fake;
+mod media;
 mod schemas;
 
 /// Nobody listens there.
@@ -37,11 +39,23 @@ fn bridge(addresses: &[&str]) -> (Bridge, Hand) {
 }
 
 fn bridge_with(secret: [u8; 32], addresses: &[&str]) -> (Bridge, Hand) {
+    bridge_where(addresses, |options| options.secret = secret)
+}
+
+fn bridge_where(addresses: &[&str], set: impl FnOnce(&mut Options)) -> (Bridge, Hand) {
     let time = Arc::new(Mutex::new("2026-05-01T10:00:00Z".parse().unwrap()));
     let hand = Hand(Arc::clone(&time));
     let now = Arc::new(move || *time.lock().unwrap());
     let patience = Duration::from_secs(20);
-    let options = Options { agent_name: "test".into(), patience, now, secret };
+    let mut options = Options {
+        agent_name: "test".into(),
+        patience,
+        now,
+        secret: [7; 32],
+        requires_elicitation: false,
+        person_patience: Duration::from_secs(600),
+    };
+    set(&mut options);
     let addresses = addresses.iter().map(|address| ((*address).to_owned(), None));
     (Bridge::new(addresses, options).unwrap(), hand)
 }

@@ -10,8 +10,6 @@ use tradepost_buyer::Transport;
 use tradepost_buyer::adcp::{AdcpClient, Offered, RequestSigner};
 use tradepost_buyer::client::random_ids;
 use tradepost_buyer::discover::discover;
-use tradepost_buyer::failure;
-use tradepost_buyer::refusal::By;
 use tradepost_keys::SigningKey;
 use tradepost_server::clock::Clock;
 use tradepost_wire::adcp::task::{Effect, Task};
@@ -235,31 +233,20 @@ impl Seller {
 
     /// By its card, or as an MCP server.
     async fn reached(&self, transport: Transport) -> Result<AdcpClient, Failure> {
-        let keys = self.keys.as_deref().map(trust::keys).transpose()?;
-        let path = self.url.trim_end_matches('/');
-        if self.mcp || keys.is_none() && path.ends_with("/mcp") {
+        if self.mcp {
             return Ok(AdcpClient::mcp(transport, &self.url, random_ids())?);
         }
-        let found = match discover(&transport, &self.url, None).await {
-            Ok(found) => found,
-            // Nothing but the card was asked for.
-            Err(failure) if keys.is_none() && has_no_card(&failure) => {
-                return Ok(AdcpClient::mcp(transport, &self.url, random_ids())?);
-            }
-            Err(failure) => return Err(Failure::from(failure).without_effect()),
+        // Nothing but the card is asked for.
+        let without_effect = |failure| Failure::from(failure).without_effect();
+        let Some(keys) = self.keys.as_deref().map(trust::keys).transpose()? else {
+            let found = AdcpClient::found(transport, &self.url, random_ids()).await;
+            return found.map_err(without_effect);
         };
-        if let Some(keys) = keys {
-            let signed = trust::signed(found.card.raw.get())?;
-            Report::offline(&signed, &keys, Clock::system().now()).judge()?;
-        }
+        let found = discover(&transport, &self.url, None).await.map_err(without_effect)?;
+        let signed = trust::signed(found.card.raw.get())?;
+        Report::offline(&signed, &keys, Clock::system().now()).judge()?;
         Ok(AdcpClient::a2a(transport, &found, random_ids())?)
     }
-}
-
-/// Whether somebody answers there who knows of no card.
-fn has_no_card(failure: &failure::Failure) -> bool {
-    let failure::Failure::Refused(refused) = failure else { return false };
-    matches!(refused.by, By::Http(404 | 405))
 }
 
 #[cfg(test)]

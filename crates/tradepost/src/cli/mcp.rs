@@ -1,4 +1,4 @@
-//! `tradepost mcp`: dealers as tools for a language model.
+//! `tradepost mcp`: dealers and sellers of advertising as tools for a language model.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -22,8 +22,12 @@ const ADDRESS: &str = "127.0.0.1:8090";
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The base addresses of dealers, or the addresses of their cards.
-    #[arg(required = true, value_name = "DEALER_URL")]
+    #[arg(required_unless_present = "adcp", value_name = "DEALER_URL")]
     dealers: Vec<String>,
+    /// A seller of advertising that speaks AdCP: its base address, that of its card, or that of its MCP
+    /// server; may be repeated.
+    #[arg(long, value_name = "SELLER_URL")]
+    adcp: Vec<String>,
     /// Speak streamable HTTP here instead of standard input and output; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = ADDRESS)]
     http: Option<SocketAddr>,
@@ -37,6 +41,14 @@ pub struct Arguments {
     #[arg(long, value_name = "SECONDS", default_value_t = 20,
         value_parser = clap::value_parser!(u64).range(1..=600))]
     timeout: u64,
+    /// Refuse to send anything for a client that cannot ask its person by a form (elicitation): a text
+    /// that the model shows is not enough.
+    #[arg(long)]
+    require_elicitation: bool,
+    /// How many seconds a person may take to answer such a form.
+    #[arg(long, value_name = "SECONDS", default_value_t = 300,
+        value_parser = clap::value_parser!(u64).range(1..=3600))]
+    person_timeout: u64,
     /// What dealers are told who sends a lead.
     #[arg(long, value_name = "NAME", default_value = "tradepost-mcp",
         value_parser = clap::builder::NonEmptyStringValueParser::new())]
@@ -83,10 +95,11 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
 
 fn bridge(arguments: &Arguments, context: &Context) -> Result<Bridge, Failure> {
     let token = call::token_variable(context);
-    if token.is_some() && arguments.dealers.len() > 1 {
-        let message = format!("{} is set and there are several dealers", call::TOKEN_VARIABLE);
+    if token.is_some() && arguments.dealers.len() + arguments.adcp.len() > 1 {
+        let message =
+            format!("{} is set and there are several dealers or sellers", call::TOKEN_VARIABLE);
         return Err(Failure::usage(message)
-            .hint("a token is for one dealer; unset it, or run a bridge for each dealer"));
+            .hint("a token is for one of them; unset it, or run a bridge for each"));
     }
     let mut secret = [0; 32];
     getrandom::fill(&mut secret).map_err(|error| {
@@ -98,9 +111,12 @@ fn bridge(arguments: &Arguments, context: &Context) -> Result<Bridge, Failure> {
         patience: Duration::from_secs(arguments.timeout),
         now: Arc::new(move || clock.now()),
         secret,
+        requires_elicitation: arguments.require_elicitation,
+        person_patience: Duration::from_secs(arguments.person_timeout),
     };
     let dealers = arguments.dealers.iter().map(|address| (address.clone(), token.clone()));
-    Bridge::new(dealers, options).map_err(Into::into)
+    let sellers = arguments.adcp.iter().map(|address| (address.clone(), token.clone()));
+    Ok(Bridge::new(dealers, options)?.with_sellers(sellers)?)
 }
 
 async fn serve_http(

@@ -10,6 +10,9 @@ use crate::support::models;
 mod client;
 mod http;
 
+/// That of the fictional publisher for one of its buyer agents, which is no secret.
+const DEMO_CREDENTIAL: &str = "demo-acme-outdoor-v1";
+
 struct Demo {
     process: Process,
     _folder: tempfile::TempDir,
@@ -125,12 +128,55 @@ fn a_client_lists_the_tools_and_completes_search_detail_and_a_consented_lead() {
 
 #[test]
 fn every_provider_of_models_takes_the_tools() {
-    for dealers in [&["one.example"][..], &["one.example", "two.example"]] {
-        let listed = Client::start(dealers).rpc("tools/list", None);
+    for (arguments, count) in [
+        (&["one.example"][..], 5),
+        (&["one.example", "two.example"][..], 5),
+        (&["--adcp", "one.example"][..], 12),
+        (&["one.example", "--adcp", "two.example", "--adcp", "three.example"][..], 17),
+    ] {
+        let listed = Client::start(arguments).rpc("tools/list", None);
         let tools = listed["result"]["tools"].as_array().unwrap();
-        assert_eq!(tools.len(), 5);
+        assert_eq!(tools.len(), count);
         assert_eq!(tools.iter().map(models::misfits).collect::<String>(), "");
     }
+}
+
+#[test]
+fn a_media_buyer_finds_products_opens_an_account_and_buys_what_the_person_agreed_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let publisher = Process::start(folder.path(), &["--demo-publisher", "--listen", "127.0.0.1:0"]);
+    let address = publisher.address.to_string();
+    let mut client = Client::start_with(&["--adcp", &address], DEMO_CREDENTIAL);
+    let agreed = |arguments: &Value, first: &Value| {
+        let confirmation = &first["confirmation"];
+        with(arguments.clone(), json!({"confirmation": confirmation, "user_has_agreed": true}))
+    };
+    let brief = json!({"buying_mode": "brief", "brief": "banners beside hiking stories"});
+    let found = client.ok("adcp_get_products", brief);
+    let product = &found["results"][0]["data"]["products"][0];
+    let (product, price) = (&product["product_id"], &product["pricing_options"][0]);
+    let accounts = json!({"accounts": [{"brand": {"domain": "acme-outdoor.example"},
+        "operator": "acme-outdoor.example", "billing": "operator"}]});
+    let first = client.ok("adcp_sync_accounts", accounts.clone());
+    let opened = client.ok("adcp_sync_accounts", agreed(&accounts, &first));
+    let account = &opened["data"]["accounts"][0]["account_id"];
+    let order = json!({"account": {"account_id": account},
+        "brand": {"domain": "acme-outdoor.example"}, "start_time": "asap",
+        "end_time": "2099-01-31T00:00:00Z", "packages": [{"product_id": product, "budget": 2500,
+        "bid_price": 9, "pricing_option_id": price["pricing_option_id"]}]});
+    let first = client.ok("adcp_create_media_buy", order.clone());
+    assert_eq!(first["status"], "confirmation_required");
+    let spends = format!("It spends up to 2,500 {}.", price["currency"].as_str().unwrap());
+    assert!(first["question"].as_str().unwrap().contains(&spends), "{first}");
+    let bought = client.ok("adcp_create_media_buy", agreed(&order, &first));
+    let again = client.ok("adcp_create_media_buy", agreed(&order, &first));
+    assert_eq!(bought["data"]["media_buy_id"], again["data"]["media_buy_id"]);
+    let mine = json!({"account": {"account_id": account},
+        "media_buy_ids": [bought["data"]["media_buy_id"]]});
+    let buys = client.ok("adcp_get_media_buys", mine);
+    assert_eq!(buys["data"]["media_buys"][0]["total_budget"], 2500);
+    let (_, log) = client.end();
+    assert!(!log.contains(DEMO_CREDENTIAL), "{log}");
 }
 
 #[test]

@@ -102,6 +102,17 @@ impl Release {
     }
 }
 
+/// Whether this is a release in which a server may ask the person by a request of its own.
+pub(super) fn asks(version: &str) -> bool {
+    matches!(version, "2025-06-18" | "2025-11-25")
+}
+
+/// The release that a client which says hello gets: the one that it asks for, or else the newest.
+pub(super) fn negotiated(asked: &str) -> &'static str {
+    let newest = PLAIN.last().copied().unwrap_or(LATER);
+    PLAIN.into_iter().find(|known| *known == asked).unwrap_or(newest)
+}
+
 /// The release that a request names in itself.
 fn said(params: &Map) -> Option<&str> {
     params.get("_meta")?.get(VERSION_META)?.as_str()
@@ -158,8 +169,7 @@ pub(super) fn initialize(
         let message = "protocolVersion must be a release of MCP such as 2025-11-25";
         return Err(Fail::new(Code::InvalidParams, message));
     };
-    let newest = PLAIN.last().copied().unwrap_or(LATER);
-    let version = PLAIN.into_iter().find(|known| *known == asked).unwrap_or(newest);
+    let version = negotiated(asked);
     let result = json!({
         "protocolVersion": version,
         "capabilities": listing.capabilities(),

@@ -71,7 +71,7 @@ const SENTENCES: &[Sentence] = &[
         without: &["axum", "hyper", "tower", "rusqlite", "sqlx", "postgres", "tonic", "clap"],
         unsaid: FILES,
     },
-    // Dealers as tools of a language model, by MCP over axum and standard input and output.
+    // Dealers and sellers of advertising as tools of a language model, by MCP over axum and standard input and output.
     Sentence {
         name: "bridge",
         knows: &["buyer", "wire"],

@@ -15,9 +15,15 @@ pub struct Client {
 impl Client {
     /// Starts the bridge to these dealers and shakes hands. It logs everything it may.
     pub fn start(dealers: &[&str]) -> Self {
+        Self::start_with(dealers, "")
+    }
+
+    /// The same with a bearer token, which none is when empty.
+    pub fn start_with(arguments: &[&str], token: &str) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_tradepost"))
             .args(["mcp", "--log", "trace"])
-            .args(dealers)
+            .args(arguments)
+            .envs((!token.is_empty()).then_some(("TRADEPOST_TOKEN", token)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

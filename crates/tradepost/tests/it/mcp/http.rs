@@ -177,7 +177,7 @@ fn what_is_refused_is_refused_in_json_rpc() {
         no event stream: 406 {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the Accept header must name application/json and text/event-stream"}}
         version of MCP: 400 {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the MCP-Protocol-Version header names a version unknown here"}}
         too large: 413 {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the body is larger than this bridge accepts"}}
-        GET: 405 {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"send messages with POST; there are no sessions here"}}
+        GET: 405 {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"send messages with POST; nothing is said here unasked"}}
         elsewhere: 404 {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"MCP is at /mcp"}}
     "#]].assert_eq(&out);
 }

@@ -1,0 +1,312 @@
+//! Sellers of advertising behind the bridge: few tasks of AdCP as tools. What spends money or binds
+//! somebody is asked of the person first, with what it costs. A call that ends unclear names its
+//! idempotency key, with which it can be sent again and not be done twice.
+
+use std::sync::Arc;
+
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+use tradepost_buyer::Transport;
+use tradepost_buyer::adcp::{AdcpClient, Answered};
+use tradepost_buyer::client::random_ids;
+use tradepost_buyer::discover::card_url;
+use tradepost_buyer::failure::Failure;
+use tradepost_buyer::retry::{GaveUp, Limits as Course, Machine, Recovered, Recoverer, Sizes};
+use tradepost_buyer::text::{SENTENCE, WORD, plain};
+use tradepost_buyer::transport::Limits;
+use tradepost_wire::adcp::Tool as Task;
+use tradepost_wire::canonical;
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::format::rfc3339;
+use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::mcp::Form;
+
+use super::asking::Person;
+use super::clean::{Cleaner, quoted};
+use super::consent::{self, Agreement, Matter};
+use super::dealers::{ask_all_of, place_of};
+use super::trouble::{Code, Trouble};
+use super::{Bridge, Reply, Said, documents, sort_out};
+use spend::Prices;
+use tools::{Asks, KEY, Row};
+
+mod arguments;
+mod show;
+mod spend;
+mod tools;
+
+pub(super) use tools::{row, tools};
+
+/// For how long a seller's card is believed.
+const CARD_LIFETIME: std::time::Duration = std::time::Duration::from_mins(5);
+
+/// How often one call is sent at most.
+const ATTEMPTS: u32 = 3;
+
+/// A seller, by its address.
+pub(super) struct Seller {
+    /// Host, port and path of its address: its name in arguments and results.
+    pub(super) id: String,
+    address: String,
+    token: Option<String>,
+    limits: Limits,
+    known: Mutex<Option<(AdcpClient, Instant)>>,
+    prices: Prices,
+}
+
+/// Calls sellers, again and again where that helps.
+pub(super) struct Retries(Recoverer<Machine>);
+
+/// What is asked of a seller.
+pub(super) struct Order {
+    row: &'static Row,
+    /// The members of the request.
+    payload: Map,
+    confirmation: Option<String>,
+}
+
+impl Seller {
+    pub(super) fn new(
+        address: &str,
+        token: Option<String>,
+        limits: Limits,
+    ) -> Result<Self, Failure> {
+        let address = address.trim();
+        let id = place_of(card_url(address)?.as_str());
+        let known = Mutex::new(None);
+        let address = address.to_owned();
+        Ok(Self { id, address, token, limits, known, prices: Prices::default() })
+    }
+
+    async fn client(&self) -> Result<AdcpClient, Failure> {
+        let mut known = self.known.lock().await;
+        let now = Instant::now();
+        if let Some((client, since)) = &*known
+            && now.duration_since(*since) < CARD_LIFETIME
+        {
+            return Ok(client.clone());
+        }
+        let transport = Transport::new(self.limits);
+        let client = AdcpClient::found(transport, &self.address, random_ids()).await?;
+        let client = match &self.token {
+            Some(token) => client.with_token(token)?,
+            None => client,
+        };
+        *known = Some((client.clone(), now));
+        Ok(client)
+    }
+
+    /// Has a task done, with what may help when it is not.
+    async fn call(
+        &self,
+        retries: &Retries,
+        task: Task,
+        payload: Map,
+    ) -> Result<Recovered<Answered>, Trouble> {
+        let client = self.client().await.map_err(|failure| self.trouble(&failure))?;
+        let called =
+            client.call_with_recovery(task.name(), payload, &retries.0, |_, _, _| false).await;
+        let recovered = called.map_err(|gave_up| self.gave_up(task, &gave_up))?;
+        if task == Task::GetProducts {
+            self.prices.learn(&recovered.answer.payload);
+        }
+        Ok(recovered)
+    }
+
+    fn trouble(&self, failure: &Failure) -> Trouble {
+        Trouble::of_seller(failure).at_seller(&self.id)
+    }
+
+    fn gave_up(&self, task: Task, gave_up: &GaveUp) -> Trouble {
+        let trouble = self.trouble(&gave_up.failure);
+        if !task.mutates() || !gave_up.doubt.may_have_acted() {
+            return trouble.hint(plain(&gave_up.advice.to_string(), SENTENCE));
+        }
+        let key = gave_up.doubt.keys().next().map(|key| plain(key, 2 * WORD));
+        trouble.in_doubt_with(key)
+    }
+}
+
+impl Retries {
+    pub(super) fn new(patience: std::time::Duration) -> Self {
+        let limits = Course { attempts: ATTEMPTS, elapsed: patience };
+        Self(Recoverer::new(Machine::new(random_ids()), limits, Sizes::default()))
+    }
+}
+
+impl Bridge {
+    /// Calls a tool of the sellers.
+    pub(super) async fn media(
+        &self,
+        row: &'static Row,
+        given: &Value,
+        person: Person<'_>,
+    ) -> Result<Reply, Trouble> {
+        let asked = arguments::read(row, given, &self.seller_names)?;
+        let sellers: Vec<_> =
+            asked.sellers.iter().filter_map(|place| self.sellers.get(*place)).cloned().collect();
+        if row.several {
+            return self.several(row, sellers, asked.payload).await.map(Reply::Said);
+        }
+        let seller = sellers.into_iter().next().ok_or_else(|| Trouble::all_sellers(Vec::new()))?;
+        let order = Order { row, payload: asked.payload, confirmation: asked.confirmation };
+        self.order(&seller, order, person).await
+    }
+
+    async fn several(
+        &self,
+        row: &'static Row,
+        sellers: Vec<Arc<Seller>>,
+        payload: Map,
+    ) -> Result<Said, Trouble> {
+        let count = sellers.len();
+        let ask = |seller: Arc<Seller>| {
+            let payload = payload.clone();
+            async move { seller.call(&self.retries, row.task, payload).await }
+        };
+        let late = |seller: &Seller| Trouble::seller_too_slow(self.patience).at_seller(&seller.id);
+        let outcomes = ask_all_of(sellers, self.patience, ask, late).await;
+        let (found, errors) = sort_out(outcomes, Trouble::all_sellers)?;
+        let (mut cut, mut results) = (false, Vec::new());
+        for (seller, recovered) in found {
+            let mut cleaner = Cleaner::share(count);
+            results.push(document(&seller, row, &recovered, &mut cleaner));
+            cut |= cleaner.cut;
+        }
+        let text = show::results(&results, &errors);
+        let errors = documents(&errors);
+        Ok(Said { document: json!({"results": results, "errors": errors, "truncated": cut}), text })
+    }
+
+    async fn order(
+        &self,
+        seller: &Seller,
+        order: Order,
+        person: Person<'_>,
+    ) -> Result<Reply, Trouble> {
+        let Order { row, mut payload, confirmation } = order;
+        let mut told = None;
+        if row.asks != Asks::Nobody {
+            let question = self.question(seller, row, &payload).await;
+            let question = question.map_err(|trouble| trouble.at_seller(&seller.id))?;
+            let agreed = self
+                .agreement(
+                    matter(seller, row, &payload, &question),
+                    person,
+                    confirmation.as_deref(),
+                )
+                .await;
+            match agreed.map_err(|trouble| trouble.at_seller(&seller.id))? {
+                Agreement::ByClient { form, state } => return Ok(Reply::Ask { form, state }),
+                Agreement::ByModel { confirmation, until } => {
+                    let text = show::question(row.name, &question, &confirmation);
+                    let document = json!({
+                        "status": "confirmation_required", "seller": seller.id,
+                        "question": question, "confirmation": confirmation,
+                        "confirmation_expires_at": rfc3339(until),
+                    });
+                    return Ok(Said { document, text }.into());
+                }
+                Agreement::Given(confirmed) => {
+                    if row.task.keyed() {
+                        payload.entry(KEY).or_insert_with(|| confirmed.idempotency_key.into());
+                    }
+                    told = Some(question);
+                }
+            }
+        }
+        let recovered = seller.call(&self.retries, row.task, payload).await?;
+        let mut cleaner = Cleaner::full();
+        let mut document = document(seller, row, &recovered, &mut cleaner);
+        if let Some(members) = document.as_object_mut() {
+            members.insert("truncated".into(), cleaner.cut.into());
+            members.extend(told.map(|told| ("agreed_to".to_owned(), told.into())));
+        }
+        let text = show::result(&document);
+        Ok(Said { document, text }.into())
+    }
+
+    /// What the person is asked: what it costs, and everything that would be sent.
+    async fn question(&self, seller: &Seller, row: &Row, payload: &Map) -> Result<String, Trouble> {
+        let (begins, costs) = match row.asks {
+            Asks::ForAPurchase => ("Buy media", seller.prices.of_new(payload)?),
+            Asks::ForAChange => {
+                let buy = self.buy(seller, payload).await?;
+                ("Change a media buy", seller.prices.of_change(payload, &buy)?)
+            }
+            Asks::WhoPays | Asks::Nobody => {
+                ("Open or change accounts, which somebody is billed for,", Vec::new())
+            }
+        };
+        let mut out = format!("{begins} at {}?\n", seller.id);
+        for line in costs {
+            out.push_str(&format!("{line}\n"));
+        }
+        if payload.contains_key(KEY) {
+            out.push_str("It repeats a call that ended unclear, and cannot be done twice.\n");
+        }
+        out.push_str("\nThis would be sent:\n");
+        out.push_str(&consent::lines(payload));
+        Ok(out)
+    }
+
+    /// The media buy that is to change, as the seller shows it now.
+    async fn buy(&self, seller: &Seller, payload: &Map) -> Result<Value, Trouble> {
+        let id = payload.get("media_buy_id").cloned().unwrap_or_default();
+        let mut wanted = Map::from_iter([("media_buy_ids".to_owned(), json!([id]))]);
+        wanted
+            .extend(payload.get("account").map(|account| ("account".to_owned(), account.clone())));
+        let recovered = seller.call(&self.retries, Task::GetMediaBuys, wanted).await?;
+        let buys = recovered.answer.payload.get("media_buys").and_then(Value::as_array);
+        let mut buys = buys.into_iter().flatten();
+        let found = buys.find(|buy| buy.get("media_buy_id") == Some(&id)).cloned();
+        found.ok_or_else(|| {
+            let message = "the seller does not show this media buy, so that the person cannot be told \
+                           what it costs";
+            Trouble::new(Code::PriceUnknown, message)
+        })
+    }
+}
+
+/// Everything that the person is asked about.
+fn matter(seller: &Seller, row: &Row, payload: &Map, question: &str) -> Matter {
+    let subject = canonical::to_string(&json!({
+        "seller": seller.address, "tool": row.name, "payload": payload, "question": question,
+    }));
+    let form = Form {
+        message: question.to_owned(),
+        member: "agree",
+        title: "Yes, do this",
+        description: "Without this nothing is sent.",
+    };
+    Matter { subject, form }
+}
+
+/// What a seller answered, for programs.
+fn document(
+    seller: &Seller,
+    row: &Row,
+    recovered: &Recovered<Answered>,
+    cleaner: &mut Cleaner,
+) -> Value {
+    let Recovered { answer, key, doubt, .. } = recovered;
+    let standing = answer.outcome.standing.as_ref();
+    let status = standing.map_or("completed".to_owned(), |standing| quoted(standing.name(), WORD));
+    let mut out =
+        json!({"seller": seller.id, "status": status, "data": cleaner.clean(&answer.payload)});
+    let mut more = Map::new();
+    if let (true, Some(key)) = (row.task.mutates(), key) {
+        more.insert(KEY.into(), key.as_str().into());
+    }
+    if doubt.may_have_acted() {
+        more.insert("doubt".into(), doubt.to_string().into());
+    }
+    let again: Vec<_> = answer.again.iter().map(|again| cleaner.clean(&again.payload)).collect();
+    if !again.is_empty() {
+        more.insert("again".into(), again.into());
+    }
+    if let Some(members) = out.as_object_mut() {
+        members.extend(more);
+    }
+    out
+}

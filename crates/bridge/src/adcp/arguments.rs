@@ -1,0 +1,88 @@
+//! The arguments of the tools of media buying, checked as published before anything leaves.
+
+use tradepost_wire::adcp::rules::{self, Internals};
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::parse;
+use tradepost_wire::problem::{At, Extra, Keyword, Problems};
+
+use super::tools::{self, Asks, KEY, OWN, Row};
+use crate::arguments::{chosen, one, several, the_one};
+use crate::trouble::Trouble;
+
+/// Stands in for the key that a request gets once everything else is right.
+const NO_KEY: &str = "00000000-0000-0000-0000-000000000000";
+
+/// How many places a message lists.
+const MAX_PLACES: usize = 20;
+
+/// Arguments that are right in themselves.
+pub(super) struct Asked {
+    /// Which of the sellers, by their place.
+    pub(super) sellers: Vec<usize>,
+    /// The members of the request.
+    pub(super) payload: Map,
+    /// What the first call gave.
+    pub(super) confirmation: Option<String>,
+}
+
+/// Reads arguments.
+pub(super) fn read(row: &Row, arguments: &Value, names: &[String]) -> Result<Asked, Trouble> {
+    let mut problems = Problems::new();
+    let Some(members) = arguments.as_object() else {
+        parse::push(&At::Root, &mut problems, Keyword::Type, "must be object", Extra::None);
+        return Err(Trouble::arguments(&problems));
+    };
+    let at = |name: &'static str| At::Root.key(name);
+    let sellers = if row.several {
+        let listed = members
+            .get("sellers")
+            .and_then(|value| several(value, &at("sellers"), &mut problems, names));
+        chosen(listed, names)
+    } else {
+        let named =
+            members.get("seller").and_then(|value| one(value, &at("seller"), &mut problems, names));
+        vec![the_one(arguments, ("seller", named), names, &mut problems)]
+    };
+    let confirmation = members
+        .get("confirmation")
+        .and_then(|value| parse::text_of(value, &at("confirmation"), &mut problems, 1, Some(200)));
+    let agreed = members
+        .get("user_has_agreed")
+        .and_then(|value| parse::boolean(value, &at("user_has_agreed"), &mut problems));
+    if row.asks != Asks::Nobody && confirmation.is_some() != (agreed == Some(true)) {
+        let message = if confirmation.is_some() {
+            "must be true: show the person the question, word for word, and ask"
+        } else {
+            "the person cannot have seen a question that does not exist yet; call without it and \
+             without confirmation first"
+        };
+        parse::push(&at("user_has_agreed"), &mut problems, Keyword::Const, message, Extra::None);
+    }
+    let mut payload = members.clone();
+    payload.retain(|name, _| !OWN.contains(&name.as_str()));
+    let mut trouble = Trouble::arguments(&problems);
+    let schema = Value::Object(tools::input_schema(row, names));
+    let mut strange = tools::strangers(&schema, arguments);
+    strange.truncate(MAX_PLACES);
+    let mut whole = payload.clone();
+    if row.task.keyed() {
+        whole.entry(KEY).or_insert_with(|| NO_KEY.into());
+    }
+    let issues = rules::check(row.task, &Value::Object(whole), Internals::Off).err();
+    let strangers = strange.iter().map(|place| {
+        json!({"field": place, "problem": "not taken here", "keyword": "additionalProperties"})
+    });
+    let listed = issues.iter().flat_map(|issues| issues.listed()).map(
+        |issue| json!({"field": issue.pointer, "problem": issue.message, "keyword": issue.keyword}),
+    );
+    let more: Vec<_> = strangers.chain(listed).collect();
+    let total = strange.len() + issues.as_ref().map_or(0, rules::Issues::total);
+    if problems.is_empty() && total == 0 {
+        return Ok(Asked { sellers, payload, confirmation });
+    }
+    trouble.add_problems(more, total);
+    let task = row.task.name();
+    Err(trouble
+        .hint(format!("correct every entry of problems and call again; they are those of {task}")))
+}

@@ -1,0 +1,347 @@
+//! What a media buy costs, as a person is told it. Prices are those that the seller has shown; what has
+//! no price here is not asked about, because nobody could say what they agree to. Amounts are exact.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use tradepost_wire::json::{Map, Value};
+
+use crate::clean::quoted;
+use crate::trouble::{Code, Trouble};
+
+/// How many prices of a seller are remembered.
+const MAX_PRICES: usize = 5_000;
+
+/// How much of a name is shown.
+const MAX_NAME: usize = 80;
+
+/// How many packages a question lists.
+const MAX_PACKAGES: usize = 20;
+
+/// How many places after the point an amount may have.
+const PLACES: u32 = 4;
+
+/// What a seller asks for a product.
+#[derive(Debug, Clone)]
+struct Price {
+    product: String,
+    currency: String,
+    terms: String,
+}
+
+/// The prices that a seller has shown.
+#[derive(Debug, Default)]
+pub(super) struct Prices(Mutex<HashMap<(String, String), Price>>);
+
+impl Prices {
+    /// Remembers what is in an answer to `get_products`.
+    pub(super) fn learn(&self, payload: &Value) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for product in items(payload, "products") {
+            let id = text(product, "product_id");
+            for option in items(product, "pricing_options") {
+                if known.len() >= MAX_PRICES {
+                    // Whoever lists so much is asked again for what is bought.
+                    known.clear();
+                }
+                let price = Price {
+                    product: quoted(text(product, "name"), MAX_NAME),
+                    currency: currency(option).to_owned(),
+                    terms: terms(option),
+                };
+                known.insert((id.to_owned(), text(option, "pricing_option_id").to_owned()), price);
+            }
+        }
+    }
+
+    fn of(&self, package: &Value) -> Result<Price, Trouble> {
+        let (product, option) = (text(package, "product_id"), text(package, "pricing_option_id"));
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let price = known.get(&(product.to_owned(), option.to_owned())).cloned();
+        price.filter(|price| !price.currency.is_empty()).ok_or_else(|| {
+            let message = format!(
+                "the price \"{}\" of product \"{}\" is not among those that the seller has shown, so \
+                 that the person cannot be told what it costs",
+                quoted(option, MAX_NAME),
+                quoted(product, MAX_NAME),
+            );
+            Trouble::new(Code::PriceUnknown, message)
+        })
+    }
+
+    /// What a new media buy spends, for a person.
+    pub(super) fn of_new(&self, arguments: &Map) -> Result<Vec<String>, Trouble> {
+        let mut sums = Sums::default();
+        let mut lines = Vec::new();
+        let packages = arguments.get("packages").and_then(Value::as_array);
+        for (place, package) in packages.into_iter().flatten().enumerate() {
+            lines.push(self.package(place, package, &mut sums)?);
+        }
+        if let Some(total) = arguments.get("total_budget") {
+            // Of a proposal it is the whole; beside packages it says their sum once more.
+            if lines.is_empty() {
+                sums.add(currency(total), total.get("amount"))?;
+            } else {
+                let shown = amount(total.get("amount"))?;
+                lines.push(format!("total_budget: {shown} {}", currency(total)));
+            }
+        }
+        let proposal = arguments.get("proposal_id").and_then(Value::as_str);
+        if let Some(proposal) = proposal {
+            lines.insert(0, format!("proposal \"{}\"", quoted(proposal, MAX_NAME)));
+        }
+        shorten(&mut lines);
+        lines.insert(0, format!("It spends up to {}.", sums.shown()?));
+        Ok(lines)
+    }
+
+    /// What a change of a media buy spends, beside what it stands at.
+    pub(super) fn of_change(&self, arguments: &Map, buy: &Value) -> Result<Vec<String>, Trouble> {
+        let money = currency(buy);
+        if money.is_empty() {
+            return Err(unseen());
+        }
+        let mut lines = Vec::new();
+        let mut more = Sums::default();
+        for package in list(arguments, "packages") {
+            let id = text(package, "package_id");
+            let shown = quoted(id, MAX_NAME);
+            let now = items(buy, "packages").find(|known| text(known, "package_id") == id);
+            let now = now.ok_or_else(unseen)?;
+            if let Some(budget) = package.get("budget") {
+                let before =
+                    now.get("budget").map_or(Ok("an unknown budget".to_owned()), |budget| {
+                        amount(Some(budget)).map(|amount| format!("{amount} {money}"))
+                    })?;
+                let after = amount(Some(budget))?;
+                lines.push(format!("package \"{shown}\": from {before} to {after} {money}"));
+            }
+            if let Some(bid) = package.get("bid_price") {
+                lines.push(format!("package \"{shown}\": a bid of {} {money}", amount(Some(bid))?));
+            }
+            for (name, word) in [("paused", "paused"), ("canceled", "canceled for good")] {
+                if let Some(flag) = package.get(name).and_then(Value::as_bool) {
+                    let not = if flag { "" } else { "not " };
+                    lines.push(format!("package \"{shown}\": {not}{word}"));
+                }
+            }
+        }
+        for (place, package) in list(arguments, "new_packages").enumerate() {
+            lines.push(format!("new {}", self.package(place, package, &mut more)?));
+        }
+        for (name, word) in [("paused", "paused"), ("canceled", "canceled for good")] {
+            if let Some(flag) = arguments.get(name).and_then(Value::as_bool) {
+                lines.push(format!("the media buy: {}{word}", if flag { "" } else { "not " }));
+            }
+        }
+        shorten(&mut lines);
+        let total = amount(buy.get("total_budget"))?;
+        lines.insert(0, format!("The media buy stands at {total} {}.", quoted(money, 8)));
+        if !more.0.is_empty() {
+            lines.insert(1, format!("New packages spend up to {}.", more.shown()?));
+        }
+        Ok(lines)
+    }
+
+    fn package(&self, place: usize, package: &Value, sums: &mut Sums) -> Result<String, Trouble> {
+        let Price { product, currency, terms } = self.of(package)?;
+        let shown = sums.add(&currency, package.get("budget"))?;
+        let bid = match package.get("bid_price") {
+            Some(bid) => format!(", a bid of {} {currency}", amount(Some(bid))?),
+            None => String::new(),
+        };
+        let id = quoted(text(package, "product_id"), MAX_NAME);
+        Ok(format!(
+            "package {}: {shown} {currency} for \"{product}\" ({id}), {terms}{bid}",
+            place + 1
+        ))
+    }
+}
+
+fn unseen() -> Trouble {
+    let message =
+        "the seller does not show what changes, so that the person cannot be told what it costs";
+    Trouble::new(Code::PriceUnknown, message)
+}
+
+fn shorten(lines: &mut Vec<String>) {
+    if let Some(more) = lines.len().checked_sub(MAX_PACKAGES).filter(|more| *more > 0) {
+        lines.truncate(MAX_PACKAGES);
+        lines.push(format!("and {more} more, all of them within the sum"));
+    }
+}
+
+/// What is spent, by currency, in the smallest unit that is counted.
+#[derive(Debug, Default)]
+struct Sums(Vec<(String, i128)>);
+
+impl Sums {
+    /// Adds an amount, and shows it.
+    fn add(&mut self, currency: &str, budget: Option<&Value>) -> Result<String, Trouble> {
+        let scaled = exact(budget)?;
+        match self.0.iter_mut().find(|(known, _)| known == currency) {
+            Some((_, sum)) => *sum = sum.checked_add(scaled).ok_or_else(unclear)?,
+            None => self.0.push((currency.to_owned(), scaled)),
+        }
+        Ok(written(scaled))
+    }
+
+    fn shown(&self) -> Result<String, Trouble> {
+        let sums: Vec<_> =
+            self.0.iter().map(|(currency, sum)| format!("{} {currency}", written(*sum))).collect();
+        if sums.is_empty() { Err(unclear()) } else { Ok(sums.join(" and ")) }
+    }
+}
+
+fn amount(value: Option<&Value>) -> Result<String, Trouble> {
+    exact(value).map(written)
+}
+
+/// An amount in units of `10^-PLACES`; one that is finer, negative or none is not asked about.
+fn exact(value: Option<&Value>) -> Result<i128, Trouble> {
+    let number = value.and_then(Value::as_number).ok_or_else(unclear)?;
+    let finer = number.scaled(2 * PLACES).ok_or_else(unclear)?;
+    let unit = 10_i128.pow(PLACES);
+    if finer < 0 || finer % unit != 0 { Err(unclear()) } else { Ok(finer / unit) }
+}
+
+fn unclear() -> Trouble {
+    let message = "an amount is missing, negative or finer than can be shown, so that the person cannot \
+                   be told what it costs";
+    Trouble::new(Code::PriceUnknown, message)
+}
+
+/// `12,345.67`.
+fn written(scaled: i128) -> String {
+    let unit = 10_i128.pow(PLACES);
+    let (whole, fraction) = (scaled / unit, scaled % unit);
+    let digits = whole.to_string();
+    let mut out = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    if fraction != 0 {
+        let fraction = format!("{fraction:04}");
+        let fraction = fraction.trim_end_matches('0');
+        out.push_str(&format!(".{fraction:0<2}"));
+    }
+    out
+}
+
+/// How a product is paid for: `cpm, fixed at 12.5`.
+fn terms(option: &Value) -> String {
+    let model = quoted(text(option, "pricing_model"), 20);
+    for (name, word) in [("fixed_price", "fixed at"), ("floor_price", "by auction from")] {
+        if let Ok(amount) = amount(option.get(name)) {
+            return format!("{model}, {word} {amount}");
+        }
+    }
+    model
+}
+
+/// Three letters; anything else is no currency.
+fn currency(value: &Value) -> &str {
+    let currency = text(value, "currency");
+    let is_one = currency.len() == 3 && currency.bytes().all(|byte| byte.is_ascii_uppercase());
+    if is_one { currency } else { "" }
+}
+
+fn text<'v>(value: &'v Value, name: &str) -> &'v str {
+    value.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn items<'v>(value: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
+    value.get(name).and_then(Value::as_array).into_iter().flatten()
+}
+
+fn list<'v>(members: &'v Map, name: &str) -> impl Iterator<Item = &'v Value> {
+    members.get(name).and_then(Value::as_array).into_iter().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use tradepost_wire::json::{from_str, json};
+
+    use super::*;
+
+    fn prices() -> Prices {
+        let prices = Prices::default();
+        prices.learn(&json!({"products": [
+            {"product_id": "p1", "name": "Front\" [page](http://x)", "pricing_options": [
+                {"pricing_option_id": "cpm", "pricing_model": "cpm", "currency": "USD",
+                 "fixed_price": 12.5},
+                {"pricing_option_id": "eur", "pricing_model": "cpm", "currency": "EUR",
+                 "floor_price": 4},
+                {"pricing_option_id": "odd", "pricing_model": "cpm", "currency": "no money"}]}]}));
+        prices
+    }
+
+    fn told(arguments: &Value) -> String {
+        match prices().of_new(arguments.as_object().unwrap()) {
+            Ok(lines) => lines.join("\n"),
+            Err(trouble) => trouble.text(),
+        }
+    }
+
+    fn package(option: &str, budget: &str) -> Value {
+        let budget: Value = from_str(budget).unwrap();
+        json!({"product_id": "p1", "pricing_option_id": option, "budget": budget})
+    }
+
+    #[test]
+    fn what_is_spent_is_the_exact_sum_in_each_currency() {
+        let packages = [package("cpm", "0.1"), package("cpm", "0.2"), package("eur", "1234567.5")];
+        expect![[r#"
+            It spends up to 0.30 USD and 1,234,567.50 EUR.
+            package 1: 0.10 USD for "Front' (page)(http://x)" (p1), cpm, fixed at 12.50
+            package 2: 0.20 USD for "Front' (page)(http://x)" (p1), cpm, fixed at 12.50
+            package 3: 1,234,567.50 EUR for "Front' (page)(http://x)" (p1), cpm, by auction from 4"#]]
+        .assert_eq(&told(&json!({"packages": packages})));
+        let proposal = json!({"proposal_id": "plan", "total_budget":
+            {"amount": 5000, "currency": "USD"}});
+        expect![[r#"
+            It spends up to 5,000 USD.
+            proposal "plan""#]]
+        .assert_eq(&told(&proposal));
+    }
+
+    #[test]
+    fn nobody_is_asked_about_what_has_no_price() {
+        for arguments in [
+            json!({"packages": [package("other", "1")]}),
+            json!({"packages": [package("odd", "1")]}),
+            json!({"packages": [package("cpm", "-1")]}),
+            json!({"packages": [package("cpm", "0.00000001")]}),
+            json!({"packages": [package("cpm", "1e400")]}),
+            json!({"packages": [package("cpm", "\"1\"")]}),
+            json!({"packages": []}),
+            json!({"proposal_id": "plan"}),
+        ] {
+            let told = told(&arguments);
+            assert!(told.starts_with("PRICE_UNKNOWN: "), "{arguments} {told}");
+        }
+    }
+
+    #[test]
+    fn a_change_is_told_beside_what_there_is() {
+        let buy = json!({"currency": "USD", "total_budget": 1000, "packages": [
+            {"package_id": "k1", "budget": 1000}]});
+        let change = json!({"canceled": true, "packages": [{"package_id": "k1", "budget": 2500,
+            "paused": false}], "new_packages": [package("cpm", "10")]});
+        let lines = prices().of_change(change.as_object().unwrap(), &buy).unwrap();
+        expect![[r#"
+            The media buy stands at 1,000 USD.
+            New packages spend up to 10 USD.
+            package "k1": from 1,000 USD to 2,500 USD
+            package "k1": not paused
+            new package 1: 10 USD for "Front' (page)(http://x)" (p1), cpm, fixed at 12.50
+            the media buy: canceled for good"#]]
+        .assert_eq(&lines.join("\n"));
+        let other = json!({"packages": [{"package_id": "k2", "budget": 1}]});
+        assert!(prices().of_change(other.as_object().unwrap(), &buy).is_err());
+    }
+}

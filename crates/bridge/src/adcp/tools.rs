@@ -1,0 +1,204 @@
+//! The tools of media buying: few of AdCP's tasks, each described for a model, with the members of their
+//! requests that a model needs and none by which it could have a seller call somebody.
+
+use tradepost_wire::adcp::{Tool as Task, rules};
+use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::mcp::{Annotations, Tool};
+
+/// The member by which a seller knows a request again.
+pub(crate) const KEY: &str = "idempotency_key";
+
+/// What a tool asks before it acts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asks {
+    /// Nobody: it reads, or it costs nothing.
+    Nobody,
+    /// The person, who is shown who is billed.
+    WhoPays,
+    /// The person, who is shown what it costs.
+    ForAPurchase,
+    /// The person, who is shown what changes.
+    ForAChange,
+}
+
+/// A tool: its name, its task, how many sellers it asks at once, whom it asks first, and what it says
+/// of itself.
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) name: &'static str,
+    pub(crate) task: Task,
+    pub(crate) several: bool,
+    pub(crate) asks: Asks,
+    says: &'static str,
+}
+
+macro_rules! rows {
+    ($($name:literal $task:ident $several:literal $asks:ident: $says:expr;)*) => {
+        &[$(Row { name: $name, task: Task::$task, several: $several, asks: Asks::$asks, says: $says }),*]
+    };
+}
+
+/// All of them, in the order in which a buyer comes to them.
+pub(crate) const ROWS: &[Row] = rows! {
+    "adcp_capabilities" GetAdcpCapabilities true Nobody:
+        "Which sellers of advertising there are, and what each can do. A seller that cannot be reached is \
+         listed with the reason.";
+    "adcp_get_products" GetProducts true Nobody:
+        "Finds advertising products at all sellers at once, with their prices: in mode brief by a text \
+         that says what is advertised, to whom, where and when. What is bought has to be looked up here \
+         first, so that the person can be told what it costs.";
+    "adcp_list_accounts" ListAccounts false Nobody:
+        "The accounts at a seller on which one may buy.";
+    "adcp_sync_accounts" SyncAccounts false WhoPays:
+        "Opens accounts at a seller, or changes who is billed. The person is asked first.";
+    "adcp_create_media_buy" CreateMediaBuy false ForAPurchase:
+        "Buys media: spends money. The person is shown what it costs and asked first. Buy packages of \
+         products, or a proposal for a total budget, as adcp_get_products shows them.";
+    "adcp_update_media_buy" UpdateMediaBuy false ForAChange:
+        "Changes, pauses, resumes or cancels a media buy; may spend money. The person is shown what \
+         changes and asked first.";
+    "adcp_get_media_buys" GetMediaBuys false Nobody:
+        "The media buys at a seller: how each stands, its packages and budgets. The active ones, unless \
+         media_buy_ids or status_filter ask for others.";
+    "adcp_get_media_buy_delivery" GetMediaBuyDelivery false Nobody:
+        "What media buys have delivered and what was spent.";
+    "adcp_list_creative_formats" ListCreativeFormats false Nobody:
+        "The creative formats that a seller takes, with the assets that each is made of.";
+    "adcp_sync_creatives" SyncCreatives false Nobody:
+        "Puts creatives into the library of an account, changes them, and assigns them to packages that \
+         have been bought. Spends nothing.";
+    "adcp_list_creatives" ListCreatives false Nobody:
+        "The creatives in the library of an account, and how each was judged.";
+    "adcp_get_task_status" GetTaskStatus false Nobody:
+        "How far something is that a seller has not finished, by the task_id of its answer.";
+};
+
+/// Members that no model has a use for here: what is left out of a list is neither closed nor archived.
+const LEFT_OUT: [&str; 2] = ["delete_missing", "plan_id"];
+
+/// The members that are our own.
+pub(crate) const OWN: [&str; 4] = ["seller", "sellers", "confirmation", "user_has_agreed"];
+
+/// Objects that have more members than the outline of a request tells: the rules judge those.
+const OPEN: [&str; 6] = ["account", "assets", "brand", "filters", "format_id", "targeting_overlay"];
+
+/// The tools for these sellers.
+pub(crate) fn tools(sellers: &[String]) -> Vec<Tool> {
+    if sellers.is_empty() {
+        return Vec::new();
+    }
+    ROWS.iter().map(|row| tool(row, sellers)).collect()
+}
+
+fn tool(row: &Row, sellers: &[String]) -> Tool {
+    let mut says = row.says.to_owned();
+    if row.asks != Asks::Nobody {
+        says.push_str(
+            " Where the client can ask the person itself, it does; otherwise call twice: the first \
+             call, without confirmation, sends nothing and returns a question. Show it to the person \
+             word for word; when they agree, call again with exactly the same arguments, the \
+             confirmation and user_has_agreed true. Never agree for the person.",
+        );
+    }
+    Tool {
+        name: row.name.into(),
+        title: row.task.title().to_owned(),
+        description: says,
+        input_schema: input_schema(row, sellers).into(),
+        output_schema: None,
+        annotations: Annotations {
+            title: Some(row.task.title().to_owned()),
+            read_only: Some(!row.task.mutates()),
+            destructive: Some(row.task == Task::UpdateMediaBuy),
+            idempotent: Some(!row.task.mutates()),
+            open_world: Some(true),
+        },
+        meta: None,
+    }
+}
+
+/// What a tool takes.
+pub(crate) fn input_schema(row: &Row, sellers: &[String]) -> Map {
+    let Value::Object(mut schema) = rules::outline(row.task) else { return Map::new() };
+    let mut required: Vec<Value> = match schema.shift_remove("required") {
+        Some(Value::Array(names)) => names,
+        Some(_) | None => Vec::new(),
+    };
+    required.retain(|name| name != KEY);
+    if let Some(Value::Object(members)) = schema.get_mut("properties") {
+        for name in LEFT_OUT {
+            members.shift_remove(name);
+        }
+        if let Some(key) = members.get_mut(KEY) {
+            let says = "Only from the answer to the same call that ended unclear: with it, the seller \
+                        cannot do the same twice.";
+            *key = json!({"type": "string", "description": says});
+        }
+        if row.several {
+            members.shift_insert(
+                0,
+                "sellers".into(),
+                json!({
+                    "type": "array", "items": {"type": "string", "enum": sellers},
+                    "description": "Which sellers to ask; all of them when left out or empty.",
+                }),
+            );
+        } else {
+            if sellers.len() > 1 {
+                required.insert(0, "seller".into());
+            }
+            members.shift_insert(0, "seller".into(), json!({
+                "type": "string", "enum": sellers, "description": "The seller, as results name it.",
+            }));
+        }
+        if row.asks != Asks::Nobody {
+            let first = "From the first call; leave it out there.";
+            members.insert("confirmation".into(), json!({"type": "string", "description": first}));
+            let agreed = "True when the person has seen the question of the first call, word for word, \
+                          and has agreed.";
+            members.insert(
+                "user_has_agreed".into(),
+                json!({"type": "boolean", "description": agreed}),
+            );
+        }
+    }
+    if !required.is_empty() {
+        schema.insert("required".into(), required.into());
+    }
+    schema.insert("additionalProperties".into(), false.into());
+    schema
+}
+
+/// The members of arguments that the schema of their tool does not have, each with its place.
+pub(crate) fn strangers(schema: &Value, arguments: &Value) -> Vec<String> {
+    fn walk(schema: &Value, value: &Value, at: &str, found: &mut Vec<String>) {
+        match value {
+            Value::Object(members) => {
+                let Some(known) = schema.get("properties") else { return };
+                for (name, value) in members {
+                    let at = format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
+                    match known.get(name) {
+                        Some(_) if OPEN.contains(&name.as_str()) => {}
+                        Some(schema) => walk(schema, value, &at, found),
+                        None => found.push(at),
+                    }
+                }
+            }
+            Value::Array(items) => {
+                let schema = schema.get("items").unwrap_or(&Value::Null);
+                for (place, item) in items.iter().enumerate() {
+                    walk(schema, item, &format!("{at}/{place}"), found);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    let mut found = Vec::new();
+    walk(schema, arguments, "", &mut found);
+    found
+}
+
+/// The row of a tool of this name.
+pub(crate) fn row(name: &str) -> Option<&'static Row> {
+    ROWS.iter().find(|row| row.name == name)
+}

@@ -1,0 +1,175 @@
+//! The person's yes, without which nothing is sent: by a form where the client can show one, and
+//! otherwise by a text that the model shows, in two calls. A no is final: what was asked about is
+//! not sent, whoever calls with it again.
+
+use std::sync::atomic::Ordering;
+
+use tradepost_wire::json::{Map, Value};
+use tradepost_wire::mcp::{Elicited, Form};
+
+use super::asking::{Person, Silence};
+use super::clean::quoted;
+use super::confirmation::{Confirmed, LIFETIME, Rejected};
+use super::trouble::{Code, Trouble};
+use super::{Bridge, show};
+
+/// How many lines a form has at most for what would be sent.
+const MAX_LINES: usize = 60;
+
+/// How much of each text a form shows.
+const MAX_SHOWN: usize = 300;
+
+/// What a person is asked about.
+pub(super) struct Matter {
+    /// Everything of it, as one text: a yes is to this and to nothing else.
+    pub(super) subject: String,
+    /// The form, where the client can show one.
+    pub(super) form: Form,
+}
+
+/// How a matter stands.
+pub(super) enum Agreement {
+    /// The person has agreed.
+    Given(Confirmed),
+    /// The model has to ask, and to bring this back.
+    ByModel {
+        /// What brings it back.
+        confirmation: String,
+        /// Until when.
+        until: jiff::Timestamp,
+    },
+    /// The client has to ask, and to call again with this.
+    ByClient {
+        /// The form.
+        form: Form,
+        /// What comes back with the answer.
+        state: String,
+    },
+}
+
+impl Bridge {
+    /// Asks the person, or takes what they have said. `confirmation` is what the model brings back.
+    pub(super) async fn agreement(
+        &self,
+        matter: Matter,
+        person: Person<'_>,
+        confirmation: Option<&str>,
+    ) -> Result<Agreement, Trouble> {
+        let Matter { subject, form } = matter;
+        let now = (self.now)();
+        let redeem = |token: &str, subject: &str| {
+            self.confirmations.redeem(token, subject, (self.now)()).map_err(rejected)
+        };
+        let returned = match (person, confirmation) {
+            (Person::ByModel, _) if self.requires_elicitation => {
+                let message = "this bridge has a person asked by their client, and this client \
+                               shows no forms";
+                return Err(Trouble::new(Code::ElicitationRequired, message));
+            }
+            (Person::ByModel, None) => {
+                let (confirmation, until) = self.confirmations.issue(&subject, now);
+                return Ok(Agreement::ByModel { confirmation, until });
+            }
+            (Person::ByModel, Some(token)) => {
+                return Ok(Agreement::Given(redeem(token, &subject)?));
+            }
+            (Person::Asked(_) | Person::Returns { .. }, Some(_)) => {
+                let message = "the person is asked by their client, and no confirmation of a model \
+                               takes their place";
+                return Err(Trouble::new(Code::ConfirmationInvalid, message));
+            }
+            (Person::Asked(line), None) => {
+                let subject = by_client(self.asked(), &subject);
+                let (token, _) = self.confirmations.issue(&subject, now);
+                let answer = line.ask(&form).await.map_err(silent)?;
+                self.heed(&form, &answer, &token, &subject)?;
+                return Ok(Agreement::Given(redeem(&token, &subject)?));
+            }
+            (Person::Returns { state: None, .. }, None) => {
+                let count = self.asked();
+                let (token, _) = self.confirmations.issue(&by_client(count, &subject), now);
+                return Ok(Agreement::ByClient { form, state: format!("{count}.{token}") });
+            }
+            (Person::Returns { state: Some(state), answer }, None) => (state, answer),
+        };
+        let (state, answer) = returned;
+        let read = state.split_once('.');
+        let read = read.and_then(|(count, token)| Some((count.parse().ok()?, token)));
+        let (count, token) = read.ok_or_else(|| rejected(Rejected::Invalid))?;
+        let subject = by_client(count, &subject);
+        let answer = answer.ok_or_else(misfit)?;
+        self.heed(&form, answer, token, &subject)?;
+        Ok(Agreement::Given(redeem(token, &subject)?))
+    }
+
+    /// How many forms there were before this one.
+    fn asked(&self) -> u64 {
+        self.forms.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Goes on when the person has agreed.
+    fn heed(&self, form: &Form, answer: &Value, token: &str, subject: &str) -> Result<(), Trouble> {
+        let message = match form.read(answer) {
+            Some(Elicited::Agreed) => return Ok(()),
+            Some(Elicited::Declined) => "the person has said no",
+            Some(Elicited::Cancelled) => "the person has closed the form without an answer",
+            None => return Err(misfit()),
+        };
+        self.confirmations.decline(token, subject, (self.now)());
+        Err(Trouble::new(Code::Declined, message))
+    }
+}
+
+/// What a form is about: a yes to it is none that a model could have brought, and a no is one to
+/// this form alone.
+fn by_client(count: u64, subject: &str) -> String {
+    format!("client\0{count}\0{subject}")
+}
+
+fn misfit() -> Trouble {
+    let message = "what the client says that the person answered does not fit the form";
+    Trouble::new(Code::AnswerInvalid, message)
+}
+
+fn silent(why: Silence) -> Trouble {
+    match why {
+        Silence::Late => Trouble::new(Code::PersonSilent, "the person did not answer in time"),
+        Silence::Gone => {
+            let message = "the client does not wait for this call any longer";
+            Trouble::new(Code::PersonSilent, message)
+        }
+        Silence::Failed => Trouble::new(Code::AnswerInvalid, "the client could not ask the person"),
+        Silence::Busy => {
+            Trouble::new(Code::PersonBusy, "the person has other questions to answer first")
+        }
+    }
+}
+
+fn rejected(why: Rejected) -> Trouble {
+    match why {
+        Rejected::Invalid => Trouble::new(
+            Code::ConfirmationInvalid,
+            "the confirmation does not belong to this call: something has changed since the user \
+             was asked, or this bridge has started anew",
+        ),
+        Rejected::Expired => Trouble::new(
+            Code::ConfirmationExpired,
+            format!("the confirmation is older than {} minutes", LIFETIME.as_mins()),
+        ),
+        Rejected::Declined => Trouble::new(Code::Declined, "the person has said no"),
+    }
+}
+
+/// What would be sent, a line for each member, for a form.
+pub(super) fn lines(parts: &Map) -> String {
+    let members = show::members(parts);
+    let mut out = String::new();
+    for (name, value) in members.iter().take(MAX_LINES) {
+        let (name, value) = (quoted(name, MAX_SHOWN), quoted(value, MAX_SHOWN));
+        out.push_str(&format!("- {name}: \"{value}\"\n"));
+    }
+    if let Some(more) = members.len().checked_sub(MAX_LINES).filter(|more| *more > 0) {
+        out.push_str(&format!("- and {more} more\n"));
+    }
+    out
+}

@@ -1,0 +1,120 @@
+//! Calls during which a person may be asked, over HTTP: when one is, the answer becomes a stream of
+//! events, with the question before the result. The person's answer comes with a request of its
+//! own.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderName, HeaderValue, header};
+use axum::response::Response;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tradepost_wire::mcp::Request;
+
+use super::{Behind, said};
+use crate::asking::Line;
+
+/// How many events may wait to be written.
+const UNWRITTEN: usize = 4;
+
+/// After how long without an event something is written, so that nobody in between takes the
+/// stream for dead.
+const QUIET: Duration = Duration::from_secs(15);
+
+/// Answers a request of a client that can be asked.
+pub(super) async fn answer(behind: Arc<Behind>, request: Request, session: String) -> Response {
+    let (out, mut events) = mpsc::channel(UNWRITTEN);
+    let call = Call { behind, session, id: request.id.as_json().to_owned() };
+    let mut work = work(&call, request, out);
+    tokio::select! {
+        biased;
+        Some(first) = events.recv() => respond(Stream { first: Some(first), events, work, call }),
+        done = &mut work => match done {
+            Ok(done) => said(done),
+            Err(_) => said((500, fault(&call.id))),
+        },
+    }
+}
+
+/// Works on the request whether or not somebody reads the answer: what a person has agreed to is
+/// not broken off in the middle.
+fn work(call: &Call, request: Request, out: mpsc::Sender<String>) -> JoinHandle<(u16, String)> {
+    let (behind, whose, id) = (Arc::clone(&call.behind), call.session.clone(), call.id.clone());
+    tokio::spawn(async move {
+        let line = Line { questions: &behind.handler.questions, whose, call: id, out };
+        behind.handler.answer(request, Some(&line)).await
+    })
+}
+
+/// The answer when the work on it has broken down.
+fn fault(id: &str) -> String {
+    let message = "the bridge failed at this call; it may have been sent all the same";
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32603,"message":"{message}"}}}}"#)
+}
+
+/// A call of a client; when nobody reads its answer any more, nobody is asked for it either.
+struct Call {
+    behind: Arc<Behind>,
+    session: String,
+    id: String,
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        self.behind.handler.questions.cancelled(&self.session, &self.id);
+    }
+}
+
+struct Stream {
+    first: Option<String>,
+    events: mpsc::Receiver<String>,
+    work: JoinHandle<(u16, String)>,
+    call: Call,
+}
+
+fn respond(stream: Stream) -> Response {
+    let events = futures_util::stream::unfold(Some(stream), |stream| async move {
+        let mut stream = stream?;
+        let (event, goes_on) = stream.next().await;
+        Some((Ok::<_, Infallible>(Bytes::from(event)), goes_on.then_some(stream)))
+    });
+    let mut response = Response::new(Body::from_stream(events));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    // Proxies that collect answers would keep the question to themselves.
+    let unbuffered = HeaderName::from_static("x-accel-buffering");
+    headers.insert(unbuffered, HeaderValue::from_static("no"));
+    response
+}
+
+impl Stream {
+    /// The next event, and whether others follow.
+    async fn next(&mut self) -> (String, bool) {
+        if let Some(first) = self.first.take() {
+            return (event(&first), true);
+        }
+        tokio::select! {
+            biased;
+            Some(message) = self.events.recv() => (event(&message), true),
+            done = &mut self.work => {
+                // What was said meanwhile goes before the answer.
+                let said = std::iter::from_fn(|| self.events.try_recv().ok());
+                let mut last: String = said.map(|message| event(&message)).collect();
+                last.push_str(&match done {
+                    Ok((_, body)) => event(&body),
+                    Err(_) => event(&fault(&self.call.id)),
+                });
+                (last, false)
+            }
+            () = tokio::time::sleep(QUIET) => (": the person is being asked\n\n".to_owned(), true),
+        }
+    }
+}
+
+/// JSON of ours has no line breaks.
+fn event(message: &str) -> String {
+    format!("event: message\ndata: {message}\n\n")
+}
