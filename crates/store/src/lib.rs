@@ -21,6 +21,7 @@ use tradepost_wire::aap::Vehicle;
 use tradepost_wire::fault::Fault;
 
 mod agents;
+pub mod copies;
 mod counts;
 mod deliveries;
 mod feeds;

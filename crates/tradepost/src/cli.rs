@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 pub mod adcp;
+pub mod backup;
 pub mod call;
 pub mod card;
 pub mod check_config;
@@ -31,6 +32,7 @@ pub mod probe;
 pub mod publisher;
 pub mod push;
 pub mod receive;
+pub mod restore;
 pub mod sandbox;
 pub mod serve;
 
@@ -69,6 +71,10 @@ enum Command {
     Publisher(publisher::Arguments),
     /// Bring a data folder or a database of an older version up to date.
     Migrate(migrate::Arguments),
+    /// Write what a data folder keeps into one file, also while a server uses it.
+    Backup(backup::Arguments),
+    /// Put what is in a backup into a data folder, and check that it took.
+    Restore(restore::Arguments),
     /// List the webhooks that could not be called, and take them on again.
     Push(push::Arguments),
     /// Read a seller's agent card.
@@ -135,6 +141,8 @@ pub fn run(
         Command::Keys(arguments) => keys::run(arguments, &context),
         Command::Publisher(arguments) => publisher::run(arguments, &context),
         Command::Migrate(arguments) => migrate::run(&arguments, &context),
+        Command::Backup(arguments) => backup::run(&arguments, &context),
+        Command::Restore(arguments) => restore::run(&arguments, &context),
         Command::Push(arguments) => push::run(arguments, &context),
         Command::Discover(arguments) => discover::run(arguments, &context),
         Command::Call(arguments) => call::run(*arguments, &context),

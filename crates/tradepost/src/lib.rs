@@ -3,6 +3,7 @@
 
 pub mod aap;
 pub mod adcp;
+pub mod backup;
 pub mod cli;
 pub mod config;
 pub mod console;

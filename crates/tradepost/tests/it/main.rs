@@ -15,6 +15,7 @@ mod agent;
 mod agents;
 mod appointments;
 mod auth;
+mod backup;
 #[path = "../../../wire/tests/it/beside.rs"]
 mod beside;
 mod bindings;
