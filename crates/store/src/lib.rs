@@ -35,7 +35,8 @@ pub mod staff;
 mod tables;
 mod writer;
 
-pub use health::{NotReady, Trouble};
+pub use counts::Amiss;
+pub use health::{NotReady, Room, Trouble, room};
 pub use postgres::DatabaseUrl;
 use sql::Connection;
 use tables::Database;

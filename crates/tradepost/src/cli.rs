@@ -17,6 +17,7 @@ pub mod console;
 mod course;
 pub mod dealers;
 pub mod discover;
+pub mod doctor;
 pub mod explain;
 pub mod feeds;
 pub mod import;
@@ -57,6 +58,8 @@ enum Command {
     Init(init::Arguments),
     /// Read a configuration file and report every mistake in it.
     CheckConfig(check_config::Arguments),
+    /// Look whether everything that the configuration names is there and works.
+    Doctor(doctor::Arguments),
     /// Replace a dealer's inventory with a feed.
     Import(import::Arguments),
     /// List, show and run the feeds that bring inventories by themselves.
@@ -134,6 +137,7 @@ pub fn run(
         Command::Serve(arguments) => serve::run(arguments, &context),
         Command::Init(arguments) => init::run(arguments, &context),
         Command::CheckConfig(arguments) => check_config::run(arguments, &context),
+        Command::Doctor(arguments) => doctor::run(&arguments, &context),
         Command::Import(arguments) => import::run(arguments, &context),
         Command::Feeds(arguments) => feeds::run(arguments, &context),
         Command::Leads(arguments) => leads::run(arguments, &context),

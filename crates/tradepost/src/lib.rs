@@ -9,6 +9,7 @@ pub mod config;
 pub mod console;
 pub mod delivery;
 pub mod feeds;
+pub mod doctor;
 pub mod gate;
 pub mod log;
 pub mod wiring;

@@ -78,7 +78,7 @@ fn destinations(dealer: &Dealer) -> Vec<&str> {
 }
 
 /// What is permitted and will be regretted.
-pub(super) fn warnings(config: &Config) -> Vec<String> {
+pub(crate) fn warnings(config: &Config) -> Vec<String> {
     let of_rooftop = |dealer: &Dealer, rooftop: &Rooftop| {
         let profile = &rooftop.profile;
         let missing = [

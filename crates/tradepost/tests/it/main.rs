@@ -29,6 +29,7 @@ mod conformance;
 mod console;
 mod decisions;
 mod delivery;
+mod doctor;
 mod examples;
 mod fairness;
 mod feeds;
