@@ -41,6 +41,7 @@ pub use postgres::DatabaseUrl;
 use sql::Connection;
 use tables::Database;
 pub use tables::Transaction;
+pub use tables::alerts::Told;
 pub use tables::feeds::{FeedOutcome, FeedRun, FeedState};
 pub use tables::inventory::Replacement;
 pub use tradepost_server::auth::key::ApiKey;

@@ -34,6 +34,19 @@ pub struct Config {
     pub dealers: Vec<Dealer>,
     /// The publishers.
     pub publishers: Vec<Publisher>,
+    /// Whom to tell what is amiss; nobody when `None`.
+    pub alerts: Option<Alerts>,
+}
+
+/// Who is told what is amiss, and how often.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Alerts {
+    /// How much time there is at least between two messages to one destination.
+    pub every: SignedDuration,
+    /// After how long what goes on is told again.
+    pub remind: SignedDuration,
+    /// Who is told; names are unique.
+    pub destinations: Vec<Delivery>,
 }
 
 /// How the process behaves.

@@ -3,13 +3,14 @@
 
 pub mod aap;
 pub mod adcp;
+pub mod alerts;
 pub mod backup;
 pub mod cli;
 pub mod config;
 pub mod console;
 pub mod delivery;
-pub mod feeds;
 pub mod doctor;
+pub mod feeds;
 pub mod gate;
 pub mod log;
 pub mod wiring;

@@ -76,7 +76,7 @@ impl Wiring {
         clock: Clock,
         address: SocketAddr,
     ) -> Result<Self, Fault> {
-        let Config { server, dealers, publishers } = config;
+        let Config { server, dealers, publishers, alerts: _ } = config;
         let origin = server.origin(address);
         store.keep_free(server.min_free_space);
         let means = means(&store, &clock);
@@ -114,6 +114,13 @@ impl Wiring {
             means,
             origin,
         })
+    }
+
+    /// The ids of its agents at the moment.
+    #[must_use]
+    pub fn agent_ids(&self) -> Vec<String> {
+        let agents = agents(&self.sellers.all(), &self.publishers);
+        agents.iter().map(|agent| agent.id().to_owned()).collect()
     }
 
     /// Everything that can be asked of it.

@@ -6,7 +6,7 @@ pub(super) const VERSIONS: &str =
     "CREATE TABLE IF NOT EXISTS tradepost_schema (version BIGINT PRIMARY KEY)";
 
 /// One step for each version, applied in order.
-pub(super) const MIGRATIONS: &[&str] = &[FIRST, STAFF, FEEDS];
+pub(super) const MIGRATIONS: &[&str] = &[FIRST, STAFF, FEEDS, ALERTS];
 
 const FIRST: &str = r#"
     CREATE TABLE listings (
@@ -347,5 +347,17 @@ const FEEDS: &str = r#"
         dealer_id   TEXT PRIMARY KEY,
         holder      TEXT NOT NULL,
         until       BIGINT NOT NULL
+    );
+"#;
+
+const ALERTS: &str = r#"
+    CREATE TABLE alerts (
+        destination TEXT NOT NULL,
+        key         TEXT COLLATE "C" NOT NULL,  -- what is amiss; empty: when it was last told anything
+        what        TEXT NOT NULL,      -- in words
+        level       BIGINT NOT NULL,    -- how much of it there was
+        since       BIGINT NOT NULL,
+        told_at     BIGINT NOT NULL,
+        PRIMARY KEY (destination, key)
     );
 "#;

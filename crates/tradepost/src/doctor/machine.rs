@@ -132,6 +132,11 @@ impl Examiner {
                 }
             }
         }
+        for delivery in self.config.alerts.iter().flat_map(|alerts| &alerts.destinations) {
+            let name = format!("alerts/{}", delivery.destination.name);
+            let named = |(key, path)| (format!("{name}: {key}"), path);
+            files.extend(secrets_of(delivery).into_iter().map(named));
+        }
         for publisher in &self.config.publishers {
             let id = &publisher.profile.id;
             let keys = [

@@ -32,6 +32,10 @@ impl Examiner {
                 self.look_at_address(looks, about, url.to_string());
             }
         }
+        for delivery in self.config.alerts.iter().flat_map(|alerts| &alerts.destinations) {
+            let name = format!("alerts/{}", delivery.destination.name);
+            self.look_at_destination(looks, name, delivery);
+        }
         for publisher in &self.config.publishers {
             let id = &publisher.profile.id;
             if let Some(upstream) = &publisher.upstream {

@@ -41,6 +41,7 @@ pub fn config() -> Config {
             ..Server::default()
         },
         publishers: Vec::new(),
+        alerts: None,
         dealers: vec![Dealer {
             terms: Terms {
                 id: ID.to_owned(),
