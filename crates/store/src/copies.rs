@@ -127,7 +127,16 @@ pub fn follow(file: &Path) -> Result<Chains, Fault> {
 /// Whether a folder has something of a store, whole or not.
 #[must_use]
 pub fn is_begun(data: &Path) -> bool {
-    health::files_of(&data.join(FILE)).iter().any(|file| file.exists())
+    files_of(&data.join(FILE)).iter().any(|file| file.exists())
+}
+
+/// Everything that SQLite would take for a part of this database; the database first. One that was ended
+/// while it left the write-ahead log has a journal, too, which must not meet another database.
+fn files_of(database: &Path) -> [PathBuf; 4] {
+    let [file, log, index] = health::files_of(database);
+    let mut journal = file.clone().into_os_string();
+    journal.push("-journal");
+    [file, log, index, journal.into()]
 }
 
 /// Puts a copy, which lies on the same disk and which nobody uses, in the place of the store in the
@@ -157,7 +166,7 @@ pub fn put(data: &Path, copy: &Path, before: &Path) -> Result<Option<PathBuf>, N
 /// Keeps what was there under names of its own, and leaves one file at most, which can be replaced.
 fn keep(target: &Path, before: &Path) -> Result<(), NotPut> {
     const WHAT: &str = "keeping what was there";
-    let files = health::files_of(target);
+    let files = files_of(target);
     let kept = |file: &Path| before.join(file.file_name().unwrap_or_default());
     create_private(before).map_err(Fault::on(WHAT))?;
     for file in files.iter().filter(|file| file.exists()) {
@@ -257,14 +266,19 @@ mod tests {
         let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         drop(stocked(one.path(), 3));
         fs::write(two.path().join(FILE), "no database at all").unwrap();
-        fs::write(two.path().join(format!("{FILE}-wal")), "nor its log").unwrap();
+        for (end, text) in [("-wal", "nor its log"), ("-journal", "nor its journal")] {
+            fs::write(two.path().join(format!("{FILE}{end}")), text).unwrap();
+        }
         let copied = two.path().join("copy.sqlite");
         copy(one.path(), &copied).unwrap();
         let before = two.path().join("before");
         put(two.path(), &copied, &before).unwrap();
         assert!(inspect(&two.path().join(FILE)).is_ok());
         assert_eq!(fs::read(before.join(FILE)).unwrap(), b"no database at all");
-        assert!(before.join(format!("{FILE}-wal")).exists());
+        for end in ["-wal", "-journal"] {
+            assert!(before.join(format!("{FILE}{end}")).exists(), "{end}");
+            assert!(!two.path().join(format!("{FILE}{end}")).exists(), "{end}");
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use tradepost_dealer::consent::hex;
 use tradepost_server::fault::Fault;
 use tradepost_store::copies::{self, Chains, Contents};
+use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::{self, Value, json};
 
 pub mod sealed;
@@ -62,7 +63,7 @@ impl Manifest {
         Self(json!({
             "format": FORMAT,
             "tradepost": env!("CARGO_PKG_VERSION"),
-            "made_at": made_at.to_string(),
+            "made_at": rfc3339(made_at),
             "schema": contents.schema,
             "database_bytes": bytes,
             "rows": rows,

@@ -1,5 +1,6 @@
 //! `tradepost doctor`: look whether everything that the configuration names is there and works.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -103,9 +104,12 @@ fn show(findings: &[Finding], context: &Context) {
         context.output.line(coloured(line));
     }
     let cyan = anstyle::AnsiColor::Cyan.on_default().bold();
+    let mut said = BTreeSet::new();
     for finding in findings {
-        if let Some(hint) = &finding.hint {
-            let Finding { area, subject, .. } = finding;
+        let Finding { area, subject, hint, .. } = finding;
+        if let Some(hint) = hint
+            && said.insert((area, subject, hint))
+        {
             let subject = tradepost_buyer::text::plain(subject, tradepost_buyer::text::SENTENCE);
             context.output.talk(format!("{cyan}hint:{cyan:#} {area} {subject}: {hint}"));
         }

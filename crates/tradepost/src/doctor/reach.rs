@@ -147,8 +147,12 @@ impl Examiner {
         let outside = match outside {
             Ok(outside) => outside,
             Err(why) => {
-                let hint = "see that the name leads to this server or its proxy, and that the proxy \
-                            passes the Host header on";
+                let hint = if is_here(&host) && door.base.port() == Some(self.inside().port()) {
+                    "see that the server runs: `tradepost serve`"
+                } else {
+                    "see that the name leads to this server or its proxy, and that the proxy passes the \
+                     Host header on"
+                };
                 seen.findings.push(about.bad(why, hint));
                 return seen;
             }
