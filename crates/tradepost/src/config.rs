@@ -19,7 +19,7 @@ use tradepost_store::DatabaseUrl;
 use tradepost_wire::aap::Version;
 
 use crate::adcp::seller::Front;
-use delivery::Delivery;
+use delivery::{Delivery, Secret};
 
 pub mod delivery;
 pub mod feeds;
@@ -36,6 +36,21 @@ pub struct Config {
     pub publishers: Vec<Publisher>,
     /// Whom to tell what is amiss; nobody when `None`.
     pub alerts: Option<Alerts>,
+    /// Where traces go; there are none when `None`.
+    pub traces: Option<Traces>,
+}
+
+/// Where traces go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Traces {
+    /// The address of a collector that takes OTLP in JSON, with its path.
+    pub endpoint: String,
+    /// How many of a hundred are written down.
+    pub percent: u8,
+    /// What the server is called there.
+    pub service: String,
+    /// The bearer token.
+    pub bearer: Option<Secret>,
 }
 
 /// Who is told what is amiss, and how often.

@@ -13,4 +13,5 @@ pub mod doctor;
 pub mod feeds;
 pub mod gate;
 pub mod log;
+pub mod traces;
 pub mod wiring;

@@ -16,6 +16,7 @@ use tradepost_server::desk::Desk;
 use tradepost_server::fault::Fault;
 use tradepost_server::http;
 use tradepost_server::tls::Identity;
+use tradepost_server::traces::Tracer;
 use tradepost_store::Store;
 
 use super::output::Failure;
@@ -26,6 +27,7 @@ use crate::alerts::watch::Watch;
 use crate::config::{self, Config, Server};
 use crate::feeds::Feeds;
 use crate::log::Log;
+use crate::traces;
 use crate::wiring::Wiring;
 
 mod demo;
@@ -112,6 +114,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         environment: context.environment.clone(),
         server: configured,
         alerts: config.alerts.clone(),
+        traces: config.traces.clone(),
         tls: tls.clone(),
         log,
     };
@@ -146,6 +149,7 @@ async fn serve(
         None => None,
     };
     let (server, alerts) = (config.server.clone(), config.alerts.clone());
+    let traces = config.traces.clone();
     let (dealers, publishers) = (config.dealers.len(), config.publishers.len());
     let wiring = Wiring::open(config, Arc::new(store), clock, address)
         .map_err(|fault| Failure::fault(&fault))?;
@@ -154,6 +158,12 @@ async fn serve(
     let wiring = Arc::new(wiring);
     let stop = stop_signal().map_err(|error| Failure::fault(&error))?;
     let tls = reload.tls.clone();
+    if let Some(settings) = traces {
+        let percent = settings.percent;
+        let (queue, exporter) = traces::open(settings).map_err(|it| Failure::fault(&it))?;
+        tokio::spawn(exporter.run());
+        wiring.trace_with(&Tracer::new(Arc::new(queue), percent, wiring.clock.clone()));
+    }
     if let Some(settings) = alerts {
         let alerts = alarm(settings, &wiring, tls.clone(), data, &server)?;
         let run = move || {

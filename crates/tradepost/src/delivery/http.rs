@@ -11,6 +11,8 @@ use tradepost_buyer::receiver::authentic::{MIN_KEY, SIGNATURE};
 use tradepost_server::clock::Clock;
 use tradepost_server::outbox::sender::{self, HttpSender, Why};
 use tradepost_server::tls::peer::{self, Unfit};
+use tradepost_server::traces;
+use tradepost_wire::http::trace::TRACEPARENT;
 
 use super::carrier::{Carrier, Failed, Letter, Verdict};
 use crate::config::delivery::Http;
@@ -64,6 +66,10 @@ impl HttpCarrier {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.media_type));
         headers.insert(ID, HeaderValue::from_str(&letter.id).ok()?);
         headers.insert(ATTEMPT, HeaderValue::from(letter.attempt));
+        if let Some(trace) = traces::current() {
+            let value = HeaderValue::from_str(&trace.to_string()).ok()?;
+            headers.insert(HeaderName::from_static(TRACEPARENT), value);
+        }
         if let Some(bearer) = &self.bearer {
             headers.insert(AUTHORIZATION, bearer.clone());
         }

@@ -137,6 +137,11 @@ impl Examiner {
             let named = |(key, path)| (format!("{name}: {key}"), path);
             files.extend(secrets_of(delivery).into_iter().map(named));
         }
+        if let Some(Secret::File(path)) =
+            self.config.traces.as_ref().and_then(|traces| traces.bearer.as_ref())
+        {
+            files.push(("traces.bearer_file".to_owned(), path.clone()));
+        }
         for publisher in &self.config.publishers {
             let id = &publisher.profile.id;
             let keys = [

@@ -36,6 +36,10 @@ impl Examiner {
             let name = format!("alerts/{}", delivery.destination.name);
             self.look_at_destination(looks, name, delivery);
         }
+        if let Some(traces) = &self.config.traces {
+            let about = About::new(Area::Delivery, "traces.endpoint");
+            self.look_at_address(looks, about, traces.endpoint.clone());
+        }
         for publisher in &self.config.publishers {
             let id = &publisher.profile.id;
             if let Some(upstream) = &publisher.upstream {

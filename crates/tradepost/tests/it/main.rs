@@ -54,4 +54,5 @@ mod signing;
 mod support;
 mod tasks;
 mod tls;
+mod traces;
 mod web;

@@ -9,7 +9,7 @@ use tradepost_server::tls::Identity;
 
 use crate::cli::output::Failure;
 use crate::cli::{check_config, dealers};
-use crate::config::{Alerts, Server};
+use crate::config::{Alerts, Server, Traces};
 use crate::log::Log;
 use crate::wiring::Wiring;
 
@@ -22,6 +22,8 @@ pub(super) struct Reload {
     pub(super) server: Server,
     /// Who is told what is amiss.
     pub(super) alerts: Option<Alerts>,
+    /// Where traces go.
+    pub(super) traces: Option<Traces>,
     pub(super) tls: Option<Arc<Identity>>,
     pub(super) log: Arc<Log>,
 }
@@ -64,6 +66,9 @@ impl Reload {
         let mut later = self.server.differences(&config.server);
         if config.alerts != self.alerts {
             later.push("alerts");
+        }
+        if config.traces != self.traces {
+            later.push("traces");
         }
         if !config.publishers.is_empty() {
             later.push("publishers");

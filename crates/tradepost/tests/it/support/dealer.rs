@@ -42,6 +42,7 @@ pub fn config() -> Config {
         },
         publishers: Vec::new(),
         alerts: None,
+        traces: None,
         dealers: vec![Dealer {
             terms: Terms {
                 id: ID.to_owned(),
