@@ -2,7 +2,7 @@
 //! chunks of which each is sealed ([`sealed`]), so that what was cut off or changed is noticed before any
 //! of it is used.
 //!
-//! The file is `docs/operating.md#backups` word for word; whoever changes it counts [`FORMAT`] up.
+//! The file is `docs/operating.md#backups` word for word; whoever changes it counts `FORMAT` up.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Write};
