@@ -16,7 +16,7 @@ use crate::adf::{self, Prospect};
 use crate::record::{LeadEvent, LeadEventKind, LeadHistory, LeadRecord, LeadState};
 use crate::settings::{Dealer, LeadPolicy};
 
-mod chat;
+pub mod chat;
 mod event;
 pub mod sample;
 #[cfg(test)]

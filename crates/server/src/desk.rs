@@ -2,7 +2,7 @@
 //! [`Desk::perform`] on its way to the agent that it is for.
 
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use futures_util::future::BoxFuture;
 
@@ -15,6 +15,7 @@ use crate::memory::Memory;
 use crate::metrics::Metrics;
 use crate::permission;
 use crate::tools::{Call, Called, Tools};
+use crate::traces::Tracer;
 
 /// Everything that runs.
 #[derive(Debug)]
@@ -29,6 +30,7 @@ pub struct Desk {
     pub(crate) pending: Pending,
     health: Arc<dyn Health>,
     agents: RwLock<Arc<[SharedAgent]>>,
+    tracer: OnceLock<Tracer>,
 }
 
 /// Whether what agents keep can be trusted with something new.
@@ -64,13 +66,26 @@ impl Desk {
     ) -> Self {
         let pending = Pending::new(settings.max_pending_bytes, settings.max_body_bytes);
         let metrics = Arc::default();
-        Self { settings, clock, metrics, pending, health, agents: RwLock::new(agents.into()) }
+        let (agents, tracer) = (RwLock::new(agents.into()), OnceLock::new());
+        Self { settings, clock, metrics, pending, health, agents, tracer }
     }
 
     /// The same, which counts with these.
     #[must_use]
     pub fn counting(self, metrics: Metrics) -> Self {
         Self { metrics: Arc::new(metrics), ..self }
+    }
+
+    /// Has requests be parts of traces from now on. To be done once, before any comes.
+    pub fn trace_with(&self, tracer: Tracer) {
+        // Whoever comes second is not heard.
+        let _ = self.tracer.set(tracer);
+    }
+
+    /// What makes requests parts of traces, if anything does.
+    #[must_use]
+    pub fn tracer(&self) -> Option<&Tracer> {
+        self.tracer.get()
     }
 
     /// A process with one agent, as small machines have it, whose agent keeps everything in memory.

@@ -110,6 +110,8 @@ pub struct Routes {
 pub struct Site {
     router: Router,
     metrics: Option<Arc<Metrics>>,
+    /// Whose tracer is asked.
+    desk: Option<Arc<Desk>>,
     paths: &'static [(&'static str, &'static str)],
 }
 
@@ -121,7 +123,7 @@ impl From<Site> for Router {
 
 impl From<Router> for Site {
     fn from(router: Router) -> Self {
-        Self { router, metrics: None, paths: &[] }
+        Self { router, metrics: None, desk: None, paths: &[] }
     }
 }
 
@@ -185,8 +187,8 @@ pub fn site(desk: Arc<Desk>, others: Routes) -> Site {
         .merge(others.router)
         .fallback(unknown)
         .method_not_allowed_fallback(method_not_allowed)
-        .with_state(desk);
-    Site { router, metrics, paths: others.paths }
+        .with_state(Arc::clone(&desk));
+    Site { router, metrics, desk: Some(desk), paths: others.paths }
 }
 
 /// Serves what can be asked of a desk until `stop` resolves, and then until every request in progress

@@ -22,6 +22,7 @@ use crate::clock::Clock;
 use crate::limit::{Key, Limiter};
 
 pub mod client;
+pub mod peer;
 
 mod der;
 
@@ -68,6 +69,8 @@ pub struct Loaded {
     pub config: Arc<ServerConfig>,
     /// When our certificate ends, as far as it says so in a way that we read.
     pub expires_at: Option<jiff::Timestamp>,
+    /// Our certificate.
+    pub certificate: Option<CertificateDer<'static>>,
 }
 
 /// Reads the files.
@@ -95,6 +98,7 @@ pub fn load(files: &Files) -> Result<Loaded, Vec<Mistake>> {
         }
     };
     let expires_at = chain.first().and_then(|certificate| der::not_after(certificate));
+    let certificate = chain.first().cloned();
     let certified = CertifiedKey::new(chain, key);
     match certified.keys_match() {
         // Not every kind of key can tell.
@@ -114,7 +118,7 @@ pub fn load(files: &Files) -> Result<Loaded, Vec<Mistake>> {
     }
     let config = server(provider, certified, clients)
         .map_err(|error| vec![Mistake { key: "server.tls", message: error.to_string() }])?;
-    Ok(Loaded { config: config.into(), expires_at })
+    Ok(Loaded { config: config.into(), expires_at, certificate })
 }
 
 fn server(
@@ -195,6 +199,8 @@ type FileState = Option<(Option<SystemTime>, u64)>;
 pub struct Identity {
     files: Files,
     held: RwLock<([FileState; 3], Arc<ServerConfig>)>,
+    /// When what is held ends.
+    ends: RwLock<Option<jiff::Timestamp>>,
     clock: Clock,
     failures: Limiter,
 }
@@ -210,14 +216,20 @@ impl Identity {
         let loaded = load(&files)?;
         warn_of_end(&loaded, clock);
         let failures = Limiter::new(FAILURES, clock.clone());
-        let held = RwLock::new((state, loaded.config));
-        Ok(Self { files, held, clock: clock.clone(), failures })
+        let (held, ends) = (RwLock::new((state, loaded.config)), RwLock::new(loaded.expires_at));
+        Ok(Self { files, held, ends, clock: clock.clone(), failures })
     }
 
     /// What a new connection is served with.
     #[must_use]
     pub fn current(&self) -> Arc<ServerConfig> {
         Arc::clone(&self.held.read().unwrap_or_else(PoisonError::into_inner).1)
+    }
+
+    /// When the certificate ends that new connections get, as far as it says so.
+    #[must_use]
+    pub fn expires_at(&self) -> Option<jiff::Timestamp> {
+        *self.ends.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads the files again when they have changed. What they say is for new connections; while
@@ -243,6 +255,7 @@ impl Identity {
                 tracing::info!("certificate replaced");
                 warn_of_end(&loaded, &self.clock);
                 held.1 = loaded.config;
+                *self.ends.write().unwrap_or_else(PoisonError::into_inner) = loaded.expires_at;
             }
             Err(mistakes) => {
                 let cause = mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");

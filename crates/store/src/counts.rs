@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric as _};
 use prometheus_client::metrics::MetricType;
@@ -65,6 +66,31 @@ impl Store {
     pub fn count_in(self: &Arc<Self>, registry: &mut Registry, agents: Vec<String>) {
         self.writer.counts().register(registry);
         registry.register_collector(Box::new(Kept { store: Arc::clone(self), agents }));
+    }
+}
+
+/// What a person has to see to, by agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Amiss {
+    /// How many leads, webhooks and notifications were given up.
+    pub dead: Vec<(String, u64)>,
+    /// Feeds that are older than they may be, and when they last were the inventory.
+    pub stale: Vec<(String, String, Option<Timestamp>)>,
+}
+
+impl Store {
+    /// What a person has to see to at these agents.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn amiss(&self, agents: &[String]) -> Result<Amiss, Fault> {
+        let Rows { dead, feeds, .. } = self.read(|database| database.rows(agents))?;
+        let number = |(agent, number): (String, i64)| (agent, u64::try_from(number).unwrap_or(0));
+        let dead = dead.into_iter().map(number).filter(|(_, number)| *number > 0).collect();
+        let stale = feeds.into_iter().filter(|(.., is_stale)| *is_stale);
+        let taken = |at: i64| Timestamp::from_second(at).ok().filter(|_| at > 0);
+        let stale = stale.map(|(agent, feed, at, _)| (agent, feed, taken(at))).collect();
+        Ok(Amiss { dead, stale })
     }
 }
 

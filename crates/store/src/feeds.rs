@@ -4,6 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use tradepost_wire::fault::Fault;
 
 use super::Store;
+use super::tables::alerts::Told;
 use super::tables::feeds::{FeedRun, FeedState};
 
 impl Store {
@@ -26,6 +27,14 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<FeedRun>, Fault> {
         self.read(|db| db.feed_runs(dealer_id, feed, limit))
+    }
+
+    /// What a destination of alerts was told.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn told_alerts(&self, destination: &str) -> Result<Vec<Told>, Fault> {
+        self.read(|db| db.told_alerts(destination))
     }
 
     /// How many feeds are stale.

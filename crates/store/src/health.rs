@@ -144,8 +144,7 @@ impl Health {
         let least = self.least_free.load(Ordering::Relaxed);
         let Some(database) = &self.database else { return Ok(()) };
         let folder = database.parent().unwrap_or(Path::new("."));
-        let space = rustix::fs::statvfs(folder).map_err(Fault::on(WHAT))?;
-        let free = space.f_bavail.saturating_mul(space.f_frsize);
+        let Room { free, .. } = room(folder).map_err(Fault::on(WHAT))?;
         if free < least {
             let cause = format!("{free} bytes are left, and server.min_free_space is {least}");
             return Err(Fault::new(WHAT, cause).transient());
@@ -244,6 +243,25 @@ impl Health {
             None => NotReady::new(Trouble::Failing, fault),
         })
     }
+}
+
+/// How much room there is on a disk, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// What may still be written.
+    pub free: u64,
+    /// All of it.
+    pub total: u64,
+}
+
+/// How much room there is where a folder is.
+///
+/// # Errors
+/// When the folder cannot be looked at.
+pub fn room(folder: &Path) -> std::io::Result<Room> {
+    let space = rustix::fs::statvfs(folder)?;
+    let bytes = |blocks: u64| blocks.saturating_mul(space.f_frsize);
+    Ok(Room { free: bytes(space.f_bavail), total: bytes(space.f_blocks) })
 }
 
 /// What SQLite calls the cause of a fault.

@@ -21,6 +21,7 @@ use tradepost_wire::aap::Vehicle;
 use tradepost_wire::fault::Fault;
 
 mod agents;
+pub mod copies;
 mod counts;
 mod deliveries;
 mod erasure;
@@ -37,12 +38,15 @@ mod tables;
 mod writer;
 
 pub use erasure::Proof;
-pub use health::{NotReady, Trouble};
+
+pub use counts::Amiss;
+pub use health::{NotReady, Room, Trouble, room};
 pub use postgres::DatabaseUrl;
 use privacy::Vault;
 use sql::{Connection, Link};
 use tables::Database;
 pub use tables::Transaction;
+pub use tables::alerts::Told;
 pub use tables::feeds::{FeedOutcome, FeedRun, FeedState};
 pub use tables::inventory::Replacement;
 pub use tradepost_server::auth::key::ApiKey;

@@ -41,6 +41,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     SNAPSHOTS,
     tables::feeds::SCHEMA,
     tables::privacy::SCHEMA,
+    tables::alerts::SCHEMA,
 ];
 
 const SNAPSHOTS: &str = "
@@ -175,7 +176,7 @@ fn migrate(connection: &Connection) -> Result<(), Fault> {
 }
 
 /// How many steps have been taken.
-fn version(connection: &Connection) -> Result<usize, Fault> {
+pub(super) fn version(connection: &Connection) -> Result<usize, Fault> {
     let read = connection.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0));
     let version = read.map_err(Fault::on("reading the schema version"))?;
     let version = usize::try_from(version).unwrap_or(usize::MAX);

@@ -7,6 +7,7 @@ use tradepost_wire::fault::Fault;
 use super::CardIdentity;
 use super::sql::{Connection, params};
 
+pub(super) mod alerts;
 pub(super) mod consents;
 pub(super) mod counts;
 pub(super) mod feeds;

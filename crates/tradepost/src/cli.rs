@@ -11,6 +11,7 @@ use tradepost_server::auth::key::is_name;
 
 pub mod adcp;
 pub mod audit;
+pub mod backup;
 pub mod call;
 pub mod card;
 pub mod check_config;
@@ -18,6 +19,7 @@ pub mod console;
 mod course;
 pub mod dealers;
 pub mod discover;
+pub mod doctor;
 pub mod explain;
 pub mod feeds;
 pub mod import;
@@ -34,6 +36,7 @@ pub mod probe;
 pub mod publisher;
 pub mod push;
 pub mod receive;
+pub mod restore;
 pub mod sandbox;
 pub mod serve;
 
@@ -58,6 +61,8 @@ enum Command {
     Init(init::Arguments),
     /// Read a configuration file and report every mistake in it.
     CheckConfig(check_config::Arguments),
+    /// Look whether everything that the configuration names is there and works.
+    Doctor(doctor::Arguments),
     /// Replace a dealer's inventory with a feed.
     Import(import::Arguments),
     /// List, show and run the feeds that bring inventories by themselves.
@@ -76,6 +81,10 @@ enum Command {
     Publisher(publisher::Arguments),
     /// Bring a data folder or a database of an older version up to date.
     Migrate(migrate::Arguments),
+    /// Write what a data folder keeps into one file, also while a server uses it.
+    Backup(backup::Arguments),
+    /// Put what is in a backup into a data folder, and check that it took.
+    Restore(restore::Arguments),
     /// List the webhooks that could not be called, and take them on again.
     Push(push::Arguments),
     /// Read a seller's agent card.
@@ -135,6 +144,7 @@ pub fn run(
         Command::Serve(arguments) => serve::run(arguments, &context),
         Command::Init(arguments) => init::run(arguments, &context),
         Command::CheckConfig(arguments) => check_config::run(arguments, &context),
+        Command::Doctor(arguments) => doctor::run(&arguments, &context),
         Command::Import(arguments) => import::run(arguments, &context),
         Command::Feeds(arguments) => feeds::run(arguments, &context),
         Command::Leads(arguments) => leads::run(arguments, &context),
@@ -144,6 +154,8 @@ pub fn run(
         Command::Keys(arguments) => keys::run(arguments, &context),
         Command::Publisher(arguments) => publisher::run(arguments, &context),
         Command::Migrate(arguments) => migrate::run(&arguments, &context),
+        Command::Backup(arguments) => backup::run(&arguments, &context),
+        Command::Restore(arguments) => restore::run(&arguments, &context),
         Command::Push(arguments) => push::run(arguments, &context),
         Command::Discover(arguments) => discover::run(arguments, &context),
         Command::Call(arguments) => call::run(*arguments, &context),

@@ -19,7 +19,7 @@ use tradepost_store::DatabaseUrl;
 use tradepost_wire::aap::Version;
 
 use crate::adcp::seller::Front;
-use delivery::Delivery;
+use delivery::{Delivery, Secret};
 
 pub mod delivery;
 pub mod feeds;
@@ -36,6 +36,10 @@ pub struct Config {
     pub publishers: Vec<Publisher>,
     /// What becomes of personal data.
     pub privacy: Privacy,
+    /// Whom to tell what is amiss; nobody when `None`.
+    pub alerts: Option<Alerts>,
+    /// Where traces go; there are none when `None`.
+    pub traces: Option<Traces>,
 }
 
 /// What becomes of personal data.
@@ -46,6 +50,30 @@ pub struct Privacy {
     /// For how long a lead is kept after its last change, where its dealer says nothing else; for ever
     /// when `None`.
     pub retention: Option<SignedDuration>,
+}
+
+/// Where traces go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Traces {
+    /// The address of a collector that takes OTLP in JSON, with its path.
+    pub endpoint: String,
+    /// How many of a hundred are written down.
+    pub percent: u8,
+    /// What the server is called there.
+    pub service: String,
+    /// The bearer token.
+    pub bearer: Option<Secret>,
+}
+
+/// Who is told what is amiss, and how often.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Alerts {
+    /// How much time there is at least between two messages to one destination.
+    pub every: SignedDuration,
+    /// After how long what goes on is told again.
+    pub remind: SignedDuration,
+    /// Who is told; names are unique.
+    pub destinations: Vec<Delivery>,
 }
 
 /// How the process behaves.

@@ -9,7 +9,7 @@
 use std::fmt;
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use carrier::{Carrier, Failed, Letter, Verdict};
@@ -22,6 +22,7 @@ use tradepost_server::fault::Fault;
 use tradepost_server::outbox::backoff::{Advice, Schedule};
 use tradepost_server::outbox::pump::{self, Busy, Queue};
 use tradepost_server::outbox::{Edge, Limits};
+use tradepost_server::traces::{self, Side, Tracer};
 use tradepost_store::{PushBusy, Store};
 
 use crate::config::Dealer;
@@ -60,6 +61,7 @@ pub struct Deliveries {
     outlets: RwLock<Arc<[Outlet]>>,
     stir: Notify,
     stopping: AtomicBool,
+    tracer: OnceLock<Tracer>,
 }
 
 /// A dealer, and where its leads go.
@@ -104,6 +106,7 @@ impl Deliveries {
             outlets,
             stir: Notify::new(),
             stopping: AtomicBool::new(false),
+            tracer: OnceLock::new(),
         })
     }
 
@@ -123,6 +126,12 @@ impl Deliveries {
         *self.outlets.write().unwrap_or_else(PoisonError::into_inner) = outlets;
         self.wake();
         Ok(())
+    }
+
+    /// Has attempts be traces of their own: a lead is answered long before.
+    pub fn trace_with(&self, tracer: Tracer) {
+        // Whoever comes second is not heard.
+        let _ = self.tracer.set(tracer);
     }
 
     /// Looks again: there may be something new, also from another process.
@@ -174,8 +183,23 @@ impl Deliveries {
             let now = self.clock.now();
             return self.store.write(move |tx| tx.end_delivery(key, now)).await;
         };
-        let sent = tokio::time::timeout(most, way.carrier.carry(letter)).await;
-        match sent.unwrap_or_else(|_| Err(Failed::doubtful("no answer in time"))) {
+        let tracer = self.tracer.get();
+        let begun = tracer.and_then(|tracer| tracer.begin(None));
+        let carried = traces::within(begun.as_ref(), way.carrier.carry(letter));
+        let sent = tokio::time::timeout(most, carried).await;
+        let sent = sent.unwrap_or_else(|_| Err(Failed::doubtful("no answer in time")));
+        if let (Some(tracer), Some(begun)) = (tracer, &begun) {
+            let answer = sent.as_ref().unwrap_or_else(|failed| &failed.answer);
+            let attributes = vec![
+                ("tradepost.agent", record.dealer_id.clone()),
+                ("tradepost.destination", record.destination.clone()),
+                ("tradepost.delivery", record.id()),
+                ("tradepost.attempt", record.attempts.to_string()),
+                ("tradepost.answer", answer.clone()),
+            ];
+            tracer.end(begun, Side::Client, "deliver lead", attributes, sent.is_err());
+        }
+        match sent {
             Ok(answer) => self.taken(&record, answer).await,
             Err(failed) => self.failed(&record, &way.delivery, failed).await,
         }

@@ -3,12 +3,16 @@
 
 pub mod aap;
 pub mod adcp;
+pub mod alerts;
+pub mod backup;
 pub mod cli;
 pub mod config;
 pub mod console;
 pub mod delivery;
+pub mod doctor;
 pub mod evidence;
 pub mod feeds;
 pub mod gate;
 pub mod log;
+pub mod traces;
 pub mod wiring;

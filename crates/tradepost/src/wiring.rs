@@ -16,6 +16,7 @@ use tradepost_server::fault::Fault;
 use tradepost_server::http::{self, Site};
 use tradepost_server::metrics::Metrics;
 use tradepost_server::outbox::Edge;
+use tradepost_server::traces::Tracer;
 use tradepost_store::Store;
 
 use crate::aap::inventories::Inventories;
@@ -76,7 +77,7 @@ impl Wiring {
         clock: Clock,
         address: SocketAddr,
     ) -> Result<Self, Fault> {
-        let Config { server, dealers, publishers, privacy: _ } = config;
+        let Config { server, dealers, publishers, privacy: _, alerts: _, traces: _ } = config;
         let origin = server.origin(address);
         store.keep_free(server.min_free_space);
         let means = means(&store, &clock);
@@ -114,6 +115,19 @@ impl Wiring {
             means,
             origin,
         })
+    }
+
+    /// The ids of its agents at the moment.
+    #[must_use]
+    pub fn agent_ids(&self) -> Vec<String> {
+        let agents = agents(&self.sellers.all(), &self.publishers);
+        agents.iter().map(|agent| agent.id().to_owned()).collect()
+    }
+
+    /// Has requests and deliveries be parts of traces. To be done once, before any comes.
+    pub fn trace_with(&self, tracer: &Tracer) {
+        self.desk.trace_with(tracer.clone());
+        self.deliveries.trace_with(tracer.clone());
     }
 
     /// Everything that can be asked of it.

@@ -2,5 +2,6 @@
 
 pub mod date;
 mod media_type;
+pub mod trace;
 
 pub use media_type::MediaType;

@@ -17,6 +17,17 @@ pub(super) fn write(style: ChatStyle, contact: bool, parcel: &Parcel<'_>) -> Val
     }
 }
 
+/// Writes a message that is about no lead: a sentence, and what stands under it.
+#[must_use]
+pub fn message(style: ChatStyle, sentence: &str, lines: &[(&'static str, String)]) -> Value {
+    let field = |(label, text): &(&'static str, String)| Field::Text(label, text.clone());
+    let fields: Vec<_> = lines.iter().map(field).collect();
+    match style {
+        ChatStyle::Slack => slack(sentence, &fields),
+        ChatStyle::Teams => teams(sentence, &fields),
+    }
+}
+
 /// What stands under the sentence.
 enum Field {
     Text(&'static str, String),

@@ -8,11 +8,13 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::extract::Request;
+use axum::http::HeaderMap;
 use axum::response::Response;
 use jiff::SignedDuration;
 use tower::Service as _;
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::http::trace::{TRACEPARENT, Trace};
 
 use super::{Site, intake, known_path, mcp, name_one_host};
 use crate::agent::{Caller, SharedAgent};
@@ -20,6 +22,7 @@ use crate::card::{ENDPOINT_PATH, HTTP_JSON_PATH};
 use crate::clock::Clock;
 use crate::limit::{Key, Limiter, RateLimit};
 use crate::metrics::{Asked, Kind, Metrics};
+use crate::traces::{self, Begun, Side, Tracer};
 
 /// How many refusals of one address are written, each in a line of its own.
 const WRITTEN: RateLimit = RateLimit { requests: 60, window: SignedDuration::from_mins(1) };
@@ -129,9 +132,12 @@ pub(super) async fn observe(
     let _in_flight = counted.as_ref().map(|metrics| metrics.begin());
     let (headers, extensions) = (request.headers(), request.extensions());
     let caller = intake::address_of(refusals.trust_forwarded_for, headers, extensions);
+    let desk = site.desk.take();
+    let tracer = desk.as_ref().and_then(|desk| desk.tracer());
+    let begun = tracer.and_then(|tracer| tracer.begin(caller_trace(headers)));
     // Before everything else, because every route depends on the host.
     let mut response = match name_one_host(&request) {
-        Ok(()) => site.router.call(request).await?,
+        Ok(()) => traces::within(begun.as_ref(), site.router.call(request)).await?,
         Err(refused) => *refused,
     };
     let status = response.status().as_u16();
@@ -140,6 +146,9 @@ pub(super) async fn observe(
     let stamp = response.extensions_mut().remove::<Stamp>();
     if let Some(metrics) = &counted {
         count(metrics, path, status, stamp.as_ref(), took);
+    }
+    if let (Some(tracer), Some(begun)) = (tracer, &begun) {
+        trace(tracer, begun, (method.as_str(), path), status, stamp.as_ref());
     }
     match stamp {
         Some(stamp) => {
@@ -155,6 +164,48 @@ pub(super) async fn observe(
         None => tracing::debug!(%method, path, status, micros, "answered"),
     }
     Ok(response)
+}
+
+/// In which trace a caller is, as it says. More than one header is none.
+fn caller_trace(headers: &HeaderMap) -> Option<Trace> {
+    let mut said = headers.get_all(TRACEPARENT).iter();
+    let (first, second) = (said.next()?, said.next());
+    Trace::read(first.to_str().ok()?).filter(|_| second.is_none())
+}
+
+/// Ends the part of a trace that a request is, with what the log says of it.
+fn trace(
+    tracer: &Tracer,
+    begun: &Begun,
+    (method, path): (&str, &str),
+    status: u16,
+    stamp: Option<&Stamp>,
+) {
+    let mut attributes = vec![
+        ("http.request.method", method.to_owned()),
+        ("url.path", path.to_owned()),
+        ("http.response.status_code", status.to_string()),
+        ("tradepost.binding", binding(path).to_owned()),
+    ];
+    let mut name = format!("{method} {path}");
+    if let Some(stamp) = stamp {
+        if let Some(operation) = stamp.skill.or(stamp.operation) {
+            operation.clone_into(&mut name);
+            attributes.push(("tradepost.operation", operation.to_owned()));
+        }
+        let agent = stamp.agent.as_ref().map(|agent| agent.id().to_owned());
+        attributes.extend(agent.map(|agent| ("tradepost.agent", agent)));
+        attributes.push(("tradepost.code", stamp.code.to_owned()));
+        let id = stamp.error_id.clone();
+        attributes.extend(id.map(|id| ("tradepost.error_id", id)));
+    }
+    let failed = status >= 500 || stamp.is_some_and(|stamp| is_ours(stamp.code));
+    tracer.end(begun, Side::Server, name, attributes, failed);
+}
+
+/// Whether a code says that we broke.
+fn is_ours(code: &str) -> bool {
+    matches!(code, "FAILED" | "INTERNAL_ERROR" | "SERVICE_UNAVAILABLE")
 }
 
 /// Counts a request that was answered.

@@ -6,7 +6,7 @@ pub(super) const VERSIONS: &str =
     "CREATE TABLE IF NOT EXISTS tradepost_schema (version BIGINT PRIMARY KEY)";
 
 /// One step for each version, applied in order.
-pub(super) const MIGRATIONS: &[&str] = &[FIRST, STAFF, FEEDS, PRIVACY];
+pub(super) const MIGRATIONS: &[&str] = &[FIRST, STAFF, FEEDS, PRIVACY, ALERTS];
 
 const FIRST: &str = r#"
     CREATE TABLE listings (
@@ -362,4 +362,16 @@ const PRIVACY: &str = r#"
     ALTER TABLE idempotency_keys ADD COLUMN sealed_by TEXT;
     ALTER TABLE idempotency_keys ADD COLUMN lead_id TEXT;       -- NULL: it stands in the reply
     CREATE INDEX idempotency_keys_by_lead ON idempotency_keys (lead_id);
+"#;
+
+const ALERTS: &str = r#"
+    CREATE TABLE alerts (
+        destination TEXT NOT NULL,
+        key         TEXT COLLATE "C" NOT NULL,  -- what is amiss; empty: when it was last told anything
+        what        TEXT NOT NULL,      -- in words
+        level       BIGINT NOT NULL,    -- how much of it there was
+        since       BIGINT NOT NULL,
+        told_at     BIGINT NOT NULL,
+        PRIMARY KEY (destination, key)
+    );
 "#;

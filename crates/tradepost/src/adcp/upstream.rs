@@ -12,6 +12,8 @@ use tradepost_publisher::world::{Stale, Supply, Unavailable};
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::client;
 use tradepost_server::fault::Fault;
+use tradepost_server::traces;
+use tradepost_wire::http::trace::TRACEPARENT;
 
 use crate::config;
 
@@ -133,8 +135,11 @@ impl Upstream {
     /// Asks it. The cause of a failure is for the log.
     async fn ask(&self) -> Result<Vec<String>, (Trouble, String)> {
         let silent = |error: reqwest::Error| (Trouble::Silent, error.without_url().to_string());
-        let request =
+        let mut request =
             self.client.get(&self.settings.url).header(header::ACCEPT, "application/json");
+        if let Some(trace) = traces::current() {
+            request = request.header(TRACEPARENT, trace.to_string());
+        }
         let mut response = request.send().await.map_err(silent)?;
         match response.status() {
             StatusCode::OK => {}

@@ -17,7 +17,7 @@ use super::place::load_keys;
 use super::{Context, Outcome};
 
 use crate::config::delivery::Delivery;
-use crate::config::{Config, Dealer, Publisher, Tls, read};
+use crate::config::{Alerts, Config, Dealer, Publisher, Tls, read};
 use crate::delivery::carrier;
 use crate::feeds::Source;
 
@@ -80,7 +80,7 @@ fn destinations(dealer: &Dealer) -> Vec<&str> {
 }
 
 /// What is permitted and will be regretted.
-pub(super) fn warnings(config: &Config) -> Vec<String> {
+pub(crate) fn warnings(config: &Config) -> Vec<String> {
     let of_rooftop = |dealer: &Dealer, rooftop: &Rooftop| {
         let profile = &rooftop.profile;
         let missing = [
@@ -172,6 +172,7 @@ pub fn check_keys(config: &Config) -> Result<(), Failure> {
     keys.extend(config.publishers.iter().flat_map(publisher_keys));
     let of_anybody = !keys.is_empty();
     keys.extend(config.dealers.iter().flat_map(unusable_ways));
+    keys.extend(config.alerts.iter().flat_map(unusable_alerts));
     if keys.is_empty() {
         return tls.map_or(Ok(()), Err);
     }
@@ -181,7 +182,7 @@ pub fn check_keys(config: &Config) -> Result<(), Failure> {
         (true, _) => ("card_signing.key_file cannot be used", KEYGEN),
         (false, true) => ("a publisher's key file cannot be used", KEYGEN),
         (false, false) => (
-            "a destination of leads cannot be used",
+            "a destination of leads or alerts cannot be used",
             "correct what is named; paths begin at the working directory",
         ),
     };
@@ -209,6 +210,16 @@ fn unusable_ways(dealer: &Dealer) -> Vec<String> {
         ))
     };
     dealer.deliveries.iter().filter_map(why_not).collect()
+}
+
+/// Why alerts cannot go where they are to go.
+fn unusable_alerts(alerts: &Alerts) -> Vec<String> {
+    let clock = Clock::system();
+    let why_not = |delivery: &Delivery| {
+        let why = carrier::open(delivery, &clock).err()?;
+        Some(format!("alerts, destination {}: {why}", delivery.destination.name))
+    };
+    alerts.destinations.iter().filter_map(why_not).collect()
 }
 
 /// Why key files of a publisher cannot be used.

@@ -17,6 +17,7 @@
 //! | 12 | of `call --text` and `adcp call`: the agent waits for an answer or a credential |
 //! | 13 | of `call --text` and `adcp call`: the task goes on |
 //! | 14 | of `probe`: no grade, because fewer than half of the MUSTs could be looked at |
+//! | 15 | of `doctor`: something is amiss |
 //! | 130 | of `call`, `adcp call` and `probe`: stopped by a signal; what may have happened, or was seen, is said all the same |
 
 use std::fs::OpenOptions;
@@ -43,6 +44,9 @@ pub const GOES_ON: u8 = 13;
 
 /// The exit code of a probe that saw too little for a grade.
 pub const UNGRADED: u8 = 14;
+
+/// The exit code of a look that has found something amiss.
+pub const AMISS: u8 = 15;
 
 /// The exit code of a call that a signal ended, as shells have it for Ctrl-C.
 pub const INTERRUPTED: u8 = 130;

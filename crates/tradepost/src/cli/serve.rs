@@ -1,6 +1,7 @@
 //! `tradepost serve`: put one or more dealers online.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,14 +16,18 @@ use tradepost_server::desk::Desk;
 use tradepost_server::fault::Fault;
 use tradepost_server::http;
 use tradepost_server::tls::Identity;
+use tradepost_server::traces::Tracer;
 use tradepost_store::Store;
 
 use super::output::Failure;
 use super::place::{self, Place};
 use super::{Context, Outcome, check_config, dealers};
-use crate::config::{Config, Server};
+use crate::alerts::Alerts;
+use crate::alerts::watch::Watch;
+use crate::config::{self, Config, Server};
 use crate::feeds::Feeds;
 use crate::log::Log;
+use crate::traces;
 use crate::wiring::Wiring;
 
 mod demo;
@@ -112,10 +117,13 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         source: source.then(|| arguments.dealers.clone()),
         environment: context.environment.clone(),
         server: configured,
+        alerts: config.alerts.clone(),
+        traces: config.traces.clone(),
         tls: tls.clone(),
         log,
     };
-    runtime.block_on(serve(config, store, clock, (reload, hangups), context))
+    let data = database.is_none().then(|| arguments.place.data.clone());
+    runtime.block_on(serve(config, store, clock, (reload, hangups, data), context))
 }
 
 /// Gives the demo dealer its inventory.
@@ -136,7 +144,7 @@ async fn serve(
     config: Config,
     store: Store,
     clock: Clock,
-    (reload, hangups): (Reload, Signal),
+    (reload, hangups, data): (Reload, Signal, Option<PathBuf>),
     context: &Context,
 ) -> Outcome {
     let (listener, address) = bind(config.server.listen).await?;
@@ -144,7 +152,8 @@ async fn serve(
         Some(wanted) => Some(bind(wanted).await?),
         None => None,
     };
-    let server = config.server.clone();
+    let (server, alerts) = (config.server.clone(), config.alerts.clone());
+    let traces = config.traces.clone();
     let (dealers, publishers) = (config.dealers.len(), config.publishers.len());
     let wiring = Wiring::open(config, Arc::new(store), clock, address)
         .map_err(|fault| Failure::fault(&fault))?;
@@ -153,6 +162,20 @@ async fn serve(
     let wiring = Arc::new(wiring);
     let stop = stop_signal().map_err(|error| Failure::fault(&error))?;
     let tls = reload.tls.clone();
+    if let Some(settings) = traces {
+        let percent = settings.percent;
+        let (queue, exporter) = traces::open(settings).map_err(|it| Failure::fault(&it))?;
+        tokio::spawn(exporter.run());
+        wiring.trace_with(&Tracer::new(Arc::new(queue), percent, wiring.clock.clone()));
+    }
+    if let Some(settings) = alerts {
+        let alerts = alarm(settings, &wiring, tls.clone(), data, &server)?;
+        let run = move || {
+            let alerts = Arc::clone(&alerts);
+            async move { alerts.run().await }
+        };
+        tokio::spawn(keep_going("alerts", run));
+    }
     tokio::spawn(keep_fresh(Arc::clone(&desk), tls.clone(), Arc::clone(&wiring.feeds)));
     tokio::spawn(reload::follow(hangups, Arc::new(reload), Arc::clone(&wiring)));
     // Dropped when deliveries are to stop.
@@ -213,6 +236,27 @@ async fn serve(
     while deliveries.join_next().await.is_some() {}
     tracing::info!("stopped");
     Ok(())
+}
+
+/// What tells people that something is amiss.
+fn alarm(
+    settings: config::Alerts,
+    wiring: &Arc<Wiring>,
+    identity: Option<Arc<Identity>>,
+    data: Option<PathBuf>,
+    server: &Server,
+) -> Result<Arc<Alerts>, Failure> {
+    let (store, clock) = (Arc::clone(&wiring.store), wiring.clock.clone());
+    let of = Arc::clone(wiring);
+    let watch = Watch {
+        desk: Arc::clone(&wiring.desk),
+        store: Arc::clone(&store),
+        agents: Box::new(move || of.agent_ids()),
+        identity,
+        disk: data.map(|folder| (folder, server.min_free_space)),
+    };
+    let alerts = Alerts::open(settings, watch, store, clock);
+    Ok(Arc::new(alerts.map_err(|fault| Failure::fault(&fault))?))
 }
 
 /// The listener of those who run the server: a few connections, whoever has them.

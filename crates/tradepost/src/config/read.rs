@@ -12,6 +12,7 @@ use tradepost_wire::toml::{self, Mistake, Variables};
 
 use super::Config;
 
+mod alerts;
 mod auth;
 mod delivery;
 mod feeds;
@@ -19,6 +20,7 @@ mod leads;
 mod publisher;
 mod rooftop;
 mod sections;
+mod traces;
 mod values;
 
 /// Reads a configuration file's text, with `TRADEPOST_…` overrides from the environment.
@@ -55,6 +57,8 @@ fn config(value: &Value, problems: &mut Problems) -> Option<Config> {
         optional "dealers" => dealers: sections::dealers,
         optional "publishers" => publishers: publisher::publishers,
         optional "privacy" => privacy: leads::privacy,
+        optional "alerts" => alerts: alerts::alerts,
+        optional "traces" => traces: traces::traces,
     });
     let named = |key| value.get(key).is_some();
     if !named("dealers") && !named("publishers") {
@@ -79,7 +83,8 @@ fn config(value: &Value, problems: &mut Problems) -> Option<Config> {
             values::reject(&at.key("auth").key("certificates"), problems, message);
         }
     }
-    Some(Config { server: server.unwrap_or_default(), dealers, publishers, privacy })
+    let server = server.unwrap_or_default();
+    Some(Config { server, dealers, publishers, privacy, alerts, traces })
 }
 
 /// Sellers of all kinds have ids of their own, and several need host names to be told apart.
@@ -182,6 +187,11 @@ address = { zz = 0 }
 schedules = { zz = 0, sales = { zz = 0 } }
 fees = [{ zz = 0 }]
 appointments = { zz = 0 }
+[traces]
+zz = 0
+[alerts]
+zz = 0
+destinations = [{ zz = 0 }]
 [[publishers]]
 zz = 0
 auth = { zz = 0 }
@@ -194,7 +204,7 @@ scope = { zz = 0 }
         let known = known_keys(planted);
         // Every table of the plant has answered, and none has been forgotten: a key whose value
         // is a table must be among the planted ones.
-        assert_eq!(planted.matches("zz").count(), 33);
+        assert_eq!(planted.matches("zz").count(), 36);
         assert!(known.len() > 70, "{}", known.len());
         let documented: BTreeSet<_> = TEMPLATE.lines().flat_map(keys_of).collect();
         let missing: Vec<_> = known.iter().filter(|key| !documented.contains(*key)).collect();

@@ -85,6 +85,9 @@ impl Failed {
 pub trait Carrier: Send + Sync + fmt::Debug {
     /// Carries one, once. Returns what was answered, in short.
     fn carry(&self, letter: Letter) -> BoxFuture<'_, Result<String, Failed>>;
+
+    /// Goes as far on the way as can be gone without sending anything. Returns how far that was.
+    fn knock(&self) -> BoxFuture<'_, Result<&'static str, Failed>>;
 }
 
 /// Sets a way up, and reads the secrets that it needs.

@@ -5,10 +5,14 @@ use std::fmt;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use tradepost_buyer::receiver::authentic::{MIN_KEY, SIGNATURE};
 use tradepost_server::clock::Clock;
 use tradepost_server::outbox::sender::{self, HttpSender, Why};
+use tradepost_server::tls::peer::{self, Unfit};
+use tradepost_server::traces;
+use tradepost_wire::http::trace::TRACEPARENT;
 
 use super::carrier::{Carrier, Failed, Letter, Verdict};
 use crate::config::delivery::Http;
@@ -62,6 +66,10 @@ impl HttpCarrier {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.media_type));
         headers.insert(ID, HeaderValue::from_str(&letter.id).ok()?);
         headers.insert(ATTEMPT, HeaderValue::from(letter.attempt));
+        if let Some(trace) = traces::current() {
+            let value = HeaderValue::from_str(&trace.to_string()).ok()?;
+            headers.insert(HeaderName::from_static(TRACEPARENT), value);
+        }
         if let Some(bearer) = &self.bearer {
             headers.insert(AUTHORIZATION, bearer.clone());
         }
@@ -79,11 +87,31 @@ impl HttpCarrier {
         let sent = self.sender.post(&self.url, |_| headers, letter.written.body).await;
         sent.map(|()| "taken".to_owned()).map_err(judged)
     }
+
+    /// Makes a connection and hangs up: any request could be taken for something.
+    async fn connect(&self) -> Result<&'static str, Failed> {
+        let url = Url::parse(&self.url).map_err(|_| Failed::refused("the address is none"))?;
+        let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
+            return Err(Failed::refused("the address is none"));
+        };
+        let secure = url.scheme() == "https";
+        match peer::look(host, port, secure).await {
+            Ok(Some(_)) => Ok("takes connections, with a certificate that is trusted"),
+            Ok(None) => Ok("takes connections"),
+            Err(Unfit::Unreachable(_)) => Err(Failed::later("no connection")),
+            Err(Unfit::Untrusted(_)) => Err(Failed::later("no TLS that can be trusted")),
+            Err(Unfit::NoRoots) => Err(Failed::later("this machine has no certificates to trust")),
+        }
+    }
 }
 
 impl Carrier for HttpCarrier {
     fn carry(&self, letter: Letter) -> BoxFuture<'_, Result<String, Failed>> {
         Box::pin(self.post(letter))
+    }
+
+    fn knock(&self) -> BoxFuture<'_, Result<&'static str, Failed>> {
+        Box::pin(self.connect())
     }
 }
 

@@ -89,6 +89,19 @@ impl SmtpCarrier {
     /// Everything up to the message itself: what fails here has not arrived.
     async fn prepare(&self) -> Result<AsyncSmtpConnection, Failed> {
         let early = |error: Error| answered(&error).unwrap_or_else(|| unanswered(&error));
+        let mut connection = self.enter().await?;
+        let mail = Mail::new(Some(self.from.clone()), Vec::new());
+        connection.command(mail).await.map_err(early)?;
+        for to in &self.to {
+            connection.command(Rcpt::new(to.clone(), Vec::new())).await.map_err(early)?;
+        }
+        connection.command(Data).await.map_err(early)?;
+        Ok(connection)
+    }
+
+    /// Connects, and logs in where that is asked for.
+    async fn enter(&self) -> Result<AsyncSmtpConnection, Failed> {
+        let early = |error: Error| answered(&error).unwrap_or_else(|| unanswered(&error));
         let wrapper = match &self.protection {
             Protection::FirstByte(tls) => Some(tls.clone()),
             Protection::StartTls(_) | Protection::None => None,
@@ -110,13 +123,17 @@ impl SmtpCarrier {
             let mechanisms = [Mechanism::Plain, Mechanism::Login];
             connection.auth(&mechanisms, credentials).await.map_err(early)?;
         }
-        let mail = Mail::new(Some(self.from.clone()), Vec::new());
-        connection.command(mail).await.map_err(early)?;
-        for to in &self.to {
-            connection.command(Rcpt::new(to.clone(), Vec::new())).await.map_err(early)?;
-        }
-        connection.command(Data).await.map_err(early)?;
         Ok(connection)
+    }
+
+    async fn greet(&self) -> Result<&'static str, Failed> {
+        let entered = timeout(self.patience, self.enter()).await;
+        let mut connection = entered.map_err(|_| Failed::later("no answer in time"))??;
+        let _ = timeout(GOODBYE, connection.abort()).await;
+        Ok(match &self.credentials {
+            Some(_) => "lets us in with the configured password",
+            None => "takes connections, without a password",
+        })
     }
 
     /// The same delivery has the same `Message-ID`, by which mail systems know it again.
@@ -139,6 +156,10 @@ impl SmtpCarrier {
 impl Carrier for SmtpCarrier {
     fn carry(&self, letter: Letter) -> BoxFuture<'_, Result<String, Failed>> {
         Box::pin(self.send(letter))
+    }
+
+    fn knock(&self) -> BoxFuture<'_, Result<&'static str, Failed>> {
+        Box::pin(self.greet())
     }
 }
 

@@ -514,6 +514,43 @@ fn certificates_are_meant_by_one_thing_and_need_an_authority() {
 }
 
 #[test]
+fn alerts_and_traces_say_whom_they_are_for() {
+    check(
+        r#"
+[alerts]
+every = "1s"
+[[alerts.destinations]]
+name = "people"
+by = "https"
+url = "https://ops.example"
+rooftops = ["Downtown"]
+[[alerts.destinations]]
+name = "people"
+by = "webhook"
+url = "http://ops.example"
+[traces]
+percent = 101
+[[dealers]]
+id = "a"
+name = "A"
+[[dealers.rooftops]]
+name = "Downtown"
+"#,
+        &[],
+        expect![[r#"
+            3: alerts.every: must be from 1m to 24h
+            6: alerts.destinations[0].by: must be smtp, webhook or chat: https carries ADF
+            8: alerts.destinations[0].rooftops: is for destinations of leads
+            9: alerts.destinations[1].hmac_key_file: is missing; a destination by webhook needs a key with which it can tell who sends
+            10: alerts.destinations[1].name: another destination of alerts has this name already
+            12: alerts.destinations[1].url: must be an address with https, such as https://www.example.com/page; http only on 127.0.0.1 or [::1]
+            13: traces.endpoint: is missing; it has no default
+            14: traces.percent: must be <= 100
+        "#]],
+    );
+}
+
+#[test]
 fn the_template_is_valid_and_means_the_defaults() {
     let written = read(TEMPLATE, &[]).unwrap();
     let minimal = read(MINIMAL, &[]).unwrap();

@@ -1,6 +1,7 @@
 //! Leads that reach somebody: real receivers, which take, refuse, are slow and lie; and everything
 //! that can happen to a lead on its way.
 
+mod alerts;
 mod commands;
 mod killed;
 mod leads;

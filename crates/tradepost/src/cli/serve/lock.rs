@@ -11,20 +11,32 @@ use crate::cli::place::Place;
 /// What a server locks in its data folder.
 const LOCK: &str = "tradepost.lock";
 
+/// What is locked there by whoever makes a copy, or puts one in place.
+const COPIES: &str = "tradepost.copy.lock";
+
+/// Keeps others away who make a copy or put one in place.
+pub(in crate::cli) fn lock_copies(place: &Place) -> Result<Option<File>, Failure> {
+    lock_file(place, COPIES, "another backup or restoration is under way in")
+}
+
 /// Keeps other servers away from the folder: each would count requests for itself, and one of a newer
 /// version would change the schema under the other.
 pub(in crate::cli) fn lock(place: &Place) -> Result<Option<File>, Failure> {
+    lock_file(place, LOCK, "another server uses the data folder")
+}
+
+fn lock_file(place: &Place, name: &str, taken: &str) -> Result<Option<File>, Failure> {
     let data = &place.data;
     let open = || {
         tradepost_store::create_private(data)?;
         let mut options = File::options();
-        options.create(true).truncate(false).write(true).mode(0o600).open(data.join(LOCK))
+        options.create(true).truncate(false).write(true).mode(0o600).open(data.join(name))
     };
     let file = open().map_err(|error| place.unusable(&Fault::new("locking", error)))?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => {
-            let message = format!("another server uses the data folder {}", data.display());
+            let message = format!("{taken} {}", data.display());
             Err(Failure::new(1, message).hint("stop it, or name another folder with --data"))
         }
         // Some network file systems have no locks.

@@ -9,7 +9,7 @@ use tradepost_server::tls::Identity;
 
 use crate::cli::output::Failure;
 use crate::cli::{check_config, dealers};
-use crate::config::Server;
+use crate::config::{Alerts, Server, Traces};
 use crate::log::Log;
 use crate::wiring::Wiring;
 
@@ -20,6 +20,10 @@ pub(super) struct Reload {
     pub(super) environment: Vec<(String, String)>,
     /// How the process behaves.
     pub(super) server: Server,
+    /// Who is told what is amiss.
+    pub(super) alerts: Option<Alerts>,
+    /// Where traces go.
+    pub(super) traces: Option<Traces>,
     pub(super) tls: Option<Arc<Identity>>,
     pub(super) log: Arc<Log>,
 }
@@ -60,6 +64,12 @@ impl Reload {
         let config = source.load(&self.environment)?;
         check_config::check_keys(&config)?;
         let mut later = self.server.differences(&config.server);
+        if config.alerts != self.alerts {
+            later.push("alerts");
+        }
+        if config.traces != self.traces {
+            later.push("traces");
+        }
         if !config.publishers.is_empty() {
             later.push("publishers");
         }

@@ -130,16 +130,25 @@ pub(super) fn deliveries(
     problems: &mut Problems,
 ) -> Option<Vec<Delivery>> {
     let deliveries = parse::list(value, at, problems, (0, None), delivery);
+    check_names(value, at, problems, "another destination of this dealer has this name already");
+    deliveries
+}
+
+/// Destinations are told apart by their names.
+pub(super) fn check_names(
+    value: &Value,
+    at: &At<'_>,
+    problems: &mut Problems,
+    message: &'static str,
+) {
     let mut names = BTreeSet::new();
     for (index, delivery) in value.as_array().into_iter().flatten().enumerate() {
         let name = delivery.get("name").and_then(Value::as_str);
         if name.is_some_and(|name| !names.insert(name)) {
             let at = at.index(index);
-            let message = "another destination of this dealer has this name already";
             reject(&at.key("name"), problems, message);
         }
     }
-    deliveries
 }
 
 /// Every rooftop that a destination names has to be one of the dealer's.
@@ -162,7 +171,8 @@ pub(super) fn check_rooftops(dealer: &Value, at: &At<'_>, problems: &mut Problem
     }
 }
 
-fn delivery(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Delivery> {
+/// A destination: of leads, or of alerts.
+pub(super) fn delivery(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Delivery> {
     let file = line(1_000);
     let secret = line(1_000);
     read_object!(value, at, problems, closed {

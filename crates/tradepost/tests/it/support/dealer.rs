@@ -42,6 +42,8 @@ pub fn config() -> Config {
             ..Server::default()
         },
         publishers: Vec::new(),
+        alerts: None,
+        traces: None,
         dealers: vec![Dealer {
             terms: Terms {
                 id: ID.to_owned(),

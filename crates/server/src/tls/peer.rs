@@ -1,0 +1,72 @@
+//! What a server elsewhere shows whoever connects: whether it is there, and whether its certificate is
+//! one to trust. Nothing is said to it beyond the handshake.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use rustls::crypto::ring;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, Error};
+use rustls_platform_verifier::Verifier;
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+use super::der;
+
+/// The certificate of a server that was trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shown {
+    /// When it ends, as far as it says so in a way that we read.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// Why nothing can be sent there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unfit {
+    /// Nobody takes the connection; in the system's words.
+    Unreachable(String),
+    /// There is no TLS that this machine trusts, and why.
+    Untrusted(String),
+    /// This machine has no certificates to trust.
+    NoRoots,
+}
+
+/// Connects, and with `secure` makes the handshake. Takes as long as it takes: whoever calls has a
+/// deadline.
+///
+/// # Errors
+/// Why nothing can be sent there.
+pub async fn look(host: &str, port: u16, secure: bool) -> Result<Option<Shown>, Unfit> {
+    let bare = host.trim_matches(['[', ']']);
+    let stream = TcpStream::connect((bare, port)).await;
+    let stream = stream.map_err(|error| Unfit::Unreachable(error.to_string()))?;
+    if !secure {
+        return Ok(None);
+    }
+    let name = ServerName::try_from(bare.to_owned())
+        .map_err(|_| Unfit::Untrusted("its name cannot be in a certificate".to_owned()))?;
+    let connector = TlsConnector::from(Arc::new(config().map_err(|_| Unfit::NoRoots)?));
+    let secured = connector.connect(name, stream).await;
+    let secured = secured.map_err(|error| Unfit::Untrusted(error.to_string()))?;
+    let (_, session) = secured.get_ref();
+    let leaf = session.peer_certificates().and_then(<[_]>::first);
+    Ok(Some(Shown { expires_at: leaf.and_then(|leaf| der::not_after(leaf)) }))
+}
+
+fn config() -> Result<ClientConfig, Error> {
+    let provider = Arc::new(ring::default_provider());
+    let verifier = Verifier::new(Arc::clone(&provider))?;
+    let builder = ClientConfig::builder_with_provider(provider);
+    let builder = builder.with_safe_default_protocol_versions()?.dangerous();
+    Ok(builder.with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth())
+}
+
+/// Whether a certificate is for a host.
+#[must_use]
+pub fn is_for(certificate: &CertificateDer<'_>, host: &str) -> bool {
+    let name = ServerName::try_from(host.trim_matches(['[', ']']));
+    let (Ok(name), Ok(certificate)) = (name, webpki::EndEntityCert::try_from(certificate)) else {
+        return false;
+    };
+    certificate.verify_is_valid_for_subject_name(&name).is_ok()
+}

@@ -1,0 +1,76 @@
+//! What each destination of alerts was told is amiss, so that a process that starts again does not repeat
+//! it.
+
+use jiff::Timestamp;
+use tradepost_wire::fault::Fault;
+
+use super::{Database, Transaction};
+use crate::sql::params;
+
+/// The table, as a migration.
+pub(crate) const SCHEMA: &str = "
+    CREATE TABLE alerts (
+        destination TEXT NOT NULL,
+        key         TEXT NOT NULL,      -- what is amiss; empty: when it was last told anything
+        what        TEXT NOT NULL,      -- in words
+        level       INTEGER NOT NULL,   -- how much of it there was
+        since       INTEGER NOT NULL,
+        told_at     INTEGER NOT NULL,
+        PRIMARY KEY (destination, key)
+    ) WITHOUT ROWID;
+";
+
+/// Something that a destination was told is amiss.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// By which it is known; empty for when the destination was last told anything.
+    pub key: String,
+    /// What it is, in words.
+    pub what: String,
+    /// How much of it there was.
+    pub level: u64,
+    /// Since when.
+    pub since: Timestamp,
+    /// When it was told.
+    pub told_at: Timestamp,
+}
+
+impl Transaction<'_> {
+    /// Notes what a destination was told, in the place of what was noted before.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn note_alerts(&self, destination: &str, told: &[Told]) -> Result<(), Fault> {
+        const FORGET: &str = "DELETE FROM alerts WHERE destination = $1";
+        const NOTE: &str = "
+            INSERT INTO alerts (destination, key, what, level, since, told_at)
+            VALUES ($1, $2, $3, $4, $5, $6)";
+        self.0.execute("forgetting alerts", FORGET, params![destination])?;
+        for Told { key, what, level, since, told_at } in told {
+            let level = i64::try_from(*level).unwrap_or(i64::MAX);
+            let values = params![destination, key, what, level, since, told_at];
+            self.0.execute("noting an alert", NOTE, values)?;
+        }
+        Ok(())
+    }
+}
+
+impl Database {
+    pub(crate) fn told_alerts(&self, destination: &str) -> Result<Vec<Told>, Fault> {
+        self.0.all(
+            "reading alerts",
+            "SELECT key, what, level, since, told_at FROM alerts WHERE destination = $1 ORDER BY key",
+            params![destination],
+            |row| {
+                let level: i64 = row.get(2)?;
+                Ok(Told {
+                    key: row.get(0)?,
+                    what: row.get(1)?,
+                    level: u64::try_from(level).unwrap_or_default(),
+                    since: row.get(3)?,
+                    told_at: row.get(4)?,
+                })
+            },
+        )
+    }
+}

@@ -1,0 +1,321 @@
+//! Who is told what is amiss: one message for all of it, at most one in a while, and one when it is over.
+//!
+//! Every half minute the facts are gathered that the server knows of itself ([`watch`]). What each
+//! destination was told is in the store, so that a start repeats nothing; it is noted after a message was
+//! taken, so that none is lost, and one that came twice has the same id. While the store cannot be
+//! written, what was told is remembered here.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use sha2::{Digest as _, Sha256};
+use tradepost_server::clock::Clock;
+use tradepost_server::fault::Fault;
+use tradepost_store::{Store, Told};
+use tradepost_wire::format::hex;
+
+use crate::config::Alerts as Settings;
+use crate::config::delivery::Delivery;
+use crate::delivery::carrier::{self, Carrier, Letter};
+
+mod message;
+pub mod watch;
+
+pub use message::Message;
+use watch::{Problem, Watch};
+
+/// How often the facts are gathered.
+const LOOK: Duration = Duration::from_secs(30);
+
+/// The first pause after a message was not taken; it doubles up to the usual one.
+const FIRST_PAUSE: SignedDuration = SignedDuration::from_mins(1);
+
+/// Tells destinations what is amiss.
+pub struct Alerts {
+    settings: Settings,
+    watch: Watch,
+    store: Arc<Store>,
+    clock: Clock,
+    destinations: Vec<Way>,
+    /// What was amiss when it was last looked, and since when.
+    seen: Mutex<BTreeMap<String, Timestamp>>,
+}
+
+/// A destination and the way to it.
+struct Way {
+    delivery: Delivery,
+    carrier: Arc<dyn Carrier>,
+    /// What it was told; nobody has read it while `None`.
+    board: Mutex<Option<Board>>,
+    /// Until when it is left alone, and how long that was.
+    pause: Mutex<Option<(Timestamp, SignedDuration)>>,
+}
+
+impl fmt::Debug for Alerts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Alerts")
+    }
+}
+
+/// What a destination was told.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Board {
+    /// What is amiss as far as it knows, by its key.
+    pub told: BTreeMap<String, Told>,
+    /// When it was last told anything.
+    pub last: Option<Timestamp>,
+}
+
+impl Board {
+    fn of(rows: Vec<Told>) -> Self {
+        let (marks, told): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.key.is_empty());
+        let told = told.into_iter().map(|row| (row.key.clone(), row)).collect();
+        Self { told, last: marks.first().map(|mark| mark.told_at) }
+    }
+
+    fn rows(&self) -> Vec<Told> {
+        let mark = |at: Timestamp| Told {
+            key: String::new(),
+            what: String::new(),
+            level: 0,
+            since: at,
+            told_at: at,
+        };
+        self.told.values().cloned().chain(self.last.map(mark)).collect()
+    }
+
+    /// What is to be told now, if anything, and what is known of the destination once it has it.
+    #[must_use]
+    pub fn due(
+        &self,
+        amiss: &[(Problem, Timestamp)],
+        settings: &Settings,
+        now: Timestamp,
+    ) -> Option<(Message, Self)> {
+        let mut message = Message { at: now, ..Message::default() };
+        let mut told = BTreeMap::new();
+        for (problem, since) in amiss {
+            let before = self.told.get(&problem.key);
+            let row = Told {
+                key: problem.key.clone(),
+                what: problem.what.clone(),
+                level: problem.level,
+                since: before.map_or(*since, |before| before.since),
+                told_at: now,
+            };
+            let is_known = before.is_some_and(|before| problem.level <= before.level);
+            if is_known { &mut message.goes_on } else { &mut message.new }.push(row.clone());
+            told.insert(problem.key.clone(), row);
+        }
+        let is_over = |row: &&Told| !told.contains_key(&row.key);
+        message.over = self.told.values().filter(is_over).cloned().collect();
+        let passed = self.last.map(|last| now.duration_since(last));
+        let is_news = !message.new.is_empty() || !message.over.is_empty();
+        let may = passed.is_none_or(|passed| passed >= settings.every);
+        let reminds = passed.is_some_and(|passed| passed >= settings.remind);
+        let is_due = may && (is_news || !message.goes_on.is_empty() && reminds);
+        is_due.then_some((message, Self { told, last: Some(now) }))
+    }
+
+    /// By what a message after this state is known: the same for the same news.
+    fn id(&self, destination: &str, message: &Message) -> String {
+        let mut hasher = Sha256::new();
+        let last = self.last.map(|last| last.as_millisecond()).unwrap_or_default();
+        hasher.update(format!("tradepost alert 1\n{destination}\n{last}\n"));
+        for row in message.new.iter().chain(&message.goes_on).chain(&message.over) {
+            hasher.update(format!("{}\n{}\n", row.key, row.level));
+        }
+        hex(hasher.finalize().iter().take(16))
+    }
+}
+
+impl Alerts {
+    /// For the destinations of a configuration.
+    ///
+    /// # Errors
+    /// When a way cannot be set up, for want of a secret or of a certificate.
+    pub fn open(
+        settings: Settings,
+        watch: Watch,
+        store: Arc<Store>,
+        clock: Clock,
+    ) -> Result<Self, Fault> {
+        let way = |delivery: &Delivery| {
+            let carrier = carrier::open(delivery, &clock)
+                .map_err(|why| Fault::new("setting up a destination of alerts", why))?;
+            let (board, pause) = (Mutex::default(), Mutex::default());
+            Ok(Way { delivery: delivery.clone(), carrier, board, pause })
+        };
+        let destinations = settings.destinations.iter().map(way).collect::<Result<_, Fault>>()?;
+        Ok(Self { settings, watch, store, clock, destinations, seen: Mutex::default() })
+    }
+
+    /// Looks and tells until the process ends.
+    pub async fn run(&self) {
+        loop {
+            self.look().await;
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Gathers the facts once and tells what has to be told.
+    pub async fn look(&self) {
+        let now = self.clock.now();
+        let amiss = self.remember(self.watch.problems(now).await, now);
+        // Of several processes on one database one tells; while it is gone, each speaks for itself.
+        let store = Arc::clone(&self.store);
+        let courier = tokio::task::spawn_blocking(move || store.is_courier()).await;
+        if matches!(courier, Ok(Ok(false))) {
+            return;
+        }
+        let tell = self.destinations.iter().map(|way| self.tell(way, &amiss, now));
+        futures_util::future::join_all(tell).await;
+    }
+
+    /// Adds since when it is so, and leaves out what may be over in a moment: that has to be there twice.
+    fn remember(&self, found: Vec<Problem>, now: Timestamp) -> Vec<(Problem, Timestamp)> {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = |key: &str| seen.get(key).copied();
+        let known: Vec<_> =
+            found.into_iter().map(|problem| (since(&problem.key), problem)).collect();
+        *seen = known.iter().map(|(since, it)| (it.key.clone(), since.unwrap_or(now))).collect();
+        let lasting = known.into_iter().filter(|(since, it)| it.lasts || since.is_some());
+        lasting.map(|(since, problem)| (problem, since.unwrap_or(now))).collect()
+    }
+
+    async fn tell(&self, way: &Way, amiss: &[(Problem, Timestamp)], now: Timestamp) {
+        let name = &way.delivery.destination.name;
+        let pause = *lock(&way.pause);
+        if pause.is_some_and(|(until, _)| now < until) {
+            return;
+        }
+        let board = self.board(way).await;
+        let Some((message, after)) = board.due(amiss, &self.settings, now) else { return };
+        let id = board.id(name, &message);
+        let written = message.write(&way.delivery, &id);
+        let letter = Letter { id, attempt: 1, written };
+        let most = way.delivery.timeout.saturating_mul(3);
+        let sent = tokio::time::timeout(most, way.carrier.carry(letter)).await;
+        let why = match sent {
+            Ok(Ok(_)) => None,
+            Ok(Err(failed)) => Some(failed.answer),
+            Err(_) => Some("no answer in time".to_owned()),
+        };
+        if let Some(answer) = why {
+            let last = pause.map_or(FIRST_PAUSE, |(_, last)| last.saturating_mul(2));
+            let last = last.min(self.settings.every);
+            *lock(&way.pause) = Some((now.saturating_add(last).unwrap_or(Timestamp::MAX), last));
+            tracing::warn!(destination = %name, answer, "an alert was not taken");
+            return;
+        }
+        *lock(&way.pause) = None;
+        *lock(&way.board) = Some(after.clone());
+        let (destination, rows) = (name.clone(), after.rows());
+        let noted = self.store.write(move |tx| tx.note_alerts(&destination, &rows)).await;
+        if let Err(fault) = noted {
+            tracing::warn!(cause = %fault.chain(), "an alert was sent and could not be noted");
+        }
+    }
+
+    /// What a destination was told: as the store has it, because another process may have told it, or as it
+    /// is remembered here while the store cannot be read.
+    async fn board(&self, way: &Way) -> Board {
+        let (store, name) = (Arc::clone(&self.store), way.delivery.destination.name.clone());
+        let read = tokio::task::spawn_blocking(move || store.told_alerts(&name)).await;
+        let kept = read.ok().and_then(Result::ok).map(Board::of);
+        let own = lock(&way.board).clone();
+        match (kept, own) {
+            (Some(kept), Some(own)) if kept.last < own.last => own,
+            (Some(kept), _) => kept,
+            (None, own) => own.unwrap_or_default(),
+        }
+    }
+}
+
+fn lock<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::slice::from_ref;
+
+    use super::*;
+
+    fn settings() -> Settings {
+        let (every, remind) = (SignedDuration::from_mins(15), SignedDuration::from_hours(24));
+        Settings { every, remind, destinations: Vec::new() }
+    }
+
+    fn at(minutes: i64) -> Timestamp {
+        Timestamp::UNIX_EPOCH.checked_add(SignedDuration::from_mins(minutes)).unwrap()
+    }
+
+    fn problem(key: &str, level: u64) -> (Problem, Timestamp) {
+        (Problem { key: key.into(), what: format!("{key} {level}"), level, lasts: true }, at(0))
+    }
+
+    /// What is told of a state of things, as the keys of what is new, goes on and is over.
+    fn told(board: &mut Board, minutes: i64, amiss: &[(Problem, Timestamp)]) -> Option<String> {
+        let (message, after) = board.due(amiss, &settings(), at(minutes))?;
+        *board = Board::of(after.rows());
+        let keys =
+            |rows: &[Told]| rows.iter().map(|it| it.key.clone()).collect::<Vec<_>>().join(",");
+        let Message { new, goes_on, over, .. } = &message;
+        Some(format!("{}/{}/{}", keys(new), keys(goes_on), keys(over)))
+    }
+
+    #[test]
+    fn what_is_amiss_is_told_together_and_seldom_and_also_that_it_is_over() {
+        let mut board = Board::default();
+        assert_eq!(told(&mut board, 0, &[]), None, "all is well from the start");
+        let (dead, full) = (problem("dead", 1), problem("full", 0));
+        assert_eq!(told(&mut board, 1, from_ref(&dead)).as_deref(), Some("dead//"), "at once");
+        assert_eq!(told(&mut board, 2, from_ref(&dead)), None, "once");
+        let both = [problem("dead", 2), full.clone(), problem("stale", 0)];
+        assert_eq!(told(&mut board, 3, &both), None, "not within the period");
+        assert_eq!(
+            told(&mut board, 16, &both).as_deref(),
+            Some("dead,full,stale//"),
+            "more of it is new"
+        );
+        assert_eq!(told(&mut board, 40, &both), None);
+        assert_eq!(told(&mut board, 41, from_ref(&full)).as_deref(), Some("/full/dead,stale"));
+        assert_eq!(told(&mut board, 100, from_ref(&full)), None);
+        assert_eq!(
+            told(&mut board, 41 + 24 * 60, &[full]).as_deref(),
+            Some("/full/"),
+            "a reminder"
+        );
+        assert_eq!(told(&mut board, 2_000, &[]).as_deref(), Some("//full"));
+        assert_eq!(told(&mut board, 9_000, &[]), None);
+        assert_eq!(told(&mut board, 9_001, &[dead]).as_deref(), Some("dead//"));
+    }
+
+    #[test]
+    fn a_problem_that_comes_and_goes_is_no_flood() {
+        let mut board = Board::default();
+        let minutes = 0..240;
+        let one = [problem("flaps", 0)];
+        let messages = minutes.filter(|minute| {
+            let amiss = if minute % 2 == 0 { &one[..] } else { &[] };
+            told(&mut board, *minute, amiss).is_some()
+        });
+        assert_eq!(messages.count(), 240 / 15);
+    }
+
+    #[test]
+    fn a_message_that_was_not_noted_has_the_same_id_when_it_comes_again() {
+        let board = Board::default();
+        let id = |minutes, amiss: &[(Problem, Timestamp)]| {
+            let (message, _) = board.due(amiss, &settings(), at(minutes)).unwrap();
+            board.id("ops", &message)
+        };
+        let one = [problem("dead", 1)];
+        assert_eq!(id(1, &one), id(7, &one));
+        assert_ne!(id(1, &one), id(1, &[problem("dead", 2)]));
+    }
+}

@@ -1,0 +1,130 @@
+//! What a destination of alerts is told, in the form that it reads.
+
+use jiff::Timestamp;
+use tradepost_dealer::delivery::{ChatStyle, Form, Written, chat};
+use tradepost_store::Told;
+use tradepost_wire::json::{Value, json};
+
+use crate::config::delivery::Delivery;
+
+/// All that is amiss, and what is so no more.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Message {
+    /// When it was written.
+    pub at: Timestamp,
+    /// What the destination does not know yet, or knows less of.
+    pub new: Vec<Told>,
+    /// What it knows.
+    pub goes_on: Vec<Told>,
+    /// What is amiss no more.
+    pub over: Vec<Told>,
+}
+
+impl Message {
+    /// What it is about in one line.
+    #[must_use]
+    pub fn subject(&self) -> String {
+        let (new, over) = (self.new.len(), self.over.len());
+        let all = new + self.goes_on.len();
+        match (new, self.goes_on.len(), over) {
+            (0, 0, _) => "Tradepost: all is well again".to_owned(),
+            (0, _, 0) => format!("Tradepost: {} still amiss", counted(all)),
+            (0, ..) => format!("Tradepost: {over} mended, {} still amiss", counted(all)),
+            (_, 0, 0) => format!("Tradepost: {} amiss", counted(all)),
+            _ => format!("Tradepost: {} amiss, {new} of them new", counted(all)),
+        }
+    }
+
+    /// Writes it.
+    #[must_use]
+    pub fn write(&self, to: &Delivery, id: &str) -> Written {
+        let subject = self.subject();
+        let body = match &to.destination.form {
+            Form::Adf(_) => self.text(&subject),
+            Form::Event => self.document(&subject, id).to_string(),
+            Form::Chat { style, .. } => self.chat(*style, &subject).to_string(),
+        };
+        Written { subject, body }
+    }
+
+    fn parts(&self) -> [(&'static str, &[Told]); 3] {
+        [("New", &self.new), ("Going on", &self.goes_on), ("Over", &self.over)]
+    }
+
+    fn text(&self, subject: &str) -> String {
+        let mut text = format!("{subject}\n");
+        for (label, rows) in self.parts().into_iter().filter(|(_, rows)| !rows.is_empty()) {
+            text.push_str(&format!("\n{label}:\n"));
+            for row in rows {
+                text.push_str(&format!("- {} (since {})\n", row.what, moment(row.since)));
+            }
+        }
+        text.push_str(
+            "\n`tradepost doctor` looks at everything, and docs/operating.md says what to do.\n",
+        );
+        text
+    }
+
+    fn document(&self, subject: &str, id: &str) -> Value {
+        let row = |row: &Told| {
+            json!({"key": row.key, "message": row.what, "count": row.level,
+                   "since": moment(row.since)})
+        };
+        let rows = |rows: &[Told]| rows.iter().map(row).collect::<Vec<_>>();
+        json!({
+            "type": "tradepost.alert",
+            "id": id,
+            "created_at": moment(self.at),
+            "summary": subject,
+            "all_well": self.new.is_empty() && self.goes_on.is_empty(),
+            "new": rows(&self.new),
+            "ongoing": rows(&self.goes_on),
+            "over": rows(&self.over),
+        })
+    }
+
+    fn chat(&self, style: ChatStyle, subject: &str) -> Value {
+        let lines: Vec<_> = self
+            .parts()
+            .into_iter()
+            .flat_map(|(label, rows)| rows.iter().map(move |row| (label, row.what.clone())))
+            .collect();
+        chat::message(style, subject, &lines)
+    }
+}
+
+fn counted(number: usize) -> String {
+    if number == 1 { "1 thing".to_owned() } else { format!("{number} things") }
+}
+
+fn moment(at: Timestamp) -> String {
+    tradepost_wire::format::rfc3339(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_subject_says_how_things_stand() {
+        let row = |key: &str| Told {
+            key: key.to_owned(),
+            what: key.to_owned(),
+            level: 0,
+            since: Timestamp::UNIX_EPOCH,
+            told_at: Timestamp::UNIX_EPOCH,
+        };
+        let rows = |number: usize| (0..number).map(|n| row(&n.to_string())).collect::<Vec<_>>();
+        for (new, goes_on, over, subject) in [
+            (1, 0, 0, "1 thing amiss"),
+            (2, 1, 1, "3 things amiss, 2 of them new"),
+            (0, 2, 0, "2 things still amiss"),
+            (0, 1, 3, "3 mended, 1 thing still amiss"),
+            (0, 0, 2, "all is well again"),
+        ] {
+            let (new, goes_on, over) = (rows(new), rows(goes_on), rows(over));
+            let message = Message { at: Timestamp::UNIX_EPOCH, new, goes_on, over };
+            assert_eq!(message.subject(), format!("Tradepost: {subject}"));
+        }
+    }
+}

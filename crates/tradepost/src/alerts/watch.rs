@@ -1,0 +1,129 @@
+//! The facts that a running server knows of itself: whether anything new can be taken, what was given up,
+//! which feeds are stale, how much room there is, when the certificate ends. None says anything of a
+//! customer.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use tradepost_server::desk::Desk;
+use tradepost_server::tls::Identity;
+use tradepost_store::{Amiss, Store, room};
+use tradepost_wire::fault::Fault;
+use tradepost_wire::format::rfc3339;
+
+/// How long before its end a certificate is told of.
+const SOON: SignedDuration = SignedDuration::from_hours(14 * 24);
+
+/// How many times the space that is kept free has to be left.
+const AMPLE: u64 = 2;
+
+/// Something that is amiss.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// By which it is known.
+    pub key: String,
+    /// What it is, in words.
+    pub what: String,
+    /// How much of it there is: more is news.
+    pub level: u64,
+    /// Whether it goes on until somebody does something; what does not has to be there twice.
+    pub lasts: bool,
+}
+
+/// What is looked at.
+pub struct Watch {
+    /// Whether anything new can be taken.
+    pub desk: Arc<Desk>,
+    /// What is kept.
+    pub store: Arc<Store>,
+    /// Whose it is, at the moment.
+    pub agents: Box<dyn Fn() -> Vec<String> + Send + Sync>,
+    /// Our certificate, where there is one.
+    pub identity: Option<Arc<Identity>>,
+    /// The data folder, where there is one, and how many bytes have to be free there.
+    pub disk: Option<(PathBuf, u64)>,
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Watch")
+    }
+}
+
+impl Watch {
+    /// Everything that is amiss.
+    pub async fn problems(&self, now: Timestamp) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        if let Err(why) = self.desk.check().await {
+            let what = format!("nothing new is taken: {why}");
+            problems.push(Problem { key: "store".into(), what, level: 0, lasts: false });
+        }
+        let (store, agents) = (Arc::clone(&self.store), (self.agents)());
+        let amiss = tokio::task::spawn_blocking(move || store.amiss(&agents)).await;
+        problems.extend(amiss.map(waiting).unwrap_or_default());
+        problems.extend(self.little_room());
+        problems.extend(self.certificate(now));
+        problems
+    }
+
+    fn little_room(&self) -> Option<Problem> {
+        let (folder, least) = self.disk.as_ref()?;
+        let free = room(folder).ok()?.free;
+        let is_full = free < *least;
+        (free < least.saturating_mul(AMPLE)).then(|| Problem {
+            key: "disk".into(),
+            what: format!(
+                "{} MiB are free on the disk; below {} leads are refused",
+                free >> 20,
+                least >> 20
+            ),
+            level: is_full.into(),
+            lasts: true,
+        })
+    }
+
+    fn certificate(&self, now: Timestamp) -> Option<Problem> {
+        let end = self.identity.as_ref()?.expires_at()?;
+        let has_ended = end <= now;
+        let word = if has_ended { "has ended" } else { "ends" };
+        (end.duration_since(now) < SOON).then(|| Problem {
+            key: "certificate".into(),
+            what: format!("the certificate of server.tls {word} on {}", rfc3339(end)),
+            level: has_ended.into(),
+            lasts: true,
+        })
+    }
+}
+
+/// What was given up, and what is stale.
+fn waiting(amiss: Result<Amiss, Fault>) -> Vec<Problem> {
+    let Amiss { dead, stale } = match amiss {
+        Ok(amiss) => amiss,
+        Err(fault) => {
+            tracing::warn!(cause = %fault.chain(), "what is amiss could not be counted");
+            let what = "the store cannot be read".to_owned();
+            return vec![Problem { key: "reading".into(), what, level: 0, lasts: false }];
+        }
+    };
+    let dead = dead.into_iter().map(|(agent, number)| Problem {
+        what: match number {
+            1 => format!("{agent}: 1 delivery was given up"),
+            _ => format!("{agent}: {number} deliveries were given up"),
+        },
+        key: format!("dead/{agent}"),
+        level: number,
+        lasts: true,
+    });
+    let stale = stale.into_iter().map(|(agent, feed, taken_at)| Problem {
+        what: match taken_at {
+            Some(at) => format!("{agent}: the feed {feed} is stale, taken last on {}", rfc3339(at)),
+            None => format!("{agent}: the feed {feed} is stale, and was never taken"),
+        },
+        key: format!("stale/{agent}/{feed}"),
+        level: 0,
+        lasts: true,
+    });
+    dead.chain(stale).collect()
+}

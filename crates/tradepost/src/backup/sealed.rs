@@ -1,0 +1,465 @@
+//! How a backup is sealed: a head that says how, and chunks of 64 KiB, each with a tag that covers the
+//! head, its number and whether it is the last. None can be changed, moved, taken out or cut off, and
+//! nothing of a chunk is handed out before its tag was found right.
+//!
+//! The construction is STREAM (Hoang, Reyhanitabar, Rogaway and Vizár, 2015) as `age` has it, with
+//! ChaCha20-Poly1305 under a key that is derived by HKDF-SHA256 from a salt and either a key file or a
+//! passphrase that Argon2id has made costly. A backup that is not encrypted has SHA-256 in the place
+//! of tags: that tells accidents, and no ill will.
+
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use argon2::{Algorithm, Argon2, Params, Version};
+use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
+use ring::hkdf;
+use sha2::{Digest as _, Sha256};
+
+/// With what a backup begins.
+const MAGIC: &[u8; 16] = b"tradepost-backup";
+
+/// The version of the head and the chunks.
+const VERSION: u8 = 1;
+
+/// How many bytes a chunk holds, but for the last one.
+const CHUNK: usize = 64 * 1024;
+
+const SALT: usize = 16;
+
+/// `MAGIC`, version, kind, salt, memory in KiB and passes.
+const HEAD: usize = 16 + 1 + 1 + SALT + 4 + 4;
+
+/// What a new passphrase costs: the second recommendation of RFC 9106 §4.
+const COST: Cost = Cost { memory: 64 * 1024, passes: 3 };
+
+/// The most that a file may ask for: whoever wrote it may mean ill.
+const MOST: Cost = Cost { memory: 1024 * 1024, passes: 16 };
+
+/// The shortest passphrase for a new backup, in characters.
+const PASSPHRASE: usize = 12;
+
+const CHANGED: &str = "the backup is cut off or was changed";
+
+/// With what a backup is sealed.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Secret {
+    /// It is not encrypted.
+    None,
+    /// With something that people can remember.
+    Passphrase(String),
+    /// With 32 random bytes.
+    Key([u8; 32]),
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+impl Secret {
+    /// Reads the first line of a file as a passphrase.
+    ///
+    /// # Errors
+    /// Why it cannot be one, without anything of it.
+    pub fn passphrase(path: &Path) -> Result<Self, String> {
+        let text = line(path)?;
+        if text.chars().count() < PASSPHRASE {
+            return Err(format!("must have {PASSPHRASE} characters or more"));
+        }
+        Ok(Self::Passphrase(text))
+    }
+
+    /// Reads a key of 64 hexadecimal digits.
+    ///
+    /// # Errors
+    /// Why it cannot be one, without anything of it.
+    pub fn key(path: &Path) -> Result<Self, String> {
+        const HINT: &str = "must be 64 hexadecimal digits, as `openssl rand -hex 32` writes them";
+        let text = line(path)?;
+        tradepost_dealer::consent::from_hex(&text).map(Self::Key).ok_or_else(|| HINT.to_owned())
+    }
+
+    const fn kind(&self) -> u8 {
+        match self {
+            Self::None => 0,
+            Self::Passphrase(_) => 1,
+            Self::Key(_) => 2,
+        }
+    }
+}
+
+fn line(path: &Path) -> Result<String, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| format!("cannot be read: {error}"))?;
+    Ok(text.lines().next().unwrap_or_default().trim().to_owned())
+}
+
+/// How much a passphrase costs whoever tries it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Cost {
+    /// In KiB.
+    memory: u32,
+    passes: u32,
+}
+
+type Head = [u8; HEAD];
+
+fn head(kind: u8, salt: [u8; SALT], cost: Cost) -> Head {
+    let mut head = [0; HEAD];
+    let memory = cost.memory.to_be_bytes();
+    let passes = cost.passes.to_be_bytes();
+    let bytes = MAGIC.iter().chain([&VERSION, &kind]).chain(&salt).chain(&memory).chain(&passes);
+    head.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+    head
+}
+
+/// What makes tags, and finds them right or wrong.
+enum Seal {
+    Digest,
+    Key(Box<LessSafeKey>),
+}
+
+impl Seal {
+    fn new(secret: &Secret, salt: &[u8; SALT], cost: Cost) -> io::Result<Self> {
+        let failed = || io::Error::other("the key cannot be derived");
+        let base = match secret {
+            Secret::None => return Ok(Self::Digest),
+            Secret::Key(key) => *key,
+            Secret::Passphrase(text) => {
+                let params = Params::new(cost.memory, cost.passes, 1, Some(32));
+                let argon =
+                    Argon2::new(Algorithm::Argon2id, Version::V0x13, params.map_err(|_| failed())?);
+                let mut key = [0; 32];
+                let hashed = argon.hash_password_into(text.as_bytes(), salt, &mut key);
+                hashed.map_err(|_| failed())?;
+                key
+            }
+        };
+        let derived = hkdf::Salt::new(hkdf::HKDF_SHA256, salt).extract(&base);
+        let info = [b"tradepost backup 1".as_slice()];
+        let okm = derived.expand(&info, &CHACHA20_POLY1305).map_err(|_| failed())?;
+        Ok(Self::Key(Box::new(LessSafeKey::new(UnboundKey::from(okm)))))
+    }
+
+    const fn tag(&self) -> usize {
+        match self {
+            Self::Digest => 32,
+            Self::Key(_) => 16,
+        }
+    }
+
+    /// Seals a chunk; its tag follows it.
+    fn seal(&self, head: &Head, place: &Place, chunk: &mut Vec<u8>) -> io::Result<()> {
+        match self {
+            Self::Digest => {
+                let digest = digest(head, place, chunk);
+                chunk.extend(digest);
+                Ok(())
+            }
+            Self::Key(key) => key
+                .seal_in_place_append_tag(place.nonce(), Aad::from(head), chunk)
+                .map_err(|_| io::Error::other("a chunk cannot be sealed")),
+        }
+    }
+
+    /// Opens a chunk with its tag, which is taken away; whether it was right.
+    fn open(&self, head: &Head, place: &Place, chunk: &mut Vec<u8>) -> bool {
+        let Some(length) = chunk.len().checked_sub(self.tag()) else { return false };
+        let is_right = match self {
+            Self::Digest => {
+                let tag = chunk.split_off(length);
+                digest(head, place, chunk) == tag.as_slice()
+            }
+            Self::Key(key) => key.open_in_place(place.nonce(), Aad::from(head), chunk).is_ok(),
+        };
+        chunk.truncate(length);
+        is_right
+    }
+}
+
+fn digest(head: &Head, place: &Place, chunk: &[u8]) -> [u8; 32] {
+    let hasher = Sha256::new().chain_update(head).chain_update(place.bytes());
+    hasher.chain_update(chunk).finalize().into()
+}
+
+/// Which chunk it is, and whether it is the last.
+#[derive(Debug, Clone, Copy, Default)]
+struct Place {
+    number: u64,
+    is_last: bool,
+}
+
+impl Place {
+    /// Eleven bytes of its number and one that says whether it is the last.
+    fn bytes(self) -> [u8; 12] {
+        let mut bytes = [0; 12];
+        let number = self.number.to_be_bytes();
+        bytes.iter_mut().skip(3).zip(number).for_each(|(to, from)| *to = from);
+        if let Some(last) = bytes.last_mut() {
+            *last = self.is_last.into();
+        }
+        bytes
+    }
+
+    fn nonce(self) -> Nonce {
+        Nonce::assume_unique_for_key(self.bytes())
+    }
+}
+
+/// Seals what is written to it.
+pub struct Sealed<W> {
+    to: W,
+    seal: Seal,
+    head: Head,
+    place: Place,
+    chunk: Vec<u8>,
+}
+
+impl<W: Write> Sealed<W> {
+    /// Begins with the head.
+    ///
+    /// # Errors
+    /// When it cannot be written, or this machine has no random numbers.
+    pub fn new(mut to: W, secret: &Secret) -> io::Result<Self> {
+        let mut salt = [0; SALT];
+        getrandom::fill(&mut salt).map_err(io::Error::other)?;
+        let cost = match secret {
+            Secret::Passphrase(_) => COST,
+            Secret::None | Secret::Key(_) => Cost { memory: 0, passes: 0 },
+        };
+        let head = head(secret.kind(), salt, cost);
+        let seal = Seal::new(secret, &salt, cost)?;
+        to.write_all(&head)?;
+        Ok(Self { to, seal, head, place: Place::default(), chunk: Vec::with_capacity(CHUNK + 32) })
+    }
+
+    fn put(&mut self) -> io::Result<()> {
+        self.seal.seal(&self.head, &self.place, &mut self.chunk)?;
+        self.to.write_all(&self.chunk)?;
+        self.chunk.clear();
+        self.place.number += 1;
+        Ok(())
+    }
+
+    /// Writes the last chunk. Without it nothing can be read to its end.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.place.is_last = true;
+        self.put()?;
+        self.to.flush()
+    }
+}
+
+impl<W: Write> Write for Sealed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // A full chunk waits for a further byte: only then it is not the last.
+        if self.chunk.len() == CHUNK && !bytes.is_empty() {
+            self.put()?;
+        }
+        let taken = bytes.len().min(CHUNK - self.chunk.len());
+        self.chunk.extend(bytes.iter().take(taken));
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+/// Hands out what was sealed.
+pub struct Opened<R> {
+    from: R,
+    seal: Seal,
+    head: Head,
+    place: Place,
+    chunk: Vec<u8>,
+    /// How much of the chunk was handed out.
+    given: usize,
+    /// The beginning of what follows the chunk.
+    ahead: Vec<u8>,
+    is_done: bool,
+}
+
+impl<R: Read> Opened<R> {
+    /// Reads the head.
+    ///
+    /// # Errors
+    /// That it is no backup, or sealed in another way (`InvalidData`), or that it cannot be read.
+    pub fn new(mut from: R, secret: &Secret) -> io::Result<Self> {
+        let mut head = [0; HEAD];
+        let read = from.read_exact(&mut head);
+        let wrong = |what: &str| Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        let (magic, rest) = head.split_at(MAGIC.len());
+        if magic != MAGIC {
+            return wrong("this is no backup of tradepost");
+        }
+        read?;
+        let (is_known, kind) = match rest {
+            [VERSION, kind, ..] => (true, *kind),
+            [_, kind, ..] => (false, *kind),
+            [_] | [] => (false, 0),
+        };
+        if !is_known {
+            return wrong("the backup is of a newer version");
+        }
+        match (kind, secret) {
+            (0, Secret::None) | (1, Secret::Passphrase(_)) | (2, Secret::Key(_)) => {}
+            (0, _) => return wrong("the backup is not encrypted; leave the secret out"),
+            (1, _) => return wrong("the backup is encrypted: name its --passphrase-file"),
+            (2, _) => return wrong("the backup is encrypted: name its --key-file"),
+            _ => return wrong("the backup is encrypted in a way that is not known"),
+        }
+        let mut numbers = rest.iter().skip(2);
+        let mut salt = [0; SALT];
+        salt.iter_mut().zip(numbers.by_ref()).for_each(|(to, from)| *to = *from);
+        let mut number =
+            || numbers.by_ref().take(4).fold(0_u32, |sum, byte| sum << 8 | u32::from(*byte));
+        let cost = Cost { memory: number(), passes: number() };
+        if cost.memory > MOST.memory || cost.passes > MOST.passes {
+            return wrong(CHANGED);
+        }
+        let seal = Seal::new(secret, &salt, cost)
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, CHANGED))?;
+        let (chunk, ahead) = (Vec::new(), Vec::new());
+        Ok(Self {
+            from,
+            seal,
+            head,
+            place: Place::default(),
+            chunk,
+            given: 0,
+            ahead,
+            is_done: false,
+        })
+    }
+
+    /// Reads the next chunk, and a byte more, which tells whether it is the last.
+    fn advance(&mut self) -> io::Result<()> {
+        let whole = CHUNK + self.seal.tag();
+        let mut read = std::mem::take(&mut self.ahead);
+        let wanted = u64::try_from(whole + 1 - read.len()).unwrap_or_default();
+        (&mut self.from).take(wanted).read_to_end(&mut read)?;
+        self.place.is_last = read.len() <= whole;
+        if !self.place.is_last {
+            self.ahead = read.split_off(whole);
+        }
+        if !self.seal.open(&self.head, &self.place, &mut read) {
+            let what = match (&self.seal, self.place.number) {
+                (Seal::Key(_), 0) => {
+                    "the key or passphrase is not the one of this backup, or the backup was changed"
+                }
+                (Seal::Key(_) | Seal::Digest, _) => CHANGED,
+            };
+            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        }
+        self.is_done = self.place.is_last;
+        self.place.number += 1;
+        (self.chunk, self.given) = (read, 0);
+        Ok(())
+    }
+}
+
+impl<R: Read> Read for Opened<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.given == self.chunk.len() {
+            if self.is_done {
+                return Ok(0);
+            }
+            self.advance()?;
+        }
+        let left = self.chunk.iter().skip(self.given);
+        let count = left.len().min(buffer.len());
+        buffer.iter_mut().zip(left).for_each(|(to, from)| *to = *from);
+        self.given += count;
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sealed(secret: &Secret, text: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut sealed = Sealed::new(&mut bytes, secret).unwrap();
+        sealed.write_all(text).unwrap();
+        sealed.finish().unwrap();
+        bytes
+    }
+
+    fn opened(secret: &Secret, bytes: &[u8]) -> Result<Vec<u8>, String> {
+        let mut text = Vec::new();
+        let mut opened = Opened::new(bytes, secret).map_err(|error| error.to_string())?;
+        opened.read_to_end(&mut text).map_err(|error| error.to_string())?;
+        Ok(text)
+    }
+
+    #[test]
+    fn texts_of_every_length_come_back_and_are_hidden_by_a_key() {
+        let key = Secret::Key([1; 32]);
+        for length in [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 3 * CHUNK + 17] {
+            let text = vec![b'x'; length];
+            for (secret, tag) in [(&Secret::None, 32), (&key, 16)] {
+                let bytes = sealed(secret, &text);
+                assert_eq!(bytes.len(), HEAD + length + tag * length.div_ceil(CHUNK).max(1));
+                assert_eq!(opened(secret, &bytes).unwrap(), text, "{length}");
+            }
+            assert!(!sealed(&key, &text).windows(8).any(|bytes| bytes == b"xxxxxxxx"));
+        }
+    }
+
+    #[test]
+    fn chunks_cannot_be_cut_off_swapped_repeated_or_taken_from_another_file() {
+        let text: Vec<u8> = (0..3 * CHUNK + 5).map(|n| (n / CHUNK) as u8).collect();
+        for secret in [Secret::None, Secret::Key([1; 32])] {
+            let bytes = sealed(&secret, &text);
+            let step = CHUNK + if secret == Secret::None { 32 } else { 16 };
+            let cut = |n: usize| HEAD + n * step;
+            let chunk = |n: usize| &bytes[cut(n)..cut(n + 1).min(bytes.len())];
+            let other = sealed(&secret, &text);
+            let head = &bytes[..HEAD];
+            for (what, changed) in [
+                ("the last is missing", bytes[..cut(3)].to_vec()),
+                ("one is missing", [head, chunk(0), chunk(2), chunk(3)].concat()),
+                ("two are swapped", [head, chunk(1), chunk(0), chunk(2), chunk(3)].concat()),
+                ("one is there twice", [head, chunk(0), chunk(0), chunk(1)].concat()),
+                ("the last is there twice", [&bytes, chunk(3)].concat()),
+                ("the head is another's", [&other[..HEAD], &bytes[HEAD..]].concat()),
+                ("one is another's", [&bytes[..cut(1)], &other[cut(1)..]].concat()),
+            ] {
+                assert!(opened(&secret, &changed).is_err(), "{what}");
+            }
+        }
+    }
+
+    #[test]
+    fn another_secret_opens_nothing_and_says_what_is_wanted() {
+        let key = sealed(&Secret::Key([1; 32]), b"text");
+        let word = Secret::Passphrase("correct horse battery".into());
+        let words = sealed(&word, b"text");
+        assert_eq!(opened(&word, &words).unwrap(), b"text");
+        for (secret, bytes, said) in [
+            (Secret::Key([2; 32]), &key, "is not the one of this backup"),
+            (Secret::Passphrase("incorrect horse".into()), &words, "is not the one of this backup"),
+            (Secret::None, &key, "--key-file"),
+            (Secret::None, &words, "--passphrase-file"),
+            (word, &key, "--key-file"),
+            (Secret::Key([1; 32]), &sealed(&Secret::None, b"text"), "not encrypted"),
+            (Secret::None, &b"SQLite format 3".to_vec(), "no backup"),
+        ] {
+            let why = opened(&secret, bytes).unwrap_err();
+            assert!(why.contains(said), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_head_cannot_ask_for_more_than_a_machine_has() {
+        let secret = Secret::Passphrase("correct horse battery".into());
+        let mut bytes = sealed(&secret, b"text");
+        bytes[HEAD - 8..HEAD].copy_from_slice(&[0xff; 8]);
+        assert_eq!(opened(&secret, &bytes).unwrap_err(), CHANGED);
+    }
+}

@@ -1,0 +1,182 @@
+//! `tradepost backup`: write what a data folder keeps into one file, and read it again to see that it can
+//! be used.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+use tradepost_server::clock::Clock;
+use tradepost_server::fault::Fault;
+use tradepost_store::Store;
+use tradepost_wire::json::json;
+
+use super::output::Failure;
+use super::place::Place;
+use super::serve::lock::lock_copies;
+use super::{Context, Outcome};
+use crate::backup::sealed::Secret;
+use crate::backup::{self, Manifest, Unusable};
+
+/// Its arguments.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The file to write; or a folder, where it is called by the moment.
+    #[arg(value_name = "FILE|FOLDER")]
+    to: PathBuf,
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    encryption: Encryption,
+    /// Replace the file if there is one.
+    #[arg(long)]
+    force: bool,
+}
+
+/// With what a backup is encrypted.
+#[derive(Debug, clap::Args)]
+#[group(multiple = false)]
+pub struct Encryption {
+    /// Encrypt it with the passphrase in the first line of this file, of 12 characters or more.
+    #[arg(long, value_name = "FILE")]
+    passphrase_file: Option<PathBuf>,
+    /// Encrypt it with the key in this file: 64 hexadecimal digits.
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+}
+
+impl Encryption {
+    /// Reads the secret.
+    ///
+    /// # Errors
+    /// When there is none in the file that is named.
+    pub fn secret(&self) -> Result<Secret, Failure> {
+        let wrong = |key: &str, path: &Path, why: String| {
+            Failure::usage(format!("{key} {}: {why}", path.display()))
+        };
+        match (&self.passphrase_file, &self.key_file) {
+            (Some(path), _) => {
+                Secret::passphrase(path).map_err(|why| wrong("--passphrase-file", path, why))
+            }
+            (None, Some(path)) => Secret::key(path).map_err(|why| wrong("--key-file", path, why)),
+            (None, None) => Ok(Secret::None),
+        }
+    }
+}
+
+/// A database on a server is none of ours to copy.
+pub(super) fn refuse_database(place: &Place, context: &Context) -> Result<(), Failure> {
+    let Some(url) = place.database(None, context)? else { return Ok(()) };
+    Err(Failure::usage(format!("{url} is a PostgreSQL, which has its own backups"))
+        .hint("use pg_dump --format=custom and pg_restore, or the snapshots of whoever runs it"))
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When the store cannot be read, or the backup cannot be written or read again.
+pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
+    let place = &arguments.place;
+    refuse_database(place, context)?;
+    let secret = arguments.encryption.secret()?;
+    if !Store::exists(&place.data) {
+        let message = format!("there is no data of tradepost in {}", place.data.display());
+        return Err(Failure::usage(message).hint("name the folder of `serve` with --data"));
+    }
+    let now = Clock::system().now();
+    let to = match &arguments.to {
+        folder if folder.is_dir() => folder.join(backup::name(now)),
+        file => file.clone(),
+    };
+    if !arguments.force && to.exists() {
+        return Err(exists(&to));
+    }
+    let _lock = lock_copies(place)?;
+    let scratch = backup::scratch(&place.data)
+        .map_err(|error| place.unusable(&Fault::new("making a copy", error)))?;
+    let folder = to.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let unwritable = |error: io::Error| {
+        Failure::new(1, format!("cannot write {}: {error}", to.display()))
+            .hint("name a file in a folder that is there, with room for it")
+    };
+    // Nobody sees half of it, and it can be read by its owner alone.
+    let mut file = NamedTempFile::new_in(folder).map_err(unwritable)?;
+    let written = {
+        let mut writer = BufWriter::new(file.as_file_mut());
+        let written = backup::write(&place.data, scratch.path(), &secret, now, &mut writer)
+            .map_err(|fault| Failure::fault(&fault).hint("the backup was not written"))?;
+        writer.flush().map_err(unwritable)?;
+        written
+    };
+    file.as_file().sync_all().map_err(unwritable)?;
+    check(file.path(), &secret, &written)?;
+    let size = file.as_file().metadata().map_err(unwritable)?.len();
+    let kept = if arguments.force { file.persist(&to) } else { file.persist_noclobber(&to) };
+    kept.map_err(|error| {
+        let is_there = error.error.kind() == io::ErrorKind::AlreadyExists;
+        if is_there { exists(&to) } else { unwritable(error.error) }
+    })?;
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(unwritable)?;
+    tell(&to, size, &secret, &written, context);
+    Ok(())
+}
+
+fn exists(to: &Path) -> Failure {
+    Failure::usage(format!("{} exists already", to.display()))
+        .hint("name another file or a folder, or replace it with --force")
+}
+
+/// Reads what was written: a disk may have taken it and lost it.
+fn check(path: &Path, secret: &Secret, written: &Manifest) -> Result<(), Failure> {
+    let file = File::open(path).map_err(|error| Failure::fault(&error))?;
+    match backup::read(BufReader::new(file), secret, &mut io::sink()) {
+        Ok(read) if read == *written => Ok(()),
+        Ok(_) => Err(Failure::new(1, "the backup is not what was written; it was thrown away")),
+        Err(Unusable::Machine(fault)) => Err(Failure::fault(&fault)),
+        Err(Unusable::File(why)) => Err(Failure::new(1, format!("{why}; it was thrown away"))),
+        Err(Unusable::Differs(lines)) => {
+            Err(Failure { lines, ..Failure::new(1, "the backup is not what was written") })
+        }
+    }
+}
+
+fn tell(to: &Path, size: u64, secret: &Secret, written: &Manifest, context: &Context) {
+    let is_encrypted = *secret != Secret::None;
+    let broken = backup::broken_chains(written);
+    if context.output.is_json() {
+        context.output.document(&json!({
+            "path": to,
+            "bytes": size,
+            "encrypted": is_encrypted,
+            "backup": written.document(),
+        }));
+    } else {
+        let how = if is_encrypted { "encrypted" } else { "not encrypted" };
+        context.output.line(format!("wrote {} ({size} bytes, {how})", to.display()));
+        context.output.line(held(written));
+    }
+    for whose in broken {
+        context.output.talk(format!(
+            "warning: the {whose} are not as they were written; `tradepost leads verify` and \
+             `tradepost console audit --verify` say where"
+        ));
+    }
+    if !is_encrypted {
+        context.output.talk(
+            "hint: it holds personal data, and whoever has the file can read it; --passphrase-file \
+             or --key-file encrypts",
+        );
+    }
+}
+
+/// What it holds, for people.
+pub(super) fn held(manifest: &Manifest) -> String {
+    format!(
+        "of {}: {} leads, {} records of consent, {} entries of what people did, {} listings",
+        manifest.made_at(),
+        manifest.rows("leads"),
+        manifest.rows("consent_log"),
+        manifest.rows("audit_log"),
+        manifest.rows("listings"),
+    )
+}

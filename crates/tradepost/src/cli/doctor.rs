@@ -1,0 +1,133 @@
+//! `tradepost doctor`: look whether everything that the configuration names is there and works.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::RangedU64ValueParser;
+use tradepost_server::clock::Clock;
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Value, json};
+
+use super::output::table::{self, Column, Fit};
+use super::output::{AMISS, Failure};
+use super::place::Place;
+use super::{Context, Outcome, check_config, dealers};
+use crate::doctor::{Examiner, Finding, Keeping, State};
+
+/// Its arguments.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The configuration file.
+    #[arg(long, value_name = "FILE", default_value = dealers::CONFIG)]
+    config: PathBuf,
+    #[command(flatten)]
+    place: Place,
+    /// How long to wait for each answer, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10,
+          value_parser = RangedU64ValueParser::<u64>::new().range(1..=300))]
+    timeout: u64,
+    /// Fail on warnings, too.
+    #[arg(long)]
+    strict: bool,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When the configuration cannot be read, or something is amiss.
+pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
+    let config = check_config::load(&arguments.config, &context.environment)?;
+    let keeping = match arguments.place.database(Some(&config), context)? {
+        Some(url) => Keeping::Database(Box::new(url)),
+        None => Keeping::Folder(arguments.place.data.clone()),
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::fault(&error))?;
+    let patience = Duration::from_secs(arguments.timeout);
+    let examiner = Examiner::new(config, keeping, patience, Clock::system());
+    let findings = runtime.block_on(examiner.examine());
+    // Names are looked up by threads that cannot be stopped.
+    runtime.shutdown_background();
+    let count = |state| findings.iter().filter(|finding| finding.state == state).count();
+    let (bad, warnings) = (count(State::Bad), count(State::Warning));
+    if context.output.is_json() {
+        context.output.document(&json!({
+            "ok": count(State::Ok),
+            "warnings": warnings,
+            "bad": bad,
+            "findings": findings.iter().map(document).collect::<Vec<_>>(),
+        }));
+    } else {
+        show(&findings, context);
+        let plural =
+            |number, noun| format!("{number} {noun}{}", if number == 1 { "" } else { "s" });
+        context.output.talk(format!(
+            "{bad} bad, {}, {} ok",
+            plural(warnings, "warning"),
+            count(State::Ok)
+        ));
+    }
+    if bad > 0 || arguments.strict && warnings > 0 {
+        return Err(Failure::told(AMISS, "something is amiss"));
+    }
+    Ok(())
+}
+
+fn document(finding: &Finding) -> Value {
+    json!({
+        "area": finding.area.name(),
+        "subject": finding.subject,
+        "state": finding.state.name(),
+        "message": finding.says,
+        "hint": finding.hint,
+    })
+}
+
+/// A table of everything, and under it what to do about what is not well.
+fn show(findings: &[Finding], context: &Context) {
+    let columns = [
+        Column::Text("state"),
+        Column::Text("area"),
+        Column::Text("what"),
+        Column::Text("finding"),
+    ];
+    let row = |finding: &Finding| {
+        let (state, area) = (finding.state.name().to_owned(), finding.area.name().to_owned());
+        vec![state, area, finding.subject.clone(), finding.says.clone()]
+    };
+    let rows: Vec<_> = findings.iter().map(row).collect();
+    let table = table::rows(Fit::Terminal, &columns, &rows);
+    for line in table.lines() {
+        context.output.line(coloured(line));
+    }
+    let cyan = anstyle::AnsiColor::Cyan.on_default().bold();
+    let mut said = BTreeSet::new();
+    for finding in findings {
+        let Finding { area, subject, hint, .. } = finding;
+        if let Some(hint) = hint
+            && said.insert((area, subject, hint))
+        {
+            let subject = tradepost_buyer::text::plain(subject, tradepost_buyer::text::SENTENCE);
+            context.output.talk(format!("{cyan}hint:{cyan:#} {area} {subject}: {hint}"));
+        }
+    }
+}
+
+/// The line of a table with its state in the colour of it.
+fn coloured(line: &str) -> String {
+    let colour = |state: State| match state {
+        State::Ok => anstyle::AnsiColor::Green,
+        State::Warning => anstyle::AnsiColor::Yellow,
+        State::Bad => anstyle::AnsiColor::Red,
+    };
+    let state = State::ALL.iter().find_map(|state| {
+        let rest = line.strip_prefix(state.name())?;
+        rest.starts_with(' ').then_some((*state, rest))
+    });
+    let Some((state, rest)) = state else { return line.to_owned() };
+    let style = colour(state).on_default().bold();
+    format!("{style}{}{style:#}{rest}", state.name())
+}

@@ -1,0 +1,140 @@
+//! `tradepost restore`: put what is in a backup into a data folder, once it was found whole.
+
+use std::fs::{self, File};
+use std::io::{BufReader, BufWriter, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use tradepost_server::clock::Clock;
+use tradepost_server::fault::Fault;
+use tradepost_store::copies::{self, NotPut};
+use tradepost_wire::json::json;
+
+use super::backup::{Encryption, held, refuse_database};
+use super::output::Failure;
+use super::place::Place;
+use super::serve::lock::{lock, lock_copies};
+use super::{Context, Outcome};
+use crate::backup::sealed::Secret;
+use crate::backup::{self, Manifest, Unusable};
+
+/// The folder beside the database for what was there before.
+const BEFORE: &str = "before-restore";
+
+/// Its arguments.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The backup.
+    #[arg(value_name = "FILE")]
+    from: PathBuf,
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    encryption: Encryption,
+    /// Only look whether the backup can be used, and change nothing.
+    #[arg(long, conflicts_with = "force")]
+    check: bool,
+    /// Replace what the data folder holds; it is kept in a folder beside it.
+    #[arg(long)]
+    force: bool,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When the backup cannot be used, the folder has data, or a server uses it.
+pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
+    let Arguments { from, place, .. } = arguments;
+    refuse_database(place, context)?;
+    let secret = arguments.encryption.secret()?;
+    let file = File::open(from).map_err(|error| {
+        Failure::usage(format!("cannot read {}: {error}", from.display()))
+            .hint("name a file that `tradepost backup` has written")
+    })?;
+    if arguments.check {
+        let scratch = tempfile::tempdir().map_err(|error| Failure::fault(&error))?;
+        let manifest = unpack(file, from, &secret, &scratch.path().join("checked.sqlite"))?;
+        tell(&manifest, None, None, context);
+        return Ok(());
+    }
+    let _server = lock(place)?;
+    let _copies = lock_copies(place)?;
+    let data = &place.data;
+    if copies::is_begun(data) && !arguments.force {
+        return Err(Failure::usage(format!("{} holds data already", data.display())).hint(
+            "name an empty folder with --data; --force replaces what is there and keeps it beside",
+        ));
+    }
+    let scratch =
+        backup::scratch(data).map_err(|error| place.unusable(&Fault::new("restoring", error)))?;
+    // On the disk where it will stay, so that one step puts it in place.
+    let copy = scratch.path().join("restored.sqlite");
+    let manifest = unpack(file, from, &secret, &copy)?;
+    let moment = backup::name(Clock::system().now()).with_extension("");
+    let moment = moment.to_string_lossy().replace("tradepost-", "");
+    let before = data.join(format!("{BEFORE}-{moment}"));
+    let before = copies::put(data, &copy, &before).map_err(|not| match not {
+        NotPut::InUse => Failure::new(1, format!("another program uses {}", data.display()))
+            .hint("end it and try again; nothing has changed"),
+        NotPut::Broken(fault) => place.unusable(&fault),
+    })?;
+    tell(&manifest, Some(data), before.as_deref(), context);
+    Ok(())
+}
+
+/// Reads a backup into a file and looks whether it is what it says.
+fn unpack(from: File, name: &Path, secret: &Secret, to: &Path) -> Result<Manifest, Failure> {
+    let mut options = File::options();
+    let file = options.write(true).create_new(true).mode(0o600).open(to);
+    let file = file.map_err(|error| Failure::fault(&error))?;
+    let mut writer = BufWriter::new(file);
+    let unpacked = backup::read(BufReader::new(from), secret, &mut writer).and_then(|manifest| {
+        writer.flush().map_err(Fault::on("writing the database"))?;
+        backup::compare(&manifest, to).map(|()| manifest)
+    });
+    unpacked.map_err(|why| {
+        // It may hold what nobody has found whole.
+        let _ = fs::remove_file(to);
+        let name = name.display();
+        match why {
+            Unusable::File(why) => Failure::usage(format!("cannot use {name}: {why}"))
+                .hint("nothing has changed; try another backup"),
+            Unusable::Differs(lines) => {
+                let failure = Failure::usage(format!("{name} does not hold what it says"))
+                    .hint("nothing has changed; try another backup");
+                let data = Some(json!({"differences": lines}));
+                Failure { lines, data, ..failure }
+            }
+            Unusable::Machine(fault) => Failure::fault(&fault).hint("nothing has changed"),
+        }
+    })
+}
+
+fn tell(manifest: &Manifest, data: Option<&Path>, before: Option<&Path>, context: &Context) {
+    let broken = backup::broken_chains(manifest);
+    if context.output.is_json() {
+        context.output.document(&json!({
+            "restored": data,
+            "before": before,
+            "checked": true,
+            "broken_chains": broken,
+            "backup": manifest.document(),
+        }));
+    } else {
+        context.output.line(match data {
+            Some(data) => format!("restored {}", data.display()),
+            None => "the backup can be used".to_owned(),
+        });
+        context.output.line(held(manifest));
+        if let Some(before) = before {
+            context.output.talk(format!(
+                "what was there is in {}; remove it when it is no longer needed, for it holds \
+                 personal data",
+                before.display()
+            ));
+        }
+    }
+    for whose in broken {
+        context.output.talk(format!("warning: the {whose} were broken when the backup was made"));
+    }
+}

@@ -1,0 +1,292 @@
+//! What can be amiss around a server, looked at from outside of it: names, certificates, cards, ways to
+//! destinations, feeds, clock, disk, permissions and the store. Nothing is sent to anybody but requests
+//! for a card, a set of keys or the head of a feed, and nothing is changed.
+//!
+//! Every look has a deadline and all run at once. What is said of something names the part of the
+//! configuration, and never an address or a secret that stands there.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tradepost_server::clock::Clock;
+use tradepost_wire::words;
+
+use crate::config::Config;
+
+mod kept;
+mod machine;
+mod reach;
+mod ways;
+
+pub use kept::Keeping;
+
+words! {
+    /// How something stands.
+    pub enum State {
+        /// As it should be.
+        Ok = "ok",
+        /// It works, and will not for ever or not for everybody.
+        Warning = "warning",
+        /// It does not work.
+        Bad = "bad",
+    }
+}
+
+words! {
+    /// What was looked at.
+    pub enum Area {
+        /// What is permitted and will be regretted.
+        Configuration = "configuration",
+        /// The data folder or the database.
+        Store = "store",
+        /// Leads, webhooks and notifications that were given up.
+        Backlog = "backlog",
+        /// Room for more.
+        Disk = "disk",
+        /// Who may read what.
+        Permissions = "permissions",
+        /// Names of hosts.
+        Dns = "dns",
+        /// Certificates.
+        Tls = "tls",
+        /// Agent cards.
+        Card = "card",
+        /// Destinations of leads and of alerts.
+        Delivery = "delivery",
+        /// Inventories that arrive by themselves.
+        Feed = "feed",
+        /// Who issues access tokens.
+        Issuer = "issuer",
+        /// The time.
+        Clock = "clock",
+    }
+}
+
+/// What was found out about something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// What was looked at.
+    pub area: Area,
+    /// Which of these.
+    pub subject: String,
+    /// How it stands.
+    pub state: State,
+    /// In words: a lower-case fragment without a full stop.
+    pub says: String,
+    /// What to do about it, unless all is well.
+    pub hint: Option<String>,
+}
+
+/// A part of the world that findings are about.
+#[derive(Debug, Clone)]
+pub(crate) struct About {
+    area: Area,
+    subject: String,
+}
+
+impl About {
+    pub(crate) fn new(area: Area, subject: impl Into<String>) -> Self {
+        Self { area, subject: subject.into() }
+    }
+
+    pub(crate) fn ok(&self, says: impl Into<String>) -> Finding {
+        self.finding(State::Ok, says.into(), None)
+    }
+
+    pub(crate) fn warning(&self, says: impl Into<String>, hint: impl Into<String>) -> Finding {
+        self.finding(State::Warning, says.into(), Some(hint.into()))
+    }
+
+    pub(crate) fn bad(&self, says: impl Into<String>, hint: impl Into<String>) -> Finding {
+        self.finding(State::Bad, says.into(), Some(hint.into()))
+    }
+
+    fn finding(&self, state: State, says: String, hint: Option<String>) -> Finding {
+        Finding { area: self.area, subject: self.subject.clone(), state, says, hint }
+    }
+}
+
+/// What looks need.
+#[derive(Debug, Clone)]
+pub struct Examiner {
+    config: Arc<Config>,
+    keeping: Keeping,
+    patience: Duration,
+    clock: Clock,
+}
+
+/// What a look has found, and what time it was elsewhere.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    findings: Vec<Finding>,
+    /// By how much others were ahead of our clock, and who they are.
+    clocks: Vec<(String, SignedDuration)>,
+}
+
+impl From<Vec<Finding>> for Seen {
+    fn from(findings: Vec<Finding>) -> Self {
+        Self { findings, clocks: Vec::new() }
+    }
+}
+
+/// Looks that run beside each other; their findings come in the order in which they were begun.
+struct Looks {
+    running: JoinSet<(usize, Seen)>,
+    begun: usize,
+    patience: Duration,
+}
+
+impl Looks {
+    /// Begins one. What has not come by the deadline is said to be amiss.
+    fn begin(&mut self, about: About, look: impl Future<Output = Seen> + Send + 'static) {
+        let (number, patience) = (self.begun, self.patience);
+        self.begun += 1;
+        self.running.spawn(async move {
+            let seen = timeout(patience, look).await;
+            let late = |_| {
+                let says = format!("no answer in {} s", patience.as_secs());
+                let hint = "see what holds it up; --timeout waits longer";
+                Seen::from(vec![about.bad(says, hint)])
+            };
+            (number, seen.unwrap_or_else(late))
+        });
+    }
+
+    /// The same for what waits for a disk.
+    fn begin_blocking(&mut self, about: About, look: impl FnOnce() -> Seen + Send + 'static) {
+        let broken = about.clone();
+        self.begin(about, async move {
+            let seen = tokio::task::spawn_blocking(look).await;
+            seen.unwrap_or_else(|_| {
+                vec![broken.bad("the look at it failed", "report this as a bug")].into()
+            })
+        });
+    }
+}
+
+impl Examiner {
+    /// Of what a configuration describes, and of what is kept for it.
+    #[must_use]
+    pub fn new(config: Config, keeping: Keeping, patience: Duration, clock: Clock) -> Self {
+        Self { config: Arc::new(config), keeping, patience, clock }
+    }
+
+    /// Looks at everything.
+    pub async fn examine(&self) -> Vec<Finding> {
+        let mut looks = Looks { running: JoinSet::new(), begun: 0, patience: self.patience };
+        self.look_at_what_is_kept(&mut looks);
+        self.look_at_the_machine(&mut looks);
+        self.look_from_outside(&mut looks);
+        self.look_at_ways(&mut looks);
+        let mut seen: Vec<(usize, Seen)> = Vec::new();
+        while let Some(ended) = looks.running.join_next().await {
+            seen.extend(ended);
+        }
+        seen.sort_by_key(|(number, _)| *number);
+        let (mut findings, mut clocks) = (Vec::new(), Vec::new());
+        for (_, seen) in seen {
+            findings.extend(seen.findings);
+            clocks.extend(seen.clocks);
+        }
+        findings.extend(judge_clock(&clocks));
+        findings.sort_by_key(|finding| finding.area);
+        findings
+    }
+
+    fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+}
+
+/// By how much a clock may be wrong without harm: consents may be granted so much later (`clock_skew`).
+const HARMLESS: SignedDuration = SignedDuration::from_secs(5);
+
+/// By how much it is wrong for everybody.
+const HARMFUL: SignedDuration = SignedDuration::from_secs(60);
+
+/// Whether our clock agrees with others'. Of several the nearest counts: any of them may be wrong.
+fn judge_clock(clocks: &[(String, SignedDuration)]) -> Option<Finding> {
+    let (whose, ahead) = clocks.iter().min_by_key(|(_, ahead)| ahead.abs())?;
+    let about = About::new(Area::Clock, "this machine");
+    let seconds = ahead.abs().as_secs();
+    let way = if ahead.is_negative() { "ahead of" } else { "behind" };
+    let says = format!("{seconds} s {way} the one of {whose}");
+    let hint = "have the system keep the time (NTP): consents, tokens and signatures depend on it";
+    Some(if ahead.abs() <= HARMLESS {
+        about.ok(format!("as the one of {whose}, give or take {} s", HARMLESS.as_secs()))
+    } else if ahead.abs() <= HARMFUL {
+        about.warning(says, hint)
+    } else {
+        about.bad(says, hint)
+    })
+}
+
+/// How long before its end a certificate is worth a warning: those who renew by themselves do so
+/// thirty days before.
+const SOON: SignedDuration = SignedDuration::from_hours(21 * 24);
+
+/// What the end of a certificate means.
+pub(crate) fn judge_end(about: &About, end: Option<Timestamp>, now: Timestamp) -> Finding {
+    let hint = "renew it: whoever renews it by itself should have done so by now";
+    match end {
+        None => about.ok("trusted; when it ends cannot be read"),
+        Some(end) if end <= now => about.bad(format!("expired on {end}"), hint),
+        Some(end) if end.duration_since(now) < SOON => {
+            let days = end.duration_since(now).as_hours() / 24;
+            about.warning(format!("ends on {end}, in {days} days"), hint)
+        }
+        Some(end) => about.ok(format!("in force until {end}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clock(seconds: &[i64]) -> Option<State> {
+        let others = seconds.iter().map(|s| ("x".to_owned(), SignedDuration::from_secs(*s)));
+        judge_clock(&others.collect::<Vec<_>>()).map(|finding| finding.state)
+    }
+
+    #[test]
+    fn a_clock_is_as_wrong_as_the_nearest_of_the_others_says() {
+        assert_eq!(clock(&[]), None);
+        assert_eq!(clock(&[-5, 4_000]), Some(State::Ok));
+        assert_eq!(clock(&[6]), Some(State::Warning));
+        assert_eq!(clock(&[-60, 61]), Some(State::Warning));
+        assert_eq!(clock(&[-61, 3_600]), Some(State::Bad));
+    }
+
+    #[test]
+    fn a_certificate_is_warned_of_before_it_ends() {
+        let now: Timestamp = "2026-04-30T12:00:00Z".parse().unwrap();
+        let about = About::new(Area::Tls, "x");
+        for (days, state) in
+            [(-1, State::Bad), (0, State::Bad), (20, State::Warning), (21, State::Ok)]
+        {
+            let end = now.checked_add(SignedDuration::from_hours(24 * days)).unwrap();
+            assert_eq!(judge_end(&about, Some(end), now).state, state, "{days}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_never_answers_is_said_to_be_amiss_and_keeps_nothing_else_waiting() {
+        let patience = Duration::from_secs(10);
+        let mut looks = Looks { running: JoinSet::new(), begun: 0, patience };
+        let (silent, quick) = (About::new(Area::Dns, "silent"), About::new(Area::Dns, "quick"));
+        let found = quick.clone();
+        looks.begin(silent, std::future::pending());
+        looks.begin(quick, async move { vec![found.ok("there")].into() });
+        let mut states = Vec::new();
+        while let Some(Ok((number, seen))) = looks.running.join_next().await {
+            states.push((number, seen.findings[0].state, seen.findings[0].says.clone()));
+        }
+        let expected =
+            [(1, State::Ok, "there".to_owned()), (0, State::Bad, "no answer in 10 s".into())];
+        assert_eq!(states, expected);
+    }
+}

@@ -1,0 +1,120 @@
+//! What is kept: whether the store can be read, of which version it is, and what waits in it.
+
+use std::path::PathBuf;
+
+use tradepost_dealer::local_time::short;
+use tradepost_server::fault::Fault;
+use tradepost_store::{DatabaseUrl, Store};
+
+use super::{About, Area, Examiner, Finding, Looks};
+use crate::config::feeds::{Feed, From};
+
+/// Where things are kept.
+#[derive(Debug, Clone)]
+pub enum Keeping {
+    /// In a folder.
+    Folder(PathBuf),
+    /// By a PostgreSQL.
+    Database(Box<DatabaseUrl>),
+}
+
+impl Examiner {
+    pub(super) fn look_at_what_is_kept(&self, looks: &mut Looks) {
+        let examiner = self.clone();
+        let about = About::new(Area::Store, self.keeping_place());
+        looks.begin_blocking(about.clone(), move || examiner.kept(&about).into());
+    }
+
+    fn keeping_place(&self) -> String {
+        match &self.keeping {
+            Keeping::Folder(path) => path.display().to_string(),
+            Keeping::Database(url) => url.to_string(),
+        }
+    }
+
+    fn kept(&self, about: &About) -> Vec<Finding> {
+        let store = match &self.keeping {
+            // Opening creates, and nothing is to be changed here.
+            Keeping::Folder(path) if !Store::exists(path) => {
+                let hint = "`tradepost serve` makes it; is --data the folder that it was given?";
+                return vec![about.warning("there is nothing yet", hint)];
+            }
+            Keeping::Folder(path) => Store::attach(path),
+            Keeping::Database(url) => Store::join(url),
+        };
+        let store = match store {
+            Ok(store) => store,
+            Err(fault) => return vec![self.closed(about, &fault)],
+        };
+        let config = &self.config;
+        let dealers = config.dealers.iter().map(|dealer| dealer.terms.id.clone());
+        let publishers = config.publishers.iter().map(|publisher| publisher.profile.id.clone());
+        let agents: Vec<String> = dealers.chain(publishers).collect();
+        let amiss = match store.amiss(&agents) {
+            Ok(amiss) => amiss,
+            Err(fault) => return vec![self.closed(about, &fault)],
+        };
+        let mut findings = vec![about.ok("can be read, and is of this version")];
+        for agent in &agents {
+            let about = About::new(Area::Backlog, agent);
+            let dead = amiss.dead.iter().find(|(of, _)| of == agent).map(|(_, number)| *number);
+            findings.push(match dead {
+                None => about.ok("nothing was given up"),
+                Some(number) => about.warning(
+                    format!("{number} deliveries were given up"),
+                    "`tradepost leads deliveries` and `tradepost push list` say which and why; \
+                     `leads resend` and `push retry` take them on again",
+                ),
+            });
+        }
+        for dealer in &config.dealers {
+            let id = &dealer.terms.id;
+            for feed in &dealer.feeds {
+                findings.push(self.feed(&store, id, feed));
+            }
+        }
+        findings
+    }
+
+    fn closed(&self, about: &About, fault: &Fault) -> Finding {
+        let hint = match &self.keeping {
+            Keeping::Folder(_) => {
+                "see that this user may read the folder, and that its version is that of this program"
+            }
+            Keeping::Database(_) => {
+                "see that it answers, and that server.database names it and its user"
+            }
+        };
+        about.bad(format!("cannot be used: {}", fault.chain()), hint)
+    }
+
+    fn feed(&self, store: &Store, dealer: &str, feed: &Feed) -> Finding {
+        let about = About::new(Area::Feed, format!("{dealer}/{}", feed.name));
+        let state = match store.feed_state(dealer, &feed.name) {
+            Ok(state) => state,
+            Err(fault) => return self.closed(&about, &fault),
+        };
+        let arrives = match &feed.from {
+            From::Folder(folder) if !folder.path.is_dir() => {
+                let hint = "make the folder, or correct `folder` of this feed";
+                return about.bad("its folder is not there", hint);
+            }
+            From::Folder(_) => "put a file into its folder",
+            From::Pull(_) => "`tradepost feeds run` asks for it now",
+            From::Upload { .. } => "have it uploaded",
+        };
+        let now = self.now();
+        let zone = jiff::tz::TimeZone::UTC;
+        match (state.taken_at, feed.stale_after) {
+            (None, _) => about.warning(
+                "none was ever taken",
+                format!("{arrives}; `tradepost feeds show` has the reports"),
+            ),
+            (Some(at), Some(age)) if now.duration_since(at) > age => about.bad(
+                format!("stale: the last one was taken {}", short(at, &zone, now)),
+                format!("{arrives}; `tradepost feeds show` has the reports"),
+            ),
+            (Some(at), _) => about.ok(format!("the last one was taken {}", short(at, &zone, now))),
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! This machine: whether there is room, and who may read what nobody else should.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use tradepost_store::{Store, room};
+
+use super::{About, Area, Examiner, Finding, Keeping, Looks};
+use crate::cli::check_config;
+use crate::config::Config;
+use crate::config::delivery::{By, Delivery, Secret};
+use crate::config::feeds::From;
+
+/// How many times the space that is kept free has to be left.
+const AMPLE: u64 = 8;
+
+impl Examiner {
+    pub(super) fn look_at_the_machine(&self, looks: &mut Looks) {
+        let about = About::new(Area::Configuration, "this file");
+        let examiner = self.clone();
+        looks.begin_blocking(about.clone(), move || examiner.configuration(&about).into());
+        if let Keeping::Folder(folder) = &self.keeping {
+            let (examiner, folder) = (self.clone(), folder.clone());
+            let about = About::new(Area::Disk, folder.display().to_string());
+            looks.begin_blocking(about.clone(), move || examiner.disk(&about, &folder).into());
+        }
+        let examiner = self.clone();
+        let about = About::new(Area::Permissions, "files");
+        looks.begin_blocking(about, move || examiner.permissions().into());
+    }
+
+    /// What it names has to be usable, and what will be regretted is said.
+    fn configuration(&self, about: &About) -> Vec<Finding> {
+        let mut config = Config::clone(&self.config);
+        let checks =
+            [check_config::check_keys(&config), check_config::load_catalogues(&mut config)];
+        let mut findings = Vec::new();
+        for failure in checks.into_iter().filter_map(Result::err) {
+            let hint = failure.hint.unwrap_or_default();
+            let lines =
+                if failure.lines.is_empty() { vec![failure.message] } else { failure.lines };
+            findings.extend(lines.into_iter().map(|line| about.bad(line, hint.clone())));
+        }
+        let hint = "set what is named in the configuration";
+        let warnings = check_config::warnings(&config).into_iter();
+        findings.extend(warnings.map(|warning| about.warning(warning, hint)));
+        if findings.is_empty() { vec![about.ok("whole")] } else { findings }
+    }
+
+    fn disk(&self, about: &About, folder: &Path) -> Vec<Finding> {
+        let least = self.config.server.min_free_space;
+        // Before the first start there is no folder.
+        let there = folder.ancestors().find(|it| it.is_dir()).unwrap_or(Path::new("."));
+        let hint = "make room, or have the data on a larger disk; below server.min_free_space leads are \
+                    refused";
+        vec![match room(there) {
+            Err(error) => about.bad(format!("cannot be looked at: {error}"), "see who may read it"),
+            Ok(room) => {
+                let says = format!("{} MiB are free of {}", room.free >> 20, room.total >> 20);
+                if room.free < least {
+                    about.bad(says, hint)
+                } else if room.free < least.saturating_mul(AMPLE) {
+                    about.warning(says, hint)
+                } else {
+                    about.ok(says)
+                }
+            }
+        }]
+    }
+
+    fn permissions(&self) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        if let Keeping::Folder(folder) = &self.keeping
+            && Store::exists(folder)
+        {
+            let about = About::new(Area::Permissions, folder.display().to_string());
+            let probe = tempfile::Builder::new().prefix(".tradepost-doctor-").tempfile_in(folder);
+            findings.push(match (probe, open_to(folder)) {
+                (Err(error), _) => about.bad(
+                    format!("cannot be written: {error}"),
+                    "run this as the user that serves, or give the folder to it",
+                ),
+                (Ok(_), Some(mode)) => about.warning(
+                    format!("others may enter it (mode {mode:o})"),
+                    "it holds personal data: chmod 700",
+                ),
+                (Ok(_), None) => about.ok("its owner's alone, and can be written"),
+            });
+        }
+        for (key, path) in self.secrets() {
+            let about = About::new(Area::Permissions, key);
+            findings.push(match (fs::File::open(&path), open_to(&path)) {
+                (Err(error), _) => about.bad(
+                    format!("{} cannot be read: {}", path.display(), error.kind()),
+                    "run this as the user that serves, or give the file to it",
+                ),
+                (Ok(_), Some(mode)) => about.warning(
+                    format!("{} can be read by others (mode {mode:o})", path.display()),
+                    "chmod 600, and change the secret if others have had it",
+                ),
+                (Ok(_), None) => about.ok("its owner's alone"),
+            });
+        }
+        findings
+    }
+
+    /// The files that hold a secret, with the key of the configuration that names each.
+    fn secrets(&self) -> Vec<(String, PathBuf)> {
+        let mut files = Vec::new();
+        if let Some(tls) = &self.config.server.tls {
+            files.push(("server.tls.key".to_owned(), tls.key.clone()));
+        }
+        for dealer in &self.config.dealers {
+            let id = &dealer.terms.id;
+            if let Some(signing) = &dealer.card_signing {
+                files.push((format!("{id}: card_signing.key_file"), signing.key_file.clone()));
+            }
+            for delivery in &dealer.deliveries {
+                let name = format!("{id}/{}", delivery.destination.name);
+                let named = |(key, path)| (format!("{name}: {key}"), path);
+                files.extend(secrets_of(delivery).into_iter().map(named));
+            }
+            for feed in &dealer.feeds {
+                let From::Pull(pull) = &feed.from else { continue };
+                let password = pull.login.as_ref().map(|(_, password)| password);
+                let both = [("bearer_file", pull.bearer.as_ref()), ("password_file", password)];
+                for (key, secret) in both {
+                    if let Some(Secret::File(path)) = secret {
+                        files.push((format!("{id}/{}: {key}", feed.name), path.clone()));
+                    }
+                }
+            }
+        }
+        for delivery in self.config.alerts.iter().flat_map(|alerts| &alerts.destinations) {
+            let name = format!("alerts/{}", delivery.destination.name);
+            let named = |(key, path)| (format!("{name}: {key}"), path);
+            files.extend(secrets_of(delivery).into_iter().map(named));
+        }
+        if let Some(Secret::File(path)) =
+            self.config.traces.as_ref().and_then(|traces| traces.bearer.as_ref())
+        {
+            files.push(("traces.bearer_file".to_owned(), path.clone()));
+        }
+        for publisher in &self.config.publishers {
+            let id = &publisher.profile.id;
+            let keys = [
+                ("webhook_key", &publisher.webhook_key),
+                ("governance_key", &publisher.governance_key),
+            ];
+            for (key, file) in keys {
+                if let Some(file) = file {
+                    files.push((format!("{id}: {key}.key_file"), file.key_file.clone()));
+                }
+            }
+        }
+        files
+    }
+}
+
+fn secrets_of(delivery: &Delivery) -> Vec<(&'static str, PathBuf)> {
+    let secrets = match &delivery.by {
+        By::Http(http) => {
+            vec![("bearer_file", http.bearer.as_ref()), ("hmac_key_file", http.hmac_key.as_ref())]
+        }
+        By::Smtp(smtp) => {
+            vec![("password_file", smtp.login.as_ref().map(|(_, password)| password))]
+        }
+    };
+    let file = |(key, secret): (&'static str, Option<&Secret>)| match secret {
+        Some(Secret::File(path)) => Some((key, path.clone())),
+        Some(Secret::Text(_)) | None => None,
+    };
+    secrets.into_iter().filter_map(file).collect()
+}
+
+/// The mode of what others than its owner may read or enter.
+fn open_to(path: &Path) -> Option<u32> {
+    let mode = fs::metadata(path).ok()?.permissions().mode() & 0o777;
+    (mode & 0o077 != 0).then_some(mode)
+}

@@ -1,0 +1,352 @@
+//! What agents find: the names of hosts, the certificates behind them, and the card at each address. The
+//! card is asked for twice, by its public address and where the server listens, and has to be the same.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use jiff::{SignedDuration, Timestamp};
+use reqwest::{Client, Url, redirect};
+use tradepost_server::tls::peer::Unfit;
+use tradepost_server::tls::{self, peer};
+use tradepost_wire::http::date;
+use tradepost_wire::json::{self, Value};
+
+use super::{About, Area, Examiner, Finding, Looks, Seen, judge_end};
+
+/// Where a card is (A2A §8.2).
+const CARD: &str = "/.well-known/agent-card.json";
+
+/// The largest card that is read, in bytes.
+const LARGEST: usize = 1024 * 1024;
+
+/// An address at which agents reach a seller.
+#[derive(Debug, Clone)]
+struct Door {
+    seller: String,
+    base: Url,
+}
+
+impl Examiner {
+    pub(super) fn look_from_outside(&self, looks: &mut Looks) {
+        self.look_at_certificate(looks);
+        let mut hosts: Vec<String> = Vec::new();
+        for door in self.doors(looks) {
+            let host = door.base.host_str().unwrap_or_default().to_owned();
+            if host.parse::<IpAddr>().is_err() && !host.starts_with('[') && !hosts.contains(&host) {
+                let about = About::new(Area::Dns, &host);
+                looks.begin(about.clone(), async move { vec![name(&about).await].into() });
+                hosts.push(host);
+            }
+            let about = About::new(Area::Card, format!("{} at {}", door.seller, door.base));
+            let examiner = self.clone();
+            looks.begin(about.clone(), async move { examiner.card(&about, &door).await });
+        }
+    }
+
+    /// The addresses of the sellers; those that are none are said to be.
+    fn doors(&self, looks: &mut Looks) -> Vec<Door> {
+        let server = &self.config.server;
+        let origin = server.origin(self.inside());
+        let port = if server.tls.is_some() { server.listen.port() } else { 443 };
+        let dealers = self.config.dealers.iter();
+        let dealers = dealers.map(|it| (&it.terms.id, &it.public_url, &it.hosts));
+        let publishers = self.config.publishers.iter();
+        let publishers = publishers.map(|it| (&it.profile.id, &it.public_url, &it.front.hosts));
+        let mut doors: Vec<Door> = Vec::new();
+        for (id, public_url, hosts) in dealers.chain(publishers) {
+            let at_host = |host: &String| match port {
+                443 => format!("https://{host}"),
+                port => format!("https://{host}:{port}"),
+            };
+            // A host that the public address names is reached there.
+            let is_public = |host: &&String| {
+                let public = public_url.as_deref().and_then(|url| Url::parse(url).ok());
+                public.is_some_and(|url| url.host_str() == Some(host.as_str()))
+            };
+            let mut addresses: Vec<String> = public_url.iter().cloned().collect();
+            addresses.extend(hosts.iter().filter(|host| !is_public(host)).map(at_host));
+            if addresses.is_empty() {
+                let about = About::new(Area::Card, id);
+                let says = "neither public_url nor hosts say where agents outside find it";
+                let hint = "set public_url to the address under which the world reaches it";
+                let finding = about.warning(says, hint);
+                looks.begin(about, async move { vec![finding].into() });
+                addresses.push(origin.to_string());
+            }
+            let door =
+                |base: &String| Some(Door { seller: id.clone(), base: Url::parse(base).ok()? });
+            doors.extend(addresses.iter().filter_map(door));
+        }
+        doors
+    }
+
+    /// Where the server is reached on this machine.
+    fn inside(&self) -> SocketAddr {
+        let listen = self.config.server.listen;
+        let here: IpAddr = match listen.ip() {
+            IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+        };
+        let ip = if listen.ip().is_unspecified() { here } else { listen.ip() };
+        SocketAddr::new(ip, listen.port())
+    }
+
+    /// Our own certificate, as the files have it.
+    fn look_at_certificate(&self, looks: &mut Looks) {
+        let Some(files) = self.config.server.tls.clone() else { return };
+        let about = About::new(Area::Tls, "server.tls.certificate");
+        let (now, config) = (self.now(), self.config.clone());
+        looks.begin_blocking(about.clone(), move || {
+            let loaded = match tls::load(&files) {
+                Ok(loaded) => loaded,
+                Err(mistakes) => {
+                    let hint = "the files have to be PEM; paths begin at the working directory";
+                    let bad = |mistake: &tls::Mistake| about.bad(mistake.message.clone(), hint);
+                    return mistakes.iter().map(bad).collect::<Vec<_>>().into();
+                }
+            };
+            let mut findings = vec![judge_end(&about, loaded.expires_at, now)];
+            let dealers = config.dealers.iter().flat_map(|dealer| &dealer.hosts);
+            let hosts = config.publishers.iter().flat_map(|publisher| &publisher.front.hosts);
+            for host in dealers.chain(hosts) {
+                let covers =
+                    loaded.certificate.as_ref().is_some_and(|leaf| peer::is_for(leaf, host));
+                if !covers {
+                    let hint = "have it issued for every one of `hosts`";
+                    findings.push(about.bad(format!("is not for {host}"), hint));
+                }
+            }
+            findings.into()
+        });
+    }
+
+    async fn card(&self, about: &About, door: &Door) -> Seen {
+        let mut seen = Seen::default();
+        let host = door.base.host_str().unwrap_or_default().to_owned();
+        if door.base.scheme() == "https" {
+            let tls = About::new(Area::Tls, &host);
+            let port = door.base.port_or_known_default().unwrap_or(443);
+            match peer::look(&host, port, true).await {
+                Ok(shown) => {
+                    let end = shown.and_then(|shown| shown.expires_at);
+                    seen.findings.push(judge_end(&tls, end, self.now()));
+                }
+                Err(Unfit::Untrusted(why)) => {
+                    let hint = "have a certificate that agents trust, for this name, with the whole \
+                                chain";
+                    seen.findings.push(tls.bad(format!("not to be trusted: {why}"), hint));
+                }
+                // What follows says so.
+                Err(Unfit::Unreachable(_) | Unfit::NoRoots) => {}
+            }
+        } else if !is_here(&host) {
+            let tls = About::new(Area::Tls, &host);
+            let hint = "have TLS, by [server.tls] or by a proxy, and https in public_url";
+            seen.findings.push(tls.warning("its address is without TLS", hint));
+        }
+        let outside = fetch(&door.base, None, self).await;
+        let outside = match outside {
+            Ok(outside) => outside,
+            Err(why) => {
+                let hint = if is_here(&host) && door.base.port() == Some(self.inside().port()) {
+                    "see that the server runs: `tradepost serve`"
+                } else {
+                    "see that the name leads to this server or its proxy, and that the proxy passes the \
+                     Host header on"
+                };
+                seen.findings.push(about.bad(why, hint));
+                return seen;
+            }
+        };
+        if let Some(ahead) = outside.ahead
+            && !is_here(&host)
+        {
+            seen.clocks.push((host.clone(), ahead));
+        }
+        let mut address = door.base.clone();
+        let is_secure = self.config.server.tls.is_some();
+        let scheme = if is_secure { "https" } else { "http" };
+        let changed = address.set_scheme(scheme).is_ok()
+            && address.set_port(Some(self.inside().port())).is_ok();
+        address.set_path("");
+        let inside = match changed {
+            true => fetch(&address, Some(self.inside()), self).await,
+            false => Err("it has no address here".to_owned()),
+        };
+        seen.findings.push(compare(about, &outside, inside, self.inside()));
+        seen
+    }
+}
+
+fn compare(
+    about: &About,
+    outside: &Fetched,
+    inside: Result<Fetched, String>,
+    listen: SocketAddr,
+) -> Finding {
+    let name = |card: &Value| {
+        card.get("name").and_then(Value::as_str).unwrap_or("without a name").to_owned()
+    };
+    match inside {
+        Ok(inside) if unsigned(&inside.card) == unsigned(&outside.card) => {
+            about.ok("reached, and is the one that this server has")
+        }
+        Ok(inside) => about.bad(
+            format!(
+                "another card is there ({}) than this server has ({})",
+                name(&outside.card),
+                name(&inside.card)
+            ),
+            "see where the name leads and what stands before the server; a cache may have an older one",
+        ),
+        Err(why) => about.warning(
+            format!(
+                "there is a card ({}), and no server on {listen} to compare it with: {why}",
+                name(&outside.card)
+            ),
+            "run this where the server runs, while it does",
+        ),
+    }
+}
+
+/// A card as all replicas have it: each signs for itself.
+fn unsigned(card: &Value) -> Value {
+    let mut card = card.clone();
+    if let Some(members) = card.as_object_mut() {
+        members.shift_remove("signatures");
+    }
+    card
+}
+
+/// A card, and by how much the clock of whoever answered is ahead.
+struct Fetched {
+    card: Value,
+    ahead: Option<SignedDuration>,
+}
+
+/// Asks for a card; at this address in the place of the one that the name leads to.
+async fn fetch(
+    base: &Url,
+    instead: Option<SocketAddr>,
+    examiner: &Examiner,
+) -> Result<Fetched, String> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut builder = Client::builder()
+        .user_agent(concat!("tradepost-doctor/", env!("CARGO_PKG_VERSION")))
+        .redirect(redirect::Policy::none())
+        .no_proxy()
+        .http1_only()
+        .timeout(examiner.patience);
+    let host = base.host_str().unwrap_or_default();
+    let is_name = host.parse::<IpAddr>().is_err() && !host.starts_with('[');
+    let mut url = base.clone();
+    if let Some(address) = instead {
+        builder = builder.resolve(host, address);
+        if !is_name {
+            let moved = url.set_ip_host(address.ip()).is_ok();
+            if !moved {
+                return Err("it has no address here".to_owned());
+            }
+        }
+    }
+    let client = builder.build().map_err(|error| innermost(&error))?;
+    let path = format!("{}{CARD}", url.path().trim_end_matches('/'));
+    url.set_path(&path);
+    let asked = examiner.now();
+    let mut response = client.get(url).send().await.map_err(|error| innermost(&error))?;
+    let status = response.status();
+    let told = response.headers().get(reqwest::header::DATE);
+    let told = told.and_then(|value| date::read(value.to_str().ok()?));
+    // Of a cache the age is part of it.
+    let is_fresh = response.headers().get(reqwest::header::AGE).is_none();
+    let ahead = told.filter(|_| is_fresh).map(|told| ahead(told, asked, examiner.now()));
+    if !status.is_success() {
+        return Err(format!("the answer has the status {}", status.as_u16()));
+    }
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| innermost(&error))? {
+        if body.len() + chunk.len() > LARGEST {
+            return Err("the answer is too large for a card".to_owned());
+        }
+        body.extend_from_slice(&chunk);
+    }
+    let card = json::from_slice::<Value>(&body);
+    let card = card.ok().filter(|card| card.get("name").is_some());
+    let card = card.ok_or_else(|| "what is answered is no agent card".to_owned())?;
+    Ok(Fetched { card, ahead })
+}
+
+/// By how much a clock is ahead that said `told` at some moment between two of ours. It leaves out parts
+/// of seconds.
+fn ahead(told: Timestamp, asked: Timestamp, answered: Timestamp) -> SignedDuration {
+    let next = told.saturating_add(SignedDuration::from_secs(1)).unwrap_or(told);
+    if next < asked {
+        next.duration_since(asked)
+    } else if told > answered {
+        told.duration_since(answered)
+    } else {
+        SignedDuration::ZERO
+    }
+}
+
+fn is_here(host: &str) -> bool {
+    let ip = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    host == "localhost" || ip.is_ok_and(|ip| ip.is_loopback())
+}
+
+/// Where a name leads.
+async fn name(about: &About) -> Finding {
+    let hint = "have the name lead to this server or its proxy; changes take a while to be known";
+    let host = about.subject.as_str();
+    match tokio::net::lookup_host((host, 443)).await {
+        Err(error) => about.bad(format!("leads nowhere: {error}"), hint),
+        Ok(addresses) => {
+            let mut addresses: Vec<IpAddr> = addresses.map(|address| address.ip()).collect();
+            addresses.sort_unstable();
+            addresses.dedup();
+            let listed: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+            let says = format!("leads to {}", listed.join(", "));
+            let is_inside = |ip: &IpAddr| match ip {
+                IpAddr::V4(ip) => ip.is_loopback() || ip.is_private() || ip.is_link_local(),
+                IpAddr::V6(ip) => ip.is_loopback() || ip.is_unique_local(),
+            };
+            if addresses.is_empty() {
+                about.bad("leads nowhere", hint)
+            } else if host != "localhost" && addresses.iter().all(is_inside) {
+                about.warning(format!("{says}: not reached from outside"), hint)
+            } else {
+                about.ok(says)
+            }
+        }
+    }
+}
+
+/// The cause at the bottom, without the address.
+fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut cause = error;
+    while let Some(below) = cause.source() {
+        cause = below;
+    }
+    cause.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_date_without_fractions_is_as_good_as_the_second_that_it_names() {
+        let at = |text: &str| -> Timestamp { format!("2026-04-30T12:00:{text}Z").parse().unwrap() };
+        for (told, asked, answered, seconds) in [
+            ("10", "10.9", "10.95", 0),
+            ("10", "09.9", "10.2", 0),
+            ("10", "13.0", "13.1", -2),
+            ("20", "10.0", "12.0", 8),
+        ] {
+            assert_eq!(
+                ahead(at(told), at(asked), at(answered)).as_secs(),
+                seconds,
+                "{told} {asked}"
+            );
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Ways to others: destinations of leads, feeds that are asked for, issuers of tokens. A mail server is
+//! logged in to and told goodbye; with others a connection is made and nothing is said.
+
+use jiff::Timestamp;
+use reqwest::Url;
+use tradepost_server::auth::KeySource;
+use tradepost_server::tls::peer::{self, Unfit};
+
+use super::{About, Area, Examiner, Finding, Looks, judge_end};
+use crate::config::delivery::Delivery;
+use crate::config::feeds::From;
+use crate::delivery::carrier;
+
+impl Examiner {
+    pub(super) fn look_at_ways(&self, looks: &mut Looks) {
+        for dealer in &self.config.dealers {
+            let id = &dealer.terms.id;
+            for delivery in &dealer.deliveries {
+                let name = format!("{id}/{}", delivery.destination.name);
+                self.look_at_destination(looks, name, delivery);
+            }
+            for feed in &dealer.feeds {
+                if let From::Pull(pull) = &feed.from {
+                    let about = About::new(Area::Feed, format!("{id}/{} (its address)", feed.name));
+                    self.look_at_address(looks, about, pull.url.clone());
+                }
+            }
+            if let Some(jwt) = &dealer.auth.jwt
+                && let KeySource::Url(url) = &jwt.keys
+            {
+                let about = About::new(Area::Issuer, format!("{id}: jwks_url"));
+                self.look_at_address(looks, about, url.to_string());
+            }
+        }
+        for delivery in self.config.alerts.iter().flat_map(|alerts| &alerts.destinations) {
+            let name = format!("alerts/{}", delivery.destination.name);
+            self.look_at_destination(looks, name, delivery);
+        }
+        if let Some(traces) = &self.config.traces {
+            let about = About::new(Area::Delivery, "traces.endpoint");
+            self.look_at_address(looks, about, traces.endpoint.clone());
+        }
+        for publisher in &self.config.publishers {
+            let id = &publisher.profile.id;
+            if let Some(upstream) = &publisher.upstream {
+                let about = About::new(Area::Delivery, format!("{id}: upstream.url"));
+                self.look_at_address(looks, about, upstream.url.clone());
+            }
+        }
+    }
+
+    pub(super) fn look_at_destination(&self, looks: &mut Looks, name: String, delivery: &Delivery) {
+        let about = About::new(Area::Delivery, name);
+        let way = carrier::open(delivery, &self.clock);
+        looks.begin(about.clone(), async move {
+            let way = match way {
+                Ok(way) => way,
+                Err(why) => {
+                    return vec![about.bad(why, "correct what is named in the configuration")]
+                        .into();
+                }
+            };
+            vec![match way.knock().await {
+                Ok(says) => about.ok(says),
+                Err(failed) => about.bad(failed.answer.clone(), mend(&failed.answer)),
+            }]
+            .into()
+        });
+    }
+
+    fn look_at_address(&self, looks: &mut Looks, about: About, url: String) {
+        let now = self.now();
+        looks.begin(about.clone(), async move { vec![address(&about, &url, now).await].into() });
+    }
+}
+
+/// What to do about an answer, which is in our words.
+fn mend(answer: &str) -> &'static str {
+    if answer.starts_with("SMTP 53") {
+        "correct `user` and `password_file` of the destination; the server does not take them"
+    } else if answer.contains("TLS") {
+        "see that `tls` and `port` fit together and that the certificate is in force; `ca_file` names an \
+         authority of your own"
+    } else {
+        "see that the address is right, and that this machine may connect there"
+    }
+}
+
+/// Whether somebody can be reached at an address, which may be a secret.
+async fn address(about: &About, url: &str, now: Timestamp) -> Finding {
+    let parsed = Url::parse(url).ok();
+    let host =
+        parsed.as_ref().and_then(|url| Some((url.host_str()?, url.port_or_known_default()?)));
+    let (Some((host, port)), Some(url)) = (host, &parsed) else {
+        return about.bad("is no address", "correct it in the configuration");
+    };
+    match peer::look(host, port, url.scheme() == "https").await {
+        Ok(Some(shown)) => match judge_end(about, shown.expires_at, now) {
+            finding if finding.hint.is_some() => finding,
+            _ => about.ok("takes connections, with a certificate that is trusted"),
+        },
+        Ok(None) => about.ok("takes connections"),
+        Err(Unfit::Unreachable(why)) => about.bad(
+            format!("no connection: {why}"),
+            "see that the address is right, and that this machine may connect there",
+        ),
+        Err(Unfit::Untrusted(why)) => {
+            about.bad(format!("no TLS that can be trusted: {why}"), "see to the certificate there")
+        }
+        Err(Unfit::NoRoots) => about.bad(
+            "this machine has no certificates to trust",
+            "install the system's certificates (ca-certificates)",
+        ),
+    }
+}

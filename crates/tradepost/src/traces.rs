@@ -1,0 +1,165 @@
+//! Traces on their way to a collector: OTLP over HTTP in JSON, as OpenTelemetry publishes it (OTLP 1.x,
+//! "OTLP/HTTP"), in batches and by a task of its own. Nobody who is answered waits for it: what finds no
+//! room, or a collector that does not take it, is lost and counted.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use reqwest::Client;
+use reqwest::header::{CONTENT_TYPE, HeaderValue};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tradepost_server::egress::client;
+use tradepost_server::fault::Fault;
+use tradepost_server::traces::{Side, Span, Spans};
+use tradepost_wire::format::hex;
+use tradepost_wire::json::{Value, json};
+
+use crate::config::Traces as Settings;
+
+/// How many parts of traces wait at most.
+const QUEUE: usize = 4_096;
+
+/// How many are sent at once.
+const BATCH: usize = 512;
+
+/// How long a part waits for others.
+const GATHER: Duration = Duration::from_secs(2);
+
+/// How long a collector may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Where parts of traces go.
+pub struct Queue {
+    sender: Sender<Span>,
+    lost: Arc<AtomicU64>,
+}
+
+impl fmt::Debug for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Queue")
+    }
+}
+
+impl Spans for Queue {
+    fn take(&self, span: Span) {
+        if self.sender.try_send(span).is_err() {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Brings parts of traces to a collector.
+pub struct Exporter {
+    settings: Settings,
+    bearer: Option<HeaderValue>,
+    client: Client,
+    receiver: Receiver<Span>,
+    lost: Arc<AtomicU64>,
+}
+
+impl fmt::Debug for Exporter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Exporter")
+    }
+}
+
+/// A queue, and what empties it once somebody runs it.
+///
+/// # Errors
+/// When the secret cannot be read, or this machine has no certificates to trust.
+pub fn open(settings: Settings) -> Result<(Queue, Exporter), Fault> {
+    const WHAT: &str = "setting up traces";
+    let bearer = settings.bearer.as_ref().map(|secret| {
+        let token = secret.read().map_err(|why| format!("traces.bearer: {why}"))?;
+        let value = HeaderValue::from_str(&format!("Bearer {token}"));
+        let mut value = value.map_err(|_| "traces.bearer: must be ASCII".to_owned())?;
+        value.set_sensitive(true);
+        Ok::<_, String>(value)
+    });
+    let bearer = bearer.transpose().map_err(Fault::on(WHAT))?;
+    let client = client::unguarded(PATIENCE, settings.endpoint.starts_with("https://"))?;
+    let (sender, receiver) = channel(QUEUE);
+    let lost = Arc::new(AtomicU64::new(0));
+    let queue = Queue { sender, lost: Arc::clone(&lost) };
+    Ok((queue, Exporter { settings, bearer, client, receiver, lost }))
+}
+
+impl Exporter {
+    /// Sends what comes, until nobody can send anything more.
+    pub async fn run(mut self) {
+        let mut batch = Vec::with_capacity(BATCH);
+        while self.receiver.recv_many(&mut batch, BATCH).await > 0 {
+            // Others follow soon; a full batch waits for nobody.
+            let gather = async {
+                while batch.len() < BATCH {
+                    match self.receiver.recv().await {
+                        Some(span) => batch.push(span),
+                        None => break,
+                    }
+                }
+            };
+            let _ = tokio::time::timeout(GATHER, gather).await;
+            let number = u64::try_from(batch.len()).unwrap_or_default();
+            if let Err(why) = self.send(&batch).await {
+                self.lost.fetch_add(number, Ordering::Relaxed);
+                let spans = self.lost.load(Ordering::Relaxed);
+                tracing::warn!(why, spans, "traces could not be sent; spans are lost so far");
+            }
+            batch.clear();
+        }
+    }
+
+    async fn send(&self, batch: &[Span]) -> Result<(), String> {
+        let body = document(&self.settings.service, batch).to_string();
+        let mut request = self.client.post(&self.settings.endpoint).body(body);
+        request = request.header(CONTENT_TYPE, "application/json");
+        if let Some(bearer) = &self.bearer {
+            request = request.header(reqwest::header::AUTHORIZATION, bearer.clone());
+        }
+        let sent = request.send().await.map_err(|error| error.without_url().to_string())?;
+        let status = sent.status();
+        if status.is_success() { Ok(()) } else { Err(format!("HTTP {}", status.as_u16())) }
+    }
+}
+
+/// An `ExportTraceServiceRequest`.
+fn document(service: &str, batch: &[Span]) -> Value {
+    let resource = [
+        attribute("service.name", service),
+        attribute("service.version", env!("CARGO_PKG_VERSION")),
+    ];
+    json!({"resourceSpans": [{
+        "resource": {"attributes": resource},
+        "scopeSpans": [{
+            "scope": {"name": "tradepost"},
+            "spans": batch.iter().map(span).collect::<Vec<_>>(),
+        }],
+    }]})
+}
+
+fn attribute(key: &str, value: &str) -> Value {
+    json!({"key": key, "value": {"stringValue": value}})
+}
+
+fn span(span: &Span) -> Value {
+    let began = span.began.as_nanosecond();
+    let took = i128::try_from(span.took.as_nanos()).unwrap_or_default();
+    let attributes = span.attributes.iter().map(|(key, value)| attribute(key, value));
+    json!({
+        "traceId": hex(&span.trace.id),
+        "spanId": hex(&span.trace.span),
+        "parentSpanId": span.parent.map(|parent| hex(&parent)).unwrap_or_default(),
+        "flags": 1,
+        "name": span.name,
+        "kind": match span.side {
+            Side::Server => 2,
+            Side::Client => 3,
+        },
+        "startTimeUnixNano": began.to_string(),
+        "endTimeUnixNano": began.saturating_add(took).to_string(),
+        "attributes": attributes.collect::<Vec<_>>(),
+        "status": {"code": if span.failed { 2 } else { 0 }},
+    })
+}

@@ -1,0 +1,154 @@
+//! What people are told when something is amiss: once, also after a start, and when it is over.
+
+use tradepost::alerts::Alerts;
+use tradepost::alerts::watch::Watch;
+use tradepost::config;
+use tradepost::config::delivery::{Smtp, SmtpTls};
+use tradepost::wiring;
+use tradepost_dealer::delivery::ChatStyle;
+use tradepost_server::clock::Hand;
+use tradepost_store::Store;
+
+use super::*;
+use crate::support::mail::{MailServer, Manner, Secured};
+
+/// The people of a server, and the hand of their clock.
+fn alerts(world: &World, hand: SignedDuration, to: Vec<Delivery>) -> (Alerts, Hand) {
+    alerts_on(&world.server.store, world.server.config(), hand, to)
+}
+
+fn alerts_on(
+    store: &Arc<Store>,
+    config: &config::Config,
+    passed: SignedDuration,
+    destinations: Vec<Delivery>,
+) -> (Alerts, Hand) {
+    let (clock, hand) = Clock::manual(Clock::system().now() + passed);
+    let agents = vec![config.dealers[0].terms.id.clone()];
+    let watch = Watch {
+        desk: wiring::desk(&config.server, store, clock.clone(), Vec::new()),
+        store: Arc::clone(store),
+        agents: Box::new(move || agents.clone()),
+        identity: None,
+        disk: None,
+    };
+    let (every, remind) = (SignedDuration::from_mins(15), SignedDuration::from_hours(24));
+    let settings = config::Alerts { every, remind, destinations };
+    (Alerts::open(settings, watch, Arc::clone(store), clock).unwrap(), hand)
+}
+
+fn ops(url: String) -> Delivery {
+    Delivery {
+        destination: Destination { name: "ops".into(), ..hub(url.clone()).destination },
+        ..hub(url)
+    }
+}
+
+#[test]
+fn a_lead_that_was_given_up_is_told_of_once_and_again_when_that_is_over() {
+    let refusing = Webhook::answering(|number| if number == 0 { answer("400 No") } else { yes() });
+    let mut pager = Webhook::answering(|number| if number == 0 { answer("500 No") } else { yes() });
+    let world = World::running(vec![crm(refusing.url())]);
+    let lead_id = world.send(&lead());
+    world.settled(&lead_id, 1);
+
+    let now = SignedDuration::ZERO;
+    let (first, hand) = alerts(&world, now, vec![ops(pager.url())]);
+    let look = |alerts: &Alerts| world.runtime.block_on(alerts.look());
+    look(&first);
+    look(&first);
+    assert_eq!(pager.wait(1).len(), 1, "what was not taken is not sent again at once");
+    hand.advance(SignedDuration::from_mins(1));
+    look(&first);
+    let came = pager.wait(2).to_vec();
+    assert_eq!(came[0].header("idempotency-key"), came[1].header("idempotency-key"));
+    let told = came[1].json();
+    assert_eq!(told["type"], "tradepost.alert");
+    assert_eq!(told["all_well"], false);
+    let dealer = &world.server.config().dealers[0].terms.id;
+    assert_eq!(told["new"][0]["message"], format!("{dealer}: 1 delivery was given up"));
+    let signature = came[1].header("x-tradepost-signature").unwrap();
+    let seconds = signature.split_once("t=").unwrap().1.split(',').next().unwrap();
+    let digits = tradepost_keys::hmac::SharedKey::new(KEY).sign(seconds, came[1].body.as_bytes());
+    assert_eq!(signature, format!("t={seconds},v1={digits}"));
+    assert!(!came[1].body.contains(&lead_id) && !came[1].body.contains("example.com"));
+
+    // Another process on the same store knows what was told.
+    let (second, hand) = alerts(&world, SignedDuration::from_mins(20), vec![ops(pager.url())]);
+    look(&second);
+    assert_eq!(pager.quiet().len(), 2, "nothing is repeated at a start");
+    let again = world.server.store.deliveries(None, Some(&lead_id), None).unwrap();
+    let wanted = tradepost_dealer::delivery::NewDelivery {
+        dealer_id: dealer.clone(),
+        lead_id: lead_id.clone(),
+        destination: "crm".into(),
+        event: again[0].event,
+    };
+    world.server.store.deliver_again(vec![wanted], Clock::system().now()).unwrap();
+    world.wake();
+    world.until(&lead_id, |kept| kept.iter().any(|it| it.state == DeliveryState::Delivered));
+    look(&second);
+    let over = pager.wait(3)[2].json();
+    assert_eq!(over["all_well"], true);
+    assert_eq!(over["over"][0]["key"], format!("dead/{dealer}"));
+    hand.advance(SignedDuration::from_hours(48));
+    look(&second);
+    assert_eq!(pager.quiet().len(), 3);
+}
+
+#[test]
+fn people_read_alerts_as_mail_and_in_a_chat() {
+    let refusing = Webhook::answering(|_| answer("400 No"));
+    let mut mail = MailServer::start(Secured::No, |_| Manner::Take);
+    let mut room = Webhook::start();
+    let world = World::running(vec![crm(refusing.url())]);
+    let lead_id = world.send(&lead());
+    world.settled(&lead_id, 1);
+    let smtp = Smtp {
+        host: "127.0.0.1".into(),
+        port: mail.address.port(),
+        tls: SmtpTls::None,
+        ca_file: None,
+        login: None,
+        from: "tradepost@dealer.example".into(),
+        to: vec!["ops@dealer.example".into()],
+    };
+    let by_mail = destination("mail", Form::Adf(Options::default()), By::Smtp(Box::new(smtp)));
+    let form = Form::Chat { style: ChatStyle::Slack, contact: false };
+    let http =
+        Http { url: room.url(), media_type: "application/json", bearer: None, hmac_key: None };
+    let (alerts, _hand) = alerts(
+        &world,
+        SignedDuration::ZERO,
+        vec![by_mail, destination("room", form, By::Http(http))],
+    );
+    world.runtime.block_on(alerts.look());
+    let mail = &mail.wait(1)[0];
+    assert_eq!(mail.header("Subject"), Some("Tradepost: 1 thing amiss"));
+    assert!(mail.body().contains("New:\n- "), "{}", mail.body());
+    assert!(mail.body().contains("1 delivery was given up"), "{}", mail.body());
+    let said = room.wait(1)[0].json();
+    let said = said["text"].as_str().unwrap();
+    assert!(said.starts_with("Tradepost: 1 thing amiss\nNew: "), "{said}");
+}
+
+#[test]
+fn that_nothing_can_be_taken_is_told_although_it_cannot_be_noted() {
+    let mut pager = Webhook::start();
+    let server = start_with(|_| {});
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let (alerts, hand) =
+        alerts_on(&server.store, server.config(), SignedDuration::ZERO, vec![ops(pager.url())]);
+    runtime.block_on(alerts.look());
+    std::fs::remove_file(server.directory.path().join("tradepost.sqlite")).unwrap();
+    // An answer of the store is as good as a new one for a second.
+    for _ in 0..25 {
+        hand.advance(SignedDuration::from_secs(30));
+        runtime.block_on(alerts.look());
+        pager.quiet();
+    }
+    let told = pager.quiet();
+    assert_eq!(told.len(), 1, "{told:?}");
+    let message = told[0].json()["new"][0]["message"].to_string();
+    assert!(message.contains("the database was deleted or replaced"), "{message}");
+}

@@ -1,0 +1,232 @@
+//! `tradepost doctor`: on a server that is well, and on one where everything is amiss at once.
+
+use std::fs::{self, Permissions};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use tradepost_wire::json::Value;
+
+use crate::process::{Process, data};
+use crate::support::mail::{MailServer, Manner, Secured};
+use crate::support::tls::Authority;
+use crate::support::webhook::Webhook;
+
+const PASSWORD: &str = "seekrit-mail-password";
+const CHAT: &str = "T0-seekrit-chat-address";
+const KEY: &str = "seekrit-0123456789abcdef0123456789";
+
+/// The dealer with everything that can be looked at.
+fn config(folder: &Path, listen: &str, public_url: &str, mail: u16, hub: u16) -> String {
+    let folder = folder.display();
+    format!(
+        r#"
+[server]
+listen = "{listen}"
+tls = {{ certificate = "{folder}/certificate.pem", key = "{folder}/key.pem" }}
+
+[[dealers]]
+id = "bare"
+name = "Bare Motors"
+public_url = "{public_url}"
+
+[[dealers.rooftops]]
+name = "Bare Motors Downtown"
+
+[[dealers.deliveries]]
+name = "crm"
+by = "smtp"
+host = "127.0.0.1"
+port = {mail}
+tls = "none"
+user = "crm"
+password_file = "{folder}/password"
+from = "leads@dealer.example"
+to = ["crm@vendor.example"]
+
+[[dealers.deliveries]]
+name = "hub"
+by = "webhook"
+url = "http://127.0.0.1:{hub}/{CHAT}"
+hmac_key = "{KEY}"
+
+[[dealers.feeds]]
+name = "drop"
+from = "folder"
+folder = "{folder}/drop"
+"#
+    )
+}
+
+fn doctor(folder: &Path, config: &str, more: &[&str]) -> Output {
+    fs::write(folder.join("doctor.toml"), config).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tradepost"));
+    command.current_dir(folder).env_remove("TRADEPOST_SERVER__DATABASE");
+    command.env("SSL_CERT_FILE", folder.join("ca.pem")).arg("doctor").arg("--data");
+    let output = command.arg(data(folder)).args(["--config", "doctor.toml"]).args(more).output();
+    output.unwrap()
+}
+
+/// What was found out, by area and subject.
+fn findings(output: &Output) -> Vec<(String, String, String)> {
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    let document: Value =
+        tradepost_wire::json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    let listed = document["findings"].as_array().unwrap();
+    let text = |finding: &Value, key: &str| finding[key].as_str().unwrap().to_owned();
+    let row = |it: &Value| {
+        assert_eq!(it["state"] == "ok", it["hint"].is_null(), "{it}");
+        (
+            format!("{} {}", text(it, "area"), text(it, "subject")),
+            text(it, "state"),
+            text(it, "message"),
+        )
+    };
+    listed.iter().map(row).collect()
+}
+
+fn found<'a>(findings: &'a [(String, String, String)], what: &str) -> (&'a str, &'a str) {
+    let of = |(subject, ..): &&(String, String, String)| subject.starts_with(what);
+    let (_, state, says) =
+        findings.iter().find(of).unwrap_or_else(|| panic!("nothing of {what}: {findings:#?}"));
+    (state, says)
+}
+
+fn furnished(folder: &Path) {
+    let authority = Authority::new("Somebody");
+    fs::write(folder.join("ca.pem"), &authority.pem).unwrap();
+    authority.server().write(folder);
+    fs::write(folder.join("password"), PASSWORD).unwrap();
+    for secret in ["password", "key.pem"] {
+        fs::set_permissions(folder.join(secret), Permissions::from_mode(0o600)).unwrap();
+    }
+    fs::create_dir(folder.join("drop")).unwrap();
+}
+
+#[test]
+fn a_server_that_is_well_is_said_to_be() {
+    let folder = tempfile::tempdir().unwrap();
+    furnished(folder.path());
+    let mail = MailServer::start(Secured::No, |_| Manner::Take);
+    let mut hub = Webhook::start();
+    let (at_mail, at_hub) = (mail.address.port(), hub.address.port());
+    let configured = config(folder.path(), "127.0.0.1:0", "https://localhost", at_mail, at_hub);
+    let process = Process::configured(folder.path(), &configured);
+    let port = process.address.port();
+    let listen = format!("127.0.0.1:{port}");
+    let public = format!("https://localhost:{port}");
+    let known = config(folder.path(), &listen, &public, at_mail, at_hub);
+    let output = doctor(folder.path(), &known, &["--json"]);
+    let findings = findings(&output);
+    for (what, says) in [
+        ("store", "can be read, and is of this version"),
+        ("backlog bare", "nothing was given up"),
+        ("dns localhost", "leads to "),
+        ("tls server.tls.certificate", "in force until "),
+        ("tls localhost", "in force until "),
+        ("card bare", "reached, and is the one that this server has"),
+        ("delivery bare/crm", "lets us in with the configured password"),
+        ("delivery bare/hub", "takes connections"),
+        ("permissions server.tls.key", "its owner's alone"),
+        ("permissions bare/crm: password_file", "its owner's alone"),
+    ] {
+        let (state, said) = found(&findings, what);
+        assert!(state == "ok" && said.starts_with(says), "{what}: {state} {said}");
+    }
+    assert_eq!(found(&findings, "feed bare/drop"), ("warning", "none was ever taken"));
+    // The rooftop has nothing but a name, which is warned of.
+    assert_eq!(found(&findings, "configuration").0, "warning");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let strict = doctor(folder.path(), &known, &["--strict"]);
+    assert_eq!(strict.status.code(), Some(15), "{strict:?}");
+    let shown = [strict.stdout, strict.stderr, output.stdout].concat();
+    let shown = String::from_utf8(shown).unwrap();
+    assert!(shown.contains("hint: feed bare/drop: put a file into its folder"), "{shown}");
+    for secret in [PASSWORD, CHAT, KEY] {
+        assert!(!shown.contains(secret), "{shown}");
+    }
+    assert!(hub.quiet().is_empty(), "nothing is sent");
+}
+
+#[test]
+fn everything_that_is_amiss_is_said_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    furnished(folder.path());
+    let mail =
+        MailServer::start(Secured::No, |_| Manner::Say("AUTH", "535 seekrit words of the server"));
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    drop(Process::bare(folder.path()));
+    for (path, mode) in [("data", 0o755), ("password", 0o644)] {
+        fs::set_permissions(folder.path().join(path), Permissions::from_mode(mode)).unwrap();
+    }
+    fs::remove_dir(folder.path().join("drop")).unwrap();
+    let listen = format!("127.0.0.1:{closed}");
+    let known = {
+        let (public, mail) = ("https://no-such-name.invalid", mail.address.port());
+        config(folder.path(), &listen, public, mail, closed)
+    };
+    let known = known.replace("[server]", "[server]\nmin_free_space = 1000000000000000");
+    let output = doctor(folder.path(), &known, &["--json"]);
+    assert_eq!(output.status.code(), Some(15), "{output:?}");
+    let findings = findings(&output);
+    for (what, state, says) in [
+        ("disk", "bad", " MiB are free of "),
+        ("permissions /", "warning", "others may enter it (mode 755)"),
+        ("permissions bare/crm: password_file", "warning", "can be read by others (mode 644)"),
+        ("dns no-such-name.invalid", "bad", "leads nowhere"),
+        ("card bare", "bad", ""),
+        ("delivery bare/crm", "bad", "SMTP 535"),
+        ("delivery bare/hub", "bad", "no connection"),
+        ("feed bare/drop", "bad", "its folder is not there"),
+    ] {
+        let (found, said) = found(&findings, what);
+        assert!(found == state && said.contains(says), "{what}: {found} {said}");
+    }
+    let shown = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+    for secret in [PASSWORD, CHAT, KEY, "seekrit words"] {
+        assert!(!shown.contains(secret), "{shown}");
+    }
+}
+
+#[test]
+fn a_certificate_that_nobody_trusts_and_a_card_that_is_another_one_are_bad() {
+    let folder = tempfile::tempdir().unwrap();
+    furnished(folder.path());
+    let ours = Process::bare(folder.path());
+    let other = tempfile::tempdir().unwrap();
+    let theirs = crate::process::DEALER.replace("Bare Motors", "Other Motors");
+    let theirs = Process::configured(other.path(), &theirs);
+    let listen = format!("\"{}\"", ours.address);
+    let known = crate::process::DEALER.replace("\"127.0.0.1:0\"", &listen);
+    let public = format!("id = \"bare\"\npublic_url = \"http://{}\"", theirs.address);
+    let output = doctor(folder.path(), &known.replace("id = \"bare\"", &public), &["--json"]);
+    assert_eq!(output.status.code(), Some(15), "{output:?}");
+    let (state, says) = {
+        let findings = findings(&output);
+        let (state, says) = found(&findings, "card bare");
+        (state.to_owned(), says.to_owned())
+    };
+    assert_eq!(state, "bad");
+    assert!(says.contains("Other Motors") && says.contains("than this server has"), "{says}");
+
+    // The authority in ca.pem did not issue it.
+    let stranger = tempfile::tempdir().unwrap();
+    furnished(stranger.path());
+    let tls = format!(
+        "tls = {{ certificate = {:?}, key = {:?} }}\n[[dealers]]",
+        stranger.path().join("certificate.pem"),
+        stranger.path().join("key.pem")
+    );
+    let config = crate::process::DEALER.replace("[[dealers]]", &tls);
+    let served = Process::configured(stranger.path(), &config);
+    let port = served.address.port();
+    let public = format!("id = \"bare\"\npublic_url = \"https://localhost:{port}\"");
+    let known = config.replace("127.0.0.1:0", &format!("127.0.0.1:{port}"));
+    let output = doctor(folder.path(), &known.replace("id = \"bare\"", &public), &["--json"]);
+    let findings = findings(&output);
+    let (state, says) = found(&findings, "tls localhost");
+    assert_eq!(state, "bad");
+    assert!(says.starts_with("not to be trusted: "), "{says}");
+    assert_eq!(found(&findings, "card bare").0, "bad");
+}
