@@ -44,12 +44,12 @@ pub(crate) async fn prepare(
             buys::prepare_purchase(publisher, ask, form, admitted).await
         }
         Request::SyncAccounts(form) => accounts::prepare(publisher, form, admitted).await,
+        Request::SyncCreatives(form) => creatives::prepare(publisher, form, admitted).await,
         Request::UpdateMediaBuy(form) => buys::prepare_change(publisher, ask, form, admitted).await,
         Request::GetAdcpCapabilities(_)
         | Request::ListCreativeFormats(_)
         | Request::GetMediaBuys(_)
         | Request::GetMediaBuyDelivery(_)
-        | Request::SyncCreatives(_)
         | Request::ListCreatives(_)
         | Request::SyncAudiences(_)
         | Request::SyncEventSources(_)
