@@ -182,16 +182,13 @@ impl Question {
         };
         let noted: Vec<Value> =
             self.carved_out.iter().map(|_| json!({"code": CARVED_OUT})).collect();
-        let answer = json!({
-            "results": [{
-                "feature_id": self.feature_id, "value": value, "confidence": confidence,
-            }],
-            "audit_observations": noted,
-        });
-        match answer {
-            Value::Object(members) => members,
-            _ => Map::new(),
-        }
+        let results = json!([{
+            "feature_id": self.feature_id, "value": value, "confidence": confidence,
+        }]);
+        Map::from_iter([
+            ("results".to_owned(), results),
+            ("audit_observations".to_owned(), noted.into()),
+        ])
     }
 }
 
