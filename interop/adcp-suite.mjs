@@ -2,20 +2,21 @@
 // The official harness of AdCP as a library: everything that applies to a seller, in one process on one
 // seller; called by interop/adcp --whole.
 //
-//     adcp-suite.mjs HARNESS VERSION URL PROTOCOL SUMMARY
+//     adcp-suite.mjs HARNESS VERSION URL PROTOCOL SUMMARY [STORYBOARD…]
 //
 // The command line gives every storyboard the same kit and none of the contracts that its own runner
 // fulfils. Here each storyboard has the kit that its prerequisites name, and the runner's contracts are in
 // scope: bursts, requests side by side, webhooks and the keys that sign them. Storyboards that rely on
-// what is there run before those that put fixtures beside it, and those that hand an account over to a
-// governance agent last. SUMMARY is what interop/adcp-judge reads.
+// what is there run before those that put fixtures beside it, then those that hand an account over to a
+// governance agent, and at last those whose products demand a provenance of every creative. SUMMARY is what
+// interop/adcp-judge reads. With names, only those storyboards run.
 import { createRequire } from 'node:module';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-const [harness, version, url, protocol, summary] = process.argv.slice(2);
+const [harness, version, url, protocol, summary, ...named] = process.argv.slice(2);
 if (!summary) {
-  console.error('adcp-suite.mjs HARNESS VERSION URL PROTOCOL SUMMARY');
+  console.error('adcp-suite.mjs HARNESS VERSION URL PROTOCOL SUMMARY [STORYBOARD…]');
   process.exit(2);
 }
 const root = resolve(harness);
@@ -72,12 +73,23 @@ const rank = board => {
   if (board.id === 'media_buy_seller/pricing_currency_filter') return 1;
   // It names a product of another storyboard's fixtures.
   if (board.id === 'media_buy_seller/refine_products') return 4;
+  const products = board.fixtures?.products ?? [];
+  if (products.some(product => product.creative_policy?.provenance_required)) return 5;
   if (steps(board).some(step => step.task === 'sync_governance')) return 3;
   return board.fixtures ? 2 : 0;
 };
-const boards = [...chosen.values()].sort((one, other) => rank(one) - rank(other));
+const boards = [...chosen.values()]
+  .filter(board => named.length === 0 || named.includes(board.id))
+  .sort((one, other) => rank(one) - rank(other));
 
-const report = { storyboards_executed: [], passed: 0, skipped: 0, skipped_by_reason: {}, failures: [] };
+const report = {
+  storyboards_executed: [],
+  passed: 0,
+  skipped: 0,
+  skipped_by_reason: {},
+  skips: [],
+  failures: [],
+};
 for (const board of boards) {
   // One at a time and by itself, so that required scenarios do not run again with each that requires them.
   const alone = { ...board, requires_scenarios: undefined };
@@ -89,6 +101,8 @@ for (const board of boards) {
       report.skipped += 1;
       const reason = step.skip_reason ?? 'unsaid';
       report.skipped_by_reason[reason] = (report.skipped_by_reason[reason] ?? 0) + 1;
+      const { detail } = step.skip ?? {};
+      report.skips.push({ storyboard_id: board.id, step_id: step.step_id, reason, detail });
     } else if (step.passed) {
       report.passed += 1;
     } else {
@@ -98,6 +112,6 @@ for (const board of boards) {
     }
   }
 }
-report.completeness = 'complete';
+report.completeness = named.length === 0 ? 'complete' : 'chosen';
 writeFileSync(summary, JSON.stringify(report, null, 2));
 process.exit(0);

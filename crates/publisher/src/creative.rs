@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::Value;
 
 use crate::shelf::{Kind, Thing};
 
@@ -13,6 +14,7 @@ mod asset;
 pub mod policy;
 
 pub(crate) mod judge;
+pub(crate) mod verdict;
 
 pub use asset::Given;
 
@@ -38,6 +40,10 @@ pub struct Creative {
     /// When `sync_creatives` assigned it to packages, by the id of the package.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub assigned: BTreeMap<String, Timestamp>,
+    /// What a verifier of provenance has noted for an audit (`creative/audit-observation.json`). No
+    /// buyer is shown it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub observations: Vec<Value>,
 }
 
 /// Why a creative cannot run, and since when.

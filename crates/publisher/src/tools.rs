@@ -83,7 +83,7 @@ tools! {
     UpdateMediaBuy(forms::buys::UpdateMediaBuy) => buys::update, after buys::prepare_change;
     GetMediaBuys(forms::buys::GetMediaBuys) => buys::list;
     GetMediaBuyDelivery(forms::buys::GetMediaBuyDelivery) => delivery::perform;
-    SyncCreatives(forms::creatives::SyncCreatives) => creatives::sync;
+    SyncCreatives(forms::creatives::SyncCreatives) => creatives::sync, after creatives::prepare;
     ListCreatives(forms::creatives::ListCreatives) => creatives::list;
     SyncAudiences(forms::audiences::SyncAudiences) => audiences::perform;
     SyncEventSources(forms::audiences::SyncEventSources) => events::sync_sources;

@@ -8,6 +8,7 @@ use tradepost_wire::json::Map;
 use crate::account::Account;
 use crate::admit::Admitted;
 use crate::ask::Ask;
+use crate::creative::verdict::Verdict;
 use crate::publisher::Publisher;
 use crate::refuse::{self, Stop};
 use crate::shelf::{Kept, Shelf};
@@ -66,4 +67,6 @@ pub(crate) struct Prepared {
     pub governance: Option<Map>,
     /// What addresses of subscribers have shown.
     pub proofs: Proofs,
+    /// What verifiers said of creatives, by the ids that their buyer chose.
+    pub verdicts: BTreeMap<String, Verdict>,
 }

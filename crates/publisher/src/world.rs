@@ -39,6 +39,13 @@ pub trait World: Send + Sync + Debug {
         request: Map,
     ) -> Later<'a, Result<Map, Unreached>>;
 
+    /// Asks verifiers that the publisher accepts what they know of creatives (`get_creative_features`),
+    /// all at once: an address with the arguments. The answers in the same order.
+    fn creative_features(
+        &self,
+        questions: Vec<(String, Map)>,
+    ) -> Later<'_, Vec<Result<Map, Unreached>>>;
+
     /// The address of the agent whose key signs notifications (`seller_agent_url`).
     fn agent_url(&self) -> String;
 
@@ -121,7 +128,7 @@ pub struct GovernanceAgent {
     pub credential: Option<String>,
 }
 
-/// Why a governance agent gave no decision.
+/// Why a governance agent, or a verifier, said nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unreached {
     /// It did not answer, or not in time, or with something that is no answer.

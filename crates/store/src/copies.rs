@@ -7,6 +7,7 @@
 use std::fs::{self, File};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::{ErrorCode, OpenFlags};
@@ -14,7 +15,8 @@ use tradepost_dealer::consent::ConsentCheck;
 use tradepost_dealer::staff::RecordCheck;
 use tradepost_wire::fault::Fault;
 
-use super::sql::Connection;
+use super::privacy::{self, Keys, Vault};
+use super::sql::{Connection, Link};
 use super::tables::Database;
 use super::{FILE, create_private, health, sqlite};
 
@@ -112,16 +114,24 @@ pub fn inspect(file: &Path) -> Result<Contents, Fault> {
     Ok(Contents { schema, rows })
 }
 
-/// Brings a copy up to date, where it is of an older version, and follows the chains in it.
+/// Brings a copy up to date, where it is of an older version, and follows the chains in it. `None` when
+/// what they prove is encrypted with a key that is not given.
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn follow(file: &Path) -> Result<Chains, Fault> {
-    let database = Database(Connection::Sqlite(sqlite::open(file, sqlite::Schema::Migrate)?));
-    Ok(Chains {
+pub fn follow(file: &Path, keys: &Keys) -> Result<Option<Chains>, Fault> {
+    let connect =
+        |connection, vault| Database(Connection::new(Link::Sqlite(connection), Arc::new(vault)));
+    let connection = sqlite::open(file, sqlite::Schema::Migrate)?;
+    let known = connect(connection, Vault::default()).privacy_keys()?;
+    let Some(vault) = privacy::vault_of(keys, &known)? else {
+        return Ok(None);
+    };
+    let database = connect(sqlite::open(file, sqlite::Schema::Migrate)?, vault);
+    Ok(Some(Chains {
         consents: database.check_consents(None, None)?,
         records: database.check_records()?,
-    })
+    }))
 }
 
 /// Whether a folder has something of a store, whole or not.
@@ -239,7 +249,10 @@ mod tests {
         let contents = inspect(&copied).unwrap();
         assert!(listings(&contents) >= 40, "{contents:?}");
         assert_eq!(contents.schema, schema());
-        assert_eq!(follow(&copied).unwrap(), Chains { consents: vec![], records: vec![] });
+        assert_eq!(
+            follow(&copied, &Keys::default()).unwrap(),
+            Some(Chains { consents: vec![], records: vec![] })
+        );
 
         let before = two.path().join("before");
         assert_eq!(put(two.path(), &copied, &before).unwrap(), Some(before.clone()));

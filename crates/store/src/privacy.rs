@@ -437,6 +437,18 @@ fn of_index(id: &str) -> Of {
 }
 
 /// The key of what is looked up, by whichever key opens it.
+/// What opens what is sealed under the keys that are known of; `None` when one of them is not given.
+pub(crate) fn vault_of(keys: &Keys, known: &[KeyRow]) -> Result<Option<Vault>, Fault> {
+    if known.is_empty() {
+        return Ok(Some(Vault::default()));
+    }
+    if known.iter().any(|(id, _)| keys.named(id).is_none()) {
+        return Ok(None);
+    }
+    let unlocked = |index: [u8; KEY]| Unlocked { keys: keys.clone(), index: hmac_key(&index) };
+    Ok(unwrap(keys, known)?.map(|index| Vault(OnceLock::from(unlocked(index)))))
+}
+
 fn unwrap(keys: &Keys, known: &[KeyRow]) -> Result<Option<[u8; KEY]>, Fault> {
     let Some((key, sealed)) = known.iter().find_map(|(id, sealed)| Some((keys.named(id)?, sealed)))
     else {

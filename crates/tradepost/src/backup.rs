@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use tradepost_dealer::consent::hex;
 use tradepost_server::fault::Fault;
 use tradepost_store::copies::{self, Chains, Contents};
+use tradepost_store::privacy::Keys;
 use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::{self, Value, json};
 
@@ -54,7 +55,7 @@ impl From<Fault> for Unusable {
 }
 
 impl Manifest {
-    fn of(made_at: Timestamp, bytes: u64, contents: &Contents, chains: &Chains) -> Self {
+    fn of(made_at: Timestamp, bytes: u64, contents: &Contents, chains: Option<&Chains>) -> Self {
         let rows: Vec<_> = contents
             .rows
             .iter()
@@ -67,8 +68,8 @@ impl Manifest {
             "schema": contents.schema,
             "database_bytes": bytes,
             "rows": rows,
-            "consents": consents(chains),
-            "records": records(chains),
+            "consents": chains.map(consents),
+            "records": chains.map(records),
         }))
     }
 
@@ -139,7 +140,7 @@ pub fn scratch(beside: &Path) -> io::Result<tempfile::TempDir> {
 }
 
 /// Writes a backup of the store in a folder. `scratch` is where the copy lies in the meantime, which holds
-/// what the store holds.
+/// what the store holds; `keys` open what is encrypted in it, so that its chains can be followed.
 ///
 /// # Errors
 /// When the store cannot be read, or the backup cannot be written.
@@ -147,6 +148,7 @@ pub fn write(
     data: &Path,
     scratch: &Path,
     secret: &Secret,
+    keys: &Keys,
     now: Timestamp,
     to: &mut impl Write,
 ) -> Result<Manifest, Fault> {
@@ -154,10 +156,10 @@ pub fn write(
     let copy = scratch.join("copy.sqlite");
     copies::copy(data, &copy)?;
     let contents = copies::inspect(&copy)?;
-    let chains = copies::follow(&copy)?;
+    let chains = copies::follow(&copy, keys)?;
     let mut file = File::open(&copy).map_err(Fault::on(WHAT))?;
     let bytes = file.metadata().map_err(Fault::on(WHAT))?.len();
-    let manifest = Manifest::of(now, bytes, &contents, &chains);
+    let manifest = Manifest::of(now, bytes, &contents, chains.as_ref());
     let text = json::to_string(&manifest.0).map_err(Fault::on(WHAT))?;
     let put = || {
         let length = u32::try_from(text.len()).map_err(io::Error::other)?;
@@ -227,15 +229,16 @@ fn unreadable(error: io::Error) -> Unusable {
 }
 
 /// Looks whether a database is what the table of contents of its backup says: whole, with as many rows, and
-/// with the same chains of consents and of the people's record. It is brought up to date.
+/// with the same chains of consents and of the people's record, where `keys` open what they prove. It is
+/// brought up to date.
 ///
 /// # Errors
 /// Everything in which they differ.
-pub fn compare(manifest: &Manifest, database: &Path) -> Result<(), Unusable> {
+pub fn compare(manifest: &Manifest, database: &Path, keys: &Keys) -> Result<(), Unusable> {
     let contents = copies::inspect(database)
         .map_err(|fault| Unusable::Differs(vec![format!("the database: {}", fault.chain())]))?;
-    let chains = copies::follow(database)?;
-    let found = Manifest::of(Timestamp::UNIX_EPOCH, 0, &contents, &chains);
+    let chains = copies::follow(database, keys)?;
+    let found = Manifest::of(Timestamp::UNIX_EPOCH, 0, &contents, chains.as_ref());
     let mut differences = Vec::new();
     for (key, what) in [
         ("schema", "the version of the database"),
@@ -243,7 +246,10 @@ pub fn compare(manifest: &Manifest, database: &Path) -> Result<(), Unusable> {
         ("consents", "the chains of consents"),
         ("records", "the record of what people did"),
     ] {
-        if manifest.0.get(key) != found.0.get(key) {
+        let (said, found) = (manifest.0.get(key), found.0.get(key));
+        // A chain that could not be followed for want of the key cannot be compared either.
+        if said != found && !said.is_some_and(Value::is_null) && !found.is_some_and(Value::is_null)
+        {
             differences.push(format!("{what} differ from what the backup says"));
         }
     }
@@ -293,12 +299,13 @@ mod tests {
         for secret in [Secret::None, Secret::Key([7; 32])] {
             let room = scratch(&data).unwrap();
             let mut bytes = Vec::new();
-            let written = write(&data, room.path(), &secret, now, &mut bytes).unwrap();
+            let written =
+                write(&data, room.path(), &secret, &Keys::default(), now, &mut bytes).unwrap();
             let mut database = Vec::new();
             assert_eq!(read(bytes.as_slice(), &secret, &mut database).unwrap(), written);
             let restored = folder.path().join("restored.sqlite");
             fs::write(&restored, &database).unwrap();
-            compare(&written, &restored).unwrap();
+            compare(&written, &restored, &Keys::default()).unwrap();
             assert!(written.rows("listings") >= 50);
 
             for at in (0..bytes.len()).step_by(bytes.len() / 97) {
@@ -323,12 +330,16 @@ mod tests {
         let now: Timestamp = "2026-04-30T12:00:00Z".parse().unwrap();
         let mut bytes = Vec::new();
         let room = scratch(&data).unwrap();
-        let written = write(&data, room.path(), &Secret::None, now, &mut bytes).unwrap();
+        let written =
+            write(&data, room.path(), &Secret::None, &Keys::default(), now, &mut bytes).unwrap();
         let units = tradepost_dealer::demo::units(1, 7, now);
         store.replace_inventory("one", &units, now, false).unwrap();
         let later = folder.path().join("later.sqlite");
         copies::copy(&data, &later).unwrap();
-        let Err(Unusable::Differs(differences)) = compare(&written, &later) else { panic!() };
+        let Err(Unusable::Differs(differences)) = compare(&written, &later, &Keys::default())
+        else {
+            panic!()
+        };
         assert_eq!(differences, ["the numbers of rows differ from what the backup says"]);
     }
 

@@ -48,6 +48,8 @@ form! {
     pub struct Declared {
         /// By what kind of source.
         digital_source_type: Option<String>,
+        /// How far a person took part.
+        human_oversight: Option<String>,
         /// What has to be said to whoever sees it.
         disclosure: Option<Disclosure>,
         /// Where the same is embedded.
@@ -88,6 +90,8 @@ form! {
     pub struct Verifier {
         /// Where.
         agent_url: Option<String>,
+        /// By which of its features.
+        feature_id: Option<String>,
     }
 
     /// What the law demands of an asset.

@@ -8,7 +8,7 @@ use tradepost_wire::json::json;
 
 use super::asset::{Asset, Declared, Given, Placed};
 use super::policy::{Forbidden, Provenance};
-use crate::catalogue::{Catalogue, Format, FormatId, Place, Requirements};
+use crate::catalogue::{Catalogue, Format, FormatId, Place, Product, Requirements};
 use crate::money::Amount;
 use crate::publisher::Publisher;
 use crate::refuse;
@@ -54,6 +54,29 @@ impl Formats {
             |format: &Format| format.format_id.as_ref().is_some_and(|id| self.same(id, wanted));
         let known = defined(&is).map(Some);
         known.or_else(|| self.named.iter().any(|id| self.same(id, wanted)).then_some(None))
+    }
+
+    /// Whether a product takes the format that a creative names.
+    pub(crate) fn fits(&self, product: &Product, creative: &Given) -> bool {
+        if let Some(kind) = &creative.format_kind {
+            let options = &product.published.format_options;
+            let projects = |format: &Format| {
+                let own = format.canonical.as_ref().and_then(|own| own.kind.as_ref());
+                own == Some(kind)
+            };
+            let named = |id: &FormatId| {
+                let is = |known: &FormatId| self.same(known, id);
+                let mut defined = self.defined.iter();
+                defined.any(|it| it.format_id.as_ref().is_some_and(is) && projects(it))
+            };
+            return options.iter().any(|option| option.format_kind.as_ref() == Some(kind))
+                || product.formats().iter().any(named);
+        }
+        let wanted = creative.format_id.as_ref();
+        wanted.is_some_and(|wanted| {
+            let mut known = product.formats().iter().chain(product.older_formats());
+            known.any(|id| self.same(id, wanted))
+        })
     }
 
     fn same(&self, known: &FormatId, wanted: &FormatId) -> bool {
@@ -386,7 +409,7 @@ pub(crate) fn below(host: &str, domain: &str) -> bool {
 
 /// An address in the form in which two of them are compared: scheme and host in lower case, without
 /// the usual port and the last slash.
-fn canonical(url: &str) -> String {
+pub(super) fn canonical(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
     let scheme = scheme.to_ascii_lowercase();
     let (authority, path) = match rest.find('/') {

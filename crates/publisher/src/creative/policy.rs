@@ -98,6 +98,13 @@ impl Review {
     }
 }
 
+impl Published {
+    /// The agents that are asked whether a provenance is true.
+    pub(crate) fn verifiers(&self) -> impl Iterator<Item = &Verifier> {
+        self.accepted_verifiers.iter().flatten().flatten().filter(|it| it.agent_url.is_some())
+    }
+}
+
 impl Provenance {
     /// What a product's published `creative_policy` demands.
     #[must_use]
@@ -115,6 +122,17 @@ impl Provenance {
             embedded: fine(|finer| finer.require_embedded_provenance),
             verifiers: verifiers.map(|all| all.iter().filter_map(url).collect()),
         }
+    }
+
+    /// What is demanded of something that may come to run in either: each demand of both, and the
+    /// verifiers of both, as what one of them accepts is accepted.
+    #[must_use]
+    pub(crate) fn either(self, other: Self) -> Self {
+        let verifiers = match (self.verifiers.clone(), other.verifiers.clone()) {
+            (Some(mine), Some(theirs)) => Some(mine.into_iter().chain(theirs).collect()),
+            (mine, theirs) => mine.or(theirs),
+        };
+        Self { verifiers, ..self.and(other) }
     }
 
     /// What both demand.

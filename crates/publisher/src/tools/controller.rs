@@ -44,6 +44,8 @@ tradepost_wire::words! {
         SimulateDelivery = "simulate_delivery",
         /// Money was spent.
         SimulateBudgetSpend = "simulate_budget_spend",
+        /// What a verifier has noted about a creative is told.
+        QueryProvenanceAuditObservations = "query_provenance_audit_observations",
         /// An account is there.
         SeedAccount = "seed_account",
         /// A product is there.
@@ -93,6 +95,8 @@ enum Done {
     Simulated { simulated: Value, cumulative: Option<Value> },
     /// The next request is answered in this way.
     Forced(Value),
+    /// This is what was noted about a creative.
+    Observed { creative_id: String, observations: Vec<Value> },
     /// Something lies there.
     Seeded,
 }
@@ -137,6 +141,9 @@ pub(super) fn perform(work: &Work<'_>, form: &Comply) -> Result<Reply, Stop> {
             body
         }
         Ok(Done::Forced(forced)) => json!({"success": true, "forced": forced}),
+        Ok(Done::Observed { creative_id, observations }) => json!({
+            "success": true, "creative_id": creative_id, "audit_observations": observations,
+        }),
         Ok(Done::Seeded) => json!({"success": true}),
         Err(fault) => return refused(fault),
     };
@@ -205,6 +212,7 @@ fn bring_about(work: &Work<'_>, form: &Comply) -> Result<Done, Failed> {
         Scenario::ForceTaskCompletion => buys::task(&at),
         Scenario::SimulateDelivery => buys::delivery(&at),
         Scenario::SimulateBudgetSpend => buys::spend(&at),
+        Scenario::QueryProvenanceAuditObservations => force::observations(&at),
         Scenario::SeedAccount
         | Scenario::SeedProduct
         | Scenario::SeedPricingOption

@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use tradepost_wire::fault::Fault;
 
+use crate::admit::Admitted;
 use crate::buy::{MediaBuy, Package, Status};
-use crate::shelf::{Kept, Query};
-use crate::work::Work;
+use crate::shelf::{Kept, Query, Shelf};
 
+mod demand;
 mod list;
 mod sync;
 
+pub(super) use demand::prepare;
 pub(super) use list::perform as list;
 pub(super) use sync::perform as sync;
 
@@ -22,8 +24,8 @@ struct Buys {
 }
 
 impl Buys {
-    fn of(work: &Work<'_>) -> Result<Self, Fault> {
-        let buys: Vec<Kept<MediaBuy>> = work.admitted.reach.all(work.shelf, &Query::default())?;
+    fn of(admitted: &Admitted, shelf: &dyn Shelf) -> Result<Self, Fault> {
+        let buys: Vec<Kept<MediaBuy>> = admitted.reach.all(shelf, &Query::default())?;
         let mut places = BTreeMap::new();
         for (index, buy) in buys.iter().enumerate() {
             for (inner, package) in buy.thing.packages.iter().enumerate() {

@@ -47,6 +47,7 @@ fn what_is_listed_is_what_there_is() {
             "force_upstream_unavailable",
             "simulate_delivery",
             "simulate_budget_spend",
+            "query_provenance_audit_observations",
             "seed_account",
             "seed_product",
             "seed_pricing_option",

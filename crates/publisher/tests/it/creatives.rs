@@ -10,6 +10,7 @@ use tradepost_wire::json::{Value, json};
 use crate::support::script::Script;
 
 mod later;
+mod provenance;
 
 pub(crate) fn banner(id: &str) -> Value {
     json!({

@@ -83,6 +83,7 @@ fn put_creative(desk: &Desk, account: &str, id: &str, status: Review) {
         review_ends_at: None,
         given: Given::default(),
         assigned: Default::default(),
+        observations: Vec::new(),
     };
     let (account, now) = (account.to_owned(), desk.now);
     desk.put(move |shelf| {

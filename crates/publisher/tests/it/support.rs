@@ -36,6 +36,8 @@ pub(crate) struct FakeWorld {
     pub(crate) governance: Mutex<Vec<Result<Map, Unreached>>>,
     /// What governance agents were asked.
     pub(crate) asked: Mutex<Vec<Map>>,
+    /// What verifiers answer, the first first; none left: they are silent.
+    pub(crate) verifiers: Mutex<Vec<Result<Map, Unreached>>>,
     /// What the ad server says; everything is on offer when `None`.
     pub(crate) supply: Mutex<Option<Result<Supply, Unavailable>>>,
     /// What addresses were asked.
@@ -74,6 +76,18 @@ impl World for FakeWorld {
         let mut answers = self.governance.lock().unwrap();
         let answer = if answers.is_empty() { Err(Unreached::Silent) } else { answers.remove(0) };
         Box::pin(std::future::ready(answer))
+    }
+
+    fn creative_features(
+        &self,
+        questions: Vec<(String, Map)>,
+    ) -> Later<'_, Vec<Result<Map, Unreached>>> {
+        let mut answers = self.verifiers.lock().unwrap();
+        let mut next =
+            || if answers.is_empty() { Err(Unreached::Silent) } else { answers.remove(0) };
+        let said = questions.iter().map(|_| next()).collect();
+        self.asked.lock().unwrap().extend(questions.into_iter().map(|(_, request)| request));
+        Box::pin(std::future::ready(said))
     }
 
     fn agent_url(&self) -> String {

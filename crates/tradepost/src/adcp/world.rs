@@ -151,11 +151,17 @@ impl Outside {
         }
     }
 
-    async fn decide(&self, agent: &GovernanceAgent, request: Map) -> Result<Map, Unreached> {
+    /// What a governance agent answers to a task.
+    async fn asked(
+        &self,
+        agent: &GovernanceAgent,
+        task: &'static str,
+        request: Map,
+    ) -> Result<Map, Unreached> {
         let client = self.client(agent)?;
-        let answered = client.call("check_governance", request).await.map_err(|failure| {
+        let answered = client.call(task, request).await.map_err(|failure| {
             let code = code_of(&failure);
-            tracing::warn!(publisher = %self.publisher, code, "a governance agent did not decide");
+            tracing::warn!(publisher = %self.publisher, task, code, "a governance agent did not answer");
             code.map_or(Unreached::Silent, |code| Unreached::Refused(code.to_owned()))
         })?;
         answered.payload.as_object().cloned().ok_or(Unreached::Silent)
@@ -214,7 +220,20 @@ impl World for Outside {
         agent: &'a GovernanceAgent,
         request: Map,
     ) -> Later<'a, Result<Map, Unreached>> {
-        Box::pin(self.decide(agent, request))
+        Box::pin(self.asked(agent, "check_governance", request))
+    }
+
+    fn creative_features(
+        &self,
+        questions: Vec<(String, Map)>,
+    ) -> Later<'_, Vec<Result<Map, Unreached>>> {
+        Box::pin(async move {
+            let asked = questions.into_iter().map(|(url, request)| async move {
+                let agent = GovernanceAgent { url, credential: None };
+                self.asked(&agent, "get_creative_features", request).await
+            });
+            futures_util::future::join_all(asked).await
+        })
     }
 
     fn agent_url(&self) -> String {

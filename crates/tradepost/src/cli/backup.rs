@@ -42,7 +42,7 @@ pub struct Encryption {
     passphrase_file: Option<PathBuf>,
     /// Encrypt it with the key in this file: 64 hexadecimal digits.
     #[arg(long, value_name = "FILE")]
-    key_file: Option<PathBuf>,
+    backup_key_file: Option<PathBuf>,
 }
 
 impl Encryption {
@@ -54,11 +54,13 @@ impl Encryption {
         let wrong = |key: &str, path: &Path, why: String| {
             Failure::usage(format!("{key} {}: {why}", path.display()))
         };
-        match (&self.passphrase_file, &self.key_file) {
+        match (&self.passphrase_file, &self.backup_key_file) {
             (Some(path), _) => {
                 Secret::passphrase(path).map_err(|why| wrong("--passphrase-file", path, why))
             }
-            (None, Some(path)) => Secret::key(path).map_err(|why| wrong("--key-file", path, why)),
+            (None, Some(path)) => {
+                Secret::key(path).map_err(|why| wrong("--backup-key-file", path, why))
+            }
             (None, None) => Ok(Secret::None),
         }
     }
@@ -79,6 +81,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let place = &arguments.place;
     refuse_database(place, context)?;
     let secret = arguments.encryption.secret()?;
+    let keys = place.keys(None, context)?;
     if !Store::exists(&place.data) {
         let message = format!("there is no data of tradepost in {}", place.data.display());
         return Err(Failure::usage(message).hint("name the folder of `serve` with --data"));
@@ -103,7 +106,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let mut file = NamedTempFile::new_in(folder).map_err(unwritable)?;
     let written = {
         let mut writer = BufWriter::new(file.as_file_mut());
-        let written = backup::write(&place.data, scratch.path(), &secret, now, &mut writer)
+        let written = backup::write(&place.data, scratch.path(), &secret, &keys, now, &mut writer)
             .map_err(|fault| Failure::fault(&fault).hint("the backup was not written"))?;
         writer.flush().map_err(unwritable)?;
         written

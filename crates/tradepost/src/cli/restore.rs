@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
 use tradepost_store::copies::{self, NotPut};
+use tradepost_store::privacy::Keys;
 use tradepost_wire::json::json;
 
 use super::backup::{Encryption, held, refuse_database};
@@ -47,13 +48,14 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let Arguments { from, place, .. } = arguments;
     refuse_database(place, context)?;
     let secret = arguments.encryption.secret()?;
+    let keys = place.keys(None, context)?;
     let file = File::open(from).map_err(|error| {
         Failure::usage(format!("cannot read {}: {error}", from.display()))
             .hint("name a file that `tradepost backup` has written")
     })?;
     if arguments.check {
         let scratch = tempfile::tempdir().map_err(|error| Failure::fault(&error))?;
-        let manifest = unpack(file, from, &secret, &scratch.path().join("checked.sqlite"))?;
+        let manifest = unpack(file, from, &secret, &keys, &scratch.path().join("checked.sqlite"))?;
         tell(&manifest, None, None, context);
         return Ok(());
     }
@@ -69,7 +71,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
         backup::scratch(data).map_err(|error| place.unusable(&Fault::new("restoring", error)))?;
     // On the disk where it will stay, so that one step puts it in place.
     let copy = scratch.path().join("restored.sqlite");
-    let manifest = unpack(file, from, &secret, &copy)?;
+    let manifest = unpack(file, from, &secret, &keys, &copy)?;
     let moment = backup::name(Clock::system().now()).with_extension("");
     let moment = moment.to_string_lossy().replace("tradepost-", "");
     let before = data.join(format!("{BEFORE}-{moment}"));
@@ -83,14 +85,20 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
 }
 
 /// Reads a backup into a file and looks whether it is what it says.
-fn unpack(from: File, name: &Path, secret: &Secret, to: &Path) -> Result<Manifest, Failure> {
+fn unpack(
+    from: File,
+    name: &Path,
+    secret: &Secret,
+    keys: &Keys,
+    to: &Path,
+) -> Result<Manifest, Failure> {
     let mut options = File::options();
     let file = options.write(true).create_new(true).mode(0o600).open(to);
     let file = file.map_err(|error| Failure::fault(&error))?;
     let mut writer = BufWriter::new(file);
     let unpacked = backup::read(BufReader::new(from), secret, &mut writer).and_then(|manifest| {
         writer.flush().map_err(Fault::on("writing the database"))?;
-        backup::compare(&manifest, to).map(|()| manifest)
+        backup::compare(&manifest, to, keys).map(|()| manifest)
     });
     unpacked.map_err(|why| {
         // It may hold what nobody has found whole.

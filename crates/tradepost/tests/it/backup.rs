@@ -111,7 +111,7 @@ fn a_backup_that_was_changed_or_is_somebody_elses_changes_nothing() {
         ("empty", Vec::new(), &[]),
         ("longer", [whole.as_slice(), b"x"].concat(), &[]),
         ("a database", fs::read(data(folder.path()).join("tradepost.sqlite")).unwrap(), &[]),
-        ("with a key that is none", whole.clone(), &["--key-file", "key"]),
+        ("with a key that is none", whole.clone(), &["--backup-key-file", "key"]),
     ] {
         fs::write(folder.path().join("given"), bytes).unwrap();
         for place in [&["--data", "new"][..], &["--check"], &["--force", "--data", source]] {

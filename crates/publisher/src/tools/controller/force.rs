@@ -40,12 +40,7 @@ pub(super) fn creative(at: &At<'_>) -> Result<Done, Failed> {
     let (work, id) = (at.work, need("creative_id", &at.params.creative_id)?);
     let next = Review::from_name(need("status", &at.params.status)?);
     let next = next.ok_or(Failed::InvalidParams("params.status is none of a creative".into()))?;
-    let mut all: Vec<Kept<Creative>> = work.admitted.reach.all(work.shelf, &Query::default())?;
-    all.retain(|creative| creative.thing.creative_id == id);
-    // Several accounts may have one; the named account's comes first, then what changed last.
-    let named = work.admitted.account_id();
-    all.sort_by_key(|it| (it.record.account.as_deref() == named, it.record.updated_at));
-    let mut kept = all.pop().ok_or(Failed::NotFound)?;
+    let mut kept = found(at, id)?;
     let now = work.ask.now;
     let before = kept.thing.status_at(now);
     if before != next {
@@ -70,6 +65,24 @@ pub(super) fn creative(at: &At<'_>) -> Result<Done, Failed> {
         herald.creative(&kept, &turn(at, before)?)?;
     }
     Ok(Done::Moved { before: before.name().to_owned(), after: next.name().to_owned() })
+}
+
+/// `query_provenance_audit_observations`.
+pub(super) fn observations(at: &At<'_>) -> Result<Done, Failed> {
+    let kept = found(at, need("creative_id", &at.params.creative_id)?)?;
+    let Creative { creative_id, observations, .. } = kept.thing;
+    Ok(Done::Observed { creative_id, observations })
+}
+
+/// The creative with an id of the caller's.
+fn found(at: &At<'_>, id: &str) -> Result<Kept<Creative>, Failed> {
+    let work = at.work;
+    let mut all: Vec<Kept<Creative>> = work.admitted.reach.all(work.shelf, &Query::default())?;
+    all.retain(|creative| creative.thing.creative_id == id);
+    // Several accounts may have one; the named account's comes first, then what changed last.
+    let named = work.admitted.account_id();
+    all.sort_by_key(|it| (it.record.account.as_deref() == named, it.record.updated_at));
+    all.pop().ok_or(Failed::NotFound)
 }
 
 /// Why a creative is forced to another status, as the test says it.

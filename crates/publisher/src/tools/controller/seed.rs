@@ -119,7 +119,8 @@ fn lay(at: &At<'_>, scenario: Scenario, fixture: &Map) -> Result<(), Failed> {
         | Scenario::ForceTaskCompletion
         | Scenario::ForceUpstreamUnavailable
         | Scenario::SimulateDelivery
-        | Scenario::SimulateBudgetSpend => Err(Failed::UnknownScenario),
+        | Scenario::SimulateBudgetSpend
+        | Scenario::QueryProvenanceAuditObservations => Err(Failed::UnknownScenario),
     }
 }
 
@@ -178,6 +179,7 @@ fn creative(at: &At<'_>, fixture: &Map) -> Result<(), Failed> {
         given: typed::read(given)
             .ok_or_else(|| Fault::new("reading a fixture", "it is no creative"))?,
         assigned: BTreeMap::new(),
+        observations: Vec::new(),
     };
     let new = New { id: &place, owner, account: Some(of), state: "", now: work.ask.now };
     work.shelf.add(new, &creative)?;

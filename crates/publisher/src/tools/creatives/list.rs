@@ -90,7 +90,7 @@ fn rows(work: &Work<'_>) -> Result<Vec<Row>, Stop> {
         .iter()
         .filter_map(|it| Some((it.record.account.clone()?, it.thing.creative_id.clone())))
         .collect();
-    let buys = Buys::of(work)?;
+    let buys = Buys::of(&work.admitted, work.shelf)?;
     let row = |kept: Kept<Creative>| {
         let id = kept.thing.creative_id.as_str();
         let elsewhere = |account: &str| ids.contains(&(account.to_owned(), id.to_owned()));

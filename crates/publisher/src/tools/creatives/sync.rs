@@ -6,20 +6,21 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use tradepost_wire::adcp::error::{Code, Error};
-use tradepost_wire::adcp::rules::typed;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json};
 
+use super::demand::{self, Demands};
 use super::{Buys, assigns, runs};
 use crate::account::Account;
 use crate::buy::{self, Assigned};
 use crate::creative::judge::{Formats, Judge};
-use crate::creative::policy::{Policy, Provenance};
-use crate::creative::{Creative, Given, Status};
+use crate::creative::policy::Policy;
+use crate::creative::verdict::{self, Verdict};
+use crate::creative::{Creative, Status};
 use crate::forms::creatives::{Assignment, CreativeAsset, Mode, SyncCreatives};
 use crate::refuse::{self, Refusal, Stop};
 use crate::reply::{Reply, object};
-use crate::shelf::{Kept, New, Query, own_id};
+use crate::shelf::{Kept, New, own_id};
 use crate::work::Work;
 
 /// What becomes of a creative.
@@ -59,6 +60,7 @@ struct Sync<'a> {
     account: &'a Kept<Account>,
     policy: &'a Policy,
     formats: Formats,
+    demands: Demands,
     library: BTreeMap<String, Kept<Creative>>,
     buys: Buys,
     items: Vec<Item>,
@@ -70,20 +72,15 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &SyncCreatives) -> Result
         let message = "delete_missing is about the whole library; leave creative_ids out";
         return Err(refuse::invalid("delete_missing", message).into());
     }
-    let query = Query {
-        owner: Some(account.record.owner.clone()),
-        account: Some(account.record.id.clone()),
-        ..Query::default()
-    };
-    let library: Vec<Kept<Creative>> = work.shelf.all(&query)?;
     let catalogue = &work.publisher.profile.catalogue;
     let mut sync = Sync {
         work,
         account,
         policy: &catalogue.creatives,
         formats: Formats::of(work.publisher, work.shelf)?,
-        library: library.into_iter().map(|it| (it.thing.creative_id.clone(), it)).collect(),
-        buys: Buys::of(work)?,
+        demands: Demands::of(work.publisher, work.shelf)?,
+        library: demand::library(&account.record.owner, &account.record.id, work.shelf)?,
+        buys: Buys::of(&work.admitted, work.shelf)?,
         items: Vec::new(),
     };
     sync.judge(form)?;
@@ -143,25 +140,22 @@ impl Sync<'_> {
     fn deed(&self, given: &CreativeAsset, at: &str, form: &SyncCreatives) -> Result<Deed, Fault> {
         let id = given.creative_id.as_str();
         let known = self.library.get(id);
-        // What is left out stays as it is, except that a creative has one kind of format.
-        let mut whole = known.map(|known| known.thing.given.sent.clone()).unwrap_or_default();
-        whole.retain(|name, _| !given.replaces(name));
-        whole.extend(given.sent.clone());
-        // These say what to do with a creative, and not what it is.
-        for member in ["status", "weight", "placement_ids", "placement_refs"] {
-            whole.swap_remove(member);
-        }
-        let unread = || Fault::new("reading a creative", "it is not in the form that it has");
-        let whole: Given = typed::read(whole).ok_or_else(unread)?;
-        let provenance = self.policy.provenance.clone().and(self.products_demand(id, form)?);
+        let whole = demand::merged(known, given)?;
+        let demanded = self.demands.provenance((id, &whole), form, &self.buys, &self.formats);
+        let provenance = self.policy.provenance.clone().and(demanded);
         let catalogue = &self.work.publisher.profile.catalogue;
         let judge = Judge { formats: &self.formats, catalogue, provenance };
         let mut errors = judge.judge(&whole, at);
+        // What was not looked at because it is as it was has no verdict.
+        let verdict = self.work.prepared.verdicts.get(id);
+        if let (Some(Verdict::Contradicted(details)), true) = (verdict, errors.is_empty()) {
+            errors.push(verdict::contradicted(at, details));
+        }
         let Some(known) = known else {
             if !errors.is_empty() {
                 return Ok(Deed::Fail(errors));
             }
-            let (status, review_ends_at) = self.review();
+            let (status, review_ends_at) = self.review(verdict);
             return Ok(Deed::Create(Creative {
                 creative_id: id.to_owned(),
                 status,
@@ -170,6 +164,7 @@ impl Sync<'_> {
                 review_ends_at,
                 given: whole,
                 assigned: BTreeMap::new(),
+                observations: observed(verdict),
             }));
         };
         let mut changes: Vec<String> = whole
@@ -210,7 +205,10 @@ impl Sync<'_> {
             changes.push("status".to_owned());
         }
         let mut next = known.clone();
-        let (status, review_ends_at) = self.review();
+        let (status, review_ends_at) = self.review(verdict);
+        if verdict.is_some() {
+            next.thing.observations = observed(verdict);
+        }
         next.thing.given = whole;
         next.thing.status = status;
         next.thing.review_ends_at = review_ends_at;
@@ -237,7 +235,12 @@ impl Sync<'_> {
         }
     }
 
-    fn review(&self) -> (Status, Option<Timestamp>) {
+    /// How a creative stands that was taken. Where a verifier was to be asked and did not say, a person
+    /// looks.
+    fn review(&self, verdict: Option<&Verdict>) -> (Status, Option<Timestamp>) {
+        if verdict == Some(&Verdict::Silent) {
+            return (Status::PendingReview, None);
+        }
         let review = self.policy.review;
         match (review.takes(), review) {
             (Some(duration), _) => {
@@ -247,28 +250,6 @@ impl Sync<'_> {
             (None, crate::creative::policy::Review::Person) => (Status::PendingReview, None),
             (None, _) => (Status::Approved, None),
         }
-    }
-
-    /// What the products demand that a creative runs in, or is to run in.
-    fn products_demand(&self, id: &str, form: &SyncCreatives) -> Result<Provenance, Fault> {
-        let mut demand = Provenance::default();
-        let wanted: BTreeSet<&str> = form
-            .assignments
-            .iter()
-            .filter(|assignment| assignment.creative_id == id)
-            .map(|assignment| assignment.package_id.as_str())
-            .collect();
-        for (_, package) in self.buys.packages() {
-            if !assigns(package, id) && !wanted.contains(package.package_id.as_str()) {
-                continue;
-            }
-            let product = self.work.publisher.product(self.work.shelf, &package.product_id)?;
-            let policy = product.as_ref().and_then(|it| it.published.creative_policy.as_ref());
-            if let Some(policy) = policy {
-                demand = demand.and(Provenance::of(policy));
-            }
-        }
-        Ok(demand)
     }
 
     /// Assigns creatives to packages, and returns why others could not be. What is named belongs to
@@ -482,6 +463,14 @@ impl Sync<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// What is kept of a verdict.
+fn observed(verdict: Option<&Verdict>) -> Vec<Value> {
+    match verdict {
+        Some(Verdict::Holds(observations)) => observations.clone(),
+        Some(Verdict::Contradicted(_) | Verdict::Silent) | None => Vec::new(),
     }
 }
 

@@ -37,6 +37,11 @@ impl Script {
     pub(crate) fn of(catalogue: Catalogue) -> Self {
         let onboarding = Onboarding { implicit: true, ..Onboarding::default() };
         let desk = Desk::of(Profile { catalogue, onboarding, ..profile() });
+        Self::at(desk)
+    }
+
+    /// At a desk that is set up.
+    pub(crate) fn at(desk: Desk) -> Self {
         Self { desk, said: String::new(), keys: 0 }
     }
 

@@ -158,6 +158,7 @@ impl Shop {
                     review_ends_at: None,
                     given: Given::default(),
                     assigned: Default::default(),
+                    observations: Vec::new(),
                 };
                 let record = own_id(owner, ACCOUNT, id);
                 let new = New { id: &record, owner, account: Some(ACCOUNT), state: "", now };

@@ -34,6 +34,13 @@ impl World for Offline {
         Box::pin(std::future::ready(Err(Unreached::Silent)))
     }
 
+    fn creative_features(
+        &self,
+        questions: Vec<(String, Map)>,
+    ) -> Later<'_, Vec<Result<Map, Unreached>>> {
+        Box::pin(std::future::ready(questions.iter().map(|_| Err(Unreached::Silent)).collect()))
+    }
+
     fn agent_url(&self) -> String {
         String::new()
     }

@@ -1,0 +1,205 @@
+//! What a verifier says of how a creative was made (`get_creative_features`), held against what its buyer
+//! claims. The publisher decides whom it asks: the agents of its own `accepted_verifiers`, and no other.
+
+use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::adcp::rules::typed::Typed as _;
+use tradepost_wire::form;
+use tradepost_wire::json::{Map, Value, json};
+
+use super::asset::{Asset, Declared, Given, Verifier};
+use super::judge::canonical;
+use crate::money::Amount;
+use crate::refuse;
+
+/// The feature by which a verifier says whether a machine has made something. Only what it says there
+/// can contradict a `digital_source_type`.
+const MADE_BY_MACHINE: &str = "ai_generated";
+
+/// The kinds of source that say that a machine has, or may have, made something.
+const MACHINES: [&str; 4] = [
+    "trained_algorithmic_media",
+    "composite_with_trained_algorithmic_media",
+    "composite_synthetic",
+    "algorithmic_media",
+];
+
+/// The observation that is no contradiction, and that somebody may want to look into later
+/// (`creative/audit-observation.json`).
+const CARVED_OUT: &str = "OVERSIGHT_DISCLOSURE_CARVEOUT_CLAIMED";
+
+/// How sure a verifier has to be in percent before its word counts against the buyer's.
+const SURE: u32 = 90;
+
+/// What a verifier is asked about one creative.
+#[derive(Debug, Clone)]
+pub(crate) struct Question {
+    /// Whom: its address, as the publisher has published it.
+    pub agent_url: String,
+    /// About which of its features.
+    feature_id: String,
+    manifest: Map,
+    claimed: Option<String>,
+    /// How far a person took part, where the buyer says that nothing has to be disclosed for it.
+    carved_out: Option<String>,
+}
+
+/// What follows from what a verifier said.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Verdict {
+    /// Nothing speaks against the claim; with what is to be kept for an audit.
+    Holds(Vec<Value>),
+    /// The claim is not true; with what the buyer may know of it.
+    Contradicted(Value),
+    /// It did not say, so that a person has to look.
+    Silent,
+}
+
+form! {
+    /// What a verifier answers (`creative/get-creative-features-response.json`). Verifiers are others':
+    /// what is not as it should be is as if it were not there.
+    struct Answer {
+        results: Option<Vec<Value>>,
+        audit_observations: Option<Vec<Value>>,
+    }
+
+    struct Outcome {
+        feature_id: Option<String>,
+        value: Option<Value>,
+        confidence: Option<Amount>,
+    }
+
+    struct Observation {
+        code: Option<String>,
+    }
+}
+
+impl Question {
+    /// What to ask about a creative, and which of the accepted verifiers: the first that its buyer has
+    /// named, or else the first of all. `None` when there is nobody to ask, or nothing is claimed.
+    pub(crate) fn about(creative: &Given, accepted: &[&Verifier]) -> Option<Self> {
+        let of_assets = creative.placed("").into_iter().find_map(|placed| placed.asset.provenance);
+        let declared: &Declared = creative.provenance.as_ref().or(of_assets.as_ref())?;
+        let url = |known: &Verifier| known.agent_url.as_deref().map(canonical);
+        let layers = declared.embedded_provenance.iter().chain(&declared.watermarks);
+        let mut named =
+            layers.flatten().filter_map(|layer| url(layer.as_ref()?.verify_agent.as_ref()?));
+        let is = |wanted: &String| accepted.iter().find(|it| url(it).as_ref() == Some(wanted));
+        let chosen = named.find_map(|wanted| is(&wanted)).or_else(|| accepted.first())?;
+        let disclosed = declared.disclosure.as_ref().and_then(|disclosure| disclosure.required);
+        let oversight = declared.human_oversight.clone();
+        let carved_out = oversight.filter(|how| {
+            matches!(how.as_str(), "edited" | "directed") && disclosed == Some(false)
+        });
+        let mut manifest = creative.sent.clone();
+        manifest.retain(|name, _| {
+            matches!(name.as_str(), "format_id" | "format_kind" | "assets" | "provenance")
+        });
+        Some(Self {
+            agent_url: chosen.agent_url.clone()?,
+            feature_id: chosen.feature_id.clone().unwrap_or_else(|| MADE_BY_MACHINE.to_owned()),
+            manifest,
+            claimed: declared.digital_source_type.clone(),
+            carved_out,
+        })
+    }
+
+    /// The arguments of `get_creative_features`.
+    pub(crate) fn arguments(&self) -> Map {
+        let manifest = Value::Object(self.manifest.clone());
+        Map::from_iter([
+            ("creative_manifest".to_owned(), manifest),
+            ("feature_ids".to_owned(), json!([self.feature_id])),
+        ])
+    }
+
+    /// What follows from the answer.
+    pub(crate) fn judge(&self, answer: &Map) -> Verdict {
+        let answer = Answer::read(&Value::Object(answer.clone()));
+        let Some(Answer { results: Some(results), audit_observations }) = answer else {
+            return Verdict::Silent;
+        };
+        let mut results = results.iter().filter_map(Outcome::read);
+        let about = |it: &Outcome| it.feature_id.as_ref() == Some(&self.feature_id);
+        let Some(outcome) = results.find(about) else {
+            return Verdict::Silent;
+        };
+        let observed = outcome.value.filter(|value| value.is_boolean() || value.is_number());
+        let sure = outcome.confidence.is_some_and(|it| {
+            it >= Amount::whole(1).percent(Amount::whole(SURE)) && it <= Amount::whole(1)
+        });
+        let machine = self.feature_id == MADE_BY_MACHINE && observed == Some(Value::Bool(true));
+        let details = |claimed: Value| {
+            let mut details = json!({
+                "agent_url": self.agent_url, "feature_id": self.feature_id,
+                "claimed_value": claimed, "observed_value": observed,
+            });
+            if let (Some(members), Some(confidence)) = (details.as_object_mut(), outcome.confidence)
+            {
+                members.insert("confidence".to_owned(), confidence.into());
+            }
+            details
+        };
+        let denied = self.claimed.as_ref().filter(|kind| !MACHINES.contains(&kind.as_str()));
+        if let (true, true, Some(claimed)) = (machine, sure, denied) {
+            return Verdict::Contradicted(details(claimed.clone().into()));
+        }
+        let mut noted = audit_observations.iter().flatten().filter_map(Observation::read);
+        let is_noted = noted.any(|observation| observation.code.as_deref() == Some(CARVED_OUT));
+        // In our own words: those of a verifier are not ours to keep or to show.
+        let observation = self.carved_out.as_ref().filter(|_| is_noted).map(|oversight| {
+            json!({
+                "code": CARVED_OUT,
+                "severity": "audit-worthy",
+                "recovery": "informational",
+                "field": "creative_manifest.provenance.disclosure.required",
+                "message": "a person is said to have directed or edited it, and no disclosure to be \
+                            required; keep the claim for an audit",
+                "details": details(json!({
+                    "human_oversight": oversight, "disclosure_required": false,
+                })),
+            })
+        });
+        Verdict::Holds(observation.into_iter().collect())
+    }
+
+    /// What a sandbox takes for the verifier's answer, as nobody is asked from there: the address of an
+    /// asset says whether a machine made it (`ai-generated-true`, `ai-generated-false`), as the
+    /// storyboards of AdCP have it.
+    pub(crate) fn tried_out(&self) -> Map {
+        let assets = self.manifest.get("assets").and_then(Value::as_object);
+        let urls = assets.into_iter().flatten().filter_map(|(_, asset)| Asset::read(asset)?.url);
+        let (mut yes, mut no) = (false, false);
+        for url in urls {
+            yes |= url.contains("ai-generated-true");
+            no |= url.contains("ai-generated-false");
+        }
+        let claims_machine =
+            self.claimed.as_ref().is_some_and(|kind| MACHINES.contains(&kind.as_str()));
+        let (value, confidence) = match (yes, no) {
+            (true, _) => (true, 0.95),
+            (false, true) => (false, 0.95),
+            (false, false) => (claims_machine, 0.5),
+        };
+        let noted: Vec<Value> =
+            self.carved_out.iter().map(|_| json!({"code": CARVED_OUT})).collect();
+        let results = json!([{
+            "feature_id": self.feature_id, "value": value, "confidence": confidence,
+        }]);
+        Map::from_iter([
+            ("results".to_owned(), results),
+            ("audit_observations".to_owned(), noted.into()),
+        ])
+    }
+}
+
+/// The refusal of a creative whose provenance is not what it claims; `at` is its path in the request.
+pub(crate) fn contradicted(at: &str, details: &Value) -> Error {
+    let message = "a verifier that this seller trusts says otherwise about how the content was made; \
+                   details says what it was asked and what it found";
+    let field = format!("{at}.provenance.digital_source_type");
+    let mut error = refuse::at(Code::ProvenanceClaimContradicted, &field, message);
+    for (name, value) in details.as_object().into_iter().flatten() {
+        error = refuse::with(error, name, value.clone());
+    }
+    error
+}

@@ -1,0 +1,187 @@
+//! What products demand to know of how creatives were made, and who is asked whether it is true.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tradepost_wire::adcp::rules::typed;
+use tradepost_wire::fault::Fault;
+use tradepost_wire::json::Map;
+
+use super::{Buys, assigns};
+use crate::admit::Admitted;
+use crate::ask::Ask;
+use crate::catalogue::Product;
+use crate::creative::judge::Formats;
+use crate::creative::policy::Provenance;
+use crate::creative::verdict::{Question, Verdict};
+use crate::creative::{Creative, Given};
+use crate::forms::creatives::{CreativeAsset, SyncCreatives};
+use crate::publisher::Publisher;
+use crate::refuse::Stop;
+use crate::shelf::{Kept, Query, Shelf};
+use crate::work::Prepared;
+
+/// About how many creatives verifiers are asked for one request, at most; people look at the others.
+const MOST: usize = 20;
+
+/// The products that demand anything.
+pub(super) struct Demands(Vec<Product>);
+
+impl Demands {
+    pub(super) fn of(publisher: &Publisher, shelf: &dyn Shelf) -> Result<Self, Fault> {
+        let mut products = publisher.products(shelf)?;
+        products.retain(|product| product.published.creative_policy.is_some());
+        Ok(Self(products))
+    }
+
+    /// Those that count for a creative: the products that it runs in, or is to run in. One that is
+    /// assigned to nothing may come to run wherever its format is taken, and a seller that publishes a
+    /// requirement has to enforce it when creatives are sent ("What sellers can require").
+    fn on<'a>(
+        &'a self,
+        (id, creative): (&'a str, &'a Given),
+        form: &'a SyncCreatives,
+        buys: &'a Buys,
+        formats: &'a Formats,
+    ) -> (bool, Vec<&'a Product>) {
+        let wanted: BTreeSet<&str> = form
+            .assignments
+            .iter()
+            .filter(|assignment| assignment.creative_id == id)
+            .map(|assignment| assignment.package_id.as_str())
+            .collect();
+        let runs_in: BTreeSet<&str> = buys
+            .packages()
+            .filter(|(_, package)| {
+                assigns(package, id) || wanted.contains(package.package_id.as_str())
+            })
+            .map(|(_, package)| package.product_id.as_str())
+            .collect();
+        let assigned = !runs_in.is_empty();
+        let counts = |product: &&Product| match assigned {
+            true => runs_in.contains(product.id()),
+            false => formats.fits(product, creative),
+        };
+        (assigned, self.0.iter().filter(counts).collect())
+    }
+
+    /// What is demanded of a creative.
+    pub(super) fn provenance(
+        &self,
+        creative: (&str, &Given),
+        form: &SyncCreatives,
+        buys: &Buys,
+        formats: &Formats,
+    ) -> Provenance {
+        let (assigned, products) = self.on(creative, form, buys, formats);
+        let policies = products.into_iter().filter_map(|it| it.published.creative_policy.as_ref());
+        policies.map(Provenance::of).fold(Provenance::default(), |one, other| {
+            if assigned { one.and(other) } else { one.either(other) }
+        })
+    }
+
+    /// What a verifier is asked about a creative.
+    fn question(
+        &self,
+        creative: (&str, &Given),
+        form: &SyncCreatives,
+        buys: &Buys,
+        formats: &Formats,
+    ) -> Option<Question> {
+        let (_, products) = self.on(creative, form, buys, formats);
+        let policies = products.into_iter().filter_map(|it| it.published.creative_policy.as_ref());
+        let accepted: Vec<_> = policies.flat_map(|policy| policy.verifiers()).collect();
+        Question::about(creative.1, &accepted)
+    }
+}
+
+/// A creative as it is going to be: what is left out stays as it is, except that a creative has one kind
+/// of format.
+pub(super) fn merged(
+    known: Option<&Kept<Creative>>,
+    given: &CreativeAsset,
+) -> Result<Given, Fault> {
+    let mut whole: Map = known.map(|known| known.thing.given.sent.clone()).unwrap_or_default();
+    whole.retain(|name, _| !given.replaces(name));
+    whole.extend(given.sent.clone());
+    // These say what to do with a creative, and not what it is.
+    for member in ["status", "weight", "placement_ids", "placement_refs"] {
+        whole.swap_remove(member);
+    }
+    let unread = || Fault::new("reading a creative", "it is not in the form that it has");
+    typed::read(whole).ok_or_else(unread)
+}
+
+/// Has verifiers look at what is new in a sync, before anything is done.
+pub(in crate::tools) async fn prepare(
+    publisher: &Publisher,
+    _: &Ask,
+    form: &SyncCreatives,
+    admitted: &Admitted,
+) -> Result<Prepared, Stop> {
+    let questions = publisher.look(|shelf| questions(publisher, form, admitted, shelf))?;
+    let (ids, questions): (Vec<String>, Vec<Question>) = questions.into_iter().unzip();
+    let mut verdicts: BTreeMap<String, Verdict> = BTreeMap::new();
+    if questions.is_empty() {
+        return Ok(Prepared::default());
+    }
+    if publisher.profile.sandbox {
+        let tried = questions.iter().map(|question| question.judge(&question.tried_out()));
+        verdicts.extend(ids.into_iter().zip(tried));
+        return Ok(Prepared { verdicts, ..Prepared::default() });
+    }
+    let asked = questions.iter().take(MOST);
+    let asked = asked.map(|it| (it.agent_url.clone(), it.arguments())).collect();
+    let mut answers = publisher.world.creative_features(asked).await.into_iter();
+    for (id, question) in ids.into_iter().zip(&questions) {
+        let answer = answers.next().and_then(Result::ok);
+        let verdict = answer.map_or(Verdict::Silent, |answer| question.judge(&answer));
+        verdicts.insert(id, verdict);
+    }
+    Ok(Prepared { verdicts, ..Prepared::default() })
+}
+
+/// What is to be asked, by the ids of creatives.
+fn questions(
+    publisher: &Publisher,
+    form: &SyncCreatives,
+    admitted: &Admitted,
+    shelf: &dyn Shelf,
+) -> Result<Vec<(String, Question)>, Stop> {
+    let demands = Demands::of(publisher, shelf)?;
+    let Some(account) = admitted.account.as_ref().filter(|_| !demands.0.is_empty()) else {
+        return Ok(Vec::new());
+    };
+    let library = library(account.record.owner.as_str(), &account.record.id, shelf)?;
+    let (buys, formats) = (Buys::of(admitted, shelf)?, Formats::of(publisher, shelf)?);
+    let mut found = Vec::new();
+    for given in &form.creatives {
+        let id = given.creative_id.as_str();
+        if form.creative_ids.as_ref().is_some_and(|wanted| !wanted.contains(&given.creative_id)) {
+            continue;
+        }
+        let known = library.get(id);
+        let whole = merged(known, given)?;
+        // What is as it was has been looked at.
+        if known.is_some_and(|known| known.thing.given.sent == whole.sent) {
+            continue;
+        }
+        let question = demands.question((id, &whole), form, &buys, &formats);
+        found.extend(question.map(|question| (id.to_owned(), question)));
+    }
+    Ok(found)
+}
+
+/// The creatives of an account, by the ids that its buyer chose.
+pub(super) fn library(
+    owner: &str,
+    account: &str,
+    shelf: &dyn Shelf,
+) -> Result<BTreeMap<String, Kept<Creative>>, Fault> {
+    let query = Query {
+        owner: Some(owner.to_owned()),
+        account: Some(account.to_owned()),
+        ..Query::default()
+    };
+    let all: Vec<Kept<Creative>> = shelf.all(&query)?;
+    Ok(all.into_iter().map(|it| (it.thing.creative_id.clone(), it)).collect())
+}

@@ -1,0 +1,407 @@
+//! What products demand to know of how creatives were made, and what verifiers say of it.
+
+use expect_test::expect;
+use tradepost_publisher::catalogue::{Catalogue, Product, Terms};
+use tradepost_publisher::demo;
+use tradepost_publisher::profile::{Onboarding, Profile};
+use tradepost_publisher::world::Unreached;
+use tradepost_wire::adcp::Tool;
+use tradepost_wire::json::{Map, Value, from_value, json};
+
+use super::{banner, but};
+use crate::support::script::Script;
+use crate::support::{Desk, profile};
+
+const VERIFIER: &str = "https://verify.example/agent";
+
+/// The demo's catalogue with one more product, of which this policy is published.
+fn selling(policy: Value) -> Catalogue {
+    let mut catalogue = demo::catalogue();
+    let published: Map = from_value(json!({
+        "product_id": "disclosed", "name": "Disclosed", "description": "Banners.",
+        "delivery_type": "non_guaranteed", "channels": ["display"],
+        "format_ids": [{"agent_url": "https://ads.gazette.example", "id": "display_300x250"}],
+        "publisher_properties": [{"publisher_domain": "gazette.example", "selection_type": "all"}],
+        "pricing_options": [{
+            "pricing_option_id": "cpm", "pricing_model": "cpm", "currency": "USD", "fixed_price": 5,
+        }],
+        "creative_policy": policy,
+    }))
+    .unwrap();
+    catalogue.products.push(Product::new(published, Terms::default()));
+    catalogue
+}
+
+fn policy() -> Value {
+    json!({
+        "co_branding": "optional", "landing_page": "any", "templates_available": false,
+        "provenance_required": true,
+        "accepted_verifiers": [{"agent_url": VERIFIER, "feature_id": "ai_generated"}],
+    })
+}
+
+/// A banner that claims to be a photograph, at an address.
+fn photograph(id: &str, url: &str) -> Value {
+    but(
+        id,
+        json!({
+            "assets": {"image": {"asset_type": "image", "url": url, "width": 300, "height": 250}},
+            "provenance": {"digital_source_type": "digital_capture"},
+        }),
+    )
+}
+
+/// A publisher in earnest, whose world answers.
+fn live(policy: Value) -> Script {
+    let catalogue = selling(policy);
+    let onboarding = Onboarding { implicit: true, ..Onboarding::default() };
+    let desk = Desk::of(Profile { catalogue, onboarding, sandbox: false, ..profile() });
+    let opened = desk.ask(
+        Tool::SyncAccounts,
+        json!({"idempotency_key": "the-account-of-acme", "accounts": [{
+            "brand": {"domain": "acmeoutdoor.example"}, "operator": "pinnacle.example",
+            "billing": "operator",
+        }]}),
+    );
+    assert_eq!(opened.document()["accounts"][0]["status"], "active", "{:?}", opened.document());
+    Script::at(desk)
+}
+
+fn says(script: &Script, answer: Value) {
+    let answer = answer.as_object().unwrap().clone();
+    script.desk.world.verifiers.lock().unwrap().push(Ok(answer));
+}
+
+/// Action, status and code of the first row.
+fn row(answer: &Value) -> (&str, &str, &str) {
+    let row = &answer["creatives"][0];
+    let code = row["errors"][0]["code"].as_str();
+    (
+        row["action"].as_str().unwrap_or_default(),
+        row["status"].as_str().unwrap_or_default(),
+        code.unwrap_or_default(),
+    )
+}
+
+#[test]
+fn a_creative_that_is_assigned_to_nothing_is_judged_by_every_product_that_takes_its_format() {
+    let mut script = live(json!({"provenance_required": true}));
+    let sent = |creative: Value| json!({"creatives": [creative]});
+    let answer = script.ask(Tool::SyncCreatives, sent(banner("unsaid")));
+    assert_eq!(row(&answer), ("failed", "", "PROVENANCE_REQUIRED"), "{answer}");
+    let leaderboard = json!({
+        "format_id": {"agent_url": "https://ads.gazette.example", "id": "display_728x90"},
+        "assets": {"image": {
+            "asset_type": "image", "url": "https://cdn.acmeoutdoor.example/a.png", "width": 728,
+            "height": 90,
+        }},
+    });
+    let answer = script.ask(Tool::SyncCreatives, sent(but("another-format", leaderboard)));
+    assert_eq!(row(&answer), ("created", "approved", ""), "{answer}");
+    let said = json!({"provenance": {"digital_source_type": "digital_capture"}});
+    let answer = script.ask(Tool::SyncCreatives, sent(but("said", said)));
+    assert_eq!(row(&answer), ("created", "approved", ""), "{answer}");
+    assert!(script.desk.world.asked.lock().unwrap().is_empty(), "there is no verifier");
+}
+
+#[test]
+fn a_verifier_that_says_otherwise_has_the_creative_refused_in_the_seller_s_own_words() {
+    let mut script = live(policy());
+    says(
+        &script,
+        json!({
+            "results": [{
+                "feature_id": "ai_generated", "value": true, "confidence": 0.97,
+                "details": {"customer": "somebody-else"},
+            }],
+            "detail_url": "https://verify.example/reports/7",
+            "audit_observations": [{"code": "NOTED", "message": "somebody-else did this"}],
+        }),
+    );
+    script.note(
+        "contradicted",
+        Tool::SyncCreatives,
+        json!({"creatives": [photograph("sunset", "https://cdn.acmeoutdoor.example/sunset.jpg")]}),
+    );
+    script.check(&expect![[r##"
+        # contradicted
+        {
+          "status": "completed",
+          "message": "each creative has its own result",
+          "creatives": [
+            {
+              "creative_id": "sunset",
+              "action": "failed",
+              "errors": [
+                {
+                  "code": "PROVENANCE_CLAIM_CONTRADICTED",
+                  "message": "a verifier that this seller trusts says otherwise about how the content was made; details says what it was asked and what it found",
+                  "recovery": "correctable",
+                  "field": "creatives[0].provenance.digital_source_type",
+                  "suggestion": "correct the claim or replace the creative",
+                  "details": {
+                    "agent_url": "https://verify.example/agent",
+                    "feature_id": "ai_generated",
+                    "claimed_value": "digital_capture",
+                    "observed_value": true,
+                    "confidence": 0.97
+                  }
+                }
+              ]
+            }
+          ],
+          "replayed": false,
+          "adcp_version": "3.1"
+        }
+    "##]]);
+    let asked = script.desk.world.asked.lock().unwrap().clone();
+    assert_eq!(
+        Value::from(asked.into_iter().map(Value::Object).collect::<Vec<_>>()),
+        json!([{
+            "creative_manifest": {
+                "format_id": {"agent_url": "https://ads.gazette.example", "id": "display_300x250"},
+                "assets": {"image": {
+                    "asset_type": "image", "url": "https://cdn.acmeoutdoor.example/sunset.jpg",
+                    "width": 300, "height": 250,
+                }},
+                "provenance": {"digital_source_type": "digital_capture"},
+            },
+            "feature_ids": ["ai_generated"],
+        }])
+    );
+}
+
+#[test]
+fn what_a_verifier_says_counts_only_where_it_is_sure_and_about_what_it_was_asked() {
+    let outcome = |feature: &str, value: Value, confidence: Value| {
+        json!({"results": [
+            {"feature_id": feature, "value": value, "confidence": confidence},
+        ]})
+    };
+    let approved = ("created", "approved", "");
+    let waits = ("created", "pending_review", "");
+    let refused = ("failed", "", "PROVENANCE_CLAIM_CONTRADICTED");
+    let yes = json!(true);
+    for (answer, expected) in [
+        (outcome("ai_generated", yes.clone(), json!(0.9)), refused),
+        (outcome("ai_generated", yes.clone(), json!(0.89)), approved),
+        (outcome("ai_generated", yes.clone(), json!(90)), approved),
+        (outcome("ai_generated", yes.clone(), json!("0.95")), approved),
+        (outcome("ai_generated", json!("true"), json!(0.95)), approved),
+        (outcome("ai_generated", json!(false), json!(0.95)), approved),
+        (outcome("another", yes, json!(0.95)), waits),
+        (json!({"results": []}), waits),
+        (json!({"results": "none"}), waits),
+        (json!({"errors": [{"code": "RATE_LIMITED", "message": "later"}]}), waits),
+        (json!({}), waits),
+    ] {
+        let mut script = live(policy());
+        let shown = answer.to_string();
+        says(&script, answer);
+        let photograph = photograph("sunset", "https://cdn.acmeoutdoor.example/sunset.jpg");
+        let answer = script.ask(Tool::SyncCreatives, json!({"creatives": [photograph]}));
+        assert_eq!(row(&answer), expected, "{shown}: {answer}");
+    }
+}
+
+#[test]
+fn a_silent_verifier_leaves_the_creative_to_people_and_is_not_asked_again_for_the_same() {
+    let mut script = live(policy());
+    script.desk.world.verifiers.lock().unwrap().push(Err(Unreached::Silent));
+    let photograph = photograph("sunset", "https://cdn.acmeoutdoor.example/sunset.jpg");
+    let sent = json!({"creatives": [photograph]});
+    let answer = script.ask(Tool::SyncCreatives, sent.clone());
+    assert_eq!(row(&answer), ("created", "pending_review", ""), "{answer}");
+    let answer = script.ask(Tool::SyncCreatives, sent);
+    assert_eq!(row(&answer), ("unchanged", "pending_review", ""), "{answer}");
+    assert_eq!(script.desk.world.asked.lock().unwrap().len(), 1);
+}
+
+#[test]
+fn only_verifiers_that_the_publisher_names_are_asked() {
+    let mut script = live(policy());
+    let named = json!({"provenance": {
+        "digital_source_type": "digital_capture",
+        "embedded_provenance": [{
+            "method": "provenance_markers", "provider": "Somebody",
+            "verify_agent": {"agent_url": "https://somebody.example/agent"},
+        }],
+    }});
+    let answer = script.ask(Tool::SyncCreatives, json!({"creatives": [but("own", named)]}));
+    assert_eq!(row(&answer), ("failed", "", "PROVENANCE_VERIFIER_NOT_ACCEPTED"), "{answer}");
+}
+
+#[test]
+fn a_sandbox_asks_nobody_and_tells_a_test_what_was_noted() {
+    let mut script = Script::of(selling(policy()));
+    let directed = |id: &str| {
+        let url = "https://cdn.acmeoutdoor.example/ai-generated-true.jpg";
+        let mut creative = photograph(id, url);
+        creative["provenance"] = json!({
+            "digital_source_type": "composite_with_trained_algorithmic_media",
+            "human_oversight": "directed", "disclosure": {"required": false},
+        });
+        creative
+    };
+    script.note(
+        "one is contradicted",
+        Tool::SyncCreatives,
+        json!({"validation_mode": "lenient", "creatives": [
+            photograph("made", "https://cdn.acmeoutdoor.example/ai-generated-true.jpg"),
+            photograph("taken", "https://cdn.acmeoutdoor.example/ai-generated-false.jpg"),
+            directed("directed"),
+        ]}),
+    );
+    let noted = |id: &str| {
+        json!({
+            "scenario": "query_provenance_audit_observations", "params": {"creative_id": id},
+        })
+    };
+    script.note("noted", Tool::ComplyTestController, noted("directed"));
+    script.note("nothing noted", Tool::ComplyTestController, noted("taken"));
+    script.note("not there", Tool::ComplyTestController, noted("made"));
+    script.note_as("nova", "another's", Tool::ComplyTestController, noted("directed"));
+    script.note(
+        "what a buyer sees",
+        Tool::ListCreatives,
+        json!({
+            "filters": {"creative_ids": ["directed"]}, "fields": ["creative_id", "status"],
+        }),
+    );
+    script.check(&expect![[r##"
+        # one is contradicted
+        {
+          "status": "completed",
+          "message": "each creative has its own result",
+          "creatives": [
+            {
+              "creative_id": "made",
+              "action": "failed",
+              "errors": [
+                {
+                  "code": "PROVENANCE_CLAIM_CONTRADICTED",
+                  "message": "a verifier that this seller trusts says otherwise about how the content was made; details says what it was asked and what it found",
+                  "recovery": "correctable",
+                  "field": "creatives[0].provenance.digital_source_type",
+                  "suggestion": "correct the claim or replace the creative",
+                  "details": {
+                    "agent_url": "https://verify.example/agent",
+                    "feature_id": "ai_generated",
+                    "claimed_value": "digital_capture",
+                    "observed_value": true,
+                    "confidence": 0.95
+                  }
+                }
+              ]
+            },
+            {
+              "creative_id": "taken",
+              "action": "created",
+              "status": "approved"
+            },
+            {
+              "creative_id": "directed",
+              "action": "created",
+              "status": "approved"
+            }
+          ],
+          "replayed": false,
+          "adcp_version": "3.1"
+        }
+        # noted
+        {
+          "status": "completed",
+          "message": "the sandbox did it",
+          "success": true,
+          "creative_id": "directed",
+          "audit_observations": [
+            {
+              "code": "OVERSIGHT_DISCLOSURE_CARVEOUT_CLAIMED",
+              "severity": "audit-worthy",
+              "recovery": "informational",
+              "field": "creative_manifest.provenance.disclosure.required",
+              "message": "a person is said to have directed or edited it, and no disclosure to be required; keep the claim for an audit",
+              "details": {
+                "agent_url": "https://verify.example/agent",
+                "feature_id": "ai_generated",
+                "claimed_value": {
+                  "human_oversight": "directed",
+                  "disclosure_required": false
+                },
+                "observed_value": true,
+                "confidence": 0.95
+              }
+            }
+          ],
+          "adcp_version": "3.1"
+        }
+        # nothing noted
+        {
+          "status": "completed",
+          "message": "the sandbox did it",
+          "success": true,
+          "creative_id": "taken",
+          "audit_observations": [],
+          "adcp_version": "3.1"
+        }
+        # not there
+        {
+          "status": "completed",
+          "message": "the sandbox did nothing",
+          "success": false,
+          "error": "NOT_FOUND",
+          "error_detail": "an identifier in params does not resolve to anything of yours",
+          "adcp_version": "3.1"
+        }
+        # another's
+        {
+          "status": "completed",
+          "message": "the sandbox did nothing",
+          "success": false,
+          "error": "NOT_FOUND",
+          "error_detail": "an identifier in params does not resolve to anything of yours",
+          "adcp_version": "3.1"
+        }
+        # what a buyer sees
+        {
+          "status": "completed",
+          "message": "the creatives that fit",
+          "query_summary": {
+            "total_matching": 1,
+            "returned": 1,
+            "filters_applied": [
+              "creative_ids"
+            ],
+            "sort_applied": {
+              "field": "created_date",
+              "direction": "desc"
+            }
+          },
+          "pagination": {
+            "has_more": false,
+            "total_count": 1
+          },
+          "creatives": [
+            {
+              "creative_id": "directed",
+              "name": "Banner directed",
+              "format_id": {
+                "agent_url": "https://ads.gazette.example",
+                "id": "display_300x250"
+              },
+              "status": "approved",
+              "created_date": "2026-06-01T12:00:00Z",
+              "updated_date": "2026-06-01T12:00:00Z"
+            }
+          ],
+          "status_summary": {
+            "approved": 1
+          },
+          "format_summary": {
+            "display_300x250": 1
+          },
+          "adcp_version": "3.1"
+        }
+    "##]]);
+    assert!(script.desk.world.asked.lock().unwrap().is_empty());
+}
