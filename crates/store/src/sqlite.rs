@@ -39,6 +39,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     tables::staff::SCHEMA,
     SNAPSHOTS,
     tables::feeds::SCHEMA,
+    tables::hosting::SCHEMA,
 ];
 
 const SNAPSHOTS: &str = "

@@ -14,6 +14,7 @@ pub mod card;
 pub mod check_config;
 pub mod console;
 mod course;
+pub mod dealer;
 pub mod dealers;
 pub mod discover;
 pub mod explain;
@@ -55,6 +56,8 @@ enum Command {
     Init(init::Arguments),
     /// Read a configuration file and report every mistake in it.
     CheckConfig(check_config::Arguments),
+    /// Add, list, change, suspend and remove dealers while the server runs.
+    Dealer(dealer::Arguments),
     /// Replace a dealer's inventory with a feed.
     Import(import::Arguments),
     /// List, show and run the feeds that bring inventories by themselves.
@@ -128,6 +131,7 @@ pub fn run(
         Command::Serve(arguments) => serve::run(arguments, &context),
         Command::Init(arguments) => init::run(arguments, &context),
         Command::CheckConfig(arguments) => check_config::run(arguments, &context),
+        Command::Dealer(arguments) => dealer::run(arguments, &context),
         Command::Import(arguments) => import::run(arguments, &context),
         Command::Feeds(arguments) => feeds::run(arguments, &context),
         Command::Leads(arguments) => leads::run(arguments, &context),

@@ -9,5 +9,6 @@ pub mod console;
 pub mod delivery;
 pub mod feeds;
 pub mod gate;
+pub mod hosting;
 pub mod log;
 pub mod wiring;

@@ -33,6 +33,7 @@ mod fairness;
 mod feeds;
 mod grpc;
 mod hostile;
+mod hosting;
 mod http2;
 mod import;
 mod leads;
