@@ -192,6 +192,23 @@ mod tests {
     }
 
     #[test]
+    fn with_hosting_nobody_has_to_be_named_and_whoever_is_needs_hosts_of_its_own() {
+        let whole = read("[server]\nhosting = true\n", &[]).unwrap();
+        assert!(whole.server.hosting && whole.dealers.is_empty());
+        let dealer = "[[dealers]]\nid = \"a\"\nname = \"A\"\n[[dealers.rooftops]]\nname = \"B\"\n";
+        let mistakes = |server: &str, more: &str| {
+            let text = format!("[server]\n{server}\n{}", dealer.replace("name = \"A\"", more));
+            let mistakes = read(&text, &[]).unwrap_err();
+            mistakes.iter().map(|mistake| mistake.key.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(mistakes("hosting = true", "name = \"A\""), ["dealers[0].hosts"]);
+        let directory = "directory_hosts = [\"all.example\"]";
+        let taken = mistakes(directory, "name = \"A\"\nhosts = [\"ALL.example\"]");
+        assert_eq!(taken, ["dealers[0].hosts[0]"]);
+        assert!(read(&format!("[server]\n{dealer}"), &[]).is_ok());
+    }
+
+    #[test]
     fn every_key_that_is_known_occurs_in_the_template() {
         let planted = r#"
 zz = 0

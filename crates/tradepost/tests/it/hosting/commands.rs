@@ -109,11 +109,7 @@ fn a_hosted_dealer_has_an_inventory_and_keys_like_any_other() {
         )
     };
     assert_eq!(ask().status, 200, "{}", ask().snapshot());
-    assert!(
-        ask().payload()["total"].as_i64().is_some_and(|found| found > 0),
-        "{}",
-        ask().snapshot()
-    );
+    assert!(ask().snapshot().contains("5 vehicles match."), "{}", ask().snapshot());
     assert_eq!(house.ask("DELETE", "/dealers/sells", &[], "").status, 204);
     assert_eq!(house.ask("POST", "/dealers?reuse=true", &[], &document.to_string()).status, 201);
     assert_eq!(ask().status, 401, "the keys of a removed dealer are revoked");
