@@ -423,7 +423,9 @@ fn merged(target: Value, patch: &Value) -> Value {
     let Value::Object(changes) = patch else { return patch.clone() };
     let mut members = match target {
         Value::Object(members) => members,
-        _ => Map::new(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            Map::new()
+        }
     };
     for (name, change) in changes {
         if change.is_null() {

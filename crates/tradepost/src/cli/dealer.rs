@@ -306,7 +306,11 @@ fn read(path: &Path) -> Result<Vec<Value>, Failure> {
     })?;
     Ok(match value {
         Value::Array(all) => all,
-        one => vec![one],
+        one @ (Value::Null
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::String(_)
+        | Value::Object(_)) => vec![one],
     })
 }
 

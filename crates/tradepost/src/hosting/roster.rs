@@ -59,7 +59,7 @@ impl Roster {
         dealers: Vec<Dealer>,
         ground: &Ground,
     ) -> Result<Self, Fault> {
-        for id in self.hosted.keys().filter(|id| fixed.has(id)) {
+        if let Some(id) = self.hosted.keys().find(|id| fixed.has(id)) {
             let why = format!("dealer {id} is hosted; remove it there, or take it out of the file");
             return Err(Fault::new("reading the dealers of the file", why));
         }
