@@ -74,6 +74,17 @@ pub(crate) fn read(url: Url, response: Response) -> Result<Discovered, Failure> 
 /// # Errors
 /// When the address cannot be used.
 pub fn card_url(address: &str) -> Result<Url, Failure> {
+    let mut url = based(address)?;
+    if !url.path().ends_with(".json") {
+        let path = format!("{}{WELL_KNOWN_PATH}", url.path().trim_end_matches('/'));
+        url.set_path(&path);
+        url.set_query(None);
+    }
+    Ok(url)
+}
+
+/// An address as somebody gives it.
+pub(crate) fn based(address: &str) -> Result<Url, Failure> {
     let address = address.trim();
     let text = if address.contains("://") {
         address.to_owned()
@@ -84,14 +95,7 @@ pub fn card_url(address: &str) -> Result<Url, Failure> {
             Ok(_) | Err(_) => secure,
         }
     };
-    let mut url =
-        usable(&text).map_err(|why| Failure::address(&without_credentials(&text), why))?;
-    if !url.path().ends_with(".json") {
-        let path = format!("{}{WELL_KNOWN_PATH}", url.path().trim_end_matches('/'));
-        url.set_path(&path);
-        url.set_query(None);
-    }
-    Ok(url)
+    usable(&text).map_err(|why| Failure::address(&without_credentials(&text), why))
 }
 
 /// The address of an interface, when it may be used: a card may lead neither from `https` to
@@ -100,14 +104,10 @@ pub fn card_url(address: &str) -> Result<Url, Failure> {
 /// # Errors
 /// When the address cannot be used.
 pub fn endpoint(card: &Url, interface: &Interface) -> Result<Url, Failure> {
-    let checked = usable(&interface.url).and_then(|url| {
-        if card.scheme() == "https" && url.scheme() != "https" {
-            Err("is not https although the card is")
-        } else if is_local(&url) && !is_local(card) {
-            Err("is in a private network although the card is not")
-        } else {
-            Ok(url)
-        }
+    let checked = led_to(card, &interface.url).map_err(|led| match led {
+        Astray::Unusable(why) => why,
+        Astray::Plain => "is not https although the card is",
+        Astray::Private => "is in a private network although the card is not",
     });
     checked.map_err(|why| {
         Failure::Unsent(Unsent::Address(BadAddress {
@@ -116,6 +116,28 @@ pub fn endpoint(card: &Url, interface: &Interface) -> Result<Url, Failure> {
             why,
         }))
     })
+}
+
+/// Why an address that a document names may not be followed.
+pub(crate) enum Astray {
+    /// It is no address to be used.
+    Unusable(&'static str),
+    /// It leads out of TLS.
+    Plain,
+    /// It leads into a private network.
+    Private,
+}
+
+/// An address that a document of this place names.
+pub(crate) fn led_to(from: &Url, to: &str) -> Result<Url, Astray> {
+    let url = usable(to).map_err(Astray::Unusable)?;
+    if from.scheme() == "https" && url.scheme() != "https" {
+        Err(Astray::Plain)
+    } else if is_local(&url) && !is_local(from) {
+        Err(Astray::Private)
+    } else {
+        Ok(url)
+    }
 }
 
 pub(crate) fn usable(text: &str) -> Result<Url, &'static str> {

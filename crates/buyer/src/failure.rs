@@ -119,6 +119,8 @@ pub enum Defect {
     NotJson,
     /// It is no agent card.
     NotACard(&'static str),
+    /// It is no directory of agents.
+    NotADirectory(&'static str),
     /// It is JSON but no JSON-RPC answer.
     NotJsonRpc(&'static str),
     /// It answers another request.
@@ -332,6 +334,7 @@ impl fmt::Display for Defect {
             Self::NotUtf8 => f.write_str("the answer is not valid UTF-8"),
             Self::NotJson => f.write_str("the answer is not valid JSON"),
             Self::NotACard(why) => write!(f, "the answer is no agent card: {why}"),
+            Self::NotADirectory(why) => write!(f, "the answer is no directory of agents: {why}"),
             Self::NotJsonRpc(why) => write!(f, "the answer is not JSON-RPC 2.0: {why}"),
             Self::WrongId => f.write_str("the answer has the id of another request"),
             Self::NotAap(why) => write!(f, "the answer is not AAP: {why}"),

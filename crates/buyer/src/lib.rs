@@ -7,6 +7,7 @@ mod binding;
 pub mod cache;
 pub mod card;
 pub mod client;
+pub mod directory;
 pub mod discover;
 pub mod display;
 pub mod events;

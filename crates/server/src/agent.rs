@@ -48,9 +48,13 @@ pub trait Agent: Any + fmt::Debug + Send + Sync {
     /// Performs a request that was admitted.
     fn perform<'a>(&'a self, incoming: Incoming<'a>) -> BoxFuture<'a, Outcome>;
 
-    /// Whether a host name (without port) leads to it.
-    fn answers_on(&self, host: &str) -> bool {
-        let _ = host;
+    /// The host names (without port) that lead to it; every one does when `None`.
+    fn hosts(&self) -> Option<&[String]> {
+        None
+    }
+
+    /// Whether the directory of the process names it to buyers.
+    fn is_listed(&self) -> bool {
         true
     }
 

@@ -1,21 +1,26 @@
 //! Everything that runs: the agents of a process. Whatever the binding, a request passes
 //! [`Desk::perform`] on its way to the agent that it is for.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use futures_util::future::BoxFuture;
 
-use crate::agent::{Incoming, Outcome, SharedAgent};
+use crate::agent::{Caller, Incoming, Outcome, SharedAgent};
+use crate::auth::Denied;
 use crate::clock::Clock;
-use crate::fault::Fault;
+use crate::fault::{Fault, LATE};
 use crate::http::Settings;
+use crate::http::directory::Directory;
 use crate::http::pending::Pending;
 use crate::memory::Memory;
 use crate::metrics::Metrics;
 use crate::permission;
 use crate::tools::{Call, Called, Tools};
 use crate::traces::Tracer;
+use crate::turns::{Turn, Turns};
 
 /// Everything that runs.
 #[derive(Debug)]
@@ -29,8 +34,51 @@ pub struct Desk {
     /// What is kept of requests that are not yet answered.
     pub(crate) pending: Pending,
     health: Arc<dyn Health>,
-    agents: RwLock<Arc<[SharedAgent]>>,
+    agents: RwLock<Arc<Agents>>,
+    turns: Turns,
     tracer: OnceLock<Tracer>,
+}
+
+/// The agents of a process, and how they are found.
+#[derive(Debug, Default)]
+pub(crate) struct Agents {
+    all: Vec<SharedAgent>,
+    by_host: HashMap<String, SharedAgent>,
+    /// The first that answers on every host.
+    everywhere: Option<SharedAgent>,
+    /// What buyers are told of all of them, once somebody asks.
+    directory: OnceLock<Directory>,
+}
+
+impl Agents {
+    fn new(all: Vec<SharedAgent>) -> Self {
+        let mut by_host = HashMap::with_capacity(all.len());
+        let mut everywhere = None;
+        for agent in &all {
+            match agent.hosts() {
+                Some(hosts) => {
+                    for host in hosts {
+                        let known = by_host.entry(host.to_ascii_lowercase());
+                        known.or_insert_with(|| Arc::clone(agent));
+                    }
+                }
+                None => drop(everywhere.get_or_insert_with(|| Arc::clone(agent))),
+            }
+        }
+        Self { all, by_host, everywhere, directory: OnceLock::new() }
+    }
+
+    fn on(&self, host: &str) -> Option<&SharedAgent> {
+        let is_lower = !host.bytes().any(|byte| byte.is_ascii_uppercase());
+        let host = if is_lower { Cow::Borrowed(host) } else { host.to_ascii_lowercase().into() };
+        self.by_host.get(&*host).or(self.everywhere.as_ref())
+    }
+
+    /// What buyers are told of them. It is written when it is first asked for, and takes a while where
+    /// there are thousands.
+    pub(crate) fn directory(&self) -> &Directory {
+        self.directory.get_or_init(|| Directory::of(&self.all))
+    }
 }
 
 /// Whether what agents keep can be trusted with something new.
@@ -56,18 +104,22 @@ pub trait Health: fmt::Debug + Send + Sync {
 }
 
 impl Desk {
-    /// A process with these agents, of which the first that answers on a host is reached there.
+    /// A process with these agents, of which the first with a host is reached there; on hosts that none
+    /// names, the first that answers on every one.
     #[must_use]
     pub fn new(
         settings: Settings,
         clock: Clock,
         health: Arc<dyn Health>,
-        agents: Vec<SharedAgent>,
+        among: Vec<SharedAgent>,
     ) -> Self {
         let pending = Pending::new(settings.max_pending_bytes, settings.max_body_bytes);
         let metrics = Arc::default();
-        let (agents, tracer) = (RwLock::new(agents.into()), OnceLock::new());
-        Self { settings, clock, metrics, pending, health, agents, tracer }
+        let turns = Turns::new(settings.max_running_requests);
+        let (agents, tracer) = (RwLock::new(Arc::default()), OnceLock::new());
+        let desk = Self { settings, clock, metrics, pending, health, agents, turns, tracer };
+        desk.replace(among);
+        desk
     }
 
     /// The same, which counts with these.
@@ -99,16 +151,36 @@ impl Desk {
     #[must_use]
     pub fn agent(&self, host: Option<&str>) -> Option<SharedAgent> {
         let host = host.map(host_name).unwrap_or_default();
-        self.agents().iter().find(|agent| agent.answers_on(host)).cloned()
+        let agents = self.agents.read().unwrap_or_else(PoisonError::into_inner);
+        agents.on(host).cloned()
     }
 
-    fn agents(&self) -> Arc<[SharedAgent]> {
+    /// The id of the agent that a `Host` header leads to, where there are several.
+    pub(crate) fn one_of_several(&self, host: Option<&str>) -> Option<String> {
+        let host = host.map(host_name).unwrap_or_default();
+        let agents = self.agents.read().unwrap_or_else(PoisonError::into_inner);
+        if agents.all.len() < 2 {
+            return None;
+        }
+        agents.on(host).map(|agent| agent.id().to_owned())
+    }
+
+    /// Whether there is a directory on a host: where an agent is, and where nothing else is to be.
+    pub(crate) fn has_directory(&self, host: Option<&str>) -> bool {
+        let name = host.map(host_name).unwrap_or_default();
+        let hosts = &self.settings.directory_hosts;
+        hosts.iter().any(|known| known.eq_ignore_ascii_case(name)) || self.agent(host).is_some()
+    }
+
+    pub(crate) fn agents(&self) -> Arc<Agents> {
         Arc::clone(&self.agents.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Puts other agents in the place of those there are; what they have begun they finish.
     pub fn replace(&self, agents: Vec<SharedAgent>) {
-        *self.agents.write().unwrap_or_else(PoisonError::into_inner) = agents.into();
+        self.turns.among(agents.iter().map(|agent| agent.id()));
+        let agents = Arc::new(Agents::new(agents));
+        *self.agents.write().unwrap_or_else(PoisonError::into_inner) = agents;
     }
 
     /// Whether requests can be answered.
@@ -127,7 +199,7 @@ impl Desk {
     /// agent's failure keeps no other from being refreshed.
     pub fn refresh(&self) -> Result<(), Fault> {
         self.health.intact()?;
-        let refreshed: Vec<_> = self.agents().iter().map(|agent| agent.refresh()).collect();
+        let refreshed: Vec<_> = self.agents().all.iter().map(|agent| agent.refresh()).collect();
         refreshed.into_iter().collect()
     }
 
@@ -139,7 +211,7 @@ impl Desk {
 
     /// Lets agents do what has come due without anybody asking. To be called every second or so.
     pub async fn tick(&self) {
-        for agent in self.agents().iter() {
+        for agent in &self.agents().all {
             agent.tick().await;
         }
     }
@@ -147,24 +219,42 @@ impl Desk {
     /// Ends streams, which nobody could wait for when the process stops. What else is in progress
     /// goes on.
     pub fn close_streams(&self) {
-        for agent in self.agents().iter() {
+        for agent in &self.agents().all {
             agent.close_streams();
         }
     }
 
-    /// Performs a request that was admitted.
+    /// Waits until it is the turn of a request of this caller for this agent.
+    async fn turn<'a>(
+        &'a self,
+        agent: &'a SharedAgent,
+        caller: &Caller,
+    ) -> Result<Turn<'a>, Denied> {
+        let turn = self.turns.turn(agent.id(), caller.limit_key());
+        let late = |_| Denied::unavailable(Fault::new("waiting for others", LATE));
+        tokio::time::timeout(self.settings.request_timeout, turn).await.map_err(late)
+    }
+
+    /// Performs a request that was admitted, when it is its turn.
     pub async fn perform(&self, agent: &SharedAgent, incoming: Incoming<'_>) -> Outcome {
         let (principal, operation) = (&incoming.caller.principal, incoming.request.operation());
         if let Err(denied) = permission::check(principal, operation, agent.required(operation)) {
             return Outcome::Denied(denied);
         }
-        agent.perform(incoming).await
+        match self.turn(agent, incoming.caller).await {
+            Ok(_turn) => agent.perform(incoming).await,
+            Err(denied) => Outcome::Denied(denied),
+        }
     }
 
-    /// Performs a call of a tool of an agent's, for a caller that was admitted.
-    pub async fn call(&self, tools: &dyn Tools, call: Call<'_>) -> Called {
-        match permission::permit(&call.caller.principal, tools.required(call.tool)) {
-            Ok(()) => tools.call(call).await,
+    /// Performs a call of a tool of an agent's, for a caller that was admitted, when it is its turn.
+    pub async fn call(&self, agent: &SharedAgent, tools: &dyn Tools, call: Call<'_>) -> Called {
+        let permitted = permission::permit(&call.caller.principal, tools.required(call.tool));
+        if let Err(denied) = permitted {
+            return Called::Denied(denied);
+        }
+        match self.turn(agent, call.caller).await {
+            Ok(_turn) => tools.call(call).await,
             Err(denied) => Called::Denied(denied),
         }
     }

@@ -12,7 +12,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, Version, header};
 use axum::response::Response;
 use axum::routing::{any, get, post};
-use tradepost_wire::a2a::card::WELL_KNOWN_PATH;
+use tradepost_wire::a2a::card::{DIRECTORY_PATH, WELL_KNOWN_PATH};
 use tradepost_wire::http::MediaType;
 use tradepost_wire::json::json;
 
@@ -31,6 +31,7 @@ mod card;
 mod compress;
 mod cors;
 mod denied;
+pub(crate) mod directory;
 mod grpc;
 mod health;
 mod home;
@@ -58,6 +59,10 @@ pub struct Settings {
     pub connections_per_address: usize,
     /// How many bytes of unanswered requests are kept at once.
     pub max_pending_bytes: usize,
+    /// How many requests may be at work at once; beyond it agents, and the callers of each, take turns.
+    pub max_running_requests: usize,
+    /// The hosts (without port, in lower case) on which the directory of all agents is, and nothing else.
+    pub directory_hosts: Vec<String>,
     /// How long requests in progress may take to finish when the server stops.
     pub shutdown_grace: Duration,
     /// Whether the client's address is taken from the last entry of `X-Forwarded-For`.
@@ -76,6 +81,8 @@ impl Default for Settings {
             max_connections: 4096,
             connections_per_address: 256,
             max_pending_bytes: 64 * 1024 * 1024,
+            max_running_requests: 512,
+            directory_hosts: Vec::new(),
             shutdown_grace: Duration::from_secs(20),
             trust_forwarded_for: false,
             web_origins: vec![WebOrigin::Any],
@@ -172,6 +179,7 @@ pub fn site(desk: Arc<Desk>, others: Routes) -> Site {
         .route(WELL_KNOWN_PATH, get(card::get))
         // Some clients look for the card below the endpoint that they were given.
         .route(&format!("{ENDPOINT_PATH}{WELL_KNOWN_PATH}"), get(card::get))
+        .route(DIRECTORY_PATH, get(directory::get))
         .route(ENDPOINT_PATH, post(jsonrpc::post))
         // Clients join paths in different ways.
         .route(&with_slash, post(jsonrpc::post))
@@ -208,7 +216,15 @@ pub async fn serve(
 
 /// A path as the log names it: those of the router, and nothing that a caller made up.
 fn known_path(path: &str, others: &[(&'static str, &'static str)]) -> Cow<'static, str> {
-    let known = [HOME_PATH, ENDPOINT_PATH, mcp::PATH, WELL_KNOWN_PATH, LIVE_PATH, READY_PATH];
+    let known = [
+        HOME_PATH,
+        ENDPOINT_PATH,
+        mcp::PATH,
+        WELL_KNOWN_PATH,
+        DIRECTORY_PATH,
+        LIVE_PATH,
+        READY_PATH,
+    ];
     let ends_twice = [ENDPOINT_PATH, mcp::PATH];
     let is = |known: &&str| {
         path == *known || ends_twice.contains(known) && path.strip_suffix('/') == Some(*known)
@@ -317,6 +333,7 @@ mod tests {
         assert_eq!(known_path("/a2a/"), ENDPOINT_PATH);
         assert_eq!(known_path("/mcp/"), "/mcp");
         assert_eq!(known_path("/.well-known/agent-card.json"), WELL_KNOWN_PATH);
+        assert_eq!(known_path("/.well-known/api-catalog"), DIRECTORY_PATH);
         assert_eq!(known_path("/healthz"), LIVE_PATH);
         assert_eq!(known_path("/rest/tasks/ada@example.com:cancel"), "/rest/tasks/{id}:cancel");
         assert_eq!(known_path("/rest/ada@example.com/tasks/t"), "/rest/tasks/{id}");

@@ -9,6 +9,7 @@ pub mod tools;
 
 pub mod desk;
 pub mod http;
+mod turns;
 
 pub mod auth;
 pub mod limit;

@@ -2,7 +2,7 @@
 //! people who run a server have to know about.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -62,8 +62,8 @@ impl Counts {
 
 impl Store {
     /// Has what is counted here written with the rest. The rows are counted when somebody asks.
-    /// `agents` are the ids of those whose rows they are.
-    pub fn count_in(self: &Arc<Self>, registry: &mut Registry, agents: Vec<String>) {
+    /// `agents` are the ids of those whose rows they are then.
+    pub fn count_in(self: &Arc<Self>, registry: &mut Registry, agents: Counted) {
         self.writer.counts().register(registry);
         registry.register_collector(Box::new(Kept { store: Arc::clone(self), agents }));
     }
@@ -93,21 +93,23 @@ impl Store {
         Ok(Amiss { dead, stale })
     }
 }
+/// The ids of agents whose rows are counted; they may come and go.
+pub type Counted = Arc<RwLock<Vec<String>>>;
 
 /// What is kept.
 #[derive(Debug)]
 struct Kept {
     store: Arc<Store>,
-    agents: Vec<String>,
+    agents: Counted,
 }
 
 impl Collector for Kept {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let rows =
-            self.store.read(|database| database.rows(&self.agents)).map_err(|fault: Fault| {
-                tracing::warn!(cause = %fault.chain(), "what is kept could not be counted");
-                fmt::Error
-            })?;
+        let agents = self.agents.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let rows = self.store.read(|database| database.rows(&agents)).map_err(|fault: Fault| {
+            tracing::warn!(cause = %fault.chain(), "what is kept could not be counted");
+            fmt::Error
+        })?;
         let Rows { tasks, pending, dead, feeds } = rows;
         let by_state = tasks.iter().map(|(agent, state, number)| {
             ([("agent", agent.as_str()), ("state", state.as_str())], *number)

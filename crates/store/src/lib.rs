@@ -27,6 +27,7 @@ mod deliveries;
 mod erasure;
 mod feeds;
 mod health;
+mod hosting;
 pub mod inbox;
 mod postgres;
 pub mod privacy;
@@ -37,10 +38,10 @@ pub mod staff;
 mod tables;
 mod writer;
 
+pub use counts::{Amiss, Counted};
 pub use erasure::Proof;
-
-pub use counts::Amiss;
 pub use health::{NotReady, Room, Trouble, room};
+pub use hosting::Hosted;
 pub use postgres::DatabaseUrl;
 use privacy::Vault;
 use sql::{Connection, Link};
@@ -48,6 +49,7 @@ use tables::Database;
 pub use tables::Transaction;
 pub use tables::alerts::Told;
 pub use tables::feeds::{FeedOutcome, FeedRun, FeedState};
+pub use tables::hosting::{HostedDealer, HostedState, HostingConflict, NewHosted};
 pub use tables::inventory::Replacement;
 pub use tradepost_server::auth::key::ApiKey;
 pub use tradepost_server::card::CardIdentity;

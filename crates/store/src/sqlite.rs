@@ -42,6 +42,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     tables::feeds::SCHEMA,
     tables::privacy::SCHEMA,
     tables::alerts::SCHEMA,
+    tables::hosting::SCHEMA,
 ];
 
 const SNAPSHOTS: &str = "

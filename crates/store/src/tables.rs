@@ -12,6 +12,7 @@ pub(super) mod consents;
 pub(super) mod counts;
 pub(super) mod feeds;
 pub(super) mod health;
+pub(super) mod hosting;
 pub(super) mod inventory;
 pub(super) mod keys;
 pub(super) mod leads;

@@ -17,6 +17,7 @@ pub mod card;
 pub mod check_config;
 pub mod console;
 mod course;
+pub mod dealer;
 pub mod dealers;
 pub mod discover;
 pub mod doctor;
@@ -63,6 +64,8 @@ enum Command {
     CheckConfig(check_config::Arguments),
     /// Look whether everything that the configuration names is there and works.
     Doctor(doctor::Arguments),
+    /// Add, list, change, suspend and remove dealers while the server runs.
+    Dealer(dealer::Arguments),
     /// Replace a dealer's inventory with a feed.
     Import(import::Arguments),
     /// List, show and run the feeds that bring inventories by themselves.
@@ -145,6 +148,7 @@ pub fn run(
         Command::Init(arguments) => init::run(arguments, &context),
         Command::CheckConfig(arguments) => check_config::run(arguments, &context),
         Command::Doctor(arguments) => doctor::run(&arguments, &context),
+        Command::Dealer(arguments) => dealer::run(arguments, &context),
         Command::Import(arguments) => import::run(arguments, &context),
         Command::Feeds(arguments) => feeds::run(arguments, &context),
         Command::Leads(arguments) => leads::run(arguments, &context),

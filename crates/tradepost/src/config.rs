@@ -83,6 +83,13 @@ pub struct Server {
     pub listen: SocketAddr,
     /// Where it answers the people who run it, besides.
     pub operator_listen: Option<SocketAddr>,
+    /// Whether there are dealers beside those of the file, which the store has and which come and go
+    /// while the process runs. Then every seller needs hosts, and the file need name none.
+    pub hosting: bool,
+    /// The host names on which the directory of all sellers is, and nothing else.
+    pub directory_hosts: Vec<String>,
+    /// How many requests may be at work at once; beyond it sellers take turns.
+    pub max_running_requests: usize,
     /// The console for the dealers' people, which there is none of when `None`.
     pub console: Option<Console>,
     /// The largest request body in bytes.
@@ -125,6 +132,12 @@ impl Server {
         let keys = [
             ("server.listen", self.listen != other.listen),
             ("server.operator_listen", self.operator_listen != other.operator_listen),
+            ("server.hosting", self.hosting != other.hosting),
+            ("server.directory_hosts", self.directory_hosts != other.directory_hosts),
+            (
+                "server.max_running_requests",
+                self.max_running_requests != other.max_running_requests,
+            ),
             ("server.console", self.console != other.console),
             ("server.max_body_bytes", self.max_body_bytes != other.max_body_bytes),
             ("server.read_timeout", self.read_timeout != other.read_timeout),
@@ -157,6 +170,8 @@ impl Server {
             max_connections: self.max_connections,
             connections_per_address: self.connections_per_address,
             max_pending_bytes: self.max_pending_bytes,
+            max_running_requests: self.max_running_requests,
+            directory_hosts: self.directory_hosts.clone(),
             shutdown_grace: lasting(self.shutdown_grace),
             trust_forwarded_for: self.trust_forwarded_for,
             web_origins: self.web_origins.clone(),
@@ -195,6 +210,8 @@ pub struct Dealer {
     /// The absolute base address under which agents reach it, without a slash at the end. When
     /// `None` the card names the first host with https, or the address where the server listens.
     pub public_url: Option<String>,
+    /// Whether the directory of the process names it.
+    pub listed: bool,
     /// What the card says about the agent.
     pub description: String,
     /// The agent's own version on the card.

@@ -6,6 +6,7 @@
 //! them leaves a delivery that is sent by the next one, and marked, where it may have arrived.
 //! Bodies are built from the lead when they are sent and kept nowhere.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,7 +59,7 @@ pub struct Deliveries {
     clock: Clock,
     edge: Edge,
     first_pause: Duration,
-    outlets: RwLock<Arc<[Outlet]>>,
+    outlets: RwLock<Arc<[Arc<Outlet>]>>,
     stir: Notify,
     stopping: AtomicBool,
     tracer: OnceLock<Tracer>,
@@ -67,8 +68,14 @@ pub struct Deliveries {
 /// A dealer, and where its leads go.
 #[derive(Debug)]
 struct Outlet {
-    dealer: settings::Dealer,
+    source: Arc<Dealer>,
     destinations: Vec<Way>,
+}
+
+impl Outlet {
+    fn dealer(&self) -> &settings::Dealer {
+        &self.source.terms
+    }
 }
 
 /// A destination and the way to it.
@@ -90,13 +97,13 @@ impl Deliveries {
     /// # Errors
     /// When a way cannot be set up, for want of a secret or of a certificate, or the store fails.
     pub fn open(
-        dealers: &[Dealer],
+        dealers: &[Arc<Dealer>],
         store: Arc<Store>,
         clock: Clock,
         edge: Edge,
     ) -> Result<Self, Fault> {
-        let outlets = outlets(dealers, &clock)?;
-        place(&store, &outlets)?;
+        let outlets = outlets(dealers, &[], &clock)?;
+        place(&store, outlets.iter())?;
         let outlets = RwLock::new(outlets);
         Ok(Self {
             store,
@@ -116,13 +123,15 @@ impl Deliveries {
         Self { first_pause, ..self }
     }
 
-    /// Delivers to other destinations from now on.
+    /// Delivers to other destinations from now on. Dealers that are the same keep their ways.
     ///
     /// # Errors
     /// When a way cannot be set up or the store fails; then everything stays.
-    pub fn replace(&self, dealers: &[Dealer]) -> Result<(), Fault> {
-        let outlets = outlets(dealers, &self.clock)?;
-        place(&self.store, &outlets)?;
+    pub fn replace(&self, dealers: &[Arc<Dealer>]) -> Result<(), Fault> {
+        let before = self.outlets();
+        let outlets = outlets(dealers, &before, &self.clock)?;
+        let known: HashSet<_> = before.iter().map(Arc::as_ptr).collect();
+        place(&self.store, outlets.iter().filter(|outlet| !known.contains(&Arc::as_ptr(outlet))))?;
         *self.outlets.write().unwrap_or_else(PoisonError::into_inner) = outlets;
         self.wake();
         Ok(())
@@ -151,7 +160,7 @@ impl Deliveries {
         pump::run(self, stop, grace).await;
     }
 
-    fn outlets(&self) -> Arc<[Outlet]> {
+    fn outlets(&self) -> Arc<[Arc<Outlet>]> {
         Arc::clone(&self.outlets.read().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -316,36 +325,62 @@ fn tell(record: &DeliveryRecord, answer: &str, is_dead: bool) {
     }
 }
 
-fn outlets(dealers: &[Dealer], clock: &Clock) -> Result<Arc<[Outlet]>, Fault> {
-    let way = |delivery: &Delivery| {
-        let carrier = carrier::open(delivery, clock)
-            .map_err(|why| Fault::new("setting up a destination of leads", why))?;
-        Ok(Way { delivery: delivery.clone(), carrier })
-    };
-    let outlet = |dealer: &Dealer| {
-        let destinations = dealer.deliveries.iter().map(way).collect::<Result<Vec<_>, Fault>>()?;
-        Ok(Outlet { dealer: dealer.terms.clone(), destinations })
+/// Where the leads of dealers go; what is the same as before is kept.
+fn outlets(
+    dealers: &[Arc<Dealer>],
+    before: &[Arc<Outlet>],
+    clock: &Clock,
+) -> Result<Arc<[Arc<Outlet>]>, Fault> {
+    let before: HashMap<_, _> =
+        before.iter().map(|outlet| (Arc::as_ptr(&outlet.source), outlet)).collect();
+    let outlet = |dealer: &Arc<Dealer>| match before.get(&Arc::as_ptr(dealer)) {
+        Some(same) => Ok(Arc::clone(same)),
+        None => Ok(Arc::new(Outlet {
+            destinations: ways(dealer, clock)
+                .map_err(|why| Fault::new("setting up a destination of leads", why))?,
+            source: Arc::clone(dealer),
+        })),
     };
     dealers.iter().map(outlet).collect()
 }
 
+/// Why destinations of a dealer cannot be reached, by their places.
+#[must_use]
+pub fn unusable(dealer: &Dealer) -> Vec<(usize, String)> {
+    let clock = Clock::system();
+    let why_not = |(place, delivery)| Some((place, carrier::open(delivery, &clock).err()?));
+    dealer.deliveries.iter().enumerate().filter_map(why_not).collect()
+}
+
+/// The ways to a dealer's destinations.
+fn ways(dealer: &Dealer, clock: &Clock) -> Result<Vec<Way>, String> {
+    let way = |delivery: &Delivery| {
+        let carrier = carrier::open(delivery, clock)?;
+        Ok(Way { delivery: delivery.clone(), carrier })
+    };
+    dealer.deliveries.iter().map(way).collect()
+}
+
 /// From where on dealers' leads are told. To be done before any more of them can come.
-fn place(store: &Store, outlets: &[Outlet]) -> Result<(), Fault> {
-    let of = |outlet: &Outlet| (outlet.dealer.id.clone(), !outlet.destinations.is_empty());
-    let dealers: Vec<_> = outlets.iter().map(of).collect();
+fn place<'o>(store: &Store, outlets: impl Iterator<Item = &'o Arc<Outlet>>) -> Result<(), Fault> {
+    let of = |outlet: &Arc<Outlet>| (outlet.dealer().id.clone(), !outlet.destinations.is_empty());
+    let dealers: Vec<_> = outlets.map(of).collect();
+    if dealers.is_empty() {
+        return Ok(());
+    }
     store.write_blocking(move |tx| {
         dealers.iter().try_for_each(|(dealer, has_some)| tx.place_deliveries(dealer, *has_some))
     })
 }
 
 fn find<'a>(
-    outlets: &'a [Outlet],
+    outlets: &'a [Arc<Outlet>],
     dealer_id: &str,
     destination: &str,
 ) -> Option<(&'a settings::Dealer, &'a Way)> {
-    let outlet = outlets.iter().find(|outlet| outlet.dealer.id == dealer_id)?;
+    let outlet = outlets.iter().find(|outlet| outlet.dealer().id == dealer_id)?;
     let named = |way: &&Way| way.delivery.destination.name == destination;
-    Some((&outlet.dealer, outlet.destinations.iter().find(named)?))
+    Some((outlet.dealer(), outlet.destinations.iter().find(named)?))
 }
 
 fn later(now: Timestamp, by: SignedDuration) -> Timestamp {

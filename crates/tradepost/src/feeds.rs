@@ -56,8 +56,7 @@ impl Source {
     ///
     /// # Errors
     /// Every mistake in their mapping files.
-    pub fn of(dealer: &Dealer) -> Result<Vec<Self>, String> {
-        let dealer = Arc::new(dealer.clone());
+    pub fn of(dealer: &Arc<Dealer>) -> Result<Vec<Self>, String> {
         let source = |feed: &Feed| {
             let mapping = match &feed.mapping {
                 None => None,
@@ -78,7 +77,7 @@ impl Source {
                     Some(Mapping::parse(&text).map_err(told)?)
                 }
             };
-            Ok(Self { dealer: Arc::clone(&dealer), feed: feed.clone(), mapping })
+            Ok(Self { dealer: Arc::clone(dealer), feed: feed.clone(), mapping })
         };
         dealer.feeds.iter().map(source).collect()
     }
@@ -147,12 +146,12 @@ impl Feeds {
     ///
     /// # Errors
     /// When a mapping file cannot be used.
-    pub fn open(dealers: &[Dealer], store: Arc<Store>, clock: Clock) -> Result<Self, Fault> {
+    pub fn open(dealers: &[Arc<Dealer>], store: Arc<Store>, clock: Clock) -> Result<Self, Fault> {
         let since = clock.now();
         Ok(Self {
             store,
             clock,
-            sources: RwLock::new(sources(dealers)?),
+            sources: RwLock::new(sources(dealers, &[])?),
             watches: Mutex::default(),
             busy: Mutex::default(),
             since,
@@ -160,12 +159,12 @@ impl Feeds {
         })
     }
 
-    /// Looks after other feeds from now on.
+    /// Looks after other feeds from now on. Those of dealers that are the same stay as they are.
     ///
     /// # Errors
     /// When a mapping file cannot be used; then everything stays.
-    pub fn replace(&self, dealers: &[Dealer]) -> Result<(), Fault> {
-        let sources = sources(dealers)?;
+    pub fn replace(&self, dealers: &[Arc<Dealer>]) -> Result<(), Fault> {
+        let sources = sources(dealers, &self.sources())?;
         *self.sources.write().unwrap_or_else(PoisonError::into_inner) = sources;
         Ok(())
     }
@@ -374,9 +373,18 @@ fn tell(run: &FeedRun) {
     }
 }
 
-fn sources(dealers: &[Dealer]) -> Result<Arc<[Arc<Source>]>, Fault> {
+/// The feeds of dealers; what is the same as before is kept.
+fn sources(dealers: &[Arc<Dealer>], before: &[Arc<Source>]) -> Result<Arc<[Arc<Source>]>, Fault> {
+    let mut known: BTreeMap<*const Dealer, Vec<&Arc<Source>>> = BTreeMap::new();
+    for source in before {
+        known.entry(Arc::as_ptr(&source.dealer)).or_default().push(source);
+    }
     let mut all = Vec::new();
-    for dealer in dealers {
+    for dealer in dealers.iter().filter(|dealer| !dealer.feeds.is_empty()) {
+        if let Some(same) = known.get(&Arc::as_ptr(dealer)) {
+            all.extend(same.iter().map(|source| Arc::clone(source)));
+            continue;
+        }
         let sources = Source::of(dealer).map_err(|why| Fault::new("setting up a feed", why))?;
         all.extend(sources.into_iter().map(Arc::new));
     }

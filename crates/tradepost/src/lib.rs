@@ -13,6 +13,7 @@ pub mod doctor;
 pub mod evidence;
 pub mod feeds;
 pub mod gate;
+pub mod hosting;
 pub mod log;
 pub mod traces;
 pub mod wiring;

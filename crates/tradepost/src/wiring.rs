@@ -1,7 +1,7 @@
 //! What a configuration sets up: its agents on one store, behind one desk.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -17,15 +17,18 @@ use tradepost_server::http::{self, Site};
 use tradepost_server::metrics::Metrics;
 use tradepost_server::outbox::Edge;
 use tradepost_server::traces::Tracer;
-use tradepost_store::Store;
+use tradepost_store::{Counted, Store};
 
+use crate::aap::conversation::Conversations;
 use crate::aap::inventories::Inventories;
-use crate::aap::seller::Seller;
+use crate::aap::seller::{Ground, Seller};
 use crate::adcp;
 use crate::adcp::notices::Notices;
-use crate::config::{Config, Dealer, Origin, Server};
+use crate::config::{Config, Server};
 use crate::delivery::Deliveries;
 use crate::feeds::{self, Feeds};
+use crate::hosting::roster::Roster;
+use crate::hosting::{Fixed, House};
 
 pub mod demo;
 
@@ -44,13 +47,17 @@ pub struct Wiring {
     pub store: Arc<Store>,
     /// What time it is.
     pub clock: Clock,
-    inventories: Arc<Inventories>,
     /// What brings the inventories of its dealers, once somebody runs it.
     pub feeds: Arc<Feeds>,
     publishers: Vec<SharedAgent>,
-    means: Means,
-    /// Where it listens, as cards name it.
-    origin: Origin,
+    ground: Ground,
+    /// Who the dealers are. Whoever changes that holds it while everything takes it over.
+    roster: Mutex<Roster>,
+    /// Whether the store has dealers, too.
+    hosting: bool,
+    /// What the file says.
+    fixed: RwLock<Fixed>,
+    counted: Counted,
 }
 
 /// The dealers of a process at work, who can be replaced while it runs.
@@ -77,6 +84,7 @@ impl Wiring {
         clock: Clock,
         address: SocketAddr,
     ) -> Result<Self, Fault> {
+        let fixed = Fixed::of(&config);
         let Config { server, dealers, publishers, privacy: _, alerts: _, traces: _ } = config;
         let origin = server.origin(address);
         store.keep_free(server.min_free_space);
@@ -87,22 +95,26 @@ impl Wiring {
         let notices = publishers.iter().filter_map(|publisher| publisher.notices.clone()).collect();
         let shared = |publisher| Arc::new(publisher) as SharedAgent;
         let publishers: Vec<_> = publishers.into_iter().map(shared).collect();
-        let deliveries =
-            Deliveries::open(&dealers, Arc::clone(&store), clock.clone(), Edge::system())?;
+        let deliveries = Deliveries::open(&[], Arc::clone(&store), clock.clone(), Edge::system())?;
         let deliveries = Arc::new(deliveries);
-        let inventories = Inventories::new(&store, &clock, server.memory_budget);
-        let feeds = Arc::new(Feeds::open(&dealers, Arc::clone(&store), clock.clone())?);
+        let feeds = Arc::new(Feeds::open(&[], Arc::clone(&store), clock.clone())?);
         let ground = Ground {
-            store: &store,
-            means: &means,
+            inventories: Inventories::new(&store, &clock, server.memory_budget),
+            seal: Conversations::seal(&store)?,
+            store: Arc::clone(&store),
+            means,
             origin,
-            deliveries: &deliveries,
-            inventories: &inventories,
+            deliveries: Arc::clone(&deliveries),
         };
-        let sellers = sellers(dealers, &ground)?;
-        let desk = desk(&server, &store, clock.clone(), agents(&sellers, &publishers));
-        let sellers = Arc::new(Sellers(RwLock::new(sellers)));
-        Ok(Self {
+        let mut roster = Roster::open(fixed.clone(), dealers, &ground)?;
+        if server.hosting
+            && let Some(more) = roster.follow(&ground)?
+        {
+            roster = more;
+        }
+        let (desk, counted) = counted_desk(&server, &store, clock.clone(), Vec::new());
+        let sellers = Arc::new(Sellers(RwLock::default()));
+        let wiring = Self {
             desk,
             notices,
             deliveries,
@@ -110,11 +122,17 @@ impl Wiring {
             sellers,
             store,
             clock,
-            inventories,
             publishers,
-            means,
-            origin,
-        })
+            ground,
+            roster: Mutex::new(roster),
+            hosting: server.hosting,
+            fixed: RwLock::new(fixed),
+            counted,
+        };
+        let roster = wiring.roster.lock().unwrap_or_else(PoisonError::into_inner);
+        wiring.take_over(&roster)?;
+        drop(roster);
+        Ok(wiring)
     }
 
     /// The ids of its agents at the moment.
@@ -138,39 +156,69 @@ impl Wiring {
         http::site(Arc::clone(&self.desk), routes)
     }
 
-    /// Puts other dealers in the place of those there are; what they have begun they finish.
-    /// Publishers stay: what they remember of signatures and tasks is in memory.
+    /// Puts other dealers in the place of those of the configuration file; what they have begun they
+    /// finish. Publishers stay: what they remember of signatures and tasks is in memory.
     ///
     /// # Errors
-    /// When a dealer cannot be set up; then everything stays.
-    pub fn replace_dealers(&self, dealers: Vec<Dealer>) -> Result<(), Fault> {
-        let (store, means, deliveries) = (&self.store, &self.means, &self.deliveries);
-        let inventories = &self.inventories;
-        let ground = Ground { store, means, origin: self.origin, deliveries, inventories };
-        let settings = dealers.clone();
-        let sellers = sellers(dealers, &ground)?;
-        deliveries.replace(&settings)?;
-        self.feeds.replace(&settings)?;
-        self.desk.replace(agents(&sellers, &self.publishers));
+    /// When a dealer cannot be set up, or contradicts one that is hosted; then everything stays.
+    pub fn replace_dealers(&self, config: Config) -> Result<(), Fault> {
+        let mut roster = self.roster.lock().unwrap_or_else(PoisonError::into_inner);
+        let fixed = Fixed::of(&config);
+        let fresh = roster.replace_file(fixed.clone(), config.dealers, &self.ground)?;
+        self.take_over(&fresh)?;
+        *self.fixed.write().unwrap_or_else(PoisonError::into_inner) = fixed;
+        *roster = fresh;
+        Ok(())
+    }
+
+    /// Takes over what has changed in the store: dealers that came, changed or went, by whatever process.
+    /// It waits for the disk.
+    ///
+    /// # Errors
+    /// When the store fails; then everything stays.
+    pub fn follow(&self) -> Result<(), Fault> {
+        if !self.hosting {
+            return Ok(());
+        }
+        let mut roster = self.roster.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(fresh) = roster.follow(&self.ground)? {
+            self.take_over(&fresh)?;
+            *roster = fresh;
+            tracing::info!(hosted = roster.hosted(), "hosted dealers have changed");
+        }
+        roster.tidy(&self.ground)
+    }
+
+    /// Where dealers are taken in from far away; nowhere, unless the configuration wants it.
+    #[must_use]
+    pub fn house(&self) -> Option<House> {
+        let fixed = self.fixed.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let (store, clock) = (Arc::clone(&self.store), self.clock.clone());
+        self.hosting.then_some(House { store, fixed, clock, is_local: false })
+    }
+
+    /// What administrators' credentials are judged with.
+    #[must_use]
+    pub const fn means(&self) -> &Means {
+        &self.ground.means
+    }
+
+    /// Has everything go by a roster. A dealer that is suspended gets no feeds; what it has taken is
+    /// still delivered.
+    fn take_over(&self, roster: &Roster) -> Result<(), Fault> {
+        let sellers = roster.all();
+        let dealers: Vec<_> = sellers.iter().map(|it| Arc::clone(&it.dealer)).collect();
+        let at_work = sellers.iter().filter(|seller| !seller.is_suspended);
+        let at_work: Vec<_> = at_work.map(|it| Arc::clone(&it.dealer)).collect();
+        self.deliveries.replace(&dealers)?;
+        self.feeds.replace(&at_work)?;
+        let agents = agents(&sellers, &self.publishers);
+        let ids = agents.iter().map(|agent| agent.id().to_owned()).collect();
+        *self.counted.write().unwrap_or_else(PoisonError::into_inner) = ids;
+        self.desk.replace(agents);
         *self.sellers.0.write().unwrap_or_else(PoisonError::into_inner) = sellers;
         Ok(())
     }
-}
-
-/// What dealers stand on.
-struct Ground<'a> {
-    store: &'a Arc<Store>,
-    means: &'a Means,
-    origin: Origin,
-    deliveries: &'a Arc<Deliveries>,
-    inventories: &'a Arc<Inventories>,
-}
-
-fn sellers(dealers: Vec<Dealer>, ground: &Ground<'_>) -> Result<Vec<Arc<Seller>>, Fault> {
-    let Ground { store, means, origin, deliveries, inventories } = *ground;
-    let open =
-        |dealer| Seller::open(dealer, store, means, origin, deliveries, inventories).map(Arc::new);
-    dealers.into_iter().map(open).collect()
 }
 
 /// Dealers before publishers: the first that answers on a host is reached there.
@@ -187,11 +235,22 @@ pub fn desk(
     clock: Clock,
     agents: Vec<SharedAgent>,
 ) -> Arc<Desk> {
+    counted_desk(server, store, clock, agents).0
+}
+
+/// The same, with the ids of those whose rows are counted.
+fn counted_desk(
+    server: &Server,
+    store: &Arc<Store>,
+    clock: Clock,
+    agents: Vec<SharedAgent>,
+) -> (Arc<Desk>, Counted) {
     let mut metrics = Metrics::default();
     let ids = agents.iter().map(|agent| agent.id().to_owned()).collect();
-    store.count_in(metrics.registry(), ids);
+    let counted: Counted = Arc::new(RwLock::new(ids));
+    store.count_in(metrics.registry(), Arc::clone(&counted));
     let desk = Desk::new(server.http(), clock, Arc::clone(store) as _, agents);
-    Arc::new(desk.counting(metrics))
+    (Arc::new(desk.counting(metrics)), counted)
 }
 
 /// Everything that can be asked of a process.

@@ -106,6 +106,7 @@ fn of_transport(failure: &Failure) -> Course {
             Defect::TooLarge(_)
             | Defect::Redirect { .. }
             | Defect::NotACard(_)
+            | Defect::NotADirectory(_)
             | Defect::NotAap(_)
             | Defect::NotAdcp(_)
             | Defect::NotA2a(_) => Course::Ask(Why::SellerDefect),

@@ -9,7 +9,7 @@
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
-use tradepost_wire::a2a::card::WELL_KNOWN_PATH;
+use tradepost_wire::a2a::card::{DIRECTORY_PATH, WELL_KNOWN_PATH};
 
 use super::plain_error;
 use crate::auth::Principal;
@@ -110,7 +110,7 @@ pub(super) fn preflight(desk: &Desk, request: &Request) -> Option<Response> {
     let path = path.strip_suffix('/').unwrap_or(path);
     let method = if path == ENDPOINT_PATH {
         HeaderValue::from_static("POST")
-    } else if path.ends_with(WELL_KNOWN_PATH) {
+    } else if path.ends_with(WELL_KNOWN_PATH) || path == DIRECTORY_PATH {
         HeaderValue::from_static("GET")
     } else {
         return None;

@@ -210,7 +210,8 @@ pub async fn collect<'d>(
         return Err(Unread::Encoded);
     }
     let patience = desk.settings.read_timeout;
-    let mut held = desk.pending.hold(Key::address(address(desk, parts)));
+    let agent = desk.one_of_several(super::host(&parts.uri, &parts.headers));
+    let mut held = desk.pending.hold(Key::address(address(desk, parts)), agent);
     let gathered = gather(&mut held, &parts.headers, body, limit);
     let bytes =
         tokio::time::timeout(patience, gathered).await.unwrap_or(Err(Unread::Late(patience)))?;

@@ -188,7 +188,7 @@ impl Inside<'_> {
         let dialect = JsonRpc(&request.id);
         let (sent, patience) = (intake::sent(parts, bytes), desk.settings.request_timeout);
         let call = Call { tool, arguments, caller, sent, patience };
-        match desk.call(tools, call).await {
+        match desk.call(agent, tools, call).await {
             Called::Answer(answer) => {
                 let Answer { result, code, tool, too_often } = *answer;
                 let body = result.body(&request.id, request.release);

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::limit::Key;
 
-/// Which part of the whole one address may have.
+/// Which part of the whole one address may have, and requests for one agent of several.
 const SHARES: usize = 4;
 
 /// What is kept, in all and by address.
@@ -22,11 +22,12 @@ pub(crate) struct Pending {
 struct Kept {
     total: usize,
     by_address: HashMap<Key, usize>,
+    by_agent: HashMap<String, usize>,
 }
 
 impl Pending {
-    /// At most `limit` bytes in all; one address may have a quarter of them, and at least
-    /// `largest`.
+    /// At most `limit` bytes in all; one address may have a quarter of them, and one agent of several
+    /// another quarter, and each at least `largest`.
     #[must_use]
     pub(crate) fn new(limit: usize, largest: usize) -> Self {
         // A head belongs to a body, too.
@@ -35,9 +36,9 @@ impl Pending {
         Self { limit: limit.max(share), share, kept: Mutex::default() }
     }
 
-    /// Nothing yet of a request from an address.
-    pub(super) fn hold(&self, address: Key) -> Held<'_> {
-        Held { pending: self, address, bytes: 0 }
+    /// Nothing yet of a request from an address, for one agent among several.
+    pub(super) fn hold(&self, address: Key, agent: Option<String>) -> Held<'_> {
+        Held { pending: self, address, agent, bytes: 0 }
     }
 }
 
@@ -46,6 +47,7 @@ impl Pending {
 pub(super) struct Held<'p> {
     pending: &'p Pending,
     address: Key,
+    agent: Option<String>,
     bytes: usize,
 }
 
@@ -54,12 +56,21 @@ impl Held<'_> {
     pub(super) fn grow(&mut self, more: usize) -> bool {
         let mut kept = self.pending.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let own = kept.by_address.get(&self.address).copied().unwrap_or_default();
+        let agents = self.agent.as_ref().and_then(|agent| kept.by_agent.get(agent)).copied();
+        let agents = agents.unwrap_or_default();
+        let (limit, share) = (self.pending.limit, self.pending.share);
         let fits = |kept: usize, limit: usize| kept.saturating_add(more) <= limit;
-        if !fits(kept.total, self.pending.limit) || !fits(own, self.pending.share) {
+        if !fits(kept.total, limit) || !fits(own, share) || !fits(agents, share) {
             return false;
         }
         kept.total += more;
         kept.by_address.insert(self.address.clone(), own + more);
+        if let Some(agent) = &self.agent {
+            match kept.by_agent.get_mut(agent) {
+                Some(agents) => *agents += more,
+                None => drop(kept.by_agent.insert(agent.clone(), more)),
+            }
+        }
         self.bytes += more;
         true
     }
@@ -73,6 +84,14 @@ impl Drop for Held<'_> {
             *own -= self.bytes;
             if *own == 0 {
                 kept.by_address.remove(&self.address);
+            }
+        }
+        if let Some(agent) = &self.agent
+            && let Some(agents) = kept.by_agent.get_mut(agent)
+        {
+            *agents -= self.bytes;
+            if *agents == 0 {
+                kept.by_agent.remove(agent);
             }
         }
     }
@@ -89,27 +108,38 @@ mod tests {
     #[test]
     fn one_address_has_a_share_and_all_have_the_whole_until_it_is_given_back() {
         let pending = Pending::new(400_000, 10);
-        let mut first = pending.hold(address(1));
+        let mut first = pending.hold(address(1), None);
         assert!(first.grow(60_000) && first.grow(40_000));
         assert!(!first.grow(1), "a quarter is enough for one");
-        assert!(!pending.hold(address(1)).grow(1), "in however many requests");
+        assert!(!pending.hold(address(1), None).grow(1), "in however many requests");
         let others: Vec<_> = (2..5)
             .map(|last| {
-                let mut other = pending.hold(address(last));
+                let mut other = pending.hold(address(last), None);
                 assert!(other.grow(100_000));
                 other
             })
             .collect();
-        assert!(!pending.hold(address(9)).grow(1));
+        assert!(!pending.hold(address(9), None).grow(1));
         drop(others);
-        assert!(pending.hold(address(9)).grow(100_000));
+        assert!(pending.hold(address(9), None).grow(100_000));
         drop(first);
         assert!(pending.kept.lock().unwrap().by_address.is_empty());
         assert_eq!(pending.kept.lock().unwrap().total, 0);
     }
 
     #[test]
+    fn one_agent_has_a_share_whoever_sends() {
+        let pending = Pending::new(400_000, 10);
+        let hold = |last, agent: &str| pending.hold(address(last), Some(agent.to_owned()));
+        let mut crowd: Vec<_> = (0..10).map(|last| hold(last, "noisy")).collect();
+        assert_eq!(crowd.iter_mut().map(|held| held.grow(20_000)).filter(|fits| *fits).count(), 5);
+        assert!(hold(20, "quiet").grow(100_000), "others have their own");
+        drop(crowd);
+        assert!(pending.kept.lock().unwrap().by_agent.is_empty());
+    }
+
+    #[test]
     fn the_largest_body_always_fits() {
-        assert!(Pending::new(1, 1_000_000).hold(address(1)).grow(1_000_000));
+        assert!(Pending::new(1, 1_000_000).hold(address(1), None).grow(1_000_000));
     }
 }

@@ -16,3 +16,4 @@ mod echoed;
 mod length;
 mod older;
 mod tools;
+mod turns;

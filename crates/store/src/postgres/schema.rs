@@ -6,7 +6,7 @@ pub(super) const VERSIONS: &str =
     "CREATE TABLE IF NOT EXISTS tradepost_schema (version BIGINT PRIMARY KEY)";
 
 /// One step for each version, applied in order.
-pub(super) const MIGRATIONS: &[&str] = &[FIRST, STAFF, FEEDS, PRIVACY, ALERTS];
+pub(super) const MIGRATIONS: &[&str] = &[FIRST, STAFF, FEEDS, PRIVACY, ALERTS, HOSTING];
 
 const FIRST: &str = r#"
     CREATE TABLE listings (
@@ -374,4 +374,21 @@ const ALERTS: &str = r#"
         told_at     BIGINT NOT NULL,
         PRIMARY KEY (destination, key)
     );
+"#;
+
+const HOSTING: &str = r#"
+    CREATE TABLE hosted_dealers (
+        dealer_id  TEXT COLLATE "C" PRIMARY KEY,
+        state      TEXT NOT NULL,       -- serving, suspended, or removed
+        document   TEXT NOT NULL,       -- what a section of the configuration would say, as JSON
+        revision   BIGINT NOT NULL,     -- of all changes the number of the last one here
+        created_at BIGINT NOT NULL,
+        changed_at BIGINT NOT NULL
+    );
+    CREATE UNIQUE INDEX hosted_dealers_by_revision ON hosted_dealers (revision);
+    CREATE TABLE hosted_hosts (
+        host       TEXT COLLATE "C" PRIMARY KEY,    -- in lower case
+        dealer_id  TEXT NOT NULL
+    );
+    CREATE INDEX hosted_hosts_by_dealer ON hosted_hosts (dealer_id);
 "#;

@@ -2,6 +2,8 @@
 //! it, so whoever names it later is whoever got it. One that a caller made up is only repeated:
 //! it proves nothing, because others may make up the same.
 
+use std::sync::Arc;
+
 use tradepost_dealer::lead::Conversation;
 use tradepost_server::fault::Fault;
 use tradepost_server::seal::Seal;
@@ -10,18 +12,23 @@ use tradepost_store::Store;
 /// Begins conversations, and knows them again.
 #[derive(Debug)]
 pub struct Conversations {
-    seal: Seal,
+    seal: Arc<Seal>,
     dealer_id: String,
 }
 
 impl Conversations {
-    /// Those of a dealer: one dealer's mean nothing to another.
+    /// What those of all dealers are signed with.
     ///
     /// # Errors
     /// When the store fails.
-    pub fn open(store: &Store, dealer_id: &str) -> Result<Self, Fault> {
-        let seal = Seal::open(store, "conversations")?;
-        Ok(Self { seal, dealer_id: dealer_id.to_owned() })
+    pub fn seal(store: &Store) -> Result<Arc<Seal>, Fault> {
+        Seal::open(store, "conversations").map(Arc::new)
+    }
+
+    /// Those of a dealer: one dealer's mean nothing to another.
+    #[must_use]
+    pub fn of_dealer(seal: &Arc<Seal>, dealer_id: &str) -> Self {
+        Self { seal: Arc::clone(seal), dealer_id: dealer_id.to_owned() }
     }
 
     /// The conversation that a message names, or a new one.
@@ -51,13 +58,14 @@ mod tests {
     fn only_what_we_have_given_to_a_callers_of_this_dealer_is_ours() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).unwrap();
-        let ours = Conversations::open(&store, "one").unwrap();
+        let open = |dealer| Conversations::of_dealer(&Conversations::seal(&store).unwrap(), dealer);
+        let ours = open("one");
         let (first, second) = (ours.of(None), ours.of(None));
         assert!(first.is_ours && second.is_ours && first.id != second.id);
         assert_eq!(ours.of(Some(&first.id)), first);
-        let again = Conversations::open(&store, "one").unwrap();
+        let again = open("one");
         assert!(again.of(Some(&first.id)).is_ours, "also after a restart");
-        assert!(!Conversations::open(&store, "two").unwrap().of(Some(&first.id)).is_ours);
+        assert!(!open("two").of(Some(&first.id)).is_ours);
         let (signature, text) = first.id.split_once('.').unwrap();
         let (_, other) = second.id.split_once('.').unwrap();
         for made_up in ["c-1", "", ".", text, &format!("{signature}.{other}"), &format!(".{text}")]

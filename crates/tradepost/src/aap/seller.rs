@@ -23,6 +23,7 @@ use tradepost_server::clock::Clock;
 use tradepost_server::fault::{Fault, LATE};
 use tradepost_server::limit::{self, Exceeded, Limiter};
 use tradepost_server::permission::{self, Permission};
+use tradepost_server::seal::Seal;
 use tradepost_store::{Store, Transaction};
 use tradepost_wire::a2a::error::{Code, Refusal as ProtocolRefusal};
 use tradepost_wire::a2a::{Content, Operation, Request, SendMessage};
@@ -53,8 +54,27 @@ pub struct Seller {
     limiter: Limiter,
     conversations: Conversations,
     deliveries: Arc<Deliveries>,
+    /// Whether it answers nobody for now. What it has taken is looked after all the same.
+    pub is_suspended: bool,
     /// Lets callers in.
     pub auth: Authenticator,
+}
+
+/// What dealers stand on.
+#[derive(Debug, Clone)]
+pub struct Ground {
+    /// What they keep.
+    pub store: Arc<Store>,
+    /// What credentials are judged with.
+    pub means: Means,
+    /// Where the process listens: cards name it when the configuration names no public address.
+    pub origin: Origin,
+    /// Woken when there is a new lead.
+    pub deliveries: Arc<Deliveries>,
+    /// Where inventories are.
+    pub inventories: Arc<Inventories>,
+    /// What conversations are signed with.
+    pub seal: Arc<Seal>,
 }
 
 /// The profile's yes or no, or a fault.
@@ -75,22 +95,15 @@ impl From<aap::Refusal> for Refused {
 }
 
 impl Seller {
-    /// Sets a dealer up. `origin` is where the process listens: the card names it when the
-    /// configuration names no public address. `deliveries` are woken when there is a new lead.
+    /// Sets a dealer up, which may be suspended.
     ///
     /// # Errors
-    /// When the store fails.
-    pub fn open(
-        dealer: Dealer,
-        store: &Arc<Store>,
-        means: &Means,
-        origin: Origin,
-        deliveries: &Arc<Deliveries>,
-        inventories: &Arc<Inventories>,
-    ) -> Result<Self, Fault> {
+    /// When the store fails, or a key file cannot be used.
+    pub fn open(dealer: &Arc<Dealer>, is_suspended: bool, ground: &Ground) -> Result<Self, Fault> {
+        let Ground { store, means, origin, deliveries, inventories, seal } = ground;
         let clock = &means.clock;
-        let base_url = base_url(&dealer, origin);
-        let card = card::publish(&dealer, &base_url, |hash| {
+        let base_url = base_url(dealer, *origin);
+        let card = card::publish(dealer, &base_url, |hash| {
             let fresh = uuid::Uuid::now_v7().to_string();
             store.card_identity(&dealer.terms.id, hash, fresh, clock.now())
         })?;
@@ -118,9 +131,10 @@ impl Seller {
             profile: Arc::new(skills::profile(&dealer.terms)),
             inventory,
             limiter: Limiter::new(dealer.rate_limit.limit(), clock.clone()),
-            conversations: Conversations::open(store, &dealer.terms.id)?,
+            conversations: Conversations::of_dealer(seal, &dealer.terms.id),
             auth: Authenticator::open(&dealer.terms.id, dealer.auth.clone(), means)?,
-            dealer: Arc::new(dealer),
+            dealer: Arc::clone(dealer),
+            is_suspended,
             deliveries: Arc::clone(deliveries),
         })
     }
@@ -139,15 +153,7 @@ impl Seller {
     fn take_over(&self) -> Result<(), Fault> {
         self.limiter.tidy();
         self.auth.tidy();
-        if let Some(retention) = self.dealer.terms.leads.retention {
-            let now = self.clock.now();
-            let since = now.saturating_sub(retention).unwrap_or(Timestamp::MIN);
-            let (id, anyway) = (&self.dealer.terms.id, self.dealer.terms.leads.erase_undelivered);
-            let erased = self.store.erase_old_leads(id, since, anyway, now)?;
-            if erased > 0 {
-                tracing::info!(dealer = %self.dealer.terms.id, erased, "old leads erased");
-            }
-        }
+        erase_old(&self.store, &self.dealer.terms, self.clock.now())?;
         self.inventory.refresh()
     }
 
@@ -342,9 +348,15 @@ impl Agent for Seller {
         })
     }
 
-    fn answers_on(&self, host: &str) -> bool {
-        let hosts = &self.dealer.hosts;
-        hosts.is_empty() || hosts.iter().any(|known| known.eq_ignore_ascii_case(host))
+    fn hosts(&self) -> Option<&[String]> {
+        if self.is_suspended {
+            return Some(&[]);
+        }
+        Some(self.dealer.hosts.as_slice()).filter(|hosts| !hosts.is_empty())
+    }
+
+    fn is_listed(&self) -> bool {
+        self.dealer.listed && !self.is_suspended
     }
 
     /// AAP uses `SendMessage` alone (`R-ENV-02`).
@@ -401,6 +413,25 @@ impl Agent for Seller {
         self.deliveries.wake();
         Box::pin(std::future::ready(()))
     }
+}
+
+/// Erases what a dealer keeps no longer of leads.
+///
+/// # Errors
+/// When the store fails.
+pub fn erase_old(
+    store: &Store,
+    dealer: &tradepost_dealer::settings::Dealer,
+    now: Timestamp,
+) -> Result<(), Fault> {
+    let Some(retention) = dealer.leads.retention else { return Ok(()) };
+    let since = now.saturating_sub(retention).unwrap_or(Timestamp::MIN);
+    let anyway = dealer.leads.erase_undelivered;
+    let erased = store.erase_old_leads(&dealer.id, since, anyway, now)?;
+    if erased > 0 {
+        tracing::info!(dealer = %dealer.id, erased, "old leads erased");
+    }
+    Ok(())
 }
 
 /// The skills that need no arguments, the one that says most first.

@@ -399,9 +399,8 @@ impl Agent for PublisherAgent {
         Box::pin(self.answer_request(incoming))
     }
 
-    fn answers_on(&self, host: &str) -> bool {
-        let hosts = &self.front.hosts;
-        hosts.is_empty() || hosts.iter().any(|known| known.eq_ignore_ascii_case(host))
+    fn hosts(&self) -> Option<&[String]> {
+        Some(self.front.hosts.as_slice()).filter(|hosts| !hosts.is_empty())
     }
 
     /// A method's name tells the releases of A2A apart.

@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tradepost_dealer::settings::Rooftop;
 use tradepost_keys::private::SigningKey;
@@ -140,7 +141,7 @@ pub fn load(path: &Path, environment: &[(String, String)]) -> Result<Config, Fai
 /// The mapping files of feeds have to be usable.
 fn check_feeds(config: &Config) -> Result<(), Failure> {
     let why_not = |dealer: &Dealer| {
-        let why = Source::of(dealer).err()?;
+        let why = Source::of(&Arc::new(dealer.clone())).err()?;
         Some(format!("dealer {}: {why}", dealer.terms.id))
     };
     let lines: Vec<String> = config.dealers.iter().filter_map(why_not).collect();

@@ -4,7 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tradepost_buyer::card::{Choice, NotAap};
+use tradepost_buyer::directory::{self, Directory, Entry};
 use tradepost_buyer::discover::{Discovered, discover, endpoint};
+use tradepost_buyer::failure::Failure as Failed;
+use tradepost_buyer::refusal::By;
 use tradepost_buyer::text::{SENTENCE, plain};
 use tradepost_buyer::transport::{Limits, Transport};
 use tradepost_server::clock::Clock;
@@ -29,6 +32,9 @@ pub struct Arguments {
     /// The public keys that you trust, a JWK set or one JWK: the card must be signed by one of them.
     #[arg(long, value_name = "FILE")]
     keys: Option<PathBuf>,
+    /// List all sellers that the host knows of, from its directory (/.well-known/api-catalog).
+    #[arg(long, conflicts_with = "keys")]
+    all: bool,
 }
 
 /// Runs it.
@@ -38,7 +44,27 @@ pub struct Arguments {
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let keys = arguments.keys.as_deref().map(trust::keys).transpose()?;
     let transport = transport(arguments.timeout);
-    let found = block_on(discover(&transport, &arguments.url, None))?;
+    if arguments.all || directory::is_directory(&arguments.url) {
+        let listed = block_on(directory::fetch(&transport, &arguments.url))?;
+        list(&listed, context);
+        return Ok(());
+    }
+    let found = block_on::<_, Failure>(async {
+        let found = discover(&transport, &arguments.url, None).await;
+        let Err(missing) = found else { return found.map(Ok).map_err(Into::into) };
+        // A host may have a directory and no agent of its own.
+        match directory::fetch(&transport, &arguments.url).await {
+            Ok(listed) if keys.is_none() && is_missing(&missing) => Ok(Err(listed)),
+            Ok(_) | Err(_) => Err(missing.into()),
+        }
+    })?;
+    let found = match found {
+        Ok(found) => found,
+        Err(listed) => {
+            list(&listed, context);
+            return Ok(());
+        }
+    };
     let signed = trust::signed(found.card.raw.get());
     let report = match keys {
         // Without keys a card that cannot be verified is as good as any other.
@@ -55,6 +81,41 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         context.output.line(summary(&found, report.as_ref(), Fit::Terminal));
     }
     Ok(())
+}
+
+/// Whether nothing is there.
+fn is_missing(failure: &Failed) -> bool {
+    matches!(failure, Failed::Refused(refused) if matches!(refused.by, By::Http(404)))
+}
+
+/// The sellers of a directory.
+fn list(listed: &Directory, context: &Context) {
+    if context.output.is_json() {
+        let entry = |entry: &Entry| json!({"url": entry.url.as_str(), "title": entry.title});
+        context.output.document(&json!({
+            "url": listed.url.as_str(),
+            "sellers": listed.entries.iter().map(entry).collect::<Vec<_>>(),
+            "left_out": listed.left_out,
+        }));
+        return;
+    }
+    let row = |entry: &Entry| {
+        let title = entry.title.as_deref().unwrap_or_default();
+        vec![plain(title, SENTENCE), entry.url.to_string()]
+    };
+    let rows: Vec<_> = listed.entries.iter().map(row).collect();
+    if rows.is_empty() {
+        context.output.talk("the directory names nobody");
+    } else {
+        let columns = [Column::Text("name"), Column::Text("card")];
+        context.output.line(table::rows(Fit::Terminal, &columns, &rows));
+    }
+    if listed.left_out > 0 {
+        let count = listed.left_out;
+        context
+            .output
+            .talk(format!("{count} links were left out: they lead nowhere, or where they may not"));
+    }
 }
 
 /// The transport of a command with this patience.

@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Subcommand;
 use jiff::Timestamp;
@@ -126,7 +127,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
 fn sources(dealers: &[crate::config::Dealer]) -> Result<Vec<Source>, Failure> {
     let mut all = Vec::new();
     for dealer in dealers {
-        let found = Source::of(dealer);
+        let found = Source::of(&Arc::new(dealer.clone()));
         all.extend(found.map_err(|why| Failure::usage(format!("{}: {why}", dealer.terms.id)))?);
     }
     Ok(all)
@@ -134,7 +135,7 @@ fn sources(dealers: &[crate::config::Dealer]) -> Result<Vec<Source>, Failure> {
 
 /// The feed that is meant, and the store.
 fn find(which: &Which, context: &Context) -> Result<(Source, Store), Failure> {
-    let config = which.dealers.load(&context.environment)?;
+    let config = which.dealers.load_with_hosted(&which.place, context)?;
     let is_meant = |source: &Source| {
         let of_dealer = which.dealer.as_ref().is_none_or(|id| *id == source.dealer.terms.id);
         source.feed.name == which.name && of_dealer
@@ -151,7 +152,7 @@ fn find(which: &Which, context: &Context) -> Result<(Source, Store), Failure> {
 }
 
 fn list(dealers: &dealers::Source, place: &Place, context: &Context) -> Outcome {
-    let config = dealers.load(&context.environment)?;
+    let config = dealers.load_with_hosted(place, context)?;
     let store = place.create(Some(&config), context)?;
     let broken = |fault| Failure::fault(&fault);
     let mut documents = Vec::new();

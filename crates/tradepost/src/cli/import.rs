@@ -78,7 +78,7 @@ struct Change<'a> {
 /// # Errors
 /// What went wrong, with the exit code.
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
-    let config = arguments.dealers.load(&context.environment)?;
+    let config = arguments.dealers.load_with_hosted(&arguments.place, context)?;
     let dealers = if arguments.split {
         config.dealers.iter().collect()
     } else {

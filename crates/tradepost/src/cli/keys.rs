@@ -8,6 +8,7 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _, civil};
 use tradepost_server::auth::key::{Fresh, is_name};
 use tradepost_server::clock::Clock;
+use tradepost_server::permission::Permission;
 use tradepost_store::ApiKey;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::format;
@@ -20,6 +21,7 @@ use super::place::Place;
 use super::{Context, Outcome, dealers, import};
 use crate::config::Config;
 use crate::gate::Scope;
+use crate::hosting::api::{ADMINISTRATORS, Scope as AdminScope};
 
 /// Its arguments.
 #[derive(Debug, clap::Args)]
@@ -57,14 +59,17 @@ struct Create {
     /// The publisher whose key it is, instead of a dealer.
     #[arg(long, value_name = "ID", conflicts_with = "dealer")]
     publisher: Option<String>,
+    /// A key for `tradepost dealer --admin` and the API behind it, and for nothing else.
+    #[arg(long, conflicts_with_all = ["dealer", "publisher"])]
+    admin: bool,
     /// The caller's name: its limits, leads and idempotency keys are kept under it.
     #[arg(long, value_parser = name)]
     name: String,
     /// What the key permits: dealer:read, inventory:read, lead:write, feed:write, tasks:read,
-    /// tasks:write.
+    /// tasks:write; with --admin dealers:read, dealers:write.
     /// Repeat it for more; without it the key permits everything.
-    #[arg(long = "scope", value_name = "SCOPE", value_parser = scope)]
-    scopes: Vec<Scope>,
+    #[arg(long = "scope", value_name = "SCOPE")]
+    scopes: Vec<String>,
     /// When the key ends: after a duration such as 90d, or with a day (UTC) such as 2027-01-31.
     #[arg(long, value_name = "DURATION|DATE")]
     expires: Option<String>,
@@ -94,13 +99,19 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
 }
 
 fn create(arguments: &Create, context: &Context, now: Timestamp) -> Outcome {
-    let config = arguments.dealers.load(&context.environment)?;
-    let (seller_id, takes_keys) = seller(&config, arguments)?;
+    let scopes = scopes(arguments)?;
+    let (config, (seller_id, takes_keys)) = if arguments.admin {
+        let config = arguments.dealers.load_if_there(&context.environment)?;
+        (config, (ADMINISTRATORS.to_owned(), true))
+    } else {
+        let config = arguments.dealers.load_with_hosted(&arguments.place, context)?;
+        let seller = seller(&config, arguments)?;
+        (Some(config), seller)
+    };
     let expires_at = arguments.expires.as_deref().map(|text| end(text, now)).transpose()?;
     // The server may never have run: its folder is made here then.
-    let store = arguments.place.create(Some(&config), context)?;
+    let store = arguments.place.create(config.as_ref(), context)?;
     let fresh = Fresh::generate().map_err(|fault| Failure::fault(&fault))?;
-    let scopes: BTreeSet<_> = arguments.scopes.iter().map(|scope| (*scope).into()).collect();
     let key = ApiKey {
         id: fresh.id,
         agent_id: seller_id.clone(),
@@ -135,6 +146,23 @@ fn create(arguments: &Create, context: &Context, now: Timestamp) -> Outcome {
         ));
     }
     Ok(())
+}
+
+/// What the key permits: what buyers may do, or administrators.
+fn scopes(arguments: &Create) -> Result<BTreeSet<Permission>, Failure> {
+    let known = |name: &str| {
+        if arguments.admin {
+            AdminScope::from_name(name).map(Permission::from)
+        } else {
+            Scope::from_name(name).map(Permission::from)
+        }
+    };
+    let names = if arguments.admin { AdminScope::NAMES } else { Scope::NAMES };
+    let scope = |name: &String| {
+        let hint = format!("use one of: {}", names.join(", "));
+        known(name).ok_or_else(|| Failure::usage(format!("{name:?} is no scope")).hint(hint))
+    };
+    arguments.scopes.iter().map(scope).collect()
 }
 
 /// Whose key is made, and whether keys are accepted there. A publisher that is alone need not be
@@ -270,10 +298,6 @@ fn name(text: &str) -> Result<String, String> {
     Err("a name has 1 to 64 letters, digits, - _ and ., begins with a letter or digit, and is not \
          anonymous"
         .to_owned())
-}
-
-fn scope(text: &str) -> Result<Scope, String> {
-    Scope::from_name(text).ok_or_else(|| format!("use one of: {}", Scope::NAMES.join(", ")))
 }
 
 #[cfg(test)]

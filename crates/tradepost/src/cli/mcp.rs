@@ -7,13 +7,18 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tradepost_bridge::server::{Door, PATH, router, serve_stdio};
 use tradepost_bridge::{Bridge, Options};
+use tradepost_buyer::directory;
 use tradepost_server::clock::Clock;
 use tradepost_server::http;
 
+use super::discover::{block_on, transport};
 use super::output::Failure;
 use super::serve::{start_log, stop_signal};
 use super::{Context, Outcome, call};
 use crate::config::Server;
+
+/// How many dealers of a directory a model gets: it reads all their names.
+const MOST: usize = 200;
 
 /// Where it listens when nothing else is said.
 const ADDRESS: &str = "127.0.0.1:8090";
@@ -21,7 +26,8 @@ const ADDRESS: &str = "127.0.0.1:8090";
 /// Its arguments.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The base addresses of dealers, or the addresses of their cards.
+    /// The base addresses of dealers, or the addresses of their cards; one of a directory
+    /// (https://HOST/.well-known/api-catalog) stands for all dealers that it names.
     #[arg(required_unless_present = "adcp", value_name = "DEALER_URL")]
     dealers: Vec<String>,
     /// A seller of advertising that speaks AdCP: its base address, that of its card, or that of its MCP
@@ -95,7 +101,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
 
 fn bridge(arguments: &Arguments, context: &Context) -> Result<Bridge, Failure> {
     let token = call::token_variable(context);
-    if token.is_some() && arguments.dealers.len() + arguments.adcp.len() > 1 {
+    let addresses = addresses(arguments)?;
+    if token.is_some() && addresses.len() + arguments.adcp.len() > 1 {
         let message =
             format!("{} is set and there are several dealers or sellers", call::TOKEN_VARIABLE);
         return Err(Failure::usage(message)
@@ -114,9 +121,30 @@ fn bridge(arguments: &Arguments, context: &Context) -> Result<Bridge, Failure> {
         requires_elicitation: arguments.require_elicitation,
         person_patience: Duration::from_secs(arguments.person_timeout),
     };
-    let dealers = arguments.dealers.iter().map(|address| (address.clone(), token.clone()));
+    let dealers = addresses.into_iter().map(|address| (address, token.clone()));
     let sellers = arguments.adcp.iter().map(|address| (address.clone(), token.clone()));
     Ok(Bridge::new(dealers, options)?.with_sellers(sellers)?)
+}
+
+/// The addresses of dealers, with those of directories.
+fn addresses(arguments: &Arguments) -> Result<Vec<String>, Failure> {
+    let mut all = Vec::new();
+    for address in &arguments.dealers {
+        if !directory::is_directory(address) {
+            all.push(address.clone());
+            continue;
+        }
+        let listed = block_on(directory::fetch(&transport(arguments.timeout), address))?;
+        let count = listed.entries.len();
+        if count == 0 || count > MOST {
+            let message = format!("the directory names {count} sellers");
+            return Err(Failure::usage(message).hint(format!(
+                "a model can choose among 1 to {MOST}; name the dealers themselves"
+            )));
+        }
+        all.extend(listed.entries.iter().map(|entry| entry.url.to_string()));
+    }
+    Ok(all)
 }
 
 async fn serve_http(

@@ -12,7 +12,6 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tradepost_dealer::demo as dealer_demo;
 use tradepost_server::background::{keep_going, piece};
 use tradepost_server::clock::Clock;
-use tradepost_server::desk::Desk;
 use tradepost_server::fault::Fault;
 use tradepost_server::http;
 use tradepost_server::tls::Identity;
@@ -25,7 +24,7 @@ use super::{Context, Outcome, check_config, dealers};
 use crate::alerts::Alerts;
 use crate::alerts::watch::Watch;
 use crate::config::{self, Config, Server};
-use crate::feeds::Feeds;
+use crate::hosting;
 use crate::log::Log;
 use crate::traces;
 use crate::wiring::Wiring;
@@ -176,7 +175,7 @@ async fn serve(
         };
         tokio::spawn(keep_going("alerts", run));
     }
-    tokio::spawn(keep_fresh(Arc::clone(&desk), tls.clone(), Arc::clone(&wiring.feeds)));
+    tokio::spawn(keep_fresh(Arc::clone(&wiring), tls.clone()));
     tokio::spawn(reload::follow(hangups, Arc::new(reload), Arc::clone(&wiring)));
     // Dropped when deliveries are to stop.
     let (stop_deliveries, deliveries_stopped) = tokio::sync::watch::channel(());
@@ -223,7 +222,10 @@ async fn serve(
     let watched = operators.map(|(listener, address)| {
         tracing::info!(%address, "listening for operators");
         let server = for_operators(&server);
-        let router = http::operator_router(Arc::clone(&desk));
+        let mut router = http::operator_router(Arc::clone(&desk));
+        if let Some(api) = hosting::api::router(&wiring, &server) {
+            router = router.merge(api);
+        }
         tokio::spawn(async move {
             http::server::serve(listener, router, &server.http(), std::future::pending()).await;
         })
@@ -265,25 +267,25 @@ pub(super) fn for_operators(server: &Server) -> Server {
     Server { max_connections: CONNECTIONS, connections_per_address: CONNECTIONS, ..server.clone() }
 }
 
-async fn keep_fresh(desk: Arc<Desk>, tls: Option<Arc<Identity>>, feeds: Arc<Feeds>) {
+async fn keep_fresh(wiring: Arc<Wiring>, tls: Option<Arc<Identity>>) {
     keep_going("what comes due by itself", || async {
         loop {
             tokio::select! {
                 () = tokio::time::sleep(REFRESH) => {}
-                () = feeds.taken() => {}
+                () = wiring.feeds.taken() => {}
             }
-            let (fresh, tls) = (Arc::clone(&desk), tls.clone());
+            let (fresh, tls) = (Arc::clone(&wiring), tls.clone());
             // Building an index takes a while; requests must not wait for it.
             let refreshed = piece("taking over inventories", move || {
                 if let Some(identity) = tls {
                     identity.refresh();
                 }
-                fresh.refresh()
+                fresh.follow().and_then(|()| fresh.desk.refresh())
             });
             if let Some(Err(fault)) = refreshed.await {
-                tracing::error!(cause = %fault.chain(), "the inventories could not be refreshed");
+                tracing::error!(cause = %fault.chain(), "what others have changed could not be taken over");
             }
-            desk.tick().await;
+            wiring.desk.tick().await;
         }
     })
     .await;

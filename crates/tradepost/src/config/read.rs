@@ -5,12 +5,13 @@
 
 use std::collections::BTreeSet;
 
+use jiff::SignedDuration;
 use tradepost_wire::json::Value;
 use tradepost_wire::parse::read_object;
 use tradepost_wire::problem::{At, Problems};
 use tradepost_wire::toml::{self, Mistake, Variables};
 
-use super::Config;
+use super::{Config, Dealer};
 
 mod alerts;
 mod auth;
@@ -33,6 +34,29 @@ mod values;
 /// Every mistake, in the order of the file; those of the environment come last.
 pub fn read(text: &str, environment: &[(String, String)]) -> Result<Config, Vec<Mistake>> {
     toml::read(text, Variables { prefix: "TRADEPOST_", all: environment }, config)
+}
+
+/// Reads a dealer that stands alone: what a section `[[dealers]]` would say, as JSON. It needs hosts,
+/// because it is one of several.
+///
+/// # Errors
+/// Every mistake, each with its pointer.
+pub fn dealer(value: &Value, process: ForAll) -> Result<Dealer, Problems> {
+    let mut problems = Problems::new();
+    let mut dealer = sections::dealer(value, &At::Root, &mut problems);
+    if let Some(dealer) = &mut dealer {
+        process.complete(dealer, value);
+    }
+    let at = At::Root.key("hosts");
+    let named = value.get("hosts").and_then(Value::as_array).map(Vec::as_slice);
+    if named.unwrap_or_default().is_empty() {
+        values::reject(&at, &mut problems, "is missing; a dealer among others needs host names");
+    }
+    check_hosts(named.unwrap_or_default(), &at, &mut BTreeSet::new(), &mut problems);
+    if !process.asks_for_certificates {
+        check_certificates(value, &At::Root, &mut problems);
+    }
+    problems.into_result(dealer)
 }
 
 /// The fictional dealer group of `serve --demo`.
@@ -61,38 +85,82 @@ fn config(value: &Value, problems: &mut Problems) -> Option<Config> {
         optional "traces" => traces: traces::traces,
     });
     let named = |key| value.get(key).is_some();
-    if !named("dealers") && !named("publishers") {
+    let hosting = server.as_ref().is_some_and(|server| server.hosting);
+    if !named("dealers") && !named("publishers") && !hosting {
         let at = At::Root.key("dealers");
         values::reject(&at, problems, "is missing; there has to be a dealer or a publisher");
     }
     let (mut dealers, publishers) = (dealers.unwrap_or_default(), publishers.unwrap_or_default());
     let privacy = privacy.unwrap_or_default();
+    let asks_for_certificates = value.pointer("/server/tls/client_ca").is_some();
+    let process = ForAll { asks_for_certificates, retention: privacy.retention };
     let listed = value.get("dealers").and_then(Value::as_array).map(Vec::as_slice);
     // Every dealer that is wrong left the list shorter, and is a mistake anyway.
     for (dealer, said) in dealers.iter_mut().zip(listed.unwrap_or_default()) {
-        if said.pointer("/leads/retention").is_none() {
-            dealer.terms.leads.retention = privacy.retention;
-        }
+        process.complete(dealer, said);
     }
-    check_sellers(value, problems);
-    let asks = value.pointer("/server/tls/client_ca").is_some();
+    check_sellers(value, hosting, problems);
     for (index, dealer) in listed.unwrap_or_default().iter().enumerate() {
-        if dealer.pointer("/auth/certificates").is_some() && !asks {
-            let (dealers, message) = (At::Root.key("dealers"), "needs server.tls.client_ca");
-            let at = dealers.index(index);
-            values::reject(&at.key("auth").key("certificates"), problems, message);
+        if !asks_for_certificates {
+            let dealers = At::Root.key("dealers");
+            check_certificates(dealer, &dealers.index(index), problems);
         }
     }
     let server = server.unwrap_or_default();
     Some(Config { server, dealers, publishers, privacy, alerts, traces })
 }
 
+/// What a process says for all its dealers.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ForAll {
+    /// Whether it asks clients for certificates (`server.tls.client_ca`).
+    pub asks_for_certificates: bool,
+    /// For how long leads are kept where a dealer does not say (`privacy.retention`).
+    pub retention: Option<SignedDuration>,
+}
+
+impl ForAll {
+    fn complete(self, dealer: &mut Dealer, said: &Value) {
+        if said.pointer("/leads/retention").is_none() {
+            dealer.terms.leads.retention = self.retention;
+        }
+    }
+}
+
+/// Certificates of clients have to be asked for.
+fn check_certificates(dealer: &Value, at: &At<'_>, problems: &mut Problems) {
+    if dealer.pointer("/auth/certificates").is_some() {
+        let message = "needs server.tls.client_ca";
+        values::reject(&at.key("auth").key("certificates"), problems, message);
+    }
+}
+
+/// A host leads to one seller.
+fn check_hosts(
+    named: &[Value],
+    at_hosts: &At<'_>,
+    hosts: &mut BTreeSet<String>,
+    problems: &mut Problems,
+) {
+    for (index, host) in named.iter().enumerate() {
+        let host = host.as_str().map(str::to_ascii_lowercase);
+        if host.is_some_and(|host| !hosts.insert(host)) {
+            values::reject(&at_hosts.index(index), problems, "this host name is used already");
+        }
+    }
+}
+
 /// Sellers of all kinds have ids of their own, and several need host names to be told apart.
-fn check_sellers(value: &Value, problems: &mut Problems) {
+fn check_sellers(value: &Value, hosting: bool, problems: &mut Problems) {
     let list =
         |key| value.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let (dealers, publishers) = (list("dealers"), list("publishers"));
     let (mut ids, mut hosts) = (BTreeSet::new(), BTreeSet::new());
+    let server = At::Root.key("server");
+    let directory = value.pointer("/server/directory_hosts").and_then(Value::as_array);
+    let directory = directory.map(Vec::as_slice).unwrap_or_default();
+    check_hosts(directory, &server.key("directory_hosts"), &mut hosts, problems);
+    let several = hosting || !directory.is_empty() || dealers.len() + publishers.len() > 1;
     for (key, sellers) in [("dealers", dealers), ("publishers", publishers)] {
         for (index, seller) in sellers.iter().enumerate() {
             let list = At::Root.key(key);
@@ -102,18 +170,12 @@ fn check_sellers(value: &Value, problems: &mut Problems) {
                 values::reject(&at.key("id"), problems, "another seller has this id already");
             }
             let named = seller.get("hosts").and_then(Value::as_array);
-            if dealers.len() + publishers.len() > 1 && named.is_none_or(Vec::is_empty) {
+            if several && named.is_none_or(Vec::is_empty) {
                 let message = "is missing; with several sellers each needs its own host names";
                 values::reject(&at.key("hosts"), problems, message);
             }
-            for (index, host) in named.into_iter().flatten().enumerate() {
-                let host = host.as_str().map(str::to_ascii_lowercase);
-                if host.is_some_and(|host| !hosts.insert(host)) {
-                    let at_hosts = at.key("hosts");
-                    let message = "this host name is used already";
-                    values::reject(&at_hosts.index(index), problems, message);
-                }
-            }
+            let named = named.map(Vec::as_slice).unwrap_or_default();
+            check_hosts(named, &at.key("hosts"), &mut hosts, problems);
         }
     }
 }
@@ -160,6 +222,23 @@ mod tests {
                 part.bytes().all(|b| b.is_ascii_lowercase() || b == b'_' || b.is_ascii_digit())
             })
             .collect()
+    }
+
+    #[test]
+    fn with_hosting_nobody_has_to_be_named_and_whoever_is_needs_hosts_of_its_own() {
+        let whole = read("[server]\nhosting = true\n", &[]).unwrap();
+        assert!(whole.server.hosting && whole.dealers.is_empty());
+        let dealer = "[[dealers]]\nid = \"a\"\nname = \"A\"\n[[dealers.rooftops]]\nname = \"B\"\n";
+        let mistakes = |server: &str, more: &str| {
+            let text = format!("[server]\n{server}\n{}", dealer.replace("name = \"A\"", more));
+            let mistakes = read(&text, &[]).unwrap_err();
+            mistakes.iter().map(|mistake| mistake.key.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(mistakes("hosting = true", "name = \"A\""), ["dealers[0].hosts"]);
+        let directory = "directory_hosts = [\"all.example\"]";
+        let taken = mistakes(directory, "name = \"A\"\nhosts = [\"ALL.example\"]");
+        assert_eq!(taken, ["dealers[0].hosts[0]"]);
+        assert!(read(&format!("[server]\n{dealer}"), &[]).is_ok());
     }
 
     #[test]

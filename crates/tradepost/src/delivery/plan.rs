@@ -16,7 +16,7 @@ pub(super) fn plan(store: &Store, outlet: &Outlet, now: Timestamp) -> Result<(),
     if outlet.destinations.is_empty() {
         return Ok(());
     }
-    let dealer_id = &outlet.dealer.id;
+    let dealer_id = &outlet.dealer().id;
     loop {
         let events = store.untold_events(dealer_id, AT_ONCE)?;
         let Some((last, _)) = events.last() else { return Ok(()) };

@@ -83,8 +83,10 @@ impl World {
     /// Begins to deliver.
     fn run(&mut self) {
         let store = Arc::clone(&self.server.store);
-        let dealers = &self.server.config().dealers;
-        let deliveries = Deliveries::open(dealers, store, Clock::system(), Edge::system()).unwrap();
+        let dealers = self.server.config().dealers.iter().cloned().map(Arc::new);
+        let dealers: Vec<_> = dealers.collect();
+        let deliveries =
+            Deliveries::open(&dealers, store, Clock::system(), Edge::system()).unwrap();
         let deliveries = Arc::new(deliveries.paced(Duration::from_millis(10)));
         let run = Arc::clone(&deliveries).run(std::future::pending(), Duration::ZERO);
         self.runtime.spawn(run);

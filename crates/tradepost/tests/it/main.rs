@@ -35,6 +35,7 @@ mod fairness;
 mod feeds;
 mod grpc;
 mod hostile;
+mod hosting;
 mod http2;
 mod import;
 mod leads;

@@ -13,6 +13,9 @@ mod signing;
 /// Where every agent publishes its card.
 pub const WELL_KNOWN_PATH: &str = "/.well-known/agent-card.json";
 
+/// Where a host says which agents it knows of (RFC 9727).
+pub const DIRECTORY_PATH: &str = "/.well-known/api-catalog";
+
 /// An agent card.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]

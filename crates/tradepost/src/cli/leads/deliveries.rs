@@ -61,6 +61,8 @@ pub(super) struct Test {
     dealer: Option<String>,
     #[command(flatten)]
     source: dealers::Source,
+    #[command(flatten)]
+    place: Place,
 }
 
 /// Lists deliveries, the latest first.
@@ -117,7 +119,7 @@ fn document(record: &DeliveryRecord) -> Value {
 
 /// Has a running server, or the next one, deliver a lead again.
 pub(super) fn resend(arguments: &Resend, context: &Context) -> Outcome {
-    let config = arguments.source.load(&context.environment)?;
+    let config = arguments.source.load_with_hosted(&arguments.place, context)?;
     let store = arguments.place.open(None, context)?;
     let history = history(&store, &arguments.lead)?;
     let lead = &history.lead;
@@ -191,7 +193,7 @@ fn known<'a>(dealers: impl IntoIterator<Item = &'a Dealer>) -> String {
 
 /// Sends a test, now and from here.
 pub(super) fn test(arguments: &Test, context: &Context) -> Outcome {
-    let config = arguments.source.load(&context.environment)?;
+    let config = arguments.source.load_with_hosted(&arguments.place, context)?;
     let named = arguments.dealer.as_deref();
     let dealers =
         config.dealers.iter().filter(|dealer| named.is_none_or(|id| dealer.terms.id == id));

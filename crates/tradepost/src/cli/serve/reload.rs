@@ -73,9 +73,9 @@ impl Reload {
         if !config.publishers.is_empty() {
             later.push("publishers");
         }
-        let dealers = config.dealers.len();
-        wiring.replace_dealers(config.dealers).map_err(|fault| Failure::fault(&fault))?;
-        self.log.filter(&config.server.log_filter).map_err(|error| Failure::fault(&*error))?;
+        let (dealers, log_filter) = (config.dealers.len(), config.server.log_filter.clone());
+        wiring.replace_dealers(config).map_err(|fault| Failure::fault(&fault))?;
+        self.log.filter(&log_filter).map_err(|error| Failure::fault(&*error))?;
         tracing::info!(dealers, "configuration read again");
         if !later.is_empty() {
             let keys = later.join(", ");

@@ -30,6 +30,9 @@ impl Default for Server {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
             operator_listen: None,
+            hosting: false,
+            directory_hosts: Vec::new(),
+            max_running_requests: 512,
             console: None,
             max_body_bytes: 256 * 1024, // E-004
             read_timeout: SignedDuration::from_secs(10),
@@ -61,6 +64,9 @@ pub(super) fn server(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opt
     read_object!(value, at, problems, closed {
         optional "listen" => listen: values::socket,
         optional "operator_listen" => operator_listen: values::socket,
+        optional "hosting" => hosting: parse::boolean,
+        optional "directory_hosts" => directory_hosts: host_names,
+        optional "max_running_requests" => max_running_requests: whole(1, 1_000_000),
         optional "console" => console: read_console,
         optional "max_body_bytes" => max_body_bytes: whole(1_024, 64 * 1_024 * 1_024),
         optional "read_timeout" => read_timeout: duration(MOMENT, FIVE_MINUTES),
@@ -93,6 +99,9 @@ pub(super) fn server(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opt
     Some(Server {
         listen: listen.unwrap_or(default.listen),
         operator_listen,
+        hosting: hosting.unwrap_or(default.hosting),
+        directory_hosts: directory_hosts.unwrap_or(default.directory_hosts),
+        max_running_requests: max_running_requests.unwrap_or(default.max_running_requests),
         console,
         max_body_bytes: max_body_bytes.unwrap_or(default.max_body_bytes),
         read_timeout: read_timeout.unwrap_or(default.read_timeout),
@@ -168,14 +177,19 @@ pub(super) fn dealers(value: &Value, at: &At<'_>, problems: &mut Problems) -> Op
     parse::list(value, at, problems, (1, None), dealer)
 }
 
-fn dealer(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Dealer> {
+/// The names of hosts.
+fn host_names(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Vec<String>> {
+    parse::list(value, at, problems, (0, None), values::host)
+}
+
+/// One of them, also where it is a document of its own.
+pub(super) fn dealer(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Dealer> {
     read_object!(value, at, problems, closed {
         required "id" => id: values::id,
         required "name" => name: line(200),
-        optional "hosts" => hosts: |v: &Value, at: &At<'_>, p: &mut Problems| {
-            parse::list(v, at, p, (0, None), values::host)
-        },
+        optional "hosts" => hosts: host_names,
         optional "public_url" => public_url: values::web_base,
+        optional "listed" => listed: parse::boolean,
         optional "description" => description: prose(2_000),
         optional "agent_version" => agent_version: line(64),
         optional "provider" => provider: read_provider,
@@ -223,6 +237,7 @@ fn dealer(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Dealer>
         },
         hosts: hosts.unwrap_or_default(),
         public_url,
+        listed: listed.unwrap_or(true),
         description,
         agent_version: agent_version.unwrap_or_else(|| "1.0.0".to_owned()),
         provider,

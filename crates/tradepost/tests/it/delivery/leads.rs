@@ -1,6 +1,7 @@
 //! Which leads go where, in which words, and what becomes of them when the lead changes.
 
 use jiff::Timestamp;
+use std::sync::Arc;
 use tradepost::config::delivery::Secret;
 use tradepost_buyer::receiver::authentic::{Authenticity, Envelope};
 use tradepost_dealer::delivery::{ChatStyle, LeadKind};
@@ -202,13 +203,13 @@ fn a_destination_that_is_named_later_is_not_told_of_the_past_and_one_that_is_gon
     let mut dealers = world.server.config().dealers.clone();
     dealers[0].deliveries = vec![crm(receiver.url())];
     let deliveries = world.deliveries.as_ref().unwrap();
-    deliveries.replace(&dealers).unwrap();
+    deliveries.replace(&dealers.iter().cloned().map(Arc::new).collect::<Vec<_>>()).unwrap();
     let late = world.send(&with(lead(), &[("/customer/email", json!("grace@example.com"))]));
     world.until(&late, |kept| kept.iter().any(|record| record.answer.is_some()));
     assert!(world.kept(&early).is_empty());
     assert!(receiver.wait(1)[0].body.contains("grace@example.com"));
     dealers[0].deliveries = Vec::new();
-    deliveries.replace(&dealers).unwrap();
+    deliveries.replace(&dealers.iter().cloned().map(Arc::new).collect::<Vec<_>>()).unwrap();
     let kept = world.settled(&late, 1);
     let why = "no such destination is configured any more";
     assert_eq!((kept[0].state, kept[0].answer.as_deref()), (DEAD, Some(why)));

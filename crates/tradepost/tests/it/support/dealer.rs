@@ -79,6 +79,7 @@ pub fn config() -> Config {
             require_version: false,
             http_json: false,
             strict_output_modes: false,
+            listed: true,
             auth: Auth::default(),
             card_signing: None,
             deliveries: Vec::new(),

@@ -1,0 +1,147 @@
+//! A directory of agents: a host's API catalog (RFC 9727), a set of links (RFC 9264) to agent cards.
+
+use reqwest::Url;
+use tradepost_wire::a2a::card::DIRECTORY_PATH;
+use tradepost_wire::json::{Bounds, MAX_DEPTH, Value, document};
+
+use crate::discover::{based, led_to};
+use crate::failure::{Defect, Failure};
+use crate::refusal::{By, Refused};
+use crate::text::decoded;
+use crate::transport::{Response, Transport};
+
+/// How many agents are read of one directory.
+pub const MOST: usize = 20_000;
+
+/// A directory, and where it came from.
+#[derive(Debug, Clone)]
+pub struct Directory {
+    /// The address of the document.
+    pub url: Url,
+    /// The agents, in its order, each address once.
+    pub entries: Vec<Entry>,
+    /// How many links were left out: to what is no address, from TLS to where there is none, into a
+    /// private network, or beyond [`MOST`].
+    pub left_out: usize,
+}
+
+/// An agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Where its card is.
+    pub url: Url,
+    /// What the directory calls it, as it came: fit for nobody's eyes.
+    pub title: Option<String>,
+}
+
+/// Whether an address is that of a directory, and not of an agent.
+#[must_use]
+pub fn is_directory(address: &str) -> bool {
+    based(address).is_ok_and(|url| url.path().ends_with(DIRECTORY_PATH))
+}
+
+/// Fetches the directory at `address`: a base address, or that of the document itself.
+///
+/// # Errors
+/// Why there is none.
+pub async fn fetch(transport: &Transport, address: &str) -> Result<Directory, Failure> {
+    let mut url = based(address)?;
+    if !url.path().ends_with(DIRECTORY_PATH) {
+        let path = format!("{}{DIRECTORY_PATH}", url.path().trim_end_matches('/'));
+        url.set_path(&path);
+        url.set_query(None);
+    }
+    let response = transport.get(&url, None).await?;
+    read(url, response)
+}
+
+/// The directory in an answer.
+fn read(url: Url, response: Response) -> Result<Directory, Failure> {
+    if !response.is_success() {
+        return Err(Failure::Refused(Box::new(Refused {
+            by: By::Http(response.status),
+            retry_after: response.retry_after,
+            kept: response.kept(),
+        })));
+    }
+    let bounds = Bounds { depth: MAX_DEPTH, containers: 4 * MOST, reserved: true };
+    let value = match decoded(&response.body) {
+        None => Err(Defect::NotUtf8),
+        Some(text) => document(text, bounds).map(|(value, _)| value).map_err(|_| Defect::NotJson),
+    };
+    let listed = value.and_then(|value| entries(&url, &value).map_err(Defect::NotADirectory));
+    match listed {
+        Ok((entries, left_out)) => Ok(Directory { url, entries, left_out }),
+        Err(defect) => Err(Failure::garbled(defect, response.kept())),
+    }
+}
+
+fn entries(url: &Url, value: &Value) -> Result<(Vec<Entry>, usize), &'static str> {
+    let sets = value.get("linkset").and_then(Value::as_array);
+    let sets = sets.ok_or("it has no list linkset")?;
+    let items = sets.iter().filter_map(|set| set.get("item")?.as_array()).flatten();
+    let mut found = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    let mut left_out = 0;
+    for item in items {
+        let href = item.get("href").and_then(Value::as_str).unwrap_or_default();
+        // Other kinds of descriptions may stand beside cards.
+        let led = url.join(href).ok().and_then(|to| led_to(url, to.as_str()).ok());
+        match led.filter(|_| found.len() < MOST && !href.is_empty()) {
+            Some(to) => {
+                if seen.insert(to.clone()) {
+                    let title = item.get("title").and_then(Value::as_str).map(str::to_owned);
+                    found.push(Entry { url: to, title });
+                }
+            }
+            None => left_out += 1,
+        }
+    }
+    Ok((found, left_out))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::{Fake, Reply, transport};
+
+    #[test]
+    fn only_links_that_may_be_followed_are_taken_and_each_once() {
+        let from = Url::parse("https://all.example/.well-known/api-catalog").unwrap();
+        let set = r#"{"linkset": [{"anchor": "/", "item": [
+            {"href": "https://a.example/.well-known/agent-card.json", "title": "A"},
+            {"href": "https://a.example/.well-known/agent-card.json"},
+            {"href": "/b/.well-known/agent-card.json"},
+            {"href": "http://c.example/.well-known/agent-card.json"},
+            {"href": "https://10.0.0.1/.well-known/agent-card.json"},
+            {"href": "file:///etc/passwd"}, {"href": 1}, {}, 7]},
+            {"anchor": "/other", "service-desc": [{"href": "https://d.example"}]}, "x"]}"#;
+        let value = tradepost_wire::json::from_str(set).unwrap();
+        let (found, left_out) = entries(&from, &value).unwrap();
+        let found: Vec<_> = found.iter().map(|it| (it.url.as_str(), it.title.as_deref())).collect();
+        assert_eq!(
+            found,
+            [
+                ("https://a.example/.well-known/agent-card.json", Some("A")),
+                ("https://all.example/b/.well-known/agent-card.json", None),
+            ]
+        );
+        assert_eq!(left_out, 6);
+    }
+
+    #[test]
+    fn what_is_no_directory_is_said_to_be_none() {
+        for (body, expected) in [
+            ("", "the answer is not valid JSON"),
+            ("[]", "the answer is no directory of agents: it has no list linkset"),
+            ("{\"linkset\": 1}", "the answer is no directory of agents: it has no list linkset"),
+        ] {
+            let fake = Fake::start(vec![Reply::http(200, &[], body)]);
+            let failure = fake.run(fetch(&transport(), &fake.url)).unwrap_err();
+            assert_eq!(failure.to_string(), expected);
+            assert!(fake.requests()[0].starts_with("GET /.well-known/api-catalog HTTP/1.1"));
+        }
+        assert!(is_directory("https://a.example/.well-known/api-catalog"));
+        assert!(!is_directory("https://a.example") && !is_directory("https://"));
+    }
+}

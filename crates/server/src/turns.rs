@@ -1,0 +1,345 @@
+//! Whose request is worked on next when there are more than can be at once: agents take turns, and at
+//! each agent its callers do. Whoever asks a hundred times waits behind its own requests, and not others
+//! behind it.
+//!
+//! So many run at once in all, and of one agent a share of them where there are several, so that an agent
+//! whose answers take long (an ad server that does not answer) leaves places to the others. While there
+//! are places nobody waits.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, PoisonError};
+
+use tokio::sync::oneshot;
+
+use crate::limit::Key;
+
+/// Which part of the places one agent among several may have.
+const SHARES: usize = 4;
+
+/// The places, and who waits for one.
+#[derive(Debug)]
+pub(crate) struct Turns(Mutex<State>);
+
+#[derive(Debug)]
+struct State {
+    places: usize,
+    /// How many of them one agent may have.
+    share: usize,
+    free: usize,
+    /// How many each agent has.
+    running: HashMap<String, usize>,
+    /// The agents for whom somebody waits, the one whose turn is next first.
+    order: VecDeque<String>,
+    lines: HashMap<String, Line>,
+    /// Tells those who wait apart.
+    tickets: u64,
+}
+
+/// Who waits for one agent.
+#[derive(Debug, Default)]
+struct Line {
+    /// The callers who wait, the one whose turn is next first.
+    order: VecDeque<Key>,
+    waiting: HashMap<Key, VecDeque<Waiting>>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    ticket: u64,
+    called: oneshot::Sender<()>,
+}
+
+/// A place, given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Turn<'t> {
+    turns: &'t Turns,
+    agent: &'t str,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.turns.lock().leave(self.agent);
+    }
+}
+
+/// Somebody who waits, and may go away.
+struct Wait<'t> {
+    turns: &'t Turns,
+    agent: &'t str,
+    caller: Key,
+    ticket: u64,
+    called: oneshot::Receiver<()>,
+}
+
+impl Drop for Wait<'_> {
+    fn drop(&mut self) {
+        let mut state = self.turns.lock();
+        self.called.close();
+        if self.called.try_recv().is_ok() {
+            // Called in the moment of leaving.
+            state.leave(self.agent);
+        } else {
+            state.forget(self.agent, &self.caller, self.ticket);
+        }
+    }
+}
+
+impl Turns {
+    /// So many places, for one agent or several.
+    pub(crate) fn new(places: usize) -> Self {
+        let places = places.max(1);
+        Self(Mutex::new(State {
+            places,
+            share: places,
+            free: places,
+            running: HashMap::new(),
+            order: VecDeque::new(),
+            lines: HashMap::new(),
+            tickets: 0,
+        }))
+    }
+
+    /// Says who the agents are now: one alone may have every place.
+    pub(crate) fn among<'a>(&self, agents: impl ExactSizeIterator<Item = &'a str>) {
+        let mut state = self.lock();
+        state.share = if agents.len() > 1 { (state.places / SHARES).max(1) } else { state.places };
+        let known: std::collections::HashSet<&str> = agents.collect();
+        state.running.retain(|agent, running| *running > 0 || known.contains(agent.as_str()));
+        state.call();
+    }
+
+    /// Waits for a place.
+    pub(crate) async fn turn<'t>(&'t self, agent: &'t str, caller: Key) -> Turn<'t> {
+        let place = || Turn { turns: self, agent };
+        let mut wait = {
+            let mut state = self.lock();
+            if state.enter(agent) {
+                drop(state);
+                return place();
+            }
+            let (sender, called) = oneshot::channel();
+            let ticket = state.line_up(agent, &caller, sender);
+            Wait { turns: self, agent, caller, ticket, called }
+        };
+        // The sender is kept until somebody is called or goes.
+        let called = (&mut wait.called).await;
+        debug_assert!(called.is_ok(), "the sender goes with whoever waits");
+        place()
+    }
+
+    /// How many wait.
+    #[cfg(test)]
+    pub(crate) fn waiting(&self) -> usize {
+        let state = self.lock();
+        state.lines.values().flat_map(|line| line.waiting.values()).map(VecDeque::len).sum()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Takes a place, if there is one: whoever waits for another agent has waited for its share.
+    fn enter(&mut self, agent: &str) -> bool {
+        if self.free == 0 || self.lines.contains_key(agent) {
+            return false;
+        }
+        match self.running.get_mut(agent) {
+            Some(running) if *running >= self.share => return false,
+            Some(running) => *running += 1,
+            None => {
+                self.running.insert(agent.to_owned(), 1);
+            }
+        }
+        self.free -= 1;
+        true
+    }
+
+    fn leave(&mut self, agent: &str) {
+        if let Some(running) = self.running.get_mut(agent) {
+            *running = running.saturating_sub(1);
+        }
+        self.free += 1;
+        self.call();
+    }
+
+    fn line_up(&mut self, agent: &str, caller: &Key, called: oneshot::Sender<()>) -> u64 {
+        self.tickets = self.tickets.wrapping_add(1);
+        let ticket = self.tickets;
+        if !self.lines.contains_key(agent) {
+            self.order.push_back(agent.to_owned());
+        }
+        let line = self.lines.entry(agent.to_owned()).or_default();
+        if !line.waiting.contains_key(caller) {
+            line.order.push_back(caller.clone());
+        }
+        line.waiting.entry(caller.clone()).or_default().push_back(Waiting { ticket, called });
+        ticket
+    }
+
+    /// Calls those whose turn it is, as long as there are places.
+    fn call(&mut self) {
+        let mut passed = 0;
+        while self.free > 0 && passed < self.order.len() {
+            let Some(agent) = self.order.pop_front() else { return };
+            let running = self.running.get(&agent).copied().unwrap_or_default();
+            if running >= self.share {
+                self.order.push_back(agent);
+                passed += 1;
+                continue;
+            }
+            let next = self.lines.get_mut(&agent).and_then(Line::next);
+            if self.lines.get(&agent).is_some_and(Line::is_empty) {
+                self.lines.remove(&agent);
+            } else {
+                self.order.push_back(agent.clone());
+            }
+            // Whoever has gone has no receiver any more, and is about to say so.
+            if next.is_some_and(|next| next.called.send(()).is_ok()) {
+                *self.running.entry(agent).or_default() += 1;
+                self.free -= 1;
+            }
+            passed = 0;
+        }
+    }
+
+    fn forget(&mut self, agent: &str, caller: &Key, ticket: u64) {
+        let Some(line) = self.lines.get_mut(agent) else { return };
+        if let Some(waiting) = line.waiting.get_mut(caller) {
+            waiting.retain(|other| other.ticket != ticket);
+            if waiting.is_empty() {
+                line.waiting.remove(caller);
+                line.order.retain(|other| other != caller);
+            }
+        }
+        if line.is_empty() {
+            self.lines.remove(agent);
+            self.order.retain(|other| other != agent);
+        }
+    }
+}
+
+impl Line {
+    fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    /// The next of the caller whose turn it is, who then waits behind the others.
+    fn next(&mut self) -> Option<Waiting> {
+        let caller = self.order.pop_front()?;
+        let waiting = self.waiting.get_mut(&caller)?;
+        let next = waiting.pop_front();
+        if waiting.is_empty() {
+            self.waiting.remove(&caller);
+        } else {
+            self.order.push_back(caller);
+        }
+        next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::future::Future;
+    use std::pin::Pin;
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+
+    fn caller(last: u8) -> Key {
+        Key::address([192, 0, 2, last].into())
+    }
+
+    type Asked<'t> = Pin<Box<dyn Future<Output = Turn<'t>> + 't>>;
+
+    /// Whoever it is has come, in the order of coming, and goes at once.
+    fn drain<'t>(
+        asked: &mut Vec<(&'static str, u8, Asked<'t>)>,
+        order: &RefCell<Vec<(&'static str, u8)>>,
+    ) {
+        let mut context = Context::from_waker(Waker::noop());
+        while let Some(at) = asked.iter_mut().position(|(agent, who, turn)| {
+            let Poll::Ready(turn) = turn.as_mut().poll(&mut context) else { return false };
+            order.borrow_mut().push((*agent, *who));
+            drop(turn);
+            true
+        }) {
+            drop(asked.remove(at));
+        }
+    }
+
+    fn ask<'t>(turns: &'t Turns, agent: &'static str, who: u8) -> (&'static str, u8, Asked<'t>) {
+        let mut turn: Asked<'t> = Box::pin(turns.turn(agent, caller(who)));
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(turn.as_mut().poll(&mut context).is_pending());
+        (agent, who, turn)
+    }
+
+    #[test]
+    fn agents_take_turns_and_so_do_the_callers_of_each() {
+        let turns = Turns::new(1);
+        turns.among(["noisy", "quiet"].into_iter());
+        let mut context = Context::from_waker(Waker::noop());
+        let mut first: Asked<'_> = Box::pin(turns.turn("noisy", caller(1)));
+        let Poll::Ready(first) = first.as_mut().poll(&mut context) else {
+            panic!("a place is free")
+        };
+        let mut asked: Vec<_> = (0..50).map(|_| ask(&turns, "noisy", 1)).collect();
+        asked.push(ask(&turns, "noisy", 2));
+        asked.push(ask(&turns, "quiet", 3));
+        assert_eq!(turns.waiting(), 52);
+        drop(first);
+        let order = RefCell::default();
+        drain(&mut asked, &order);
+        let order = order.into_inner();
+        assert_eq!(order.len(), 52, "everybody comes");
+        let place = |who| order.iter().position(|came| *came == who).unwrap();
+        assert!(place(("quiet", 3)) <= 1, "{order:?}");
+        assert!(place(("noisy", 2)) <= 3, "{order:?}");
+        assert_eq!(turns.waiting(), 0);
+        let state = turns.lock();
+        assert!(state.lines.is_empty() && state.order.is_empty() && state.free == 1);
+    }
+
+    #[test]
+    fn one_agent_among_several_has_a_share_and_one_alone_has_everything() {
+        let turns = Turns::new(8);
+        turns.among(["slow", "other"].into_iter());
+        let mut context = Context::from_waker(Waker::noop());
+        let mut now = |agent: &'static str| {
+            let mut turn: Asked<'_> = Box::pin(turns.turn(agent, caller(1)));
+            match turn.as_mut().poll(&mut context) {
+                Poll::Ready(turn) => Some(turn),
+                Poll::Pending => None,
+            }
+        };
+        let slow: Vec<_> = (0..8).filter_map(|_| now("slow")).collect();
+        assert_eq!(slow.len(), 2, "a quarter");
+        assert_eq!(turns.waiting(), 0, "who went away does not wait");
+        let other = now("other");
+        assert!(other.is_some(), "others have places");
+        turns.among(["slow"].into_iter());
+        assert!(now("slow").is_some());
+        drop((slow, other));
+        let state = turns.lock();
+        assert_eq!(state.free, 8);
+        assert!(state.running.values().all(|running| *running == 0));
+    }
+
+    #[test]
+    fn whoever_is_called_and_goes_gives_the_place_to_the_next() {
+        let turns = Turns::new(1);
+        let mut context = Context::from_waker(Waker::noop());
+        let mut first: Asked<'_> = Box::pin(turns.turn("a", caller(1)));
+        let Poll::Ready(first) = first.as_mut().poll(&mut context) else {
+            panic!("a place is free")
+        };
+        let (_, _, second) = ask(&turns, "a", 1);
+        let (_, _, mut third) = ask(&turns, "a", 2);
+        drop(first);
+        drop(second);
+        assert!(third.as_mut().poll(&mut context).is_ready());
+    }
+}

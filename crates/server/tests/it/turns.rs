@@ -1,0 +1,109 @@
+//! Whoever asks much takes no place from the others.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tradepost_server::a2a::error::{Code, Refusal};
+use tradepost_server::http::{self, Settings};
+use tradepost_server::memory::Memory;
+use tradepost_server::prelude::*;
+
+/// An agent whose answers wait until they are let go.
+#[derive(Debug)]
+struct Slow {
+    card: PublishedCard,
+    auth: Authenticator,
+    hosts: [String; 1],
+    gate: Arc<Semaphore>,
+    at_work: Arc<AtomicUsize>,
+}
+
+impl Slow {
+    fn new(id: &str) -> Self {
+        let card = card::describe(id, "Waits.", &format!("http://{id}.example"));
+        Self {
+            card: PublishedCard::of(&card, Clock::system().now()),
+            auth: Authenticator::open_to_all(id),
+            hosts: [format!("{id}.example")],
+            gate: Arc::new(Semaphore::new(0)),
+            at_work: Arc::default(),
+        }
+    }
+}
+
+impl Agent for Slow {
+    fn card(&self) -> &PublishedCard {
+        &self.card
+    }
+
+    fn auth(&self) -> &Authenticator {
+        &self.auth
+    }
+
+    fn hosts(&self) -> Option<&[String]> {
+        Some(&self.hosts)
+    }
+
+    fn requires_version(&self) -> bool {
+        false
+    }
+
+    fn perform<'a>(&'a self, _: Incoming<'a>) -> BoxFuture<'a, Outcome> {
+        Box::pin(async {
+            self.at_work.fetch_add(1, Ordering::SeqCst);
+            self.gate.acquire().await.unwrap().forget();
+            Outcome::Protocol(Refusal::new(Code::UnsupportedOperation, "done"))
+        })
+    }
+}
+
+async fn ask(address: SocketAddr, host: &str) -> String {
+    let body = r#"{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":
+        {"messageId":"1","role":"ROLE_USER","parts":[{"text":"x"}]}}}"#;
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let request = format!(
+        "POST /a2a HTTP/1.1\r\nHost: {host}.example\r\nConnection: close\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
+#[tokio::test]
+async fn a_crowd_at_one_agent_leaves_places_to_another() {
+    let (noisy, quiet) = (Arc::new(Slow::new("noisy")), Arc::new(Slow::new("quiet")));
+    let settings = Settings {
+        max_running_requests: 8,
+        request_timeout: Duration::from_mins(10),
+        ..Settings::default()
+    };
+    let health = Arc::new(Memory::default());
+    let agents: Vec<Arc<dyn Agent>> = vec![Arc::clone(&noisy) as _, Arc::clone(&quiet) as _];
+    let desk = Desk::new(settings, Clock::system(), health, agents);
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(http::serve(listener, desk, pending::<()>()));
+    let mut crowd = JoinSet::new();
+    (0..40).for_each(|_| drop(crowd.spawn(ask(address, "noisy"))));
+    while noisy.at_work.load(Ordering::SeqCst) < 2 {
+        tokio::task::yield_now().await;
+    }
+    quiet.gate.add_permits(50);
+    for _ in 0..50 {
+        assert!(ask(address, "quiet").await.contains("done"));
+    }
+    assert_eq!(noisy.at_work.load(Ordering::SeqCst), 2, "a quarter of the places, and no more");
+    noisy.gate.add_permits(40);
+    while let Some(answer) = crowd.join_next().await {
+        assert!(answer.unwrap().contains("done"), "nobody of the crowd is forgotten");
+    }
+}

@@ -1,0 +1,313 @@
+//! Dealers that came at run time, beside those of a configuration file: what was said of each, whether it
+//! is served, and which hosts are whose.
+//!
+//! Every change takes the next number, and the changes are made one after another, so that whoever has
+//! seen one number asks for what is above it and misses nothing.
+
+use jiff::Timestamp;
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::fault::Fault;
+use tradepost_wire::words;
+
+use super::{Database, Transaction};
+use crate::sql::{Read, Row, params};
+
+/// The tables, as a migration.
+pub(crate) const SCHEMA: &str = "
+    CREATE TABLE hosted_dealers (
+        dealer_id  TEXT PRIMARY KEY,
+        state      TEXT NOT NULL,       -- serving, suspended, or removed
+        document   TEXT NOT NULL,       -- what a section of the configuration would say, as JSON
+        revision   INTEGER NOT NULL,    -- of all changes the number of the last one here
+        created_at INTEGER NOT NULL,
+        changed_at INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    CREATE UNIQUE INDEX hosted_dealers_by_revision ON hosted_dealers (revision);
+    CREATE TABLE hosted_hosts (
+        host       TEXT PRIMARY KEY,    -- in lower case
+        dealer_id  TEXT NOT NULL
+    ) WITHOUT ROWID;
+    CREATE INDEX hosted_hosts_by_dealer ON hosted_hosts (dealer_id);
+";
+
+/// Whose turn it is when several processes change something here. No dealer has such an id.
+const EVERYBODY: &str = "*hosting";
+
+words! {
+    /// How a dealer stands.
+    pub enum HostedState {
+        /// It answers.
+        Serving = "serving",
+        /// It answers nobody, and keeps its hosts.
+        Suspended = "suspended",
+        /// It is gone but for what it has taken.
+        Removed = "removed",
+    }
+}
+
+/// A dealer that came at run time.
+#[derive(Clone, PartialEq, Eq)]
+pub struct HostedDealer {
+    /// Its id.
+    pub dealer_id: String,
+    /// How it stands.
+    pub state: HostedState,
+    /// What a section of the configuration would say of it, as JSON. There may be secrets in it.
+    pub document: String,
+    /// Of all changes the number of its last one.
+    pub revision: i64,
+    /// When it came.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub changed_at: Timestamp,
+}
+
+impl std::fmt::Debug for HostedDealer {
+    /// Without the document.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("HostedDealer");
+        shown
+            .field("dealer_id", &self.dealer_id)
+            .field("state", &self.state)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What is to be kept of a dealer.
+#[derive(Clone, PartialEq, Eq)]
+pub struct NewHosted {
+    /// Its id.
+    pub dealer_id: String,
+    /// Its document.
+    pub document: String,
+    /// Its hosts, in lower case.
+    pub hosts: Vec<String>,
+}
+
+impl std::fmt::Debug for NewHosted {
+    /// Without the document.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NewHosted").field("dealer_id", &self.dealer_id).finish_non_exhaustive()
+    }
+}
+
+/// Why a change is not made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HostingConflict {
+    /// There is a dealer with this id.
+    IdTaken(String),
+    /// There was one, who has left leads and consents under it.
+    IdRemoved(String),
+    /// There is none, or it was removed.
+    NoSuchDealer,
+    /// It has changed since; this is its revision.
+    Changed(i64),
+    /// Others have these hosts: by the dealer that wants them, the place in its list and the host.
+    HostsTaken(Vec<(String, usize, String)>),
+}
+
+const COLUMNS: &str = "dealer_id, state, document, revision, created_at, changed_at";
+
+impl Database {
+    /// What has changed since a revision, in the order of the changes, removed dealers among them.
+    pub(crate) fn hosted_since(&self, revision: i64) -> Result<Vec<HostedDealer>, Fault> {
+        let sql =
+            format!("SELECT {COLUMNS} FROM hosted_dealers WHERE revision > $1 ORDER BY revision");
+        self.0.all("reading the hosted dealers", &sql, params![revision], read)
+    }
+
+    /// The last revision; 0 when there was no change.
+    pub(crate) fn hosted_revision(&self) -> Result<i64, Fault> {
+        let sql = "SELECT COALESCE(MAX(revision), 0) FROM hosted_dealers";
+        self.0.one("reading the last change of a dealer", sql, params![], |row| row.get(0))
+    }
+
+    /// Those behind an id, in the order of ids.
+    pub(crate) fn hosted_page(&self, after: &str, limit: u32) -> Result<Vec<HostedDealer>, Fault> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM hosted_dealers WHERE dealer_id > $1 ORDER BY dealer_id LIMIT $2"
+        );
+        self.0.all("listing the hosted dealers", &sql, params![after, limit], read)
+    }
+
+    pub(crate) fn hosted(&self, dealer_id: &str) -> Result<Option<HostedDealer>, Fault> {
+        let sql = format!("SELECT {COLUMNS} FROM hosted_dealers WHERE dealer_id = $1");
+        self.0.first("reading a hosted dealer", &sql, params![dealer_id], read)
+    }
+}
+
+impl Transaction<'_> {
+    /// Takes dealers in, all or none. With `again` the id may be one that was removed: what is kept
+    /// under it is the new one's then.
+    pub(crate) fn host_dealers(
+        &self,
+        dealers: &[NewHosted],
+        again: bool,
+        now: Timestamp,
+    ) -> Result<Result<i64, HostingConflict>, Fault> {
+        self.0.lock(EVERYBODY)?;
+        let mut taken = Vec::new();
+        for dealer in dealers {
+            match self.state_of(&dealer.dealer_id)? {
+                None => {}
+                Some((HostedState::Removed, _)) if again => {}
+                Some((HostedState::Removed, _)) => {
+                    return Ok(Err(HostingConflict::IdRemoved(dealer.dealer_id.clone())));
+                }
+                Some((HostedState::Serving | HostedState::Suspended, _)) => {
+                    return Ok(Err(HostingConflict::IdTaken(dealer.dealer_id.clone())));
+                }
+            }
+            taken.extend(self.claim(dealer)?);
+        }
+        if !taken.is_empty() {
+            return Ok(Err(HostingConflict::HostsTaken(taken)));
+        }
+        let mut revision = self.last_revision()?;
+        for dealer in dealers {
+            revision += 1;
+            self.0.execute(
+                "writing a hosted dealer",
+                "INSERT INTO hosted_dealers
+                     (dealer_id, state, document, revision, created_at, changed_at)
+                 VALUES ($1, $2, $3, $4, $5, $5)
+                 ON CONFLICT (dealer_id) DO UPDATE SET state = excluded.state,
+                     document = excluded.document, revision = excluded.revision,
+                     created_at = excluded.created_at, changed_at = excluded.changed_at",
+                params![
+                    dealer.dealer_id,
+                    HostedState::Serving.name(),
+                    dealer.document,
+                    revision,
+                    now
+                ],
+            )?;
+        }
+        Ok(Ok(revision))
+    }
+
+    /// Says something else of a dealer. With `expected` it must not have changed since.
+    pub(crate) fn change_hosted(
+        &self,
+        dealer: &NewHosted,
+        expected: Option<i64>,
+        now: Timestamp,
+    ) -> Result<Result<i64, HostingConflict>, Fault> {
+        self.0.lock(EVERYBODY)?;
+        if let Err(conflict) = self.is_there(&dealer.dealer_id, expected)? {
+            return Ok(Err(conflict));
+        }
+        self.release(&dealer.dealer_id)?;
+        let taken = self.claim(dealer)?;
+        if !taken.is_empty() {
+            return Ok(Err(HostingConflict::HostsTaken(taken)));
+        }
+        let revision = self.last_revision()? + 1;
+        self.0.execute(
+            "changing a hosted dealer",
+            "UPDATE hosted_dealers SET document = $2, revision = $3, changed_at = $4
+             WHERE dealer_id = $1",
+            params![dealer.dealer_id, dealer.document, revision, now],
+        )?;
+        Ok(Ok(revision))
+    }
+
+    /// Has a dealer stand otherwise. One that is removed gives its hosts away, its keys are revoked,
+    /// and it does not come back by this.
+    pub(crate) fn set_hosted_state(
+        &self,
+        dealer_id: &str,
+        state: HostedState,
+        expected: Option<i64>,
+        now: Timestamp,
+    ) -> Result<Result<i64, HostingConflict>, Fault> {
+        self.0.lock(EVERYBODY)?;
+        let known = match self.is_there(dealer_id, expected)? {
+            Ok(known) => known,
+            Err(conflict) => return Ok(Err(conflict)),
+        };
+        if known.0 == state {
+            return Ok(Ok(known.1));
+        }
+        if state == HostedState::Removed {
+            self.release(dealer_id)?;
+            self.0.execute(
+                "revoking the keys of a removed dealer",
+                "UPDATE api_keys SET revoked_at = $2 WHERE dealer_id = $1 AND revoked_at IS NULL",
+                params![dealer_id, now],
+            )?;
+        }
+        let revision = self.last_revision()? + 1;
+        self.0.execute(
+            "changing how a hosted dealer stands",
+            "UPDATE hosted_dealers SET state = $2, revision = $3, changed_at = $4
+             WHERE dealer_id = $1",
+            params![dealer_id, state.name(), revision, now],
+        )?;
+        Ok(Ok(revision))
+    }
+
+    fn last_revision(&self) -> Result<i64, Fault> {
+        let sql = "SELECT COALESCE(MAX(revision), 0) FROM hosted_dealers";
+        self.0.one("reading the last change of a dealer", sql, params![], |row| row.get(0))
+    }
+
+    fn state_of(&self, dealer_id: &str) -> Result<Option<(HostedState, i64)>, Fault> {
+        let sql = "SELECT state, revision FROM hosted_dealers WHERE dealer_id = $1";
+        self.0.first("reading how a hosted dealer stands", sql, params![dealer_id], |row| {
+            Ok((state(row, 0)?, row.get(1)?))
+        })
+    }
+
+    fn is_there(
+        &self,
+        dealer_id: &str,
+        expected: Option<i64>,
+    ) -> Result<Result<(HostedState, i64), HostingConflict>, Fault> {
+        Ok(match self.state_of(dealer_id)? {
+            None | Some((HostedState::Removed, _)) => Err(HostingConflict::NoSuchDealer),
+            Some((_, revision)) if expected.is_some_and(|wanted| wanted != revision) => {
+                Err(HostingConflict::Changed(revision))
+            }
+            Some(known) => Ok(known),
+        })
+    }
+
+    /// Makes hosts a dealer's; returns those that are another's.
+    fn claim(&self, dealer: &NewHosted) -> Result<Vec<(String, usize, String)>, Fault> {
+        let mut taken = Vec::new();
+        for (place, host) in dealer.hosts.iter().enumerate() {
+            let rows = self.0.execute(
+                "claiming a host",
+                "INSERT INTO hosted_hosts (host, dealer_id) VALUES ($1, $2)
+                 ON CONFLICT (host) DO NOTHING",
+                params![host, dealer.dealer_id],
+            )?;
+            if rows == 0 {
+                taken.push((dealer.dealer_id.clone(), place, host.clone()));
+            }
+        }
+        Ok(taken)
+    }
+
+    fn release(&self, dealer_id: &str) -> Result<(), Fault> {
+        let sql = "DELETE FROM hosted_hosts WHERE dealer_id = $1";
+        self.0.execute("giving hosts away", sql, params![dealer_id]).map(|_| ())
+    }
+}
+
+fn state(row: &Row<'_>, column: usize) -> Read<HostedState> {
+    let name: String = row.get(column)?;
+    HostedState::from_name(&name).ok_or_else(|| "a dealer stands in a way that is unknown".into())
+}
+
+fn read(row: &Row<'_>) -> Read<HostedDealer> {
+    Ok(HostedDealer {
+        dealer_id: row.get(0)?,
+        state: state(row, 1)?,
+        document: row.get(2)?,
+        revision: row.get(3)?,
+        created_at: row.get(4)?,
+        changed_at: row.get(5)?,
+    })
+}

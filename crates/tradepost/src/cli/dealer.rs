@@ -1,0 +1,430 @@
+//! `tradepost dealer`: add, list, change, suspend and remove dealers while the server runs: on its folder or
+//! database, or with --admin by its API, from wherever that can be reached.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Subcommand;
+use remote::Remote;
+use tradepost_server::clock::Clock;
+use tradepost_store::HostedState;
+use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::problem::Problems;
+use tradepost_wire::toml::{self, Variables};
+
+use super::check_config;
+use super::output::Failure;
+use super::output::table::{self, Column, Fit};
+use super::place::Place;
+use super::{Context, Outcome, dealers};
+use crate::hosting::{Fixed, House, Refusal, Trouble};
+
+mod remote;
+
+/// How many dealers are asked for at once.
+const PAGE: u32 = 500;
+
+/// Its arguments.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Take dealers in. A running server with hosting = true serves them within a second.
+    Add {
+        /// What sections [[dealers]] would say: TOML, or JSON of one dealer or a list; - reads JSON from
+        /// standard input. All dealers of the files are added, or none.
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+        /// Also when a dealer of this id was removed, whose leads and consents are the new one's then.
+        #[arg(long)]
+        force: bool,
+        #[command(flatten)]
+        to: Whereto,
+    },
+    /// List the dealers, those of the configuration file among them.
+    List {
+        /// Also those that were removed.
+        #[arg(long)]
+        all: bool,
+        #[command(flatten)]
+        to: Whereto,
+    },
+    /// Show a dealer with its settings, without secrets.
+    Show {
+        /// The dealer's id.
+        id: String,
+        #[command(flatten)]
+        to: Whereto,
+    },
+    /// Change settings of a dealer.
+    Set {
+        /// The dealer's id.
+        id: String,
+        /// What changes: name="New name", rate_limit.requests=600, listed=false; null takes a key away. A
+        /// value that is no JSON is a text.
+        #[arg(value_name = "KEY=VALUE", required_unless_present = "from")]
+        changes: Vec<String>,
+        /// Everything anew, from a file as `add` takes it.
+        #[arg(long, value_name = "FILE", conflicts_with = "changes")]
+        from: Option<PathBuf>,
+        #[command(flatten)]
+        when: Unchanged,
+        #[command(flatten)]
+        to: Whereto,
+    },
+    /// Have a dealer answer nobody for now. It keeps its hosts, and its leads are still delivered.
+    Suspend {
+        /// The dealer's id.
+        id: String,
+        #[command(flatten)]
+        when: Unchanged,
+        #[command(flatten)]
+        to: Whereto,
+    },
+    /// Have a suspended dealer answer again.
+    Resume {
+        /// The dealer's id.
+        id: String,
+        #[command(flatten)]
+        when: Unchanged,
+        #[command(flatten)]
+        to: Whereto,
+    },
+    /// Remove a dealer: its hosts are free, its keys revoked. Leads and consents stay until they are erased.
+    Remove {
+        /// The dealer's id.
+        id: String,
+        #[command(flatten)]
+        when: Unchanged,
+        #[command(flatten)]
+        to: Whereto,
+    },
+}
+
+/// To what a change is made.
+#[derive(Debug, Clone, Copy, clap::Args)]
+struct Unchanged {
+    /// Only when this is still the dealer's revision.
+    #[arg(long, value_name = "N")]
+    revision: Option<i64>,
+}
+
+/// Where dealers are changed.
+#[derive(Debug, clap::Args)]
+struct Whereto {
+    /// A server's operator_listen, such as http://127.0.0.1:9080, in place of its folder or database.
+    #[arg(long, value_name = "URL", conflicts_with_all = ["data", "database"])]
+    admin: Option<String>,
+    /// The key for it. Other users of the machine see it; the environment variable TRADEPOST_ADMIN_KEY
+    /// they do not.
+    #[arg(long, value_name = "KEY", requires = "admin")]
+    key: Option<String>,
+    #[command(flatten)]
+    source: dealers::Source,
+    #[command(flatten)]
+    place: Place,
+}
+
+/// What is done, wherever it is.
+enum Desk {
+    Here(Box<House>),
+    There(Remote),
+}
+
+/// Runs it.
+///
+/// # Errors
+/// What went wrong, with the exit code.
+pub fn run(arguments: Arguments, context: &Context) -> Outcome {
+    match arguments.command {
+        Command::Add { files, force, to } => {
+            let mut documents = Vec::new();
+            for file in &files {
+                documents.extend(read(file)?);
+            }
+            let added = to.open(context)?.add(&documents, force)?;
+            tell(context, &added, |id| format!("{id} was added"));
+            Ok(())
+        }
+        Command::List { all, to } => {
+            let mut listed = Vec::new();
+            let desk = to.open(context)?;
+            let mut after = String::new();
+            loop {
+                let (page, next) = desk.list(&after, all)?;
+                listed.extend(page);
+                let Some(next) = next else { break };
+                after = next;
+            }
+            list(&listed, context);
+            Ok(())
+        }
+        Command::Show { id, to } => {
+            let shown = to.open(context)?.show(&id)?;
+            show(&shown, context);
+            Ok(())
+        }
+        Command::Set { id, changes, from, when, to } => {
+            let (said, patch) = match from {
+                Some(file) => (one(&file)?, false),
+                None => (patch(&changes)?, true),
+            };
+            to.open(context)?.change(&id, &said, patch, when.revision)?;
+            tell(context, &[id], |id| format!("{id} was changed"));
+            Ok(())
+        }
+        Command::Suspend { id, when, to } => {
+            to.open(context)?.set(&id, HostedState::Suspended, when.revision)?;
+            tell(context, &[id], |id| format!("{id} is suspended"));
+            Ok(())
+        }
+        Command::Resume { id, when, to } => {
+            to.open(context)?.set(&id, HostedState::Serving, when.revision)?;
+            tell(context, &[id], |id| format!("{id} answers again"));
+            Ok(())
+        }
+        Command::Remove { id, when, to } => {
+            to.open(context)?.set(&id, HostedState::Removed, when.revision)?;
+            tell(context, &[id], |id| {
+                format!(
+                    "{id} is removed; its leads and consents stay until `tradepost leads` erases them"
+                )
+            });
+            Ok(())
+        }
+    }
+}
+
+impl Whereto {
+    fn open(&self, context: &Context) -> Result<Desk, Failure> {
+        if let Some(url) = &self.admin {
+            return Remote::open(url, self.key.as_deref(), context).map(Desk::There);
+        }
+        let config = self.source.load_if_there(&context.environment)?;
+        if config.as_ref().is_some_and(|config| !config.server.hosting) {
+            context.output.talk(
+                "note: the configuration does not serve them yet; set hosting = true in [server]",
+            );
+        }
+        let store = self.place.create(config.as_ref(), context)?;
+        Ok(Desk::Here(Box::new(House {
+            store: Arc::new(store),
+            fixed: config.as_ref().map(Fixed::of).unwrap_or_default(),
+            clock: Clock::system(),
+            is_local: true,
+        })))
+    }
+}
+
+impl Desk {
+    fn add(&self, documents: &[Value], force: bool) -> Result<Vec<String>, Failure> {
+        match self {
+            Self::Here(house) => Ok(house.add(documents, force)?),
+            Self::There(remote) => {
+                documents.iter().map(|document| remote.add(document, force)).collect()
+            }
+        }
+    }
+
+    fn list(&self, after: &str, all: bool) -> Result<(Vec<Value>, Option<String>), Failure> {
+        match self {
+            Self::Here(house) => Ok(house.list(after, PAGE, all)?),
+            Self::There(remote) => remote.list(after, PAGE, all),
+        }
+    }
+
+    fn show(&self, id: &str) -> Result<Value, Failure> {
+        match self {
+            Self::Here(house) => Ok(house.show(id)?),
+            Self::There(remote) => remote.show(id),
+        }
+    }
+
+    fn change(
+        &self,
+        id: &str,
+        said: &Value,
+        patch: bool,
+        expected: Option<i64>,
+    ) -> Result<(), Failure> {
+        match self {
+            Self::Here(house) => Ok(house.change(id, said, patch, expected)?),
+            Self::There(remote) => remote.change(id, said, patch, expected),
+        }
+    }
+
+    fn set(&self, id: &str, state: HostedState, expected: Option<i64>) -> Result<(), Failure> {
+        match self {
+            Self::Here(house) => Ok(house.set_state(id, state, expected)?),
+            Self::There(remote) => remote.set(id, state, expected),
+        }
+    }
+}
+
+impl From<Trouble> for Failure {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Refused(refusal) => refused(&refusal),
+            Trouble::Broken(fault) => Self::fault(&fault),
+        }
+    }
+}
+
+fn refused(refusal: &Refusal) -> Failure {
+    let failure = Failure::new(refusal.code.exit(), refusal.message.clone());
+    let failure = failure.hint(refusal.code.hint());
+    let lines = refusal.problems.listed().iter().map(ToString::to_string).collect();
+    Failure { lines, data: Some(refusal.document()), ..failure }
+}
+
+/// The dealers of a file: the sections of a TOML file, or one document of JSON or a list of them.
+fn read(path: &Path) -> Result<Vec<Value>, Failure> {
+    let name = path.display();
+    let unreadable = |error: std::io::Error| Failure::usage(format!("cannot read {name}: {error}"));
+    let text = if path == Path::new("-") {
+        std::io::read_to_string(std::io::stdin()).map_err(unreadable)?
+    } else {
+        std::fs::read_to_string(path).map_err(unreadable)?
+    };
+    if path.extension().is_some_and(|extension| extension == "toml") {
+        let any = |value: &Value, _: &mut Problems| Some(value.clone());
+        let value = toml::read(&text, Variables::default(), any)
+            .map_err(|mistakes| check_config::failure(path, &mistakes))?;
+        let dealers = value.get("dealers").and_then(Value::as_array).cloned();
+        return dealers.ok_or_else(|| {
+            Failure::usage(format!("{name} has no section [[dealers]]"))
+                .hint("`tradepost init` writes a file with one, every key explained")
+        });
+    }
+    let value = tradepost_wire::json::read(&text).map_err(|problems| {
+        let lines = problems.listed().iter().map(ToString::to_string).collect();
+        Failure { lines, ..Failure::usage(format!("{name} is no JSON that can be read")) }
+    })?;
+    Ok(match value {
+        Value::Array(all) => all,
+        one @ (Value::Null
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::String(_)
+        | Value::Object(_)) => vec![one],
+    })
+}
+
+/// The only dealer of a file.
+fn one(path: &Path) -> Result<Value, Failure> {
+    let mut all = read(path)?;
+    match (all.pop(), all.is_empty()) {
+        (Some(one), true) => Ok(one),
+        (None | Some(_), _) => {
+            Err(Failure::usage(format!("{} has not one dealer", path.display())))
+        }
+    }
+}
+
+/// What `KEY=VALUE` say, as a patch.
+fn patch(changes: &[String]) -> Result<Value, Failure> {
+    let mut patch = Map::new();
+    for change in changes {
+        let Some((key, value)) = change.split_once('=').filter(|(key, _)| !key.is_empty()) else {
+            return Err(Failure::usage(format!("{change:?} is not KEY=VALUE"))
+                .hint("write name=\"New name\" or rate_limit.requests=600"));
+        };
+        let value = tradepost_wire::json::from_str(value).unwrap_or_else(|_| value.into());
+        put(&mut patch, key, value);
+    }
+    Ok(patch.into())
+}
+
+fn put(members: &mut Map, key: &str, value: Value) {
+    match key.split_once('.') {
+        None => drop(members.insert(key.to_owned(), value)),
+        Some((first, rest)) => {
+            let inner = members.entry(first).or_insert_with(|| Map::new().into());
+            if !inner.is_object() {
+                *inner = Map::new().into();
+            }
+            if let Some(inner) = inner.as_object_mut() {
+                put(inner, rest, value);
+            }
+        }
+    }
+}
+
+fn tell(context: &Context, ids: &[String], say: impl Fn(&String) -> String) {
+    if context.output.is_json() {
+        context.output.document(&json!({"dealers": ids}));
+    } else {
+        ids.iter().for_each(|id| context.output.talk(say(id)));
+    }
+}
+
+fn list(listed: &[Value], context: &Context) {
+    if context.output.is_json() {
+        context.output.document(&listed);
+        return;
+    }
+    if listed.is_empty() {
+        context.output.talk("no dealers");
+        return;
+    }
+    let headings = ["id", "name", "state", "source", "revision", "hosts"];
+    let text = |value: Option<&Value>| match value {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(items)) => {
+            let items = items.iter().filter_map(Value::as_str);
+            items.collect::<Vec<_>>().join(" ")
+        }
+        Some(Value::Null) | None => String::new(),
+        Some(other) => other.to_string(),
+    };
+    let row = |dealer: &Value| headings.iter().map(|name| text(dealer.get(*name))).collect();
+    let rows: Vec<Vec<String>> = listed.iter().map(row).collect();
+    context.output.line(table::rows(Fit::Terminal, &headings.map(Column::Text), &rows));
+}
+
+fn show(shown: &Value, context: &Context) {
+    if context.output.is_json() {
+        context.output.document(shown);
+        return;
+    }
+    let mut facts = Vec::new();
+    for (name, value) in shown.as_object().into_iter().flatten() {
+        if name != "settings" {
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            facts.push((name.replace('_', " "), text));
+        }
+    }
+    context.output.line(table::pairs(Fit::Terminal, &facts));
+    if let Some(settings) = shown.get("settings") {
+        context.output.line("");
+        context.output.document(settings);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_changes_is_a_patch_of_values_and_texts() {
+        let changes = [
+            "name=New name",
+            "rate_limit.requests=600",
+            "rate_limit.window=1m",
+            "description=null",
+            "hosts=[\"a.example\"]",
+        ];
+        let changes = changes.map(str::to_owned);
+        let expected = json!({
+            "name": "New name", "rate_limit": {"requests": 600, "window": "1m"},
+            "description": null, "hosts": ["a.example"],
+        });
+        assert_eq!(patch(&changes).unwrap(), expected);
+        assert_eq!(patch(&["name".to_owned()]).unwrap_err().exit, 2);
+        assert_eq!(patch(&["=1".to_owned()]).unwrap_err().exit, 2);
+    }
+}

@@ -1,0 +1,182 @@
+//! The same by the API of a running server.
+
+use std::time::Duration;
+
+use reqwest::header::{CONTENT_TYPE, IF_MATCH};
+use reqwest::{Client, Method, RequestBuilder, Url};
+use tradepost_server::egress::client;
+use tradepost_store::HostedState;
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, Value};
+
+use super::super::Context;
+use super::super::discover::block_on;
+use super::super::output::Failure;
+use crate::hosting::Code;
+use crate::hosting::api::BASE;
+
+/// The environment variable of the key.
+const KEY_VARIABLE: &str = "TRADEPOST_ADMIN_KEY";
+
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The exit code when there is no usable answer.
+const NO_ANSWER: u8 = 10;
+
+/// A server's operators' listener.
+pub(super) struct Remote {
+    base: Url,
+    key: String,
+    client: Client,
+}
+
+impl Remote {
+    pub(super) fn open(url: &str, key: Option<&str>, context: &Context) -> Result<Self, Failure> {
+        let unusable = || {
+            Failure::usage("--admin is no address")
+                .hint("name the server's operator_listen, such as http://127.0.0.1:9080")
+        };
+        let base = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+        let base = base.filter(|url| url.has_host() && url.username().is_empty());
+        let base = base.ok_or_else(unusable)?;
+        let variable = context.environment.iter().find(|(name, _)| name == KEY_VARIABLE);
+        let key = key.or(variable.map(|(_, key)| key.as_str())).filter(|key| !key.is_empty());
+        let key = key.ok_or_else(|| {
+            Failure::usage("a key is needed")
+                .hint("make one with `tradepost keys create --admin`, and set TRADEPOST_ADMIN_KEY")
+        })?;
+        let client = client::unguarded(PATIENCE, base.scheme() == "https");
+        let client = client.map_err(|fault| Failure::fault(&fault))?;
+        Ok(Self { base, key: key.to_owned(), client })
+    }
+
+    pub(super) fn add(&self, document: &Value, force: bool) -> Result<String, Failure> {
+        let path = if force { "/dealers?reuse=true" } else { "/dealers" };
+        let request = body(self.ask(Method::POST, path)?, "application/json", document);
+        let added = send(request)?;
+        Ok(added.get("id").and_then(Value::as_str).unwrap_or_default().to_owned())
+    }
+
+    pub(super) fn list(
+        &self,
+        after: &str,
+        limit: u32,
+        all: bool,
+    ) -> Result<(Vec<Value>, Option<String>), Failure> {
+        let query = form_urlencoded::Serializer::new(String::new())
+            .append_pair("after", after)
+            .append_pair("limit", &limit.to_string())
+            .append_pair("all", if all { "true" } else { "false" })
+            .finish();
+        let page = send(self.ask(Method::GET, &format!("/dealers?{query}"))?)?;
+        let dealers = page.get("dealers").and_then(Value::as_array).cloned();
+        let dealers = dealers.ok_or_else(|| unreadable("it lists no dealers"))?;
+        let next = page.get("next").and_then(Value::as_str).map(str::to_owned);
+        // Whoever answers with the same place again would have us ask for ever.
+        Ok((dealers, next.filter(|next| next.as_str() > after)))
+    }
+
+    pub(super) fn show(&self, id: &str) -> Result<Value, Failure> {
+        send(self.ask(Method::GET, &of(id, ""))?)
+    }
+
+    pub(super) fn change(
+        &self,
+        id: &str,
+        said: &Value,
+        patch: bool,
+        expected: Option<i64>,
+    ) -> Result<(), Failure> {
+        let (method, kind) = if patch {
+            (Method::PATCH, "application/merge-patch+json")
+        } else {
+            (Method::PUT, "application/json")
+        };
+        let request = when(self.ask(method, &of(id, ""))?, expected);
+        send(body(request, kind, said)).map(drop)
+    }
+
+    pub(super) fn set(
+        &self,
+        id: &str,
+        state: HostedState,
+        expected: Option<i64>,
+    ) -> Result<(), Failure> {
+        let request = match state {
+            HostedState::Serving => self.ask(Method::POST, &of(id, "/resume")),
+            HostedState::Suspended => self.ask(Method::POST, &of(id, "/suspend")),
+            HostedState::Removed => self.ask(Method::DELETE, &of(id, "")),
+        };
+        send(when(request?, expected)).map(drop)
+    }
+
+    fn ask(&self, method: Method, path: &str) -> Result<RequestBuilder, Failure> {
+        let url = self.base.join(&format!("{BASE}{path}"));
+        let url = url.map_err(|_| Failure::usage("this id is none"))?;
+        Ok(self.client.request(method, url).bearer_auth(&self.key))
+    }
+}
+
+/// The path of a dealer. An id that needs escapes is none, and leads nowhere.
+fn of(id: &str, deed: &str) -> String {
+    let id: String = form_urlencoded::byte_serialize(id.as_bytes()).collect();
+    format!("/dealers/{id}{deed}")
+}
+
+fn when(request: RequestBuilder, expected: Option<i64>) -> RequestBuilder {
+    match expected {
+        Some(revision) => request.header(IF_MATCH, format!("\"{revision}\"")),
+        None => request,
+    }
+}
+
+fn body(request: RequestBuilder, kind: &'static str, document: &Value) -> RequestBuilder {
+    request.header(CONTENT_TYPE, kind).body(document.to_string())
+}
+
+/// Sends it, and reads the answer or why there is none.
+fn send(request: RequestBuilder) -> Result<Value, Failure> {
+    let (status, text) = block_on(async {
+        let unreachable = |error: reqwest::Error| {
+            let failure = Failure::new(NO_ANSWER, format!("no answer: {error}"));
+            failure.hint("see that the server runs, and that --admin is its operator_listen")
+        };
+        let response = request.send().await.map_err(unreachable)?;
+        let status = response.status();
+        Ok::<_, Failure>((status, response.text().await.map_err(unreachable)?))
+    })?;
+    if status.is_success() && text.is_empty() {
+        return Ok(Value::Null);
+    }
+    let answer: Option<Value> = tradepost_wire::json::from_str(&text).ok();
+    match answer {
+        Some(answer) if status.is_success() => Ok(answer),
+        Some(answer) => {
+            Err(refused(answer.get("error").and_then(Value::as_object), status.as_u16()))
+        }
+        None => Err(unreadable("it is no JSON")),
+    }
+}
+
+fn unreadable(why: &str) -> Failure {
+    Failure::new(NO_ANSWER, format!("the answer is none of the API: {why}"))
+        .hint("see that --admin is the operator_listen of a server with hosting = true")
+}
+
+fn refused(error: Option<&Map>, status: u16) -> Failure {
+    let text = |name| error.and_then(|error| error.get(name)?.as_str());
+    let Some(code) = text("code").and_then(Code::from_name) else {
+        return unreadable(&format!("it has the status {status}"));
+    };
+    let problems = error.and_then(|error| error.get("problems")?.as_array());
+    let line = |problem: &Value| {
+        let text = |name| problem.get(name).and_then(Value::as_str).unwrap_or_default();
+        format!("{}: {}", text("instanceLocation"), text("error"))
+    };
+    Failure {
+        lines: problems.into_iter().flatten().map(line).collect(),
+        data: error.cloned().map(Value::from),
+        ..Failure::new(code.exit(), text("message").unwrap_or_default()).hint(code.hint())
+    }
+}

@@ -1,0 +1,489 @@
+//! Dealers that come and go while the process runs, beside those of the configuration file: they are in the
+//! store, each as the document that its section `[[dealers]]` would be, and are read by the same reader.
+//!
+//! Here is what both ways of changing them do alike: the command line on the folder or database, and
+//! the operators' [`api`]. What a running process makes of it is in [`roster`].
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tradepost_keys::private::SigningKey;
+use tradepost_server::clock::Clock;
+use tradepost_server::fault::Fault;
+use tradepost_store::{HostedDealer, HostedState, HostingConflict, NewHosted, Store};
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::parse::reject;
+use tradepost_wire::problem::{At, Problems};
+
+use crate::config::read::{self, ForAll};
+use crate::config::{Config, Dealer};
+use crate::delivery;
+use crate::feeds::Source;
+
+pub mod api;
+pub mod code;
+pub mod roster;
+
+pub use code::Code;
+
+/// What stands in the place of a secret that is kept.
+const KEPT: &str = "(kept)";
+
+/// Members that are shown to nobody.
+const SECRETS: [&str; 3] = ["bearer", "hmac_key", "password"];
+
+/// Members that name a file or a folder of the machine.
+const PLACES: [&str; 8] = [
+    "key_file",
+    "jwks_file",
+    "bearer_file",
+    "hmac_key_file",
+    "password_file",
+    "ca_file",
+    "folder",
+    "mapping",
+];
+
+/// What the configuration file says that hosted dealers must not contradict.
+#[derive(Debug, Clone, Default)]
+pub struct Fixed {
+    /// The dealers of the file, by id.
+    dealers: BTreeMap<String, (String, Vec<String>)>,
+    /// The ids of publishers.
+    publishers: Vec<String>,
+    /// Every host that the file names.
+    hosts: Vec<String>,
+    /// What holds for all dealers.
+    process: ForAll,
+}
+
+impl Fixed {
+    /// What a configuration says.
+    #[must_use]
+    pub fn of(config: &Config) -> Self {
+        let dealers = config.dealers.iter();
+        let named = dealers.clone().flat_map(|dealer| dealer.hosts.iter());
+        let named = named.chain(config.publishers.iter().flat_map(|it| it.front.hosts.iter()));
+        let named = named.chain(config.server.directory_hosts.iter());
+        let facts = |dealer: &Dealer| {
+            (dealer.terms.id.clone(), (dealer.terms.name.clone(), dealer.hosts.clone()))
+        };
+        Self {
+            dealers: dealers.map(facts).collect(),
+            publishers: config.publishers.iter().map(|it| it.profile.id.clone()).collect(),
+            hosts: named.map(|host| host.to_ascii_lowercase()).collect(),
+            process: ForAll {
+                asks_for_certificates: (config.server.tls.as_ref())
+                    .is_some_and(|files| files.client_ca.is_some()),
+                retention: config.privacy.retention,
+            },
+        }
+    }
+
+    /// Whether the file has a seller with this id.
+    fn has(&self, id: &str) -> bool {
+        self.dealers.contains_key(id) || self.publishers.iter().any(|known| known == id)
+    }
+}
+
+/// Why a change is not made.
+#[derive(Debug)]
+pub enum Trouble {
+    /// We say no.
+    Refused(Refusal),
+    /// We broke.
+    Broken(Fault),
+}
+
+impl From<Fault> for Trouble {
+    fn from(fault: Fault) -> Self {
+        Self::Broken(fault)
+    }
+}
+
+impl From<Refusal> for Trouble {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+/// A no, with everything that is wrong.
+#[derive(Debug)]
+pub struct Refusal {
+    /// The row of the catalog.
+    pub code: Code,
+    /// For people: a fragment, without anything that was a secret.
+    pub message: String,
+    /// Every mistake in the document, with its place.
+    pub problems: Problems,
+}
+
+impl Refusal {
+    fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), problems: Problems::new() }
+    }
+
+    fn of_document(problems: Problems) -> Self {
+        let count = problems.total();
+        let noun = if count == 1 { "mistake" } else { "mistakes" };
+        let message = format!("the document has {count} {noun}");
+        Self { code: Code::InvalidDealer, message, problems }
+    }
+
+    /// It as programs read it.
+    #[must_use]
+    pub fn document(&self) -> Value {
+        let mut error = json!({
+            "code": self.code.name(), "message": self.message, "hint": self.code.hint(),
+        });
+        if let Some(error) = error.as_object_mut().filter(|_| !self.problems.is_empty()) {
+            let listed = tradepost_wire::json::to_value(self.problems.listed()).unwrap_or_default();
+            error.insert("problems".into(), listed);
+            let more = self.problems.total() - self.problems.listed().len();
+            if more > 0 {
+                error.insert("problems_not_listed".into(), more.into());
+            }
+        }
+        error
+    }
+}
+
+/// Where dealers are taken in.
+#[derive(Debug, Clone)]
+pub struct House {
+    /// Where they are kept.
+    pub store: Arc<Store>,
+    /// What the file says.
+    pub fixed: Fixed,
+    /// What time it is.
+    pub clock: Clock,
+    /// Whether whoever changes something is at this machine: only then may a document name files of it.
+    pub is_local: bool,
+}
+
+impl House {
+    /// Reads a document, with every mistake in it.
+    fn read(&self, document: &Value) -> Result<Dealer, Trouble> {
+        let mut problems = Problems::new();
+        look_for_markers(document, &At::Root, self.is_local, &mut problems);
+        let dealer = match read::dealer(document, self.fixed.process) {
+            Ok(dealer) => Some(dealer),
+            Err(found) => {
+                problems.append(found);
+                None
+            }
+        };
+        let dealer = problems.into_result(dealer).map_err(Refusal::of_document)?;
+        if self.fixed.has(&dealer.terms.id) {
+            let message = format!("the configuration file has a seller {}", dealer.terms.id);
+            return Err(Refusal::new(Code::ReadOnly, message).into());
+        }
+        let places = dealer.hosts.iter().enumerate();
+        let taken = places.filter(|(_, host)| self.fixed.hosts.contains(host));
+        let taken: Vec<_> = taken.map(|(place, host)| (place, host.clone())).collect();
+        if !taken.is_empty() {
+            return Err(hosts_taken(&taken).into());
+        }
+        usable(&dealer)?;
+        Ok(dealer)
+    }
+
+    /// Takes dealers in, all or none. With `again` an id may be one that was removed.
+    ///
+    /// # Errors
+    /// Why not: every mistake of the first document that has one.
+    pub fn add(&self, documents: &[Value], again: bool) -> Result<Vec<String>, Trouble> {
+        let mut fresh = Vec::with_capacity(documents.len());
+        for document in documents {
+            fresh.push(kept(&self.read(document)?, document));
+        }
+        let ids = fresh.iter().map(|dealer| dealer.dealer_id.clone()).collect();
+        let hosted = self.store.host_dealers(fresh, again, self.clock.now())?;
+        hosted.map_err(|conflict| refused(&conflict))?;
+        Ok(ids)
+    }
+
+    /// Says something else of a dealer: the whole document, or with `patch` what differs (RFC 7396).
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn change(
+        &self,
+        id: &str,
+        said: &Value,
+        patch: bool,
+        expected: Option<i64>,
+    ) -> Result<(), Trouble> {
+        let known = self.one(id)?;
+        let before = parse(&known.document)?;
+        let document = if patch { merged(before, said) } else { said.clone() };
+        let named = document.get("id").and_then(Value::as_str);
+        if named.is_some_and(|named| named != id) {
+            let message = "must be the id of the dealer, which does not change";
+            let mut problems = Problems::new();
+            reject(&At::Root.key("id"), &mut problems, message);
+            return Err(Refusal::of_document(problems).into());
+        }
+        let dealer = self.read(&document)?;
+        // What a patch was made of must be what it is put upon.
+        let expected = expected.or_else(|| patch.then_some(known.revision));
+        let fresh = kept(&dealer, &document);
+        let changed = self.store.change_hosted(fresh, expected, self.clock.now())?;
+        changed.map(drop).map_err(|conflict| refused(&conflict))
+    }
+
+    /// Suspends, resumes or removes a dealer.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn set_state(
+        &self,
+        id: &str,
+        state: HostedState,
+        expected: Option<i64>,
+    ) -> Result<(), Trouble> {
+        self.check_fixed(id)?;
+        let changed = self.store.set_hosted_state(id, state, expected, self.clock.now())?;
+        changed.map(drop).map_err(|conflict| refused(&conflict))
+    }
+
+    /// A dealer that can be changed, or was removed by somebody else in between.
+    fn one(&self, id: &str) -> Result<HostedDealer, Trouble> {
+        self.check_fixed(id)?;
+        let known = self.store.hosted(id)?;
+        let known = known.filter(|known| known.state != HostedState::Removed);
+        known.ok_or_else(|| refused(&HostingConflict::NoSuchDealer))
+    }
+
+    fn check_fixed(&self, id: &str) -> Result<(), Trouble> {
+        if self.fixed.has(id) {
+            let message = format!("{id} is in the configuration file");
+            return Err(Refusal::new(Code::ReadOnly, message).into());
+        }
+        Ok(())
+    }
+
+    /// A dealer as it is shown, with its settings, of which secrets are left out.
+    ///
+    /// # Errors
+    /// That there is none.
+    pub fn show(&self, id: &str) -> Result<Value, Trouble> {
+        if let Some((name, hosts)) = self.fixed.dealers.get(id) {
+            return Ok(of_file(id, name, hosts));
+        }
+        let known = self.store.hosted(id)?;
+        let known = known.ok_or_else(|| refused(&HostingConflict::NoSuchDealer))?;
+        let mut document = parse(&known.document)?;
+        let mut shown = summary(&known, &document);
+        hide(&mut document);
+        if let Some(members) = shown.as_object_mut() {
+            members.insert("settings".into(), document);
+        }
+        Ok(shown)
+    }
+
+    /// Dealers behind an id, in the order of ids, at most so many: those of the file and of the store;
+    /// with `all` also those that were removed. And the id to go on behind, where there may be more.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn list(
+        &self,
+        after: &str,
+        limit: u32,
+        all: bool,
+    ) -> Result<(Vec<Value>, Option<String>), Trouble> {
+        let mut found: BTreeMap<String, Value> = BTreeMap::new();
+        for (id, (name, hosts)) in &self.fixed.dealers {
+            if id.as_str() > after {
+                found.insert(id.clone(), of_file(id, name, hosts));
+            }
+        }
+        let mut place = after.to_owned();
+        let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
+        // Those of the file stand between them; removed ones are passed over.
+        let mut hosted = 0;
+        loop {
+            let page = self.store.hosted_page(&place, limit)?;
+            let is_last = page.len() < wanted;
+            for known in page {
+                place.clone_from(&known.dealer_id);
+                if all || known.state != HostedState::Removed {
+                    let document = parse(&known.document)?;
+                    found.insert(known.dealer_id.clone(), summary(&known, &document));
+                    hosted += 1;
+                }
+            }
+            if is_last || hosted >= wanted {
+                break;
+            }
+        }
+        let more = found.len() > wanted || hosted >= wanted;
+        let page: Vec<_> = found.into_iter().take(wanted).collect();
+        let next = page.last().filter(|_| more).map(|(id, _)| id.clone());
+        Ok((page.into_iter().map(|(_, shown)| shown).collect(), next))
+    }
+}
+
+/// The dealers of a store that have not been removed, for commands that work with those of the file.
+/// Those whose document this version cannot read are left out.
+///
+/// # Errors
+/// When the store fails.
+pub fn kept_dealers(store: &Store, fixed: &Fixed) -> Result<Vec<Dealer>, Fault> {
+    let hosted = store.hosted_since(0)?;
+    let there = hosted.iter().filter(|known| known.state != HostedState::Removed);
+    let read = |known: &HostedDealer| {
+        let document = parse(&known.document).ok()?;
+        read::dealer(&document, fixed.process).ok()
+    };
+    Ok(there.filter_map(read).collect())
+}
+
+/// What is kept of a document.
+fn kept(dealer: &Dealer, document: &Value) -> NewHosted {
+    NewHosted {
+        dealer_id: dealer.terms.id.clone(),
+        document: document.to_string(),
+        hosts: dealer.hosts.clone(),
+    }
+}
+
+fn parse(document: &str) -> Result<Value, Fault> {
+    tradepost_wire::json::from_str(document).map_err(Fault::on("reading a hosted dealer"))
+}
+
+/// What files and ways are named has to be there.
+fn usable(dealer: &Dealer) -> Result<(), Refusal> {
+    let mut problems = Problems::new();
+    if let Some(signing) = &dealer.card_signing
+        && let Err(why) = SigningKey::load(&signing.key_file, signing.kid.as_deref())
+    {
+        reject(&At::Root.key("card_signing").key("key_file"), &mut problems, why.to_string());
+    }
+    let at = At::Root.key("deliveries");
+    for (index, why) in delivery::unusable(dealer) {
+        reject(&at.index(index), &mut problems, why);
+    }
+    if let Err(why) = Source::of(&Arc::new(dealer.clone())) {
+        reject(&At::Root.key("feeds"), &mut problems, why);
+    }
+    if problems.is_empty() { Ok(()) } else { Err(Refusal::of_document(problems)) }
+}
+
+/// Finds what must not stand in a document: the mark of a secret that was left out, and from far away the
+/// names of files.
+fn look_for_markers(value: &Value, at: &At<'_>, is_local: bool, problems: &mut Problems) {
+    match value {
+        Value::Object(members) => {
+            for (name, value) in members {
+                let at = at.key(name);
+                if value.as_str() == Some(KEPT) && SECRETS.contains(&name.as_str()) {
+                    let message = "is the mark of a secret; send the secret itself, or a PATCH \
+                                   without it";
+                    reject(&at, problems, message);
+                } else if !is_local && PLACES.contains(&name.as_str()) {
+                    let message = "names a file of the server, which only `tradepost dealer` on \
+                                   the server itself may do";
+                    reject(&at, problems, message);
+                } else {
+                    look_for_markers(value, &at, is_local, problems);
+                }
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                look_for_markers(item, &at.index(index), is_local, problems);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Leaves secrets out: credentials, and the addresses of chats, which let in whoever knows them.
+fn hide(document: &mut Value) {
+    match document {
+        Value::Object(members) => {
+            let is_chat = members.get("by").and_then(Value::as_str) == Some("chat");
+            for (name, value) in members.iter_mut() {
+                if SECRETS.contains(&name.as_str()) || is_chat && name == "url" {
+                    *value = KEPT.into();
+                } else {
+                    hide(value);
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(hide),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// A document with a patch merged into it (RFC 7396 §2).
+fn merged(target: Value, patch: &Value) -> Value {
+    let Value::Object(changes) = patch else { return patch.clone() };
+    let mut members = match target {
+        Value::Object(members) => members,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            Map::new()
+        }
+    };
+    for (name, change) in changes {
+        if change.is_null() {
+            members.shift_remove(name);
+        } else {
+            let before = members.get(name).cloned().unwrap_or_default();
+            members.insert(name.clone(), merged(before, change));
+        }
+    }
+    Value::Object(members)
+}
+
+fn summary(known: &HostedDealer, document: &Value) -> Value {
+    json!({
+        "id": known.dealer_id,
+        "name": document.get("name"),
+        "hosts": document.get("hosts"),
+        "state": known.state,
+        "source": "store",
+        "revision": known.revision,
+        "created_at": known.created_at.to_string(),
+        "changed_at": known.changed_at.to_string(),
+    })
+}
+
+fn of_file(id: &str, name: &str, hosts: &[String]) -> Value {
+    json!({"id": id, "name": name, "hosts": hosts, "state": "serving", "source": "file"})
+}
+
+fn hosts_taken(taken: &[(usize, String)]) -> Refusal {
+    let hosts: Vec<_> = taken.iter().map(|(_, host)| host.as_str()).collect();
+    let message = format!("another seller has {}", hosts.join(", "));
+    let mut refusal = Refusal::new(Code::HostTaken, message);
+    let at = At::Root.key("hosts");
+    for (place, _) in taken {
+        reject(&at.index(*place), &mut refusal.problems, "another seller has this host");
+    }
+    refusal
+}
+
+fn refused(conflict: &HostingConflict) -> Trouble {
+    let refusal = match conflict {
+        HostingConflict::IdTaken(id) => {
+            Refusal::new(Code::IdTaken, format!("there is a dealer {id}"))
+        }
+        HostingConflict::IdRemoved(id) => {
+            let message = format!("there was a dealer {id}, whose leads and consents are kept");
+            Refusal::new(Code::IdRemoved, message)
+        }
+        HostingConflict::NoSuchDealer => Refusal::new(Code::NotFound, "there is no such dealer"),
+        HostingConflict::Changed(revision) => {
+            Refusal::new(Code::RevisionConflict, format!("its revision is {revision} by now"))
+        }
+        HostingConflict::HostsTaken(taken) => {
+            let places = taken.iter().map(|(_, place, host)| (*place, host.clone()));
+            hosts_taken(&places.collect::<Vec<_>>())
+        }
+    };
+    Trouble::Refused(refusal)
+}

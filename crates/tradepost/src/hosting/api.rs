@@ -1,0 +1,424 @@
+//! `/admin/v1`: dealers taken in, changed, suspended and removed by programs, on the listener of those who
+//! run the server. What there is to ask is in the OpenAPI document, `docs/admin-openapi.json`.
+//!
+//! Whoever asks shows a key of a kind of its own: keys of dealers are none, and these open no dealer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::response::Response;
+use axum::routing::any;
+use tradepost_server::auth::{Auth, Authenticator, Denied, Principal};
+use tradepost_server::background::piece;
+use tradepost_server::fault::Fault;
+use tradepost_server::http::{intake, json_response};
+use tradepost_server::permission::Permission;
+use tradepost_store::HostedState;
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::http::MediaType;
+use tradepost_wire::json::{self, Bounds, Value, json};
+use tradepost_wire::problem::Problems;
+
+use super::{Code, House, Refusal, Trouble};
+use crate::config::Server;
+use crate::wiring::Wiring;
+
+/// The document that says all this to programs.
+pub const OPENAPI: &str = include_str!("../../../../docs/admin-openapi.json");
+
+/// Where everything is.
+pub const BASE: &str = "/admin/v1";
+
+/// Under this id the keys of administrators are kept. No seller can have it.
+pub const ADMINISTRATORS: &str = "*admin";
+
+/// How many dealers a page has, when nothing else is said and at most.
+const PAGE: (u32, u32) = (100, 1_000);
+
+/// How a document may be built.
+const BOUNDS: Bounds = Bounds { depth: json::MAX_DEPTH, containers: 100_000, reserved: false };
+
+tradepost_wire::catalog! {
+    /// What an administrator's key permits.
+    pub enum Scope {}
+    /// List and read dealers.
+    DealersRead = "dealers:read" {}
+    /// Add, change, suspend and remove dealers.
+    DealersWrite = "dealers:write" {}
+}
+
+impl From<Scope> for Permission {
+    fn from(scope: Scope) -> Self {
+        Self::new(scope.name())
+    }
+}
+
+struct Api {
+    wiring: Arc<Wiring>,
+    door: Authenticator,
+    max_body_bytes: usize,
+    patience: Duration,
+}
+
+/// The routes, where the configuration wants dealers to come and go.
+pub fn router(wiring: &Arc<Wiring>, server: &Server) -> Option<Router> {
+    wiring.house()?;
+    let policy = Auth { required: true, api_keys: true, ..Auth::default() };
+    let door = Authenticator::open(ADMINISTRATORS, policy, wiring.means());
+    let door = door.inspect_err(|fault| {
+        tracing::error!(cause = %fault.chain(), "administrators cannot be let in");
+    });
+    let http = server.http();
+    let api = Api {
+        wiring: Arc::clone(wiring),
+        door: door.ok()?,
+        max_body_bytes: http.max_body_bytes,
+        patience: http.read_timeout,
+    };
+    let router = Router::new()
+        .route("/admin/v1/openapi.json", any(openapi))
+        .route("/admin/v1/dealers", any(handle))
+        .route("/admin/v1/dealers/{id}", any(handle))
+        .route("/admin/v1/dealers/{id}/suspend", any(handle))
+        .route("/admin/v1/dealers/{id}/resume", any(handle));
+    Some(router.with_state(Arc::new(api)))
+}
+
+async fn openapi() -> Response {
+    json_response(StatusCode::OK, OPENAPI)
+}
+
+async fn handle(State(api): State<Arc<Api>>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    match api.answer(&parts, body).await {
+        Ok(answer) => answer.into_response(),
+        Err(Stop::Denied(denied)) => api.turned_away(&denied),
+        Err(Stop::Trouble(trouble)) => refuse(&trouble),
+    }
+}
+
+/// Why there is no answer.
+enum Stop {
+    Denied(Denied),
+    Trouble(Trouble),
+}
+
+impl From<Refusal> for Stop {
+    fn from(refusal: Refusal) -> Self {
+        Self::Trouble(refusal.into())
+    }
+}
+
+struct Answer {
+    status: StatusCode,
+    body: Option<Value>,
+    location: Option<String>,
+}
+
+impl Answer {
+    fn ok(body: Value) -> Self {
+        Self { status: StatusCode::OK, body: Some(body), location: None }
+    }
+
+    fn into_response(self) -> Response {
+        let revision = self.body.as_ref().and_then(|body| body.get("revision")?.as_i64());
+        let mut response = match self.body {
+            Some(body) => json_response(self.status, body.to_string()),
+            None => {
+                let mut response = Response::new(Body::empty());
+                *response.status_mut() = self.status;
+                response
+            }
+        };
+        let headers = response.headers_mut();
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        let tag = revision.map(|revision| format!("\"{revision}\""));
+        for (name, value) in [(header::ETAG, tag), (header::LOCATION, self.location)] {
+            if let Some(value) = value.and_then(|text| HeaderValue::from_str(&text).ok()) {
+                headers.insert(name, value);
+            }
+        }
+        response
+    }
+}
+
+/// What is asked for, once it is known who asks.
+#[derive(Debug, Clone, Copy)]
+enum Deed {
+    List,
+    Add,
+    Show,
+    Replace,
+    Patch,
+    Set(HostedState),
+}
+
+impl Deed {
+    fn of(method: &Method, rest: &[&str]) -> Option<Self> {
+        Some(match (method.as_str(), rest) {
+            ("GET", []) => Self::List,
+            ("POST", []) => Self::Add,
+            ("GET", [_]) => Self::Show,
+            ("PUT", [_]) => Self::Replace,
+            ("PATCH", [_]) => Self::Patch,
+            ("DELETE", [_]) => Self::Set(HostedState::Removed),
+            ("POST", [_, "suspend"]) => Self::Set(HostedState::Suspended),
+            ("POST", [_, "resume"]) => Self::Set(HostedState::Serving),
+            _ => return None,
+        })
+    }
+
+    fn required(self) -> Scope {
+        match self {
+            Self::List | Self::Show => Scope::DealersRead,
+            Self::Add | Self::Replace | Self::Patch | Self::Set(_) => Scope::DealersWrite,
+        }
+    }
+
+    fn has_body(self) -> bool {
+        match self {
+            Self::Add | Self::Replace | Self::Patch => true,
+            Self::List | Self::Show | Self::Set(_) => false,
+        }
+    }
+}
+
+/// What the query and the head say.
+#[derive(Debug, Default)]
+struct Said {
+    after: String,
+    limit: Option<u32>,
+    all: bool,
+    reuse: bool,
+    /// The revision that a change is made to.
+    expected: Option<i64>,
+}
+
+impl Api {
+    async fn answer(self: &Arc<Self>, parts: &Parts, body: Body) -> Result<Answer, Stop> {
+        let principal = self.who(parts).await.map_err(Stop::Denied)?;
+        let path = parts.uri.path().strip_prefix(BASE).unwrap_or_default();
+        let rest: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).skip(1).collect();
+        let Some(deed) = Deed::of(&parts.method, &rest) else {
+            let message = "this address does not take that method";
+            return Err(Refusal::new(Code::MethodNotAllowed, message).into());
+        };
+        if !principal.scopes.permit(deed.required()) {
+            let missing = deed.required().into();
+            return Err(Stop::Denied(Denied::Scope { missing }));
+        }
+        let said = said(parts)?;
+        let document = if deed.has_body() { Some(self.receive(parts, body).await?) } else { None };
+        let (api, id) = (Arc::clone(self), rest.first().map(|id| (*id).to_owned()));
+        let work = move || api.act(&principal, deed, id.as_deref(), document.as_ref(), &said);
+        let acted = piece("changing dealers", work).await;
+        let broken = || Err(Trouble::Broken(Fault::new("changing dealers", "it ended early")));
+        acted.unwrap_or_else(broken).map_err(Stop::Trouble)
+    }
+
+    async fn who(&self, parts: &Parts) -> Result<Principal, Denied> {
+        let address = intake::address_of(false, &parts.headers, &parts.extensions);
+        let now = self.wiring.clock.now();
+        self.door.authenticate(address, &parts.headers, None, now).await
+    }
+
+    async fn receive(&self, parts: &Parts, body: Body) -> Result<Value, Refusal> {
+        let named = parts.headers.get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok());
+        if !MediaType::of(named.unwrap_or_default()).is_json() {
+            let message = "the body has to be application/json";
+            return Err(Refusal::new(Code::UnsupportedMediaType, message));
+        }
+        let most = self.max_body_bytes;
+        let too_large = || {
+            let message = format!("the body took too long, or is larger than {most} bytes");
+            Refusal::new(Code::TooLarge, message)
+        };
+        let arriving = axum::body::to_bytes(body, most);
+        let arrived = tokio::time::timeout(self.patience, arriving).await;
+        let bytes = arrived.ok().and_then(Result::ok).ok_or_else(too_large)?;
+        read(&bytes)
+    }
+
+    /// Does it, where waiting for the disk disturbs nobody. What was changed is served when this
+    /// returns.
+    fn act(
+        &self,
+        who: &Principal,
+        deed: Deed,
+        id: Option<&str>,
+        document: Option<&Value>,
+        said: &Said,
+    ) -> Result<Answer, Trouble> {
+        let missing = || Trouble::from(Refusal::new(Code::NotFound, "nothing is here"));
+        let house = self.wiring.house().ok_or_else(missing)?;
+        let nothing = Value::Null;
+        let (id, document) = (id.unwrap_or_default(), document.unwrap_or(&nothing));
+        match deed {
+            Deed::List => {
+                let limit = said.limit.unwrap_or(PAGE.0);
+                let (dealers, next) = house.list(&said.after, limit, said.all)?;
+                return Ok(Answer::ok(json!({"dealers": dealers, "next": next})));
+            }
+            Deed::Show => return house.show(id).map(Answer::ok),
+            Deed::Add => {
+                let added = house.add(std::slice::from_ref(document), said.reuse)?;
+                let id = added.into_iter().next().unwrap_or_default();
+                self.changed(who, "added", &id);
+                let location = Some(format!("{BASE}/dealers/{id}"));
+                let body = Some(house.show(&id)?);
+                return Ok(Answer { status: StatusCode::CREATED, body, location });
+            }
+            Deed::Replace => house.change(id, document, false, said.expected)?,
+            Deed::Patch => house.change(id, document, true, said.expected)?,
+            Deed::Set(state) => house.set_state(id, state, said.expected)?,
+        }
+        self.changed(who, "changed", id);
+        self.outcome(&house, deed, id)
+    }
+
+    fn outcome(&self, house: &House, deed: Deed, id: &str) -> Result<Answer, Trouble> {
+        match deed {
+            Deed::Set(HostedState::Removed) => {
+                Ok(Answer { status: StatusCode::NO_CONTENT, body: None, location: None })
+            }
+            Deed::List | Deed::Add | Deed::Show | Deed::Replace | Deed::Patch | Deed::Set(_) => {
+                house.show(id).map(Answer::ok)
+            }
+        }
+    }
+
+    /// Has the change served here at once; other processes see it within a second.
+    fn changed(&self, who: &Principal, what: &str, id: &str) {
+        tracing::info!(administrator = %who.name, dealer = %id, "a hosted dealer was {what}");
+        if let Err(fault) = self.wiring.follow() {
+            tracing::error!(cause = %fault.chain(), "a change of the hosted dealers waits");
+        }
+    }
+
+    fn turned_away(&self, denied: &Denied) -> Response {
+        let (code, message) = match denied {
+            Denied::Scope { missing } => {
+                (Code::PermissionDenied, format!("the key lacks the scope {missing}"))
+            }
+            Denied::Limited(_) => {
+                (Code::RateLimited, "too many keys that are not valid came from here".to_owned())
+            }
+            Denied::Unavailable(fault) => {
+                tracing::error!(cause = %fault.chain(), "who administers cannot be found out");
+                (Code::Unavailable, "who asks cannot be found out".to_owned())
+            }
+            Denied::Expired => (Code::Unauthenticated, "the key has expired".to_owned()),
+            Denied::Missing | Denied::Invalid { .. } | Denied::Page => {
+                (Code::Unauthenticated, "a key of an administrator is required".to_owned())
+            }
+        };
+        let mut response = refuse(&Refusal::new(code, message).into());
+        let headers = response.headers_mut();
+        let challenge = self.door.challenge(denied);
+        if let Some(value) = challenge.and_then(|text| HeaderValue::from_str(&text).ok()) {
+            headers.insert(header::WWW_AUTHENTICATE, value);
+        }
+        if let Denied::Limited(exceeded) = denied {
+            headers.insert(header::RETRY_AFTER, (exceeded.wait.as_secs() + 1).into());
+        }
+        response
+    }
+}
+
+fn refuse(trouble: &Trouble) -> Response {
+    let broken;
+    let refusal = match trouble {
+        Trouble::Refused(refusal) => refusal,
+        Trouble::Broken(fault) => {
+            tracing::error!(cause = %fault.chain(), "dealers could not be read or changed");
+            broken = Refusal::new(Code::Unavailable, "the store failed");
+            &broken
+        }
+    };
+    let status = StatusCode::from_u16(refusal.code.http()).unwrap_or(StatusCode::BAD_REQUEST);
+    let mut response = json_response(status, json!({"error": refusal.document()}).to_string());
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    match refusal.code {
+        // What is left of the body would be read as the next request.
+        Code::TooLarge | Code::UnsupportedMediaType => {
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        Code::Unavailable => {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        Code::Unauthenticated
+        | Code::PermissionDenied
+        | Code::RateLimited
+        | Code::NotFound
+        | Code::MethodNotAllowed
+        | Code::InvalidJson
+        | Code::InvalidParameter
+        | Code::InvalidDealer
+        | Code::ReadOnly
+        | Code::IdTaken
+        | Code::IdRemoved
+        | Code::HostTaken
+        | Code::RevisionConflict => {}
+    }
+    response
+}
+
+/// One document, in which no member is there twice.
+fn read(bytes: &Bytes) -> Result<Value, Refusal> {
+    let invalid = |message: &str, problems| {
+        let refusal = Refusal::new(Code::InvalidJson, message);
+        Refusal { problems, ..refusal }
+    };
+    let text = std::str::from_utf8(bytes);
+    let text = text.map_err(|_| invalid("the body is not UTF-8", Problems::new()))?;
+    let read = json::document(text, BOUNDS);
+    let (value, problems) =
+        read.map_err(|_| invalid("the body is no JSON that can be read", Problems::new()))?;
+    if !problems.is_empty() {
+        return Err(invalid("the body can be read in two ways", problems));
+    }
+    Ok(value)
+}
+
+fn said(parts: &Parts) -> Result<Said, Refusal> {
+    let unusable = |what: &str| Refusal::new(Code::InvalidParameter, what);
+    let truth = |text: &str| match text {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        _ => Err(unusable("a parameter is neither true nor false")),
+    };
+    let mut said = Said { expected: expected(&parts.headers)?, ..Said::default() };
+    let query = parts.uri.query().unwrap_or_default().as_bytes();
+    for (name, value) in form_urlencoded::parse(query) {
+        match &*name {
+            "after" => said.after = value.into_owned(),
+            "limit" => {
+                let limit = value.parse().ok().filter(|limit| (1..=PAGE.1).contains(limit));
+                let message = "limit must be from 1 to 1000";
+                said.limit = Some(limit.ok_or_else(|| unusable(message))?);
+            }
+            "all" => said.all = truth(&value)?,
+            "reuse" => said.reuse = truth(&value)?,
+            _ => return Err(unusable("there are the parameters after, limit, all and reuse")),
+        }
+    }
+    Ok(said)
+}
+
+/// `If-Match`: the revision in quotes, as `ETag` has it.
+fn expected(headers: &HeaderMap) -> Result<Option<i64>, Refusal> {
+    let Some(tag) = headers.get(header::IF_MATCH) else { return Ok(None) };
+    let tag = tag.to_str().unwrap_or_default().trim();
+    if tag == "*" {
+        return Ok(None);
+    }
+    let revision = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"')?.parse().ok());
+    let message = "If-Match must be a revision in quotes, as ETag has it";
+    revision.map(Some).ok_or_else(|| Refusal::new(Code::InvalidParameter, message))
+}

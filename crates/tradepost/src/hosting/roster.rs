@@ -1,0 +1,190 @@
+//! Who answers now: the dealers of the file and those of the store. What has changed in the store is opened
+//! and takes its place, everybody else stays as they are.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tradepost_server::fault::Fault;
+use tradepost_store::{HostedDealer, HostedState};
+
+use super::{Fixed, parse, usable};
+use crate::aap::seller::{Ground, Seller, erase_old};
+use crate::config::{Dealer, read};
+
+/// From how many on dealers are opened beside each other.
+const MANY: usize = 32;
+
+/// How many at once: most wait for a commit, which one makes for all of them.
+const AT_ONCE: usize = 16;
+
+/// The dealers of a process.
+#[derive(Debug)]
+pub struct Roster {
+    fixed: Fixed,
+    /// Those of the file, in its order.
+    file: Vec<Arc<Seller>>,
+    hosted: BTreeMap<String, Arc<Seller>>,
+    /// Those that were removed, whose leads are still erased when their time has come.
+    removed: BTreeMap<String, Arc<Dealer>>,
+    /// Those that could not be opened, and are tried again.
+    failed: BTreeMap<String, HostedDealer>,
+    /// Up to which change of the store it goes.
+    revision: i64,
+}
+
+impl Roster {
+    /// The dealers of the file alone.
+    ///
+    /// # Errors
+    /// When one cannot be opened.
+    pub fn open(fixed: Fixed, dealers: Vec<Dealer>, ground: &Ground) -> Result<Self, Fault> {
+        let file = open_file(dealers, ground)?;
+        let (hosted, removed, failed) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Ok(Self { fixed, file, hosted, removed, failed, revision: 0 })
+    }
+
+    /// All of them: first those of the file, whose hosts are theirs, then the others by id.
+    #[must_use]
+    pub fn all(&self) -> Vec<Arc<Seller>> {
+        self.file.iter().chain(self.hosted.values()).cloned().collect()
+    }
+
+    /// Puts other dealers in the place of those of the file.
+    ///
+    /// # Errors
+    /// When one cannot be opened; then everything stays.
+    pub fn replace_file(
+        &self,
+        fixed: Fixed,
+        dealers: Vec<Dealer>,
+        ground: &Ground,
+    ) -> Result<Self, Fault> {
+        if let Some(id) = self.hosted.keys().find(|id| fixed.has(id)) {
+            let why = format!("dealer {id} is hosted; remove it there, or take it out of the file");
+            return Err(Fault::new("reading the dealers of the file", why));
+        }
+        for seller in self.hosted.values() {
+            if let Some(host) = seller.dealer.hosts.iter().find(|it| fixed.hosts.contains(it)) {
+                let id = &seller.dealer.terms.id;
+                let why = format!("the host {host} is that of the hosted dealer {id}");
+                return Err(Fault::new("reading the dealers of the file", why));
+            }
+        }
+        let file = open_file(dealers, ground)?;
+        let (hosted, removed) = (self.hosted.clone(), self.removed.clone());
+        let (failed, revision) = (self.failed.clone(), self.revision);
+        Ok(Self { fixed, file, hosted, removed, failed, revision })
+    }
+
+    /// What the store says by now; `None` when it says nothing new. A dealer that cannot be opened stays
+    /// as it was, and the log says why.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn follow(&self, ground: &Ground) -> Result<Option<Self>, Fault> {
+        let changed = ground.store.hosted_since(self.revision)?;
+        if changed.is_empty() && self.failed.is_empty() {
+            return Ok(None);
+        }
+        let revision = changed.last().map_or(self.revision, |last| last.revision);
+        let (mut hosted, mut removed) = (self.hosted.clone(), self.removed.clone());
+        let mut failed = self.failed.clone();
+        let is_news = !changed.is_empty();
+        // Whoever has changed is tried once, with what is new.
+        changed.iter().for_each(|known| drop(failed.remove(&known.dealer_id)));
+        let again: Vec<_> = std::mem::take(&mut failed).into_values().collect();
+        let mut to_open = Vec::with_capacity(changed.len());
+        for known in again.into_iter().chain(changed) {
+            let id = &known.dealer_id;
+            if self.fixed.has(id) {
+                tracing::error!(dealer = %id, "the file has a seller of this id; the hosted one is not served");
+                continue;
+            }
+            let read = parse(&known.document).and_then(|document| {
+                read::dealer(&document, self.fixed.process)
+                    .map_err(|problems| Fault::new("reading a hosted dealer", problems.to_string()))
+            });
+            match read {
+                Ok(dealer) if known.state == HostedState::Removed => {
+                    hosted.remove(id);
+                    removed.insert(id.clone(), Arc::new(dealer));
+                }
+                Ok(dealer) => to_open.push((known, Arc::new(dealer))),
+                Err(fault) => {
+                    if known.state == HostedState::Removed {
+                        hosted.remove(id);
+                    }
+                    tracing::error!(dealer = %id, cause = %fault.chain(), "a hosted dealer cannot be read");
+                }
+            }
+        }
+        let mut opened_some = false;
+        for (known, opened) in open_all(to_open, ground) {
+            match opened {
+                Ok(seller) => {
+                    opened_some = true;
+                    removed.remove(&known.dealer_id);
+                    hosted.insert(known.dealer_id, Arc::new(seller));
+                }
+                Err(fault) => {
+                    let dealer = &known.dealer_id;
+                    if known.revision > self.revision {
+                        let cause = fault.chain();
+                        tracing::error!(%dealer, %cause, "a hosted dealer cannot be opened; it is tried again");
+                    }
+                    failed.insert(known.dealer_id.clone(), known);
+                }
+            }
+        }
+        let (fixed, file) = (self.fixed.clone(), self.file.clone());
+        let fresh = Self { fixed, file, hosted, removed, failed, revision };
+        Ok((is_news || opened_some).then_some(fresh))
+    }
+
+    /// Erases what the removed dealers keep no longer of leads.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn tidy(&self, ground: &Ground) -> Result<(), Fault> {
+        let now = ground.means.clock.now();
+        self.removed.values().try_for_each(|dealer| erase_old(&ground.store, &dealer.terms, now))
+    }
+
+    /// How many hosted dealers there are.
+    #[must_use]
+    pub fn hosted(&self) -> usize {
+        self.hosted.len()
+    }
+}
+
+fn open_file(dealers: Vec<Dealer>, ground: &Ground) -> Result<Vec<Arc<Seller>>, Fault> {
+    let open = |dealer| Seller::open(&Arc::new(dealer), false, ground).map(Arc::new);
+    dealers.into_iter().map(open).collect()
+}
+
+type Opened = (HostedDealer, Result<Seller, Fault>);
+
+fn open_all(dealers: Vec<(HostedDealer, Arc<Dealer>)>, ground: &Ground) -> Vec<Opened> {
+    let open = |(known, dealer): (HostedDealer, Arc<Dealer>)| {
+        let is_suspended = known.state == HostedState::Suspended;
+        let opened = usable(&dealer)
+            .map_err(|why| Fault::new("opening a hosted dealer", why.problems.to_string()))
+            .and_then(|()| Seller::open(&dealer, is_suspended, ground));
+        (known, opened)
+    };
+    if dealers.len() < MANY {
+        return dealers.into_iter().map(open).collect();
+    }
+    let size = dealers.len().div_ceil(AT_ONCE);
+    let mut parts: Vec<Vec<_>> = Vec::with_capacity(AT_ONCE);
+    let mut dealers = dealers.into_iter().peekable();
+    while dealers.peek().is_some() {
+        parts.push(dealers.by_ref().take(size).collect());
+    }
+    std::thread::scope(|scope| {
+        let work =
+            |part: Vec<_>| scope.spawn(move || part.into_iter().map(open).collect::<Vec<_>>());
+        let threads: Vec<_> = parts.into_iter().map(work).collect();
+        threads.into_iter().filter_map(|thread| thread.join().ok()).flatten().collect()
+    })
+}

@@ -1,0 +1,116 @@
+//! `tradepost dealer`, on the folder and by the API, and the commands that work with hosted dealers.
+
+use tradepost_wire::json::{Value, from_str, json};
+
+use super::{House, dealer, stdout, tradepost};
+use crate::process::data;
+
+fn stderr(output: &std::process::Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn dealers_are_managed_on_the_folder_and_from_far_away() {
+    let house = House::start();
+    let folder = house.folder.path();
+    let folder_of_data = data(folder);
+    let here = ["--config", "tradepost.toml", "--data", folder_of_data.to_str().unwrap()];
+    let admin = format!("http://{}", house.operators);
+    let there = ["--admin", admin.as_str(), "--key", house.key.as_str()];
+    let section = "[[dealers]]\nid = \"toml\"\nname = \"Toml\"\nhosts = [\"toml.example\"]\n\
+                   [[dealers.rooftops]]\nname = \"A\"\n";
+    std::fs::write(folder.join("one.toml"), section).unwrap();
+    std::fs::write(folder.join("more.json"), dealer("more").to_string()).unwrap();
+    for (file, where_, id) in [("one.toml", &here, "toml"), ("more.json", &there, "more")] {
+        let say =
+            |arguments: &[&str]| tradepost(folder, &[&["dealer"], arguments, &where_[..]].concat());
+        let json = |arguments: &[&str]| -> Value {
+            let output =
+                tradepost(folder, &[&["--json", "dealer"], arguments, &where_[..]].concat());
+            from_str(&stdout(&output)).unwrap()
+        };
+        assert_eq!(json(&["add", file])["dealers"], json!([id]));
+        let host = format!("{id}.example");
+        house.process.until("it is served", || house.name_on(&host).is_some());
+        let twice = say(&["add", file]);
+        assert_eq!(twice.status.code(), Some(6), "{}", stderr(&twice));
+        assert!(stderr(&twice).contains("hint: choose another id"), "{}", stderr(&twice));
+        stdout(&say(&["set", id, "name=Quite other", "rate_limit.requests=7"]));
+        let shown = json(&["show", id]);
+        assert_eq!(shown["settings"]["name"], "Quite other");
+        assert_eq!(shown["settings"]["rate_limit"]["requests"].as_i64(), Some(7));
+        house
+            .process
+            .until("it is renamed", || house.name_on(&host).as_deref() == Some("Quite other"));
+        let wrong = say(&["set", id, "nmae=x", "rooftops=[]"]);
+        assert_eq!(wrong.status.code(), Some(2));
+        assert!(stderr(&wrong).contains("/nmae: ") && stderr(&wrong).contains("/rooftops: "));
+        let stale = say(&["set", id, "name=x", "--revision", "1"]);
+        assert_eq!(stale.status.code(), Some(6), "{}", stderr(&stale));
+        stdout(&say(&["suspend", id]));
+        house.process.until("it rests", || house.name_on(&host).is_none());
+        let listed = json(&["list"]);
+        let listed: Vec<_> = listed.as_array().unwrap().iter().collect();
+        let of = |id: &str| listed.iter().find(|it| it["id"] == *id).map(|it| it["state"].clone());
+        assert_eq!((of("fixed"), of(id)), (Some(json!("serving")), Some(json!("suspended"))));
+        stdout(&say(&["resume", id]));
+        house.process.until("it is back", || house.name_on(&host).is_some());
+        assert!(stderr(&say(&["remove", id])).contains("leads and consents stay"));
+        house.process.until("it is gone", || house.name_on(&host).is_none());
+        assert_eq!(say(&["show", "nobody"]).status.code(), Some(4));
+        assert_eq!(say(&["remove", "fixed"]).status.code(), Some(6));
+        stdout(&say(&["add", file, "--force"]));
+        house.process.until("it came back", || house.name_on(&host).is_some());
+    }
+    let nobody =
+        tradepost(folder, &["dealer", "list", "--admin", "http://127.0.0.1:1", "--key", "k"]);
+    assert_eq!(nobody.status.code(), Some(10), "{}", stderr(&nobody));
+    let bad = tradepost(folder, &["dealer", "list", "--admin", &admin, "--key", "tp_none"]);
+    assert_eq!(bad.status.code(), Some(9), "{}", stderr(&bad));
+    assert!(!stderr(&bad).contains("tp_none"));
+}
+
+#[test]
+fn a_hosted_dealer_has_an_inventory_and_keys_like_any_other() {
+    let house = House::start();
+    let folder = house.folder.path();
+    let mut document = dealer("sells");
+    let names = ["Larkspur Motors Ridgemont", "Larkspur Motors Fairview"];
+    let rooftops = json!([{"name": "Downtown", "feed_names": names}]);
+    for (key, value) in [("auth", json!({"api_keys": true})), ("rooftops", rooftops)] {
+        document.as_object_mut().unwrap().insert(key.into(), value);
+    }
+    assert_eq!(house.ask("POST", "/dealers", &[], &document.to_string()).status, 201);
+    let feed = stdout(&tradepost(folder, &["feeds", "demo", "--format", "homenet", "--size", "5"]));
+    std::fs::write(folder.join("feed.csv"), feed).unwrap();
+    let folder_of_data = data(folder);
+    let place = ["--config", "tradepost.toml", "--data", folder_of_data.to_str().unwrap()];
+    let import = ["import", "feed.csv", "--dealer", "sells"];
+    let imported = tradepost(folder, &[&import[..], &place[..]].concat());
+    assert!(imported.status.success(), "{}", stderr(&imported));
+    let keys = ["keys", "create", "--dealer", "sells", "--name", "buyer"];
+    let key = stdout(&tradepost(folder, &[&keys[..], &place[..]].concat()));
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": {
+        "messageId": "1", "role": "ROLE_USER", "parts": [{"data": {"type": "inventory.search.request"}}]}}});
+    let bearer = format!("Bearer {}", key.trim());
+    let headers = [
+        ("Host", "sells.example"),
+        ("Content-Type", "application/json"),
+        ("Authorization", bearer.as_str()),
+    ];
+    let ask = || {
+        let body = call.to_string();
+        crate::support::client::request(
+            house.process.address,
+            "POST",
+            "/a2a",
+            &headers,
+            body.as_bytes(),
+        )
+    };
+    assert_eq!(ask().status, 200, "{}", ask().snapshot());
+    assert!(ask().snapshot().contains("5 vehicles match."), "{}", ask().snapshot());
+    assert_eq!(house.ask("DELETE", "/dealers/sells", &[], "").status, 204);
+    assert_eq!(house.ask("POST", "/dealers?reuse=true", &[], &document.to_string()).status, 201);
+    assert_eq!(ask().status, 401, "the keys of a removed dealer are revoked");
+}
