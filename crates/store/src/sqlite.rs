@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::types::ValueRef;
 use rusqlite::{CachedStatement, Connection, OpenFlags, OptionalExtension as _, Statement};
 use tradepost_wire::fault::Fault;
@@ -134,10 +135,12 @@ pub(super) fn open(path: &Path, schema: Schema) -> Result<Connection, Fault> {
     let on = Fault::on::<rusqlite::Error>;
     let connection = Connection::open(path).map_err(on("opening the database"))?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    // Another process may be importing.
+    // Another process may be importing. The plan of a statement is made once and not for each value: making
+    // it takes longer than what most statements do.
     connection
         .busy_timeout(Duration::from_secs(10))
-        .and_then(|()| connection.pragma_update(None, "journal_mode", "wal"))
+        .and_then(|()| connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true))
+        .and_then(|_| connection.pragma_update(None, "journal_mode", "wal"))
         .and_then(|()| connection.pragma_update(None, "synchronous", "full"))
         .and_then(|()| connection.pragma_update(None, "foreign_keys", true))
         .and_then(|()| {

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
+use sha2::{Digest as _, Sha256};
 use tradepost_wire::adcp::rules::typed::{self, Each};
 use tradepost_wire::json::{Map, Value};
 use tradepost_wire::{canonical, form, kept_whole};
@@ -30,7 +31,7 @@ pub struct Product {
 /// What follows from a product, worked out when somebody asks first.
 #[derive(Debug, Default)]
 struct WorkedOut {
-    canonical: OnceLock<String>,
+    digest: OnceLock<[u8; 32]>,
     weights: OnceLock<BTreeMap<String, u32>>,
 }
 
@@ -288,10 +289,10 @@ impl Product {
         shown
     }
 
-    /// The canonical text of what is shown to everybody.
-    pub(crate) fn canonical(&self) -> &str {
+    /// The SHA-256 of what is shown to everybody, in its canonical form.
+    pub(crate) fn digest(&self) -> &[u8; 32] {
         let text = || canonical::to_string(&self.shown(None, |_| true).into());
-        self.worked_out.canonical.get_or_init(text)
+        self.worked_out.digest.get_or_init(|| Sha256::digest(text()).into())
     }
 
     /// What its words count, as `of` works it out when nobody has asked before.
@@ -495,12 +496,10 @@ mod tests {
     fn what_is_worked_out_follows_from_what_a_product_is_now() {
         let published = json!({"product_id": "p", "b": 1, "a": 2.0});
         let product = Product::new(published.as_object().unwrap().clone(), Terms::default());
-        assert_eq!(product.canonical(), r#"{"a":2,"b":1,"product_id":"p"}"#);
+        assert_eq!(product.digest()[..], Sha256::digest(r#"{"a":2,"b":1,"product_id":"p"}"#)[..]);
         let priced = product.with("pricing_options", json!([{"pricing_option_id": "o"}]));
-        assert_eq!(
-            priced.at(&[]).canonical(),
-            r#"{"a":2,"b":1,"pricing_options":[],"product_id":"p"}"#,
-        );
+        let unpriced = r#"{"a":2,"b":1,"pricing_options":[],"product_id":"p"}"#;
+        assert_eq!(priced.at(&[]).digest()[..], Sha256::digest(unpriced)[..]);
         let until = Terms { expires_at: "2026-07-01T00:00:00Z".parse().ok(), ..Terms::default() };
         let leaving = Product::new(priced.published.document.clone(), until);
         let shown = leaving.shown(Some("why".to_owned()), |name| name != "b");

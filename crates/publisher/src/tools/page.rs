@@ -61,7 +61,7 @@ pub(crate) fn sized<T>(
 }
 
 /// A short digest: equal texts have equal ones.
-pub(crate) fn mark(text: &str) -> String {
+pub(crate) fn mark(text: impl AsRef<[u8]>) -> String {
     let digest = Sha256::digest(text);
     tradepost_wire::format::hex(digest.iter().take(8))
 }

@@ -175,8 +175,9 @@ fn wholesale(work: &Work<'_>, form: &GetProducts, offer: &Offer<'_>) -> Result<R
 
 /// The version of what fits, whatever its order and the page.
 fn version(work: &Work<'_>, offer: &Offer<'_>) -> String {
-    let shown: Vec<&str> = offer.fitting.iter().map(Product::canonical).collect();
-    page::mark(&format!("{}\n[{}]", scope(work, offer), shown.join(",")))
+    let mut text = scope(work, offer).into_bytes();
+    text.extend(offer.fitting.iter().flat_map(Product::digest));
+    page::mark(text)
 }
 
 /// The answer with a page of products.

@@ -164,7 +164,7 @@ fn a_product_is_shown_whole_with_its_prices_and_without_the_publishers_own_terms
                 "total_count": 1
               },
               "cache_scope": "public",
-              "wholesale_feed_version": "3e478bfc9ef601da",
+              "wholesale_feed_version": "5faa58763ecea150",
               "adcp_version": "3.1"
             }"#]],
     );
@@ -304,7 +304,7 @@ fn a_feed_that_has_not_changed_is_not_sent_again() {
               "status": "completed",
               "message": "nothing has changed since that version",
               "unchanged": true,
-              "wholesale_feed_version": "913ff68cf7c86f86",
+              "wholesale_feed_version": "c2a164e232217346",
               "cache_scope": "public",
               "adcp_version": "3.1"
             }"#]],

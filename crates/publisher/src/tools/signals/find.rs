@@ -43,7 +43,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &GetSignals) -> Result<Re
     let own = account.is_some() && shown.iter().any(live);
     let cache_scope = if own { "account" } else { "public" };
     let scope = page::scope(&work.ask.arguments, account.filter(|_| own));
-    let version = page::mark(&format!("{scope}\n{}", canonical::to_string(&json!(shown))));
+    let version = page::mark(format!("{scope}\n{}", canonical::to_string(&json!(shown))));
     if work.feed_version(form.if_wholesale_feed_version.as_ref()) == Some(&version) {
         let body = json!({
             "unchanged": true, "wholesale_feed_version": version, "cache_scope": cache_scope,
