@@ -21,7 +21,7 @@ done
 
 cargo build --release --quiet --locked
 if [ -z "${SERVER:-}" ]; then
-    (cd .. && cargo build --profile dist --quiet --features jemalloc --package tradepost --bin tradepost)
+    (cd .. && cargo build --profile dist --quiet --package tradepost --bin tradepost)
     SERVER=../target/dist/tradepost
 fi
 

@@ -2,17 +2,10 @@
 
 use std::process::ExitCode;
 
-/// What is shipped gives memory back to the system soon after a burst, by a thread of its own. The
-/// system's allocator keeps what lies below anything in use, and others wait until the thread that took
-/// it asks again.
-#[cfg(feature = "jemalloc")]
+/// Gives memory back to the system soon after a burst, by a thread of its own. The system's allocator
+/// keeps what lies below anything in use, and others wait until the thread that took it asks again.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
-
-/// One that waits, but is built in seconds.
-#[cfg(not(feature = "jemalloc"))]
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
