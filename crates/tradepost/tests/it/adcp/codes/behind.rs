@@ -377,7 +377,7 @@ fn stale_response_when_the_ad_server_has_stopped_answering() {
                   "reporting_capabilities":{"available_reporting_frequencies":["daily"],"expected_delay_minutes":60,"timezone":"UTC","supports_webhooks":false,
                     "available_metrics":["impressions","spend","clicks"],"date_range_support":"date_range"},
                   "format_ids":[{"id":"display_300x250","agent_url":"http://127.0.0.1:8080"}]}],"pagination":{"has_more":false,"total_count":1},
-              "cache_scope":"public","wholesale_feed_version":"dea3f43871073f31","sandbox":true,
+              "cache_scope":"public","wholesale_feed_version":"138c6b080df8b999","sandbox":true,
               "errors":[
                 {"code":"STALE_RESPONSE","message":"availability is from an earlier answer, because what knows it cannot be asked","recovery":"transient",
                   "suggestion":"use the answer, or ask again later for a fresh one",

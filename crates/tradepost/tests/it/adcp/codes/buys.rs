@@ -169,7 +169,7 @@ fn stale_response() {
                   "reporting_capabilities":{"available_reporting_frequencies":["daily"],"expected_delay_minutes":60,"timezone":"UTC","supports_webhooks":false,
                     "available_metrics":["impressions","spend","clicks"],"date_range_support":"date_range"},"channels":["display"],
                   "format_ids":[{"id":"display_300x250","agent_url":"http://127.0.0.1:8080"}]}],"pagination":{"has_more":false,"total_count":1},
-              "cache_scope":"public","wholesale_feed_version":"dea3f43871073f31","sandbox":true,
+              "cache_scope":"public","wholesale_feed_version":"138c6b080df8b999","sandbox":true,
               "errors":[
                 {"code":"STALE_RESPONSE","message":"availability is from an earlier answer, because what knows it cannot be asked","recovery":"transient",
                   "suggestion":"use the answer, or ask again later for a fresh one",
@@ -198,23 +198,23 @@ fn format_declaration_divergent() {
         all,
         "FORMAT_DECLARATION_DIVERGENT",
         expect![[r#"
-        200 isError false | 200 TASK_STATE_COMPLETED adcp-result | 200 completed adcp-result
-        {"status":"completed","message":"1 product fits",
-          "products":[
-            {"product_id":"prod_two","name":"Prod two","description":"Prod two, for tests.",
-              "publisher_properties":[{"publisher_domain":"gazette.example","selection_type":"all"}],"delivery_type":"non_guaranteed",
-              "pricing_options":[{"pricing_option_id":"cpm_two","pricing_model":"cpm","currency":"USD","fixed_price":10}],
-              "reporting_capabilities":{"available_reporting_frequencies":["daily"],"expected_delay_minutes":60,"timezone":"UTC","supports_webhooks":false,
-                "available_metrics":["impressions","spend","clicks"],"date_range_support":"date_range"},
-              "format_ids":[{"agent_url":"https://formats.example","id":"older"}],
-              "format_options":[{"format_kind":"image","v1_format_ref":[{"agent_url":"https://formats.example","id":"newer"}],"params":{}}]}],
-          "pagination":{"has_more":false,"total_count":1},"cache_scope":"public","wholesale_feed_version":"10dd641506004ae9","sandbox":true,
-          "errors":[
-            {"code":"FORMAT_DECLARATION_DIVERGENT",
-              "message":"format_ids and v1_format_ref of format_options name different formats; trust format_options, and tell the seller",
-              "recovery":"correctable","field":"products[0].format_options","suggestion":"prefer format_options and tell the seller","source":"producer",
-              "severity":"warning"}],"adcp_version":"3.1"}
-    "#]],
+            200 isError false | 200 TASK_STATE_COMPLETED adcp-result | 200 completed adcp-result
+            {"status":"completed","message":"1 product fits",
+              "products":[
+                {"product_id":"prod_two","name":"Prod two","description":"Prod two, for tests.",
+                  "publisher_properties":[{"publisher_domain":"gazette.example","selection_type":"all"}],"delivery_type":"non_guaranteed",
+                  "pricing_options":[{"pricing_option_id":"cpm_two","pricing_model":"cpm","currency":"USD","fixed_price":10}],
+                  "reporting_capabilities":{"available_reporting_frequencies":["daily"],"expected_delay_minutes":60,"timezone":"UTC","supports_webhooks":false,
+                    "available_metrics":["impressions","spend","clicks"],"date_range_support":"date_range"},
+                  "format_ids":[{"agent_url":"https://formats.example","id":"older"}],
+                  "format_options":[{"format_kind":"image","v1_format_ref":[{"agent_url":"https://formats.example","id":"newer"}],"params":{}}]}],
+              "pagination":{"has_more":false,"total_count":1},"cache_scope":"public","wholesale_feed_version":"45d50840d462d223","sandbox":true,
+              "errors":[
+                {"code":"FORMAT_DECLARATION_DIVERGENT",
+                  "message":"format_ids and v1_format_ref of format_options name different formats; trust format_options, and tell the seller",
+                  "recovery":"correctable","field":"products[0].format_options","suggestion":"prefer format_options and tell the seller","source":"producer",
+                  "severity":"warning"}],"adcp_version":"3.1"}
+        "#]],
     );
 }
 
