@@ -39,6 +39,9 @@ pub(crate) struct Question {
     feature_id: String,
     manifest: Map,
     claimed: Option<String>,
+    /// Whether the creative and its assets claim different things, so that one answer cannot be held
+    /// against all of them.
+    is_mixed: bool,
     /// How far a person took part, where the buyer says that nothing has to be disclosed for it.
     carved_out: Option<String>,
 }
@@ -77,8 +80,14 @@ impl Question {
     /// What to ask about a creative, and which of the accepted verifiers: the first that its buyer has
     /// named, or else the first of all. `None` when there is nobody to ask, or nothing is claimed.
     pub(crate) fn about(creative: &Given, accepted: &[&Verifier]) -> Option<Self> {
-        let of_assets = creative.placed("").into_iter().find_map(|placed| placed.asset.provenance);
-        let declared: &Declared = creative.provenance.as_ref().or(of_assets.as_ref())?;
+        let of_assets: Vec<Declared> =
+            creative.placed("").into_iter().filter_map(|placed| placed.asset.provenance).collect();
+        let all = || creative.provenance.iter().chain(&of_assets);
+        let declared: &Declared = all().next()?;
+        let mut claims: Vec<&String> =
+            all().filter_map(|it| it.digital_source_type.as_ref()).collect();
+        claims.sort_unstable();
+        claims.dedup();
         let url = |known: &Verifier| known.agent_url.as_deref().map(canonical);
         let layers = declared.embedded_provenance.iter().chain(&declared.watermarks);
         let mut named =
@@ -98,7 +107,8 @@ impl Question {
             agent_url: chosen.agent_url.clone()?,
             feature_id: chosen.feature_id.clone().unwrap_or_else(|| MADE_BY_MACHINE.to_owned()),
             manifest,
-            claimed: declared.digital_source_type.clone(),
+            claimed: claims.first().map(ToString::to_string),
+            is_mixed: claims.len() > 1,
             carved_out,
         })
     }
@@ -139,6 +149,9 @@ impl Question {
             }
             details
         };
+        if machine && self.is_mixed {
+            return Verdict::Silent;
+        }
         let denied = self.claimed.as_ref().filter(|kind| !MACHINES.contains(&kind.as_str()));
         if let (true, true, Some(claimed)) = (machine, sure, denied) {
             return Verdict::Contradicted(details(claimed.clone().into()));

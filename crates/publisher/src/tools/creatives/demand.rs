@@ -154,8 +154,13 @@ fn questions(
     let library = library(account.record.owner.as_str(), &account.record.id, shelf)?;
     let (buys, formats) = (Buys::of(admitted, shelf)?, Formats::of(publisher, shelf)?);
     let mut found = Vec::new();
+    let mut seen = BTreeSet::new();
     for given in &form.creatives {
         let id = given.creative_id.as_str();
+        // Of rows with one id the first is done, and what is said of another is not about it.
+        if !seen.insert(id) {
+            continue;
+        }
         if form.creative_ids.as_ref().is_some_and(|wanted| !wanted.contains(&given.creative_id)) {
             continue;
         }

@@ -405,3 +405,31 @@ fn a_sandbox_asks_nobody_and_tells_a_test_what_was_noted() {
     "##]]);
     assert!(script.desk.world.asked.lock().unwrap().is_empty());
 }
+
+/// The verifier's word for something that a machine made.
+fn by_machine() -> Value {
+    json!({"results": [{"feature_id": "ai_generated", "value": true, "confidence": 0.97}]})
+}
+
+#[test]
+fn what_is_asked_about_a_second_row_of_the_same_id_says_nothing_of_the_first() {
+    let mut script = live(policy());
+    says(&script, by_machine());
+    let first = photograph("sunset", "https://cdn.acmeoutdoor.example/sunset.jpg");
+    let honest = json!({"provenance": {"digital_source_type": "trained_algorithmic_media"}});
+    let sent = json!({"creatives": [first, but("sunset", honest)], "validation_mode": "lenient"});
+    let answer = script.ask(Tool::SyncCreatives, sent);
+    assert_eq!(row(&answer), ("failed", "", "PROVENANCE_CLAIM_CONTRADICTED"), "{answer}");
+    assert_eq!(script.desk.world.asked.lock().unwrap().len(), 1);
+}
+
+#[test]
+fn what_a_machine_made_beside_different_claims_is_looked_at_by_a_person() {
+    let mut script = live(policy());
+    says(&script, by_machine());
+    let mut mixed = photograph("sunset", "https://cdn.acmeoutdoor.example/sunset.jpg");
+    mixed["assets"]["image"]["provenance"] =
+        json!({"digital_source_type": "trained_algorithmic_media"});
+    let answer = script.ask(Tool::SyncCreatives, json!({"creatives": [mixed]}));
+    assert_eq!(row(&answer), ("created", "pending_review", ""), "{answer}");
+}
