@@ -24,7 +24,7 @@ use tradepost_server::outbox::backoff::{Advice, Schedule};
 use tradepost_server::outbox::pump::{self, Busy, Queue};
 use tradepost_server::outbox::{Edge, Limits};
 use tradepost_server::traces::{self, Side, Tracer};
-use tradepost_store::{PushBusy, Store};
+use tradepost_store::{HostedState, PushBusy, Store};
 
 use crate::config::Dealer;
 use crate::config::delivery::Delivery;
@@ -49,6 +49,9 @@ const STEPS: u32 = 3;
 
 /// How many deliveries run at once: in all, to one destination, and of one dealer.
 const LIMITS: Limits = Limits { all: 32, per_host: 2, per_owner: 16 };
+
+/// When to look again for a dealer that the store has and that is not open here.
+const UNTIL_OPEN: SignedDuration = SignedDuration::from_secs(10);
 
 /// What is said of a destination that is not there any more.
 const NOWHERE: &str = "no such destination is configured any more";
@@ -178,6 +181,10 @@ impl Deliveries {
     async fn attempt(self: &Arc<Self>, due: DeliveryRecord) -> Result<(), Fault> {
         let outlets = self.outlets();
         let Some((dealer, way)) = find(&outlets, &due.dealer_id, &due.destination) else {
+            let is_open = outlets.iter().any(|outlet| outlet.dealer().id == due.dealer_id);
+            if !is_open && self.is_hosted(&due.dealer_id).await? {
+                return self.postpone(&due).await;
+            }
             return self.bury(&due, NOWHERE).await;
         };
         let key = due.key;
@@ -295,6 +302,20 @@ impl Deliveries {
                 if is_late { Err(now) } else { Ok(again) }
             }
         }
+    }
+
+    /// Whether the store has a dealer that was not removed, although it may not be open here, or not yet.
+    async fn is_hosted(self: &Arc<Self>, dealer_id: &str) -> Result<bool, Fault> {
+        let id = dealer_id.to_owned();
+        let known = self.read(move |store| store.hosted(&id)).await?;
+        Ok(known.is_some_and(|known| known.state != HostedState::Removed))
+    }
+
+    /// Leaves a delivery for later, without having tried.
+    async fn postpone(&self, due: &DeliveryRecord) -> Result<(), Fault> {
+        let (key, now) = (due.key, self.clock.now());
+        let again = later(now, UNTIL_OPEN);
+        self.store.write(move |tx| tx.postpone_delivery(key, now, again)).await
     }
 
     /// Gives up what leads nowhere.

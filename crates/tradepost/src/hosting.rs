@@ -4,7 +4,7 @@
 //! Here is what both ways of changing them do alike: the command line on the folder or database, and
 //! the operators' [`api`]. What a running process makes of it is in [`roster`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use tradepost_keys::private::SigningKey;
@@ -163,10 +163,11 @@ pub struct House {
 }
 
 impl House {
-    /// Reads a document, with every mistake in it.
-    fn read(&self, document: &Value) -> Result<Dealer, Trouble> {
+    /// Reads a document, with every mistake in it. Of a patch `said` is what it says: what was in the
+    /// document before may name files.
+    fn read(&self, document: &Value, said: &Value) -> Result<Dealer, Trouble> {
         let mut problems = Problems::new();
-        look_for_markers(document, &At::Root, self.is_local, &mut problems);
+        look_for_markers(said, &At::Root, self.is_local, &mut problems);
         let dealer = match read::dealer(document, self.fixed.process) {
             Ok(dealer) => Some(dealer),
             Err(found) => {
@@ -194,9 +195,14 @@ impl House {
     /// # Errors
     /// Why not: every mistake of the first document that has one.
     pub fn add(&self, documents: &[Value], again: bool) -> Result<Vec<String>, Trouble> {
-        let mut fresh = Vec::with_capacity(documents.len());
+        let mut fresh: Vec<NewHosted> = Vec::with_capacity(documents.len());
+        let mut seen = HashSet::with_capacity(documents.len());
         for document in documents {
-            fresh.push(kept(&self.read(document)?, document));
+            let dealer = kept(&self.read(document, document)?, document);
+            if !seen.insert(dealer.dealer_id.clone()) {
+                return Err(refused(&HostingConflict::IdTaken(dealer.dealer_id)));
+            }
+            fresh.push(dealer);
         }
         let ids = fresh.iter().map(|dealer| dealer.dealer_id.clone()).collect();
         let hosted = self.store.host_dealers(fresh, again, self.clock.now())?;
@@ -225,7 +231,7 @@ impl House {
             reject(&At::Root.key("id"), &mut problems, message);
             return Err(Refusal::of_document(problems).into());
         }
-        let dealer = self.read(&document)?;
+        let dealer = self.read(&document, said)?;
         // What a patch was made of must be what it is put upon.
         let expected = expected.or_else(|| patch.then_some(known.revision));
         let fresh = kept(&dealer, &document);

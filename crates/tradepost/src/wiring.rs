@@ -186,7 +186,8 @@ impl Wiring {
             *roster = fresh;
             tracing::info!(hosted = roster.hosted(), "hosted dealers have changed");
         }
-        roster.tidy(&self.ground)
+        roster.tidy(&self.ground);
+        Ok(())
     }
 
     /// Where dealers are taken in from far away; nowhere, unless the configuration wants it.

@@ -77,7 +77,11 @@ pub(super) async fn get(State(desk): State<Arc<Desk>>, request: Request) -> Resp
     };
     let known = request.headers().get_all(header::IF_NONE_MATCH).iter();
     let is_known = known.filter_map(|value| value.to_str().ok()).any(|list| {
-        list.split(',').map(str::trim).any(|tag| tag == "*" || etag.as_bytes() == tag.as_bytes())
+        list.split(',').map(str::trim).any(|tag| {
+            // Weak or not is the same here (RFC 9110 §13.1.2).
+            let tag = tag.strip_prefix("W/").unwrap_or(tag);
+            tag == "*" || etag.as_bytes() == tag.as_bytes()
+        })
     });
     let mut response = Response::new(if is_known { Body::empty() } else { Body::from(body) });
     if is_known {

@@ -213,7 +213,7 @@ impl Transaction<'_> {
     }
 
     /// Has a dealer stand otherwise. One that is removed gives its hosts away, its keys are revoked,
-    /// and it does not come back by this.
+    /// its people's sessions end, and it does not come back by this.
     pub(crate) fn set_hosted_state(
         &self,
         dealer_id: &str,
@@ -235,6 +235,12 @@ impl Transaction<'_> {
                 "revoking the keys of a removed dealer",
                 "UPDATE api_keys SET revoked_at = $2 WHERE dealer_id = $1 AND revoked_at IS NULL",
                 params![dealer_id, now],
+            )?;
+            self.0.execute(
+                "ending the sessions of a removed dealer",
+                "DELETE FROM staff_sessions
+                 WHERE name IN (SELECT name FROM staff WHERE dealer_id = $1)",
+                params![dealer_id],
             )?;
         }
         let revision = self.last_revision()? + 1;

@@ -153,7 +153,10 @@ impl Seller {
     fn take_over(&self) -> Result<(), Fault> {
         self.limiter.tidy();
         self.auth.tidy();
-        erase_old(&self.store, &self.dealer.terms, self.clock.now())?;
+        let (terms, now) = (&self.dealer.terms, self.clock.now());
+        if let Err(fault) = erase_old(&self.store, terms, terms.leads.erase_undelivered, now) {
+            tracing::error!(dealer = %terms.id, cause = %fault.chain(), "old leads could not be erased");
+        }
         self.inventory.refresh()
     }
 
@@ -415,18 +418,19 @@ impl Agent for Seller {
     }
 }
 
-/// Erases what a dealer keeps no longer of leads.
+/// Erases what a dealer keeps no longer of leads, with `anyway` also those that a destination is still to be
+/// told of.
 ///
 /// # Errors
 /// When the store fails.
 pub fn erase_old(
     store: &Store,
     dealer: &tradepost_dealer::settings::Dealer,
+    anyway: bool,
     now: Timestamp,
 ) -> Result<(), Fault> {
     let Some(retention) = dealer.leads.retention else { return Ok(()) };
     let since = now.saturating_sub(retention).unwrap_or(Timestamp::MIN);
-    let anyway = dealer.leads.erase_undelivered;
     let erased = store.erase_old_leads(&dealer.id, since, anyway, now)?;
     if erased > 0 {
         tracing::info!(dealer = %dealer.id, erased, "old leads erased");

@@ -36,7 +36,8 @@ enum Command {
     /// Take dealers in. A running server with hosting = true serves them within a second.
     Add {
         /// What sections [[dealers]] would say: TOML, or JSON of one dealer or a list; - reads JSON from
-        /// standard input. All dealers of the files are added, or none.
+        /// standard input. All dealers of the files are added, or none; with --admin they
+        /// are sent one by one, and those before a mistake are added.
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
         /// Also when a dealer of this id was removed, whose leads and consents are the new one's then.

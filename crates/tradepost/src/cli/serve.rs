@@ -116,6 +116,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         source: source.then(|| arguments.dealers.clone()),
         environment: context.environment.clone(),
         server: configured,
+        key_file: config.privacy.key_file.clone(),
         alerts: config.alerts.clone(),
         traces: config.traces.clone(),
         tls: tls.clone(),
@@ -280,7 +281,13 @@ async fn keep_fresh(wiring: Arc<Wiring>, tls: Option<Arc<Identity>>) {
                 if let Some(identity) = tls {
                     identity.refresh();
                 }
-                fresh.follow().and_then(|()| fresh.desk.refresh())
+                // What one of them cannot do must not keep the other from its work.
+                let (followed, refreshed) = (fresh.follow(), fresh.desk.refresh());
+                if let (Err(fault), Err(_)) = (&followed, &refreshed) {
+                    tracing::error!(cause = %fault.chain(), "changes of dealers could not be taken over");
+                    return refreshed;
+                }
+                followed.and(refreshed)
             });
             if let Some(Err(fault)) = refreshed.await {
                 tracing::error!(cause = %fault.chain(), "what others have changed could not be taken over");

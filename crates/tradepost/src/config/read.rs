@@ -111,7 +111,7 @@ fn config(value: &Value, problems: &mut Problems) -> Option<Config> {
 }
 
 /// What a process says for all its dealers.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ForAll {
     /// Whether it asks clients for certificates (`server.tls.client_ca`).
     pub asks_for_certificates: bool,

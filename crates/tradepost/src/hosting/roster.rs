@@ -72,12 +72,14 @@ impl Roster {
         }
         let file = open_file(dealers, ground)?;
         let (hosted, removed) = (self.hosted.clone(), self.removed.clone());
-        let (failed, revision) = (self.failed.clone(), self.revision);
+        let failed = self.failed.clone();
+        // What holds for all dealers is in each of them: where it is another, all are read again.
+        let revision = if fixed.process == self.fixed.process { self.revision } else { 0 };
         Ok(Self { fixed, file, hosted, removed, failed, revision })
     }
 
     /// What the store says by now; `None` when it says nothing new. A dealer that cannot be opened stays
-    /// as it was, and the log says why.
+    /// as it was, and the log says why; one that is suspended is gone then.
     ///
     /// # Errors
     /// When the store fails.
@@ -96,9 +98,16 @@ impl Roster {
         let mut to_open = Vec::with_capacity(changed.len());
         for known in again.into_iter().chain(changed) {
             let id = &known.dealer_id;
-            if self.fixed.has(id) {
-                tracing::error!(dealer = %id, "the file has a seller of this id; the hosted one is not served");
-                continue;
+            let is_new = known.revision > self.revision;
+            if known.state != HostedState::Removed {
+                removed.remove(id);
+                if self.fixed.has(id) {
+                    if is_new {
+                        tracing::error!(dealer = %id, "the file has a seller of this id; the hosted one is not served");
+                    }
+                    failed.insert(id.clone(), known);
+                    continue;
+                }
             }
             let read = parse(&known.document).and_then(|document| {
                 read::dealer(&document, self.fixed.process)
@@ -109,9 +118,15 @@ impl Roster {
                     hosted.remove(id);
                     removed.insert(id.clone(), Arc::new(dealer));
                 }
-                Ok(dealer) => to_open.push((known, Arc::new(dealer))),
+                Ok(dealer) => {
+                    if is_new {
+                        self.tell_of_hosts(&dealer);
+                    }
+                    to_open.push((known, Arc::new(dealer)));
+                }
                 Err(fault) => {
-                    if known.state == HostedState::Removed {
+                    // What it was must not go on answering for it.
+                    if known.state != HostedState::Serving {
                         hosted.remove(id);
                     }
                     tracing::error!(dealer = %id, cause = %fault.chain(), "a hosted dealer cannot be read");
@@ -123,11 +138,13 @@ impl Roster {
             match opened {
                 Ok(seller) => {
                     opened_some = true;
-                    removed.remove(&known.dealer_id);
                     hosted.insert(known.dealer_id, Arc::new(seller));
                 }
                 Err(fault) => {
                     let dealer = &known.dealer_id;
+                    if known.state == HostedState::Suspended {
+                        hosted.remove(dealer);
+                    }
                     if known.revision > self.revision {
                         let cause = fault.chain();
                         tracing::error!(%dealer, %cause, "a hosted dealer cannot be opened; it is tried again");
@@ -141,13 +158,24 @@ impl Roster {
         Ok((is_news || opened_some).then_some(fresh))
     }
 
-    /// Erases what the removed dealers keep no longer of leads.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub fn tidy(&self, ground: &Ground) -> Result<(), Fault> {
+    /// Erases what the removed dealers keep no longer of leads, also of those that nobody was told of: there
+    /// is nobody left who could. The leads of one that the file has again are its seller's.
+    pub fn tidy(&self, ground: &Ground) {
         let now = ground.means.clock.now();
-        self.removed.values().try_for_each(|dealer| erase_old(&ground.store, &dealer.terms, now))
+        for (id, dealer) in self.removed.iter().filter(|(id, _)| !self.fixed.has(id)) {
+            if let Err(fault) = erase_old(&ground.store, &dealer.terms, true, now) {
+                let cause = fault.chain();
+                tracing::error!(dealer = %id, %cause, "old leads of a removed dealer could not be erased");
+            }
+        }
+    }
+
+    /// Says which hosts of a hosted dealer lead to a seller of the file.
+    fn tell_of_hosts(&self, dealer: &Dealer) {
+        let id = &dealer.terms.id;
+        for host in dealer.hosts.iter().filter(|it| self.fixed.hosts.contains(it)) {
+            tracing::error!(dealer = %id, %host, "the file has this host; the hosted dealer is not reached there");
+        }
     }
 
     /// How many hosted dealers there are.
@@ -185,6 +213,10 @@ fn open_all(dealers: Vec<(HostedDealer, Arc<Dealer>)>, ground: &Ground) -> Vec<O
         let work =
             |part: Vec<_>| scope.spawn(move || part.into_iter().map(open).collect::<Vec<_>>());
         let threads: Vec<_> = parts.into_iter().map(work).collect();
-        threads.into_iter().filter_map(|thread| thread.join().ok()).flatten().collect()
+        let opened = threads.into_iter().map(|thread| match thread.join() {
+            Ok(opened) => opened,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        opened.flatten().collect()
     })
 }

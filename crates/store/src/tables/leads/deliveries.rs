@@ -155,6 +155,25 @@ impl Transaction<'_> {
         )
     }
 
+    /// Leaves a delivery that is due for another moment, as it is.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn postpone_delivery(
+        &self,
+        key: i64,
+        now: Timestamp,
+        again: Timestamp,
+    ) -> Result<(), Fault> {
+        self.0.execute(
+            "postponing a delivery",
+            "UPDATE lead_deliveries SET due_at = $3
+             WHERE key = $1 AND state IN ('due', 'sending') AND due_at <= $2",
+            params![key, now, again],
+        )?;
+        Ok(())
+    }
+
     /// Notes that a delivery was taken, also when it was ended meanwhile, and records whom the lead
     /// went to.
     ///

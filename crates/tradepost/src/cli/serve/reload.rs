@@ -1,6 +1,7 @@
 //! SIGHUP: certificates, the log's filter and dealers are read again. What cannot change while the
 //! process runs is said in the log, and nothing of it ends the process.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::signal::unix::Signal;
@@ -20,6 +21,8 @@ pub(super) struct Reload {
     pub(super) environment: Vec<(String, String)>,
     /// How the process behaves.
     pub(super) server: Server,
+    /// The file with the key of personal data.
+    pub(super) key_file: Option<PathBuf>,
     /// Who is told what is amiss.
     pub(super) alerts: Option<Alerts>,
     /// Where traces go.
@@ -64,6 +67,9 @@ impl Reload {
         let config = source.load(&self.environment)?;
         check_config::check_keys(&config)?;
         let mut later = self.server.differences(&config.server);
+        if config.privacy.key_file != self.key_file {
+            later.push("privacy.key_file");
+        }
         if config.alerts != self.alerts {
             later.push("alerts");
         }

@@ -56,6 +56,7 @@ struct Mark {
 #[template(path = "console/feed.html")]
 struct FeedPage {
     frame: Frame,
+    dealer: String,
     name: String,
     about: String,
     state: Mark,
@@ -145,6 +146,7 @@ impl Console {
         };
         let page = FeedPage {
             frame: self.frame(asked, visitor, "Feeds")?,
+            dealer: dealer.to_owned(),
             name: name.to_owned(),
             about: format!(
                 "{} of {}, by {}",

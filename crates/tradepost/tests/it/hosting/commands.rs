@@ -71,6 +71,39 @@ fn dealers_are_managed_on_the_folder_and_from_far_away() {
 }
 
 #[test]
+fn who_is_suspended_rests_although_its_files_are_gone() {
+    let house = House::start();
+    let folder = house.folder.path();
+    let folder_of_data = data(folder);
+    let here = ["--config", "tradepost.toml", "--data", folder_of_data.to_str().unwrap()];
+    let secret = folder.join("bearer");
+    std::fs::write(&secret, "s3cret").unwrap();
+    let deliveries = json!([{
+        "name": "crm", "by": "https", "url": "https://crm.example/adf",
+        "bearer_file": secret.to_str().unwrap(),
+    }]);
+    let mut document = dealer("files");
+    document.as_object_mut().unwrap().insert("deliveries".into(), deliveries);
+    std::fs::write(folder.join("files.json"), document.to_string()).unwrap();
+    let twice = ["dealer", "add", "files.json", "files.json"];
+    let twice = tradepost(folder, &[&twice[..], &here[..]].concat());
+    assert_eq!(twice.status.code(), Some(6), "{}", stderr(&twice));
+    stdout(&tradepost(folder, &[&["dealer", "add", "files.json"], &here[..]].concat()));
+    let name = || house.name_on("files.example");
+    house.process.until("it is served", || name().is_some());
+    let patched = house.ask("PATCH", "/dealers/files", &[], r#"{"name": "Other"}"#);
+    assert_eq!(patched.status, 200, "{}", patched.snapshot());
+    assert_eq!(name().as_deref(), Some("Other"));
+    std::fs::remove_file(&secret).unwrap();
+    assert_eq!(house.ask("POST", "/dealers/files/suspend", &[], "").status, 200);
+    house.process.until("it rests", || name().is_none());
+    house.process.until("it is told", || house.process.log().contains("it is tried again"));
+    std::fs::write(&secret, "s3cret").unwrap();
+    assert_eq!(house.ask("POST", "/dealers/files/resume", &[], "").status, 200);
+    house.process.until("it is back", || name().is_some());
+}
+
+#[test]
 fn a_hosted_dealer_has_an_inventory_and_keys_like_any_other() {
     let house = House::start();
     let folder = house.folder.path();
