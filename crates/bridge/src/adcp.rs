@@ -2,7 +2,8 @@
 //! somebody is asked of the person first, with what it costs. A call that ends unclear names its
 //! idempotency key, with which it can be sent again and not be done twice.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex as Lock, PoisonError};
 
 use tokio::sync::Mutex;
 use tokio::time::Instant;
@@ -43,6 +44,10 @@ const CARD_LIFETIME: std::time::Duration = std::time::Duration::from_mins(5);
 /// How often one call is sent at most.
 const ATTEMPTS: u32 = 3;
 
+/// How many calls that the person was asked about and that ended unclear are remembered of one
+/// seller.
+const MAX_UNCLEAR: usize = 200;
+
 /// A seller, by its address.
 pub(super) struct Seller {
     /// Host, port and path of its address: its name in arguments and results.
@@ -52,6 +57,8 @@ pub(super) struct Seller {
     limits: Limits,
     known: Mutex<Option<(AdcpClient, Instant)>>,
     prices: Prices,
+    /// The calls that ended unclear, each as one text.
+    unclear: Lock<VecDeque<String>>,
 }
 
 /// Calls sellers, again and again where that helps.
@@ -75,7 +82,8 @@ impl Seller {
         let id = place_of(card_url(address)?.as_str());
         let known = Mutex::new(None);
         let address = address.to_owned();
-        Ok(Self { id, address, token, limits, known, prices: Prices::default() })
+        let (prices, unclear) = (Prices::default(), Lock::default());
+        Ok(Self { id, address, token, limits, known, prices, unclear })
     }
 
     async fn client(&self) -> Result<AdcpClient, Failure> {
@@ -100,13 +108,17 @@ impl Seller {
     async fn call(
         &self,
         retries: &Retries,
+        row: &Row,
         task: Task,
         payload: Map,
     ) -> Result<Recovered<Answered>, Trouble> {
         let client = self.client().await.map_err(|failure| self.trouble(&failure))?;
+        // The person has agreed to one request, and to none that is made of its answer.
+        let client = if row.asks == Asks::Nobody { client } else { client.without_rows() };
+        let sent = (row.asks != Asks::Nobody).then(|| payload.clone());
         let called =
             client.call_with_recovery(task.name(), payload, &retries.0, |_, _, _| false).await;
-        let recovered = called.map_err(|gave_up| self.gave_up(task, &gave_up))?;
+        let recovered = called.map_err(|gave_up| self.gave_up(task, sent, &gave_up))?;
         if task == Task::GetProducts {
             self.prices.learn(&recovered.answer.payload);
         }
@@ -117,14 +129,41 @@ impl Seller {
         Trouble::of_seller(failure).at_seller(&self.id)
     }
 
-    fn gave_up(&self, task: Task, gave_up: &GaveUp) -> Trouble {
+    fn gave_up(&self, task: Task, sent: Option<Map>, gave_up: &GaveUp) -> Trouble {
         let trouble = self.trouble(&gave_up.failure);
         if !task.mutates() || !gave_up.doubt.may_have_acted() {
             return trouble.hint(plain(&gave_up.advice.to_string(), SENTENCE));
         }
         let key = gave_up.doubt.keys().next().map(|key| plain(key, 2 * WORD));
+        if let (Some(key), Some(sent)) = (&key, sent) {
+            self.remember(repeated(task, sent, key));
+        }
         trouble.in_doubt_with(key)
     }
+
+    fn remember(&self, call: String) {
+        let mut unclear = self.unclear.lock().unwrap_or_else(PoisonError::into_inner);
+        if unclear.contains(&call) {
+            return;
+        }
+        if unclear.len() >= MAX_UNCLEAR {
+            unclear.pop_front();
+        }
+        unclear.push_back(call);
+    }
+
+    /// Whether the same call with the same key ended unclear.
+    fn was_unclear(&self, task: Task, payload: &Map) -> bool {
+        let Some(key) = payload.get(KEY).and_then(Value::as_str) else { return false };
+        let call = repeated(task, payload.clone(), key);
+        self.unclear.lock().unwrap_or_else(PoisonError::into_inner).contains(&call)
+    }
+}
+
+/// A call with its key, as one text.
+fn repeated(task: Task, mut payload: Map, key: &str) -> String {
+    payload.insert(KEY.to_owned(), key.into());
+    canonical::to_string(&json!({"task": task.name(), "payload": payload}))
 }
 
 impl Retries {
@@ -162,7 +201,7 @@ impl Bridge {
         let count = sellers.len();
         let ask = |seller: Arc<Seller>| {
             let payload = payload.clone();
-            async move { seller.call(&self.retries, row.task, payload).await }
+            async move { seller.call(&self.retries, row, row.task, payload).await }
         };
         let late = |seller: &Seller| Trouble::seller_too_slow(self.patience).at_seller(&seller.id);
         let outcomes = ask_all_of(sellers, self.patience, ask, late).await;
@@ -215,7 +254,7 @@ impl Bridge {
                 }
             }
         }
-        let recovered = seller.call(&self.retries, row.task, payload).await?;
+        let recovered = seller.call(&self.retries, row, row.task, payload).await?;
         let mut cleaner = Cleaner::full();
         let mut document = document(seller, row, &recovered, &mut cleaner);
         if let Some(members) = document.as_object_mut() {
@@ -228,10 +267,16 @@ impl Bridge {
 
     /// What the person is asked: what it costs, and everything that would be sent.
     async fn question(&self, seller: &Seller, row: &Row, payload: &Map) -> Result<String, Trouble> {
+        if !consent::is_whole(payload) {
+            let message = "this is too much for a person to read in one question, or has characters \
+                           that cannot be shown";
+            return Err(Trouble::new(Code::InvalidArguments, message)
+                .hint("send fewer at once: fewer packages or accounts, shorter lists and texts"));
+        }
         let (begins, costs) = match row.asks {
             Asks::ForAPurchase => ("Buy media", seller.prices.of_new(payload)?),
             Asks::ForAChange => {
-                let buy = self.buy(seller, payload).await?;
+                let buy = self.buy(seller, row, payload).await?;
                 ("Change a media buy", seller.prices.of_change(payload, &buy)?)
             }
             Asks::WhoPays | Asks::Nobody => {
@@ -242,7 +287,7 @@ impl Bridge {
         for line in costs {
             out.push_str(&format!("{line}\n"));
         }
-        if payload.contains_key(KEY) {
+        if seller.was_unclear(row.task, payload) {
             out.push_str("It repeats a call that ended unclear, and cannot be done twice.\n");
         }
         out.push_str("\nThis would be sent:\n");
@@ -251,12 +296,12 @@ impl Bridge {
     }
 
     /// The media buy that is to change, as the seller shows it now.
-    async fn buy(&self, seller: &Seller, payload: &Map) -> Result<Value, Trouble> {
+    async fn buy(&self, seller: &Seller, row: &Row, payload: &Map) -> Result<Value, Trouble> {
         let id = payload.get("media_buy_id").cloned().unwrap_or_default();
         let mut wanted = Map::from_iter([("media_buy_ids".to_owned(), json!([id]))]);
         wanted
             .extend(payload.get("account").map(|account| ("account".to_owned(), account.clone())));
-        let recovered = seller.call(&self.retries, Task::GetMediaBuys, wanted).await?;
+        let recovered = seller.call(&self.retries, row, Task::GetMediaBuys, wanted).await?;
         let buys = recovered.answer.payload.get("media_buys").and_then(Value::as_array);
         let mut buys = buys.into_iter().flatten();
         let found = buys.find(|buy| buy.get("media_buy_id") == Some(&id)).cloned();

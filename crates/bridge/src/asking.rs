@@ -3,7 +3,7 @@
 //! the time is up; whatever else comes in between is no answer.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -51,6 +51,8 @@ pub(super) enum Silence {
 /// The questions that wait for an answer.
 pub(super) struct Questions {
     open: Mutex<HashMap<String, Open>>,
+    /// Whether nobody gives answers any more.
+    closed: AtomicBool,
     count: AtomicU64,
     patience: Duration,
 }
@@ -66,7 +68,8 @@ struct Open {
 impl Questions {
     /// None yet; a person has this long for each.
     pub(super) fn new(patience: Duration) -> Self {
-        Self { open: Mutex::default(), count: AtomicU64::new(0), patience }
+        let closed = AtomicBool::new(false);
+        Self { open: Mutex::default(), closed, count: AtomicU64::new(0), patience }
     }
 
     /// Takes the answer of this client; whether there was such a question of it.
@@ -95,9 +98,11 @@ impl Questions {
         }
     }
 
-    /// Ends all that this client was asked.
-    pub(super) fn gone(&self, whose: &str) {
-        self.lock().retain(|_, question| question.whose != whose);
+    /// Ends all that was asked: there are no answers any more, and nothing is asked after this.
+    pub(super) fn close(&self) {
+        let mut open = self.lock();
+        self.closed.store(true, Ordering::Relaxed);
+        open.clear();
     }
 
     fn open(
@@ -106,6 +111,9 @@ impl Questions {
         call: &str,
     ) -> Result<(String, oneshot::Receiver<Result<Value, Silence>>), Silence> {
         let mut open = self.lock();
+        if self.closed.load(Ordering::Relaxed) {
+            return Err(Silence::Gone);
+        }
         let of_client = open.values().filter(|question| question.whose == whose).count();
         if of_client >= MAX_OPEN || open.len() >= MAX_OPEN_IN_ALL {
             return Err(Silence::Busy);
@@ -186,5 +194,26 @@ impl Sessions {
     pub(super) fn is_known(&self, name: &str) -> bool {
         let number = super::confirmation::session_number(&self.secret, name);
         number.is_some_and(|number| number < self.count.load(Ordering::Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn who_says_nothing_more_is_not_asked() {
+        let questions = Questions::new(Duration::from_secs(600));
+        let (out, mut said) = mpsc::channel(4);
+        let (whose, call) = (String::new(), "1".to_owned());
+        let line = Line { questions: &questions, whose, call, out };
+        let form = Form { message: "m".to_owned(), member: "agree", title: "t", description: "d" };
+        let close = async {
+            said.recv().await.unwrap();
+            questions.close();
+        };
+        assert_eq!(tokio::join!(line.ask(&form), close).0, Err(Silence::Gone));
+        assert_eq!(line.ask(&form).await, Err(Silence::Gone));
+        assert!(said.try_recv().is_err(), "nothing is said to a client that is gone");
     }
 }

@@ -4,6 +4,8 @@
 
 use std::sync::atomic::Ordering;
 
+use tradepost_buyer::display::MAX_ITEMS;
+use tradepost_buyer::text::{WORD, plain};
 use tradepost_wire::json::{Map, Value};
 use tradepost_wire::mcp::{Elicited, Form};
 
@@ -18,6 +20,9 @@ const MAX_LINES: usize = 60;
 
 /// How much of each text a form shows.
 const MAX_SHOWN: usize = 300;
+
+/// How much of the name of a member is shown.
+pub(super) const MAX_MEMBER: usize = 40;
 
 /// What a person is asked about.
 pub(super) struct Matter {
@@ -160,7 +165,7 @@ fn rejected(why: Rejected) -> Trouble {
     }
 }
 
-/// What would be sent, a line for each member, for a form.
+/// What would be sent, a line for each member, for a form that says so where it is not all of it.
 pub(super) fn lines(parts: &Map) -> String {
     let members = show::members(parts);
     let mut out = String::new();
@@ -171,5 +176,68 @@ pub(super) fn lines(parts: &Map) -> String {
     if let Some(more) = members.len().checked_sub(MAX_LINES).filter(|more| *more > 0) {
         out.push_str(&format!("- and {more} more\n"));
     }
+    if !is_whole(parts) {
+        out.push_str("Not all of what would be sent is shown here.\n");
+    }
     out
+}
+
+/// Whether [`lines`] shows all of this, from the first to the last character.
+pub(super) fn is_whole(parts: &Map) -> bool {
+    parts.iter().all(|(name, value)| is_legible(name, MAX_MEMBER) && is_shown(value))
+        && show::members(parts).len() <= MAX_LINES
+}
+
+fn is_shown(value: &Value) -> bool {
+    let is_short = |text: &str| is_legible(text, MAX_SHOWN);
+    match value {
+        Value::Null | Value::Bool(_) => true,
+        Value::Number(number) => number.text().len() <= WORD,
+        Value::String(text) => is_short(text),
+        // These are one line.
+        Value::Array(items) if !items.iter().any(|item| item.is_object() || item.is_array()) => {
+            items.len() <= MAX_ITEMS && is_short(&value.to_string())
+        }
+        Value::Array(items) => items.iter().all(is_shown),
+        Value::Object(members) => {
+            let mut members = members.iter();
+            members.all(|(name, value)| is_legible(name, MAX_MEMBER) && is_shown(value))
+        }
+    }
+}
+
+/// Whether a text is shown with each of its characters; how much white space there is between them
+/// does not matter.
+fn is_legible(text: &str, max: usize) -> bool {
+    let shown = plain(text, max);
+    text.chars().count() <= max && text.split_whitespace().eq(shown.split_whitespace())
+}
+
+#[cfg(test)]
+mod tests {
+    use tradepost_wire::json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_a_form_cuts_is_told() {
+        let is_cut = |value: Value| {
+            let parts = Map::from_iter([("it".to_owned(), value)]);
+            let says = lines(&parts).contains("Not all of what would be sent is shown");
+            assert_eq!(says, !is_whole(&parts), "{parts:?}");
+            says
+        };
+        assert!(!is_cut(json!({"a": "x".repeat(MAX_SHOWN), "b": vec!["yes"; MAX_ITEMS], "c": 5})));
+        assert!(!is_cut(json!(vec![json!({"a": 1}); MAX_LINES])));
+        for cut in [
+            json!([{"a": "x".repeat(MAX_SHOWN + 1)}]),
+            json!(vec!["no"; MAX_ITEMS + 1]),
+            json!("to\u{200b}tal"),
+            json!(["x".repeat(200), "y".repeat(200)]),
+            json!({"x".repeat(MAX_MEMBER + 1): 1}),
+            json!(vec![json!({"a": 1}); MAX_LINES + 1]),
+        ] {
+            assert!(is_cut(cut));
+        }
+    }
 }

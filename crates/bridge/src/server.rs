@@ -173,7 +173,7 @@ pub async fn converse(
                 None => {
                     is_open = false;
                     // Who says nothing more gives no answers.
-                    handler.questions.gone(ONLY);
+                    handler.questions.close();
                 }
             },
         }

@@ -9,6 +9,7 @@ use tradepost_wire::aap::vehicle::Status;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value};
 
+use super::consent::MAX_MEMBER;
 use super::trouble::Trouble;
 
 /// Said wherever dealers could have written sentences.
@@ -176,7 +177,7 @@ pub(super) fn members(parts: &Map) -> Vec<(String, String)> {
         match value {
             Value::Object(members) if !members.is_empty() => {
                 for (member, value) in members {
-                    walk(&format!("{name}.{}", plain(member, 40)), value, out);
+                    walk(&format!("{name}.{}", plain(member, MAX_MEMBER)), value, out);
                 }
             }
             Value::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
@@ -194,7 +195,7 @@ pub(super) fn members(parts: &Map) -> Vec<(String, String)> {
     }
     let mut out = Vec::new();
     for (name, value) in parts {
-        walk(&plain(name, 40), value, &mut out);
+        walk(&plain(name, MAX_MEMBER), value, &mut out);
     }
     out
 }

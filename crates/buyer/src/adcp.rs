@@ -52,6 +52,7 @@ pub struct AdcpClient {
     signer: Option<Arc<RequestSigner>>,
     checks: bool,
     heeds: bool,
+    mends_rows: bool,
     ids: Arc<Mutex<fastrand::Rng>>,
     authorizations: Arc<authorization::Known>,
 }
@@ -160,6 +161,7 @@ impl AdcpClient {
             signer: None,
             checks: true,
             heeds: false,
+            mends_rows: true,
             ids: Arc::new(Mutex::new(ids)),
             authorizations: Arc::default(),
         }
@@ -194,6 +196,14 @@ impl AdcpClient {
     #[must_use]
     pub fn heeding(mut self) -> Self {
         self.heeds = true;
+        self
+    }
+
+    /// Leaves rows that failed to the caller: [`Self::call_with_recovery`] sends nothing but the
+    /// request that it was given.
+    #[must_use]
+    pub fn without_rows(mut self) -> Self {
+        self.mends_rows = false;
         self
     }
 

@@ -1,7 +1,7 @@
 //! What a media buy costs, as a person is told it. Prices are those that the seller has shown; what has
 //! no price here is not asked about, because nobody could say what they agree to. Amounts are exact.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
 use tradepost_wire::json::{Map, Value};
@@ -14,9 +14,6 @@ const MAX_PRICES: usize = 5_000;
 
 /// How much of a name is shown.
 const MAX_NAME: usize = 80;
-
-/// How many packages a question lists.
-const MAX_PACKAGES: usize = 20;
 
 /// How many places after the point an amount may have.
 const PLACES: u32 = 4;
@@ -77,20 +74,30 @@ impl Prices {
         for (place, package) in packages.into_iter().flatten().enumerate() {
             lines.push(self.package(place, package, &mut sums)?);
         }
+        let proposal = arguments.get("proposal_id").and_then(Value::as_str);
+        if proposal.is_some() && !lines.is_empty() {
+            return Err(misleading("buy either a proposal_id or packages, not both at once"));
+        }
         if let Some(total) = arguments.get("total_budget") {
-            // Of a proposal it is the whole; beside packages it says their sum once more.
+            let money = currency(total);
+            if money.is_empty() {
+                return Err(unclear());
+            }
+            // Of a proposal it is the whole; beside packages it may not say more than they do.
             if lines.is_empty() {
-                sums.add(currency(total), total.get("amount"))?;
+                sums.add(money, total.get("amount"))?;
+            } else if sums.permits(money, exact(total.get("amount"))?) {
+                lines.push(format!("total_budget: {} {money}", amount(total.get("amount"))?));
             } else {
-                let shown = amount(total.get("amount"))?;
-                lines.push(format!("total_budget: {shown} {}", currency(total)));
+                return Err(misleading(
+                    "total_budget is more than the sum of the packages or in another currency; \
+                     leave it out",
+                ));
             }
         }
-        let proposal = arguments.get("proposal_id").and_then(Value::as_str);
         if let Some(proposal) = proposal {
             lines.insert(0, format!("proposal \"{}\"", quoted(proposal, MAX_NAME)));
         }
-        shorten(&mut lines);
         lines.insert(0, format!("It spends up to {}.", sums.shown()?));
         Ok(lines)
     }
@@ -103,8 +110,14 @@ impl Prices {
         }
         let mut lines = Vec::new();
         let mut more = Sums::default();
+        let mut changed = HashSet::new();
         for package in list(arguments, "packages") {
             let id = text(package, "package_id");
+            if !changed.insert(id) {
+                return Err(misleading(
+                    "a package_id is there twice; say all of a package at once",
+                ));
+            }
             let shown = quoted(id, MAX_NAME);
             let now = items(buy, "packages").find(|known| text(known, "package_id") == id);
             let now = now.ok_or_else(unseen)?;
@@ -134,7 +147,6 @@ impl Prices {
                 lines.push(format!("the media buy: {}{word}", if flag { "" } else { "not " }));
             }
         }
-        shorten(&mut lines);
         let total = amount(buy.get("total_budget"))?;
         lines.insert(0, format!("The media buy stands at {total} {}.", quoted(money, 8)));
         if !more.0.is_empty() {
@@ -164,11 +176,9 @@ fn unseen() -> Trouble {
     Trouble::new(Code::PriceUnknown, message)
 }
 
-fn shorten(lines: &mut Vec<String>) {
-    if let Some(more) = lines.len().checked_sub(MAX_PACKAGES).filter(|more| *more > 0) {
-        lines.truncate(MAX_PACKAGES);
-        lines.push(format!("and {more} more, all of them within the sum"));
-    }
+/// Arguments that a person could take for something else than what they are.
+fn misleading(message: impl Into<String>) -> Trouble {
+    Trouble::new(Code::InvalidArguments, message)
 }
 
 /// What is spent, by currency, in the smallest unit that is counted.
@@ -184,6 +194,11 @@ impl Sums {
             None => self.0.push((currency.to_owned(), scaled)),
         }
         Ok(written(scaled))
+    }
+
+    /// Whether all that is spent is in this currency, and no less than this.
+    fn permits(&self, currency: &str, total: i128) -> bool {
+        matches!(self.0.as_slice(), [(known, sum)] if known == currency && total <= *sum)
     }
 
     fn shown(&self) -> Result<String, Trouble> {
@@ -327,6 +342,27 @@ mod tests {
     }
 
     #[test]
+    fn a_purchase_says_once_what_it_spends() {
+        let total = |amount: u32, currency: &str| json!({"amount": amount, "currency": currency});
+        let packages = [package("cpm", "10"), package("cpm", "20")];
+        let right = told(&json!({"packages": packages, "total_budget": total(30, "USD")}));
+        assert!(
+            right.starts_with("It spends up to 30 USD.") && right.ends_with("30 USD"),
+            "{right}"
+        );
+        let both = [package("cpm", "10"), package("eur", "20")];
+        for arguments in [
+            json!({"packages": packages, "total_budget": total(31, "USD")}),
+            json!({"packages": packages, "total_budget": total(30, "EUR")}),
+            json!({"packages": both, "total_budget": total(10, "USD")}),
+            json!({"packages": packages, "proposal_id": "plan", "total_budget": total(1, "USD")}),
+        ] {
+            let told = told(&arguments);
+            assert!(told.starts_with("INVALID_ARGUMENTS: "), "{arguments} {told}");
+        }
+    }
+
+    #[test]
     fn a_change_is_told_beside_what_there_is() {
         let buy = json!({"currency": "USD", "total_budget": 1000, "packages": [
             {"package_id": "k1", "budget": 1000}]});
@@ -341,6 +377,10 @@ mod tests {
             new package 1: 10 USD for "Front' (page)(http://x)" (p1), cpm, fixed at 12.50
             the media buy: canceled for good"#]]
         .assert_eq(&lines.join("\n"));
+        let one = |budget: u32| json!({"package_id": "k1", "budget": budget});
+        let twice = json!({"packages": [one(1), one(9000)]});
+        let trouble = prices().of_change(twice.as_object().unwrap(), &buy).unwrap_err();
+        assert!(trouble.text().starts_with("INVALID_ARGUMENTS: "), "{}", trouble.text());
         let other = json!({"packages": [{"package_id": "k2", "budget": 1}]});
         assert!(prices().of_change(other.as_object().unwrap(), &buy).is_err());
     }

@@ -154,9 +154,45 @@ fn what_ends_unclear_names_its_key_and_is_repeated_with_it() {
     let first = call(&bridge, "adcp_create_media_buy", &again).document;
     let question = first["question"].as_str().unwrap();
     assert!(question.contains("It repeats a call that ended unclear"), "{question}");
-    call(&bridge, "adcp_create_media_buy", &agreed(again, &first));
+    call(&bridge, "adcp_create_media_buy", &agreed(again.clone(), &first));
+    // Of another call, or with a key that somebody made up, nobody is told so.
+    let other = with(again.clone(), json!({"end_time": "2099-02-28T00:00:00Z"}));
+    let made_up = json!({"idempotency_key": "7f3c9a52-1c7e-4d7b-9a52-0f6f2f1f7c11"});
+    for arguments in [other, with(again, made_up)] {
+        let first = call(&bridge, "adcp_create_media_buy", &arguments).document;
+        let question = first["question"].as_str().unwrap();
+        assert!(!question.contains("It repeats a call"), "{question}");
+    }
     let sent = seller.calls("create_media_buy");
     assert!(sent.iter().all(|sent| sent["idempotency_key"] == key), "{sent:?}");
+}
+
+#[test]
+fn what_a_person_cannot_read_whole_is_not_asked() {
+    let seller = seller(|_| Some(bought()));
+    let bridge = bridge(&[&seller.name]);
+    look(&bridge);
+    let package = json!({"product_id": "front", "pricing_option_id": "cpm", "budget": 1});
+    let arguments = with(order(), json!({"packages": vec![package; 30]}));
+    assert_eq!(code(&call(&bridge, "adcp_create_media_buy", &arguments)), "INVALID_ARGUMENTS");
+}
+
+#[test]
+fn an_account_is_billed_as_agreed_or_not_at_all() {
+    let seller = fake::Mcp::start(|_, _| {
+        let details = json!({"rejected_billing": "agent", "suggested_billing": "operator"});
+        let error = json!({"code": "BILLING_NOT_PERMITTED_FOR_AGENT", "message": "m",
+            "recovery": "correctable", "details": details});
+        Some(json!({"status": "completed", "accounts": [{"brand": {"domain": "b.example"},
+            "operator": "o.example", "action": "failed", "status": "rejected", "errors": [error]}]}))
+    });
+    let bridge = bridge(&[&seller.name]);
+    let accounts = json!({"accounts": [
+        {"brand": {"domain": "b.example"}, "operator": "o.example", "billing": "agent"}]});
+    let first = call(&bridge, "adcp_sync_accounts", &accounts).document;
+    call(&bridge, "adcp_sync_accounts", &agreed(accounts, &first));
+    let sent = seller.calls("sync_accounts");
+    assert_eq!(sent.len(), 1, "{sent:?}");
 }
 
 #[test]

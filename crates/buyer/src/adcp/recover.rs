@@ -40,7 +40,7 @@ impl AdcpClient {
     /// arguments as an advice says, and tells whether it did.
     ///
     /// Rows that failed and may succeed by themselves are sent again alone, within the same
-    /// limits: `Answered::again` has what became of them.
+    /// limits: `Answered::again` has what became of them. [`AdcpClient::without_rows`] leaves them.
     ///
     /// # Errors
     /// The last failure, and the advice that is left to the caller.
@@ -87,7 +87,7 @@ impl AdcpClient {
         if let (true, Some(account)) = (recovered.reread_authorization, arguments.get("account")) {
             self.authorizations.forget(account);
         }
-        if let Some(task) = Task::from_name(task) {
+        if let Some(task) = Task::from_name(task).filter(|_| self.mends_rows) {
             let intent = Intent { task, attempt, seller: &seller, begun };
             self.recover_rows(intent, arguments, &mut recovered, recoverer).await;
         }

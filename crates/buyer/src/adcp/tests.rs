@@ -524,6 +524,14 @@ fn b_5_the_loop_takes_the_suggested_way_of_billing_once() {
     let call = client.call_with_recovery("sync_accounts", accounts, &recoverer, |_, _, _| false);
     let recovered = fake.run(call).unwrap();
     assert_eq!((recovered.answer.failed_rows().count(), recovered.spent.attempts), (1, 1));
+    // Neither is it the loop's where a person has agreed to one way of billing.
+    let fake = Fake::start(vec![rejected(Some("operator"))]);
+    let client = strict(&fake).without_rows();
+    let accounts = arguments(json!({"accounts": [account("agent")]}));
+    let call = client.call_with_recovery("sync_accounts", accounts, &recoverer, |_, _, _| false);
+    let recovered = fake.run(call).unwrap();
+    assert_eq!((recovered.answer.failed_rows().count(), recovered.spent.attempts), (1, 1));
+    assert!(recovered.answer.again.is_empty());
 }
 
 #[test]

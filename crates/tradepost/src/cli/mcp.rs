@@ -51,9 +51,10 @@ pub struct Arguments {
     /// that the model shows is not enough.
     #[arg(long)]
     require_elicitation: bool,
-    /// How many seconds a person may take to answer such a form.
+    /// How many seconds a person may take to answer such a form: less than the half hour for which an
+    /// answer counts.
     #[arg(long, value_name = "SECONDS", default_value_t = 300,
-        value_parser = clap::value_parser!(u64).range(1..=3600))]
+        value_parser = clap::value_parser!(u64).range(1..=1799))]
     person_timeout: u64,
     /// What dealers are told who sends a lead.
     #[arg(long, value_name = "NAME", default_value = "tradepost-mcp",
@@ -101,6 +102,12 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
 
 fn bridge(arguments: &Arguments, context: &Context) -> Result<Bridge, Failure> {
     let token = call::token_variable(context);
+    if token.is_some() && arguments.dealers.iter().any(|one| directory::is_directory(one)) {
+        let message = format!("{} is set and there is a directory", call::TOKEN_VARIABLE);
+        return Err(Failure::usage(message).hint(
+            "whoever the directory names would get the token; unset it, or name the dealer",
+        ));
+    }
     let addresses = addresses(arguments)?;
     if token.is_some() && addresses.len() + arguments.adcp.len() > 1 {
         let message =

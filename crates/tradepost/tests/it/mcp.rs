@@ -248,6 +248,8 @@ fn a_command_line_that_makes_no_bridge_is_refused() {
         (&[][..], "", "DEALER_URL"),
         (&["ftp://one.example"], "", "neither http nor https"),
         (&["one.example", "two.example"], "secret", "there are several dealers"),
+        (&["https://one.example/.well-known/api-catalog"], "secret", "there is a directory"),
+        (&["one.example", "--person-timeout", "1800"], "", "--person-timeout"),
         (&["one.example", "--allow-origin", "https://x.example"], "", "--http"),
         (&["one.example", "--http", "192.0.2.1:80"], "", "cannot listen on 192.0.2.1:80"),
         (&["one.example", "--log", "a=b=c"], "", "--log: "),
