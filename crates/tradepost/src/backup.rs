@@ -10,6 +10,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use tempfile::NamedTempFile;
 use tradepost_dealer::consent::{ConsentCheck, hex};
 use tradepost_dealer::staff::RecordCheck;
 use tradepost_server::fault::Fault;
@@ -30,6 +31,9 @@ const MANIFEST: u32 = 16 * 1024 * 1024;
 
 /// What temporary folders are called that a backup or a restoration has left when it was ended.
 const SCRATCH: &str = ".tradepost-copy-";
+
+/// What a backup is called while it is written.
+const UNFINISHED: &str = ".tradepost-unfinished-";
 
 /// What is said of a file that is not, or no longer, what was written.
 const CHANGED: &str = "the backup is cut off or was changed";
@@ -144,6 +148,38 @@ pub fn scratch(beside: &Path) -> io::Result<tempfile::TempDir> {
     }
     let private = Permissions::from_mode(0o700);
     tempfile::Builder::new().prefix(SCRATCH).permissions(private).tempdir_in(beside)
+}
+
+/// The same for a look at a backup, which has no lock: it takes away nothing, and nobody takes it away.
+///
+/// # Errors
+/// When there is no room, or the folder cannot be written.
+pub fn beside(folder: &Path) -> io::Result<tempfile::TempDir> {
+    let private = Permissions::from_mode(0o700);
+    tempfile::Builder::new().prefix(".tradepost-check-").permissions(private).tempdir_in(folder)
+}
+
+/// A file for a backup while it is written, in the folder where it will be: its owner's alone, and removed
+/// unless it is kept. What earlier ones have left there goes, unless it is somebody's who still writes:
+/// another server may have its backups in the same folder.
+///
+/// # Errors
+/// When the folder cannot be read or written.
+pub fn unfinished(folder: &Path) -> io::Result<NamedTempFile> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_name().to_str().is_some_and(|name| name.starts_with(UNFINISHED)) {
+            let is_left = File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok());
+            if is_left {
+                // Whoever has made it may remove it at the same moment, too.
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+    let file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
+    // Its lock ends with the process, however that ends. A disk without locks sweeps nothing.
+    let _ = file.as_file().try_lock();
+    Ok(file)
 }
 
 /// Writes a backup of the store in a folder. `scratch` is where the copy lies in the meantime, which holds
@@ -351,6 +387,19 @@ mod tests {
             panic!()
         };
         assert_eq!(differences, ["the numbers of rows differ from what the backup says"]);
+    }
+
+    #[test]
+    fn what_a_killed_backup_has_left_goes_and_what_is_being_written_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let left = folder.path().join(format!("{UNFINISHED}x"));
+        let other = folder.path().join("tradepost-20260430T120000Z.backup");
+        fs::write(&left, "half").unwrap();
+        fs::write(&other, "whole").unwrap();
+        let first = unfinished(folder.path()).unwrap();
+        assert!(!left.exists() && other.exists());
+        let _second = unfinished(folder.path()).unwrap();
+        assert!(first.path().exists());
     }
 
     #[test]

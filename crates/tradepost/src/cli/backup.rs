@@ -5,7 +5,6 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
 use tradepost_store::Store;
@@ -110,7 +109,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
             .hint("name a file in a folder that is there, with room for it")
     };
     // Nobody sees half of it, and it can be read by its owner alone.
-    let mut file = NamedTempFile::new_in(folder).map_err(unwritable)?;
+    let mut file = backup::unfinished(folder).map_err(unwritable)?;
     let written = {
         let mut writer = BufWriter::new(file.as_file_mut());
         let written = backup::write(&place.data, scratch.path(), &secret, &keys, now, &mut writer)

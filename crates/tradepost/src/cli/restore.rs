@@ -57,7 +57,14 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
             .hint("name a file that `tradepost backup` has written")
     })?;
     if arguments.check {
-        let scratch = tempfile::tempdir().map_err(|error| Failure::fault(&error))?;
+        // It may be large and hold personal data: it goes where the backup lies, if that can be written,
+        // and not where all users of the machine have theirs.
+        let beside =
+            from.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let scratch = backup::beside(beside)
+            .or_else(|_| backup::beside(&place.data))
+            .or_else(|_| tempfile::tempdir())
+            .map_err(|error| Failure::fault(&error))?;
         let unpacked = unpack(file, from, &secret, &keys, &scratch.path().join("checked.sqlite"))?;
         tell(&unpacked, None, None, context);
         return Ok(());
