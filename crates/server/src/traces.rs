@@ -98,8 +98,8 @@ impl Tracer {
     /// Begins a part: of the trace that a caller is in, or of a new one. `None` when this machine has no
     /// random numbers.
     ///
-    /// A caller decides that a trace is not written down, and never that it is: everybody who has the same
-    /// share comes to the same end by the trace's id.
+    /// A caller can say that a trace is not written down, and not that it is: everybody who has the same
+    /// share comes to the same end by the trace's id, which a caller may have chosen to that end.
     #[must_use]
     pub fn begin(&self, caller: Option<Trace>) -> Option<Begun> {
         let mut random = [0; 24];

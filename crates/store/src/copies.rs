@@ -35,8 +35,9 @@ pub struct Contents {
 /// What the chains of hashes in a store say.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chains {
-    /// Of consents, one for each dealer.
-    pub consents: Vec<ConsentCheck>,
+    /// Of consents, one for each dealer; `None` where what they prove is encrypted with a key that was
+    /// not given.
+    pub consents: Option<Vec<ConsentCheck>>,
     /// Of what the dealers' people did.
     pub records: Vec<RecordCheck>,
 }
@@ -114,24 +115,22 @@ pub fn inspect(file: &Path) -> Result<Contents, Fault> {
     Ok(Contents { schema, rows })
 }
 
-/// Brings a copy up to date, where it is of an older version, and follows the chains in it. `None` when
-/// what they prove is encrypted with a key that is not given.
+/// Brings a copy up to date, where it is of an older version, and follows the chains in it: those
+/// of consents where `keys` open what they prove.
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn follow(file: &Path, keys: &Keys) -> Result<Option<Chains>, Fault> {
+pub fn follow(file: &Path, keys: &Keys) -> Result<Chains, Fault> {
     let connect =
         |connection, vault| Database(Connection::new(Link::Sqlite(connection), Arc::new(vault)));
     let connection = sqlite::open(file, sqlite::Schema::Migrate)?;
     let known = connect(connection, Vault::default()).privacy_keys()?;
-    let Some(vault) = privacy::vault_of(keys, &known)? else {
-        return Ok(None);
-    };
-    let database = connect(sqlite::open(file, sqlite::Schema::Migrate)?, vault);
-    Ok(Some(Chains {
-        consents: database.check_consents(None, None)?,
-        records: database.check_records()?,
-    }))
+    let vault = privacy::vault_of(keys, &known)?;
+    let is_open = vault.is_some();
+    // What people did is not encrypted.
+    let database = connect(sqlite::open(file, sqlite::Schema::Migrate)?, vault.unwrap_or_default());
+    let consents = is_open.then(|| database.check_consents(None, None)).transpose()?;
+    Ok(Chains { consents, records: database.check_records()? })
 }
 
 /// Whether a folder has something of a store, whole or not.
@@ -251,7 +250,7 @@ mod tests {
         assert_eq!(contents.schema, schema());
         assert_eq!(
             follow(&copied, &Keys::default()).unwrap(),
-            Some(Chains { consents: vec![], records: vec![] })
+            Chains { consents: Some(vec![]), records: vec![] }
         );
 
         let before = two.path().join("before");

@@ -25,7 +25,7 @@ mod message;
 pub mod watch;
 
 pub use message::Message;
-use watch::{Problem, Watch};
+use watch::{Found, Problem, Watch};
 
 /// How often the facts are gathered.
 const LOOK: Duration = Duration::from_secs(30);
@@ -85,6 +85,16 @@ impl Board {
             told_at: at,
         };
         self.told.values().cloned().chain(self.last.map(mark)).collect()
+    }
+
+    /// What is amiss after a look in which nothing could be counted: what was told of that goes on, for
+    /// nobody knows better.
+    fn uncounted(&self, mut amiss: Vec<(Problem, Timestamp)>) -> Vec<(Problem, Timestamp)> {
+        for row in self.told.values().filter(|row| Problem::is_of_store(&row.key)) {
+            let Told { key, what, level, since, .. } = row.clone();
+            amiss.push((Problem { key, what, level, lasts: true }, since));
+        }
+        amiss
     }
 
     /// What is to be told now, if anything, and what is known of the destination once it has it.
@@ -164,35 +174,52 @@ impl Alerts {
     /// Gathers the facts once and tells what has to be told.
     pub async fn look(&self) {
         let now = self.clock.now();
-        let amiss = self.remember(self.watch.problems(now).await, now);
+        let found = self.watch.problems(now).await;
+        let is_counted = found.is_counted;
+        let amiss = self.remember(found, now);
         // Of several processes on one database one tells; while it is gone, each speaks for itself.
         let store = Arc::clone(&self.store);
         let courier = tokio::task::spawn_blocking(move || store.is_courier()).await;
         if matches!(courier, Ok(Ok(false))) {
             return;
         }
-        let tell = self.destinations.iter().map(|way| self.tell(way, &amiss, now));
+        let tell = self.destinations.iter().map(|way| self.tell(way, &amiss, is_counted, now));
         futures_util::future::join_all(tell).await;
     }
 
     /// Adds since when it is so, and leaves out what may be over in a moment: that has to be there twice.
-    fn remember(&self, found: Vec<Problem>, now: Timestamp) -> Vec<(Problem, Timestamp)> {
+    fn remember(&self, found: Found, now: Timestamp) -> Vec<(Problem, Timestamp)> {
+        let Found { problems, is_counted } = found;
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let since = |key: &str| seen.get(key).copied();
         let known: Vec<_> =
-            found.into_iter().map(|problem| (since(&problem.key), problem)).collect();
-        *seen = known.iter().map(|(since, it)| (it.key.clone(), since.unwrap_or(now))).collect();
+            problems.into_iter().map(|problem| (since(&problem.key), problem)).collect();
+        seen.retain(|key, _| !is_counted && Problem::is_of_store(key));
+        seen.extend(known.iter().map(|(since, it)| (it.key.clone(), since.unwrap_or(now))));
         let lasting = known.into_iter().filter(|(since, it)| it.lasts || since.is_some());
         lasting.map(|(since, problem)| (problem, since.unwrap_or(now))).collect()
     }
 
-    async fn tell(&self, way: &Way, amiss: &[(Problem, Timestamp)], now: Timestamp) {
+    async fn tell(
+        &self,
+        way: &Way,
+        amiss: &[(Problem, Timestamp)],
+        is_counted: bool,
+        now: Timestamp,
+    ) {
         let name = &way.delivery.destination.name;
         let pause = *lock(&way.pause);
         if pause.is_some_and(|(until, _)| now < until) {
             return;
         }
         let board = self.board(way).await;
+        let uncounted;
+        let amiss = if is_counted {
+            amiss
+        } else {
+            uncounted = board.uncounted(amiss.to_vec());
+            &uncounted
+        };
         let Some((message, after)) = board.due(amiss, &self.settings, now) else { return };
         let id = board.id(name, &message);
         let written = message.write(&way.delivery, &id);
@@ -293,6 +320,27 @@ mod tests {
         assert_eq!(told(&mut board, 2_000, &[]).as_deref(), Some("//full"));
         assert_eq!(told(&mut board, 9_000, &[]), None);
         assert_eq!(told(&mut board, 9_001, &[dead]).as_deref(), Some("dead//"));
+    }
+
+    #[test]
+    fn what_could_not_be_counted_is_not_over() {
+        let mut board = Board::default();
+        let dead = problem("dead/one", 2);
+        let stale = problem("stale/one/lot", 0);
+        let all = [dead.clone(), problem("disk", 0), stale];
+        assert_eq!(told(&mut board, 1, &all).as_deref(), Some("dead/one,disk,stale/one/lot//"));
+        let amiss = board.uncounted(vec![problem("reading", 0)]);
+        assert_eq!(
+            told(&mut board, 20, &amiss).as_deref(),
+            Some("reading/dead/one,stale/one/lot/disk"),
+            "they go on, and the disk was looked at"
+        );
+        let amiss = board.uncounted(vec![problem("reading", 0)]);
+        assert_eq!(told(&mut board, 40, &amiss), None, "nothing is told twice");
+        assert_eq!(
+            told(&mut board, 60, &[dead]).as_deref(),
+            Some("/dead/one/reading,stale/one/lot")
+        );
     }
 
     #[test]

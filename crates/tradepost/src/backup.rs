@@ -10,7 +10,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use tradepost_dealer::consent::hex;
+use tempfile::NamedTempFile;
+use tradepost_dealer::consent::{ConsentCheck, hex};
+use tradepost_dealer::staff::RecordCheck;
 use tradepost_server::fault::Fault;
 use tradepost_store::copies::{self, Chains, Contents};
 use tradepost_store::privacy::Keys;
@@ -29,6 +31,9 @@ const MANIFEST: u32 = 16 * 1024 * 1024;
 
 /// What temporary folders are called that a backup or a restoration has left when it was ended.
 const SCRATCH: &str = ".tradepost-copy-";
+
+/// What a backup is called while it is written.
+const UNFINISHED: &str = ".tradepost-unfinished-";
 
 /// What is said of a file that is not, or no longer, what was written.
 const CHANGED: &str = "the backup is cut off or was changed";
@@ -55,7 +60,7 @@ impl From<Fault> for Unusable {
 }
 
 impl Manifest {
-    fn of(made_at: Timestamp, bytes: u64, contents: &Contents, chains: Option<&Chains>) -> Self {
+    fn of(made_at: Timestamp, bytes: u64, contents: &Contents, chains: &Chains) -> Self {
         let rows: Vec<_> = contents
             .rows
             .iter()
@@ -68,8 +73,8 @@ impl Manifest {
             "schema": contents.schema,
             "database_bytes": bytes,
             "rows": rows,
-            "consents": chains.map(consents),
-            "records": chains.map(records),
+            "consents": chains.consents.as_deref().map(consents),
+            "records": records(&chains.records),
         }))
     }
 
@@ -85,6 +90,12 @@ impl Manifest {
         let rows = self.0.get("rows").and_then(Value::as_array);
         let row = rows.into_iter().flatten().find(|row| row["table"] == table);
         row.and_then(|row| row.get("rows")).and_then(Value::as_u64).unwrap_or_default()
+    }
+
+    /// Whether the chains of consents were followed: without the key of personal data they are not.
+    #[must_use]
+    pub fn has_consents(&self) -> bool {
+        self.0.get("consents").is_some_and(Value::is_array)
     }
 
     /// When it was made.
@@ -107,20 +118,20 @@ impl Manifest {
     }
 }
 
-fn consents(chains: &Chains) -> Vec<Value> {
-    let chain = |check: &tradepost_dealer::consent::ConsentCheck| {
+fn consents(chains: &[ConsentCheck]) -> Vec<Value> {
+    let chain = |check: &ConsentCheck| {
         json!({"dealer": check.dealer_id, "records": check.records, "head": hex(&check.head),
                "faults": check.faults.len()})
     };
-    chains.consents.iter().map(chain).collect()
+    chains.iter().map(chain).collect()
 }
 
-fn records(chains: &Chains) -> Vec<Value> {
-    let chain = |check: &tradepost_dealer::staff::RecordCheck| {
+fn records(chains: &[RecordCheck]) -> Vec<Value> {
+    let chain = |check: &RecordCheck| {
         json!({"chain": check.chain, "entries": check.entries, "head": hex(&check.head),
                "faults": check.faults.len()})
     };
-    chains.records.iter().map(chain).collect()
+    chains.iter().map(chain).collect()
 }
 
 /// A folder that is removed when it is no longer needed, on the disk of another one. What earlier ones
@@ -137,6 +148,38 @@ pub fn scratch(beside: &Path) -> io::Result<tempfile::TempDir> {
     }
     let private = Permissions::from_mode(0o700);
     tempfile::Builder::new().prefix(SCRATCH).permissions(private).tempdir_in(beside)
+}
+
+/// The same for a look at a backup, which has no lock: it takes away nothing, and nobody takes it away.
+///
+/// # Errors
+/// When there is no room, or the folder cannot be written.
+pub fn beside(folder: &Path) -> io::Result<tempfile::TempDir> {
+    let private = Permissions::from_mode(0o700);
+    tempfile::Builder::new().prefix(".tradepost-check-").permissions(private).tempdir_in(folder)
+}
+
+/// A file for a backup while it is written, in the folder where it will be: its owner's alone, and removed
+/// unless it is kept. What earlier ones have left there goes, unless it is somebody's who still writes:
+/// another server may have its backups in the same folder.
+///
+/// # Errors
+/// When the folder cannot be read or written.
+pub fn unfinished(folder: &Path) -> io::Result<NamedTempFile> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_name().to_str().is_some_and(|name| name.starts_with(UNFINISHED)) {
+            let is_left = File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok());
+            if is_left {
+                // Whoever has made it may remove it at the same moment, too.
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+    let file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
+    // Its lock ends with the process, however that ends. A disk without locks sweeps nothing.
+    let _ = file.as_file().try_lock();
+    Ok(file)
 }
 
 /// Writes a backup of the store in a folder. `scratch` is where the copy lies in the meantime, which holds
@@ -159,7 +202,7 @@ pub fn write(
     let chains = copies::follow(&copy, keys)?;
     let mut file = File::open(&copy).map_err(Fault::on(WHAT))?;
     let bytes = file.metadata().map_err(Fault::on(WHAT))?.len();
-    let manifest = Manifest::of(now, bytes, &contents, chains.as_ref());
+    let manifest = Manifest::of(now, bytes, &contents, &chains);
     let text = json::to_string(&manifest.0).map_err(Fault::on(WHAT))?;
     let put = || {
         let length = u32::try_from(text.len()).map_err(io::Error::other)?;
@@ -230,15 +273,15 @@ fn unreadable(error: io::Error) -> Unusable {
 
 /// Looks whether a database is what the table of contents of its backup says: whole, with as many rows, and
 /// with the same chains of consents and of the people's record, where `keys` open what they prove. It is
-/// brought up to date.
+/// brought up to date. Returns whether the chains of consents could be compared.
 ///
 /// # Errors
 /// Everything in which they differ.
-pub fn compare(manifest: &Manifest, database: &Path, keys: &Keys) -> Result<(), Unusable> {
+pub fn compare(manifest: &Manifest, database: &Path, keys: &Keys) -> Result<bool, Unusable> {
     let contents = copies::inspect(database)
         .map_err(|fault| Unusable::Differs(vec![format!("the database: {}", fault.chain())]))?;
     let chains = copies::follow(database, keys)?;
-    let found = Manifest::of(Timestamp::UNIX_EPOCH, 0, &contents, chains.as_ref());
+    let found = Manifest::of(Timestamp::UNIX_EPOCH, 0, &contents, &chains);
     let mut differences = Vec::new();
     for (key, what) in [
         ("schema", "the version of the database"),
@@ -253,7 +296,10 @@ pub fn compare(manifest: &Manifest, database: &Path, keys: &Keys) -> Result<(), 
             differences.push(format!("{what} differ from what the backup says"));
         }
     }
-    if differences.is_empty() { Ok(()) } else { Err(Unusable::Differs(differences)) }
+    if !differences.is_empty() {
+        return Err(Unusable::Differs(differences));
+    }
+    Ok(manifest.has_consents() && found.has_consents())
 }
 
 /// The chains that were broken already when the backup was made.
@@ -305,8 +351,8 @@ mod tests {
             assert_eq!(read(bytes.as_slice(), &secret, &mut database).unwrap(), written);
             let restored = folder.path().join("restored.sqlite");
             fs::write(&restored, &database).unwrap();
-            compare(&written, &restored, &Keys::default()).unwrap();
-            assert!(written.rows("listings") >= 50);
+            assert!(compare(&written, &restored, &Keys::default()).unwrap());
+            assert!(written.has_consents() && written.rows("listings") >= 50);
 
             for at in (0..bytes.len()).step_by(bytes.len() / 97) {
                 let mut changed = bytes.clone();
@@ -341,6 +387,19 @@ mod tests {
             panic!()
         };
         assert_eq!(differences, ["the numbers of rows differ from what the backup says"]);
+    }
+
+    #[test]
+    fn what_a_killed_backup_has_left_goes_and_what_is_being_written_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let left = folder.path().join(format!("{UNFINISHED}x"));
+        let other = folder.path().join("tradepost-20260430T120000Z.backup");
+        fs::write(&left, "half").unwrap();
+        fs::write(&other, "whole").unwrap();
+        let first = unfinished(folder.path()).unwrap();
+        assert!(!left.exists() && other.exists());
+        let _second = unfinished(folder.path()).unwrap();
+        assert!(first.path().exists());
     }
 
     #[test]

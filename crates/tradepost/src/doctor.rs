@@ -13,6 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tradepost_server::clock::Clock;
+use tradepost_store::privacy::Keys;
 use tradepost_wire::words;
 
 use crate::config::Config;
@@ -115,6 +116,8 @@ impl About {
 pub struct Examiner {
     config: Arc<Config>,
     keeping: Keeping,
+    /// The keys of personal data, or why there are none.
+    keys: Result<Keys, String>,
     patience: Duration,
     clock: Clock,
 }
@@ -171,8 +174,14 @@ impl Looks {
 impl Examiner {
     /// Of what a configuration describes, and of what is kept for it.
     #[must_use]
-    pub fn new(config: Config, keeping: Keeping, patience: Duration, clock: Clock) -> Self {
-        Self { config: Arc::new(config), keeping, patience, clock }
+    pub fn new(
+        config: Config,
+        keeping: Keeping,
+        keys: Result<Keys, String>,
+        patience: Duration,
+        clock: Clock,
+    ) -> Self {
+        Self { config: Arc::new(config), keeping, keys, patience, clock }
     }
 
     /// Looks at everything.

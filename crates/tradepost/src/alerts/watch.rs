@@ -19,6 +19,12 @@ const SOON: SignedDuration = SignedDuration::from_hours(14 * 24);
 /// How many times the space that is kept free has to be left.
 const AMPLE: u64 = 2;
 
+/// How the keys begin of what was given up.
+const DEAD: &str = "dead/";
+
+/// How the keys begin of stale feeds.
+const STALE: &str = "stale/";
+
 /// Something that is amiss.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -30,6 +36,15 @@ pub struct Problem {
     pub level: u64,
     /// Whether it goes on until somebody does something; what does not has to be there twice.
     pub lasts: bool,
+}
+
+/// What was found in a look.
+#[derive(Debug)]
+pub struct Found {
+    /// Everything that is amiss, as far as it could be seen.
+    pub problems: Vec<Problem>,
+    /// Whether what the store counts was counted. Where it was not, nobody knows what is over.
+    pub is_counted: bool,
 }
 
 /// What is looked at.
@@ -52,9 +67,17 @@ impl fmt::Debug for Watch {
     }
 }
 
+impl Problem {
+    /// Whether what is known by this key is counted by the store.
+    #[must_use]
+    pub fn is_of_store(key: &str) -> bool {
+        [DEAD, STALE].iter().any(|prefix| key.starts_with(prefix))
+    }
+}
+
 impl Watch {
     /// Everything that is amiss.
-    pub async fn problems(&self, now: Timestamp) -> Vec<Problem> {
+    pub async fn problems(&self, now: Timestamp) -> Found {
         let mut problems = Vec::new();
         if let Err(why) = self.desk.check().await {
             let what = format!("nothing new is taken: {why}");
@@ -62,10 +85,12 @@ impl Watch {
         }
         let (store, agents) = (Arc::clone(&self.store), (self.agents)());
         let amiss = tokio::task::spawn_blocking(move || store.amiss(&agents)).await;
-        problems.extend(amiss.map(waiting).unwrap_or_default());
+        let amiss = amiss.unwrap_or_else(|error| Err(Fault::new("counting what is amiss", error)));
+        let is_counted = amiss.is_ok();
+        problems.extend(waiting(amiss));
         problems.extend(self.little_room());
         problems.extend(self.certificate(now));
-        problems
+        Found { problems, is_counted }
     }
 
     fn little_room(&self) -> Option<Problem> {
@@ -112,7 +137,7 @@ fn waiting(amiss: Result<Amiss, Fault>) -> Vec<Problem> {
             1 => format!("{agent}: 1 delivery was given up"),
             _ => format!("{agent}: {number} deliveries were given up"),
         },
-        key: format!("dead/{agent}"),
+        key: format!("{DEAD}{agent}"),
         level: number,
         lasts: true,
     });
@@ -121,7 +146,7 @@ fn waiting(amiss: Result<Amiss, Fault>) -> Vec<Problem> {
             Some(at) => format!("{agent}: the feed {feed} is stale, taken last on {}", rfc3339(at)),
             None => format!("{agent}: the feed {feed} is stale, and was never taken"),
         },
-        key: format!("stale/{agent}/{feed}"),
+        key: format!("{STALE}{agent}/{feed}"),
         level: 0,
         lasts: true,
     });

@@ -309,7 +309,7 @@ impl<R: Read> Opened<R> {
             (0, Secret::None) | (1, Secret::Passphrase(_)) | (2, Secret::Key(_)) => {}
             (0, _) => return wrong("the backup is not encrypted; leave the secret out"),
             (1, _) => return wrong("the backup is encrypted: name its --passphrase-file"),
-            (2, _) => return wrong("the backup is encrypted: name its --key-file"),
+            (2, _) => return wrong("the backup is encrypted: name its --backup-key-file"),
             _ => return wrong("the backup is encrypted in a way that is not known"),
         }
         let mut numbers = rest.iter().skip(2);
@@ -444,9 +444,9 @@ mod tests {
         for (secret, bytes, said) in [
             (Secret::Key([2; 32]), &key, "is not the one of this backup"),
             (Secret::Passphrase("incorrect horse".into()), &words, "is not the one of this backup"),
-            (Secret::None, &key, "--key-file"),
+            (Secret::None, &key, "--backup-key-file"),
             (Secret::None, &words, "--passphrase-file"),
-            (word, &key, "--key-file"),
+            (word, &key, "--backup-key-file"),
             (Secret::Key([1; 32]), &sealed(&Secret::None, b"text"), "not encrypted"),
             (Secret::None, &b"SQLite format 3".to_vec(), "no backup"),
         ] {

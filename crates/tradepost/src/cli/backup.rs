@@ -5,18 +5,22 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
 use tradepost_store::Store;
 use tradepost_wire::json::json;
 
+use super::dealers::Source;
 use super::output::Failure;
 use super::place::Place;
 use super::serve::lock::lock_copies;
 use super::{Context, Outcome};
 use crate::backup::sealed::Secret;
 use crate::backup::{self, Manifest, Unusable};
+
+/// What is said where the chains of consents were not followed.
+pub(super) const UNCHECKED: &str = "warning: the consents were not checked for want of the key of personal data; name its file with \
+     --key-file or privacy.key_file";
 
 /// Its arguments.
 #[derive(Debug, clap::Args)]
@@ -26,6 +30,8 @@ pub struct Arguments {
     to: PathBuf,
     #[command(flatten)]
     place: Place,
+    #[command(flatten)]
+    source: Source,
     #[command(flatten)]
     encryption: Encryption,
     /// Replace the file if there is one.
@@ -81,7 +87,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let place = &arguments.place;
     refuse_database(place, context)?;
     let secret = arguments.encryption.secret()?;
-    let keys = place.keys(None, context)?;
+    let keys = place.keys_by(&arguments.source, context)?;
     if !Store::exists(&place.data) {
         let message = format!("there is no data of tradepost in {}", place.data.display());
         return Err(Failure::usage(message).hint("name the folder of `serve` with --data"));
@@ -103,7 +109,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
             .hint("name a file in a folder that is there, with room for it")
     };
     // Nobody sees half of it, and it can be read by its owner alone.
-    let mut file = NamedTempFile::new_in(folder).map_err(unwritable)?;
+    let mut file = backup::unfinished(folder).map_err(unwritable)?;
     let written = {
         let mut writer = BufWriter::new(file.as_file_mut());
         let written = backup::write(&place.data, scratch.path(), &secret, &keys, now, &mut writer)
@@ -164,10 +170,13 @@ fn tell(to: &Path, size: u64, secret: &Secret, written: &Manifest, context: &Con
              `tradepost console audit --verify` say where"
         ));
     }
+    if !written.has_consents() {
+        context.output.talk(UNCHECKED);
+    }
     if !is_encrypted {
         context.output.talk(
             "hint: it holds personal data, and whoever has the file can read it; --passphrase-file \
-             or --key-file encrypts",
+             or --backup-key-file encrypts",
         );
     }
 }

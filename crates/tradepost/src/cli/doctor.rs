@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::RangedU64ValueParser;
+use tokio::time::timeout;
 use tradepost_server::clock::Clock;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
@@ -14,6 +15,7 @@ use super::output::{AMISS, Failure};
 use super::place::Place;
 use super::{Context, Outcome, check_config, dealers};
 use crate::doctor::{Examiner, Finding, Keeping, State};
+use crate::hosting::Fixed;
 
 /// Its arguments.
 #[derive(Debug, clap::Args)]
@@ -37,7 +39,7 @@ pub struct Arguments {
 /// # Errors
 /// When the configuration cannot be read, or something is amiss.
 pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
-    let config = check_config::load(&arguments.config, &context.environment)?;
+    let mut config = check_config::load(&arguments.config, &context.environment)?;
     let keeping = match arguments.place.database(Some(&config), context)? {
         Some(url) => Keeping::Database(Box::new(url)),
         None => Keeping::Folder(arguments.place.data.clone()),
@@ -47,7 +49,16 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
         .build()
         .map_err(|error| Failure::fault(&error))?;
     let patience = Duration::from_secs(arguments.timeout);
-    let examiner = Examiner::new(config, keeping, patience, Clock::system());
+    let keys = arguments.place.keys(Some(&config), context).map_err(|failure| failure.message);
+    if config.server.hosting {
+        let (keeping, fixed) = (keeping.clone(), Fixed::of(&config));
+        let read = runtime.spawn_blocking(move || keeping.hosted(&fixed));
+        // What fails here fails in the look at what is kept, too, and is said there.
+        if let Ok(Ok(Ok(hosted))) = runtime.block_on(async { timeout(patience, read).await }) {
+            config.dealers.extend(hosted);
+        }
+    }
+    let examiner = Examiner::new(config, keeping, keys, patience, Clock::system());
     let findings = runtime.block_on(examiner.examine());
     // Names are looked up by threads that cannot be stopped.
     runtime.shutdown_background();

@@ -156,7 +156,9 @@ pub fn save(file: Option<&Path>, bytes: &[u8], output: Output) -> Result<(), Fai
     let name = path.display();
     // The file is private from its first moment, and nothing is ever overwritten.
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-    file.and_then(|mut file| file.write_all(bytes)).map_err(|error| {
+    // A key that a power cut takes away after something was sealed with it is lost for good.
+    let written = file.and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()));
+    written.map_err(|error| {
         let is_there = error.kind() == ErrorKind::AlreadyExists;
         let why = if is_there { "it exists already".to_owned() } else { error.kind().to_string() };
         Failure::usage(format!("cannot write {name}: {why}")).hint("name another file")

@@ -128,6 +128,19 @@ impl Place {
         }
     }
 
+    /// The same for commands that read a configuration for the keys alone, where one is there; a file
+    /// that is named has to be there.
+    ///
+    /// # Errors
+    /// The same, and when the configuration is needed and cannot be used.
+    pub fn keys_by(&self, source: &dealers::Source, context: &Context) -> Result<Keys, Failure> {
+        let is_said = |(name, _): &(String, String)| name == KEY || name == KEY_FILE;
+        if self.key_file.is_some() || context.environment.iter().any(is_said) {
+            return self.keys(None, context);
+        }
+        self.keys(source.load_if_there(&context.environment)?.as_ref(), context)
+    }
+
     /// Opens it and brings its schema up to date. Whoever does so in a folder has its lock.
     ///
     /// # Errors

@@ -11,7 +11,8 @@ use tradepost_store::copies::{self, NotPut};
 use tradepost_store::privacy::Keys;
 use tradepost_wire::json::json;
 
-use super::backup::{Encryption, held, refuse_database};
+use super::backup::{Encryption, UNCHECKED, held, refuse_database};
+use super::dealers::Source;
 use super::output::Failure;
 use super::place::Place;
 use super::serve::lock::{lock, lock_copies};
@@ -31,6 +32,8 @@ pub struct Arguments {
     #[command(flatten)]
     place: Place,
     #[command(flatten)]
+    source: Source,
+    #[command(flatten)]
     encryption: Encryption,
     /// Only look whether the backup can be used, and change nothing.
     #[arg(long, conflicts_with = "force")]
@@ -48,15 +51,22 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let Arguments { from, place, .. } = arguments;
     refuse_database(place, context)?;
     let secret = arguments.encryption.secret()?;
-    let keys = place.keys(None, context)?;
+    let keys = place.keys_by(&arguments.source, context)?;
     let file = File::open(from).map_err(|error| {
         Failure::usage(format!("cannot read {}: {error}", from.display()))
             .hint("name a file that `tradepost backup` has written")
     })?;
     if arguments.check {
-        let scratch = tempfile::tempdir().map_err(|error| Failure::fault(&error))?;
-        let manifest = unpack(file, from, &secret, &keys, &scratch.path().join("checked.sqlite"))?;
-        tell(&manifest, None, None, context);
+        // It may be large and hold personal data: it goes where the backup lies, if that can be written,
+        // and not where all users of the machine have theirs.
+        let beside =
+            from.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let scratch = backup::beside(beside)
+            .or_else(|_| backup::beside(&place.data))
+            .or_else(|_| tempfile::tempdir())
+            .map_err(|error| Failure::fault(&error))?;
+        let unpacked = unpack(file, from, &secret, &keys, &scratch.path().join("checked.sqlite"))?;
+        tell(&unpacked, None, None, context);
         return Ok(());
     }
     let _server = lock(place)?;
@@ -71,7 +81,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
         backup::scratch(data).map_err(|error| place.unusable(&Fault::new("restoring", error)))?;
     // On the disk where it will stay, so that one step puts it in place.
     let copy = scratch.path().join("restored.sqlite");
-    let manifest = unpack(file, from, &secret, &keys, &copy)?;
+    let unpacked = unpack(file, from, &secret, &keys, &copy)?;
     let moment = backup::name(Clock::system().now()).with_extension("");
     let moment = moment.to_string_lossy().replace("tradepost-", "");
     let before = data.join(format!("{BEFORE}-{moment}"));
@@ -80,8 +90,15 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
             .hint("end it and try again; nothing has changed"),
         NotPut::Broken(fault) => place.unusable(&fault),
     })?;
-    tell(&manifest, Some(data), before.as_deref(), context);
+    tell(&unpacked, Some(data), before.as_deref(), context);
     Ok(())
+}
+
+/// What was in a backup.
+struct Unpacked {
+    manifest: Manifest,
+    /// Whether the chains of consents were compared.
+    has_consents: bool,
 }
 
 /// Reads a backup into a file and looks whether it is what it says.
@@ -91,14 +108,15 @@ fn unpack(
     secret: &Secret,
     keys: &Keys,
     to: &Path,
-) -> Result<Manifest, Failure> {
+) -> Result<Unpacked, Failure> {
     let mut options = File::options();
     let file = options.write(true).create_new(true).mode(0o600).open(to);
     let file = file.map_err(|error| Failure::fault(&error))?;
     let mut writer = BufWriter::new(file);
     let unpacked = backup::read(BufReader::new(from), secret, &mut writer).and_then(|manifest| {
         writer.flush().map_err(Fault::on("writing the database"))?;
-        backup::compare(&manifest, to, keys).map(|()| manifest)
+        let has_consents = backup::compare(&manifest, to, keys)?;
+        Ok(Unpacked { manifest, has_consents })
     });
     unpacked.map_err(|why| {
         // It may hold what nobody has found whole.
@@ -118,13 +136,15 @@ fn unpack(
     })
 }
 
-fn tell(manifest: &Manifest, data: Option<&Path>, before: Option<&Path>, context: &Context) {
+fn tell(unpacked: &Unpacked, data: Option<&Path>, before: Option<&Path>, context: &Context) {
+    let Unpacked { manifest, has_consents } = unpacked;
     let broken = backup::broken_chains(manifest);
     if context.output.is_json() {
         context.output.document(&json!({
             "restored": data,
             "before": before,
             "checked": true,
+            "consents_checked": has_consents,
             "broken_chains": broken,
             "backup": manifest.document(),
         }));
@@ -141,6 +161,9 @@ fn tell(manifest: &Manifest, data: Option<&Path>, before: Option<&Path>, context
                 before.display()
             ));
         }
+    }
+    if !has_consents {
+        context.output.talk(UNCHECKED);
     }
     for whose in broken {
         context.output.talk(format!("warning: the {whose} were broken when the backup was made"));

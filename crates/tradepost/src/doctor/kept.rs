@@ -7,7 +7,9 @@ use tradepost_server::fault::Fault;
 use tradepost_store::{DatabaseUrl, Store};
 
 use super::{About, Area, Examiner, Finding, Looks};
+use crate::config::Dealer;
 use crate::config::feeds::{Feed, From};
+use crate::hosting::{self, Fixed};
 
 /// Where things are kept.
 #[derive(Debug, Clone)]
@@ -16,6 +18,21 @@ pub enum Keeping {
     Folder(PathBuf),
     /// By a PostgreSQL.
     Database(Box<DatabaseUrl>),
+}
+
+impl Keeping {
+    /// The dealers that are hosted there.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn hosted(&self, fixed: &Fixed) -> Result<Vec<Dealer>, Fault> {
+        let store = match self {
+            Self::Folder(path) if !Store::exists(path) => return Ok(Vec::new()),
+            Self::Folder(path) => Store::attach(path)?,
+            Self::Database(url) => Store::join(url)?,
+        };
+        hosting::kept_dealers(&store, fixed)
+    }
 }
 
 impl Examiner {
@@ -55,6 +72,7 @@ impl Examiner {
             Err(fault) => return vec![self.closed(about, &fault)],
         };
         let mut findings = vec![about.ok("can be read, and is of this version")];
+        findings.extend(self.locked(&store));
         for agent in &agents {
             let about = About::new(Area::Backlog, agent);
             let dead = amiss.dead.iter().find(|(of, _)| of == agent).map(|(_, number)| *number);
@@ -74,6 +92,18 @@ impl Examiner {
             }
         }
         findings
+    }
+
+    /// That what is encrypted in it cannot be opened. Nothing is encrypted from now on.
+    fn locked(&self, store: &Store) -> Option<Finding> {
+        let why = match &self.keys {
+            Ok(keys) => store.unlock(keys, false, self.now()).err()?.to_string(),
+            Err(why) => why.clone(),
+        };
+        let about = About::new(Area::Store, "personal data");
+        let hint = "name the file with its key in privacy.key_file, or set TRADEPOST_PRIVACY_KEY: \
+                    without it the server does not start";
+        Some(about.bad(why, hint))
     }
 
     fn closed(&self, about: &About, fault: &Fault) -> Finding {

@@ -111,6 +111,9 @@ impl Examiner {
         if let Some(tls) = &self.config.server.tls {
             files.push(("server.tls.key".to_owned(), tls.key.clone()));
         }
+        if let Some(key) = &self.config.privacy.key_file {
+            files.push(("privacy.key_file".to_owned(), key.clone()));
+        }
         for dealer in &self.config.dealers {
             let id = &dealer.terms.id;
             if let Some(signing) = &dealer.card_signing {
