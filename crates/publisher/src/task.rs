@@ -154,17 +154,17 @@ impl Task {
         Tool::of_name(&self.task_type).map_or("media-buy", Tool::protocol)
     }
 
-    /// A task that a request has become, which waits.
     /// Whether it has not ended.
     pub(crate) fn is_open(&self) -> bool {
         matches!(self.status, Standing::Submitted | Standing::Working | Standing::InputRequired)
     }
 
+    /// A task that a request has become, which waits.
     pub(crate) fn submitted(task_id: &str, ask: &Ask) -> Self {
         let mut request = ask.arguments.clone();
         let push = request.swap_remove("push_notification_config");
         let (now, context) = (ask.now, request.get("context").cloned());
-        let said = json!({"status": "submitted", "task_id": task_id});
+        let said = json!({"status": Standing::Submitted, "task_id": task_id});
         Self {
             task_id: task_id.to_owned(),
             task_type: ask.tool.to_string(),

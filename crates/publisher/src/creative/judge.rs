@@ -14,6 +14,11 @@ use crate::publisher::Publisher;
 use crate::refuse;
 use crate::shelf::Shelf;
 
+/// Whether a format is one of AdCP's own kinds, in its canonical form.
+fn projects(format: &Format, kind: &String) -> bool {
+    format.canonical.as_ref().is_some_and(|own| own.kind.as_ref() == Some(kind))
+}
+
 /// The formats that a publisher takes.
 #[derive(Debug, Default)]
 pub(crate) struct Formats {
@@ -26,10 +31,14 @@ pub(crate) struct Formats {
 }
 
 impl Formats {
-    /// Those of the catalogue, and those that were put beside it.
-    pub(crate) fn of(publisher: &Publisher, shelf: &dyn Shelf) -> Result<Self, Fault> {
+    /// Those of the catalogue, those that were put beside it, and those of its products.
+    pub(crate) fn of(
+        publisher: &Publisher,
+        products: &[Product],
+        shelf: &dyn Shelf,
+    ) -> Result<Self, Fault> {
         let (mut named, mut kinds) = (Vec::new(), Vec::new());
-        for product in publisher.products(shelf)? {
+        for product in products {
             named.extend_from_slice(product.formats());
             let options = product.published.format_options.iter();
             kinds.extend(options.filter_map(|option| option.format_kind.clone()));
@@ -43,10 +52,7 @@ impl Formats {
     fn find(&self, creative: &Given) -> Option<Option<&Format>> {
         let defined = |is: &dyn Fn(&Format) -> bool| self.defined.iter().find(|format| is(format));
         if let Some(kind) = &creative.format_kind {
-            let projects = |format: &Format| {
-                format.canonical.as_ref().is_some_and(|own| own.kind.as_ref() == Some(kind))
-            };
-            let known = defined(&projects).map(Some);
+            let known = defined(&|format| projects(format, kind)).map(Some);
             return known.or_else(|| self.kinds.contains(kind).then_some(None));
         }
         let wanted = creative.format_id.as_ref()?;
@@ -60,14 +66,10 @@ impl Formats {
     pub(crate) fn fits(&self, product: &Product, creative: &Given) -> bool {
         if let Some(kind) = &creative.format_kind {
             let options = &product.published.format_options;
-            let projects = |format: &Format| {
-                let own = format.canonical.as_ref().and_then(|own| own.kind.as_ref());
-                own == Some(kind)
-            };
             let named = |id: &FormatId| {
                 let is = |known: &FormatId| self.same(known, id);
                 let mut defined = self.defined.iter();
-                defined.any(|it| it.format_id.as_ref().is_some_and(is) && projects(it))
+                defined.any(|it| it.format_id.as_ref().is_some_and(is) && projects(it, kind))
             };
             return options.iter().any(|option| option.format_kind.as_ref() == Some(kind))
                 || product.formats().iter().any(named);

@@ -27,10 +27,9 @@ const MOST: usize = 20;
 pub(super) struct Demands(Vec<Product>);
 
 impl Demands {
-    pub(super) fn of(publisher: &Publisher, shelf: &dyn Shelf) -> Result<Self, Fault> {
-        let mut products = publisher.products(shelf)?;
+    pub(super) fn of(mut products: Vec<Product>) -> Self {
         products.retain(|product| product.published.creative_policy.is_some());
-        Ok(Self(products))
+        Self(products)
     }
 
     /// Those that count for a creative: the products that it runs in, or is to run in. One that is
@@ -147,12 +146,15 @@ fn questions(
     admitted: &Admitted,
     shelf: &dyn Shelf,
 ) -> Result<Vec<(String, Question)>, Stop> {
-    let demands = Demands::of(publisher, shelf)?;
-    let Some(account) = admitted.account.as_ref().filter(|_| !demands.0.is_empty()) else {
+    let products = publisher.products(shelf)?;
+    let mut policies = products.iter().filter_map(|it| it.published.creative_policy.as_ref());
+    let asks_anybody = policies.any(|policy| policy.verifiers().next().is_some());
+    let Some(account) = admitted.account.as_ref().filter(|_| asks_anybody) else {
         return Ok(Vec::new());
     };
     let library = library(account.record.owner.as_str(), &account.record.id, shelf)?;
-    let (buys, formats) = (Buys::of(admitted, shelf)?, Formats::of(publisher, shelf)?);
+    let (buys, formats) = (Buys::of(admitted, shelf)?, Formats::of(publisher, &products, shelf)?);
+    let demands = Demands::of(products);
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();
     for given in &form.creatives {

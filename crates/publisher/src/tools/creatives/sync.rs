@@ -73,12 +73,13 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &SyncCreatives) -> Result
         return Err(refuse::invalid("delete_missing", message).into());
     }
     let catalogue = &work.publisher.profile.catalogue;
+    let products = work.publisher.products(work.shelf)?;
     let mut sync = Sync {
         work,
         account,
         policy: &catalogue.creatives,
-        formats: Formats::of(work.publisher, work.shelf)?,
-        demands: Demands::of(work.publisher, work.shelf)?,
+        formats: Formats::of(work.publisher, &products, work.shelf)?,
+        demands: Demands::of(products),
         library: demand::library(&account.record.owner, &account.record.id, work.shelf)?,
         buys: Buys::of(&work.admitted, work.shelf)?,
         items: Vec::new(),
