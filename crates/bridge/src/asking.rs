@@ -89,13 +89,7 @@ impl Questions {
 
     /// Ends what a call of this client has asked: it is not waited for any longer.
     pub(super) fn cancelled(&self, whose: &str, call: &str) {
-        let mut open = self.lock();
-        let is_it = |question: &Open| question.whose == whose && question.call == call;
-        let ids: Vec<_> =
-            open.iter().filter(|(_, question)| is_it(question)).map(|(id, _)| id.clone()).collect();
-        for question in ids.iter().filter_map(|id| open.remove(id)) {
-            let _ = question.answer.send(Err(Silence::Gone));
-        }
+        self.lock().retain(|_, question| question.whose != whose || question.call != call);
     }
 
     /// Ends all that was asked: there are no answers any more, and nothing is asked after this.

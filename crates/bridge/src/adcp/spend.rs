@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use tradepost_wire::json::{Map, Value};
 
 use crate::clean::quoted;
+use crate::show::items;
 use crate::trouble::{Code, Trouble};
 
 /// How many prices of a seller are remembered.
@@ -132,21 +133,12 @@ impl Prices {
             if let Some(bid) = package.get("bid_price") {
                 lines.push(format!("package \"{shown}\": a bid of {} {money}", amount(Some(bid))?));
             }
-            for (name, word) in [("paused", "paused"), ("canceled", "canceled for good")] {
-                if let Some(flag) = package.get(name).and_then(Value::as_bool) {
-                    let not = if flag { "" } else { "not " };
-                    lines.push(format!("package \"{shown}\": {not}{word}"));
-                }
-            }
+            lines.extend(halted(|name| package.get(name), &format!("package \"{shown}\"")));
         }
         for (place, package) in list(arguments, "new_packages").enumerate() {
             lines.push(format!("new {}", self.package(place, package, &mut more)?));
         }
-        for (name, word) in [("paused", "paused"), ("canceled", "canceled for good")] {
-            if let Some(flag) = arguments.get(name).and_then(Value::as_bool) {
-                lines.push(format!("the media buy: {}{word}", if flag { "" } else { "not " }));
-            }
-        }
+        lines.extend(halted(|name| arguments.get(name), "the media buy"));
         let total = amount(buy.get("total_budget"))?;
         lines.insert(0, format!("The media buy stands at {total} {}.", quoted(money, 8)));
         if !more.0.is_empty() {
@@ -257,6 +249,17 @@ fn terms(option: &Value) -> String {
     model
 }
 
+/// What a change says of running on.
+fn halted<'v>(get: impl Fn(&str) -> Option<&'v Value>, what: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (name, word) in [("paused", "paused"), ("canceled", "canceled for good")] {
+        if let Some(flag) = get(name).and_then(Value::as_bool) {
+            lines.push(format!("{what}: {}{word}", if flag { "" } else { "not " }));
+        }
+    }
+    lines
+}
+
 /// Three letters; anything else is no currency.
 fn currency(value: &Value) -> &str {
     let currency = text(value, "currency");
@@ -266,10 +269,6 @@ fn currency(value: &Value) -> &str {
 
 fn text<'v>(value: &'v Value, name: &str) -> &'v str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
-}
-
-fn items<'v>(value: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
-    value.get(name).and_then(Value::as_array).into_iter().flatten()
 }
 
 fn list<'v>(members: &'v Map, name: &str) -> impl Iterator<Item = &'v Value> {
