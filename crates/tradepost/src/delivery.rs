@@ -30,7 +30,7 @@ use crate::config::Dealer;
 use crate::config::delivery::Delivery;
 
 pub mod carrier;
-mod http;
+pub(crate) mod http;
 mod plan;
 mod smtp;
 
@@ -204,7 +204,8 @@ impl Deliveries {
         let carried = traces::within(begun.as_ref(), way.carrier.carry(letter));
         let sent = tokio::time::timeout(most, carried).await;
         let sent = sent.unwrap_or_else(|_| Err(Failed::doubtful("no answer in time")));
-        if let (Some(tracer), Some(begun)) = (tracer, &begun) {
+        let sampled = begun.as_ref().filter(|begun| begun.trace.is_sampled);
+        if let (Some(tracer), Some(begun)) = (tracer, sampled) {
             let answer = sent.as_ref().unwrap_or_else(|failed| &failed.answer);
             let attributes = vec![
                 ("tradepost.agent", record.dealer_id.clone()),

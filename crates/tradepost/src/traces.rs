@@ -17,6 +17,7 @@ use tradepost_wire::format::hex;
 use tradepost_wire::json::{Value, json};
 
 use crate::config::Traces as Settings;
+use crate::delivery::http::bearer;
 
 /// How many parts of traces wait at most.
 const QUEUE: usize = 4_096;
@@ -71,14 +72,11 @@ impl fmt::Debug for Exporter {
 /// When the secret cannot be read, or this machine has no certificates to trust.
 pub fn open(settings: Settings) -> Result<(Queue, Exporter), Fault> {
     const WHAT: &str = "setting up traces";
-    let bearer = settings.bearer.as_ref().map(|secret| {
+    let header = settings.bearer.as_ref().map(|secret| {
         let token = secret.read().map_err(|why| format!("traces.bearer: {why}"))?;
-        let value = HeaderValue::from_str(&format!("Bearer {token}"));
-        let mut value = value.map_err(|_| "traces.bearer: must be ASCII".to_owned())?;
-        value.set_sensitive(true);
-        Ok::<_, String>(value)
+        bearer(&token).map_err(|why| format!("traces.{why}"))
     });
-    let bearer = bearer.transpose().map_err(Fault::on(WHAT))?;
+    let bearer = header.transpose().map_err(Fault::on(WHAT))?;
     let client = client::unguarded(PATIENCE, settings.endpoint.starts_with("https://"))?;
     let (sender, receiver) = channel(QUEUE);
     let lost = Arc::new(AtomicU64::new(0));

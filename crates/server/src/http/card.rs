@@ -13,7 +13,7 @@ use super::{cors, host, json_response, not_found};
 use crate::desk::Desk;
 
 /// For how long a buyer need not ask again.
-const CACHE_CONTROL: HeaderValue = HeaderValue::from_static("public, max-age=300");
+pub(super) const CACHE_CONTROL: HeaderValue = HeaderValue::from_static("public, max-age=300");
 
 pub(super) async fn get(State(desk): State<Arc<Desk>>, request: Request) -> Response {
     let host = host(request.uri(), request.headers());
@@ -46,20 +46,25 @@ pub(super) async fn get(State(desk): State<Arc<Desk>>, request: Request) -> Resp
 /// Whether the buyer's copy is current. `If-None-Match` decides where it is sent (RFC 9110
 /// §13.2.2).
 fn is_unchanged(headers: &HeaderMap, etag: &str, modified_at: Timestamp) -> bool {
-    let tags = headers.get_all(header::IF_NONE_MATCH);
-    if tags.iter().next().is_some() {
-        return tags.iter().filter_map(|value| value.to_str().ok()).any(|list| {
-            list.split(',').map(str::trim).any(|tag| {
-                // The comparison is the weak one.
-                tag == "*" || opaque(tag) == opaque(etag)
-            })
-        });
+    if headers.contains_key(header::IF_NONE_MATCH) {
+        return names_tag(headers, etag);
     }
     let since = headers
         .get(header::IF_MODIFIED_SINCE)
         .and_then(|value| value.to_str().ok())
         .and_then(date::read);
     since.is_some_and(|since| modified_at.as_second() <= since.as_second())
+}
+
+/// Whether `If-None-Match` has a tag.
+pub(super) fn names_tag(headers: &HeaderMap, etag: &str) -> bool {
+    let known = headers.get_all(header::IF_NONE_MATCH).iter();
+    known.filter_map(|value| value.to_str().ok()).any(|list| {
+        list.split(',').map(str::trim).any(|tag| {
+            // The comparison is the weak one.
+            tag == "*" || opaque(tag) == opaque(etag)
+        })
+    })
 }
 
 fn opaque(tag: &str) -> &str {

@@ -12,6 +12,7 @@ use tradepost_wire::a2a::card::{DIRECTORY_PATH, WELL_KNOWN_PATH};
 use tradepost_wire::format::hex;
 use tradepost_wire::json::{Value, json};
 
+use super::card::{CACHE_CONTROL, names_tag};
 use super::{cors, host, not_found};
 use crate::agent::SharedAgent;
 use crate::background::piece;
@@ -26,9 +27,6 @@ const MEDIA_TYPE: HeaderValue = HeaderValue::from_static(
 /// What `HEAD` is for (RFC 9727 §2).
 const LINK: HeaderValue =
     HeaderValue::from_static("</.well-known/api-catalog>; rel=\"api-catalog\"");
-
-/// For how long a buyer need not ask again.
-const CACHE_CONTROL: HeaderValue = HeaderValue::from_static("public, max-age=300");
 
 /// The document.
 #[derive(Debug)]
@@ -75,14 +73,7 @@ pub(super) async fn get(State(desk): State<Arc<Desk>>, request: Request) -> Resp
     let Some((body, etag)) = written.await else {
         return not_found().await;
     };
-    let known = request.headers().get_all(header::IF_NONE_MATCH).iter();
-    let is_known = known.filter_map(|value| value.to_str().ok()).any(|list| {
-        list.split(',').map(str::trim).any(|tag| {
-            // Weak or not is the same here (RFC 9110 §13.1.2).
-            let tag = tag.strip_prefix("W/").unwrap_or(tag);
-            tag == "*" || etag.as_bytes() == tag.as_bytes()
-        })
-    });
+    let is_known = names_tag(request.headers(), etag.to_str().unwrap_or_default());
     let mut response = Response::new(if is_known { Body::empty() } else { Body::from(body) });
     if is_known {
         *response.status_mut() = StatusCode::NOT_MODIFIED;

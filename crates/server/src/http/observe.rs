@@ -147,7 +147,8 @@ pub(super) async fn observe(
     if let Some(metrics) = &counted {
         count(metrics, path, status, stamp.as_ref(), took);
     }
-    if let (Some(tracer), Some(begun)) = (tracer, &begun) {
+    let sampled = begun.as_ref().filter(|begun| begun.trace.is_sampled);
+    if let (Some(tracer), Some(begun)) = (tracer, sampled) {
         trace(tracer, begun, (method.as_str(), path), status, stamp.as_ref());
     }
     match stamp {

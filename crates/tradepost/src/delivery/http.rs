@@ -115,7 +115,11 @@ impl Carrier for HttpCarrier {
     }
 }
 
-fn bearer(token: &str) -> Result<HeaderValue, String> {
+/// The header for a token.
+///
+/// # Errors
+/// When it cannot stand in a header: the key and why.
+pub(crate) fn bearer(token: &str) -> Result<HeaderValue, String> {
     let value = HeaderValue::from_str(&format!("Bearer {token}"));
     let mut value = value.map_err(|_| "bearer: must be ASCII".to_owned())?;
     value.set_sensitive(true);
