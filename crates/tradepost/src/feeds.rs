@@ -142,21 +142,19 @@ impl fmt::Debug for Feeds {
 }
 
 impl Feeds {
-    /// The feeds of these dealers.
-    ///
-    /// # Errors
-    /// When a mapping file cannot be used.
-    pub fn open(dealers: &[Arc<Dealer>], store: Arc<Store>, clock: Clock) -> Result<Self, Fault> {
+    /// Of no dealer yet.
+    #[must_use]
+    pub fn new(store: Arc<Store>, clock: Clock) -> Self {
         let since = clock.now();
-        Ok(Self {
+        Self {
             store,
             clock,
-            sources: RwLock::new(sources(dealers, &[])?),
+            sources: RwLock::new(Arc::new([])),
             watches: Mutex::default(),
             busy: Mutex::default(),
             since,
             fresh: Notify::new(),
-        })
+        }
     }
 
     /// Looks after other feeds from now on. Those of dealers that are the same stay as they are.

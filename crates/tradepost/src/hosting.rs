@@ -340,11 +340,14 @@ impl House {
 pub fn kept_dealers(store: &Store, fixed: &Fixed) -> Result<Vec<Dealer>, Fault> {
     let hosted = store.hosted_since(0)?;
     let there = hosted.iter().filter(|known| known.state != HostedState::Removed);
-    let read = |known: &HostedDealer| {
-        let document = parse(&known.document).ok()?;
-        read::dealer(&document, fixed.process).ok()
-    };
-    Ok(there.filter_map(read).collect())
+    Ok(there.filter_map(|known| read_kept(known, fixed.process).ok()).collect())
+}
+
+/// A dealer as it is kept.
+fn read_kept(known: &HostedDealer, process: ForAll) -> Result<Dealer, Fault> {
+    let document = parse(&known.document)?;
+    let unread = |problems: Problems| Fault::new("reading a hosted dealer", problems.to_string());
+    read::dealer(&document, process).map_err(unread)
 }
 
 /// What is kept of a document.

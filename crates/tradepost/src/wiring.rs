@@ -97,7 +97,7 @@ impl Wiring {
         let publishers: Vec<_> = publishers.into_iter().map(shared).collect();
         let deliveries = Deliveries::open(&[], Arc::clone(&store), clock.clone(), Edge::system())?;
         let deliveries = Arc::new(deliveries);
-        let feeds = Arc::new(Feeds::open(&[], Arc::clone(&store), clock.clone())?);
+        let feeds = Arc::new(Feeds::new(Arc::clone(&store), clock.clone()));
         let ground = Ground {
             inventories: Inventories::new(&store, &clock, server.memory_budget),
             seal: Conversations::seal(&store)?,
@@ -138,8 +138,7 @@ impl Wiring {
     /// The ids of its agents at the moment.
     #[must_use]
     pub fn agent_ids(&self) -> Vec<String> {
-        let agents = agents(&self.sellers.all(), &self.publishers);
-        agents.iter().map(|agent| agent.id().to_owned()).collect()
+        self.counted.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Has requests and deliveries be parts of traces. To be done once, before any comes.
@@ -193,9 +192,12 @@ impl Wiring {
     /// Where dealers are taken in from far away; nowhere, unless the configuration wants it.
     #[must_use]
     pub fn house(&self) -> Option<House> {
+        if !self.hosting {
+            return None;
+        }
         let fixed = self.fixed.read().unwrap_or_else(PoisonError::into_inner).clone();
         let (store, clock) = (Arc::clone(&self.store), self.clock.clone());
-        self.hosting.then_some(House { store, fixed, clock, is_local: false })
+        Some(House { store, fixed, clock, is_local: false })
     }
 
     /// What administrators' credentials are judged with.

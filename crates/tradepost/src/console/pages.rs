@@ -7,6 +7,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::local_time::spoken;
 use tradepost_dealer::record::LeadState;
+use tradepost_dealer::settings::Dealer;
 use tradepost_dealer::staff::{Role, Stage};
 use tradepost_wire::format::rfc3339;
 
@@ -25,6 +26,11 @@ mod inventory;
 mod lead;
 mod leads;
 mod people;
+
+/// The zone of a dealer's first rooftop.
+fn zone(terms: &Dealer) -> TimeZone {
+    terms.rooftops.first().map_or(TimeZone::UTC, |rooftop| rooftop.time_zone.clone())
+}
 
 /// What is around every page.
 #[derive(Debug)]

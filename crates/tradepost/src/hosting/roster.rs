@@ -7,9 +7,9 @@ use std::sync::Arc;
 use tradepost_server::fault::Fault;
 use tradepost_store::{HostedDealer, HostedState};
 
-use super::{Fixed, parse, usable};
+use super::{Fixed, read_kept, usable};
 use crate::aap::seller::{Ground, Seller, erase_old};
-use crate::config::{Dealer, read};
+use crate::config::Dealer;
 
 /// From how many on dealers are opened beside each other.
 const MANY: usize = 32;
@@ -109,11 +109,7 @@ impl Roster {
                     continue;
                 }
             }
-            let read = parse(&known.document).and_then(|document| {
-                read::dealer(&document, self.fixed.process)
-                    .map_err(|problems| Fault::new("reading a hosted dealer", problems.to_string()))
-            });
-            match read {
+            match read_kept(&known, self.fixed.process) {
                 Ok(dealer) if known.state == HostedState::Removed => {
                     hosted.remove(id);
                     removed.insert(id.clone(), Arc::new(dealer));

@@ -13,7 +13,7 @@ use super::super::door::Visitor;
 use super::super::reply::Reply;
 use super::super::request::Asked;
 use super::super::{Console, Stop};
-use super::{Frame, When, counted};
+use super::{Frame, When, counted, zone};
 
 /// How many days are counted.
 const DAYS: i64 = 30;
@@ -65,8 +65,7 @@ impl Console {
         let since = since.unwrap_or(Timestamp::MIN);
         let origins = self.store.origins(visitor.dealer_id(), since)?;
         let dealers = self.dealers(visitor);
-        let rooftop = dealers.first().and_then(|seller| seller.dealer.terms.rooftops.first());
-        let zone = rooftop.map_or(TimeZone::UTC, |rooftop| rooftop.time_zone.clone());
+        let zone = dealers.first().map_or(TimeZone::UTC, |it| zone(&it.dealer.terms));
         let bars = bars(&origins, &zone, now);
         let page = Page {
             frame: self.frame(asked, visitor, "Buyers")?,

@@ -9,7 +9,7 @@ use super::super::door::Visitor;
 use super::super::reply::Reply;
 use super::super::request::Asked;
 use super::super::{Console, PATH, Stop};
-use super::{Frame, When, headed, thousands};
+use super::{Frame, When, headed, thousands, zone};
 use crate::aap::seller::Seller;
 use crate::config::feeds::Extent;
 use crate::feeds::Standing;
@@ -99,7 +99,7 @@ impl Console {
         let now = self.clock.now();
         let mut dealers = Vec::new();
         for seller in self.dealers(visitor) {
-            let zone = zone(&seller);
+            let zone = zone(&seller.dealer.terms);
             let standings = Standing::of_all(&self.store, &seller.dealer)?;
             let row = |standing: &Standing<'_>| Row {
                 name: standing.feed.name.clone(),
@@ -132,7 +132,7 @@ impl Console {
             Some(id) => Some(runs.iter().find(|run| run.run_id == id).ok_or(Stop::NotFound)?),
             None => runs.first(),
         };
-        let (now, zone) = (self.clock.now(), zone(seller));
+        let (now, zone) = (self.clock.now(), zone(&seller.dealer.terms));
         let run = |run: &FeedRun| Run {
             href: address(seller, name, Some(&run.run_id)),
             source: run.source.clone(),
@@ -160,11 +160,6 @@ impl Console {
         };
         Ok(Reply::page(&page))
     }
-}
-
-fn zone(seller: &Seller) -> TimeZone {
-    let rooftop = seller.dealer.terms.rooftops.first();
-    rooftop.map_or(TimeZone::UTC, |rooftop| rooftop.time_zone.clone())
 }
 
 /// The page of a feed, or of one of its runs.

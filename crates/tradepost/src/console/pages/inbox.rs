@@ -16,7 +16,7 @@ use super::super::request::Asked;
 use super::super::route::Right;
 use super::super::{Console, PATH, Stop};
 use super::feeds::{address, outcome_label};
-use super::{Frame, When, ago, counted, lasting, thousands};
+use super::{Frame, When, ago, counted, lasting, thousands, zone};
 use crate::feeds::Standing;
 
 /// How many of each kind are shown.
@@ -191,7 +191,7 @@ impl Console {
         for seller in self.dealers(visitor) {
             let terms = &seller.dealer.terms;
             let summary = self.offers.of(&self.store, terms, now)?;
-            let zone = terms.rooftops.first().map_or(TimeZone::UTC, |it| it.time_zone.clone());
+            let zone = zone(terms);
             let latest = summary.latest.unwrap_or(now);
             let feeds = Standing::of_all(&self.store, &seller.dealer)?;
             for standing in &feeds {

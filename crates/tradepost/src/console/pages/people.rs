@@ -11,7 +11,7 @@ use super::super::reply::Reply;
 use super::super::request::Asked;
 use super::super::route::Right;
 use super::super::{Console, PATH, Stop};
-use super::{Frame, When, role_name};
+use super::{Frame, When, role_name, zone};
 
 /// How many entries are on a page.
 const ON_A_PAGE: u32 = 100;
@@ -136,8 +136,7 @@ impl Console {
     /// The zone of the first rooftop.
     fn zone(&self, visitor: &Visitor) -> TimeZone {
         let dealers = self.dealers(visitor);
-        let rooftop = dealers.first().and_then(|seller| seller.dealer.terms.rooftops.first());
-        rooftop.map_or(TimeZone::UTC, |rooftop| rooftop.time_zone.clone())
+        dealers.first().map_or(TimeZone::UTC, |it| zone(&it.dealer.terms))
     }
 }
 
