@@ -447,7 +447,8 @@ fn secure(builder: ClientBuilder) -> Result<Client, String> {
 }
 
 /// The cause at the bottom: the layers above it say nothing but "error sending request".
-fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
+#[must_use]
+pub fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
     let mut cause = error;
     while let Some(below) = cause.source() {
         cause = below;

@@ -15,7 +15,7 @@ use tradepost_dealer::consent::ConsentCheck;
 use tradepost_dealer::staff::RecordCheck;
 use tradepost_wire::fault::Fault;
 
-use super::privacy::{self, Keys, Vault};
+use super::privacy::{Keys, Vault};
 use super::sql::{Connection, Link};
 use super::tables::Database;
 use super::{FILE, create_private, health, sqlite};
@@ -121,14 +121,11 @@ pub fn inspect(file: &Path) -> Result<Contents, Fault> {
 /// # Errors
 /// When it cannot be read.
 pub fn follow(file: &Path, keys: &Keys) -> Result<Chains, Fault> {
-    let connect =
-        |connection, vault| Database(Connection::new(Link::Sqlite(connection), Arc::new(vault)));
-    let connection = sqlite::open(file, sqlite::Schema::Migrate)?;
-    let known = connect(connection, Vault::default()).privacy_keys()?;
-    let vault = privacy::vault_of(keys, &known)?;
-    let is_open = vault.is_some();
+    let vault = Arc::new(Vault::default());
+    let link = Link::Sqlite(sqlite::open(file, sqlite::Schema::Migrate)?);
+    let database = Database(Connection::new(link, Arc::clone(&vault)));
+    let is_open = vault.open_by(keys, &database.privacy_keys()?)?;
     // What people did is not encrypted.
-    let database = connect(sqlite::open(file, sqlite::Schema::Migrate)?, vault.unwrap_or_default());
     let consents = is_open.then(|| database.check_consents(None, None)).transpose()?;
     Ok(Chains { consents, records: database.check_records()? })
 }

@@ -84,7 +84,7 @@ impl Store {
     /// # Errors
     /// When the database fails.
     pub fn amiss(&self, agents: &[String]) -> Result<Amiss, Fault> {
-        let Rows { dead, feeds, .. } = self.read(|database| database.rows(agents))?;
+        let Rows { dead, feeds, .. } = self.read(|database| database.waiting(agents))?;
         let number = |(agent, number): (String, i64)| (agent, u64::try_from(number).unwrap_or(0));
         let dead = dead.into_iter().map(number).filter(|(_, number)| *number > 0).collect();
         let stale = feeds.into_iter().filter(|(.., is_stale)| *is_stale);

@@ -280,6 +280,20 @@ impl Vault {
         [self.blind(text), text.to_owned()]
     }
 
+    /// Unlocks it with keys. `false` when one of those that are known of is not among them.
+    pub(crate) fn open_by(&self, keys: &Keys, known: &[KeyRow]) -> Result<bool, Fault> {
+        if known.is_empty() {
+            return Ok(true);
+        }
+        if !missing(keys, known).is_empty() {
+            return Ok(false);
+        }
+        let Some(index) = unwrap(keys, known)? else { return Ok(false) };
+        // Whoever was first has the same keys: they come from one place in a process.
+        let _ = self.0.set(Unlocked { keys: keys.clone(), index: hmac_key(&index) });
+        Ok(true)
+    }
+
     /// Whether what is read may have to be opened.
     pub(crate) fn is_open(&self) -> bool {
         self.0.get().is_some()
@@ -352,11 +366,7 @@ impl Store {
         if known.is_empty() && !begin {
             return Ok(false);
         }
-        let missing = |known: &[KeyRow]| -> Vec<String> {
-            let ids = known.iter().map(|(id, _)| id.clone());
-            ids.filter(|id| keys.named(id).is_none()).collect()
-        };
-        let lacking = missing(&known);
+        let lacking = missing(keys, &known);
         if !lacking.is_empty() {
             return Err(Locked::OtherKey(lacking));
         }
@@ -383,20 +393,21 @@ impl Store {
         Ok(true)
     }
 
-    /// Whether what is personal is sealed.
-    #[must_use]
-    pub fn is_sealed(&self) -> bool {
-        self.vault.is_open()
-    }
-
     /// How far personal data is encrypted.
     ///
     /// # Errors
     /// When the database fails.
     pub fn sealing(&self) -> Result<Sealing, Fault> {
         let rows = self.read(|db| db.sealed_rows())?;
-        let keys = self.read(|db| db.privacy_keys())?.into_iter().map(|(id, _)| id).collect();
-        Ok(Sealing { rows, keys })
+        Ok(Sealing { rows, keys: self.privacy_keys()? })
+    }
+
+    /// The ids of the keys without which something cannot be read.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn privacy_keys(&self) -> Result<Vec<String>, Fault> {
+        Ok(self.read(|db| db.privacy_keys())?.into_iter().map(|(id, _)| id).collect())
     }
 
     /// Seals anew by the first key what is in clear or sealed by another, a limited number of rows in
@@ -436,19 +447,12 @@ fn of_index(id: &str) -> Of {
     Of::column("privacy_keys.index_key", &[id])
 }
 
-/// The key of what is looked up, by whichever key opens it.
-/// What opens what is sealed under the keys that are known of; `None` when one of them is not given.
-pub(crate) fn vault_of(keys: &Keys, known: &[KeyRow]) -> Result<Option<Vault>, Fault> {
-    if known.is_empty() {
-        return Ok(Some(Vault::default()));
-    }
-    if known.iter().any(|(id, _)| keys.named(id).is_none()) {
-        return Ok(None);
-    }
-    let unlocked = |index: [u8; KEY]| Unlocked { keys: keys.clone(), index: hmac_key(&index) };
-    Ok(unwrap(keys, known)?.map(|index| Vault(OnceLock::from(unlocked(index)))))
+/// The ids of keys that are known of, and are not among those given.
+fn missing(keys: &Keys, known: &[KeyRow]) -> Vec<String> {
+    known.iter().map(|(id, _)| id.clone()).filter(|id| keys.named(id).is_none()).collect()
 }
 
+/// The key of what is looked up, by whichever key opens it.
 fn unwrap(keys: &Keys, known: &[KeyRow]) -> Result<Option<[u8; KEY]>, Fault> {
     let Some((key, sealed)) = known.iter().find_map(|(id, sealed)| Some((keys.named(id)?, sealed)))
     else {

@@ -81,11 +81,12 @@ impl Snapshots {
         let is_left = |file: &fs::DirEntry| {
             let name = file.file_name();
             let of_dealer = name.to_str().is_some_and(|name| name.starts_with(&whose));
+            if !of_dealer || name == current {
+                return false;
+            }
             let changed = file.metadata().and_then(|about| about.modified()).ok();
             let changed = changed.and_then(|at| Timestamp::try_from(at).ok());
-            of_dealer
-                && name != current
-                && changed.is_some_and(|at| now.duration_since(at) > AT_WORK)
+            changed.is_some_and(|at| now.duration_since(at) > AT_WORK)
         };
         for file in files.flatten().filter(is_left) {
             // One that stays takes room and is never read.

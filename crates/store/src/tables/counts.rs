@@ -28,6 +28,20 @@ impl Database {
             UNION ALL
             SELECT state, count(*) FROM publisher_things
             WHERE publisher = $1 AND kind = $2 GROUP BY state ORDER BY 1";
+        let mut counted = self.waiting(agents)?;
+        for agent in agents {
+            let states: Vec<(String, i64)> =
+                self.0.all("counting tasks", TASKS, params![agent, Kind::Task.name()], |row| {
+                    Ok((row.get(0)?, row.get(1)?))
+                })?;
+            let states = states.into_iter();
+            counted.tasks.extend(states.map(|(state, number)| (agent.clone(), state, number)));
+        }
+        Ok(counted)
+    }
+
+    /// The same without tasks, which are many: what is to be delivered, was given up or is stale.
+    pub(crate) fn waiting(&self, agents: &[String]) -> Result<Rows, Fault> {
         const DELIVERIES: &str = "
             SELECT (SELECT count(*) FROM push_configs WHERE agent_id = $1 AND due_at IS NOT NULL)
                  + (SELECT count(*) FROM publisher_things
@@ -39,12 +53,6 @@ impl Database {
                  + (SELECT count(*) FROM lead_deliveries WHERE dealer_id = $1 AND state = 'dead')";
         let mut counted = Rows::default();
         for agent in agents {
-            let states: Vec<(String, i64)> =
-                self.0.all("counting tasks", TASKS, params![agent, Kind::Task.name()], |row| {
-                    Ok((row.get(0)?, row.get(1)?))
-                })?;
-            let states = states.into_iter();
-            counted.tasks.extend(states.map(|(state, number)| (agent.clone(), state, number)));
             let (pending, dead) = self.0.one(
                 "counting deliveries",
                 DELIVERIES,

@@ -10,7 +10,7 @@ use tradepost_wire::fault::Fault;
 use tradepost_wire::words;
 
 use super::{Database, Transaction};
-use crate::sql::{Read, Row, params};
+use crate::sql::{Connection, Read, Row, params};
 
 /// The tables, as a migration.
 pub(crate) const SCHEMA: &str = "
@@ -108,6 +108,11 @@ pub enum HostingConflict {
 
 const COLUMNS: &str = "dealer_id, state, document, revision, created_at, changed_at";
 
+fn last_revision(connection: &Connection) -> Result<i64, Fault> {
+    let sql = "SELECT COALESCE(MAX(revision), 0) FROM hosted_dealers";
+    connection.one("reading the last change of a dealer", sql, params![], |row| row.get(0))
+}
+
 impl Database {
     /// What has changed since a revision, in the order of the changes, removed dealers among them.
     pub(crate) fn hosted_since(&self, revision: i64) -> Result<Vec<HostedDealer>, Fault> {
@@ -118,8 +123,7 @@ impl Database {
 
     /// The last revision; 0 when there was no change.
     pub(crate) fn hosted_revision(&self) -> Result<i64, Fault> {
-        let sql = "SELECT COALESCE(MAX(revision), 0) FROM hosted_dealers";
-        self.0.one("reading the last change of a dealer", sql, params![], |row| row.get(0))
+        last_revision(&self.0)
     }
 
     /// Those behind an id, in the order of ids.
@@ -254,8 +258,7 @@ impl Transaction<'_> {
     }
 
     fn last_revision(&self) -> Result<i64, Fault> {
-        let sql = "SELECT COALESCE(MAX(revision), 0) FROM hosted_dealers";
-        self.0.one("reading the last change of a dealer", sql, params![], |row| row.get(0))
+        last_revision(self.0)
     }
 
     fn state_of(&self, dealer_id: &str) -> Result<Option<(HostedState, i64)>, Fault> {

@@ -16,6 +16,8 @@ use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use ring::hkdf;
 use sha2::{Digest as _, Sha256};
 
+use super::CHANGED;
+
 /// With what a backup begins.
 const MAGIC: &[u8; 16] = b"tradepost-backup";
 
@@ -38,8 +40,6 @@ const MOST: Cost = Cost { memory: 1024 * 1024, passes: 16 };
 
 /// The shortest passphrase for a new backup, in characters.
 const PASSPHRASE: usize = 12;
-
-const CHANGED: &str = "the backup is cut off or was changed";
 
 /// With what a backup is sealed.
 #[derive(Clone, PartialEq, Eq)]

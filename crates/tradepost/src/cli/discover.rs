@@ -52,11 +52,11 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let found = block_on::<_, Failure>(async {
         let found = discover(&transport, &arguments.url, None).await;
         let Err(missing) = found else { return found.map(Ok).map_err(Into::into) };
-        // A host may have a directory and no agent of its own.
-        match directory::fetch(&transport, &arguments.url).await {
-            Ok(listed) if keys.is_none() && is_missing(&missing) => Ok(Err(listed)),
-            Ok(_) | Err(_) => Err(missing.into()),
+        if keys.is_some() || !is_missing(&missing) {
+            return Err(missing.into());
         }
+        // A host may have a directory and no agent of its own.
+        directory::fetch(&transport, &arguments.url).await.map(Err).map_err(|_| missing.into())
     })?;
     let found = match found {
         Ok(found) => found,

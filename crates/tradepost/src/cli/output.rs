@@ -21,7 +21,7 @@
 //! | 130 | of `call`, `adcp call` and `probe`: stopped by a signal; what may have happened, or was seen, is said all the same |
 
 use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write as _};
+use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::process::ExitCode;
@@ -144,6 +144,17 @@ impl Failure {
     }
 }
 
+/// Writes data to a new file, which is its owner's alone from its first moment; nothing is ever overwritten.
+///
+/// # Errors
+/// When there is such a file already, or it cannot be written.
+pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(bytes)?;
+    // A key that a power cut takes away after something was sealed with it is lost for good.
+    file.sync_all()
+}
+
 /// Writes data to a new file that only its owner can read, or to standard output where none is named.
 ///
 /// # Errors
@@ -154,11 +165,7 @@ pub fn save(file: Option<&Path>, bytes: &[u8], output: Output) -> Result<(), Fai
         return Ok(());
     };
     let name = path.display();
-    // The file is private from its first moment, and nothing is ever overwritten.
-    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-    // A key that a power cut takes away after something was sealed with it is lost for good.
-    let written = file.and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()));
-    written.map_err(|error| {
+    write_new(path, bytes).map_err(|error| {
         let is_there = error.kind() == ErrorKind::AlreadyExists;
         let why = if is_there { "it exists already".to_owned() } else { error.kind().to_string() };
         Failure::usage(format!("cannot write {name}: {why}")).hint("name another file")

@@ -80,10 +80,7 @@ impl Place {
     /// # Errors
     /// When it cannot be used.
     pub fn create(&self, config: Option<&Config>, context: &Context) -> Result<Store, Failure> {
-        let store = match self.database(config, context)? {
-            Some(url) => Store::join(&url).map_err(|fault| no_database(&url, &fault)),
-            None => Store::attach(&self.data).map_err(|fault| self.unusable(&fault)),
-        }?;
+        let store = self.connect(config, context)?;
         // Whoever has no key can do what needs none.
         let keys = self.keys(config, context)?;
         if !keys.is_empty() {
@@ -97,7 +94,11 @@ impl Place {
     /// # Errors
     /// When it cannot be used.
     pub fn open_to_begin(&self, context: &Context) -> Result<Store, Failure> {
-        match self.database(None, context)? {
+        self.connect(None, context)
+    }
+
+    fn connect(&self, config: Option<&Config>, context: &Context) -> Result<Store, Failure> {
+        match self.database(config, context)? {
             Some(url) => Store::join(&url).map_err(|fault| no_database(&url, &fault)),
             None => Store::attach(&self.data).map_err(|fault| self.unusable(&fault)),
         }

@@ -150,7 +150,7 @@ fn rekey(place: &Place, context: &Context) -> Outcome {
             .hint("name its file with --key-file, or set TRADEPOST_PRIVACY_KEY"));
     };
     let store = place.open(None, context)?;
-    let known = store.sealing().map_err(|fault| Failure::fault(&fault))?.keys;
+    let known = store.privacy_keys().map_err(|fault| Failure::fault(&fault))?;
     // A server that was started without the key could not read what is encrypted by it.
     let is_new = !known.contains(&first) && place.database(None, context)?.is_none();
     let in_use = |failure: Failure| {
@@ -180,8 +180,8 @@ fn rekey(place: &Place, context: &Context) -> Outcome {
         detail: Some(format!("{done} rows")),
     };
     store.record_all(vec![entry]).map_err(|fault| Failure::fault(&fault))?;
-    let left = store.sealing().map_err(|fault| Failure::fault(&fault))?;
-    let others: Vec<_> = left.keys.iter().filter(|id| **id != first).collect();
+    let left = store.privacy_keys().map_err(|fault| Failure::fault(&fault))?;
+    let others: Vec<_> = left.iter().filter(|id| **id != first).collect();
     if context.output.is_json() {
         context.output.document(&json!({"key": first, "rows": done, "other_keys": others}));
     } else {

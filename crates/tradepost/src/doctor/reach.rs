@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use jiff::{SignedDuration, Timestamp};
 use reqwest::{Client, Url, redirect};
+use tradepost_buyer::transport::innermost;
 use tradepost_server::tls::peer::Unfit;
 use tradepost_server::tls::{self, peer};
 use tradepost_wire::http::date;
@@ -318,15 +319,6 @@ async fn name(about: &About) -> Finding {
             }
         }
     }
-}
-
-/// The cause at the bottom, without the address.
-fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut cause = error;
-    while let Some(below) = cause.source() {
-        cause = below;
-    }
-    cause.to_string()
 }
 
 #[cfg(test)]

@@ -1,14 +1,12 @@
 //! `tradepost card keygen`: make a key.
 
-use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use tradepost_keys::Algorithm;
 use tradepost_keys::private::{self as key, SigningKey};
 
-use crate::cli::output::Failure;
+use crate::cli::output::{Failure, write_new};
 use crate::cli::{Context, Outcome};
 
 /// Its arguments.
@@ -45,9 +43,7 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let key =
         SigningKey::read(&pem, arguments.kid.as_deref()).map_err(|error| Failure::fault(&error))?;
     let name = arguments.out.display();
-    // The file is private from its first moment, and no key is ever overwritten.
-    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&arguments.out);
-    file.and_then(|mut file| file.write_all(pem.as_bytes())).map_err(|error| {
+    write_new(&arguments.out, pem.as_bytes()).map_err(|error| {
         if error.kind() == ErrorKind::AlreadyExists {
             Failure::usage(format!("{name} exists already"))
                 .hint("name another file with --out; a key that is lost cannot be made again")
