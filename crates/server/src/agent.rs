@@ -18,9 +18,10 @@ use tradepost_wire::json::RawValue;
 use tradepost_wire::json::Value;
 
 use crate::auth::{Authenticator, Denied, Principal};
+pub use crate::card::Binding;
 use crate::card::{ClaimedExtension, PublishedCard};
 use crate::fault::Fault;
-use crate::http::Posted;
+use crate::http::exchange::{Parcel, Posted};
 use crate::limit::{Exceeded, Key};
 use crate::permission::{self, Permission};
 use crate::tasks::{PushPage, TaskPage, TaskStream};
@@ -94,7 +95,7 @@ pub trait Agent: Any + fmt::Debug + Send + Sync {
 
     /// Answers in a way of its own what was posted to the endpoint of JSON-RPC; the request is as it
     /// came, and nobody has asked who calls.
-    fn posted<'a>(&'a self, posted: Posted<'a>) -> Option<BoxFuture<'a, crate::http::Parcel>> {
+    fn posted<'a>(&'a self, posted: Posted<'a>) -> Option<BoxFuture<'a, Parcel>> {
         let _ = posted;
         None
     }
@@ -231,17 +232,6 @@ pub struct Sent<'a> {
     pub user_agent: Option<&'a str>,
     /// The bytes of its body.
     pub body: &'a [u8],
-}
-
-/// How a request came.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Binding {
-    /// As JSON-RPC.
-    JsonRpc,
-    /// As HTTP+JSON.
-    HttpJson,
-    /// As gRPC.
-    Grpc,
 }
 
 /// A request with what the transport says about it.

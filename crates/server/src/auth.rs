@@ -12,20 +12,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::http::{HeaderMap, header};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use key::Keys;
 use tradepost_wire::a2a::error::{Code, Refusal};
 
 use crate::clock::Clock;
 use crate::fault::Fault;
-use crate::limit::{Exceeded, Key, Limiter, RateLimit};
-use crate::memory::Memory;
+use crate::limit::{Exceeded, FAILURES, Key, Limiter};
 use crate::permission::{Permission, Scopes};
 use crate::tls::client::{ClientCertificate, Subject};
 
 pub mod jwks;
 pub mod jwt;
 pub mod key;
+pub mod permit;
 
 /// The HTTP authentication scheme of every credential in the header `Authorization`.
 pub const SCHEME: &str = "Bearer";
@@ -36,11 +36,6 @@ pub const CERTIFICATE_SCHEME: &str = "ClientCertificate";
 
 /// The name of those who have not said who they are. No credential can have it.
 pub const ANONYMOUS: &str = "anonymous";
-
-/// How often an address may fail: as many times at once, and again in each minute. Whoever fails
-/// more often is put off, and fills no log. Good credentials from the same address still pass,
-/// so that nobody can lock a neighbour out.
-pub const FAILURES: RateLimit = RateLimit { requests: 10, window: SignedDuration::from_mins(1) };
 
 /// Somebody who calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -273,7 +268,7 @@ impl Authenticator {
     pub fn open_to_all(agent_id: &str) -> Self {
         let (policy, known) = (Auth::default(), Vec::new());
         let failures = Limiter::new(FAILURES, Clock::system());
-        let keys = Arc::new(Memory::default());
+        let keys = Arc::new(key::NoKeys);
         Self { agent_id: agent_id.to_owned(), policy, keys, tokens: None, known, failures }
     }
 

@@ -19,12 +19,22 @@ use tradepost_wire::json;
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::problem::Problems;
 
-use crate::agent::Binding;
 use crate::auth::{Auth, Jwt};
 
 mod older;
 
 pub use older::for_both_releases;
+
+/// How a request came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Binding {
+    /// As JSON-RPC.
+    JsonRpc,
+    /// As HTTP+JSON.
+    HttpJson,
+    /// As gRPC.
+    Grpc,
+}
 
 /// The path of the JSON-RPC endpoint.
 pub const ENDPOINT_PATH: &str = "/a2a";

@@ -3,21 +3,18 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use futures_util::future::BoxFuture;
-
 use crate::agent::{Caller, Incoming, Outcome, SharedAgent};
-use crate::auth::Denied;
+use crate::auth::{Denied, permit};
 use crate::clock::Clock;
+use crate::directory::Directory;
 use crate::fault::{Fault, LATE};
-use crate::http::Settings;
-use crate::http::directory::Directory;
+use crate::health::Health;
 use crate::http::pending::Pending;
+use crate::http::settings::Settings;
 use crate::memory::Memory;
 use crate::metrics::Metrics;
-use crate::permission;
 use crate::tools::{Call, Called, Tools};
 use crate::traces::Tracer;
 use crate::turns::{Turn, Turns};
@@ -78,28 +75,6 @@ impl Agents {
     /// there are thousands.
     pub(crate) fn directory(&self) -> &Directory {
         self.directory.get_or_init(|| Directory::of(&self.all))
-    }
-}
-
-/// Whether what agents keep can be trusted with something new.
-pub trait Health: fmt::Debug + Send + Sync {
-    /// Whether something new can be taken. It answers soon, whatever happens.
-    ///
-    /// # Errors
-    /// Why not, for everybody to read. The cause has been logged.
-    fn check(&self) -> BoxFuture<'_, Result<(), &'static str>>;
-
-    /// That what is kept is where it was. To be called now and then, because nobody would notice
-    /// where nothing is written.
-    ///
-    /// # Errors
-    /// That it is not.
-    fn intact(&self) -> Result<(), Fault>;
-
-    /// What a person should look at some time, by name, with how many there are of it. May wait for
-    /// a disk.
-    fn remarks(&self) -> Vec<(&'static str, u64)> {
-        Vec::new()
     }
 }
 
@@ -238,7 +213,7 @@ impl Desk {
     /// Performs a request that was admitted, when it is its turn.
     pub async fn perform(&self, agent: &SharedAgent, incoming: Incoming<'_>) -> Outcome {
         let (principal, operation) = (&incoming.caller.principal, incoming.request.operation());
-        if let Err(denied) = permission::check(principal, operation, agent.required(operation)) {
+        if let Err(denied) = permit::check(principal, operation, agent.required(operation)) {
             return Outcome::Denied(denied);
         }
         match self.turn(agent, incoming.caller).await {
@@ -249,7 +224,7 @@ impl Desk {
 
     /// Performs a call of a tool of an agent's, for a caller that was admitted, when it is its turn.
     pub async fn call(&self, agent: &SharedAgent, tools: &dyn Tools, call: Call<'_>) -> Called {
-        let permitted = permission::permit(&call.caller.principal, tools.required(call.tool));
+        let permitted = permit::permit(&call.caller.principal, tools.required(call.tool));
         if let Err(denied) = permitted {
             return Called::Denied(denied);
         }

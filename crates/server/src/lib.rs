@@ -8,6 +8,7 @@ pub mod tasks;
 pub mod tools;
 
 pub mod desk;
+mod directory;
 pub mod http;
 mod turns;
 
@@ -27,6 +28,7 @@ pub mod traces;
 pub mod background;
 pub mod clock;
 pub mod fault;
+pub mod health;
 
 /// What an agent of one's own needs.
 pub mod prelude {

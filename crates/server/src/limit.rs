@@ -50,6 +50,11 @@ pub struct RateLimit {
     pub window: SignedDuration,
 }
 
+/// How often an address may fail to say who it is: as many times at once, and again in each minute. Whoever fails
+/// more often is put off, and fills no log. Good credentials from the same address still pass,
+/// so that nobody can lock a neighbour out.
+pub const FAILURES: RateLimit = RateLimit { requests: 10, window: SignedDuration::from_mins(1) };
+
 /// A limit that a caller has reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exceeded {

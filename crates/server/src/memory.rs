@@ -12,8 +12,8 @@ use jiff::civil::Date;
 use tradepost_wire::a2a::TaskState;
 
 use crate::auth::key::{ApiKey, Keys};
-use crate::desk::Health;
 use crate::fault::Fault;
+use crate::health::Health;
 use crate::seal::Secrets;
 use crate::tasks::log::{
     Done, Entry, EntryKind, Job, Owner, PushBusy, PushKept, PushPlace, PushTarget, PushWriter,

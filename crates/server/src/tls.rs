@@ -17,9 +17,8 @@ use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::sign::{CertifiedKey, SigningKey, SingleCertAndKey};
 use rustls::{Error, InconsistentKeys, RootCertStore, ServerConfig, version};
 
-use crate::auth::FAILURES;
 use crate::clock::Clock;
-use crate::limit::{Key, Limiter};
+use crate::limit::{FAILURES, Key, Limiter};
 
 pub mod client;
 pub mod peer;

@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use tradepost_server::auth::key::Keys;
-use tradepost_server::desk::Health;
+use tradepost_server::health::Health;
 use tradepost_server::seal::Secrets;
 use tradepost_server::tasks::log::{Done, Job};
 use tradepost_wire::fault::Fault;

@@ -7,7 +7,6 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
-use tradepost_server::auth::key::is_name;
 
 pub mod adcp;
 pub mod audit;
@@ -16,6 +15,7 @@ pub mod call;
 pub mod card;
 pub mod check_config;
 pub mod console;
+pub mod context;
 mod course;
 pub mod dealer;
 pub mod dealers;
@@ -41,6 +41,7 @@ pub mod restore;
 pub mod sandbox;
 pub mod serve;
 
+pub use context::{Context, Outcome};
 use output::{Failure, Output};
 
 /// Sell to AI agents, and buy from sellers that do.
@@ -114,15 +115,6 @@ enum Command {
     Man(manual::Man),
 }
 
-/// What commands get from outside.
-#[derive(Debug)]
-pub struct Context {
-    /// The environment variables.
-    pub environment: Vec<(String, String)>,
-    /// Where output goes, and in which form.
-    pub output: Output,
-}
-
 /// Runs the command that the arguments name.
 #[must_use]
 pub fn run(
@@ -191,21 +183,3 @@ fn misread(error: &clap::Error) -> Failure {
     let message = first.split_whitespace().collect::<Vec<_>>().join(" ");
     Failure::usage(message).hint("run tradepost --help, or --help after a command")
 }
-
-impl Context {
-    /// Who runs the command, for the record: `cli:` and the user of the machine, as the environment
-    /// has it.
-    #[must_use]
-    pub fn actor(&self) -> String {
-        let named = |wanted: &str| {
-            let mut all = self.environment.iter();
-            let (_, value) = all.find(|(name, _)| name == wanted)?;
-            Some(value.as_str()).filter(|value| is_name(value))
-        };
-        let user = ["SUDO_USER", "USER", "LOGNAME"].into_iter().find_map(named);
-        format!("cli:{}", user.unwrap_or("unknown"))
-    }
-}
-
-/// What every command returns.
-pub type Outcome = Result<(), Failure>;

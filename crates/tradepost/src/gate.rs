@@ -55,7 +55,7 @@ pub fn of_operation(operation: Operation) -> Permission {
 
 #[cfg(test)]
 mod tests {
-    use tradepost_server::auth::Principal;
+    use tradepost_server::auth::{Principal, permit};
 
     use super::*;
 
@@ -64,7 +64,7 @@ mod tests {
         for held in Scope::ALL {
             let principal = Principal { name: "k".to_owned(), scopes: Scopes::only([*held]) };
             let check =
-                |operation, needed| permission::check(&principal, operation, Some(needed)).is_ok();
+                |operation, needed| permit::check(&principal, operation, Some(needed)).is_ok();
             for skill in Skill::ALL {
                 let passes = check(Operation::SendMessage, of_skill(*skill).into());
                 assert_eq!(passes, of_skill(*skill) == *held, "{held} {skill}");

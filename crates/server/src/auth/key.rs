@@ -35,6 +35,18 @@ pub trait Keys: fmt::Debug + Send + Sync {
     fn note_use(&self, id: &str, day: Date);
 }
 
+/// Nobody was given a key.
+#[derive(Debug, Clone, Copy)]
+pub struct NoKeys;
+
+impl Keys for NoKeys {
+    fn find(&self, _: &str, _: &str) -> Result<Option<ApiKey>, Fault> {
+        Ok(None)
+    }
+
+    fn note_use(&self, _: &str, _: Date) {}
+}
+
 /// An API key, as far as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiKey {

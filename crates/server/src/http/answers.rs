@@ -10,14 +10,11 @@ use tradepost_wire::a2a::{self, Release};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json as value};
 
-use super::json_response;
-use super::observe::Stamp;
+use super::exchange::{Parcel, Stamp};
+use super::plain::json_response;
 use crate::agent::{Agent, Answer, Binding, Blame, PAUSE, ProfileRefusal, Written};
 use crate::fault::Fault;
 use crate::tasks::{PushPage, TaskPage};
-
-/// An answer with what the log says about it.
-pub type Parcel = (Response, Stamp);
 
 /// How a binding says no. A status that is given is the answer's; otherwise it is the binding's
 /// usual one for the error.

@@ -9,7 +9,9 @@ use axum::response::Response;
 use jiff::Timestamp;
 use tradepost_wire::http::date;
 
-use super::{cors, host, json_response, not_found};
+use super::cors;
+use super::head::host;
+use super::plain::{json_response, not_found};
 use crate::desk::Desk;
 
 /// For how long a buyer need not ask again.

@@ -11,7 +11,8 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use tradepost_wire::a2a::card::{DIRECTORY_PATH, WELL_KNOWN_PATH};
 
-use super::plain_error;
+use super::plain::plain_error;
+use super::settings::WebOrigin;
 use crate::auth::Principal;
 use crate::card::ENDPOINT_PATH;
 use crate::desk::Desk;
@@ -27,15 +28,6 @@ const READ: HeaderValue =
 
 /// For how many seconds a browser need not ask again: browsers keep it no longer.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("7200");
-
-/// Web pages that may call from a browser.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum WebOrigin {
-    /// Every page may read.
-    Any,
-    /// The pages of this origin, such as `https://example.com`, may do what everybody may.
-    Named(String),
-}
 
 /// Which web page a request comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,8 +6,8 @@
 use axum::http::{HeaderValue, StatusCode, header};
 use tradepost_wire::a2a::error::{Code, Refusal};
 
-use super::answers::{self, Dialect, Parcel};
-use super::observe::Stamp;
+use super::answers::{self, Dialect};
+use super::exchange::{Parcel, Stamp};
 use crate::agent::{Agent, Trouble};
 use crate::auth::Denied;
 use crate::limit::Exceeded;

@@ -26,9 +26,10 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::protobuf::{self, schema};
 
-use super::answers::Parcel;
-use super::observe::Stamp;
-use super::{answers, host, intake, not_found, plain_error};
+use super::exchange::{Parcel, Stamp};
+use super::head::host;
+use super::plain::{not_found, plain_error};
+use super::{answers, intake};
 use crate::agent::{Agent, Answer, Binding, Incoming, Outcome, SharedAgent};
 use crate::desk::Desk;
 use crate::fault::Fault;

@@ -8,7 +8,7 @@ use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 
-use super::{json_response, plain_error};
+use super::plain::{json_response, plain_error};
 use crate::background::piece;
 use crate::desk::Desk;
 use crate::metrics::MEDIA_TYPE;

@@ -10,7 +10,8 @@ use axum::response::Response;
 use tradepost_wire::a2a::card::WELL_KNOWN_PATH;
 use tradepost_wire::json::{Value, json};
 
-use super::{asks_for, host, json_response, not_found};
+use super::head::{asks_for, host};
+use super::plain::{json_response, not_found};
 use crate::agent::Agent;
 use crate::card::ENDPOINT_PATH;
 use crate::desk::Desk;

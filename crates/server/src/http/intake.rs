@@ -16,8 +16,9 @@ use tradepost_wire::a2a::error::{Code, Refusal};
 use tradepost_wire::a2a::{self, Release, older};
 use tradepost_wire::http::MediaType;
 
+use super::cors;
+use super::head::{Peer, host};
 use super::pending::Held;
-use super::{Peer, cors};
 use crate::agent::{Agent, Caller, Sent};
 use crate::auth::{Denied, Principal};
 use crate::desk::Desk;
@@ -210,7 +211,7 @@ pub async fn collect<'d>(
         return Err(Unread::Encoded);
     }
     let patience = desk.settings.read_timeout;
-    let agent = desk.one_of_several(super::host(&parts.uri, &parts.headers));
+    let agent = desk.one_of_several(host(&parts.uri, &parts.headers));
     let mut held = desk.pending.hold(Key::address(address(desk, parts)), agent);
     let gathered = gather(&mut held, &parts.headers, body, limit);
     let bytes =

@@ -13,11 +13,13 @@ use tradepost_wire::a2a::{Event, Operation, Release, older};
 use tradepost_wire::json::Value;
 use tradepost_wire::jsonrpc::{self, Id};
 
-use super::answers::{Dialect, Parcel};
+use super::answers::Dialect;
+use super::exchange::{Parcel, Posted, Stamp};
+use super::head::host;
 use super::intake::Unread;
-use super::observe::Stamp;
+use super::plain::{json_response, not_found};
 use super::sse::Frame as _;
-use super::{Posted, answers, cors, denied, host, intake, json_response, not_found, sse};
+use super::{answers, cors, denied, intake, sse};
 use crate::agent::{
     Agent, Answer, Binding, Caller, Incoming, Outcome, ProfileRefusal, SharedAgent,
 };

@@ -14,11 +14,13 @@ use tradepost_wire::http::MediaType;
 use tradepost_wire::jsonrpc::{self, Id};
 use tradepost_wire::mcp::{self, Fail};
 
-use super::answers::{self, Dialect as _, Parcel};
+use super::answers::{self, Dialect as _};
+use super::denied;
+use super::exchange::{Parcel, Stamp};
+use super::head::host;
 use super::intake::{self, Unread};
 use super::jsonrpc::JsonRpc;
-use super::observe::Stamp;
-use super::{denied, host, json_response, not_found};
+use super::plain::{json_response, not_found};
 use crate::agent::{Caller, SharedAgent};
 use crate::desk::Desk;
 use crate::tools::{Answer, Call, Called, Knock, Tools, Turned};

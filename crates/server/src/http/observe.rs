@@ -12,12 +12,12 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use jiff::SignedDuration;
 use tower::Service as _;
-use tradepost_wire::a2a::Operation;
-use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::http::trace::{TRACEPARENT, Trace};
 
-use super::{Site, intake, known_path, mcp, name_one_host};
-use crate::agent::{Caller, SharedAgent};
+use super::exchange::Stamp;
+use super::head::name_one_host;
+use super::site::{Site, known_path};
+use super::{intake, mcp};
 use crate::card::{ENDPOINT_PATH, HTTP_JSON_PATH};
 use crate::clock::Clock;
 use crate::limit::{Key, Limiter, RateLimit};
@@ -29,54 +29,6 @@ const WRITTEN: RateLimit = RateLimit { requests: 60, window: SignedDuration::fro
 
 /// How often is said how many were not.
 pub(super) const SUMMARIES: Duration = Duration::from_secs(10);
-
-/// What a binding says about its answer, for the log.
-#[derive(Debug, Clone)]
-pub struct Stamp {
-    /// The agent, where one was meant.
-    pub agent: Option<SharedAgent>,
-    /// The catalog code, or `OK`.
-    pub code: &'static str,
-    /// The skill, where one was called.
-    pub skill: Option<&'static str>,
-    /// The operation of the protocol.
-    pub operation: Option<&'static str>,
-    /// Who called.
-    pub caller: Kind,
-    /// The id that an error carries.
-    pub error_id: Option<String>,
-    /// Whether its sender comes too often.
-    pub too_often: bool,
-}
-
-impl Default for Stamp {
-    /// Nothing to say.
-    fn default() -> Self {
-        Self {
-            agent: None,
-            code: "OK",
-            skill: None,
-            operation: None,
-            caller: Kind::Unproven,
-            error_id: None,
-            too_often: false,
-        }
-    }
-}
-
-impl Stamp {
-    /// The same, of a caller who was let in.
-    #[must_use]
-    pub fn by(self, caller: &Caller) -> Self {
-        Self { caller: Kind::of(caller), ..self }
-    }
-
-    /// The same, of an operation.
-    #[must_use]
-    pub fn of(self, operation: Operation) -> Self {
-        Self { operation: Some(operation.name()), ..self }
-    }
-}
 
 /// Which refusals are written, and how many were not.
 #[derive(Debug)]

@@ -19,10 +19,12 @@ use tradepost_wire::a2a::request::invalid_param;
 use tradepost_wire::a2a::{self, Event, Operation, Release};
 use tradepost_wire::json::json;
 
-use super::answers::{Dialect as _, Parcel};
+use super::answers::Dialect as _;
+use super::exchange::{Parcel, Stamp};
+use super::head::{asks_for, host};
 use super::intake::{Unread, Whole};
-use super::observe::Stamp;
-use super::{answers, asks_for, denied, host, intake, not_found, sse};
+use super::plain::not_found;
+use super::{answers, denied, intake, sse};
 use crate::agent::{Agent, Answer, Binding, Incoming, Outcome, SharedAgent};
 use crate::card::HTTP_JSON_PATH;
 use crate::desk::Desk;

@@ -12,8 +12,11 @@ use room::{Place, Room};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
+use super::head::Peer;
 use super::observe::{Refusals, SUMMARIES};
-use super::{Peer, Settings, Site, plain_error_body};
+use super::plain::plain_error_body;
+use super::settings::Settings;
+use super::site::Site;
 use crate::background::keep_going;
 use crate::clock::Clock;
 use crate::tls::Identity;

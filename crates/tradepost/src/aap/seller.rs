@@ -17,12 +17,13 @@ use tradepost_keys::private::SigningKey;
 use tradepost_server::agent::{
     Agent, Binding, Blame, Caller, Incoming, Outcome, PAUSE, ProfileRefusal, Sent, Trouble,
 };
+use tradepost_server::auth::permit;
 use tradepost_server::auth::{Authenticator, Denied, Means};
 use tradepost_server::card::{ENDPOINT_PATH, PublishedCard};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::{Fault, LATE};
 use tradepost_server::limit::{self, Exceeded, Limiter};
-use tradepost_server::permission::{self, Permission};
+use tradepost_server::permission::Permission;
 use tradepost_server::seal::Seal;
 use tradepost_store::{Store, Transaction};
 use tradepost_wire::a2a::error::{Code, Refusal as ProtocolRefusal};
@@ -251,7 +252,7 @@ impl Seller {
             Err(refusal) => return Ok(Err(refusal.into())),
         };
         let needed = Some(gate::of_skill(skill).into());
-        let permitted = permission::check(&caller.principal, Operation::SendMessage, needed);
+        let permitted = permit::check(&caller.principal, Operation::SendMessage, needed);
         if let Err(denied) = permitted {
             return Ok(Err(Refused::Denied(denied)));
         }

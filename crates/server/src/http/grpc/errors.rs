@@ -18,9 +18,8 @@ use crate::agent::Binding;
 use crate::agent::{Agent, Blame, PAUSE, ProfileRefusal, Trouble};
 use crate::auth::Denied;
 use crate::fault::Fault;
-use crate::http::answers::{self, Parcel};
-use crate::http::denied;
-use crate::http::observe::Stamp;
+use crate::http::exchange::{Parcel, Stamp};
+use crate::http::{answers, denied};
 
 const STATUS: HeaderName = HeaderName::from_static("grpc-status");
 const MESSAGE: HeaderName = HeaderName::from_static("grpc-message");

@@ -8,8 +8,9 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, json};
 
 use crate::agent::{Binding, Blame, PAUSE, ProfileRefusal};
-use crate::http::answers::{self, Dialect, Parcel};
-use crate::http::json_response;
+use crate::http::answers::{self, Dialect};
+use crate::http::exchange::Parcel;
+use crate::http::plain::json_response;
 
 /// Errors of this binding. `error.code` is the HTTP status.
 // E-09

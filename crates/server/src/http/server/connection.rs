@@ -22,9 +22,10 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
 use super::room::{Begun, Place, Requests};
-use crate::http::Site;
+use crate::http::compress;
+use crate::http::head::Peer;
 use crate::http::observe::{Refusals, observe};
-use crate::http::{Peer, compress};
+use crate::http::site::Site;
 use crate::tls::client::ClientCertificate;
 
 /// The largest head of a request: request line or pseudo-headers, and headers together.

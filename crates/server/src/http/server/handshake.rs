@@ -9,7 +9,8 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use crate::http::{Peer, plain_error_body};
+use crate::http::head::Peer;
+use crate::http::plain::plain_error_body;
 use crate::tls::Identity;
 use crate::tls::client::ClientCertificate;
 

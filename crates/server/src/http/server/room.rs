@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
-use crate::http::Settings;
+use crate::http::settings::Settings;
 use crate::limit::Key;
 
 /// How often somebody who waits for a place looks for a connection that has become idle.

@@ -3,9 +3,8 @@
 
 use axum::http::HeaderValue;
 use axum::response::Response;
-use tradepost_server::http::answers::Parcel;
 use tradepost_server::http::jsonrpc as binding;
-use tradepost_server::http::{Posted, Stamp, intake as shared};
+use tradepost_server::http::{Parcel, Posted, Stamp, intake as shared};
 use tradepost_wire::a2a::{self, Release};
 use tradepost_wire::adcp::{EXTENSION, Tool, rules};
 use tradepost_wire::catalog::Vocabulary as _;

@@ -1,0 +1,66 @@
+//! Whether a caller that was let in may do what it asks for.
+
+use tradepost_wire::a2a::Operation;
+
+use super::{Denied, Principal};
+use crate::permission::Permission;
+
+/// Lets a caller pass or names the permission that it lacks. To be asked before anything is looked
+/// up (A2A §13.1).
+///
+/// # Errors
+/// [`Denied::Scope`], without a credential [`Denied::Page`], and for the extended card without one
+/// [`Denied::Missing`].
+pub fn check(
+    principal: &Principal,
+    operation: Operation,
+    needed: Option<Permission>,
+) -> Result<(), Denied> {
+    // It is for those who say who they are, whoever else is let in (A2A §13.3).
+    if operation == Operation::GetExtendedAgentCard && principal.is_anonymous() {
+        return Err(Denied::Missing);
+    }
+    permit(principal, needed)
+}
+
+/// The same of whatever is asked for.
+///
+/// # Errors
+/// [`Denied::Scope`], and without a credential [`Denied::Page`].
+pub fn permit(principal: &Principal, needed: Option<Permission>) -> Result<(), Denied> {
+    match needed {
+        Some(missing) if !principal.scopes.permit(missing.clone()) => {
+            Err(match principal.is_anonymous() {
+                true => Denied::Page,
+                false => Denied::Scope { missing },
+            })
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tradepost_wire::catalog::Vocabulary as _;
+
+    use super::*;
+    use crate::permission::{Scopes, required};
+
+    #[test]
+    fn whoever_has_one_permission_passes_only_where_it_is_required() {
+        let all = [Permission::CARD_READ, Permission::TASKS_READ, Permission::TASKS_WRITE];
+        for held in &all {
+            let principal =
+                Principal { name: "k".to_owned(), scopes: Scopes::only([held.clone()]) };
+            for operation in Operation::ALL {
+                let needed = required(*operation);
+                let passes = check(&principal, *operation, Some(needed.clone())).is_ok();
+                assert_eq!(passes, needed == *held, "{held} {operation}");
+                assert!(check(&principal, *operation, None).is_ok());
+                let anybody = check(&Principal::anonymous(), *operation, Some(needed));
+                let closed = *operation == Operation::GetExtendedAgentCard;
+                assert_eq!(anybody.is_err(), closed, "A-08: {operation}");
+            }
+        }
+    }
+}

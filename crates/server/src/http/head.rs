@@ -1,0 +1,54 @@
+//! What the head of a request says, whatever the binding: from where it comes, and for which host.
+
+use std::net::SocketAddr;
+
+use axum::extract::Request;
+use axum::http::{HeaderMap, StatusCode, Version, header};
+use axum::response::Response;
+use tradepost_wire::http::MediaType;
+
+use super::plain::plain_error;
+
+/// The address that a connection came from; the server adds it to every request.
+#[derive(Debug, Clone, Copy)]
+pub struct Peer(pub SocketAddr);
+
+/// Refuses a request that names no host or several (RFC 9112 §3.2): proxies in front of us could
+/// have read another one than we would. In HTTP/2 `:authority` names it, and a `Host` header must
+/// then agree (RFC 9113 §8.3.1).
+pub(super) fn name_one_host(request: &Request) -> Result<(), Box<Response>> {
+    let mut hosts = request.headers().get_all(header::HOST).iter();
+    let host = hosts.next();
+    let one = hosts.next().is_none()
+        && match (request.version(), request.uri().authority(), host) {
+            (Version::HTTP_2, Some(authority), host) => {
+                let same = |host: &header::HeaderValue| {
+                    host.as_bytes().eq_ignore_ascii_case(authority.as_str().as_bytes())
+                };
+                // Credentials have no place there, and hide what the host is.
+                !authority.as_str().contains('@') && host.is_none_or(same)
+            }
+            (version, _, host) => host.is_some() || version < Version::HTTP_11,
+        };
+    if one {
+        return Ok(());
+    }
+    let message = if request.version() == Version::HTTP_2 {
+        "name one host, in :authority"
+    } else {
+        "send exactly one Host header"
+    };
+    Err(Box::new(plain_error(StatusCode::BAD_REQUEST, "INVALID_ARGUMENT", message)))
+}
+
+/// The host that a request is for: in HTTP/2 that of `:authority`, which is in the URI.
+pub fn host<'r>(request_uri: &'r axum::http::Uri, headers: &'r HeaderMap) -> Option<&'r str> {
+    let header = headers.get(header::HOST).and_then(|value| value.to_str().ok());
+    request_uri.host().or(header)
+}
+
+/// Whether a request asks for a format by its name.
+pub(super) fn asks_for(headers: &HeaderMap, format: &str) -> bool {
+    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    MediaType::listed(accepted).any(|range| range.is(format))
+}

@@ -1,0 +1,104 @@
+//! Everything that can be asked for, and what the log calls it.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use axum::Router;
+use tradepost_wire::a2a::card::{DIRECTORY_PATH, WELL_KNOWN_PATH};
+
+use super::{grpc, mcp, rest};
+use crate::card::ENDPOINT_PATH;
+use crate::desk::Desk;
+use crate::metrics::Metrics;
+
+/// Whether the process lives.
+pub(super) const LIVE_PATH: &str = "/healthz";
+
+/// Whether it can answer.
+pub(super) const READY_PATH: &str = "/readyz";
+
+/// What was counted, for operators alone.
+pub(super) const METRICS_PATH: &str = "/metrics";
+
+/// The page for people.
+pub(super) const HOME_PATH: &str = "/";
+
+/// Everything that can be asked for.
+#[derive(Debug, Clone)]
+pub struct Site {
+    pub(super) router: Router,
+    pub(super) metrics: Option<Arc<Metrics>>,
+    /// Whose tracer is asked.
+    pub(super) desk: Option<Arc<Desk>>,
+    pub(super) paths: &'static [(&'static str, &'static str)],
+}
+
+impl Site {
+    /// What can be asked of a desk; `paths` are those that no binding of A2A has, and what the log calls them.
+    pub(super) fn of(
+        desk: Arc<Desk>,
+        router: Router,
+        paths: &'static [(&'static str, &'static str)],
+    ) -> Self {
+        let metrics = Some(Arc::clone(&desk.metrics));
+        Self { router, metrics, desk: Some(desk), paths }
+    }
+}
+
+impl From<Site> for Router {
+    fn from(site: Site) -> Self {
+        site.router
+    }
+}
+
+impl From<Router> for Site {
+    fn from(router: Router) -> Self {
+        Self { router, metrics: None, desk: None, paths: &[] }
+    }
+}
+
+/// A path as the log names it: those of the router, and nothing that a caller made up.
+pub(super) fn known_path(path: &str, others: &[(&'static str, &'static str)]) -> Cow<'static, str> {
+    let known = [
+        HOME_PATH,
+        ENDPOINT_PATH,
+        mcp::PATH,
+        WELL_KNOWN_PATH,
+        DIRECTORY_PATH,
+        LIVE_PATH,
+        READY_PATH,
+    ];
+    let ends_twice = [ENDPOINT_PATH, mcp::PATH];
+    let is = |known: &&str| {
+        path == *known || ends_twice.contains(known) && path.strip_suffix('/') == Some(*known)
+    };
+    let other = || others.iter().find(|(asked, _)| *asked == path).map(|(_, known)| *known);
+    let known = known.into_iter().find(is).or_else(other).or_else(|| grpc::template(path));
+    let known = known.map(Cow::Borrowed);
+    known.or_else(|| rest::template(path).map(Cow::Owned)).unwrap_or("(unknown)".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_names_the_paths_of_the_router_and_no_others() {
+        let known_path = |path| known_path(path, &[("/keys", "/keys")]);
+        assert_eq!(known_path("/keys"), "/keys");
+        assert_eq!(known_path("/a2a"), ENDPOINT_PATH);
+        assert_eq!(known_path("/a2a/"), ENDPOINT_PATH);
+        assert_eq!(known_path("/mcp/"), "/mcp");
+        assert_eq!(known_path("/.well-known/agent-card.json"), WELL_KNOWN_PATH);
+        assert_eq!(known_path("/.well-known/api-catalog"), DIRECTORY_PATH);
+        assert_eq!(known_path("/healthz"), LIVE_PATH);
+        assert_eq!(known_path("/rest/tasks/ada@example.com:cancel"), "/rest/tasks/{id}:cancel");
+        assert_eq!(known_path("/rest/ada@example.com/tasks/t"), "/rest/tasks/{id}");
+        assert_eq!(known_path("/lf.a2a.v1.A2AService/GetTask"), "/lf.a2a.v1.A2AService/GetTask");
+        for made_up in
+            ["/rest/ada@example.com", "//", "", "/a2a//", "/healthz/", "/ada@example.com"]
+        {
+            assert_eq!(known_path(made_up), "(unknown)");
+        }
+    }
+}

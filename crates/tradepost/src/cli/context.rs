@@ -1,0 +1,32 @@
+//! What every command is given, and what it returns.
+
+use tradepost_server::auth::key::is_name;
+
+use super::output::{Failure, Output};
+
+/// What commands get from outside.
+#[derive(Debug)]
+pub struct Context {
+    /// The environment variables.
+    pub environment: Vec<(String, String)>,
+    /// Where output goes, and in which form.
+    pub output: Output,
+}
+
+impl Context {
+    /// Who runs the command, for the record: `cli:` and the user of the machine, as the environment
+    /// has it.
+    #[must_use]
+    pub fn actor(&self) -> String {
+        let named = |wanted: &str| {
+            let mut all = self.environment.iter();
+            let (_, value) = all.find(|(name, _)| name == wanted)?;
+            Some(value.as_str()).filter(|value| is_name(value))
+        };
+        let user = ["SUDO_USER", "USER", "LOGNAME"].into_iter().find_map(named);
+        format!("cli:{}", user.unwrap_or("unknown"))
+    }
+}
+
+/// What every command returns.
+pub type Outcome = Result<(), Failure>;
