@@ -7,7 +7,7 @@ use tradepost_wire::a2a::error::{FieldViolation, Refusal};
 use tradepost_wire::a2a::request::invalid_fields;
 use tradepost_wire::a2a::{Artifact, Content, Message, Part, Release, Task, TaskState, TaskStatus};
 use tradepost_wire::adcp::error::Code;
-use tradepost_wire::adcp::{Answer, Tool};
+use tradepost_wire::adcp::{Answer, EXTENSION, Tool};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value};
 
@@ -16,17 +16,19 @@ use tradepost_wire::json::{Map, Value};
 pub enum Form {
     /// `skill` and `input`, and nothing else.
     Profile,
-    /// The same, or `parameters` in place of `input`, as clients of A2A 0.3 send it.
-    Older,
+    /// The same, or `parameters` in place of `input`, as clients send it that do not speak by the profile:
+    /// those of A2A 0.3, and AdCP's own for Python over 1.0.
+    Loose,
 }
 
 impl Form {
-    /// That of messages in a release of A2A.
+    /// That of messages in a release of A2A, of a caller that activates these extensions.
     #[must_use]
-    pub fn of(release: Release) -> Self {
+    pub fn of(release: Release, activated: &[String]) -> Self {
+        let names_profile = activated.iter().any(|uri| uri == EXTENSION);
         match release {
-            Release::V1_0 => Self::Profile,
-            Release::V0_3 => Self::Older,
+            Release::V1_0 if names_profile => Self::Profile,
+            Release::V1_0 | Release::V0_3 => Self::Loose,
         }
     }
 }
@@ -99,8 +101,8 @@ fn invocation(
         let skill = "must be the id of a skill of the agent card";
         wrong.push(violation(format!("{at}.skill"), skill));
     }
-    let older = members.get("parameters").filter(|_| form == Form::Older);
-    let input = match (members.get("input"), older) {
+    let alias = members.get("parameters").filter(|_| form == Form::Loose);
+    let input = match (members.get("input"), alias) {
         (Some(Value::Object(input)), None) | (None, Some(Value::Object(input))) => {
             Some(input.clone())
         }
@@ -120,9 +122,9 @@ fn invocation(
         }
     };
     let known = |name: &str| {
-        matches!(name, "skill" | "input") || name == "parameters" && form == Form::Older
+        matches!(name, "skill" | "input") || name == "parameters" && form == Form::Loose
     };
-    // What a client of 0.3 adds is its own affair.
+    // What a client adds that does not speak by the profile is its own affair.
     if form == Form::Profile && members.keys().any(|name| !known(name)) {
         let others = "has members besides skill and input; put the request into input";
         wrong.push(violation(at.to_owned(), others));

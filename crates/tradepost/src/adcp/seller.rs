@@ -356,7 +356,7 @@ impl PublisherAgent {
         let caller = incoming.caller;
         let performed = match &incoming.request {
             Request::SendMessage(send) => {
-                let form = Form::of(incoming.release);
+                let form = Form::of(incoming.release, incoming.activated);
                 let sent = self.send(caller, &send.message, form).await;
                 sent.map(agent::Answer::Begun)
             }

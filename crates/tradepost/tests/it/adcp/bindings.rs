@@ -226,6 +226,13 @@ fn a_publisher_that_does_not_require_the_profile_speaks_it_and_says_so() {
         assert!(told(&bare.json()).is_array(), "{task}");
         assert_eq!(told(&bare.json()), told(&named.json()), "{task}");
     }
+    // Clients that do not name the profile say `parameters`, and more; those that do are held to it.
+    let loose = json!({"message": {"messageId": "m", "role": "ROLE_USER", "parts": [
+        {"data": {"skill": "list_accounts", "parameters": {}, "more": 1}}]}});
+    let bare = post("SendMessage", loose.clone(), &[]).json();
+    let named = publisher.a2a("acme", "SendMessage", &message("list_accounts", &json!({}))).json();
+    assert_eq!(bare["result"]["task"]["artifacts"], named["result"]["task"]["artifacts"]);
+    assert_eq!(publisher.a2a("acme", "SendMessage", &loose).json()["error"]["code"], -32602);
     // The protocol's own errors, and another extension, which nobody has here.
     let other = [("A2A-Extensions", "https://example.com/other")];
     for refused in [
