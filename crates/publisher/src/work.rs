@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tradepost_wire::adcp::error::{Code, Release};
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::Map;
 
 use crate::account::Account;
 use crate::admit::Admitted;
 use crate::ask::Ask;
-use crate::creative::verdict::Verdict;
+use crate::creative::verdict::Looked;
 use crate::publisher::Publisher;
 use crate::refuse::{self, Stop};
 use crate::shelf::{Kept, Shelf};
@@ -40,6 +41,12 @@ impl Work<'_> {
         named.filter(|_| self.release() > Release::V3_0)
     }
 
+    /// An id for something that is about to be kept: none is used up where nothing can be.
+    pub(crate) fn fresh_id(&self, prefix: &'static str) -> Result<String, Fault> {
+        self.shelf.check_writable()?;
+        Ok(self.publisher.world.fresh_id(prefix))
+    }
+
     /// The account that the request is for.
     pub(crate) fn account(&self) -> Result<&Kept<Account>, Stop> {
         let message = "name the account that this is for";
@@ -68,5 +75,5 @@ pub(crate) struct Prepared {
     /// What addresses of subscribers have shown.
     pub proofs: Proofs,
     /// What verifiers said of creatives, by the ids that their buyer chose.
-    pub verdicts: BTreeMap<String, Verdict>,
+    pub verdicts: BTreeMap<String, Looked>,
 }
