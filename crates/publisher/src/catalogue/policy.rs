@@ -28,6 +28,7 @@ impl Catalogue {
     #[must_use]
     pub fn forbids(&self, text: &str) -> Vec<&Policy> {
         let text = words(text).collect::<Vec<_>>().join(" ");
+        // Spaces around everything: only whole words are found, and several in a row as well.
         let text = format!(" {text} ");
         let has = |word: &String| text.contains(&format!(" {word} "));
         self.policies.iter().filter(|policy| policy.words.iter().any(has)).collect()

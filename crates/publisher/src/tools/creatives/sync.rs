@@ -85,6 +85,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &SyncCreatives) -> Result
         items: Vec::new(),
     };
     sync.judge(form)?;
+    // After all creatives, because an assignment may name one that this request makes.
     let unassigned = sync.assign(form);
     let strict = form.validation_mode != Some(Mode::Lenient);
     let failed = sync.items.iter().any(Item::failed);
@@ -96,6 +97,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &SyncCreatives) -> Result
     if strict && failed {
         sync.undo();
     }
+    // Said before it is done, of the same items, so that a rehearsal says what a sync would.
     let body = sync.body(form.dry_run);
     let rehearsed = form.dry_run || strict && failed;
     if !rehearsed {
@@ -146,6 +148,7 @@ impl Sync<'_> {
         let provenance = self.policy.provenance.clone().and(demanded);
         let catalogue = &self.work.publisher.profile.catalogue;
         let judge = Judge { formats: &self.formats, catalogue, provenance };
+        // The creative as it will be: what was left out has to go with what is new.
         let mut errors = judge.judge(&whole, at);
         // What was not looked at because it is as it was has no verdict.
         let verdict = self.work.prepared.verdicts.get(id);
@@ -213,6 +216,7 @@ impl Sync<'_> {
         next.thing.given = whole;
         next.thing.status = status;
         next.thing.review_ends_at = review_ends_at;
+        // What changed is looked at anew, and nothing that was said of it before holds.
         next.thing.rejection_reason = None;
         next.thing.offline = None;
         Ok(Deed::Update(next, changes))
@@ -261,6 +265,8 @@ impl Sync<'_> {
             let id = assignment.creative_id.as_str();
             let index = match self.items.iter().position(|item| item.creative_id == id) {
                 Some(index) => index,
+                // What is only assigned and not sent has a result too, or its
+                // errors would stand nowhere.
                 None => {
                     let deed = match self.library.get(id) {
                         Some(known) => Deed::Keep(known.clone()),
@@ -282,6 +288,8 @@ impl Sync<'_> {
                 Ok(()) => item.assigned.push(assignment.package_id.clone()),
                 Err(error) => {
                     item.refused.insert(assignment.package_id.clone(), error.message.clone());
+                    // The field of each is the whole list (`U-4`), so that many
+                    // that fail alike are one error.
                     if !errors.contains(&*error) {
                         errors.push(*error);
                     }
@@ -308,6 +316,7 @@ impl Sync<'_> {
         });
         let place = self.buys.places.get(&assignment.package_id).copied();
         let package = place.and_then(|(outer, inner)| {
+            // Changed in memory alone; whether it is saved is for `apply`.
             self.buys.buys.get_mut(outer).and_then(|buy| buy.thing.packages.get_mut(inner))
         });
         let Some(package) = package else {
@@ -436,8 +445,10 @@ impl Sync<'_> {
                 Deed::Keep(mut known) => {
                     let before = known.thing.assigned.len();
                     for (package, at) in assigned {
+                        // Assigned again, it has been there since the first time.
                         known.thing.assigned.entry(package).or_insert(at);
                     }
+                    // Nothing that is the same is written, so that its revision stays.
                     fresh = (known.thing.assigned.len() != before).then_some(known);
                 }
                 Deed::Archive(mut known) => {
@@ -456,6 +467,7 @@ impl Sync<'_> {
             }
         }
         for (index, buy) in self.buys.buys.iter_mut().enumerate() {
+            // One revision of a buy, however many creatives were assigned in it.
             if touched.contains(&index) {
                 buy.thing.settle();
                 let revision = buy.record.revision + 1;
