@@ -87,6 +87,7 @@ pub fn open(
         None => keys::GovernanceKey::passing()?,
     });
     profile.signing.webhooks = Some(key.signing().algorithm());
+    // Keys are believed over HTTPS alone.
     let own = base_url.starts_with("https://").then(|| format!("{base_url}{}", keys::BRAND_PATH));
     profile.signing.brand_json_url = brand_json_url.or(own);
     profile.endpoints = endpoints(&base_url);
