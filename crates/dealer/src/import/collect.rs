@@ -171,6 +171,7 @@ impl<'a> Sorter<'a> {
 
     /// Takes a row.
     pub(super) fn take(&mut self, line: usize, cells: &mut Cells) {
+        // Before it is asked whose the row is: a constant may be what names the dealer.
         for (column, text) in self.mapping.iter().flat_map(|mapping| mapping.constants()) {
             cells.fill_constant(*column, text);
         }
@@ -385,6 +386,7 @@ impl Collector<'_> {
     fn finish(mut self, headings: &[(ColumnUse, Option<Column>)]) -> Feed {
         self.put_together();
         self.separate_trims();
+        // The surest first: a row that is gone by its VIN takes no stock number from another.
         self.drop_duplicates(Reason::DuplicateVin, |vehicle| vehicle.vin.as_deref().map(Key::of));
         self.drop_duplicates(Reason::DuplicateStock, |vehicle| {
             let stock = fold(vehicle.stock.as_deref()?);
@@ -483,6 +485,7 @@ impl Collector<'_> {
                 .match_indices(' ')
                 .filter_map(|(at, _)| Some((model.get(..at)?, model.get(at + 1..)?)))
                 .filter(|(_, trim)| own.as_ref().is_none_or(|own| *own == trim.to_lowercase()))
+                // From the back, so that the longest name of a model counts.
                 .rfind(|(model, trim)| {
                     models
                         .get(&(make.clone(), model.to_lowercase()))
