@@ -150,6 +150,7 @@ fn web_origin(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Web
         return Some(WebOrigin::Any);
     }
     let base = values::web_base(value, at, problems)?;
+    // Those of the scheme, and none of a path.
     let is_origin = base.matches('/').count() == 2;
     if !is_origin {
         reject(at, problems, HINT);
