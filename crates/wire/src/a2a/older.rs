@@ -110,6 +110,7 @@ fn read_configuration(
         accepted_output_modes: modes.unwrap_or_default(),
         push_config,
         history_length,
+        // Who does not say so waits, as in 1.0.
         return_immediately: blocking == Some(false),
     })
 }

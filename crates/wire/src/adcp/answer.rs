@@ -94,6 +94,7 @@ impl Answer {
         }
         let envelope = members.len();
         for (name, value) in &self.body {
+            // Among the envelope's alone: the payload has each name once.
             let earlier = members.iter_mut().take(envelope).find(|(known, _)| known == name);
             match earlier {
                 Some((_, member)) => *member = Member::Value(value),
