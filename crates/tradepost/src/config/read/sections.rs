@@ -278,6 +278,7 @@ fn read_search(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Se
         reject(&at.key("default_limit"), problems, message);
     }
     Some(SearchPolicy {
+        // Whoever lowers the maximum alone must not come below the usual limit.
         default_limit: default_limit.unwrap_or(default.default_limit.min(max_limit)),
         max_limit,
     })

@@ -206,6 +206,7 @@ fn may(visitor: &Visitor, lead: &LeadRecord) -> May {
             May { work: true, resend: true, revoke: decides, erase: decides, ..may }
         }
         LeadState::Held => {
+            // Releasing is what delivers a lead that is held back.
             May { work: true, release: decides, revoke: decides, erase: decides, ..may }
         }
         LeadState::Revoked => May { erase: decides, ..may },
