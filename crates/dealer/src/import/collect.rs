@@ -366,6 +366,8 @@ impl Collector<'_> {
             Mapped::Skipped(reason, message) => return self.skip(line, reason, message),
         };
         self.report.rows += 1;
+        // A word such as `Call` is what the dealer wants said, and no
+        // sign of a column that is misread.
         let is_price_withheld = vehicle.price.is_none() && {
             let text = match cells.get(Column::OutTheDoor) {
                 "" => cells.first(Column::PRICES),
@@ -385,6 +387,7 @@ impl Collector<'_> {
 
     fn finish(mut self, headings: &[(ColumnUse, Option<Column>)]) -> Feed {
         self.put_together();
+        // Before the duplicates, of which the row that says more is kept.
         self.separate_trims();
         // The surest first: a row that is gone by its VIN takes no stock number from another.
         self.drop_duplicates(Reason::DuplicateVin, |vehicle| vehicle.vin.as_deref().map(Key::of));
