@@ -247,6 +247,7 @@ impl Bridge {
                     return Ok(Said { document, text }.into());
                 }
                 Agreement::Given(confirmed) => {
+                    // A key that is there already is that of a call that ended unclear.
                     if row.task.keyed() {
                         payload.entry(KEY).or_insert_with(|| confirmed.idempotency_key.into());
                     }

@@ -46,6 +46,7 @@ pub(super) fn input_schema(skill: Skill, dealers: &[String]) -> Map {
             }));
         }
         if skill.takes("pagination") {
+            // The bridge says itself that nobody has been asked who they are (`R-IS-13`).
             members.shift_remove("privacy");
             members.insert("pagination".into(), pagination());
         }

@@ -95,6 +95,7 @@ impl Questions {
     /// Ends all that was asked: there are no answers any more, and nothing is asked after this.
     pub(super) fn close(&self) {
         let mut open = self.lock();
+        // Under the lock, or a question could be opened right after the others have ended.
         self.closed.store(true, Ordering::Relaxed);
         open.clear();
     }
@@ -151,6 +152,7 @@ impl Line<'_> {
     pub(super) async fn ask(&self, form: &Form) -> Result<Value, Silence> {
         let (id, answered) = self.questions.open(&self.whose, &self.call)?;
         let asked = Asked { questions: self.questions, id };
+        // Kept before it is asked, because an answer may come at once.
         self.out.send(form.request(&asked.id)).await.map_err(|_| Silence::Gone)?;
         match tokio::time::timeout(self.questions.patience, answered).await {
             Ok(Ok(answer)) => answer,

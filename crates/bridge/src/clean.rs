@@ -98,6 +98,7 @@ impl Cleaner {
         let limit = self.text.min(self.left);
         // No character of the original is shorter than what is left of it.
         let shown = plain(text, limit);
+        // The text may have ended so by itself.
         self.cut |= shown.ends_with('…') && !text.trim_end().ends_with('…');
         self.spend(shown.len());
         shown

@@ -71,6 +71,7 @@ impl Confirmations {
     /// A token for `subject`, and until when it holds.
     pub(super) fn issue(&self, subject: &str, now: Timestamp) -> (String, Timestamp) {
         let until = now.saturating_add(LIFETIME).unwrap_or(Timestamp::MAX);
+        // In whole seconds, as the token has it.
         let until = Timestamp::from_second(until.as_second()).unwrap_or(until);
         let mut bytes = until.as_second().to_be_bytes().to_vec();
         bytes.extend(self.mac("confirm", until, subject).finalize().into_bytes());
@@ -90,6 +91,7 @@ impl Confirmations {
             return Err(Rejected::Declined);
         }
         let granted_at = used.first;
+        // Made of the same as the token, so that a repetition has the same key.
         let key = self.mac("key", until, subject).finalize().into_bytes();
         Ok(Confirmed {
             granted_at,
@@ -126,6 +128,7 @@ impl Confirmations {
     ) -> Option<Use> {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         used.retain(|_, known| now.duration_since(known.first) < REPEATABLE);
+        // Before its end is looked at: what came back in time can be repeated later.
         if let Some(known) = used.get(&hash) {
             return Some(*known);
         }

@@ -85,6 +85,7 @@ impl Bridge {
             }
             (Person::Asked(line), None) => {
                 let subject = by_client(self.asked(), &subject);
+                // Made before the question: a no to it is noted under the same token.
                 let (token, _) = self.confirmations.issue(&subject, now);
                 let answer = line.ask(&form).await.map_err(silent)?;
                 self.heed(&form, &answer, &token, &subject)?;
@@ -101,6 +102,7 @@ impl Bridge {
         let read = state.split_once('.');
         let read = read.and_then(|(count, token)| Some((count.parse().ok()?, token)));
         let (count, token) = read.ok_or_else(|| rejected(Rejected::Invalid))?;
+        // The count is in the subject, so a token does not fit another form than its own.
         let subject = by_client(count, &subject);
         let answer = answer.ok_or_else(misfit)?;
         self.heed(&form, answer, token, &subject)?;

@@ -68,6 +68,7 @@ impl Dealer {
 
     /// Finds out how to speak to the dealer, or remembers it.
     pub(super) async fn connect(&self) -> Result<Arc<Connection>, Failure> {
+        // Held until the card is here: of several calls at once one asks for it.
         let mut known = self.known.lock().await;
         let now = Instant::now();
         let is_fresh =

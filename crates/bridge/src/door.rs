@@ -119,6 +119,8 @@ async fn admit(door: &Door, parts: &Parts, body: Body) -> Result<Bytes, Refused>
     if parts.method != Method::POST {
         return Ok(Bytes::new());
     }
+    // No web page can send this type without having asked first
+    // (CORS), whatever its `Origin` says.
     if !is_json(&parts.headers) {
         let message = "the Content-Type must be application/json";
         return Err(Refused::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
@@ -187,12 +189,14 @@ fn check_message(bytes: &[u8]) -> Result<(), Refused> {
 }
 
 fn is_known_host(door: &Door, parts: &Parts) -> bool {
+    // HTTP/2 has it in the place of `Host`.
     let authority = parts.uri.authority().map(|authority| authority.as_str());
     let named = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
     let Some(host) = authority.or(named) else {
         return false;
     };
     let name = match host.rsplit_once(':') {
+        // An IPv6 address has colons of its own.
         Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
         Some(_) | None => host,
     };

@@ -114,6 +114,7 @@ impl Bridge {
         });
         let source = match version {
             Version::V1_1 => json!({"name": self.agent_name}),
+            // There it is a text, and stands in the consent as well.
             Version::V1_0 => {
                 if let Some(members) = consent.as_object_mut() {
                     members.insert("source_agent".into(), self.agent_name.as_str().into());
@@ -162,6 +163,7 @@ fn consent_text(dealer: &str, connection: &Connection, lead: &LeadSubmit) -> Str
     let customer = &lead.customer;
     let name: String =
         connection.found.card.name.chars().filter(|c| !matches!(c, '"' | '“' | '”')).collect();
+    // Without a link in it: the person is to read, and not to follow.
     let name = quoted(&name.replace("://", " "), MAX_NAME);
     let dealer = if name.is_empty() {
         format!("the car dealer at {dealer}")

@@ -265,6 +265,7 @@ pub(super) fn table(header: &[&str], rows: &[Vec<String>]) -> String {
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     let mut out = line(header.iter().map(|&name| name.to_owned()).collect());
     out.push_str(&line(header.iter().map(|_| "---".to_owned()).collect()));
+    // A bar in what a dealer wrote would begin a cell of its own.
     for row in rows {
         out.push_str(&line(row.iter().map(|cell| cell.replace('|', "\\|")).collect()));
     }

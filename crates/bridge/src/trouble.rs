@@ -267,6 +267,7 @@ impl Trouble {
             return only;
         }
         let message = format!("none of {} dealers gave an answer", errors.len());
+        // One that comes back is enough for an answer.
         let retryable = errors.iter().any(|error| error.retryable);
         Self { retryable, errors, ..Self::new(Code::AllDealersFailed, message) }
     }

@@ -136,6 +136,7 @@ fn prospect(xml: &mut Xml, seller: &Seller<'_>, sent: &Prospect<'_>, options: &O
         xml.leaf("id", &source, &record.lead_id);
         let requested = lead.moment("/submitted_at").unwrap_or(record.received_at);
         xml.leaf("requestdate", &[], &seller.moment(requested));
+        // In the DTD's order.
         vehicle::of_interest(xml, seller, lead, options);
         vehicle::trade_in(xml, lead);
         customer::customer(xml, seller, lead, sent.same_person, options);
@@ -188,6 +189,7 @@ impl<'a> Seller<'a> {
 
     fn write(&self, xml: &mut Xml, dealer_id: &str) {
         let profile = self.rooftop.map(|rooftop| &rooftop.profile);
+        // A lead is for the sales people, where the rooftop names them apart.
         let of_sales = |values: &'a [tradepost_wire::aap::dealer::NamedValue]| {
             let is_sales = |name: &str| name.to_lowercase().contains("sales");
             values

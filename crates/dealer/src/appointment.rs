@@ -83,6 +83,7 @@ pub fn decide(
     }
     let free = whole.into_iter().filter(|&period| free(period));
     let mut times: Vec<Timestamp> = free.map(|(start, _)| start).collect();
+    // The nearest ones are chosen, and told in the order of time.
     times.sort_by_key(|time| (time.duration_since(requested).abs(), *time));
     times.truncate(proposals);
     times.sort_unstable();
@@ -91,6 +92,7 @@ pub fn decide(
 
 /// Where something of this length fits into a period, beginning at its steps.
 fn slots((open, close): Period, duration: SignedDuration, step: SignedDuration) -> Vec<Period> {
+    // Without an end: the first that closes too late ends it.
     let starts = std::iter::successors(Some(open), |start| start.checked_add(step).ok());
     let periods = starts.map_while(|start| Some((start, start.checked_add(duration).ok()?)));
     periods.take_while(|(_, end)| *end <= close).collect()

@@ -58,6 +58,7 @@ impl ConsentRecord {
         let hash = |hash: &Option<Hash>| hash.as_ref().map(hex).unwrap_or_default();
         // None of these can hold a line break.
         let text = [
+            // What it is and in which version: nothing else that is hashed begins so.
             "tradepost consent record 1".to_owned(),
             hex(previous),
             self.dealer_id.clone(),
@@ -173,6 +174,7 @@ impl Checker {
     /// For a dealer's chain. `expected` is a hash that should be in it.
     #[must_use]
     pub fn new(dealer_id: String, expected: Option<Hash>) -> Self {
+        // Who wrote the head down while the chain was empty has this one.
         let has_expected = expected.map(|hash| hash == START);
         let check =
             ConsentCheck { dealer_id, records: 0, head: START, has_expected, faults: Vec::new() };
@@ -206,6 +208,7 @@ impl Checker {
                         fault(ConsentFault::CallerChanged);
                     }
                 }
+                // Erased with the lead. The hashes stay, for whoever kept the bytes.
                 (None, None) => {}
             }
             if payload.is_some_and(|payload| record.consent != Some(consent_hash(payload))) {
@@ -216,6 +219,8 @@ impl Checker {
             self.check.has_expected = Some(true);
         }
         self.check.records += 1;
+        // Of what is stored: a record that was changed is one fault, and
+        // not one for each that follows.
         self.check.head = *stored;
         self.next = record.seq.saturating_add(1);
     }

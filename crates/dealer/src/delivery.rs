@@ -169,6 +169,7 @@ pub fn audience(lead: &LeadRecord, event: &LeadEvent) -> Audience {
         (LeadState::Received | LeadState::Revoked, LeadEventKind::ConsentRevoked) => {
             Audience::Informed
         }
+        // What was held back when it came is told by its release.
         (
             LeadState::Received,
             LeadEventKind::Received | LeadEventKind::Resubmitted | LeadEventKind::Released,
@@ -284,6 +285,7 @@ fn as_permitted<'a>(
     if end.is_none_or(|end| now < end) {
         return Cow::Borrowed(lead);
     }
+    // Without a channel every form leaves the contact out by itself.
     let mut lead = lead.clone();
     if let Some(channels) = lead.submission.payload.pointer_mut("/consent/allowed_channels") {
         *channels = Value::Array(Vec::new());
@@ -313,6 +315,7 @@ fn headline(parcel: &Parcel<'_>) -> String {
 
 fn kind_of_news(parcel: &Parcel<'_>) -> &'static str {
     match parcel.lead.state {
+        // First: whatever else holds, nobody must act on it.
         _ if parcel.is_test => "TEST, this is no lead",
         LeadState::Revoked | LeadState::Erased => "Do not contact, consent withdrawn",
         LeadState::Received | LeadState::Held if parcel.is_resent => "Changed lead",

@@ -113,6 +113,8 @@ impl Submission<'_> {
     /// # Errors
     /// The outer error is the store's, and then nothing has changed. The inner one is the refusal.
     pub fn submit(&self, lot: &dyn Lot) -> Result<Result<Reply, Refusal>, Fault> {
+        // In canonical form: a retry that was written anew, with
+        // other spaces, is the same request.
         let hash = Sha256::digest(self.lead.canonical_payload()).to_vec();
         let sender = Sender::of(self.caller, self.conversation, self.lead);
         let claim = self.lead.idempotency_key.as_deref().map(|key| Claim {
@@ -139,12 +141,15 @@ impl Submission<'_> {
             return Ok(Err(refusal));
         }
         let taken = self.take(lot, &sender, subject)?;
+        // No key is claimed, so that the buyer can send another time under the same one.
         if let Some(refusal) = self.strict_refusal(&taken) {
             return Ok(Err(refusal));
         }
         let receipt = self.receipt(&taken);
         let message = words::message(&taken, self.now);
         if let Some(claim) = &claim {
+            // With the words: a retry hears the same, also when the clock
+            // or the settings have moved on.
             let reply = tradepost_wire::json::to_string(&(&receipt, &message))
                 .map_err(Fault::on("writing an answer for its key"))?;
             let reply = ClaimedReply { payload_hash: hash, reply, first_seen_at: self.now };
@@ -173,6 +178,7 @@ impl Submission<'_> {
         // What is held back touches nothing that is there.
         let earlier = if held_for.is_none() { lot.known_lead(&known)? } else { None };
         let held_before = earlier.as_ref().filter(|lead| lead.state == LeadState::Held);
+        // What is added to a lead that is held back waits with it.
         let held_for = held_for.or_else(|| held_before?.held_for);
         let rooftop = self.rooftop(subject.listing.as_ref());
         let asked = match &self.lead.appointment {
@@ -337,6 +343,7 @@ impl Submission<'_> {
         let named = |name: &str| self.dealer.rooftops.iter().find(|r| r.profile.name == name);
         let wanted = self.lead.vehicle_of_interest.as_ref().and_then(|v| v.rooftop.as_deref());
         let kind = self.lead.appointment.as_ref().map(|appointment| appointment.kind);
+        // Where the vehicle stands counts more than what the buyer names.
         listing
             .and_then(|listing| named(listing.get("rooftop")?.as_str()?))
             .or_else(|| named(wanted?))
@@ -421,6 +428,7 @@ impl Submission<'_> {
             | AppointmentState::Confirmed
             | AppointmentState::Superseded => false,
         };
+        // Who named no time has not asked for one that is unavailable.
         let asked_for_a_time = appointment.requested_at.is_some();
         let is_strict = self.dealer.leads.strict_appointments && !is_denied(taken.held_for());
         (is_strict && asked_for_a_time && nowhere).then(|| {
@@ -523,6 +531,7 @@ fn reply(receipt: LeadReceipt, message: String) -> Reply {
 /// What identifies a vehicle that is not in the inventory.
 fn vehicle_identity(vehicle: &Vehicle) -> String {
     let fold = |text: &str| text.trim().to_lowercase();
+    // The surest first: a VIN, then the dealer's own numbers, then what many cars have in common.
     if let Some(vin) = &vehicle.vin {
         return format!("vin:{vin}");
     }

@@ -45,6 +45,7 @@ impl Dictionary {
             return Self::default();
         }
         let (mut samples, mut sizes) = (Vec::new(), Vec::with_capacity(SAMPLES));
+        // From all over the feed: neighbours are often of one make and more alike than the rest.
         for text in texts.iter().step_by(texts.len().div_ceil(SAMPLES)) {
             samples.extend_from_slice(text.as_bytes());
             sizes.push(text.len());
@@ -131,6 +132,7 @@ impl Unpacker {
     pub fn unpack(&self, bench: &mut Bench, packed: &[u8]) -> Result<String, Unpackable> {
         let size = zstd_safe::get_frame_content_size(packed).ok().flatten();
         let size = size.and_then(|size| usize::try_from(size).ok()).filter(|size| *size <= LONGEST);
+        // Looked at before there is memory for it: whoever broke it may have written any size.
         let Some(size) = size else { return Err(Unpackable("it does not say how long it is")) };
         let mut text = Vec::with_capacity(size);
         bench

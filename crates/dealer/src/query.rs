@@ -111,6 +111,7 @@ impl Want {
 
     /// Whether no vehicle can satisfy both of two wants about one attribute.
     fn excludes(&self, other: &Self) -> bool {
+        // A vehicle has one of these. Features it can have many of.
         let single = matches!(self.attribute, Some(Attribute::Make | Attribute::Body));
         let has = |value: &Value| {
             self.any

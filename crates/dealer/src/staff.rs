@@ -114,6 +114,7 @@ impl NewEntry {
     #[must_use]
     pub fn hash(&self, seq: i64, previous: &Hash) -> Hash {
         let mut hasher = Sha256::new();
+        // What it is and in which version: nothing else that is hashed begins so.
         hasher.update(b"tradepost audit entry 1\n");
         let (seq, at) = (seq.to_string(), self.at.as_millisecond().to_string());
         let texts = [
@@ -171,6 +172,8 @@ impl RecordCheck {
         if !is_whole {
             self.faults.push(entry.seq);
         }
+        // Of what is stored: an entry that was changed is one fault, and
+        // not one for each that follows.
         self.head = entry.hash;
     }
 

@@ -143,6 +143,7 @@ fn single(message: &Message<'_>, input: &Input) -> Result<(), Fault> {
     if input.covers("content-digest")
         && let Some(field) = message.field("content-digest")?
     {
+        // Its form alone: whether it is the digest of the body is for step 11.
         http_signature::digests(&field)?;
     }
     Ok(())

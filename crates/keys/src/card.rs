@@ -160,6 +160,7 @@ impl Signed {
         let message = format!("{protected}.{}", self.payload);
         match fitting.find(|trusted| trusted.key.verifies(message.as_bytes(), bytes)) {
             None => Verdict::Invalid("the signature does not match the card"),
+            // Only now: a forged signature is forged whether its key has expired or not.
             Some(trusted) => trusted.objection(now).map_or(Verdict::Valid, Verdict::UnusableKey),
         }
     }

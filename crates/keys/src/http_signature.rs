@@ -153,6 +153,7 @@ impl Input {
             }
             seen.push(name);
             let text = quoted.is_some().then_some(value);
+            // An integer has at most so many (RFC 8941 §3.3.1).
             let digits = |text: &&str| (1..=15).contains(&text.len());
             let number = Some(value).filter(digits).filter(|_| text.is_none());
             let number = || number.and_then(|number| number.parse::<i64>().ok());

@@ -136,6 +136,7 @@ impl Expected<'_> {
             Some(Some(_)) => return invalid("the token is not valid yet"),
             Some(None) => return invalid("nbf is no number"),
         }
+        // Without somebody to name, nothing that it does could be told from what others do.
         let subject = text("sub").filter(|subject| (1..=MAX_SUBJECT).contains(&subject.len()));
         subject.ok_or(Refused::Invalid("the token names nobody"))
     }

@@ -68,6 +68,7 @@ impl SigningKey {
         let name = path.display();
         let mut text = String::new();
         std::fs::File::open(path)
+            // One byte more than there may be, which gives a larger file away.
             .and_then(|file| file.take(MAX_FILE + 1).read_to_string(&mut text))
             .map_err(|error| bad(format!("cannot read the key file {name}: {error}")))?;
         if u64::try_from(text.len()).is_ok_and(|length| length > MAX_FILE) {

@@ -124,6 +124,7 @@ fn forget(keys: &mut HashMap<String, Nonces>, now: Timestamp) {
 }
 
 fn hash(nonce: &str) -> [u8; 16] {
+    // Half of it: whoever finds two alike has only the second of their own refused.
     let mut hash = [0; 16];
     let whole = digest(&SHA256, nonce.as_bytes());
     hash.iter_mut().zip(whole.as_ref()).for_each(|(to, from)| *to = *from);

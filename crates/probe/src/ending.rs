@@ -44,6 +44,7 @@ impl<'s> Ending<'s> {
             return None;
         }
         let mut work = pin!(work);
+        // The end first, or work that is always ready could put it off.
         let ended = poll_fn(|context| match self.end.as_mut().poll(context) {
             Poll::Ready(why) => Poll::Ready(Err(why)),
             Poll::Pending => work.as_mut().poll(context).map(Ok),

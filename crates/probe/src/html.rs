@@ -16,6 +16,8 @@ const SCRIPT: &str = include_str!("html/script.js");
 pub fn write(report: &Report) -> String {
     let mut out = String::with_capacity(256 * 1024);
     let title = if report.agent.is_empty() { &report.address } else { &report.agent };
+    // The policy lets the file load nothing: had an agent's text become markup after
+    // all, it could not call anybody.
     let _ = writeln!(
         out,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\

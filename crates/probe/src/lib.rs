@@ -185,6 +185,7 @@ pub async fn probe_until(
             let (check, on) = (step.check, step.on.as_str());
             progress(&Progress { done, total, requests, failed, check, on, finding });
         };
+        // After the end no check begins any more; that each was skipped is told below.
         if ending.reached().is_none() {
             tell(run.spent, done, None, &findings);
         }

@@ -39,6 +39,7 @@ pub(super) async fn make(run: &mut Run, address: &str) -> Plan {
     let may_be_mcp = run.card.is_none() && run.card_answer.status != 200;
     if wants_adcp || profile.is_none() && (may_be_mcp || run.seller.extension.is_some()) {
         adcp::mcp::find(run, address).await;
+        // Looking for a seller is no check, and shown with none.
         run.take_recorded();
     }
     of_what_is_known(run)

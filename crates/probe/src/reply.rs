@@ -77,6 +77,7 @@ impl Reply {
         } else {
             let body = got.json().unwrap_or_default();
             match (body.get("result"), body.get("error")) {
+                // An error that is null is none, though it must not be there then (JSON-RPC §5).
                 (_, Some(error)) if !error.is_null() => Said::Error(ErrorView::read(error, "data")),
                 (Some(result), _) => Said::Result(result.clone()),
                 (None, _) => Said::Other,
@@ -114,6 +115,7 @@ impl Reply {
         let said = if got.media_type() == "text/event-stream" {
             Said::Stream(events(&got))
         } else if (200..300).contains(&got.status) {
+            // Nothing in the body is a result, too: that of a deletion.
             Said::Result(body.unwrap_or_default())
         } else {
             let error =
@@ -143,6 +145,7 @@ impl Reply {
 
     /// Whether there seems to be nothing at the address, or not for the method.
     pub(crate) fn is_no_route(&self) -> bool {
+        // A task that is not there has the same status as an address that is not.
         let reason = self.error().and_then(ErrorView::reason);
         matches!(self.got.status, 404 | 405 | 501) && reason != Some(Code::TaskNotFound.name())
     }

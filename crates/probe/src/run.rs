@@ -259,6 +259,7 @@ impl Run {
         self.counter += 1;
         let hex: String = self.options.run_id.chars().filter(char::is_ascii_hexdigit).collect();
         let tail: String = hex.chars().rev().take(8).collect();
+        // In the form of a UUID: some agents refuse other ids before they look for one.
         format!("00000000-0000-4000-8000-{:04x}{tail:0>8}", self.counter & 0xffff)
     }
 
@@ -426,6 +427,7 @@ impl Run {
                 };
             };
             waits += 1;
+            // An answer that only says to wait would take the place of one that is to be shown.
             self.recorded.pop();
             let wait = wait.min(LONGEST_WAIT);
             self.waited += wait;
@@ -479,6 +481,7 @@ impl Run {
                 if let Some(sign) = super::leak::sign(&got.text()) {
                     self.leaks.push((sign, exchange.clone()));
                 }
+                // UNKNOWN, which many servers say of an exception that nobody has caught.
                 if got.metadata("grpc-status") == Some("2") {
                     self.unknown_ends.push(exchange.clone());
                 }

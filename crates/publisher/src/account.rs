@@ -124,6 +124,7 @@ impl<'a> Subscriber<'a> {
         };
         let credentials = asked.get("credentials").and_then(Value::as_str).unwrap_or_default();
         let mode = asked.get("schemes").and_then(|schemes| schemes.get(0)).cloned();
+        // A digest: the challenge goes out before anything is known of who reads it there.
         json!({"mode": mode, "credential_fingerprint": hex(&Sha256::digest(credentials))})
     }
 
@@ -305,6 +306,8 @@ impl Account {
             spending::note(self, &buy.media_buy_id, more, &buy.currency, now);
         }
         if let Some(funds) = &mut self.funds {
+            // What is given back may never have been counted, where the
+            // limit is younger than the buy.
             funds.committed = (funds.committed + more).max(Amount::ZERO);
             return true;
         }

@@ -70,6 +70,8 @@ pub(crate) fn admit(
     gates::standing(ask.tool, agent.as_deref(), publisher.profile.onboarding.strangers)?;
     let tenant = ask.caller.tenant();
     let rights = Rights::read(ask.tool, &ask.arguments, agent, &tenant, shelf)?;
+    // Its refusal waits: of a tool that this seller does not have that is what is said,
+    // whatever account the request names.
     let found = named(publisher, ask, &rights, shelf, phase);
     if !publisher.has(ask.tool) {
         // Whoever could not call it anyway is told so: that is what can be mended (`R-5`).
@@ -128,6 +130,7 @@ pub(crate) fn account(
     let implied = implied(&publisher.profile, rights.agent(), reference);
     let mut account =
         implied.ok_or_else(|| refuse::not_found(Code::AccountNotFound, Some(field)))?;
+    // A read opens nothing: a request that is refused leaves no account behind.
     if phase == Phase::Look {
         return Ok(unopened(account, reference, &tenant, ask)?);
     }
@@ -152,6 +155,8 @@ fn implied(
     if !(onboarding.implicit && profile.sandbox && whole) {
         return None;
     }
+    // Nobody has said who is billed, so that it is the first in the publisher's own order that
+    // this agent and this operator may have.
     let billing = profile.billing.iter().copied().find(|billing| {
         let of_agent = agent.billing.as_ref().is_none_or(|billings| billings.contains(billing));
         of_agent && bills(profile, *billing, &key.operator)

@@ -121,6 +121,8 @@ impl Herald<'_> {
         else {
             return Ok(());
         };
+        // One id for the change and a key for each delivery: by the one a buyer sees that two of
+        // its subscribers heard the same, by the other a receiver what was sent twice (`W-4`).
         let change = self.world.fresh_id("creative-change");
         let reason = turn.reason.unwrap_or(Reason::usual(from, to));
         for subscriber in account.thing.subscribers(STATUS_CHANGED) {

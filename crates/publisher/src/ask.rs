@@ -57,6 +57,7 @@ impl Caller {
     /// tenant of its own.
     #[must_use]
     pub fn tenant(&self) -> String {
+        // The words in front keep an agent and a principal of one name apart.
         match &self.agent {
             Some(agent) => format!("agent:{}", agent.id),
             None => format!("principal:{}", self.principal),

@@ -280,6 +280,8 @@ impl Package {
             ("canceled", cancellation.map(|_| true.into())),
             ("cancellation", cancellation.map(|it| json!(it))),
         ]);
+        // What is kept as a type is the truth; a member of its name that
+        // came with the request is older.
         for (name, value) in &self.shown.members {
             shown.entry(name.clone()).or_insert_with(|| value.clone());
         }
@@ -299,6 +301,8 @@ impl MediaBuy {
         if now >= self.end_time {
             return Status::Completed;
         }
+        // Nothing runs when a flight begins: the status that is kept stays, and
+        // the clock decides what it means.
         let waits = self.status == Status::PendingStart && now < self.start_time;
         match (self.status == Status::PendingCreatives, waits, self.paused) {
             (true, _, _) => Status::PendingCreatives,
@@ -343,6 +347,7 @@ impl MediaBuy {
         self.start_time = self.start_time.max(now);
         for package in &mut self.packages {
             if let Some(mut metrics) = package.shown.committed_metrics.clone() {
+                // A promise counts from the agreement, and not from when it was asked for.
                 for metric in metrics.iter_mut().filter_map(Value::as_object_mut) {
                     metric.insert("committed_at".to_owned(), now.to_string().into());
                 }

@@ -87,6 +87,8 @@ impl Reason {
         Some(match happened {
             Some("policy_revocation") => Self::PolicyViolation,
             Some("review_failure" | "seller_rereview" | "content_drift") => Self::ContentRejected,
+            // The vocabularies of events and of impairments share some
+            // words; those mean the same in both.
             Some(code) => Self::from_name(code).unwrap_or(usual),
             None => usual,
         })

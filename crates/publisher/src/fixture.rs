@@ -153,11 +153,13 @@ impl Publisher {
         now: Timestamp,
     ) -> Result<(), Fault> {
         let mut product = Product::completed(id, partial, &self.profile);
+        // Put there once more without prices, it keeps those that it has.
         if !partial.contains_key("pricing_options")
             && let Some(known) = self.product(shelf, id)?
         {
             product = product.at(&known.prices().iter().collect::<Vec<_>>());
         }
+        // Creatives for the product have to find its formats, which a test may not have named.
         for format in product.formats() {
             if self.format(shelf, format)?.is_none() {
                 let partial =

@@ -71,6 +71,8 @@ impl Key {
         };
         let age = ask.now.duration_since(row.used_at);
         let life = profile.replay_ttl + SKEW;
+        // Asked here as well as by `tidy`, so that the answer does
+        // not depend on when that last ran.
         if age > life + EXPIRED_FOR {
             return Ok(None);
         }
@@ -148,6 +150,8 @@ impl Flights {
     /// that is another one.
     pub(crate) fn claim(&self, key: &Key) -> Result<Flight, Stop> {
         let place = (key.scope.clone(), key.key.clone());
+        // Each holder makes a single change, so that the map is whole
+        // even if one of them panicked.
         let mut flights = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match flights.entry(place.clone()) {
             Entry::Vacant(free) => {
@@ -167,6 +171,9 @@ impl Flights {
 
 impl Drop for Flight {
     fn drop(&mut self) {
+        // Also when the caller has hung up and its future is dropped. A job that
+        // is on its way to the store nevertheless is no danger: the key is looked
+        // for again inside its transaction.
         let mut flights = self.flights.0.lock().unwrap_or_else(PoisonError::into_inner);
         flights.remove(&self.place);
     }

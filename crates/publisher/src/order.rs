@@ -62,6 +62,7 @@ impl Publisher {
 
     /// Answers a request.
     pub async fn answer(&self, ask: Ask) -> Answer {
+        // Taken before anything is looked at, because refusals repeat it as well (`X-2`).
         let context = ask.arguments.get("context").cloned();
         let keyed = ask.tool.keyed() || Key::is_taken(&ask);
         let release = self.release(&ask.arguments);
@@ -87,6 +88,8 @@ impl Publisher {
     /// creatives. How many tasks ended. To be
     /// called every second or so.
     pub async fn tick(&self, now: Timestamp) -> usize {
+        // A list of ids alone: each task is looked at again in its own transaction, because a
+        // person may have decided about it meanwhile.
         let due = self.vault.look(|shelf| end::due(shelf, now)).unwrap_or_else(|broken| {
             self.world.report(&broken);
             Vec::new()
@@ -145,6 +148,8 @@ impl Publisher {
         let notices = now.checked_sub(NOTICES_KEPT).unwrap_or(Timestamp::MIN);
         let job = move |shelf: &dyn Shelf| {
             shelf.forget_keys(keys)?;
+            // What is due stays, however old it is: giving a notification
+            // up is the queue's decision.
             for state in [Notice::DONE, Notice::DEAD] {
                 let query = Query { state: Some(state.to_owned()), ..Query::default() };
                 for record in shelf.list(Kind::Notice, &query)? {
@@ -162,13 +167,18 @@ impl Publisher {
     }
 
     fn broke(&self, broken: &Fault) -> Answer {
+        // The caller gets the id by which the log has it, and nothing
+        // of what broke (`Y-5`, `Z-4`).
         let error_id = self.world.report(broken);
         Answer::failed(refuse::with(refuse::broke(), "error_id", error_id), Vec::new())
     }
 
     async fn attempt(&self, ask: &Ask) -> Result<Reply, Stop> {
+        // First, because the release decides in which words everything after it is refused.
         let release = version::of(&self.profile, &ask.arguments)?;
         let arguments = Value::Object(ask.arguments.clone());
+        // The schema leaves `context` and `ext` open, so that a credential there passes it; it is
+        // looked for by name, at every depth (`A-7`).
         let leaked = credentials::find(&arguments);
         if !leaked.is_empty() {
             return Err(credential_in_arguments(&leaked).into());
@@ -192,12 +202,18 @@ impl Publisher {
             Entered::Replay(reply) => return Ok(reply),
             Entered::New { admitted, key } => (admitted, key),
         };
+        // Two requests with one key that have both found nothing meet here, so that the ad server
+        // and the governance agent are asked for one of them only.
         let flight = key.as_ref().map(|key| self.flights.claim(key)).transpose()?;
+        // Counted after replays have left: sending a request again never
+        // costs a new key (SEC, rule 8).
         if key.is_some() {
             self.world
                 .admit(&ask.caller.tenant(), Lane::Insert)
                 .map_err(|wait| refuse::rate_limited(wait, "account"))?;
         }
+        // Outside of any transaction: a writer of the store does not
+        // wait for somebody else's server.
         let prepared = request.prepare(self, ask, &admitted).await?;
         if !ask.keeps(self.profile.sandbox) {
             return self.vault.look(|shelf| self.work(ask, &request, *admitted, &prepared, shelf));
@@ -215,6 +231,8 @@ impl Publisher {
             }
         }
         let (this, ask) = (self.clone(), ask.clone());
+        // Entered again: the account may stand otherwise by now, and a flight is this process's
+        // own, so that another one may have done the same request meanwhile.
         let job = move |shelf: &dyn Shelf| match this.enter(&ask, shelf, Phase::Act)? {
             Entered::Replay(reply) => Ok(reply),
             Entered::New { admitted, key } => {
@@ -226,6 +244,7 @@ impl Publisher {
             }
         };
         let done = self.vault.act(job).await;
+        // Only after the commit: whoever claims the key next has to find the reply.
         drop(flight);
         done
     }

@@ -115,6 +115,7 @@ impl Members {
     /// How an identifier stands to the list.
     pub(crate) fn of(&self, identifier: &Identifier) -> Membership {
         let name = identifier.canonical();
+        // First: what is both named and excluded is excluded.
         if self.excluded.contains(&name) {
             Membership::Excluded
         } else if self.within.contains(&name) {

@@ -121,6 +121,7 @@ impl Proposal {
         if currency != envelope.currency || too_much || too_little {
             outside.push("total_budget");
         }
+        // Compared as texts: both are dates of ISO 8601 in UTC, which stand in the order of time.
         let day = |moment: Timestamp| moment.to_string().chars().take(10).collect::<String>();
         if envelope.start_date.as_ref().is_some_and(|first| day(start) < *first) {
             outside.push("start_time");

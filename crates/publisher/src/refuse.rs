@@ -116,6 +116,7 @@ pub fn not_found(code: Code, field: Option<&str>) -> Error {
 #[must_use]
 pub fn rate_limited(wait: Wait, scope: &str) -> Error {
     let mut error = error(Code::RateLimited, "too many requests; wait and send the same again");
+    // From 1 to 3600, whatever the window is (`O-3`).
     error.retry_after = Some(wait.seconds.clamp(1, 3600));
     let details = json!({
         "limit": wait.limit, "remaining": 0, "window_seconds": wait.window_seconds, "scope": scope,

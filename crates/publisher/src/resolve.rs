@@ -127,6 +127,8 @@ impl Rights {
             let found = shelf.whose(Account::KIND, id)?;
             let is_there = found.is_some();
             let whose = found.unwrap_or_default();
+            // `|` and not `||`: both are asked whatever comes of the first, and also of nothing
+            // at all, so that the time tells nothing (`U-9`).
             let permitted = (whose.owner == tenant) | self.grants.contains_key(id);
             return if is_there && permitted { Ok(shelf.find(id)?) } else { Ok(None) };
         }
@@ -137,8 +139,10 @@ impl Rights {
         if accounts.iter().any(|account| !account.thing.is_over()) {
             accounts.retain(|account| !account.thing.is_over());
         } else {
+            // The one that was made last stands for all of them: what is over is never ambiguous.
             accounts.drain(..accounts.len().saturating_sub(1));
         }
+        // Whoever names no brand of a house may mean the account without one, if there is such.
         if accounts.iter().any(|account| key.is(&account.thing)) {
             accounts.retain(|account| key.is(&account.thing));
         }
@@ -304,6 +308,7 @@ impl Reach {
         for account in &self.accounts {
             let shared = Query { owner: None, account: Some(account.clone()), ..query.clone() };
             let shared = shelf.all::<T>(&shared)?;
+            // Those of its own are in the first list already.
             found.extend(shared.into_iter().filter(|kept| kept.record.owner != self.tenant));
         }
         found.retain(|kept| {

@@ -370,6 +370,8 @@ impl dyn Vault + '_ {
         job: impl FnOnce(&dyn Shelf) -> Result<T, E>,
     ) -> Result<T, E> {
         let (mut job, mut seen) = (Some(job), None);
+        // Reading is never run again, so that this job, unlike that
+        // of `act`, may be used up by it.
         self.read(&mut |shelf| seen = job.take().map(|job| job(shelf)))?;
         seen.unwrap_or_else(|| Err(Fault::new("reading", "the store ran no job").into()))
     }
@@ -392,6 +394,7 @@ impl dyn Vault + '_ {
         let run = move |shelf: &dyn Shelf| {
             let done = job(shelf);
             let end = if done.is_ok() { End::Keep } else { End::Undo };
+            // Of a job that was run again, the last run is the one whose deeds are kept.
             *note.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
             end
         };

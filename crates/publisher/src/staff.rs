@@ -214,6 +214,8 @@ const fn account_after(from: account::Status, step: Step) -> Option<account::Sta
         Step::Close => (true, Closed),
         Step::PaymentDue => (true, PaymentRequired),
     };
+    // To decide what is decided already is no mistake, because commands are repeated. As numbers,
+    // because a constant function cannot call `==`.
     let stays = from as u8 == to as u8;
     if starts && (stays || from.may_become(to)) { Some(to) } else { None }
 }
@@ -263,6 +265,8 @@ fn account(office: Office<'_>, decision: &Decision) -> Result<Moved, Denied> {
         kept.thing.status = to;
         // What had to be done has been done, or does not matter any more.
         kept.thing.setup = None;
+        // Before the account is put back: the wish to be told is taken out of it
+        // there, so that it is told once.
         office.herald().account(&mut kept)?;
         office.shelf.change(&mut kept, office.now)?;
     }

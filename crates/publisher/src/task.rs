@@ -162,6 +162,7 @@ impl Task {
     /// A task that a request has become, which waits.
     pub(crate) fn submitted(task_id: &str, ask: &Ask) -> Self {
         let mut request = ask.arguments.clone();
+        // Out of the request before it becomes history: a receiver's credentials are in it.
         let push = request.swap_remove("push_notification_config");
         let (now, context) = (ask.now, request.get("context").cloned());
         let said = json!({"status": Standing::Submitted, "task_id": task_id});

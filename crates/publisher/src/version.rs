@@ -61,6 +61,7 @@ fn named(arguments: &Map) -> Named {
     let major = arguments.get("adcp_major_version").and_then(Value::as_u64);
     // What is no version at all is for the schema to refuse.
     let parts = named.and_then(|text| {
+        // What comes before a release (`3.2-rc.1`) is met as the release itself.
         let (release, _) = text.split_once('-').unwrap_or((text, ""));
         let (major, minor) = release.split_once('.')?;
         Some((major.parse::<u64>().ok()?, minor.parse::<u64>().ok()?))
@@ -68,6 +69,7 @@ fn named(arguments: &Map) -> Named {
     match (parts, major) {
         (Some((3, minor)), None | Some(3)) => Named::Minor(minor),
         (None, None | Some(3)) => Named::Nothing,
+        // Two members that contradict each other are met like a line that is not spoken.
         (Some(_), _) | (None, Some(_)) => Named::Foreign,
     }
 }

@@ -73,6 +73,7 @@ pub fn garbage(kind: Garbage, real: Whole, sent: &Sent) -> Response {
             Whole { body: document.to_string().into(), ..real }
         }
         Garbage::TwoMembers => {
+            // Written as a text: no document holds a member twice.
             let text = document.to_string();
             let text = text.strip_suffix('}').unwrap_or(&text);
             let second = r#","result":{"message":{"role":"ROLE_AGENT","parts":[]}}}"#;

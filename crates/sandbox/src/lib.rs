@@ -204,6 +204,8 @@ impl Sandbox {
         let _finished = Finished(&self.finished);
         let answer = Rule::answer();
         let rule = rule.unwrap_or(&answer);
+        // Done first, also where a refusal is told: a lead can be taken
+        // without its buyer hearing of it.
         let real = if rule.acted {
             let real = self.really(Request::from_parts(parts, Body::from(body))).await;
             let is_card = sent.target == Some(Target::Card);
@@ -243,6 +245,8 @@ impl Sandbox {
             (None, Some(real), Act::Answer) => Outcome::Whole(real),
             (None, _, _) => Outcome::Nothing,
         };
+        // Only the answer is kept back. Whoever gives up waiting
+        // cannot know that everything is done.
         if let Ok(latency) = Duration::try_from(rule.latency)
             && !latency.is_zero()
         {
@@ -255,6 +259,7 @@ impl Sandbox {
             }
             Outcome::Senseless(_) | Outcome::Nothing => Reply::Nothing,
         };
+        // Before it is sent: the buyer's next request may be there at once.
         self.state().watch.answered(number, &sent, &reply, taken, now);
         match outcome {
             Outcome::Whole(whole) => Ok(damage::whole(whole)),
@@ -302,6 +307,7 @@ impl Sandbox {
         let body = Limited::new(body, MAX_ANSWER).collect().await;
         let body = body.map(|body| body.to_bytes()).unwrap_or_default();
         let mut headers = parts.headers;
+        // Damage changes the length of a body.
         headers.remove(header::CONTENT_LENGTH);
         Whole { status: parts.status, headers, body }
     }
@@ -330,6 +336,7 @@ impl Sandbox {
             Sell::All => ids.collect(),
         };
         let (Some(dealer), false) = (self.dealer.clone(), ids.is_empty()) else { return };
+        // Locked for the marks alone: other requests go on while the inventory is made.
         let units = {
             let mut state = self.state();
             for unit in &mut state.units {

@@ -207,6 +207,7 @@ pub fn protocol(code: ProtocolCode, words: &Words, sent: &Sent) -> Whole {
     if let Some(wait) = wait {
         whole.headers.insert(header::RETRY_AFTER, HeaderValue::from_static(wait));
     }
+    // After the usual wait, in the place of which that of the script comes.
     whole = whole.later(words);
     if let Some(challenge) = challenge {
         whole.headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));

@@ -33,6 +33,8 @@ impl Reply {
     pub fn read(status: StatusCode, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Self {
         let document: Value = tradepost_wire::json::from_slice(body).unwrap_or_default();
         let after = header_wait(headers, now);
+        // Something in front of the dealer may have errors of its own, of
+        // which the status tells enough.
         let Some(error) = document.get("error").filter(|_| document.get("jsonrpc").is_some())
         else {
             return if status.is_success() { Self::Success } else { Self::http(status, after) };
@@ -44,6 +46,7 @@ impl Reply {
             return Self::Refusal { code, retryable: received.retryable, wait };
         }
         let number = error.get("code").and_then(Value::as_i64).unwrap_or_default();
+        // The reason first: not every refusal of A2A has a number of its own (A2A §3.3.2).
         let reason = data.pointer("/0/reason").and_then(Value::as_str);
         let row =
             reason.and_then(ProtocolCode::from_name).or_else(|| ProtocolCode::from_jsonrpc(number));

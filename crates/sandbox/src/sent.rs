@@ -154,6 +154,7 @@ impl Sent {
         if let Some(message) = wanted.get_mut("message").and_then(Value::as_object_mut) {
             message.shift_remove("messageId");
         }
+        // With the name of the operation: the same parameters want something else of another one.
         let named = Value::Array(vec![operation.name().into(), wanted]);
         sent.intent = Some(Sha256::digest(canonical::to_string(&named)).into());
         sent
@@ -178,6 +179,7 @@ impl Sent {
                 hash.update(value.as_bytes());
                 hash.update(b"\n");
             }
+            // No end of one header can be taken for the beginning of the next.
             hash.update(b"\0");
         }
         Self {
@@ -210,6 +212,7 @@ impl Sent {
         if skill == Skill::LeadSubmit {
             self.consent = data.get("consent").map(consent);
         }
+        // How old a consent may be is a rule of each dealer, which a buyer need not know.
         let terms = Terms { now, clock_skew: SKEW, consent_lifetime: None };
         let Err(refusal) = aap::parse(skill, self.version, data, &terms) else { return };
         let finding = match refusal.code {

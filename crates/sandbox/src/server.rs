@@ -33,6 +33,7 @@ pub async fn serve(listener: TcpListener, sandbox: Arc<Sandbox>, stop: impl Futu
     tokio::pin!(stop);
     loop {
         let accept = async {
+            // A place first: whoever cannot be served yet waits outside, in the system's queue.
             let place = Arc::clone(&room).acquire_owned().await;
             (place, listener.accept().await)
         };
@@ -52,6 +53,7 @@ pub async fn serve(listener: TcpListener, sandbox: Arc<Sandbox>, stop: impl Futu
             drop(place);
         });
     }
+    // Nobody new comes in, and this receiver would keep the channel open.
     drop((listener, told));
     stopping.send_replace(());
     let _ = tokio::time::timeout(GRACE, stopping.closed()).await;

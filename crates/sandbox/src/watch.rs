@@ -129,6 +129,8 @@ impl Watch {
         match sent.target {
             Some(Target::Card) => self.card_read = true,
             Some(Target::Skill(_) | Target::Operation(_)) | None if !self.card_read => {
+                // As if it had been: one finding says it, and each message
+                // after it would repeat it.
                 self.card_read = true;
                 self.find(Finding::CardUnread, number, "a message came before the card was read");
             }
@@ -192,6 +194,7 @@ impl Watch {
             if gone {
                 self.gone.insert(vehicle, ());
             } else if *reply == Reply::Success && sent.skill() == Some(Skill::InventoryVehicle) {
+                // What the seller offers again may be asked for again.
                 self.gone.remove(&vehicle);
             }
         }
@@ -275,6 +278,7 @@ impl Watch {
         if let Some(consent) = &sent.consent {
             match self.grants.get_mut(&consent.grant) {
                 Some(before) if !consent.channels.is_subset(before) => {
+                    // From now on these count as permitted, so that one widening is one finding.
                     before.extend(consent.channels.iter().cloned());
                     let message = "the same words of the same moment permit more than before";
                     self.find(Finding::ConsentStretched, number, message);

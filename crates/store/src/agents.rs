@@ -19,6 +19,7 @@ impl Keys for Store {
 
     fn note_use(&self, id: &str, day: Date) {
         let id = id.to_owned();
+        // Nobody waits for it: a request does not take a commit longer because its key was noted.
         let submitted = self.writer.submit(
             move |tx| tx.note_api_key_use(&id, day),
             |outcome| {
@@ -48,6 +49,7 @@ impl Health for Store {
     fn remarks(&self) -> Vec<(&'static str, u64)> {
         let (dead, stale) = (self.dead_deliveries(), self.stale_feeds());
         vec![
+            // Whether the store can be read at all is for `check` to say.
             ("dead_deliveries", dead.unwrap_or_default()),
             ("stale_feeds", stale.unwrap_or_default()),
         ]
@@ -62,6 +64,7 @@ impl Secrets for Store {
 
 impl TaskLog for Store {
     fn submit(&self, mut job: Job, done: Done) -> Result<(), Fault> {
+        // Events of a task in the order in which they happened.
         self.writer.submit_in_order(move |tx| job(tx), done)
     }
 

@@ -74,6 +74,7 @@ pub fn copy(data: &Path, to: &Path) -> Result<(), Fault> {
     let private = File::options().write(true).create_new(true).mode(0o600).open(to);
     private.map_err(Fault::on("creating the copy"))?;
     let name = to.to_str().ok_or_else(|| Fault::new("copying the store", "its path is no text"))?;
+    // Unlike SQLite's backup this copies no free pages, in which something erased may stand.
     let copied = connection.execute("VACUUM INTO ?1", [name]);
     copied.map(drop).map_err(Fault::on("copying the store"))
 }
@@ -158,6 +159,7 @@ pub fn put(data: &Path, copy: &Path, before: &Path) -> Result<Option<PathBuf>, N
     const WHAT: &str = "putting the store in its place";
     let target = data.join(FILE);
     let on = Fault::on::<std::io::Error>;
+    // A rename says nothing of what is in a file: that has to be on the disk before.
     let whole = File::open(copy).and_then(|file| file.sync_all());
     whole.map_err(on("writing the store to disk"))?;
     let had = is_begun(data);
@@ -176,6 +178,7 @@ fn keep(target: &Path, before: &Path) -> Result<(), NotPut> {
     let kept = |file: &Path| before.join(file.file_name().unwrap_or_default());
     create_private(before).map_err(Fault::on(WHAT))?;
     for file in files.iter().filter(|file| file.exists()) {
+        // A second name: nothing is copied, and where it ends here nothing is gone.
         fs::hard_link(file, kept(file)).map_err(Fault::on(WHAT))?;
     }
     let is_single = is_single(target).inspect_err(|_| {
@@ -199,6 +202,8 @@ fn is_single(database: &Path) -> Result<bool, NotPut> {
         let connection =
             rusqlite::Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         connection.busy_timeout(PATIENCE)?;
+        // Only whoever is alone can leave the write-ahead log, so that this tells
+        // whether somebody else is there.
         connection.query_row("PRAGMA journal_mode = delete", [], |row| row.get::<_, String>(0))
     };
     match settle() {

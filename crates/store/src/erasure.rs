@@ -97,6 +97,7 @@ impl Store {
             }
             Ok(erased)
         })?;
+        // After the commit: until then the log is what has it.
         self.read(|db| db.0.empty_log())?;
         Ok(erased)
     }

@@ -187,6 +187,7 @@ impl Health {
             let cause = format!("it has said nothing for {} ms", PATIENCE.as_millis());
             Err(NotReady::new(Trouble::Silent, Fault::new("asking the store", cause).transient()))
         };
+        // With the time for which somebody else is asking already.
         tokio::time::timeout(PATIENCE, self.ask(writer)).await.unwrap_or_else(silent)
     }
 
@@ -220,6 +221,7 @@ impl Health {
         };
         let room = piece("looking at the store", look).await.unwrap_or(Ok(()));
         self.lost_or_failed().or_else(|why| match why.trouble {
+            // A commit that failed is no verdict: writing once more finds out whether it is over.
             Trouble::Failing => Ok(()),
             Trouble::Gone | Trouble::Damaged | Trouble::Full | Trouble::Silent => Err(why),
         })?;

@@ -18,6 +18,7 @@ impl Store {
     /// When the database fails, here as everywhere.
     pub fn hosted_since(&self, revision: i64) -> Result<Vec<HostedDealer>, Fault> {
         self.read(|db| {
+            // One number first, because this is asked every second.
             if db.hosted_revision()? <= revision {
                 return Ok(Vec::new());
             }
@@ -97,6 +98,7 @@ impl Store {
                 Err(Fault::new("changing the hosted dealers", "it is refused"))
             }
         });
+        // Of a job that was run again, the last word counts.
         match (done, refused.try_iter().last()) {
             (Ok(revision), _) => Ok(Ok(revision)),
             (Err(_), Some(conflict)) => Ok(Err(conflict)),

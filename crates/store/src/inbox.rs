@@ -133,7 +133,9 @@ impl DurableInbox {
             // `receive replay` may be writing.
             connection.busy_timeout(Duration::from_secs(10))?;
             connection.pragma_update(None, "journal_mode", "wal")?;
+            // A sender that hears 2xx never sends it again.
             connection.pragma_update(None, "synchronous", "full")?;
+            // The write lock at once: two that start together must not both find an empty file.
             let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let version: i64 = tx.pragma_query_value(None, "user_version", |row| row.get(0))?;
             match version {
@@ -255,6 +257,7 @@ impl Inbox for DurableInbox {
                 let same = kept == delivery.fingerprint;
                 return Ok(if same { Put::Duplicate } else { Put::Conflict });
             }
+            // Asking for the task may have brought already what this one says.
             if let Some(task_id) = &delivery.task_id
                 && known(tx, &delivery.sender, task_id)?.covers(delivery)
             {

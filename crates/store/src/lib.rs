@@ -236,6 +236,7 @@ impl Store {
         mut job: impl FnMut(&Transaction<'_>) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, Fault> {
         let health = Arc::clone(&self.health);
+        // In the job, where waiting for the disk disturbs nobody, and as late as can be.
         self.write(move |tx| health.has_room().and_then(|()| job(tx))).await
     }
 
@@ -289,6 +290,7 @@ impl Store {
         dry_run: bool,
     ) -> Result<Replacement, Fault> {
         let dealer_id = dealer_id.to_owned();
+        // Before the writer is asked: everybody else would wait for this as well.
         let rows = units.iter().map(tables::inventory::Row::new).collect::<Result<Vec<_>, _>>()?;
         self.write_blocking(move |tx| tx.replace_inventory(&dealer_id, &rows, now, dry_run))
     }
@@ -340,6 +342,7 @@ impl Store {
             self.read(|db| db.inventory_rows(dealer_id, oldest(now, lifetime)))?;
         let inventory = Inventory::build(listings, gone)?;
         if let Some(snapshots) = &self.snapshots
+            // Of a dealer who has never imported anything there is nothing to keep.
             && generation > 0
             && let Err(fault) =
                 self.keep_snapshot(snapshots, (dealer_id, generation), &inventory, now)
@@ -361,6 +364,8 @@ impl Store {
         inventory: &Inventory,
         now: Timestamp,
     ) -> Result<(), Fault> {
+        // The file before the row that names it, and the old file goes when no row names it any
+        // more: whatever ends this, the row's file is whole or missing.
         let name = snapshots.keep(dealer_id, &inventory.snapshot())?;
         let (whose, noted) = (dealer_id.to_owned(), name.clone());
         let before = self.write_blocking(move |tx| tx.note_snapshot(&whose, generation, &noted))?;
@@ -370,6 +375,7 @@ impl Store {
                 old.into_iter().for_each(|old| snapshots.remove(old));
                 snapshots.sweep(dealer_id, &name, now);
             }
+            // A newer inventory came meanwhile.
             None => snapshots.remove(&name),
         }
         Ok(())

@@ -33,6 +33,8 @@ use broken::Broken;
 pub(crate) use values::cell;
 
 /// How long a statement may take, with waiting for others.
+/// More than the server allows a statement (`SETUP`): it gives up
+/// first, and the session stays of use.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// For how long nobody tries to connect again after it went wrong.
@@ -43,6 +45,7 @@ const TRIES: u32 = 8;
 
 /// What a session agrees on. The server gives up what takes longer than whoever waits for it, and the
 /// locks of a process that is stuck.
+/// And where commits were told not to wait for the disk, these do.
 const SETUP: &str = "
     SET statement_timeout = '12s';
     SET idle_in_transaction_session_timeout = '30s';
@@ -229,6 +232,7 @@ impl Session {
             Some(_) | None => {
                 let link = self.server.connect()?;
                 *self.link.borrow_mut() = Some(Arc::clone(&link));
+                // The lock went with the connection that had it.
                 self.is_chosen.set(false);
                 Ok(link)
             }
@@ -302,6 +306,7 @@ impl Session {
             return Ok(());
         }
         let rows = self.query(WHAT, SQL, params![tenant])?;
+        // Read while there still is an answer: it is needed when there is none any more.
         let number = rows.first().and_then(|row| row.try_get(1).ok());
         let mut turn = self.turn.borrow_mut();
         turn.tenants.insert(tenant.to_owned());
@@ -331,6 +336,7 @@ impl Session {
         if let Some(broken) = broken {
             // Whoever works may have overlooked it; COMMIT would undo all of it and be called well.
             self.undo();
+            // Whoever wants nothing kept has lost nothing.
             return if is_kept || broken.may_be_repeated() { Err(broken) } else { Ok(()) };
         }
         if !is_kept {
@@ -349,6 +355,7 @@ impl Session {
     fn begin(&self, how: &'static str) -> Result<(), Broken> {
         self.turn.take();
         match self.batch(how) {
+            // A connection that was lost while nobody used it is found out by its next use.
             Err(broken) if broken.is_gone() => self.batch(how)?,
             ended => ended?,
         }

@@ -66,6 +66,8 @@ impl Key {
         let (salt, nonce) = fresh.split_at(SALT);
         let cipher = self.cipher(salt).map_err(Fault::on(WHAT))?;
         let mut sealed = bytes.to_vec();
+        // The key is this value's alone, so that chance cannot bring
+        // one nonce twice under one key.
         Nonce::try_assume_unique_for_key(nonce)
             .and_then(|nonce| cipher.seal_in_place_append_tag(nonce, Aad::from(&of.0), &mut sealed))
             .map_err(|_| Fault::new(WHAT, "it is too long"))?;
@@ -178,6 +180,7 @@ impl Of {
     pub(crate) fn column(column: &str, row: &[&str]) -> Self {
         let mut bytes = Vec::new();
         for part in ["tradepost sealed 1", column].iter().chain(row) {
+            // With lengths, so that no other division of the same letters is the same thing.
             bytes.extend((part.len() as u64).to_be_bytes());
             bytes.extend(part.as_bytes());
         }
@@ -374,6 +377,7 @@ impl Store {
             let fresh = random::<KEY>()?;
             let keys = keys.clone();
             self.write_blocking(move |tx| {
+                // Read again in here: two processes that begin at once must come to one key.
                 let known = tx.privacy_keys()?;
                 let index = unwrap(&keys, &known)?.unwrap_or(fresh);
                 if let Some(current) = keys.0.first()
@@ -436,6 +440,7 @@ impl Store {
             }
         }
         self.write_blocking(move |tx| tx.forget_other_keys(&key))?;
+        // The log still has what stood there before.
         self.read(|db| db.0.empty_log())?;
         Ok(done)
     }

@@ -95,6 +95,7 @@ impl Snapshots {
     }
 
     fn path(&self, name: &str) -> Result<PathBuf, Fault> {
+        // It comes out of a row, and must lead nowhere but into the folder.
         if name.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-') {
             Ok(self.0.join(name))
         } else {

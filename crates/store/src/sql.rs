@@ -240,6 +240,7 @@ impl Bind for usize {
     const NONE: Value<'static> = Value::Integer(None);
 
     fn bind(&self) -> Value<'_> {
+        // A limit above what a database can count is no limit.
         Value::Integer(Some(i64::try_from(*self).unwrap_or(i64::MAX)))
     }
 }

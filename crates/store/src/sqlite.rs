@@ -197,6 +197,7 @@ pub(super) fn transaction<T>(
     work: impl FnOnce() -> Result<T, Fault>,
 ) -> Result<T, Fault> {
     let on = Fault::on::<rusqlite::Error>;
+    // Whoever reads first and wants to write later may be refused in between.
     connection.execute_batch("BEGIN IMMEDIATE").map_err(on("beginning a transaction"))?;
     let outcome = work().and_then(|value| {
         connection.execute_batch("COMMIT").map_err(on("committing"))?;

@@ -241,6 +241,7 @@ impl Store {
             }
             Ok(erased)
         })?;
+        // Also when there was nothing to erase: the process may have ended here the last time.
         self.read(|db| db.0.empty_log())?;
         Ok(erased)
     }

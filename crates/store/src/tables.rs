@@ -40,6 +40,7 @@ impl Transaction<'_> {
         now: Timestamp,
     ) -> Result<CardIdentity, Fault> {
         self.0.lock(dealer_id)?;
+        // Under the lock: another process may have published the same meanwhile.
         if let Some(identity) = known_card(self.0, dealer_id, content_hash)? {
             return Ok(identity);
         }

@@ -49,6 +49,7 @@ where
     D: FnOnce(Result<T, Fault>) + Send,
 {
     fn run(&mut self, tx: &Transaction<'_>) -> bool {
+        // A job that panics is undone by itself; the jobs of others go on.
         let outcome = catch_unwind(AssertUnwindSafe(|| (self.job)(tx)))
             .unwrap_or_else(|_| Err(Fault::new("running a store job", "it panicked")));
         self.outcome.insert(outcome).is_ok()
@@ -92,6 +93,7 @@ impl Writer {
         let counts = Counts::default();
         let counted = counts.clone();
         let connection = Connection::new(Link::Sqlite(connection), Arc::clone(vault));
+        // What waits already shares the commit; no job waits for another to come.
         let ordered = start(move |jobs| {
             while let Ok(first) = jobs.recv() {
                 let mut batch = vec![first];
@@ -127,6 +129,8 @@ impl Writer {
         let jobs = Arc::new(Mutex::new(jobs));
         for connection in others {
             let jobs = Arc::clone(&jobs);
+            // One of them waits in `recv`, the others for the lock: whoever
+            // has a job lets the next one wait.
             let next = move || jobs.lock().unwrap_or_else(PoisonError::into_inner).recv().ok();
             spawn(work(connection, Box::new(next)))?;
         }
@@ -164,6 +168,7 @@ impl Writer {
     ) -> Result<(), Fault> {
         let job = Box::new(Task { job, outcome: None, done });
         self.counts.queued.inc();
+        // It never blocks: async tasks submit, too.
         queue.try_send(job).map_err(|refused| {
             self.counts.queued.dec();
             const WHAT: &str = "queueing a store job";
@@ -221,6 +226,7 @@ fn commit(
     let tx = Transaction(connection);
     let committed = match &connection.link {
         Link::Sqlite(file) => sqlite::transaction(file, || {
+            // A savepoint each: a job that is refused takes nothing of its neighbours with it.
             batch.iter_mut().try_for_each(|job| sqlite::savepoint(file, || job.run(&tx)))
         }),
         Link::Postgres(session) => {

@@ -92,6 +92,7 @@ pub fn open(
     });
     let verifiers = verifiers.collect::<Result<Vec<_>, Fault>>()?;
     profile.signing.webhooks = Some(key.signing().algorithm());
+    // Keys are believed over HTTPS alone.
     let own = base_url.starts_with("https://").then(|| format!("{base_url}{}", keys::BRAND_PATH));
     profile.signing.brand_json_url = brand_json_url.or(own);
     profile.endpoints = endpoints(&base_url);

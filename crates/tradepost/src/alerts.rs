@@ -71,6 +71,8 @@ pub struct Board {
 
 impl Board {
     fn of(rows: Vec<Told>) -> Self {
+        // A row without a key is the moment of the last message, which stays
+        // when nothing is amiss any more.
         let (marks, told): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.key.is_empty());
         let told = told.into_iter().map(|row| (row.key.clone(), row)).collect();
         Self { told, last: marks.first().map(|mark| mark.told_at) }
@@ -116,6 +118,7 @@ impl Board {
                 since: before.map_or(*since, |before| before.since),
                 told_at: now,
             };
+            // Less of it than before is no news.
             let is_known = before.is_some_and(|before| problem.level <= before.level);
             if is_known { &mut message.goes_on } else { &mut message.new }.push(row.clone());
             told.insert(problem.key.clone(), row);
@@ -255,6 +258,7 @@ impl Alerts {
         let kept = read.ok().and_then(Result::ok).map(Board::of);
         let own = lock(&way.board).clone();
         match (kept, own) {
+            // What was told and could not be noted is newer than what the store has.
             (Some(kept), Some(own)) if kept.last < own.last => own,
             (Some(kept), _) => kept,
             (None, own) => own.unwrap_or_default(),

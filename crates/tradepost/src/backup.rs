@@ -197,6 +197,8 @@ pub fn write(
 ) -> Result<Manifest, Fault> {
     const WHAT: &str = "writing the backup";
     let copy = scratch.join("copy.sqlite");
+    // Of a copy: the database goes on being written, and what the table
+    // of contents says must stay true.
     copies::copy(data, &copy)?;
     let contents = copies::inspect(&copy)?;
     let chains = copies::follow(&copy, keys)?;
@@ -231,6 +233,7 @@ pub fn read(
     opened.read_exact(&mut length).map_err(unreadable)?;
     let length = u32::from_be_bytes(length);
     let mut text = String::new();
+    // A length that somebody made up takes no memory.
     let read = (&mut opened).take(length.min(MANIFEST).into()).read_to_string(&mut text);
     read.map_err(unreadable)?;
     let manifest =
@@ -239,6 +242,7 @@ pub fn read(
         let version = manifest.text("tradepost");
         return Err(Unusable::File(format!("the backup is of a newer version ({version})")));
     }
+    // To the end, whatever was found before: only the last chunk says that none was cut off.
     let copied = copy(&mut opened, database)?;
     if copied != manifest.number("database_bytes") {
         return Err(Unusable::File(CHANGED.to_owned()));

@@ -122,6 +122,8 @@ pub fn run(
     environment: Vec<(String, String)>,
 ) -> ExitCode {
     let arguments: Vec<OsString> = arguments.collect();
+    // Looked for before anything is parsed: a program is told of a command line that
+    // cannot be parsed as JSON, too.
     let wants_json = arguments.iter().any(|argument| argument == "--json");
     let command_line = match CommandLine::try_parse_from(arguments) {
         Ok(command_line) => command_line,

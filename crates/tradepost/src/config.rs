@@ -157,6 +157,7 @@ impl Server {
             ("server.web_origins", self.web_origins != other.web_origins),
             ("server.tls", self.tls != other.tls),
         ];
+        // The filter of the log is not among them: a running process takes a new one over.
         keys.into_iter().filter_map(|(key, differs)| differs.then_some(key)).collect()
     }
 

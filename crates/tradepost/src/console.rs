@@ -131,6 +131,8 @@ impl Console {
         if !route.right().is_of(visitor.member.role) {
             return Err(Stop::Forbidden);
         }
+        // Another site can have a browser send the cookie, and cannot
+        // know what stands in our forms.
         if route.changes() && !asked.proves(&visitor.secret) {
             return Err(Stop::Stale);
         }

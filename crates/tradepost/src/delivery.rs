@@ -182,6 +182,8 @@ impl Deliveries {
         let outlets = self.outlets();
         let Some((dealer, way)) = find(&outlets, &due.dealer_id, &due.destination) else {
             let is_open = outlets.iter().any(|outlet| outlet.dealer().id == due.dealer_id);
+            // A dealer who is not open here yet, or not at the moment, is
+            // no reason to give a lead up.
             if !is_open && self.is_hosted(&due.dealer_id).await? {
                 return self.postpone(&due).await;
             }
@@ -194,6 +196,7 @@ impl Deliveries {
         let now = self.clock.now();
         let lost_at = later(now, patience + GRACE);
         let begun = self.store.write(move |tx| tx.begin_delivery(key, now, lost_at)).await?;
+        // Another process has begun it, or it is settled by now.
         let Some(record) = begun else { return Ok(()) };
         let Some(letter) = self.letter(&record, dealer, way).await? else {
             let now = self.clock.now();
@@ -203,6 +206,7 @@ impl Deliveries {
         let begun = tracer.and_then(|tracer| tracer.begin(None));
         let carried = traces::within(begun.as_ref(), way.carrier.carry(letter));
         let sent = tokio::time::timeout(most, carried).await;
+        // Nobody knows how far it came.
         let sent = sent.unwrap_or_else(|_| Err(Failed::doubtful("no answer in time")));
         let sampled = begun.as_ref().filter(|begun| begun.trace.is_sampled);
         if let (Some(tracer), Some(begun)) = (tracer, sampled) {
@@ -323,6 +327,7 @@ impl Deliveries {
     async fn bury(&self, due: &DeliveryRecord, why: &'static str) -> Result<(), Fault> {
         let (key, now) = (due.key, self.clock.now());
         self.store
+            // Begun like an attempt, which only one process can, so that it is given up once.
             .write(move |tx| match tx.begin_delivery(key, now, now)? {
                 Some(_) => tx.delivery_failed(key, why, false, Err(now)),
                 None => Ok(()),
@@ -354,6 +359,8 @@ fn outlets(
     clock: &Clock,
 ) -> Result<Arc<[Arc<Outlet>]>, Fault> {
     let before: HashMap<_, _> =
+        // By identity: the old ones are alive here, so that no address
+        // stands for another dealer by now.
         before.iter().map(|outlet| (Arc::as_ptr(&outlet.source), outlet)).collect();
     let outlet = |dealer: &Arc<Dealer>| match before.get(&Arc::as_ptr(dealer)) {
         Some(same) => Ok(Arc::clone(same)),
@@ -433,6 +440,8 @@ impl Queue for Deliveries {
         if self.stopping.load(Ordering::SeqCst) {
             return Ok(Vec::new());
         }
+        // Here and not when a lead is taken, so that leads of other
+        // processes become deliveries as well.
         for outlet in self.outlets().iter() {
             plan::plan(&self.store, outlet, now)?;
         }

@@ -195,6 +195,7 @@ impl Examiner {
         while let Some(ended) = looks.running.join_next().await {
             seen.extend(ended);
         }
+        // As they were begun, and not as they ended: two runs are to be compared.
         seen.sort_by_key(|(number, _)| *number);
         let (mut findings, mut clocks) = (Vec::new(), Vec::new());
         for (_, seen) in seen {

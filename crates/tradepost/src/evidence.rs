@@ -238,6 +238,8 @@ pub fn page(title: &str, document: &Value) -> String {
         "<p>SHA-256 of the data: <code>{}</code></p>\n{}{}{}\n</body>\n</html>",
         hex(&digest(document)),
         DATA.0,
+        // In the order of its members: who checks the page writes it
+        // anew and compares every byte.
         inert(&document.to_string()),
         DATA.1,
     );
@@ -380,6 +382,7 @@ pub fn check(text: &str) -> Result<Checked, &'static str> {
         let mut fault = |what: &str| faults.push(format!("record {seq} of the consents: {what}"));
         check_consent(value, (&dealer_id, &lead_id, seq), &mut fault);
         let previous = hash(value, "previous_hash");
+        // Records of other leads stand between, which are in no file but their own.
         if before.is_some_and(|(last, hash)| last + 1 == seq && Some(hash) != previous) {
             fault("it does not follow the one before it");
         }
@@ -430,6 +433,7 @@ fn check_consent(
     if previous.map(|previous| record.hash(&previous)) != hash(value, "hash") {
         fault("its hash does not fit");
     }
+    // Erased by now, or of an event that nobody sent: the hashes of the chain stay all the same.
     let Some(sent) = value.get("sent").filter(|sent| !sent.is_null()) else {
         return;
     };
@@ -450,6 +454,7 @@ fn check_consent(
     if record.caller != Some(kept.caller_hash()) {
         fault("who sent it is not who its hash is of");
     }
+    // As it stood in the request, out of which `consent_hash` takes it.
     let consent = json!({"consent": sent.get("consent")});
     if record.consent != Some(consent_hash(&consent)) {
         fault("the consent is not that of its hash");

@@ -185,6 +185,8 @@ impl Feeds {
             looks = looks.wrapping_add(1);
             for (dealer, sources) in self.by_dealer(seldom) {
                 let flag = self.flag(&dealer);
+                // The look before is still at it: a large feed takes longer
+                // than the pause between two looks.
                 if flag.swap(true, Ordering::SeqCst) {
                     continue;
                 }
@@ -252,6 +254,8 @@ impl Feeds {
         let key = (source.id().to_owned(), source.feed.name.clone());
         let mut watch = {
             let mut watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
+            // Taken out for as long as it is used: the lock is not held while the disk is read,
+            // and `busy` keeps a second look at this dealer away.
             watches.remove(&key).unwrap_or_default()
         };
         let complete = watch.look(folder, source.feed.extent, self.clock.elapsed());
@@ -302,6 +306,8 @@ impl Feeds {
         if state.looked_at.is_some_and(|at| !due(at)) {
             return Ok(());
         }
+        // Before the lease is taken: an address that is slow would keep
+        // everybody else from this inventory.
         let fetched = pull::fetch(pull, &state, clock.now()).await;
         let (feeds, source) = (Arc::clone(self), Arc::clone(source));
         let work = move || {

@@ -195,6 +195,8 @@ impl House {
     /// # Errors
     /// Why not: every mistake of the first document that has one.
     pub fn add(&self, documents: &[Value], again: bool) -> Result<Vec<String>, Trouble> {
+        // All are read before any is kept, so that a mistake in the
+        // last one leaves nothing behind.
         let mut fresh: Vec<NewHosted> = Vec::with_capacity(documents.len());
         let mut seen = HashSet::with_capacity(documents.len());
         for document in documents {
@@ -262,6 +264,7 @@ impl House {
         known.ok_or_else(|| refused(&HostingConflict::NoSuchDealer))
     }
 
+    // What the file says would be back at the next start, whatever was changed here.
     fn check_fixed(&self, id: &str) -> Result<(), Trouble> {
         if self.fixed.has(id) {
             let message = format!("{id} is in the configuration file");
@@ -338,6 +341,7 @@ impl House {
 /// # Errors
 /// When the store fails.
 pub fn kept_dealers(store: &Store, fixed: &Fixed) -> Result<Vec<Dealer>, Fault> {
+    // Revisions begin at 1, so that these are all of them.
     let hosted = store.hosted_since(0)?;
     let there = hosted.iter().filter(|known| known.state != HostedState::Removed);
     Ok(there.filter_map(|known| read_kept(known, fixed.process).ok()).collect())

@@ -149,6 +149,8 @@ fn span(span: &Span) -> Value {
         "traceId": hex(&span.trace.id),
         "spanId": hex(&span.trace.span),
         "parentSpanId": span.parent.map(|parent| hex(&parent)).unwrap_or_default(),
+        // Sampled. Numbers are those of OTLP's enumerations, and moments are texts, as protocol
+        // buffers write 64 bits in JSON.
         "flags": 1,
         "name": span.name,
         "kind": match span.side {

@@ -95,6 +95,7 @@ impl Wiring {
         let notices = publishers.iter().filter_map(|publisher| publisher.notices.clone()).collect();
         let shared = |publisher| Arc::new(publisher) as SharedAgent;
         let publishers: Vec<_> = publishers.into_iter().map(shared).collect();
+        // Of no dealer yet: dealers are opened on these, and `take_over` brings them in.
         let deliveries = Deliveries::open(&[], Arc::clone(&store), clock.clone(), Edge::system())?;
         let deliveries = Arc::new(deliveries);
         let feeds = Arc::new(Feeds::new(Arc::clone(&store), clock.clone()));
@@ -164,6 +165,7 @@ impl Wiring {
         let mut roster = self.roster.lock().unwrap_or_else(PoisonError::into_inner);
         let fixed = Fixed::of(&config);
         let fresh = roster.replace_file(fixed.clone(), config.dealers, &self.ground)?;
+        // The roster comes last: where taking over fails, it still says who answers.
         self.take_over(&fresh)?;
         *self.fixed.write().unwrap_or_else(PoisonError::into_inner) = fixed;
         *roster = fresh;
@@ -213,6 +215,8 @@ impl Wiring {
         let dealers: Vec<_> = sellers.iter().map(|it| Arc::clone(&it.dealer)).collect();
         let at_work = sellers.iter().filter(|seller| !seller.is_suspended);
         let at_work: Vec<_> = at_work.map(|it| Arc::clone(&it.dealer)).collect();
+        // What can fail comes before what cannot, and a dealer answers only when
+        // its leads have somewhere to go.
         self.deliveries.replace(&dealers)?;
         self.feeds.replace(&at_work)?;
         let agents = agents(&sellers, &self.publishers);

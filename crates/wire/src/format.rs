@@ -177,6 +177,7 @@ pub fn timestamp(text: &str) -> Option<Timestamp> {
         Some(rest) => {
             let end = rest.find(|c: char| !c.is_ascii_digit())?;
             let (fraction, offset) = rest.split_at_checked(end).filter(|(f, _)| !f.is_empty())?;
+            // Nine digits: fewer are filled up, and more are cut off.
             (digits(&format!("{:0<9.9}", fraction))?, offset)
         }
         None => (0, rest),
@@ -187,6 +188,7 @@ pub fn timestamp(text: &str) -> Option<Timestamp> {
         return None;
     }
     let days = i64::from(date.since(civil::date(1970, 1, 1)).ok()?.get_days());
+    // A leap second is the one before it, because the count of seconds has none.
     let seconds = days * 86_400 + minute_of_day * 60 + i64::from(second.min(59));
     let saturated = if seconds < 0 { Timestamp::MIN } else { Timestamp::MAX };
     Some(Timestamp::new(seconds, i32::try_from(nanos).ok()?).unwrap_or(saturated))

@@ -230,6 +230,7 @@ fn envelope(bytes: &[u8]) -> Result<(Envelope, Problems), Reject> {
     if reader.peek() == Some(b'{') {
         envelope = Some(members(&mut reader, &mut problems).map_err(stopped)?);
     } else {
+        // To its end: whether it is JSON at all comes before what it is.
         reader.value(&At::Root, &mut problems).map_err(stopped)?;
     }
     reader.end().map_err(stopped)?;
@@ -253,6 +254,7 @@ fn members(reader: &mut Reader<'_>, problems: &mut Problems) -> Result<Envelope,
             twice(&at, problems);
         }
         if name == "id" {
+            // White space before an id is no part of it.
             reader.peek();
             // Of two, neither is the one to echo.
             envelope.id = Some(reader.raw()?.to_owned()).filter(|_| first);

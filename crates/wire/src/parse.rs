@@ -335,6 +335,7 @@ pub fn list<'v, T>(
         wrong_type(at, problems, "array");
         return None;
     };
+    // An item that has more members than it may is read, and has a problem all the same.
     let before = problems.total();
     if items.len() < min {
         let noun = if min == 1 { "item" } else { "items" };

@@ -91,6 +91,7 @@ fn mistake(problem: &Problem, document: &Document) -> Mistake {
             "is missing; it has no default".to_owned()
         }
         (Keyword::AdditionalProperties, Extra::Allowed(known)) => {
+            // Behind it stands the guess, where there is one.
             match problem.message.split_once("; ") {
                 Some((_, guess)) => format!("unknown key; {guess}"),
                 None => format!("unknown key; the keys here are {}", known.join(", ")),

@@ -207,6 +207,7 @@ fn amount(value: Option<&Value>) -> Result<String, Trouble> {
 /// An amount in units of `10^-PLACES`; one that is finer, negative or none is not asked about.
 fn exact(value: Option<&Value>) -> Result<i128, Trouble> {
     let number = value.and_then(Value::as_number).ok_or_else(unclear)?;
+    // With more places than are shown: what is finer is seen so, and not rounded.
     let finer = number.scaled(2 * PLACES).ok_or_else(unclear)?;
     let unit = 10_i128.pow(PLACES);
     if finer < 0 || finer % unit != 0 { Err(unclear()) } else { Ok(finer / unit) }

@@ -110,6 +110,7 @@ fn tool(row: &Row, sellers: &[String]) -> Tool {
             title: Some(row.task.title().to_owned()),
             read_only: Some(!row.task.mutates()),
             destructive: Some(row.task == Task::UpdateMediaBuy),
+            // Without the key of an earlier call, a second one is a second order.
             idempotent: Some(!row.task.mutates()),
             open_world: Some(true),
         },
@@ -144,6 +145,7 @@ pub(crate) fn input_schema(row: &Row, sellers: &[String]) -> Map {
                 }),
             );
         } else {
+            // Of one there is nothing to choose.
             if sellers.len() > 1 {
                 required.insert(0, "seller".into());
             }

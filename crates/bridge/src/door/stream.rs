@@ -28,6 +28,7 @@ pub(super) async fn answer(behind: Arc<Behind>, request: Request, session: Strin
     let (out, mut events) = mpsc::channel(UNWRITTEN);
     let call = Call { behind, session, id: request.id.as_json().to_owned() };
     let mut work = work(&call, request, out);
+    // What comes first decides: without a question the answer is plain JSON.
     tokio::select! {
         biased;
         Some(first) = events.recv() => respond(Stream { first: Some(first), events, work, call }),

@@ -127,6 +127,7 @@ fn appointment(seller: &Seller<'_>, lead: LeadView<'_>) -> Option<String> {
     let minutes = lead.scalar("/appointment/duration_minutes");
     match current {
         Some(current) => {
+            // The latest submission has asked for them, which may be about another appointment.
             let minutes = minutes.filter(|_| lead.record().asked_besides().is_none());
             let settled = settled(seller, current);
             Some(format!(

@@ -118,6 +118,7 @@ fn write(xml: &mut Xml, vehicle: VehicleView<'_>, kind: &Kind<'_>, mut comments:
         }
         xml.some("transmission", folded);
         if let Some(mileage) = vehicle.get("mileage") {
+            // Whether the odometer is the first one is said nowhere.
             let attributes = [("status", "unknown"), ("units", "mi")];
             xml.leaf("odometer", &attributes, &mileage);
         }

@@ -89,6 +89,7 @@ impl<'a> LeadView<'a> {
     pub fn channels(self) -> Vec<&'a str> {
         match self.record.state {
             LeadState::Received | LeadState::Held => {}
+            // That there is no channel is enough: what none can use is left out everywhere.
             LeadState::Revoked | LeadState::Erased => return Vec::new(),
         }
         self.texts("/consent/allowed_channels").collect()

@@ -91,6 +91,7 @@ fn teams(sentence: &str, fields: &[Field]) -> Value {
         .iter()
         .map(|field| match field {
             Field::Text(label, text) => json!({"title": label, "value": plain(text)}),
+            // `is_link` has kept out whatever could end the brackets.
             Field::Link(label, url) => json!({"title": label, "value": format!("[{url}]({url})")}),
         })
         .collect();

@@ -40,6 +40,7 @@ fn change<'a>(parcel: &'a Parcel<'_>) -> (&'static str, &'a str, &'static str) {
                 AppointmentState::Requested => "requested",
                 AppointmentState::Proposed => "proposed",
                 AppointmentState::Confirmed => "confirmed",
+                // AAP has no word for the latter, and a current appointment is not superseded.
                 AppointmentState::Rejected | AppointmentState::Superseded => "rejected",
             };
             ("appointment.status_changed", &current.appointment_id, status)

@@ -171,6 +171,7 @@ impl<'a> Sorter<'a> {
 
     /// Takes a row.
     pub(super) fn take(&mut self, line: usize, cells: &mut Cells) {
+        // Before it is asked whose the row is: a constant may be what names the dealer.
         for (column, text) in self.mapping.iter().flat_map(|mapping| mapping.constants()) {
             cells.fill_constant(*column, text);
         }
@@ -365,6 +366,8 @@ impl Collector<'_> {
             Mapped::Skipped(reason, message) => return self.skip(line, reason, message),
         };
         self.report.rows += 1;
+        // A word such as `Call` is what the dealer wants said, and no
+        // sign of a column that is misread.
         let is_price_withheld = vehicle.price.is_none() && {
             let text = match cells.get(Column::OutTheDoor) {
                 "" => cells.first(Column::PRICES),
@@ -384,7 +387,9 @@ impl Collector<'_> {
 
     fn finish(mut self, headings: &[(ColumnUse, Option<Column>)]) -> Feed {
         self.put_together();
+        // Before the duplicates, of which the row that says more is kept.
         self.separate_trims();
+        // The surest first: a row that is gone by its VIN takes no stock number from another.
         self.drop_duplicates(Reason::DuplicateVin, |vehicle| vehicle.vin.as_deref().map(Key::of));
         self.drop_duplicates(Reason::DuplicateStock, |vehicle| {
             let stock = fold(vehicle.stock.as_deref()?);
@@ -483,6 +488,7 @@ impl Collector<'_> {
                 .match_indices(' ')
                 .filter_map(|(at, _)| Some((model.get(..at)?, model.get(at + 1..)?)))
                 .filter(|(_, trim)| own.as_ref().is_none_or(|own| *own == trim.to_lowercase()))
+                // From the back, so that the longest name of a model counts.
                 .rfind(|(model, trim)| {
                     models
                         .get(&(make.clone(), model.to_lowercase()))

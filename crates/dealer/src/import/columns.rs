@@ -262,6 +262,7 @@ const ITEM_BYTE: u8 = 0x1e;
 /// The items of a list: between bars when there is one, otherwise between commas.
 pub(super) fn items(text: &str) -> Items<'_> {
     let bytes = text.as_bytes();
+    // What came as a list is not cut at signs within its items.
     let separator = [ITEM_BYTE, b'|'].into_iter().find(|one| memchr(*one, bytes).is_some());
     Items { rest: Some(text), separator: separator.unwrap_or(b',') }
 }
@@ -398,6 +399,7 @@ impl Cells {
         if is_nothing(text) {
             return;
         }
+        // Also where nobody understands the column: the report says how full it is.
         self.filled.push(heading.place);
         let Some(column) = heading.column else {
             return;

@@ -45,6 +45,7 @@ impl<R: Read + Seek> Packed<R> {
         source.rewind().map_err(failed)?;
         let magic = magic.get(..count).unwrap_or_default();
         let is_gzip = magic.starts_with(b"\x1f\x8b");
+        // The last one is how an archive without files begins.
         if !is_gzip && !magic.starts_with(b"PK\x03\x04") && !magic.starts_with(b"PK\x05\x06") {
             return Ok(Self { form: Form::Plain(source), most: u64::MAX });
         }
@@ -67,6 +68,7 @@ impl<R: Read + Seek> Packed<R> {
             }
             Form::Gzip(source) => {
                 source.rewind().map_err(|error| super::decode::unreadable(&error))?;
+                // Some packers write several members one after another.
                 Box::new(MultiGzDecoder::new(source))
             }
             Form::Zip(archive, place) => {
@@ -100,6 +102,7 @@ fn the_feed<R: Read + Seek>(archive: &mut ZipArchive<R>) -> Result<usize, Unread
     if names.len() > MOST_ENTRIES {
         return Err(Unreadable::new("the archive holds too many files", HINT));
     }
+    // To the bytes a spreadsheet is an archive like others.
     if names.iter().any(|name| name == "[Content_Types].xml") {
         let hint = "export the sheet as CSV";
         return Err(Unreadable::new("the file is a spreadsheet", hint));

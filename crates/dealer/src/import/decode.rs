@@ -72,9 +72,11 @@ pub(super) fn survey(source: &mut impl BufRead) -> Result<Survey, Unreadable> {
         Some(b'[' | b'{') => Kind::Json,
         Some(_) | None => Kind::Table,
     };
+    // A mark is believed, whatever follows it.
     if marked.is_some() || bad == 0 || good > bad {
         Ok(Survey { encoding, replaced: bad, kind })
     } else {
+        // There every byte is a character.
         Ok(Survey { encoding: WINDOWS_1252, replaced: 0, kind })
     }
 }

@@ -35,6 +35,7 @@ pub(super) fn read(text: impl Read, sorter: &mut Sorter<'_>) -> Result<(), Unrea
     let items = taker.items;
     if let Err(error) = done {
         let place = format!("line {}, column {}", error.line(), error.column());
+        // What came before the end is good; what is missing is said of the file.
         if error.is_eof() && sorter.has_units() {
             sorter.truncated(format!("the file ends in the middle of the JSON, at {place}"));
             return Ok(());
@@ -126,6 +127,7 @@ impl<'de> Visitor<'de> for Document<'_, '_, '_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
         self.found.list = true;
+        // As text first: what is wrong within one vehicle is that one's alone.
         while let Some(raw) = items.next_element::<Box<RawValue>>()? {
             self.taker.take(&raw);
         }

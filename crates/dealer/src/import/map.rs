@@ -105,6 +105,7 @@ impl Mapper<'_> {
             updated_at: Some(self.now),
             ..Vehicle::default()
         };
+        // Before the prices, which are judged by the condition as well.
         self.what_it_is(&mut vehicle);
         if let Err(message) = self.what_it_costs(&mut vehicle, fees, sold)
             && self.target.price_truth == PriceTruth::Block
@@ -206,6 +207,7 @@ impl Mapper<'_> {
 
     fn vin(&mut self) -> Option<String> {
         let text = self.cells.get(Column::Vin);
+        // As nearly all are, without a copy.
         if format::is_vin(text) && format::has_vin_check_digit(text) {
             return Some(text.to_owned());
         }
@@ -300,6 +302,7 @@ impl Mapper<'_> {
         let cylinders = self.cells.get(Column::Cylinders);
         let cylinders = cylinders.parse::<u8>().ok().filter(|c| (1..=16).contains(c));
         let block = self.cells.get(Column::Block);
+        // `I`, `V` and `H`. Whole words do not stand before a number.
         let block = if block.len() == 1 { block } else { "" };
         let turbo = words::fold(self.cells.get(Column::Aspiration)).contains("turbo");
         let parts = [
@@ -330,6 +333,8 @@ impl Mapper<'_> {
                 Amount::Is(price) => return Amount::Is(price),
                 Amount::Withheld => {
                     found = Amount::Withheld;
+                    // `Call` says that nobody is told. Zero says nothing, and the
+                    // next column may have a price.
                     if !text.bytes().any(|b| b.is_ascii_digit()) {
                         return found;
                     }

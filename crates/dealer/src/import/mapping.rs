@@ -104,6 +104,7 @@ impl Transform {
         if text.is_empty() {
             return String::new();
         }
+        // What is said in other words is said whole: nothing is put around it.
         if let Some(word) = self.words.get(&fold(text)) {
             return word.clone();
         }
@@ -196,6 +197,7 @@ impl Mapping {
 
     /// What it says about a heading, if anything.
     pub(super) fn rule(&self, heading: &str) -> Option<&Rule> {
+        // A line for this very number counts more than one for any.
         let found = self.columns.get(&fold(heading)).or_else(|| {
             let general = general(&fold(heading))?;
             self.columns.get(&general)

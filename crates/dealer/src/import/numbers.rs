@@ -68,6 +68,7 @@ pub(super) fn price(text: &str) -> Amount {
 pub(super) fn amount(text: &str) -> Amount {
     let upper = upper(text);
     let bare = strip_unit(upper.trim().trim_start_matches(['-', '+']), &["USD", "US$", "$"]);
+    // A sign may stand behind the currency as well.
     let bare = bare.trim_start_matches(['-', '+']);
     if !bare.chars().any(|c| c.is_ascii_digit()) {
         return if bare.is_empty() { Amount::Empty } else { Amount::Withheld };
@@ -191,6 +192,7 @@ fn decimal(text: &str) -> Option<(u32, bool)> {
         digits.to_mut().push_str(group);
         grouped = true;
     }
+    // `1234,567` is no grouping of thousands.
     let short = !grouped || (1..=3).contains(&first.len());
     if digits.is_empty() || !all_digits(&digits) || !short {
         return None;

@@ -50,10 +50,12 @@ pub(super) fn read(mut text: impl Read, sorter: &mut Sorter<'_>) -> Result<(), U
     let numbered = Numbered { text: head.chain(text), lines: Rc::clone(&lines) };
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
+        // A row of another length is judged by itself, and does not end the reading.
         .flexible(true)
         .delimiter(delimiter)
         .buffer_capacity(super::decode::CHUNK)
         .from_reader(numbered.chain(END.as_bytes()));
+    // Passed over here and not by the reader: the mapping may have the headings instead.
     let mut is_heading = is_heading;
     let unclosed = crew::sort(&columns, sorter, |record| {
         loop {
@@ -121,6 +123,7 @@ fn check(row: Cut<'_>, columns: usize) -> Result<(), (Reason, String)> {
         );
         return Err((Reason::OversizedCell, message));
     }
+    // Empty cells behind the last column are how some exports end a row.
     let surplus = row.cells().skip(columns).any(|cell| !cell.trim().is_empty());
     if surplus {
         let message = format!(
@@ -270,6 +273,7 @@ fn heading(text: &[u8], mapping: Option<&Mapping>) -> Result<First, Unreadable> 
         }
         let headings: Vec<String> = record.iter().map(str::to_owned).collect();
         let known = headings.iter().filter_map(column).count();
+        // Where as many are understood, the delimiter that occurs most.
         let better = best
             .as_ref()
             .is_none_or(|(most, first)| (known, headings.len()) > (*most, first.headings.len()));

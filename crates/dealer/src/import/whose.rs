@@ -124,6 +124,7 @@ fn of_target(target: usize, labels: &[(&str, bool, &[Claim])]) -> Option<Whose> 
     for (label, is_name, claims) in labels {
         match claims.iter().find(|claim| claim.target == target) {
             Some(Claim { rooftop: Some(place), .. }) => match rooftop {
+                // It cannot stand at two rooftops.
                 Some(other) if other != *place => return None,
                 Some(_) | None => rooftop = Some(*place),
             },

@@ -88,6 +88,7 @@ pub(super) fn condition(text: &str) -> Option<Condition> {
     let folded = fold(text);
     let has = |word: &str| folded.split('_').any(|part| part == word);
     let certified = has("certified") || has("cpo");
+    // `Not Certified` says that it is used.
     if certified && !has("not") && !has("non") && !has("uncertified") {
         return Some(Condition::Cpo);
     }
@@ -107,6 +108,7 @@ pub(super) fn condition(text: &str) -> Option<Condition> {
 
 /// Reads a `Certified` cell; `None` when its words mean nothing to us.
 pub(super) fn certified(text: &str) -> Option<bool> {
+    // Most exports fill the cell only where it is so.
     if matches!(fold(text).as_str(), "" | "none") {
         return Some(false);
     }
@@ -174,6 +176,7 @@ pub(super) fn transmission(text: &str) -> Option<Word> {
     by_rules(
         text,
         &[
+            // First: many name it `Automatic CVT`.
             ("cvt", &["cvt", "ecvt", "e_cvt", "ivt", "continuously", "variable", "c"]),
             (
                 "automatic",
@@ -207,6 +210,7 @@ pub(super) fn fuel(text: &str) -> Option<Word> {
     by_rules(
         text,
         &[
+            // First, because a plug-in hybrid is called a hybrid as well.
             ("phev", &["phev", "plug_in", "plugin"]),
             // A mild hybrid never drives on electricity alone: its fuel is the engine's.
             ("gas", &["mild_hybrid", "mhev"]),
@@ -221,6 +225,7 @@ pub(super) fn fuel(text: &str) -> Option<Word> {
                     "ffv", "flexible", "g",
                 ],
             ),
+            // Last: hybrids name electricity, too.
             ("bev", &["bev", "ev", "electric", "electricity", "battery"]),
         ],
     )

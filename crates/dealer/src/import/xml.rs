@@ -125,6 +125,7 @@ impl Walk<'_, '_> {
         if self.path.is_empty() && name == "html" {
             return Err(Unreadable::new("the file is HTML, not a feed", HINT));
         }
+        // Within a vehicle such a name is that of a value.
         if self.row.is_none() && ROWS.contains(&name.as_str()) {
             let row = Row { depth: self.path.len(), values: Vec::new(), trouble: None };
             self.row = Some(row);
@@ -134,6 +135,7 @@ impl Walk<'_, '_> {
     }
 
     fn text(&mut self, text: &str) {
+        // Text around the vehicles says nothing of one, and would only take memory.
         let Some(row) = &mut self.row else { return };
         let Some((_, so_far)) = self.path.last_mut() else { return };
         if so_far.len() + text.len() > MAX_CELL {
@@ -160,6 +162,7 @@ impl Walk<'_, '_> {
             row.trouble.get_or_insert((Reason::OversizedCell, message));
             return false;
         }
+        // Without the vehicle's own element: exports name it as they like.
         let around = self.path.get(row.depth + 1..).unwrap_or_default();
         let mut names: Vec<&str> = around.iter().map(|(name, _)| name.as_str()).collect();
         names.push(&name);
@@ -188,12 +191,14 @@ impl Walk<'_, '_> {
                 None => values.push((name, text.clone())),
             }
         }
+        // XML has no heading: the names in the first vehicle tell which format it is.
         if self.items == 1 {
             self.sorter.guess(values.iter().map(|(name, _)| *name));
         }
         self.cells.clear();
         for (name, text) in &values {
             let heading = self.sorter.heading(name);
+            // Of what can be there once, the first counts.
             let text = if heading.is_list() { text } else { text.split(ITEM).next().unwrap_or("") };
             self.cells.fill(&heading, text);
         }
@@ -203,6 +208,7 @@ impl Walk<'_, '_> {
     fn end(self) -> Result<(), Unreadable> {
         if !self.path.is_empty() {
             let seen = format!("the file ends in the middle of the XML, after item {}", self.items);
+            // Of nothing it cannot even be said that the rest is missing.
             if !self.sorter.has_units() {
                 return Err(Unreadable::new(seen, HINT));
             }

@@ -65,6 +65,7 @@ impl<'a> Policy<'a> {
             let is = |known: &String| self.agents.iter().any(|agent| same(known, agent));
             list.iter().any(is)
         };
+        // Before the others: who is on both lists is denied.
         if is_named(&agents.deny) {
             return Ok(Some(HeldFor::DeniedAgent));
         }
@@ -120,6 +121,7 @@ impl<'a> Policy<'a> {
     }
 
     fn limits(&self, per_address: u32, per_contact: u32, all: u32) -> Vec<(String, u32)> {
+        // In the order of `subjects`: the address, all, and as many contacts as there are.
         let limits = [per_address, all].into_iter().chain(std::iter::repeat(per_contact));
         self.subjects().into_iter().zip(limits).collect()
     }

@@ -26,7 +26,10 @@ impl Sender {
         // The contact is part of what a lead is known by in any case. Who has a name has keys of
         // its own, which are no other's.
         let key = lead.idempotency_key.as_ref().filter(|_| !named);
+        // With its length: no key and agent together read as another key and agent.
         let key = key.map(|key| format!("key:{} {key} {agent}", key.len()));
+        // Without a credential a retry may come from another network: that is enough, and so
+        // is the agent with the customer.
         let key_scopes = match &principal {
             Some(principal) => vec![principal.clone()],
             None => {

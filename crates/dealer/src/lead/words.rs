@@ -45,6 +45,7 @@ fn appointment(taken: &Taken<'_>, now: Timestamp) -> Option<String> {
         AppointmentState::Requested => {
             "No time is booked yet; an advisor will arrange one.".to_owned()
         }
+        // With its lead, whatever the rooftop offers.
         AppointmentState::Rejected if taken.held_for().is_some() => {
             "No appointment is booked.".to_owned()
         }
@@ -53,6 +54,7 @@ fn appointment(taken: &Taken<'_>, now: Timestamp) -> Option<String> {
         }
         AppointmentState::Superseded => return None,
     };
+    // Who asked for another time might otherwise think that the first one is gone.
     let standing = taken.lead.appointment.as_ref().filter(|current| is_booked(current));
     let standing = standing.filter(|current| current.appointment_id != asked.appointment_id);
     let standing = standing.and_then(|current| current.starts_at);

@@ -137,6 +137,7 @@ pub(super) fn read(tokens: &[Token], at: usize) -> Option<(usize, Said)> {
     let belongs_to_next = bound_at(tokens, at, "before")
         .is_some_and(|(length, _)| amount_at(tokens, skip(tokens, at + length)).is_some());
     let after = bound_at(tokens, at, "after").filter(|_| second.is_none() && !belongs_to_next);
+    // `2020+` and `40k+`.
     let plus = tokens.get(at.wrapping_sub(1)).is_some_and(|token| token.plus);
     let bound = match (bound, after) {
         (None, Some((length, after))) => {
@@ -190,6 +191,7 @@ fn between(first: Amount, second: Amount, unit: Option<Unit>) -> Option<Said> {
 
 fn single(amount: Amount, bound: Option<Bound>, unit: Option<Unit>) -> Option<Said> {
     let Amount { mut value, is_large, is_money } = amount;
+    // 2000 is a year as well as a round sum; after `under` it is rather the latter.
     let year = YEARS.contains(&value) && !is_large && value != 2000;
     let number = match (unit, bound) {
         (Some(Unit::Unsearchable), _) => return Some(Said::Unsearchable),
@@ -234,6 +236,7 @@ pub(super) fn alone(token: &Token) -> Option<(Number, Bounds)> {
     if YEARS.contains(&value) {
         return Some((Number::Year, (Some(value), Some(value))));
     }
+    // Less is rather part of a name, and more is no car's price.
     (3_000..=500_000).contains(&value).then_some((Number::Price, (None, Some(value))))
 }
 
@@ -253,12 +256,15 @@ fn amount_at(tokens: &[Token], at: usize) -> Option<(usize, Amount)> {
     let is_large = thousands || scaled || token.money;
     let factor = if thousands || scaled { 1000 } else { 1 };
     let value = match digits.split_once('.') {
+        // `19.5k`: the first digit behind the point is enough.
         Some((whole, part)) if thousands || scaled || token.money => {
             let tenths: u32 = part.get(..1)?.parse().ok()?;
             whole.parse::<u32>().ok()?.checked_mul(factor)?.checked_add(tenths * factor / 10)?
         }
+        // `2.5` by itself is an engine.
         Some(_) => return None,
         None => {
+            // `twenty five` is one number in two words.
             let two = tokens.get(at + 1).map(|next| format!("{digits}{}", next.text));
             if let Some(number) = two.and_then(|two| word(&two, "number")) {
                 let scaled = tokens.get(at + 2).and_then(|next| word(&next.text, "unit"));

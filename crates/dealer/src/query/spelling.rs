@@ -19,6 +19,7 @@ pub(super) fn correct<'a>(
 ) -> Option<&'a str> {
     let letters = word.chars().count();
     let most = tolerance(letters);
+    // With another digit it would be another car.
     if most == 0 || !word.chars().all(char::is_alphabetic) {
         return None;
     }

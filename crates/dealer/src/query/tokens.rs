@@ -37,9 +37,11 @@ pub(super) fn tokens(query: &str) -> Vec<Token> {
             }
             // A thousand: what follows are three digits and no fourth.
             ',' if between_digits && digit(at + 2) && digit(at + 3) && !digit(at + 4) => continue,
+            // `don't` and `dealer's` stay one word.
             '\'' | '\u{2019}' if !text.is_empty() => continue,
             _ => {}
         }
+        // `SUV/truck` means either; `w/` and `3/4` mean something else.
         let long = text.chars().count() > 2 && !text.ends_with(|c: char| c.is_ascii_digit());
         let ended = push(&mut found, &mut text, &mut money, &mut joined);
         let next_is_word =
@@ -47,6 +49,7 @@ pub(super) fn tokens(query: &str) -> Vec<Token> {
         match c {
             '$' => {
                 money = true;
+                // `$20k-$30k` is one range.
                 joined &= chars.get(at.wrapping_sub(1)) == Some(&'-');
             }
             '+' => {

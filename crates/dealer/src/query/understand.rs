@@ -59,6 +59,7 @@ struct Reader<'a> {
 impl Reader<'_> {
     /// Reads what begins at a token, and returns how many tokens it took.
     fn step(&mut self, at: usize) -> usize {
+        // Before amounts: behind `stock` a number is not a price.
         if let Some(length) = self.identifier_named(at) {
             return length;
         }
@@ -84,6 +85,7 @@ impl Reader<'_> {
     fn phrase(&mut self, at: usize, length: usize) -> bool {
         let Some(run) = self.tokens.get(at..at + length) else { return false };
         let key: String = run.iter().map(|token| token.text.as_str()).collect();
+        // A model that is called like a year comes first.
         if let [token] = run
             && numbers::is_year(token)
             && let Some((number, bounds)) = numbers::alone(token)
@@ -100,6 +102,7 @@ impl Reader<'_> {
                 return true;
             }
         }
+        // As it was written first: Lexus and Prius are no plurals.
         let singular = key.strip_suffix('s').filter(|key| key.chars().count() > 2);
         std::iter::once(key.as_str()).chain(singular).any(|key| self.read_key(key, at, length))
     }
@@ -150,9 +153,11 @@ impl Reader<'_> {
     /// Words with a task, and words without one.
     fn function_word(&mut self, key: &str, at: usize, length: usize) -> bool {
         match vocabulary().said("word", key) {
+            // With nothing before it, it has no other side.
             Some("or") => self.is_alternative = !self.understood.wants.is_empty(),
             Some("not") => self.is_negated = true,
             Some("interior") => self.is_inside = true,
+            // Where a number followed, it has been read already.
             Some("and" | "vin" | "stock") => {}
             Some("shade") if self.is_family(at + length) => {}
             Some(_) | None => return vocabulary().said("ignored", key).is_some(),
@@ -204,6 +209,7 @@ impl Reader<'_> {
             match sense {
                 Sense::Pair(make, model) => any.push(Meaning::Pair { make: *make, model: *model }),
                 Sense::Value(value, part) => {
+                    // A word from the middle of a model's name does not name the model.
                     let is_model = value.attribute == Attribute::Model && *part != Part::Middle;
                     if is_model || value.attribute == Attribute::Make {
                         values.push(*value);
@@ -291,6 +297,7 @@ impl Reader<'_> {
             }
             common = Some(both);
         }
+        // What means something by itself is not a word of a feature: each is wanted then.
         let is_other = |token: &Token| {
             let word = token.text.as_str();
             let name = || vocabulary().name(word).is_some() || self.named(word).is_some();
@@ -306,6 +313,8 @@ impl Reader<'_> {
     fn identified(&self, key: &str) -> Option<Want> {
         let has_digit = key.bytes().any(|b| b.is_ascii_digit());
         let letters = key.chars().count();
+        // Ordinary words would be found among stock numbers, and two
+        // signs at the end of many VINs.
         if !has_digit || letters < 3 {
             return None;
         }
@@ -315,6 +324,7 @@ impl Reader<'_> {
         if letters >= 4 && self.identifiers.vin_ends(key) {
             return Some(Want::vin(Meaning::VinEnd(key.to_owned()), "vin ending", key));
         }
+        // Digits alone are rather an amount.
         let has_letter = key.bytes().any(|b| b.is_ascii_alphabetic());
         (letters >= 5 && has_letter && self.identifiers.vin_starts(key))
             .then(|| Want::vin(Meaning::VinStart(key.to_owned()), "vin beginning", key))

@@ -97,6 +97,8 @@ impl Vocabulary {
         if families.is_empty() {
             // Of several phrases the longest says most.
             let hints = self.hints.iter().filter(|(hint, _)| contains(&words, hint));
+            // From the back, because of several that are as long `max_by_key` takes the
+            // last: the table's first counts.
             let longest = hints.rev().max_by_key(|(hint, _)| hint.len());
             families.extend(longest.map(|(_, family)| *family));
         }

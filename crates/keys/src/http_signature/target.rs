@@ -94,6 +94,7 @@ impl Target {
 
 fn authority_of(scheme: &str, authority: &str) -> Result<String, BadTarget> {
     const BAD: BadTarget = BadTarget::Authority;
+    // The last `@`: a password may have one.
     let named = authority.rsplit_once('@').map_or(authority, |(_, named)| named);
     let (host, port) = match named.strip_prefix('[') {
         Some(rest) => {
@@ -113,6 +114,7 @@ fn authority_of(scheme: &str, authority: &str) -> Result<String, BadTarget> {
                 Some((host, port)) => (host, Some(port)),
                 None => (named, None),
             };
+            // With the dot of the root it is the same host.
             let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
             let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=".contains(&b);
             if host.is_empty() || host.ends_with('.') || !host.bytes().all(plain) {
@@ -122,6 +124,7 @@ fn authority_of(scheme: &str, authority: &str) -> Result<String, BadTarget> {
         }
     };
     let port = port.filter(|port| !port.is_empty());
+    // A number may have a sign, a port may not.
     if port.is_some_and(|port| port.parse::<u16>().is_err() || port.starts_with('+')) {
         return Err(BAD);
     }
@@ -148,6 +151,7 @@ fn without_dots(path: &str) -> String {
                 if segment == ".." {
                     kept.pop();
                 }
+                // At the end of a path it stands for a directory.
                 if last {
                     kept.push("");
                 }

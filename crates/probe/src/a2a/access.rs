@@ -166,10 +166,12 @@ async fn list(run: &mut Run) -> Judged {
     for params in [json!({"contextId": context}), json!({"pageSize": 100})] {
         let filtered = params.get("contextId").is_some();
         let reply = run.ask(Ask { who, ..Ask::default() }, Operation::ListTasks, params).await?;
+        // A caller that may not list at all learns nothing either.
         let Ok(page) = reply.result() else { continue };
         let shown = items(page, "tasks").any(|listed| id_of(listed) == id_of(&task));
         wrong.unless(!shown, || "the task is listed".to_owned());
         let total = page.get("totalSize").and_then(Value::as_i64).unwrap_or_default();
+        // Without the filter the stranger's own tasks are counted, however many these are.
         wrong.unless(!filtered || total == 0, || "totalSize counts the task".to_owned());
     }
     judge(&wrong.0)

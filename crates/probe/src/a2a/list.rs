@@ -119,6 +119,7 @@ async fn newest_first(run: &mut Run) -> Judged {
     if moments.len() < 2 {
         return not_here("the listed tasks have no moments to compare");
     }
+    // Tasks of one moment may stand in any order.
     let sorted = moments.windows(2).all(|pair| pair.first() >= pair.last());
     if sorted { Ok(Verdict::Pass) } else { fail("an older task comes before a newer one") }
 }
@@ -127,6 +128,7 @@ async fn pages(run: &mut Run) -> Judged {
     let context = two_tasks(run).await?;
     let mut seen: Vec<String> = Vec::new();
     let mut token = String::new();
+    // Twice as many pages as there are tasks: tokens that lead in a circle never end.
     for _ in 0..6 {
         let mut params = json!({"contextId": context, "pageSize": 1});
         if !token.is_empty() {
@@ -155,6 +157,7 @@ async fn pages(run: &mut Run) -> Judged {
 async fn total(run: &mut Run) -> Judged {
     let context = two_tasks(run).await?;
     let whole = ask(run, json!({"contextId": context, "pageSize": 100})).await?;
+    // How many there are is known from a page alone that has all of them.
     if text(&whole, "nextPageToken").is_some_and(|token| !token.is_empty()) {
         return not_here("the agent gives fewer tasks on a page than it was asked for");
     }
@@ -197,6 +200,7 @@ async fn since(run: &mut Run) -> Judged {
     let moment = task.pointer("/status/timestamp").and_then(Value::as_str);
     let Some(moment) = moment else { return not_here("the task has no moment") };
     let context = text(&task, "contextId").unwrap_or_default();
+    // Within its context, where the first page is enough to find it.
     let params = json!({"contextId": context, "statusTimestampAfter": moment});
     let page = ask(run, params).await?;
     let found = items(&page, "tasks").any(|listed| id_of(listed) == id_of(&task));

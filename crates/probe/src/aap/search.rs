@@ -359,6 +359,7 @@ async fn by_rooftop(run: &mut Run) -> Judged {
 
 async fn or_within(run: &mut Run) -> Judged {
     let vehicles = run.vehicles().await?;
+    // Filters do not look at case: two spellings of one make would be counted twice.
     let mut makes: Vec<&str> = vehicles.iter().filter_map(|it| text(it, "make")).collect();
     makes.sort_unstable();
     makes.dedup_by_key(|make| make.to_lowercase());
@@ -367,6 +368,7 @@ async fn or_within(run: &mut Run) -> Judged {
     };
     let of = |makes: &[&str]| json!({"filters": {"make": makes}}).to_string();
     let (one, two, both) = (of(&[one]), of(&[two]), of(&[one, two]));
+    // No vehicle is of two makes, so that the numbers add up.
     let sum = run.total(&one).await? + run.total(&two).await?;
     let total = run.total(&both).await?;
     if total == sum {

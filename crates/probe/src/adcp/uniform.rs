@@ -260,6 +260,7 @@ async fn measure(run: &mut Run, lookup: &'static Lookup) -> Result<Paired, Verdi
             found.exchanges.extend(one.into_iter().chain(other));
             differences.push(found);
         }
+        // A pair keeps its own exchanges, of which those that differ are shown.
         run.take_recorded();
     }
     // The first request opens the connection; nobody is to blame for that.

@@ -142,5 +142,6 @@ pub(super) fn wait_wanted(got: &Got) -> Option<Duration> {
     let seconds = of_adcp.and_then(|error| error.get("retry_after")?.as_f64());
     let seconds = seconds.and_then(|it| Duration::try_from_secs_f64(it.ceil()).ok());
     let wait = in_body.map(Duration::from_millis).or(seconds).or(header.map(Duration::from_secs));
+    // Who says zero is not asked without a pause.
     Some(wait.unwrap_or(DEFAULT).max(Duration::from_millis(50)))
 }

@@ -88,6 +88,7 @@ pub(crate) fn scope(
     if is_introspection(tool) {
         return Ok(());
     }
+    // No list permits every task, an empty one none.
     let tasks = granted.allowed_tasks.as_ref();
     if tasks.is_some_and(|tasks| !tasks.contains(tool.name())) {
         let message = "the caller may not call this task for this account; authorization in \
@@ -120,6 +121,7 @@ pub(crate) fn fields(tool: Tool, granted: Option<&Authorization>, arguments: &Ma
         let message = "the caller may not set this field for this account; leave it out";
         let error = refuse::at(Code::FieldNotPermitted, &field, message);
         let error = refuse::with(error, "task", tool.name());
+        // A part of the list would be read as all of it.
         if permitted.len() > MAX_PERMITTED {
             return error;
         }
@@ -185,6 +187,7 @@ fn refused_fields(arguments: &Map, permitted: &[&str]) -> Vec<String> {
                     }
                 }
             }
+            // An object of which no member is permitted is refused by its own name, below.
             Value::Object(item) if !nested.is_empty() => look(name.clone(), item),
             Value::Object(_)
             | Value::Null
@@ -192,6 +195,8 @@ fn refused_fields(arguments: &Map, permitted: &[&str]) -> Vec<String> {
             | Value::Number(_)
             | Value::String(_) => {}
         }
+        // Nothing in it was named, as of a list of nothing but ids, so
+        // that the member itself has to go.
         if refused.len() == before && nested.is_empty() {
             refused.push(name.clone());
         }
@@ -232,6 +237,7 @@ pub(crate) fn status(
             let message = "the account is suspended; a person has to settle it with the seller";
             Err(refuse::error(Code::AccountSuspended, message).into())
         }
+        // What is over is to its buyer as what never was (`U-1`).
         (
             Status::Rejected | Status::Closed,
             Need::Look | Need::Discover | Need::Manage | Need::Spend,

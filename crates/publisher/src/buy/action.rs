@@ -113,10 +113,14 @@ impl Action {
         };
         let about = |entry: &&AllowedAction| {
             let action = entry.action.as_deref();
+            // Most actions have no older word: without the second half, an entry that names no
+            // action would be about all of those.
             (action == Some(self.name()) || (action.is_some() && action == self.coarse()))
                 && has(&entry.allowed_statuses, status.name())
         };
         let entries: Vec<_> = allowed.iter().flatten().filter(about).collect();
+        // Several entries may be about one action; the easiest way
+        // that one of them opens is open.
         Mode::ALL.iter().find_map(|mode| {
             let entry = entries.iter().find(|entry| has(&entry.modes, mode.name()))?;
             let (sla, terms_ref) = (entry.sla.clone(), entry.terms_ref.clone());
@@ -216,10 +220,12 @@ fn offered(
         products.iter().map(|product| action.offered_by(product, status)).collect();
     if let Some(by_all) = by_all {
         let hardest = by_all
+            // Products that have left the offer are not here, and forbid nothing.
             .into_iter()
             .max_by_key(|one| (one.mode == Mode::RequiresApproval, one.sla.is_some()));
         return Ok(hardest.unwrap_or_else(|| Offered::freely(action)));
     }
+    // Whether waiting can help is what the buyer has to know.
     let ever = |product: &Product| {
         Status::ALL.iter().any(|status| action.offered_by(product, *status).is_some())
     };

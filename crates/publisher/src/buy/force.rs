@@ -67,6 +67,7 @@ pub fn status(
     let buy = &mut kept.thing;
     buy.paused = to == Status::Paused;
     buy.status = match to {
+        // A pause is kept apart from the status, which goes on underneath it.
         Status::Paused => Status::Active,
         Status::PendingCreatives
         | Status::PendingStart
@@ -278,6 +279,7 @@ pub fn seed(
         cancellation: None,
         creative_assignments: given.creative_assignments.0,
         price: PricingOption::default(),
+        // What is kept as types is not kept twice, or a change would leave the second one behind.
         shown: Shown::of(without(given.members, &TYPED)),
     };
     let packages: Vec<_> = given.packages.0.into_iter().enumerate().map(package).collect();
@@ -315,6 +317,7 @@ pub fn seed(
     if let Some(revision) = given.revision
         && let Some(mut known) = shelf.find::<MediaBuy>(id)?
     {
+        // Written past `change`, which would count one further.
         known.record.revision = revision.max(1);
         known.record.body = tradepost_wire::json::to_value(&known.thing)
             .map_err(|error| Fault::new("writing what is to be kept", error))?;

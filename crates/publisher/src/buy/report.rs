@@ -98,6 +98,7 @@ impl Report {
 #[must_use]
 pub fn metrics<'a>(reports: impl IntoIterator<Item = &'a Report>) -> Map {
     let reports: Vec<_> = reports.into_iter().collect();
+    // These two are said of a buy that has delivered nothing as well.
     let mut sums = BTreeMap::from([("impressions", Amount::ZERO), ("spend", Amount::ZERO)]);
     for report in &reports {
         for name in ADDITIVE {
@@ -110,6 +111,8 @@ pub fn metrics<'a>(reports: impl IntoIterator<Item = &'a Report>) -> Map {
     if let Some(viewability) = viewability(&reports) {
         metrics.insert("viewability".to_owned(), viewability);
     }
+    // People who are reached on two days are not twice as many: the
+    // latest report says how it stands.
     let reached = reports.iter().rev().find(|report| !report.reached.is_empty());
     metrics.extend(reached.map(|report| report.reached.clone()).unwrap_or_default());
     if let Some(report) = reports.iter().rev().find(|report| !report.measured.is_empty()) {
@@ -132,6 +135,8 @@ fn derived(sums: &BTreeMap<&str, Amount>) -> Map {
             && below > Amount::ZERO
         {
             let rate = above.share(Amount::whole(factor), below);
+            // Reports arrive apart from each other, so that clicks may be ahead of the
+            // impressions that they are a share of.
             metrics.insert(name.to_owned(), rate.min(most.unwrap_or(rate)).into());
         }
     };
@@ -174,6 +179,7 @@ fn viewability(reports: &[&Report]) -> Option<Value> {
     put("viewable_rate", rate);
     let weighted = blocks.iter().filter_map(|block| {
         let seconds = number(block, "viewed_seconds")?;
+        // A time without a count weighs as one impression, so that it is not lost.
         Some((seconds, number(block, "measurable_impressions").unwrap_or(Amount::whole(1))))
     });
     put("viewed_seconds", Amount::mean(weighted).map(Into::into));
@@ -187,11 +193,14 @@ fn viewability(reports: &[&Report]) -> Option<Value> {
 #[must_use]
 pub fn shares(buy: &MediaBuy, reports: &[&Report]) -> Vec<Vec<Report>> {
     let budgets: Vec<Amount> = {
+        // Of a buy that was canceled whole, all packages share what was delivered before.
         let live = buy.packages.iter().any(super::Package::is_live);
         let weight = |package: &super::Package| {
             if live && !package.is_live() {
                 Amount::ZERO
             } else {
+                // Never nothing: what was delivered for packages without budgets is
+                // divided equally, and not by zero.
                 package.budget.max(Amount::MILLIONTH)
             }
         };
@@ -218,6 +227,7 @@ pub fn shares(buy: &MediaBuy, reports: &[&Report]) -> Vec<Vec<Report>> {
                     at: report.at,
                     figures,
                     viewability: portion(report.viewability.as_ref(), *budget, all),
+                    // Whoever saw two packages cannot be divided between them.
                     reached: Map::new(),
                     measured: measured.collect(),
                 };

@@ -27,6 +27,7 @@ impl Catalogue {
     /// stands in the text as a whole word.
     #[must_use]
     pub fn forbids(&self, text: &str) -> Vec<&Policy> {
+        // Only whole words are found, and several in a row as well.
         let text: Vec<String> = words(text).collect();
         let has = |phrase: &String| {
             let mut rows = text.windows(phrase.split(' ').count());

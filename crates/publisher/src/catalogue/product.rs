@@ -282,6 +282,8 @@ impl Product {
     pub(crate) fn at(&self, prices: &[&PricingOption]) -> Self {
         let prices: Value = prices.iter().map(|price| price.given.clone()).collect();
         let mut product = self.with("pricing_options", prices);
+        // The prices of this copy are the account's already: a rate
+        // would be applied to them once more.
         Arc::make_mut(&mut product.terms).rates.clear();
         product
     }
@@ -336,6 +338,7 @@ impl Product {
 
     /// The SHA-256 of what is shown to everybody, in its canonical form.
     pub(crate) fn digest(&self) -> &[u8; 32] {
+        // Without the relevance, which belongs to a brief and not to the product.
         let text = || canonical::to_string(&self.shown(None, |_| true).into());
         self.worked_out.digest.get_or_init(|| Sha256::digest(text()).into())
     }
@@ -389,6 +392,8 @@ impl Product {
 
     fn rate(&self, account: &Account) -> Option<&Rate> {
         let brand = account.brand_domain();
+        // The first that fits, so that the order of the file decides between
+        // a rate for all and one for few.
         self.terms.rates.iter().find(|rate| {
             rate.operator.as_ref().is_none_or(|operator| *operator == account.operator)
                 && rate.brand.as_deref().is_none_or(|domain| Some(domain) == brand)

@@ -118,6 +118,7 @@ impl Reader {
                 self.mistake(&pointer, "must have at least one word, and none that is empty");
             }
         }
+        // Before the products, which name formats.
         catalogue.formats = self.formats(&members, &catalogue.agent_url);
         catalogue.products = self.products(&members, &catalogue);
         catalogue.signals = self.signals(&members, &catalogue.agent_url);
@@ -224,6 +225,7 @@ impl Reader {
             let Some(id) = self.format_id(Some(id), &at, &catalogue.agent_url) else {
                 continue;
             };
+            // Formats of other agents are defined where nobody looks from here.
             let ours = id.agent_url.as_ref() == Some(&catalogue.agent_url);
             if ours && !catalogue.formats.iter().any(|known| known.is(&id)) {
                 self.mistake(&at, "is no format of this catalogue");

@@ -206,6 +206,7 @@ impl<'a> Policies<'a> {
         let places = disclosure.and_then(|disclosure| disclosure.jurisdictions.as_ref());
         let said = match disclosure.and_then(|disclosure| disclosure.required) {
             Some(true) => places.is_some_and(|places| !places.is_empty()),
+            // That nothing has to be disclosed is an answer as well.
             Some(false) => true,
             None => false,
         };
@@ -432,7 +433,9 @@ fn shows(format: Option<&Format>, position: &String, lasting: Option<&String>) -
 /// The host of an address, in lower case, without user and port.
 pub(crate) fn host(url: &str) -> String {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    // Browsers take a backslash for a slash.
     let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
+    // The last one: all before it is a user's name, even if it looks like a host.
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     let name = host.split(':').next().unwrap_or_default();
     name.trim_end_matches('.').to_ascii_lowercase()

@@ -109,6 +109,7 @@ impl Question {
             matches!(how.as_str(), "edited" | "directed") && disclosed == Some(false)
         });
         let mut manifest = creative.sent.clone();
+        // The rest, such as names and tags, is no concern of a verifier's.
         manifest.retain(|name, _| {
             matches!(name.as_str(), "format_id" | "format_kind" | "assets" | "provenance")
         });
@@ -142,6 +143,7 @@ impl Question {
         let Some(outcome) = results.find(about) else {
             return Verdict::Silent;
         };
+        // A text would be another's words, and goes on to the buyer.
         let observed = outcome.value.filter(|value| value.is_boolean() || value.is_number());
         let sure = outcome.confidence.is_some_and(|it| {
             it >= Amount::whole(1).percent(Amount::whole(SURE)) && it <= Amount::whole(1)

@@ -61,6 +61,8 @@ pub(crate) fn due(shelf: &dyn Shelf, now: Timestamp) -> Result<Vec<String>, Faul
 pub(crate) fn reviewed(shelf: &dyn Shelf, now: Timestamp) -> Result<Vec<String>, Fault> {
     let query = Query { state: Some(Creative::WAITS.to_owned()), ..Query::default() };
     let mut waiting = shelf.all::<Creative>(&query)?;
+    // A review ends by the clock and nobody writes that down at the moment; the state on the
+    // shelf only says where to look.
     waiting.retain(|kept| kept.thing.status_at(now) != kept.thing.status);
     Ok(waiting.into_iter().map(|kept| kept.record.id).collect())
 }
@@ -73,6 +75,7 @@ impl<'a> Office<'a> {
 
     /// Notes that the review of the creative in a record has ended by itself, and announces it.
     pub(crate) fn settle(&self, record: &str) -> Result<(), Fault> {
+        // It may be gone, or settled, since it was listed.
         let Some(mut kept) = self.shelf.find::<Creative>(record)? else {
             return Ok(());
         };
@@ -94,6 +97,7 @@ impl<'a> Office<'a> {
             return Ok(false);
         };
         let is_due = task.thing.due_at.is_some_and(|due| due <= self.now);
+        // A person may have decided about it since it was listed.
         if task.thing.status != Standing::Submitted || !is_due {
             return Ok(false);
         }
@@ -118,6 +122,8 @@ impl<'a> Office<'a> {
             return Ok(vec![refuse::error(Code::InvalidState, message)]);
         };
         let reasons = self.objections(task, &draft)?;
+        // With reasons the task is not put back, so that on the shelf it still has the draft
+        // that was taken out of it here.
         if reasons.is_empty() {
             self.approve(task, draft)?;
         }
@@ -157,6 +163,8 @@ impl<'a> Office<'a> {
                 if let Some(id) = named {
                     draft.media_buy_id = id.to_owned();
                 }
+                // The payload is a test's own invention and may name a buy that there is, perhaps
+                // another tenant's; that one is left alone, and the task ends all the same.
                 let taken = self.shelf.whose(Kind::MediaBuy, &draft.media_buy_id)?;
                 if taken.is_none() {
                     self.book(&mut task, draft)?;

@@ -93,6 +93,7 @@ fn one(
     };
     next.uploaded += uploaded;
     next.synced_at = now;
+    // Only members have to be taken in; another name or description holds at once.
     if known.is_none_or(|kept| kept.thing.members != next.members) {
         let processing = SignedDuration::from_secs(terms.processing_seconds.into());
         next.ready_at = now.checked_add(processing).unwrap_or(now);
@@ -127,6 +128,7 @@ fn fresh(id: &str, terms: Terms, now: Timestamp) -> Audience {
 fn digests(members: &[forms::Member]) -> BTreeSet<String> {
     let digest = |member: &forms::Member| {
         let digest = Sha256::digest(member.external_id.as_bytes());
+        // Half of a digest tells the members of one audience apart.
         tradepost_wire::format::hex(digest.iter().take(16))
     };
     members.iter().map(digest).collect()

@@ -42,6 +42,8 @@ pub(super) async fn prepare_purchase(
     form: &CreateMediaBuy,
     admitted: &Admitted,
 ) -> Result<Prepared, Stop> {
+    // The ad server before the governance agent: what is sold out is refused
+    // without bothering anybody about it.
     let supply = Some(create::supply(publisher).await?);
     let question = publisher.look(|shelf| {
         create::question(&Desk::at(publisher, ask, admitted, shelf, &supply), form)

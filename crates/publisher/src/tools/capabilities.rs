@@ -101,6 +101,7 @@ fn sections(profile: &Profile, tools: &[Tool]) -> Vec<(&'static str, Value)> {
     let versioning = json!({
         "supported": true,
         "pricing_version_separate": false,
+        // What an account has activated of the signals, others do not see.
         "cache_scope_account": own_prices || !catalogue.signals.is_empty(),
     });
     sections.push(("wholesale_feed_versioning", versioning));

@@ -187,12 +187,15 @@ fn forbidden(work: &Work<'_>) -> Option<Failed> {
 }
 
 fn bring_about(work: &Work<'_>, form: &Comply) -> Result<Done, Failed> {
+    // Before the scenario is looked at: who may not test here hears nothing of what there is.
     if let Some(fault) = forbidden(work) {
         return Err(fault);
     }
     let scenario = form.scenario.as_deref().and_then(Scenario::from_name);
     let scenario = scenario.ok_or(Failed::UnknownScenario)?;
     let whole = Value::Object(work.ask.arguments.clone());
+    // Checked here and not with all other requests, because the controller says in
+    // words of its own what is wrong.
     if let Err(issues) = rules::check(Tool::ComplyTestController, &whole, Internals::Off) {
         let pointers: Vec<_> = issues.listed().iter().map(|it| it.pointer.as_str()).collect();
         let detail = format!("these members do not fit the schema: {}", pointers.join(", "));

@@ -51,6 +51,8 @@ impl Buys {
         elsewhere: impl Fn(&str) -> bool + 'a,
     ) -> impl Iterator<Item = (&'a Kept<MediaBuy>, &'a Package)> {
         self.packages().filter(move |(buy, package)| {
+            // Ids of creatives are the buyer's and unique to an account; a buy on another account
+            // means the creative of that account, where it has one of this id.
             let other = buy.record.account.as_deref();
             assigns(package, creative_id) && (other == account || !other.is_some_and(&elsewhere))
         })

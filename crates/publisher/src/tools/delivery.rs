@@ -27,6 +27,7 @@ pub(super) fn perform(work: &Work<'_>, form: &GetMediaBuyDelivery) -> Result<Rep
     let (ids, filter) = (form.media_buy_ids.as_deref(), form.status_filter.as_ref());
     let buys = buys::list::chosen(work, ids, filter, None)?;
     let mut products = work.publisher.products(work.shelf)?;
+    // The answer has to name a currency, also when there is no buy to take it from.
     let house = products.first().and_then(|product| product.prices().first());
     let house = house.map(PricingOption::currency);
     let house = house.unwrap_or("USD").to_owned();
@@ -40,8 +41,11 @@ pub(super) fn perform(work: &Work<'_>, form: &GetMediaBuyDelivery) -> Result<Rep
         let delivery = delivery.map(|kept| kept.thing).unwrap_or_default();
         let reports: Vec<Report> = match asked {
             Some(period) => delivery.within(period).cloned().collect(),
+            // Not cut to the lifetime: a report may be about a moment outside of the flight.
             None => delivery.reports.clone(),
         };
+        // What was spent in all, whatever dates are asked for: whether the budget
+        // is gone does not depend on them.
         rows.push(row(work, form, &kept.thing, &reports, delivery.spent()));
         all.extend(reports);
         let account = match &kept.record.account {
@@ -93,6 +97,7 @@ fn range(work: &Work<'_>, form: &GetMediaBuyDelivery) -> Result<Option<Period>, 
         return Ok(None);
     }
     let start = start.unwrap_or(Timestamp::UNIX_EPOCH);
+    // A range that begins after now is empty, and not one that ends before it begins.
     Ok(Some(Period { start, end: end.unwrap_or(work.ask.now).max(start) }))
 }
 
@@ -181,6 +186,7 @@ fn model(package: &Package) -> Option<&str> {
 /// What a package costs.
 fn priced(buy: &MediaBuy, package: &Package) -> Map {
     let bid = package.shown.bid_price;
+    // Of an auction nothing nearer is known than what was bid, or the least that it takes.
     let rate = package.price.fixed_price.or(bid).or(package.price.floor_price).unwrap_or_default();
     let mut row = Map::new();
     row.insert("package_id".to_owned(), package.package_id.clone().into());

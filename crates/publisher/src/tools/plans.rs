@@ -99,6 +99,7 @@ fn categories(plan: &Map) -> Vec<Value> {
         .collect();
     for (name, _) in UNJUDGED.iter().filter(demanded) {
         let row = json!({"category_id": name, "status": "inactive"});
+        // Two members of a plan may stand for one category.
         if !shown.contains(&row) {
             shown.push(row);
         }

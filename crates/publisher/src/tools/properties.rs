@@ -49,6 +49,8 @@ pub(super) fn get(work: &Work<'_>, form: &GetPropertyList) -> Result<Reply, Stop
     let resolve = form.resolve.unwrap_or(true);
     if let Some(members) = body.as_object_mut().filter(|_| resolve) {
         let (usual, most) = IDENTIFIERS;
+        // With the revision: a cursor is a place, and in a list that has
+        // changed it would leave something out.
         let scope = format!("{} {}", kept.thing.list_id, kept.record.revision);
         let found = kept.thing.resolve();
         let asked = form.pagination.as_ref();

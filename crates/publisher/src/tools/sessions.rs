@@ -112,6 +112,7 @@ pub(super) fn send(work: &Work<'_>, form: &SendMessage) -> Result<Reply, Stop> {
     let action = form.action_response.as_ref().and_then(|response| response.action.as_deref());
     let said = form.message.as_deref().or(action);
     let id = kept.thing.offering_id.clone();
+    // It may have left the catalogue since the conversation began.
     let offering = id.and_then(|id| Offering::all(work).find(|offering| offering.id() == id));
     kept.thing.turns = kept.thing.turns.saturating_add(1);
     kept.thing.spoken_at = work.ask.now;
@@ -143,6 +144,7 @@ pub(super) fn terminate(work: &Work<'_>, form: &TerminateSession) -> Result<Repl
     let id = kept.thing.offering_id.clone();
     let offering = id.and_then(|id| Offering::all(work).find(|offering| offering.id() == id));
     let checkout = offering.as_ref().and_then(|offering| offering.checkout_url());
+    // By the reason that ended it first: to end it again for another one sells nothing.
     let sold = kept.thing.reason.as_deref() == Some(Reason::HandoffTransaction.name());
     if let (Some(url), Some(members)) = (checkout.filter(|_| sold), body.as_object_mut()) {
         members.insert("acp_handoff".to_owned(), json!({"checkout_url": url}));

@@ -58,8 +58,11 @@ impl FromStr for DatabaseUrl {
         }
         let is_encrypted = match mode {
             Some("disable") => false,
+            // All three mean the strictest: a certificate that nobody checks
+            // keeps nobody out of the middle.
             Some("require" | "verify-ca" | "verify-full") => true,
             Some(_) => return Err("has an sslmode that is none of disable, require, verify-full"),
+            // A password must not travel in clear because nobody has thought of it.
             None => !config.get_hosts().iter().all(is_here),
         };
         config
@@ -107,6 +110,7 @@ impl DatabaseUrl {
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(Fault::on(WHAT))?
+            // What rustls calls every verifier but its own; this is the system's.
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(verifier))
             .with_no_client_auth();

@@ -38,6 +38,7 @@ impl Broken {
                     || self.is_gone()
             }
             Self::Gone(_) => true,
+            // What may still be going on is not done a second time.
             Self::Silent | Self::Doubtful => false,
         }
     }

@@ -79,6 +79,7 @@ fn escaped(text: &str) -> Cow<'_, str> {
     if !text.contains(['\0', ESCAPE]) {
         return text.into();
     }
+    // The escape itself first, or the one that stands for U+0000 would be escaped as well.
     text.replace(ESCAPE, "\u{FFFF}1").replace('\0', "\u{FFFF}0").into()
 }
 

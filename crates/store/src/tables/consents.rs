@@ -73,6 +73,7 @@ impl Transaction<'_> {
         network: &str,
         since: Timestamp,
     ) -> Result<(u64, Option<Timestamp>), Fault> {
+        // Rows from before there was a key are in clear.
         let [hashed, plain] = self.0.vault().forms(network);
         self.0.one(
             "adding up what is kept",
@@ -353,6 +354,7 @@ impl Database {
         contact: &str,
     ) -> Result<Vec<String>, Fault> {
         let mut found = Vec::new();
+        // All of them are read: what is sealed cannot be searched by the database.
         self.0.each(
             "looking for a customer's leads",
             "SELECT lead_id, payload, dealer_id, received_at, sealed_by FROM lead_submissions

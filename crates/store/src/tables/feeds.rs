@@ -108,6 +108,8 @@ impl Transaction<'_> {
         until: Timestamp,
     ) -> Result<bool, Fault> {
         self.0.lock(dealer_id)?;
+        // One that has run out is free: whoever died with it delays
+        // the others until then, no longer.
         let changed = self.0.execute(
             "leasing the feeds",
             "INSERT INTO feed_leases (dealer_id, holder, until) VALUES ($1, $2, $4)
@@ -123,6 +125,7 @@ impl Transaction<'_> {
     /// # Errors
     /// When the database fails.
     pub fn release_feeds(&self, dealer_id: &str, holder: &str) -> Result<(), Fault> {
+        // Only the holder's own: when it ran out in the meantime, somebody else may be at work.
         self.0.execute(
             "releasing the feeds",
             "DELETE FROM feed_leases WHERE dealer_id = $1 AND holder = $2",
@@ -142,6 +145,8 @@ impl Transaction<'_> {
         mark: Option<&str>,
         now: Timestamp,
     ) -> Result<(), Fault> {
+        // A look without a mark keeps the one before, so that what was
+        // taken then is not taken again.
         self.0.execute(
             "marking a feed",
             "INSERT INTO feeds (dealer_id, feed, mark, looked_at) VALUES ($1, $2, $3, $4)
@@ -263,6 +268,7 @@ impl Database {
 
     /// When each feed of a dealer last was the inventory, in seconds, and whether it is stale.
     pub(crate) fn feed_ages(&self, dealer_id: &str) -> Result<Vec<(String, i64, bool)>, Fault> {
+        // One that was never taken is as old as can be.
         self.0.all(
             "reading the ages of feeds",
             "SELECT feed, coalesce(taken_at, 0), stale_since IS NOT NULL FROM feeds

@@ -201,7 +201,9 @@ impl Transaction<'_> {
         if let Err(conflict) = self.is_there(&dealer.dealer_id, expected)? {
             return Ok(Err(conflict));
         }
+        // Its own as well, so that a host which it keeps is not found taken.
         self.release(&dealer.dealer_id)?;
+        // Where one is another's, whoever runs the job undoes the release as well.
         let taken = self.claim(dealer)?;
         if !taken.is_empty() {
             return Ok(Err(HostingConflict::HostsTaken(taken)));
@@ -230,6 +232,7 @@ impl Transaction<'_> {
             Ok(known) => known,
             Err(conflict) => return Ok(Err(conflict)),
         };
+        // Nothing changes, so that no process has to look because of a new number.
         if known.0 == state {
             return Ok(Ok(known.1));
         }
@@ -286,6 +289,7 @@ impl Transaction<'_> {
     fn claim(&self, dealer: &NewHosted) -> Result<Vec<(String, usize, String)>, Fault> {
         let mut taken = Vec::new();
         for (place, host) in dealer.hosts.iter().enumerate() {
+            // The key of the table decides: between a look and a claim nobody can come.
             let rows = self.0.execute(
                 "claiming a host",
                 "INSERT INTO hosted_hosts (host, dealer_id) VALUES ($1, $2)

@@ -184,6 +184,7 @@ impl Transaction<'_> {
         self.0.lock(dealer_id)?;
         let mut packing = packing(self.0, dealer_id)?;
         let before = self.stored(dealer_id, &mut packing)?;
+        // Once: another dictionary would leave unreadable what the first one has packed.
         let learned = match packing {
             Some(_) => None,
             None if dry_run || self.0.is_shared() => None,
@@ -208,6 +209,8 @@ impl Transaction<'_> {
                 (true, _) => done.removed += usize::from(on_offer),
                 (false, Some(unit)) if on_offer && unit.body == row.body => {
                     done.unchanged += 1;
+                    // Until there was a dictionary nothing was packed; with the
+                    // first one everything is.
                     if !dry_run && learned.is_none() {
                         self.confirm_listing(dealer_id, row)?;
                     } else if !dry_run {
@@ -222,6 +225,8 @@ impl Transaction<'_> {
                 self.put_listing(dealer_id, row, sold.then_some(now), &mut packing)?;
             }
         }
+        // The row stays: buyers are told that a unit is gone, and a
+        // unit that was sold what it was.
         for (vehicle_id, _) in
             before.iter().filter(|(id, unit)| !unit.removed && !seen.contains(id.as_str()))
         {
@@ -349,6 +354,7 @@ fn learn(rows: &[Row]) -> Option<Dictionary> {
     (!dictionary.as_bytes().is_empty()).then_some(dictionary)
 }
 
+// Snapshots are files, and the processes of a server need not share a disk.
 fn state(connection: &Connection, dealer_id: &str) -> Result<State, Fault> {
     const WHAT: &str = "reading the inventory's generation";
     let found = if connection.is_shared() {
@@ -378,6 +384,7 @@ impl Database {
         oldest: Timestamp,
     ) -> Result<(i64, Vec<Vehicle>, Vec<Tombstone>), Fault> {
         let mut read = Err(Fault::new("reading the inventory", "nobody reads"));
+        // A number that was read apart from the rows might be that of others.
         self.0.snapshot(|| {
             read = self.inventory(dealer_id, oldest).and_then(|(listings, gone)| {
                 Ok((self.inventory_state(dealer_id)?.generation, listings, gone))
@@ -405,6 +412,8 @@ impl Database {
                         let body = Packing::text(&mut packing, row.get(6)?);
                         match body.and_then(|body| listing(&body, row.get(7))) {
                             Ok(vehicle) => listings.push(vehicle),
+                            // The reading ends here, and says so below: without a unit
+                            // the rest is not the inventory.
                             Err(fault) => broken = Some(fault),
                         }
                     }

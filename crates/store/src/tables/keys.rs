@@ -49,6 +49,7 @@ impl Transaction<'_> {
             .scopes
             .as_ref()
             .map(|scopes| scopes.iter().map(|scope| scope.name()).collect::<Vec<_>>().join(" "));
+        // Of two calls at once only one finds the name free.
         self.0.lock(&key.agent_id)?;
         self.0
             .execute(

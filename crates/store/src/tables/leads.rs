@@ -131,6 +131,7 @@ impl Database {
             params![lead_id],
             |row| {
                 let mut appointment = appointment_record(row, 6)?;
+                // As it was then: it may have been superseded since.
                 if let Some(appointment) = &mut appointment {
                     appointment.state = word(row, 4)?;
                 }
@@ -182,6 +183,7 @@ fn submission_record(row: &Row<'_>, first: usize) -> Read<SubmissionRecord> {
     let payload = row.opened(first + 4, key.as_deref(), &of(PAYLOAD))?;
     Ok(SubmissionRecord {
         received_at,
+        // A newer Tradepost may have written it; the customer is read all the same.
         version: Version::from_name(&version).unwrap_or(Version::V1_1),
         principal: row.get(first + 2)?,
         address: row.opened_if_any(first + 3, key.as_deref(), &of(ADDRESS))?,

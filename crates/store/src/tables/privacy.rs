@@ -139,6 +139,8 @@ impl Transaction<'_> {
             Sealed::Submissions => self.seal_submissions(after, limit),
             Sealed::Evidence => self.seal_evidence(after, limit),
             Sealed::Notes => self.seal_notes(after, limit),
+            // These have no number. What is done is not found by its query any more, so that each
+            // call goes on where the last one ended.
             Sealed::Replies => self.seal_replies(limit),
             Sealed::Contacts => self.blind_contacts(limit),
             Sealed::Matches => self.blind_matches(limit),
@@ -204,6 +206,7 @@ impl Transaction<'_> {
         for (submission, (dealer, seq), network, agent, [body, salt]) in &rows {
             let of = |column| Of::evidence(column, dealer, *seq);
             let agent = agent.as_ref().map(|text| vault.seal(&of(USER_AGENT), text)).transpose()?;
+            // It is looked up: hashed once, it stays as it is under whatever key.
             let network = network.as_ref().map(|network| self.blinded(network));
             self.0.execute(
                 "sealing evidence anew",
@@ -270,11 +273,14 @@ impl Transaction<'_> {
             },
         )?;
         for (dealer, (scope, key), is_blind, lead, reply) in &rows {
+            // What is looked up is in the table's key, so that a row in
+            // clear has to become another row.
             let (new_scope, new_key) = match is_blind {
                 true => (scope.clone(), key.clone()),
                 false => (vault.blind(scope), vault.blind(key)),
             };
             let of = Of::column(REPLY, &[dealer, &new_scope, &new_key]);
+            // Erasure finds a reply by its lead, and cannot look into what is sealed.
             let lead = lead.clone().or_else(|| lead_of(reply));
             if *is_blind {
                 self.0.execute(
@@ -285,6 +291,7 @@ impl Transaction<'_> {
                 )?;
                 continue;
             }
+            // One that was written in the meantime is newer, and stays.
             self.0.execute(
                 "sealing a reply",
                 "INSERT INTO idempotency_keys (dealer_id, scope, key, payload_hash, reply,
@@ -306,6 +313,7 @@ impl Transaction<'_> {
     fn blind_contacts(&self, limit: u32) -> Result<Done, Fault> {
         let rows = self.plain_rows("lead_contacts", "contact", "person", "''", limit)?;
         for [dealer, contact, person, _] in &rows {
+            // It may be there in this form from a newer lead.
             self.0.execute(
                 "hashing a contact",
                 "INSERT INTO lead_contacts (dealer_id, contact, person) VALUES ($1, $2, $3)
@@ -398,6 +406,7 @@ impl Transaction<'_> {
 }
 
 fn done<T>(rows: &[T], number: impl Fn(&T) -> i64, after: i64) -> Done {
+    // Without a row the caller stops, so that any number is good.
     let last = rows.last().map_or(after, number);
     (u32::try_from(rows.len()).unwrap_or(u32::MAX), last)
 }

@@ -66,6 +66,7 @@ impl Transaction<'_> {
     /// # Errors
     /// When the database fails before the job begins.
     pub fn shelf<T>(&self, publisher: &str, job: impl FnOnce(&dyn Shelf) -> T) -> Result<T, Fault> {
+        // Before the first look: what a job decides by does not change under it.
         self.0.lock(publisher)?;
         Ok(job(&Rows { connection: self.0, publisher, writable: true }))
     }
@@ -128,6 +129,7 @@ impl Shelf for Rows<'_> {
         // The planner looks at a bare parameter after LIMIT, and would plan the statement anew each time
         // that it is bound.
         sql.push_str(" AND place > $3 ORDER BY place LIMIT $4 + 0");
+        // Bodies are parsed once the rows are let go, so that no read is held open by that.
         let rows: Vec<Unread> =
             self.connection.all("listing things", &sql, &values, |row| read(kind, row))?;
         rows.into_iter().map(Unread::parse).collect()

@@ -57,6 +57,8 @@ impl PushWriter for Transaction<'_> {
         if usize::try_from(others).unwrap_or(usize::MAX) >= most {
             return Ok(PushKept::TooMany);
         }
+        // Not changed in its place: an attempt that is under way notes its end
+        // by the key, which is gone then.
         self.delete_push_config(owner, task_id, &target.config_id)?;
         self.0.execute(
             "writing a webhook",
@@ -96,12 +98,14 @@ impl PushWriter for Transaction<'_> {
     }
 
     fn push_delivered(&self, key: i64, seq: i64) -> Result<(), Fault> {
+        // Never back: attempts may end in another order than they began.
         self.0.execute("noting a delivery", "UPDATE push_configs SET sent_seq = CASE WHEN sent_seq > $2 THEN sent_seq ELSE $2 END, failures = 0,
                      failure = NULL WHERE key = $1", params![key, seq])?;
         Ok(())
     }
 
     fn push_rested(&self, key: i64, now: Timestamp) -> Result<(), Fault> {
+        // Something may have been added while the last entry was on its way.
         self.0.execute(
             "resting a webhook",
             "UPDATE push_configs SET due_at = CASE

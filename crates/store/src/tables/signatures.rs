@@ -55,6 +55,7 @@ impl Transaction<'_> {
             "DELETE FROM used_signatures WHERE publisher = $1 AND until <= $2",
             params![publisher, now],
         )?;
+        // The key of the table decides who was first, not a look before.
         let noted = self.0.execute(
             "noting a used signature",
             "INSERT INTO used_signatures (publisher, key, nonce, until) VALUES ($1, $2, $3, $4)

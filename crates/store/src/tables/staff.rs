@@ -75,6 +75,7 @@ impl Transaction<'_> {
     /// # Errors
     /// When the database fails.
     pub fn set_password(&self, name: &str, password: &str) -> Result<bool, Fault> {
+        // Whoever knew the old password may be in with it.
         self.end_sessions_of(name)?;
         self.0
             .execute(
@@ -171,11 +172,13 @@ impl Transaction<'_> {
     /// # Errors
     /// When the database fails.
     pub fn record_all(&self, entries: &[NewEntry]) -> Result<(), Fault> {
+        // What this call has added to a chain is not asked for again.
         let mut heads: BTreeMap<&str, (i64, Hash)> = BTreeMap::new();
         for entry in entries {
             let (seq, previous) = match heads.get(entry.chain.as_str()) {
                 Some(head) => *head,
                 None => {
+                    // Numbers have no gap and hashes one predecessor: one writer at a time.
                     self.0.lock(&entry.chain)?;
                     let last = self.0.first(
                         "reading the last entry of a record",
@@ -311,6 +314,7 @@ impl Database {
             self.0.each("checking a record", &sql, params![chain], |row| {
                 match entry(row) {
                     Ok(entry) => check.take(&entry),
+                    // An entry of a newer Tradepost cannot be checked, but the one after it can.
                     Err(_) => check.take_unread(row.get(1)?, row.get(7)?),
                 }
                 Ok(true)

@@ -78,6 +78,7 @@ impl TaskWriter for Transaction<'_> {
             params![task_id],
             |row| Ok((row.get::<i64>(0)?, row.get::<String>(1)?)),
         )?;
+        // A state that this version does not know is left alone.
         if TaskState::from_name(&state).is_none_or(TaskState::terminal) {
             return Ok(None);
         }
@@ -94,6 +95,7 @@ impl TaskWriter for Transaction<'_> {
              status_at = coalesce($4, status_at) WHERE task_id = $1",
             params![task_id, seq, state, status_at],
         )?;
+        // In the same transaction: no process that dies in between leaves a webhook untold.
         self.stir_push_configs(task_id)?;
         Ok(Some(seq))
     }
@@ -118,6 +120,7 @@ impl Transaction<'_> {
     /// # Errors
     /// When the database fails.
     pub fn secret(&self, name: &str, fresh: &[u8]) -> Result<Vec<u8>, Fault> {
+        // Of two processes that start at once, both go on with the secret of the first.
         self.0.execute(
             "keeping a secret",
             "INSERT INTO secrets (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING",
@@ -205,6 +208,7 @@ impl Database {
 
     /// An agent's tasks that somebody was working on.
     pub(crate) fn unfinished_tasks(&self, agent_id: &str) -> Result<Vec<TaskRow>, Fault> {
+        // Interrupted ones wait for the caller, and can wait on.
         let states = TaskState::ALL.iter().filter(|s| !s.terminal() && !s.interrupted());
         let names: Vec<_> = states.map(|s| format!("'{}'", s.name())).collect();
         self.0.all(
@@ -243,6 +247,7 @@ fn read_row(row: &Row<'_>) -> Read<TaskRow> {
     Ok(TaskRow {
         task_id: row.get(0)?,
         context_id: row.get(1)?,
+        // Of an unknown state nobody can be told that the task goes on.
         state: TaskState::from_name(&state).unwrap_or(TaskState::Failed),
         status_at: row.get(3)?,
         last_seq: row.get(4)?,

@@ -97,6 +97,8 @@ impl Inventories {
         others.sort_by_key(|other| other.used.load(Ordering::Relaxed));
         let bytes = |shelf: &Arc<Shared>| shelf.bytes.load(Ordering::Relaxed);
         let mut total = bytes(shelf) + others.iter().map(bytes).sum::<usize>();
+        // The one that was just loaded is not among them: somebody
+        // waits for it, however large it is.
         for other in &others {
             if total <= self.budget {
                 break;
@@ -130,6 +132,7 @@ impl Shelf {
     /// When the store fails.
     pub fn load(&self) -> Result<Arc<Inventory>, Fault> {
         let _turn = self.0.loading.lock().unwrap_or_else(PoisonError::into_inner);
+        // Whoever waited for the lock finds what the one before has loaded.
         self.0.held().map_or_else(|| self.0.load(), Ok)
     }
 
@@ -138,6 +141,7 @@ impl Shelf {
     /// # Errors
     /// When the store fails; what was loaded before stays in use.
     pub fn refresh(&self) -> Result<(), Fault> {
+        // What is not in memory is read as it is by then, whenever it is asked for.
         let Some(known) = self.0.generation() else { return Ok(()) };
         if self.0.all.store.inventory_generation(&self.0.dealer_id)? == known {
             return Ok(());
@@ -175,6 +179,8 @@ impl Shared {
         self.bytes.store(inventory.memory().total(), Ordering::Relaxed);
         self.touch();
         let held = Held { inventory: Arc::clone(&inventory), generation };
+        // The lock is given back at once: `note` takes those of other shelves while it holds its
+        // own, and two loads would wait for each other.
         *self.held.write().unwrap_or_else(PoisonError::into_inner) = Some(held);
         all.note(self);
         Ok(inventory)

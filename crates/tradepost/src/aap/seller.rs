@@ -274,6 +274,7 @@ impl Seller {
     ) -> Result<Result<Reply, aap::Refusal>, Fault> {
         const WHAT: &str = "looking at the inventory";
         let inventory = match call {
+            // Who the dealer is needs no inventory, and is answered while none can be loaded.
             Call::DealerInformation => {
                 return Ok(Ok(skills::dealer_information(&self.profile)));
             }
@@ -311,6 +312,7 @@ impl Seller {
                     .submit(tx)
                 };
                 let taken = self.store.take(job).await?;
+                // After the commit: whoever is woken before it finds nothing.
                 self.deliveries.wake();
                 taken
             }
@@ -353,6 +355,8 @@ impl Agent for Seller {
     }
 
     fn hosts(&self) -> Option<&[String]> {
+        // No host leads here then, so that it looks like a dealer who is not there
+        // (`E-111`); `None` would be every host.
         if self.is_suspended {
             return Some(&[]);
         }
@@ -471,6 +475,7 @@ fn base_url(dealer: &Dealer, origin: Origin) -> String {
     match dealer.hosts.first() {
         Some(host) if origin.secure && port != 443 => format!("https://{host}:{port}"),
         Some(host) => format!("https://{host}"),
+        // An unspecified address is one to listen at, and none to call.
         None if origin.address.ip().is_unspecified() => {
             format!("{}://localhost:{port}", if origin.secure { "https" } else { "http" })
         }
@@ -551,6 +556,7 @@ fn sender(caller: &Caller) -> lead::Caller {
     let is_anonymous = principal.is_anonymous();
     lead::Caller {
         name: principal.name.clone(),
+        // Whoever has shown a credential is known by that, from wherever it calls.
         network: is_anonymous.then(|| limit::network(caller.address).to_string()),
     }
 }

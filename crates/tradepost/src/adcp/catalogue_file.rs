@@ -45,6 +45,7 @@ impl CatalogueFile {
     /// Reads it when it is not as it was. Whoever calls waits for the disk.
     #[must_use]
     pub fn look(&self) -> Found {
+        // Before the file is read: what is written in between is noticed at the next look.
         let trace = trace(&self.path);
         let now = trace.as_ref().ok().cloned();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);

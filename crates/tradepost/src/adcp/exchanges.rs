@@ -47,6 +47,7 @@ impl Exchanges {
     /// Keeps a task of a tenant, whose answer is about `size` bytes long.
     pub fn keep(&self, tenant: &str, task: Task, size: usize) {
         let mut kept = self.lock();
+        // A single answer must not push out those of everybody else.
         if size > BYTES / EACH {
             return;
         }
@@ -58,6 +59,7 @@ impl Exchanges {
         kept.tasks.insert(place, Entry { tenant: tenant.to_owned(), task, size });
         let own = kept.by_tenant.entry(tenant.to_owned()).or_default();
         own.push_back(place);
+        // Whoever asks a lot pushes out its own tasks and no others.
         if own.len() > EACH
             && let Some(oldest) = own.front().copied()
         {

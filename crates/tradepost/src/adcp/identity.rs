@@ -94,10 +94,12 @@ impl Identity {
         now: Timestamp,
     ) -> Result<Standing, Unbelieved> {
         let headers = received.headers;
+        // One of the two without the other is a signature that is wrong, and not none at all.
         if !headers.contains_key("signature") && !headers.contains_key("signature-input") {
             return self.unsigned(received.body).map_err(Unbelieved::Signature);
         }
         let signed = self.signed(received, now).await.map_err(Unbelieved::Signature)?;
+        // On disk before it is believed, or a crash would make it good once more.
         let is_new = self.used.keep(&signed.used, now).await.map_err(Unbelieved::Unavailable)?;
         if !is_new {
             return Err(Unbelieved::Signature(Fault::Replayed));
@@ -125,6 +127,8 @@ impl Identity {
 
     /// The address that the sender meant, under our own scheme.
     fn target(&self, received: &Received<'_>) -> Result<Target, Fault> {
+        // A proxy in front may be who speaks TLS: what counts is our
+        // address, and not this connection.
         let scheme = self.places.first().map_or("https", Target::scheme);
         let path = received.uri.path_and_query().map_or("/", |path| path.as_str());
         let message = (received.uri, received.headers);

@@ -57,6 +57,7 @@ impl WebhookKey {
             url,
             content_type: JSON,
             body: body.as_bytes(),
+            // Of webhooks every signature does (`W-4`).
             covers_body: true,
         };
         for (name, value) in post.sign(&self.0, &nonce().ok()?, now).ok()? {

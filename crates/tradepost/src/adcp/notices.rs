@@ -174,6 +174,8 @@ impl Notices {
             value.set_sensitive(true);
             headers.insert(AUTHORIZATION, value);
         } else {
+            // A way that is not known here is not guessed at, and the receiver
+            // would not believe us without it.
             return None;
         }
         Some(headers)
@@ -205,6 +207,7 @@ impl Notices {
         self.tell(notice, state, sent.err());
         let job = move |shelf: &dyn tradepost_publisher::shelf::Shelf| {
             let found = shelf.find::<Notice>(&id)?;
+            // Somebody may have settled it otherwise while it was under way.
             if let Some(mut kept) = found.filter(|kept| kept.record.state == Notice::DUE) {
                 kept.thing.attempts = failures;
                 kept.thing.due_at = due_at;
@@ -266,6 +269,7 @@ impl Queue for Notices {
         room: usize,
     ) -> Result<Vec<Kept<Notice>>, Fault> {
         let mut due = Vec::new();
+        // Asked every time: the lock is lost with its session, and then another process delivers.
         let is_courier = self.shared.as_ref().map_or(Ok(true), |store| store.is_courier())?;
         if !is_courier || self.stopping.load(Ordering::SeqCst) {
             return Ok(due);

@@ -196,6 +196,7 @@ impl PublisherAgent {
             Found::Same => {}
             Found::Read(catalogue) => {
                 let now = self.publisher();
+                // The file was touched and says the same: what was worked out of it stays.
                 if *catalogue == now.profile.catalogue {
                     return;
                 }
@@ -312,6 +313,8 @@ impl PublisherAgent {
         form: Form,
     ) -> Result<Task, Refusal> {
         let tenant = self.caller(caller).tenant();
+        // Every task here has ended (`E-17`), and one that is not
+        // there is never made anew (`E-18`).
         if let Some(id) = message.task_id.as_deref().filter(|id| !id.is_empty()) {
             return Err(match self.exchanges.get(&tenant, id) {
                 Some(_) => {

@@ -134,6 +134,7 @@ impl Upstream {
 
     /// Asks it. The cause of a failure is for the log.
     async fn ask(&self) -> Result<Vec<String>, (Trouble, String)> {
+        // Without the address, in which there may be a secret.
         let silent = |error: reqwest::Error| (Trouble::Silent, error.without_url().to_string());
         let mut request =
             self.client.get(&self.settings.url).header(header::ACCEPT, "application/json");

@@ -44,6 +44,7 @@ impl StoreVault {
         match done {
             Ok(done) => Ok(Ok(done)),
             Err(fault) => {
+                // Why the job stopped says more than that the store did not keep it.
                 let why = stopped.lock().unwrap_or_else(PoisonError::into_inner).take();
                 why.map(Err).ok_or(fault)
             }

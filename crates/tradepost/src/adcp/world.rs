@@ -118,6 +118,8 @@ impl Outside {
         let destination = self.egress.read(&agent.url).map_err(|_| Unreached::Silent)?;
         let build = |secure| client::build(&self.egress, self.patience, secure);
         let plain = build(false).map_err(silent)?;
+        // A client with TLS is made only where it is needed: a machine without
+        // certificates can still call itself.
         let secure = if destination.url.scheme() == "https" {
             build(true).map_err(silent)?
         } else {

@@ -136,6 +136,8 @@ impl Seal {
                 key
             }
         };
+        // From the salt of this backup, so that one key file never seals
+        // two backups with the same nonces.
         let derived = hkdf::Salt::new(hkdf::HKDF_SHA256, salt).extract(&base);
         let info = [b"tradepost backup 1".as_slice()];
         let okm = derived.expand(&info, &CHACHA20_POLY1305).map_err(|_| failed())?;
@@ -203,6 +205,7 @@ impl Place {
     }
 
     fn nonce(self) -> Nonce {
+        // Each number counts once, and the key is of this backup alone.
         Nonce::assume_unique_for_key(self.bytes())
     }
 }
@@ -296,6 +299,7 @@ impl<R: Read> Opened<R> {
         if magic != MAGIC {
             return wrong("this is no backup of tradepost");
         }
+        // Only now: a short file that begins with something else is no backup in the first place.
         read?;
         let (is_known, kind) = match rest {
             [VERSION, kind, ..] => (true, *kind),

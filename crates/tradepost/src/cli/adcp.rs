@@ -172,6 +172,7 @@ fn call(arguments: Call, context: &Context) -> Outcome {
         let (file, clock) = (Mutex::new(file), Clock::system());
         let write = move |record: &tradepost_buyer::record::Record| {
             let line = record.line(clock.now()) + "\n";
+            // The call goes on without its log: what was sent cannot be taken back.
             if let Ok(mut file) = file.lock() {
                 let _ = file.write_all(line.as_bytes());
             }
@@ -238,6 +239,7 @@ impl Seller {
         }
         // Nothing but the card is asked for.
         let without_effect = |failure| Failure::from(failure).without_effect();
+        // With keys a card is needed, which alone can be signed; an MCP server has none.
         let Some(keys) = self.keys.as_deref().map(trust::keys).transpose()? else {
             let found = AdcpClient::found(transport, &self.url, random_ids()).await;
             return found.map_err(without_effect);

@@ -130,6 +130,7 @@ fn list(
     } else {
         let mut by_record: BTreeMap<String, VecDeque<Entry>> = BTreeMap::new();
         let mut take = |entry: &Entry| {
+            // No more than can be shown is kept in memory, however long a record is.
             let latest = by_record.entry(entry.said.chain.clone()).or_default();
             latest.push_back(entry.clone());
             if latest.len() > limit {
@@ -272,6 +273,7 @@ fn check(store: &Store, heads: Option<&(Heads, Heads)>, context: &Context) -> Ou
             }
         }
         for (of, (seq, hash)) in of_consents {
+            // The head of an empty chain: whatever was added since, it still begins there.
             let is_start = *seq == 0;
             if !is_start && store.consent_hash(of, *seq).map_err(fault)? != Some(*hash) {
                 faults.push(format!(

@@ -100,6 +100,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     if !arguments.force && to.exists() {
         return Err(exists(&to));
     }
+    // Only against other copies: the server may go on.
     let _lock = lock_copies(place)?;
     let scratch = backup::scratch(&place.data)
         .map_err(|error| place.unusable(&Fault::new("making a copy", error)))?;
@@ -117,14 +118,18 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
         writer.flush().map_err(unwritable)?;
         written
     };
+    // Before it gets its name: a crash leaves a whole backup, or none.
     file.as_file().sync_all().map_err(unwritable)?;
     check(file.path(), &secret, &written)?;
     let size = file.as_file().metadata().map_err(unwritable)?.len();
+    // Asked once more by the step itself: writing took a while, and
+    // somebody may have put a file there.
     let kept = if arguments.force { file.persist(&to) } else { file.persist_noclobber(&to) };
     kept.map_err(|error| {
         let is_there = error.error.kind() == io::ErrorKind::AlreadyExists;
         if is_there { exists(&to) } else { unwritable(error.error) }
     })?;
+    // The name is on the disk only when its folder is.
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(unwritable)?;
     tell(&to, size, &secret, &written, context);
     Ok(())

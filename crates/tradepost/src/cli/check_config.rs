@@ -175,6 +175,7 @@ pub fn check_keys(config: &Config) -> Result<(), Failure> {
     keys.extend(config.dealers.iter().flat_map(unusable_ways));
     keys.extend(config.alerts.iter().flat_map(unusable_alerts));
     if keys.is_empty() {
+        // A failure of TLS alone keeps its own hint.
         return tls.map_or(Ok(()), Err);
     }
     const KEYGEN: &str =

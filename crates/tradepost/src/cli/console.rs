@@ -190,6 +190,7 @@ fn new_password(from_stdin: bool) -> Result<(String, bool), Failure> {
     }
     let mut text = String::new();
     std::io::stdin()
+        // More than the longest password is enough to see that it is too long.
         .take(4 * password::LONGEST as u64)
         .read_to_string(&mut text)
         .map_err(|error| Failure::fault(&error))?;

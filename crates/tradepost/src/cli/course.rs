@@ -41,6 +41,7 @@ pub(super) fn recoverer_with(
 ) -> Result<Recoverer<Spoken>, Failure> {
     let limits = match overall {
         Some(elapsed) => Limits { elapsed, ..Limits::default() },
+        // Without --retry the first failure ends it, however long the answer took.
         None => Limits { attempts: 1, elapsed: Duration::MAX },
     };
     let stop = stop_signal().map_err(|error| Failure::fault(&error))?;
@@ -64,6 +65,7 @@ pub(super) fn gave_up(retries: bool, gave_up: GaveUp) -> Failure {
     if !left.is_empty() {
         out = out.hint(left.join("; "));
     }
+    // What somebody stopped by a signal did not fail by itself.
     if stopped {
         out.exit = INTERRUPTED;
     }

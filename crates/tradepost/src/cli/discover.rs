@@ -56,6 +56,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
             return Err(missing.into());
         }
         // A host may have a directory and no agent of its own.
+        // With neither, the missing card is what the caller asked for and is told about.
         directory::fetch(&transport, &arguments.url).await.map(Err).map_err(|_| missing.into())
     })?;
     let found = match found {

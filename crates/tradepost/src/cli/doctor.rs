@@ -49,6 +49,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
         .build()
         .map_err(|error| Failure::fault(&error))?;
     let patience = Duration::from_secs(arguments.timeout);
+    // Keys that cannot be read are a finding among others, and no reason to end.
     let keys = arguments.place.keys(Some(&config), context).map_err(|failure| failure.message);
     if config.server.hosting {
         let (keeping, fixed) = (keeping.clone(), Fixed::of(&config));
@@ -111,6 +112,7 @@ fn show(findings: &[Finding], context: &Context) {
     };
     let rows: Vec<_> = findings.iter().map(row).collect();
     let table = table::rows(Fit::Terminal, &columns, &rows);
+    // Coloured when the table is done: escapes in its cells would count as width.
     for line in table.lines() {
         context.output.line(coloured(line));
     }

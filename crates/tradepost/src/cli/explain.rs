@@ -173,6 +173,7 @@ fn find(code: &str) -> Result<Vec<Entry>, Failure> {
             "run tradepost explain for all codes and their numbers".to_owned()
         }));
     }
+    // As people write a name from memory: `vehicle not found`, `vehicle-not-found`.
     let is_gap = |c: char| matches!(c, '-' | '_') || c.is_whitespace();
     let words = code.split(is_gap).filter(|word| !word.is_empty());
     let name = words.collect::<Vec<_>>().join("_").to_ascii_uppercase();
@@ -187,6 +188,7 @@ fn find(code: &str) -> Result<Vec<Entry>, Failure> {
         .filter(|(likeness, _)| *likeness > 0.8);
     let failure = Failure::usage("no error code has this name");
     let mut containing: Vec<_> = entries.iter().map(|entry| entry.code).collect();
+    // Two letters are in too many names to be a hint.
     containing.retain(|code| name.len() > 2 && code.contains(&name));
     containing.sort_unstable();
     containing.dedup();

@@ -147,6 +147,7 @@ fn find(which: &Which, context: &Context) -> Result<(Source, Store), Failure> {
         1 => found.pop().ok_or_else(|| Failure::usage("no such feed is configured")),
         _ => Err(Failure::usage("several dealers have a feed of this name").hint("use --dealer")),
     }?;
+    // A feed may be the first thing that fills the folder.
     let store = which.place.create(Some(&config), context)?;
     Ok((source, store))
 }
@@ -295,6 +296,7 @@ fn run_now(
             return Err(Failure::usage(message).hint("name a file with --file"));
         }
     };
+    // A running server takes the same lease: two runs never replace one inventory at once.
     let done = run::leased(store, &clock, &[&source.dealer.terms.id], || {
         run::take_bytes(store, &clock, source, (bytes, &name), guard)
     });
@@ -315,6 +317,8 @@ fn fetched(address: &crate::config::feeds::Pull, clock: &Clock) -> Result<File, 
         .enable_all()
         .build()
         .map_err(|error| Failure::fault(&error))?;
+    // With a state that knows nothing the question has no condition:
+    // whoever runs a feed wants it now.
     let answer = runtime.block_on(pull::fetch(address, &FeedState::default(), clock.now()));
     match answer.map_err(|why| Failure::new(1, why))? {
         pull::Answer::Feed(file, _) => Ok(file),

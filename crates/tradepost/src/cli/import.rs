@@ -159,6 +159,7 @@ fn replace<'a>(
         }
         Some(_) | None => work()?,
     };
+    // Without the lease: it changes nothing that others could change, and takes a while.
     if let Some(store) = store.filter(|_| !arguments.dry_run) {
         for change in &changes {
             let dealer = config.dealers.iter().find(|it| it.terms.id == change.dealer_id);

@@ -101,6 +101,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
 fn create(arguments: &Create, context: &Context, now: Timestamp) -> Outcome {
     let scopes = scopes(arguments)?;
     let (config, (seller_id, takes_keys)) = if arguments.admin {
+        // Such a key belongs to no dealer, so that there need not be a configuration.
         let config = arguments.dealers.load_if_there(&context.environment)?;
         (config, (ADMINISTRATORS.to_owned(), true))
     } else {
@@ -123,6 +124,8 @@ fn create(arguments: &Create, context: &Context, now: Timestamp) -> Outcome {
         revoked_at: None,
         last_used_on: None,
     };
+    // A name stays taken when its keys have ended: whoever got it
+    // would own what is kept under it.
     let kept = store.add_api_key(key.clone(), arguments.same_caller);
     if !kept.map_err(|fault| Failure::fault(&fault))? {
         return Err(Failure::usage("a key of this dealer has this name, or had it").hint(
@@ -233,6 +236,7 @@ fn revoke(id: &str, place: &Place, context: &Context, now: Timestamp) -> Outcome
         return Err(Failure::usage("there is no such key").hint("`tradepost keys list` names them"));
     };
     let already = before.revoked_at.is_some();
+    // The first end counts; ending a key again changes nothing.
     let key = ApiKey { revoked_at: before.revoked_at.or(Some(now)), ..before };
     if context.output.is_json() {
         context.output.document(&document(&key, now));
@@ -277,6 +281,7 @@ fn end(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
     let after = || now.checked_add(parse_duration(text)?).ok();
     let midnight = || {
         let date: civil::Date = text.parse().ok().filter(|_| format::is_date(text))?;
+        // The day that is named is the last one on which the key is good.
         let next = date.checked_add(1.day()).ok()?;
         Some(next.to_zoned(TimeZone::UTC).ok()?.timestamp())
     };

@@ -319,6 +319,7 @@ fn act(
     context: &Context,
     act: fn(&Transaction<'_>, &str, Timestamp) -> Result<bool, Fault>,
 ) -> Result<bool, Fault> {
+    // Whose record it belongs to is known in the transaction only, where the lead is found.
     let entry = entry("", deed, Some(&id), context);
     store.write_blocking(move |tx| {
         let Some(chain) = tx.dealer_of_lead(&id)? else { return Ok(false) };
@@ -332,6 +333,7 @@ fn act(
 
 fn list(store: &Store, selection: &Selection, context: &Context) -> Outcome {
     let (leads, held) = select(store, selection)?;
+    // The documents hold everything and are easily taken away, so that they count as an export.
     if context.output.is_json() {
         record(store, &leads, (Deed::LeadExported, Some("json")), context)?;
     } else {
@@ -414,6 +416,8 @@ fn write(arguments: &Export, context: &Context) -> Outcome {
         Format::Adf => "adf",
     };
     let mut taken: Vec<&LeadRecord> = entries.iter().map(Entry::lead).collect();
+    // The changes of a lead stand one after another, and one entry of
+    // the record is for all of them.
     taken.dedup_by(|one, other| one.lead_id == other.lead_id);
     record(&store, taken, (Deed::LeadExported, Some(named)), context)?;
     match arguments.format {
@@ -492,6 +496,7 @@ fn select(store: &Store, selection: &Selection) -> Result<(Vec<LeadRecord>, usiz
         selection.since.is_none_or(|since| lead.changed_at >= since)
             && selection.rooftop.as_ref().is_none_or(|name| name.to_lowercase() == rooftop)
     });
+    // Counted before the state is looked at, which may leave all of them out.
     let held = leads.iter().filter(|lead| lead.state == LeadState::Held).count();
     leads.retain(|lead| selection.state.has(lead.state));
     Ok((leads, held))

@@ -70,6 +70,7 @@ pub struct Arguments {
 /// # Errors
 /// What went wrong, with the exit code.
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
+    // Looked at here, where a mistake in it can still be called one of the command line.
     tracing_subscriber::EnvFilter::try_new(&arguments.log)
         .map_err(|error| Failure::usage(format!("--log: {error}")))?;
     let log_filter = arguments.log.clone();
@@ -109,6 +110,7 @@ fn bridge(arguments: &Arguments, context: &Context) -> Result<Bridge, Failure> {
         ));
     }
     let addresses = addresses(arguments)?;
+    // Each of them would be sent what only one of them should see.
     if token.is_some() && addresses.len() + arguments.adcp.len() > 1 {
         let message =
             format!("{} is set and there are several dealers or sellers", call::TOKEN_VARIABLE);

@@ -20,6 +20,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let place = &arguments.place;
     let database = place.database(None, context)?;
+    // Only a folder has a lock file: servers share a database.
     let _lock = database.is_none().then(|| lock(place)).transpose()?;
     place.migrate(database.as_ref())?;
     let named = match &database {

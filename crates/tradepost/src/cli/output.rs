@@ -187,6 +187,7 @@ impl Output {
 
     /// Writes a line of data to standard output.
     pub fn line(self, line: impl AsRef<str>) {
+        // Whoever reads may have seen enough and closed the pipe, which is no failure.
         let _ = writeln!(anstream::stdout().lock(), "{}", line.as_ref());
     }
 

@@ -55,6 +55,7 @@ impl Place {
         let variable = context.environment.iter().find(|(name, _)| name == VARIABLE);
         match (&self.database, config, variable) {
             (Some(text), _, _) => read("--database", text).map(Some),
+            // The configuration has read the variable itself.
             (None, Some(config), _) => Ok(config.server.database.clone()),
             (None, None, Some((name, text))) => read(name, text).map(Some),
             (None, None, None) => Ok(None),

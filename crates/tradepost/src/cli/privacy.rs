@@ -223,6 +223,7 @@ fn export(
         subject: Some(history.lead.lead_id.clone()),
         detail: Some("privacy export".to_owned()),
     };
+    // Before anything is shown: what cannot be recorded is not handed out.
     store.record_all(histories.iter().map(entry).collect()).map_err(fault)?;
     let mut leads = Vec::new();
     for history in histories {

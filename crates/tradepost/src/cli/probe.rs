@@ -188,12 +188,14 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     bar.clear();
     let report = report?;
     for check in waived {
+        // A run that was stopped may not have come to the check of a waiver.
         let used = report.findings.iter().any(|it| it.check.id == check && it.waived.is_some());
         if !used && report.stopped.is_none() {
             context.output.talk(format!("the waiver of {check} is not needed"));
         }
     }
     write(&report, &arguments, context.output)?;
+    // The rest was skipped, so neither a grade nor its absence says anything about the agent.
     if is_stopped {
         Err(Failure::told(INTERRUPTED, "stopped by a signal"))
     } else if report.breaks_a_must() {
@@ -244,6 +246,7 @@ fn options(arguments: &Arguments, context: &Context) -> Result<Options, Failure>
 fn write(report: &Report, arguments: &Arguments, output: Output) -> Outcome {
     let usual = if output.is_json() { Format::Json } else { Format::Text };
     let format = arguments.format.unwrap_or(usual);
+    // First, so that nothing is on standard output yet when one of them cannot be written.
     for also in &arguments.also {
         save(&also.path, &written(report, also.format)?)?;
     }

@@ -321,6 +321,7 @@ fn listen(arguments: &Arguments, context: &Context) -> Outcome {
         let settings = server(arguments.listen).http();
         tokio::select! {
             () = http::server::serve(listener, router, &settings, stop) => Ok(()),
+            // When nothing can be handed on any more, nothing more is taken either.
             failure = handler.run() => Err(failure),
             failure = watched.run(&inbox, &metrics, &clock, &news, context.output) => Err(failure),
         }

@@ -72,6 +72,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let _server = lock(place)?;
     let _copies = lock_copies(place)?;
     let data = &place.data;
+    // Under the locks, so that nobody begins anything there meanwhile.
     if copies::is_begun(data) && !arguments.force {
         return Err(Failure::usage(format!("{} holds data already", data.display())).hint(
             "name an empty folder with --data; --force replaces what is there and keeps it beside",

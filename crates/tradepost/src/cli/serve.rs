@@ -147,6 +147,7 @@ async fn serve(
     (reload, hangups, data): (Reload, Signal, Option<PathBuf>),
     context: &Context,
 ) -> Outcome {
+    // Before the agents are set up: their cards name the address.
     let (listener, address) = bind(config.server.listen).await?;
     let operators = match config.server.operator_listen {
         Some(wanted) => Some(bind(wanted).await?),
@@ -216,6 +217,7 @@ async fn serve(
         let desk = Arc::clone(&desk);
         async move {
             stop.await;
+            // Whoever follows a task would keep the process from ending.
             desk.close_streams();
         }
     };
@@ -235,6 +237,7 @@ async fn serve(
     for watched in watched.into_iter().chain(console) {
         watched.abort();
     }
+    // After the last request, so that what it has taken is seen once more.
     drop(stop_deliveries);
     while deliveries.join_next().await.is_some() {}
     tracing::info!("stopped");
@@ -284,6 +287,7 @@ async fn keep_fresh(wiring: Arc<Wiring>, tls: Option<Arc<Identity>>) {
                 // What one of them cannot do must not keep the other from its work.
                 let (followed, refreshed) = (fresh.follow(), fresh.desk.refresh());
                 if let (Err(fault), Err(_)) = (&followed, &refreshed) {
+                    // One is said here, and the other where it is handed back to.
                     tracing::error!(cause = %fault.chain(), "changes of dealers could not be taken over");
                     return refreshed;
                 }

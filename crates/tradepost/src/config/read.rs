@@ -152,6 +152,8 @@ fn check_hosts(
 
 /// Sellers of all kinds have ids of their own, and several need host names to be told apart.
 fn check_sellers(value: &Value, hosting: bool, problems: &mut Problems) {
+    // Of the document and not of what was read of it: another mistake in a seller must not hide
+    // that its hosts are somebody else's.
     let list =
         |key| value.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let (dealers, publishers) = (list("dealers"), list("publishers"));

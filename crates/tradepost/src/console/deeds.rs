@@ -58,6 +58,8 @@ impl Console {
         mut job: impl FnMut(&Transaction<'_>) -> Result<bool, Fault> + Send + 'static,
     ) -> Result<Reply, Stop> {
         let id = entry.subject.clone().unwrap_or_default();
+        // Whether it can still be done is seen in here: what a page
+        // showed may have changed since.
         let is_done = self.store.write_blocking(move |tx| {
             let is_done = job(tx)?;
             if is_done {
@@ -114,6 +116,7 @@ impl Console {
         let sellers = self.sellers.all();
         let seller = sellers.iter().find(|seller| seller.dealer.terms.id == lead.dealer_id);
         let deliveries = seller.map(|seller| seller.dealer.deliveries.as_slice());
+        // As of its latest event, so that it is sent as it is now.
         let event = history.events.last().map(|event| event.seq).unwrap_or_default();
         let wanted: Vec<_> = deliveries
             .unwrap_or_default()

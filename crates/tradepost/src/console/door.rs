@@ -101,6 +101,7 @@ impl Console {
         let Some(secret) = asked.cookie(&self.door.session_cookie()) else {
             return Err(Stop::SignIn);
         };
+        // Only the hash is kept: reading the store lets nobody in.
         let found = self.store.session(&session_hash(secret))?;
         let now = self.clock.now();
         let Some((session, member)) = found.filter(|(it, _)| !self.door.is_over(it, now)) else {
@@ -123,6 +124,7 @@ impl Console {
         if trouble.is_none() && self.visitor(asked).is_ok() {
             return Ok(Reply::see(PATH.to_owned()));
         }
+        // One secret for all the forms of a browser: a second tab does not spoil the first.
         let known = asked.cookie(&self.door.form_cookie()).map(str::to_owned);
         let secret = known.map_or_else(password::token, Ok)?;
         let page =
@@ -133,6 +135,8 @@ impl Console {
 
     /// Lets somebody in, or says the same whatever was wrong.
     pub(super) fn sign_in(&self, asked: &Asked) -> Result<Reply, Stop> {
+        // Another site's page could otherwise sign somebody in under a name of its own, and read
+        // what is written there afterwards.
         let proven = asked.cookie(&self.door.form_cookie()).is_some_and(|it| asked.proves(it));
         if !proven {
             let why = "This page was open for too long, or its cookie is gone. Try again.";
@@ -154,6 +158,7 @@ impl Console {
         let kept = member.as_ref().map(|member| member.password.as_str());
         let is_right = self.door.judge.is_right(given, kept);
         let Some(member) = member.filter(|_| is_right) else {
+            // Without the name: people type passwords into that field.
             tracing::info!("somebody could not sign in");
             return self.refuse(asked, "That name and password do not belong together.");
         };
@@ -169,6 +174,7 @@ impl Console {
         let now = self.clock.now();
         let secret = password::token()?;
         let session = Session {
+            // For lists and for ending it; whoever knows it cannot come in.
             id: uuid::Uuid::new_v4().simple().to_string(),
             name: member.name.clone(),
             begun_at: now,
@@ -236,5 +242,6 @@ fn next(asked: &Asked) -> Option<String> {
     let wanted = asked.filled_in("next").or_else(|| asked.asked_for("next"))?;
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"/-_".contains(&b);
     let is_ours = wanted == PATH || wanted.starts_with("/console/");
+    // Behind two slashes an address is another site's.
     (is_ours && wanted.bytes().all(plain) && !wanted.contains("//")).then(|| wanted.to_owned())
 }

@@ -102,6 +102,8 @@ impl Offers {
         {
             return Ok(Arc::clone(summary));
         }
+        // Without the lock: two who come at once work twice, and nobody waits
+        // for a dealer of somebody else.
         let (vehicles, _) = store.inventory(&dealer.id, now, SignedDuration::ZERO)?;
         let summary = Arc::new(summarize(&vehicles, dealer));
         known().insert(dealer.id.clone(), (generation, Arc::clone(&summary)));
@@ -124,6 +126,8 @@ fn warnings(vehicle: &Vehicle, dealer: &Dealer) -> Vec<Warning> {
     let fees: u32 = rooftop.map(|it| it.fees.iter().map(|fee| fee.amount).sum()).unwrap_or(0);
     let lacks_fees = || {
         let listed = vehicle.list_price?.checked_add(fees)?;
+        // A price below the list price is a reduced one; only between the
+        // two have the fees been forgotten.
         Some(vehicle.price? < listed && vehicle.price? >= vehicle.list_price?)
     };
     let was_driven = matches!(vehicle.condition, Some(AnyCondition::Used | AnyCondition::Cpo));

@@ -120,6 +120,8 @@ impl Console {
             label,
             href,
             icon,
+            // Every address begins with that of the inbox, which is here
+            // only when it is the whole one.
             is_here: path == href || href != PATH && path.starts_with(&format!("{href}/")),
             count: if href == PATH { new } else { 0 },
         });
@@ -144,6 +146,7 @@ impl Console {
         let (status, title, text) = match &stop {
             Stop::SignIn => {
                 let path = format!("{PATH}/{}", asked.path);
+                // What was to be done by a form is not done again after signing in.
                 let next = if asked.method == axum::http::Method::GET && !asked.path.is_empty() {
                     format!("?next={path}")
                 } else {
@@ -151,6 +154,7 @@ impl Console {
                 };
                 let is_plain =
                     next.bytes().all(|b| b.is_ascii_alphanumeric() || b"?=/-_".contains(&b));
+                // An address that could hold more than a path is not gone back to.
                 let next = if is_plain { next } else { String::new() };
                 return Reply::see(format!("{PATH}/sign-in{next}"));
             }
@@ -179,6 +183,7 @@ impl Console {
         };
         let error_id = match stop {
             Stop::Broken(fault) => {
+                // The cause may name files and tables, which are none of the visitor's business.
                 let id = format!("err_{}", uuid::Uuid::now_v7().simple());
                 tracing::error!(error_id = id, cause = %fault.chain(), "a page could not be shown");
                 Some(id)

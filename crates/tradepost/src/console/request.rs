@@ -84,6 +84,7 @@ impl Asked {
     /// Whether the form is one that we gave to whoever has this secret.
     #[must_use]
     pub fn proves(&self, secret: &str) -> bool {
+        // Nothing filled in proves nothing: the proof of a secret is never empty.
         let shown = self.filled_in(PROOF).unwrap_or_default();
         let right: bool = shown.as_bytes().ct_eq(proof(secret).as_bytes()).into();
         right && !self.is_foreign

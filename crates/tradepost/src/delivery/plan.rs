@@ -23,6 +23,7 @@ pub(super) fn plan(store: &Store, outlet: &Outlet, now: Timestamp) -> Result<(),
         let last = *last;
         let mut planned = Vec::new();
         for (event, lead_id) in &events {
+            // A lead that was erased meanwhile is told to nobody, and its event is passed by.
             if let Some(history) = store.lead_history(lead_id)? {
                 planned.extend(of_event(store, outlet, &history, *event)?);
             }
@@ -51,6 +52,7 @@ fn of_event(
         None => destination.wants(&lead),
         Some(earlier) => earlier.iter().any(|earlier| {
             earlier.destination == destination.name
+                // An attempt in doubt counts: whoever may have the lead has to hear this, too.
                 && (earlier.state == DeliveryState::Delivered || earlier.may_have)
         }),
     });

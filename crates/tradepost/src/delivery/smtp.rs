@@ -54,6 +54,7 @@ impl fmt::Debug for SmtpCarrier {
 impl SmtpCarrier {
     /// A way by a mail server.
     pub(super) fn open(smtp: &Smtp, patience: Duration, clock: &Clock) -> Result<Self, String> {
+        // An IPv6 address, which the library takes without its brackets.
         let host = smtp.host.trim_matches(['[', ']']).to_owned();
         let protection = match smtp.tls {
             SmtpTls::None => Protection::None,
@@ -92,6 +93,7 @@ impl SmtpCarrier {
         let mut connection = self.enter().await?;
         let mail = Mail::new(Some(self.from.clone()), Vec::new());
         connection.command(mail).await.map_err(early)?;
+        // Who is refused stops it for all: the next attempt goes to everybody again.
         for to in &self.to {
             connection.command(Rcpt::new(to.clone(), Vec::new())).await.map_err(early)?;
         }

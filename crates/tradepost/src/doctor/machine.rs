@@ -75,6 +75,7 @@ impl Examiner {
             && Store::exists(folder)
         {
             let about = About::new(Area::Permissions, folder.display().to_string());
+            // Tried, because a mode does not tell of disks that are full or mounted for reading.
             let probe = tempfile::Builder::new().prefix(".tradepost-doctor-").tempfile_in(folder);
             findings.push(match (probe, open_to(folder)) {
                 (Err(error), _) => about.bad(

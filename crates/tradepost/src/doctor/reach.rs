@@ -163,6 +163,7 @@ impl Examiner {
         {
             seen.clocks.push((host.clone(), ahead));
         }
+        // Under the same name, by which the server tells its sellers apart.
         let mut address = door.base.clone();
         let is_secure = self.config.server.tls.is_some();
         let scheme = if is_secure { "https" } else { "http" };

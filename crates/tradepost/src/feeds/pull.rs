@@ -55,6 +55,7 @@ pub async fn fetch(pull: &Pull, state: &FeedState, now: Timestamp) -> Result<Ans
     let mut response = request.send().await.map_err(told)?;
     match response.status() {
         StatusCode::NOT_MODIFIED => return Ok(Answer::Unchanged),
+        // They would take the secret of this request to an address that nobody has named.
         status if status.is_redirection() => {
             return Err(format!("the answer has the status {status}; redirects are not followed"));
         }

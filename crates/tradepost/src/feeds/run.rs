@@ -54,6 +54,8 @@ pub fn leased<T>(
         store.write_blocking(move |tx| {
             for id in &ids {
                 if !tx.lease_feeds(id, &who, now, until)? {
+                    // Of several all or none: whoever has half of them waits for nobody,
+                    // and others would wait for him.
                     release(tx, &ids, &who)?;
                     return Ok(false);
                 }
@@ -79,6 +81,8 @@ pub fn leased<T>(
                 }
             }
         });
+        // Dropped with the work, even by a panic: the other thread ends by
+        // that, and the scope waits for it.
         let _end = end;
         work()
     });
@@ -180,6 +184,7 @@ fn judge(
         Extent::Full => feed.units,
         Extent::Delta => with_the_others(store, &dealer, feed.units, now)?,
     };
+    // First without changing anything. Nobody else changes it in between, because of the lease.
     let planned = store.replace_inventory(&dealer, &units, now, true)?;
     if let Some(objection) = objection(guard, source.feed.extent, &planned, &feed.report) {
         let parts = [vec![objection.message], objection.lines].concat();
@@ -259,6 +264,8 @@ fn end(
     };
     let kept = run.clone();
     store.write_blocking(move |tx| {
+        // The inventory is on disk already. Where the process ends before this, the feed is not
+        // marked, is taken again, and finds nothing changed.
         tx.mark_feed(&kept.dealer_id, &kept.feed, mark.as_deref(), kept.ended_at)?;
         if kept.outcome == FeedOutcome::Taken {
             tx.feed_is_fresh(&kept.dealer_id, &kept.feed, kept.began_at)?;

@@ -61,6 +61,7 @@ async fn take(
     if let Err(denied) = permitted(&desk, &agent, &parts).await {
         return turned_away(&agent, denied);
     }
+    // Only now by its name: which feeds there are is for those who may bring one.
     let found = sources.iter().find(|source| of_agent(source) && source.feed.name == name);
     let Some(source) = found.cloned() else {
         return not_found().await;
@@ -99,6 +100,7 @@ async fn upload(
     if declared.is_some_and(|length: u64| length > most) {
         return Err(too_large(most));
     }
+    // Two limits: one for a body that stands still, one for a body that trickles.
     let received = receive(body, most, desk.settings.read_timeout);
     let late =
         |_| Refused(StatusCode::REQUEST_TIMEOUT, "TIMEOUT", "the upload took too long".to_owned());

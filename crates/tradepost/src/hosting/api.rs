@@ -201,6 +201,7 @@ struct Said {
 
 impl Api {
     async fn answer(self: &Arc<Self>, parts: &Parts, body: Body) -> Result<Answer, Stop> {
+        // Before the address is looked at: to strangers one is like the other.
         let principal = self.who(parts).await.map_err(Stop::Denied)?;
         let path = parts.uri.path().strip_prefix(BASE).unwrap_or_default();
         let rest: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).skip(1).collect();
@@ -295,6 +296,7 @@ impl Api {
     /// Has the change served here at once; other processes see it within a second.
     fn changed(&self, who: &Principal, what: &str, id: &str) {
         tracing::info!(administrator = %who.name, dealer = %id, "a hosted dealer was {what}");
+        // It is stored all the same, and found at the next look.
         if let Err(fault) = self.wiring.follow() {
             tracing::error!(cause = %fault.chain(), "a change of the hosted dealers waits");
         }

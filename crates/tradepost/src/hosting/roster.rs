@@ -105,6 +105,7 @@ impl Roster {
                     if is_new {
                         tracing::error!(dealer = %id, "the file has a seller of this id; the hosted one is not served");
                     }
+                    // Tried again, so that it is served when the file gives its id up.
                     failed.insert(id.clone(), known);
                     continue;
                 }
@@ -138,6 +139,8 @@ impl Roster {
                 }
                 Err(fault) => {
                     let dealer = &known.dealer_id;
+                    // Who is to be silent must not go on answering because its
+                    // files cannot be read.
                     if known.state == HostedState::Suspended {
                         hosted.remove(dealer);
                     }
@@ -151,6 +154,7 @@ impl Roster {
         }
         let (fixed, file) = (self.fixed.clone(), self.file.clone());
         let fresh = Self { fixed, file, hosted, removed, failed, revision };
+        // What has failed once more is no news that anybody would have to take over.
         Ok((is_news || opened_some).then_some(fresh))
     }
 

@@ -110,6 +110,7 @@ fn read_configuration(
         accepted_output_modes: modes.unwrap_or_default(),
         push_config,
         history_length,
+        // Who does not say so waits, as in 1.0.
         return_immediately: blocking == Some(false),
     })
 }
@@ -166,6 +167,7 @@ fn modern(mut message: Value) -> Value {
     }
     let parts = message.get_mut("parts").and_then(Value::as_array_mut);
     for part in parts.into_iter().flatten().filter_map(Value::as_object_mut) {
+        // In 0.3 a file is an object of its own; in 1.0 its members stand in the part.
         let Some(Value::Object(file)) = part.swap_remove("file") else { continue };
         let names =
             [("uri", "url"), ("bytes", "raw"), ("name", "filename"), ("mimeType", "mediaType")];

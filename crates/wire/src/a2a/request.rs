@@ -434,6 +434,7 @@ pub(super) fn read_message(value: &Value, at: &At<'_>, problems: &mut Problems) 
         optional "referenceTaskIds" | "reference_task_ids" => reference_task_ids:
             or_null(parse::texts),
     });
+    // After all the rest, so that a wrong role hides no other mistake.
     role?;
     Some(Message {
         message_id: message_id?,

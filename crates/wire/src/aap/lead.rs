@@ -225,6 +225,7 @@ pub(super) fn read(data: &Value, version: Version, terms: &Terms) -> Result<Lead
             "must be object; in v1.1 it has a name and may have url and agent_card_url",
         );
     }
+    // Before all other problems: without a consent nothing that is mended would help.
     if data.as_object().is_some_and(|members| !members.contains_key("consent")) {
         return Err(Refusal::consent_missing(problems));
     }

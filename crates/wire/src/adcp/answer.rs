@@ -119,6 +119,7 @@ impl Answer {
         let written = self.written.iter().map(|(name, pieces)| (*name, Member::Written(pieces)));
         let body = self.body.iter().map(|(name, value)| (name.as_str(), Member::Value(value)));
         for (name, member) in written.chain(body) {
+            // Among the envelope's alone: the payload has each name once.
             match members.iter_mut().take(envelope).find(|(known, _)| *known == name) {
                 Some((_, earlier)) => *earlier = member,
                 None => members.push((name, member)),

@@ -48,10 +48,12 @@ pub fn read(text: &str) -> Result<Value, Problems> {
     if let Ok(value) = reader.whole(&At::Root, &mut problems) {
         return problems.into_result(Some(value));
     }
+    // The place is asked for when it is needed alone: this reader keeps no lines.
     let place = serde_json::from_str::<&RawValue>(text).err().map_or_else(
         || "no place that can be told".to_owned(),
         |error| format!("line {} column {}", error.line(), error.column()),
     );
+    // What was found on the way says nothing of a text that is not JSON.
     let mut problems = Problems::new();
     reject(&At::Root, &mut problems, format!("is not JSON at {place}"));
     problems.into_result(None)

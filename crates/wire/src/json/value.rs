@@ -190,6 +190,7 @@ impl Value {
 /// The steps of a JSON Pointer; `None` when it is none.
 fn steps(pointer: &str) -> Option<impl Iterator<Item = String>> {
     let mut steps = pointer.split('/');
+    // In this order (RFC 6901 §4): the other way round `~01` would become a slash.
     steps.next()?.is_empty().then(|| steps.map(|step| step.replace("~1", "/").replace("~0", "~")))
 }
 

@@ -53,6 +53,7 @@ impl Release {
             return Ok(Self::Plain);
         };
         let version = std::str::from_utf8(version).unwrap_or("?").trim();
+        // Who says hello is answered as those are who do, whatever the header names.
         if PLAIN.contains(&version) || version == LATER && method == "initialize" {
             return Ok(Self::Plain);
         }

@@ -111,6 +111,7 @@ impl Reader {
         cursor: &mut Cursor<'_>,
         members: &mut Map,
     ) -> Result<(), Reject> {
+        // What came of it before: a message may come in pieces, and a list item by item.
         let before = members.get_mut(field.name).map(Value::take);
         let value = match field.rule {
             Rule::Repeated => {
@@ -163,6 +164,8 @@ impl Reader {
             Kind::Enum(names) => {
                 let number = int32(cursor.varint_of(wire)?);
                 match names.iter().find(|(known, _)| *known == number) {
+                    // The default is a number, by which an implicit field is
+                    // known to hold nothing.
                     Some((0, _)) => 0.into(),
                     Some((_, name)) => (*name).into(),
                     None => number.to_string().into(),
@@ -362,6 +365,7 @@ impl<'b> Cursor<'b> {
             let [byte, rest @ ..] = self.0 else { return Err(GARBLED) };
             self.0 = rest;
             let bits = u64::from(byte & 0x7f);
+            // Ten bytes have room for more than 64 bits.
             if shift == 63 && bits > 1 {
                 return Err(GARBLED);
             }

@@ -45,6 +45,7 @@ fn write_message(
     let members = value.as_object().ok_or_else(|| mismatch(""))?;
     for field in message.fields {
         let Some(value) = members.get(field.name) else { continue };
+        // Null is nothing, save where it is a value of its own.
         if value.is_null() && !matches!(field.kind, Kind::Json) {
             continue;
         }
@@ -107,6 +108,7 @@ fn write_value(number: u32, kind: Kind, value: &Value, out: &mut Vec<u8>) -> Res
         Kind::Enum(names) => {
             let name = value.as_str().ok_or(None)?;
             let known = names.iter().find(|(_, known)| *known == name);
+            // A number without a name was read as a text, and becomes the number again.
             let known = known.map_or_else(|| name.parse().ok(), |(number, _)| Some(*number));
             scalar(number, sign_extended(known.ok_or(None)?), out);
         }

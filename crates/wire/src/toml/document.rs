@@ -88,6 +88,7 @@ impl Document {
     }
 
     fn set(&mut self, path: &[Segment], name: &str, text: &str) -> Result<(), String> {
+        // A copy: a name that leads nowhere must not leave half of its way behind.
         let mut changed = self.value.clone();
         let mut pointers = Vec::new();
         let mut slot = &mut changed;
@@ -97,6 +98,7 @@ impl Document {
             let key = segment.text();
             pointers.push(format!("{parent}{}", At::Root.key(&key).pointer()));
         }
+        // What is no TOML is a text: nobody writes quotation marks into a variable.
         *slot = DeValue::parse(text)
             .ok()
             .and_then(|value| {
@@ -109,6 +111,7 @@ impl Document {
         let origin = Origin::Variable(name.to_owned());
         if let Some(leaf) = pointers.pop() {
             let inside = format!("{leaf}/");
+            // What stood below has gone with the value.
             self.origins.retain(|key, _| !key.starts_with(&inside));
             self.literals.insert(leaf.clone(), text.to_owned());
             self.origins.insert(leaf, origin.clone());

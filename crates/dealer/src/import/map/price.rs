@@ -56,6 +56,7 @@ impl Mapper<'_> {
     fn extras(&mut self, rooftop_fees: u32) -> Extras {
         let rule = self.price;
         let of_unit = self.sum(Column::Fees);
+        // What the feed says of this unit is more exact than what the rooftop takes in general.
         let fees = match rule.fees {
             Some(Part::Included) => 0,
             Some(Part::Apart) | None => of_unit.unwrap_or(rooftop_fees),

@@ -55,10 +55,14 @@ pub(super) fn sort(
             match next(&mut record)? {
                 Next::Row(line) => {
                     if chunk.is_full() {
+                        // Not before one chunk is full: a small table is read sooner
+                        // than threads begin.
                         crew.hire(scope);
                         let full = std::mem::replace(&mut chunk, spare.pop().unwrap_or_default());
                         spare.extend(crew.give(full, given));
                         given += 1;
+                        // Whatever is ready, so that harvests do not pile up; nobody
+                        // waits for them here.
                         while let Some(emptied) = crew.gather(given, false) {
                             spare.push(emptied);
                         }
@@ -67,6 +71,7 @@ pub(super) fn sort(
                 }
                 Next::NoRow(line) => {
                     let message = "the row cannot be read".to_owned();
+                    // Out of turn: skipped rows are sorted by line in the end.
                     crew.sorter.skip(line, Reason::Malformed, message);
                 }
                 Next::End { is_cut_off } => {
@@ -79,6 +84,7 @@ pub(super) fn sort(
             }
         };
         while crew.gather(given, true).is_some() {}
+        // Behind all others, because it is the end of the file.
         crew.sort(&chunk);
         Ok(unclosed)
     })

@@ -86,6 +86,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
 }
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
+    // Not `to_ipv4_mapped`, which knows one of the two ways to write an address inside the other.
     if let Some(mapped) = address.to_ipv4() {
         return is_public_v4(mapped) && !address.is_loopback();
     }

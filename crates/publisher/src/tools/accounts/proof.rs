@@ -28,6 +28,7 @@ pub(in crate::tools) async fn prepare(
 ) -> Result<Prepared, Stop> {
     let mut proofs = Proofs::default();
     let subscribes = form.accounts.iter().any(|row| row.notification_configs.is_some());
+    // A rehearsal calls nobody.
     if form.dry_run || !subscribes {
         return Ok(Prepared::default());
     }
@@ -35,6 +36,7 @@ pub(in crate::tools) async fn prepare(
     let known = publisher.look(|shelf| named(form, admitted, shelf))?;
     for (place, (row, known)) in form.accounts.iter().zip(known).enumerate() {
         let configs = row.notification_configs.as_deref().unwrap_or_default();
+        // What is refused anyway is not asked first.
         if configs.is_empty() || !notifications::problems(publisher, configs).is_empty() {
             continue;
         }
@@ -42,6 +44,8 @@ pub(in crate::tools) async fn prepare(
             Some(account) => account.thing.account_id.clone(),
             None if row.account.is_some() => continue,
             None => {
+                // The account is opened later, in the transaction; its id is given out now,
+                // because the challenge names it.
                 let id = publisher.world.fresh_id("acc");
                 proofs.opened.insert(place, id.clone());
                 id
@@ -53,6 +57,8 @@ pub(in crate::tools) async fn prepare(
             };
             let proof = subscriber.proof(&account_id);
             let is_known = known.as_ref().is_some_and(|it| it.thing.proofs.contains(&proof));
+            // Whoever is not asked counts as not proven: one request
+            // cannot have us call the whole world.
             if !is_known && asked.len() < MOST {
                 asked.push((proof, challenge(publisher, &account_id, &subscriber)));
             }

@@ -137,6 +137,7 @@ impl Desk<'_> {
                 self.once(&account.record.id)?;
                 let before = account.thing.clone();
                 account.thing.billing = billing;
+                // Declared from now on, and so closed by a sync that leaves it out.
                 account.thing.implicit = false;
                 self.set(&mut account.thing, row)?;
                 self.finish(before, account)
@@ -152,6 +153,7 @@ impl Desk<'_> {
         row: &AccountRow,
     ) -> Result<Done, Stop> {
         let profile = &self.work.publisher.profile;
+        // In a rehearsal the id only tells rows apart that are about one account.
         let id = match self.form.dry_run {
             true => format!("unopened:{key:?}"),
             false => {
@@ -205,6 +207,7 @@ impl Desk<'_> {
             let sent = configs.iter().map(|config| Value::Object(config.sent.clone()));
             account.notification_configs = Some(sent.collect());
         }
+        // Only of an account that waits is there anything to be told later.
         if account.status == Status::PendingApproval
             && let Some(push) = &self.form.push_notification_config
         {
@@ -223,6 +226,7 @@ impl Desk<'_> {
             action: if changed { "updated" } else { "unchanged" },
             warnings: Vec::new(),
         };
+        // The rows after this one work with it as it is now.
         if let Some(known) = self.own.iter_mut().find(|it| it.record.id == account.record.id) {
             *known = account;
         }
@@ -242,6 +246,7 @@ impl Desk<'_> {
     fn close_missing(&mut self) -> Result<Vec<Value>, Stop> {
         let mut rows = Vec::new();
         for mut account in self.own.clone() {
+            // What no sync has ever declared is not missing from this one.
             let known = account.thing.is_over()
                 || account.thing.implicit
                 || self.done.contains(&account.record.id);
@@ -268,6 +273,8 @@ impl Desk<'_> {
         let query = Query { account: Some(account.to_owned()), ..Query::default() };
         let buys = self.work.shelf.all::<MediaBuy>(&query)?;
         let now = self.work.ask.now;
+        // Nothing runs at the end of a flight: a buy that is over by the clock
+        // may still say that it is active.
         Ok(buys.iter().any(|buy| match buy.thing.status {
             buy::Status::Completed | buy::Status::Rejected | buy::Status::Canceled => false,
             buy::Status::PendingCreatives

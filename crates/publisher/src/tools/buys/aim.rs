@@ -50,6 +50,7 @@ pub(super) fn targeting(
 /// A product runs where it runs.
 fn countries(product: &Product, overlay: &Targeting, place: &str, problems: &mut Vec<Error>) {
     let known = &product.terms.countries;
+    // A product that names no countries runs everywhere.
     let Some(asked) = overlay.geo_countries.as_ref().filter(|_| !known.is_empty()) else {
         return;
     };

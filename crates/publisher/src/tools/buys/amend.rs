@@ -106,6 +106,7 @@ pub(super) fn work_out(amending: &Amending<'_>) -> Result<Change, Stop> {
         problems: all_not_done(&form.not_done, "").collect(),
         beyond: Vec::new(),
     };
+    // A request of nothing but members that are not done here is refused for those.
     if form.changes.is_empty() && form.not_done.is_empty() {
         let message = "the request names nothing to change";
         let mut error = refuse::error(Code::InvalidRequest, message);
@@ -186,6 +187,8 @@ fn flight(amending: &Amending<'_>, found: &mut Findings) {
     if let Some(start) = start
         && start != before.start_time
     {
+        // The action is noted although the moment may be corrected below: products permit
+        // actions, and this is one that was asked for.
         found.act(Action::UpdateFlightDates, "start_time");
         // A flight cannot begin in the past, except that one which has begun keeps its beginning.
         found.buy.start_time = start.max(now.min(before.start_time));
@@ -202,6 +205,7 @@ fn flight(amending: &Amending<'_>, found: &mut Findings) {
         let begins = start.or((before.start_time > now).then_some(before.start_time));
         draft::check_flight(now, begins, found.buy.end_time, &mut found.problems);
     }
+    // Only a buy of a proposal has one: its price was quoted for this flight.
     if let Some(envelope) = &before.envelope {
         if found.buy.start_time < envelope.start_time {
             found.beyond.push("start_time".to_owned());
@@ -217,11 +221,13 @@ fn packages(amending: &Amending<'_>, found: &mut Findings) -> Result<(), Stop> {
     for (index, given) in amending.form.packages.iter().enumerate() {
         let place = package::place("packages", index);
         let known = |package: &Package| package.package_id == given.package_id;
+        // Only in this buy: a package of another one is as absent as one that never was (`U-1`).
         let Some(position) = amending.before.packages.iter().position(known) else {
             let field = format!("{place}.package_id");
             found.problems.push(refuse::not_found(Code::PackageNotFound, Some(&field)));
             continue;
         };
+        // Of two changes of one package, the order would decide.
         if found.affected.contains(&position) {
             let message = "the request names this package twice";
             found.problems.push(invalid(&format!("{place}.package_id"), message));
@@ -259,11 +265,14 @@ fn one(
         after.cancellation = Some(cancellation(&given.cancellation_reason, desk.now));
     }
     after.paused = given.paused.unwrap_or(after.paused);
+    // It may have left the offer since. Its packages go on and can be changed; what only the
+    // product knows is then not asked.
     let product = amending.offer.iter().find(|product| product.id() == before.product_id);
     if let Some(budget) = given.budget {
         let field = format!("{place}.budget");
         match product {
             Some(product) => {
+                // What was agreed counts, and not what the product costs by now.
                 package::minimum(product, &before.price, budget, &field, &mut found.problems);
             }
             None if budget <= Amount::ZERO => {
@@ -291,6 +300,7 @@ fn one(
     }
     target(given, place, &mut after, found);
     creatives(desk, product, given, place, &mut after, found)?;
+    // A quote was made for the people at whom the package is aimed.
     if before.shown.targeting_overlay != after.shown.targeting_overlay
         && amending.before.envelope.is_some()
     {
@@ -306,6 +316,8 @@ fn one(
 fn schedule(given: &PackageUpdate, place: &str, after: &mut Package, found: &mut Findings) {
     let buy = &found.buy;
     let (start, end) = (given.start_time, given.end_time);
+    // Without dates of its own a package runs with the flight, so that dates
+    // which say the same are no change.
     let from = after.start_time.unwrap_or(buy.start_time);
     let until = after.end_time.unwrap_or(buy.end_time);
     if let Some(start) = start {
@@ -343,6 +355,7 @@ fn target(given: &PackageUpdate, place: &str, after: &mut Package, found: &mut F
         let gone = |kept: &Value| removed.iter().chain(added).flatten().any(|word| word.is(kept));
         let mut words: Vec<Value> = known.into_iter().filter(|one| !gone(one)).collect();
         words.extend(added.iter().flatten().map(|word| Value::Object(word.sent.clone())));
+        // An empty list says what no list says, and would count as a change.
         if words.is_empty() {
             overlay.swap_remove(list);
         } else {
@@ -352,6 +365,8 @@ fn target(given: &PackageUpdate, place: &str, after: &mut Package, found: &mut F
     if overlay == before {
         return;
     }
+    // Caps on frequency are an action of their own, which a product may permit where it
+    // permits no other change of targeting.
     let (mut now, mut then) = (overlay.clone(), before);
     if now.swap_remove(CAP) != then.swap_remove(CAP) {
         found.act(Action::UpdateFrequencyCaps, format!("{place}.targeting_overlay.{CAP}"));
@@ -399,6 +414,7 @@ fn new_packages(amending: &Amending<'_>, found: &mut Findings) -> Result<(), Sto
         return Ok(());
     };
     found.act(Action::AddPackages, "new_packages");
+    // A buy that runs has begun before what is added to it.
     let start = found.buy.start_time.max(amending.desk.now);
     let flight = Flight { start, end: found.buy.end_time };
     let (desk, offer, list) = (&amending.desk, amending.offer, "new_packages");
@@ -445,6 +461,8 @@ fn budgets(amending: &Amending<'_>, found: &mut Findings) {
     }
     let field = raised.first().or(lowered.first()).cloned();
     if let Some(field) = field {
+        // One action for all budgets together: what moves from one
+        // package to another is no increase.
         let action = if new > old {
             Action::IncreaseBudget
         } else if new < old {
@@ -484,6 +502,8 @@ fn budgets(amending: &Amending<'_>, found: &mut Findings) {
         found.problems.push(at(Code::BudgetExhausted, field, message));
     }
     let funds = amending.desk.account.and_then(|account| account.thing.funds.as_ref());
+    // What was bought before is committed already, so that only
+    // what comes on top has to be there.
     let more = total - before.total_budget;
     if more > Amount::ZERO {
         let field = raised.first().map_or("new_packages", String::as_str);
@@ -502,6 +522,8 @@ fn budgets(amending: &Amending<'_>, found: &mut Findings) {
 fn inside(amending: &Amending<'_>, found: &mut Findings) {
     let flight = Flight { start: found.buy.start_time, end: found.buy.end_time };
     for (position, package) in found.buy.packages.iter().enumerate() {
+        // New packages, which stand behind the others, were held against this
+        // very flight when they were read.
         if !package.is_live() || position >= amending.before.packages.len() {
             continue;
         }
@@ -510,6 +532,8 @@ fn inside(amending: &Amending<'_>, found: &mut Findings) {
         let (start, end) = (package.start_time, package.end_time);
         match place {
             Some(place) => package::dates(start, end, flight, &place, &mut found.problems),
+            // The request does not name the package; what pushes it out is the change of the
+            // flight, so that the error stands there.
             None => {
                 let mut other = Vec::new();
                 package::dates(start, end, flight, "", &mut other);
@@ -533,6 +557,8 @@ fn permitted(amending: &Amending<'_>, found: &mut Findings) {
     let open = || action::available(&action::permitted(before, products, now));
     let mut seen = Vec::new();
     for (action, field) in &found.actions {
+        // By the buy as it is: what may be done depends on how it stands, and not
+        // on what the update makes of it.
         let Err(reason) = action::judge(*action, before, products, now) else {
             continue;
         };

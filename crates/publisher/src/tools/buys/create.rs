@@ -48,6 +48,8 @@ pub(super) fn question(desk: &Desk<'_>, form: &CreateMediaBuy) -> Result<Option<
 pub(in crate::tools) fn perform(work: &Work<'_>, form: &CreateMediaBuy) -> Result<Reply, Stop> {
     let desk = Desk::of(work);
     let offer = desk.offer()?;
+    // Worked out again: since the governance agent was asked, the offer
+    // or the account may have changed.
     let draft = draft::make(&desk, &offer, form)?;
     let account = work.account()?;
     let token = governance::decided(
@@ -62,6 +64,8 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &CreateMediaBuy) -> Resul
         draft.buy.governance_context = token;
     }
     name(work, &mut draft.buy);
+    // Before it is known whether somebody has to approve: two buys that wait must not count on
+    // the same money. What does not come about gives it back.
     commit(work, &draft.buy)?;
     let arm = Arm::take(work.shelf, &work.admitted.reach.tenant, Tool::CreateMediaBuy)?;
     match arm {

@@ -46,11 +46,13 @@ pub(super) fn make(
     };
     let total: Amount = bought.iter().map(|one| one.package.budget).sum();
     let currency = bought.first().map(|one| one.currency.clone()).unwrap_or_default();
+    // With a proposal the total is what is divided, and cannot disagree with its parts.
     if let (None, Some(named)) = (&form.proposal_id, &form.total_budget) {
         total_budget(named, total, &currency, &mut problems);
     }
     if let Some(account) = desk.account
         && let Some(funds) = &account.thing.funds
+        // Of packages that could not be read there is no currency to compare.
         && !bought.is_empty()
     {
         problems.extend(afford(funds, total, &currency, "packages"));
@@ -88,6 +90,7 @@ pub(super) fn make(
 fn flight(desk: &Desk<'_>, form: &CreateMediaBuy, problems: &mut Vec<Error>) -> Flight {
     let (start, end) = (form.start_time.at(desk.now), form.end_time);
     check_flight(desk.now, Some(start), end, problems);
+    // What lies back by no more than clocks differ begins now.
     Flight { start: start.max(desk.now), end }
 }
 
@@ -117,6 +120,8 @@ fn industry(desk: &Desk<'_>, offer: &[Product], form: &CreateMediaBuy, problems:
     let wanted = |product: &&Product| {
         form.packages.iter().flatten().any(|package| package.product_id == product.id())
     };
+    // Industries are paths: `gambling` closes the product to
+    // `gambling.casino`, and not to `gambling_news`.
     let below = |refused: &String| {
         let rest = industry.strip_prefix(refused.as_str());
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
@@ -133,6 +138,7 @@ fn industry(desk: &Desk<'_>, offer: &[Product], form: &CreateMediaBuy, problems:
         ));
         return;
     }
+    // Policies look for words, which names of industries join by signs.
     let spelled = industry.replace(['.', '_'], " ");
     problems.extend(desk.profile().catalogue.violations("advertiser_industry", &spelled));
 }
@@ -267,6 +273,8 @@ pub(super) fn requote<T: AsRef<str>>(fields: &[T]) -> Error {
 
 /// What a buy of a proposal may become without another quote: what was bought.
 fn envelope(proposal: &Kept<Proposal>, amount: Amount, flight: Flight) -> Envelope {
+    // The price holds for the whole budget of the proposal, so that a smaller buy may
+    // grow to it without another quote.
     let most = proposal.thing.envelope.budget.unwrap_or(amount);
     Envelope { total_budget: amount.max(most), start_time: flight.start, end_time: flight.end }
 }

@@ -45,6 +45,7 @@ pub(super) fn question(
         return Ok(None);
     };
     let mut problems = Vec::new();
+    // A change may come without a token: the one with which the buy was approved stands for it.
     let token = token.or(buy.governance_context.as_deref());
     if !token.is_some_and(is_token) {
         let message = "the account's governance agent has to be asked with its token; send the \
@@ -125,6 +126,7 @@ pub(super) async fn answer(
                 let message = "the governance agent does not accept the token of the request";
                 at(Code::PermissionDenied, "governance_context", message)
             }
+            // Any other error is no decision, and without a decision nothing is done (`Y-7`).
             _ => unavailable(),
         }
         .into()),
@@ -156,6 +158,7 @@ pub(super) fn decided(
         return Err(unavailable().into());
     };
     let decision = Decision::read(&decision.clone().into()).ok_or_else(unavailable)?;
+    // An answer about another plan decides nothing about this one.
     if decision.plan_id.is_some() && decision.plan_id != buy.plan_id {
         return Err(unavailable().into());
     }
@@ -181,6 +184,7 @@ fn denied(decision: &Decision) -> Error {
     let finding = |finding: &Value| {
         let words = Finding::read(finding).map(|finding| finding.shown).unwrap_or_default();
         let short = |(name, word): (String, Value)| {
+            // Words of another's: `details` have to stay small (`Z-4`).
             let word = word.as_str()?.chars().take(64).collect::<String>();
             Some((name, Value::from(word)))
         };
@@ -212,6 +216,7 @@ impl Condition {
         let (Some(wanted), Some(field)) =
             (&self.required_value, self.field.as_ref().and_then(Value::as_str))
         else {
+            // What a condition without a value demands cannot be seen in the request.
             return false;
         };
         let found = field.replace('[', ".").replace(']', "");

@@ -87,6 +87,7 @@ pub(crate) fn chosen(
                 return Err(refuse::not_found(Code::MediaBuyNotFound, field).into());
             }
             buys.sort_by_key(|kept: &Kept<MediaBuy>| kept.record.place);
+            // An id may be named twice, and is one buy.
             buys.dedup_by_key(|kept| kept.record.place);
         }
         None => {
@@ -116,6 +117,7 @@ fn row(
 ) -> Map {
     let (buy, now) = (&kept.thing, work.ask.now);
     let mut row = buy::summary(kept, actions, now);
+    // The long name keeps it apart from the status of a task; in a row `status` is the buy's own.
     row.shift_remove("media_buy_status");
     let mut put = |name: &str, value: Option<Value>| {
         if let Some(value) = value {
@@ -196,6 +198,8 @@ fn approvals(package: &Package, library: &[Kept<Creative>], now: jiff::Timestamp
         let mut library = library.iter().map(|kept| &kept.thing);
         let creative = library.find(|creative| creative.creative_id == *id)?;
         let status = match creative.status_at(now) {
+            // `creative_approvals` has three words. What was suspended or
+            // put away had been approved.
             Review::Processing | Review::PendingReview => "pending_review",
             Review::Approved | Review::Suspended | Review::Archived => "approved",
             Review::Rejected => "rejected",

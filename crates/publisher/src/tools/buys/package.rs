@@ -120,6 +120,7 @@ pub(super) fn bid(
 
 /// The least that a package of a product may cost at a price.
 fn least(product: &Product, option: &PricingOption) -> Option<Amount> {
+    // A flat rate is bought whole.
     let flat = match option.price() {
         Price::Fixed(price) if option.pricing_model.as_deref() == Some("flat_rate") => Some(price),
         Price::Fixed(_) | Price::Auction(_) => None,

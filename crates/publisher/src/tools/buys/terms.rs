@@ -57,6 +57,7 @@ fn measurement(
     let windows = reported.flat_map(|reported| reported.measurement_windows.iter());
     let windows: Vec<_> = windows.filter_map(|window| window.window_id.as_deref()).collect();
     if let Some(window) = billing.and_then(|billing| billing.measurement_window.as_deref())
+        // A product that names no windows refuses none.
         && !windows.is_empty()
         && !windows.contains(&window)
     {
@@ -136,6 +137,7 @@ fn metric_goal(
     type List = fn(&Optimization) -> &Option<Vec<Value>>;
     let one_of = |list: List, member: &str, asked: &Option<Value>| -> Option<Error> {
         let (known, asked) = (list(declared?).as_ref()?, asked.as_ref()?);
+        // A number is sent as `15` or as `15.0`.
         if known.iter().any(|one| one == asked || money::same(one, asked)) {
             return None;
         }

@@ -107,6 +107,7 @@ fn find(desk: &Desk<'_>, form: &UpdateMediaBuy) -> Result<Found, Stop> {
 }
 
 fn work_out(desk: &Desk<'_>, form: &UpdateMediaBuy, found: &Found) -> Result<Change, Stop> {
+    // Before anything is worked out: what speaks against a change of another state would mislead.
     let current = found.kept.record.revision;
     if let Some(expected) = form.revision
         && expected != current

@@ -62,6 +62,7 @@ pub(super) fn task(at: &At<'_>) -> Result<Done, Failed> {
         None => Err(Failed::NotFound),
         Some(false) => Err(Failed::InvalidTransition(before)),
         Some(true) => {
+            // Read again: the office changed the task on the shelf, and not the one in hand.
             let after = work.shelf.find::<Task>(&place)?.ok_or(Failed::NotFound)?;
             Ok(Done::Moved { before, after: after.thing.status.to_string() })
         }

@@ -132,6 +132,8 @@ pub(in crate::tools) async fn prepare(
         let asked = asked.map(|(_, it)| (it.agent_url.clone(), it.arguments())).collect();
         let mut answers = publisher.world.creative_features(asked).await.into_iter();
         let judged = questions.iter().map(|(_, question)| {
+            // Creatives beyond the limit have no answer, and go to a person as
+            // those do whose verifier was silent.
             let answer = answers.next().and_then(Result::ok);
             answer.map_or(Verdict::Silent, |answer| question.judge(&answer))
         });
@@ -151,6 +153,7 @@ fn questions(
 ) -> Result<Vec<(String, Question)>, Stop> {
     let products = publisher.products(shelf)?;
     let mut policies = products.iter().filter_map(|it| it.published.creative_policy.as_ref());
+    // Where no product names a verifier, neither the library nor the buys are read.
     let asks_anybody = policies.any(|policy| policy.verifiers().next().is_some());
     let Some(account) = admitted.account.as_ref().filter(|_| asks_anybody) else {
         return Ok(Vec::new());

@@ -97,6 +97,7 @@ fn rows(work: &Work<'_>) -> Result<Vec<Row>, Stop> {
         let packages = buys.assigned(kept.record.account.as_deref(), id, elsewhere);
         let packages = packages.map(|(buy, package)| {
             let moment = kept.thing.assigned.get(&package.package_id).copied();
+            // What was assigned by the purchase itself has no moment of its own.
             let moment = moment.unwrap_or(buy.record.created_at);
             (package.package_id.clone(), buy.thing.media_buy_id.clone(), moment)
         });

@@ -88,6 +88,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &SyncCreatives) -> Result
         items: Vec::new(),
     };
     sync.judge(form)?;
+    // After all creatives, because an assignment may name one that this request makes.
     let unassigned = sync.assign(form);
     let strict = form.validation_mode != Some(Mode::Lenient);
     let failed = sync.items.iter().any(Item::failed);
@@ -99,6 +100,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &SyncCreatives) -> Result
     if strict && failed {
         sync.undo();
     }
+    // Said before it is done, of the same items, so that a rehearsal says what a sync would.
     let body = sync.body(form.dry_run);
     let rehearsed = form.dry_run || strict && failed;
     if !rehearsed {
@@ -147,6 +149,7 @@ impl Sync<'_> {
         let whole = demand::merged(known, given)?;
         let demanded = self.demands.provenance((id, &whole), form, &self.buys, &self.formats);
         let policies = Policies::of(&self.work.publisher.profile.catalogue, demanded);
+        // The creative as it will be: what was left out has to go with what is new.
         let mut errors = Judge { formats: &self.formats, policies }.judge(&whole, at);
         // What was not looked at because it is as it was has no verdict.
         let looked = self.work.prepared.verdicts.get(id);
@@ -219,6 +222,7 @@ impl Sync<'_> {
         next.thing.given = whole;
         next.thing.status = status;
         next.thing.review_ends_at = review_ends_at;
+        // What changed is looked at anew, and nothing that was said of it before holds.
         next.thing.rejection_reason = None;
         next.thing.offline = None;
         Ok(Deed::Update(next, changes))
@@ -267,6 +271,8 @@ impl Sync<'_> {
             let id = assignment.creative_id.as_str();
             let index = match self.items.iter().position(|item| item.creative_id == id) {
                 Some(index) => index,
+                // What is only assigned and not sent has a result too, or its
+                // errors would stand nowhere.
                 None => {
                     let deed = match self.library.get(id) {
                         Some(known) => Deed::Keep(known.clone()),
@@ -290,6 +296,8 @@ impl Sync<'_> {
                     let said: Vec<_> = reasons.iter().map(|it| it.message.as_str()).collect();
                     item.refused.insert(assignment.package_id.clone(), said.join("; "));
                     for error in reasons {
+                        // The field of each is the whole list (`U-4`), so that many
+                        // that fail alike are one error.
                         if !errors.contains(&error) {
                             errors.push(error);
                         }
@@ -326,6 +334,7 @@ impl Sync<'_> {
         });
         let place = self.buys.places.get(&assignment.package_id).copied();
         let package = place.and_then(|(outer, inner)| {
+            // Changed in memory alone; whether it is saved is for `apply`.
             self.buys.buys.get_mut(outer).and_then(|buy| buy.thing.packages.get_mut(inner))
         });
         let Some(package) = package else {
@@ -462,8 +471,10 @@ impl Sync<'_> {
                 Deed::Keep(mut known) => {
                     let before = known.thing.assigned.len();
                     for (package, at) in assigned {
+                        // Assigned again, it has been there since the first time.
                         known.thing.assigned.entry(package).or_insert(at);
                     }
+                    // Nothing that is the same is written, so that its revision stays.
                     fresh = (known.thing.assigned.len() != before).then_some(known);
                 }
                 Deed::Archive(mut known) => {
@@ -482,6 +493,7 @@ impl Sync<'_> {
             }
         }
         for (index, buy) in self.buys.buys.iter_mut().enumerate() {
+            // One revision of a buy, however many creatives were assigned in it.
             if touched.contains(&index) {
                 buy.thing.settle();
                 let revision = buy.record.revision + 1;

@@ -20,6 +20,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &LogEvent) -> Result<Repl
                 "code": Code::InvalidRequest.to_string(),
                 "message": message,
             }));
+        // A test event is judged like any other, and nothing of it is kept.
         } else if form.test_event_code.is_some() || keep(work, &source, event)? {
             processed += 1;
         } else {
@@ -87,6 +88,8 @@ fn unfit(source: &EventSource, event: &forms::Event) -> Option<&'static str> {
 /// Keeps an event. Whether it is new.
 fn keep(work: &Work<'_>, source: &Kept<EventSource>, event: &forms::Event) -> Result<bool, Stop> {
     let kind = event.event_type.as_str();
+    // What makes two events one is the source, the type and the id: an
+    // order may be viewed and bought.
     let place = own_id(&source.record.id, kind, &event.event_id);
     let owner = source.record.owner.as_str();
     if work.shelf.whose(crate::shelf::Kind::Event, &place)?.is_some() {

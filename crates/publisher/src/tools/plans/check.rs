@@ -99,6 +99,8 @@ impl Check<'_> {
             (planned.total_budget, planned.currency.as_ref(), None)
         } else if let Some(total) = payload.as_ref().and_then(|it| it.total_budget.as_ref()) {
             (total.amount, total.currency.as_ref(), Some(total.member))
+        // Budgets of packages have no cure: no single value of a single
+        // member would bring their sum down.
         } else if let Some(payload) = payload {
             let packages = payload.packages.iter().flatten().flatten();
             let budgets = packages.filter_map(|package| package.budget);
@@ -118,6 +120,7 @@ impl Check<'_> {
         } else if amount.is_some_and(|amount| amount > left) {
             let text = format!("the amount is above the {left} that the plan allows for it");
             let finding = Finding::new("budget_authority", text);
+            // Where nothing is left, no amount would be approved.
             let cure = cure.filter(|_| left > Amount::ZERO);
             self.found.push(match cure {
                 Some(member) => finding.cured_by(member, Some(json!(left))),

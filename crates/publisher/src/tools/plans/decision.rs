@@ -113,7 +113,11 @@ impl Action {
         let earlier = earlier.map(|kept| &kept.thing);
         let approval = form.ext.as_ref().and_then(|ext| ext.human_approval.as_ref());
         let own = approval
+            // With a planned delivery it is the seller who asks, whose word
+            // for a person's approval is none.
             .filter(|approval| form.planned_delivery.is_none() && !approval.approved_by.is_empty());
+        // An approval holds for what follows under its token, as far as the
+        // amount goes that was looked at.
         let before = earlier.filter(|check| check.reviewed).map(|check| check.amount);
         Self {
             id: earlier.map_or_else(|| check_id.clone(), |check| check.action.clone()),
@@ -251,6 +255,8 @@ impl Decision<'_> {
             (None, None, _) => issuer,
         };
         let log = json!({"verdict": check.verdict, "findings": check.findings});
+        // A token goes on to sellers, whom the findings do not
+        // concern: it carries a digest of them.
         let log = Sha256::digest(canonical::to_string(&log));
         let log = hex(&log);
         let qualified = check.verdict != Verdict::Approved;

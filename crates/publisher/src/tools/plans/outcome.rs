@@ -19,6 +19,8 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &ReportPlanOutcome) -> Re
     let id = form.plan_id.as_str();
     let reach = &work.admitted.reach;
     let place = own_id(&reach.tenant, "", id);
+    // Before the plan is required: what is looked up does not depend
+    // on whether it is there (`U-9`).
     let named = match &form.check_id {
         Some(id) => Some(reach.find::<Check>(work.shelf, id)?),
         None => None,
@@ -107,6 +109,7 @@ fn committed(form: &ReportPlanOutcome) -> Amount {
     let packages = response.packages.iter().flatten();
     let planned = response.planned_delivery.as_ref().and_then(|it| it.total_budget);
     let summed: Amount = packages.filter_map(|package| package.budget).sum();
+    // Packages without budgets say nothing of money; then what was planned counts.
     let summed = if summed == Amount::ZERO { planned.unwrap_or(summed) } else { summed };
     response.committed_budget.unwrap_or(summed)
 }
@@ -118,6 +121,7 @@ fn findings(
     above: bool,
 ) -> Vec<Finding> {
     let mut found = Vec::new();
+    // What failed has committed nothing that a plan could forbid.
     if form.outcome == Reported::Failed {
         return found;
     }

@@ -66,6 +66,8 @@ pub(super) fn apply(
             let prices = product.prices_for(account).iter();
             let fits = |price: &&PricingOption| filters.is_none_or(|it| fits_price(price, it));
             let prices: Vec<_> = prices.filter(fits).collect();
+            // What lost no price goes on as it is: a product with other
+            // prices has to be read anew.
             let published = !account.is_some_and(|account| product.has_rate(account));
             if published && prices.len() == product.prices().len() {
                 fitting.push(product);
@@ -113,6 +115,8 @@ fn against(product: &Product, filters: &Filters, account: Option<&Account>) -> V
     check(
         "is_fixed_price",
         filters.is_fixed_price.map(|wanted| {
+            // One price has to pass all filters about prices: it is not
+            // enough that each filter finds some.
             prices.iter().any(|price| is_fixed(price) == wanted) && !fitting.is_empty()
         }),
     );
@@ -162,6 +166,7 @@ fn against(product: &Product, filters: &Filters, account: Option<&Account>) -> V
         "countries",
         filters.countries.as_ref().map(|wanted| {
             let known = &product.terms.countries;
+            // A product that names no countries runs everywhere.
             known.is_empty() || known.iter().any(|country| wanted.contains(country))
         }),
     );
@@ -209,6 +214,7 @@ fn against(product: &Product, filters: &Filters, account: Option<&Account>) -> V
         "required_features",
         filters.required_features.as_ref().map(|wanted| {
             let mut wanted = wanted.iter();
+            // What is asked for with `false` is what the buyer can do without.
             wanted
                 .all(|(name, value)| *value != Value::Bool(true) || capabilities::has_feature(name))
         }),

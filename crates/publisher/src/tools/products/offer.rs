@@ -79,6 +79,7 @@ impl<'a> Offer<'a> {
             .map(|product| {
                 let mut fit = rank::fit(product, words);
                 let of_brand = rank::fit(product, brand);
+                // Twice, so that there is a half for a word of the brand and for a preference.
                 fit.score = fit.score * 2 + of_brand.score + self.preference(product);
                 let new = of_brand.shared.into_iter().filter(|word| !fit.shared.contains(word));
                 let new: Vec<_> = new.collect();

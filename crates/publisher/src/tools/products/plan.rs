@@ -154,6 +154,7 @@ impl Plan {
         let floors: Vec<u32> = self.0.iter().map(|(_, share)| whole(*share)).collect();
         let mut order: Vec<usize> = (0..self.0.len()).collect();
         let rest = |place: &usize| self.0.get(*place).map_or(0.0, |(_, share)| share.fract());
+        // Equal remainders go by place, so that the same brief comes to the same plan each time.
         order.sort_by(|one, other| rest(other).total_cmp(&rest(one)).then(one.cmp(other)));
         let lost = 100_u32.saturating_sub(floors.iter().sum());
         let lucky: Vec<usize> =
@@ -241,6 +242,7 @@ impl Plan {
             let Some(new) = new.filter(|_| wanted > 0.0) else {
                 return false;
             };
+            // With something of its own: no factor leads from nothing to what is wanted.
             self.0.push((new.clone(), 1.0));
         }
         let inside = self.share(channel);
@@ -265,6 +267,7 @@ fn has(clause: &[String], words: &[&str]) -> bool {
 
 /// A share in percent, rounded down. Shares are from 0 to 100.
 fn whole(share: f64) -> u32 {
+    // A share of 40 that arithmetic left a hair below 40 is 40.
     (0..=100_u32).rev().find(|percent| f64::from(*percent) <= share + 1e-9).unwrap_or(0)
 }
 

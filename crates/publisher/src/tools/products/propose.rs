@@ -36,6 +36,7 @@ pub(super) fn for_brief(
     let choices = offer.choices(words, &wanted.currency);
     let balanced = Plan::balanced(&choices, wanted.budget);
     let focused = match &balanced {
+        // Of two products, the focused plan would be about the balanced one once more.
         Some(plan) if plan.len() > 2 => Plan::focused(&choices, wanted.budget),
         Some(_) | None => None,
     };
@@ -115,6 +116,7 @@ pub(super) fn replanned(
     let terms = terms(work)?;
     let allocations = plan.allocations();
     let envelope = plan.envelope(widened(kept.thing.envelope.clone(), form));
+    // What says the same keeps the end that it has: asking again does not prolong a price.
     if kept.thing.allocations == allocations && kept.thing.envelope == envelope {
         return Ok(kept);
     }

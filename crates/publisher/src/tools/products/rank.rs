@@ -104,6 +104,7 @@ impl Fit {
 pub(in crate::tools) fn telling(text: &str) -> Vec<String> {
     let mut telling: Vec<String> = Vec::new();
     for word in words(text) {
+        // Bare numbers are amounts and years, which describe no product.
         let short = word.len() < 2 || word.chars().all(|letter| letter.is_ascii_digit());
         if !short && !EMPTY.contains(&word.as_str()) && !telling.contains(&word) {
             telling.push(word);
@@ -129,6 +130,7 @@ pub(super) fn fit(product: &Product, wanted: &[String]) -> Fit {
 fn weights(product: &Product) -> BTreeMap<String, u32> {
     let mut weights = BTreeMap::new();
     let mut add = |word: String, weight: u32| {
+        // A word counts once, by the best place in which it stands.
         let known = weights.entry(word).or_insert(0);
         *known = weight.max(*known);
     };
@@ -189,6 +191,7 @@ pub(super) fn money(text: &str) -> Option<(Amount, &'static str)> {
         Some('m' | 'M') => 1_000_000,
         Some(_) | None => 1,
     };
+    // A share of more than the whole: this is how amounts are multiplied.
     Some((amount.share(Amount::whole(factor), Amount::whole(1)), sign))
 }
 

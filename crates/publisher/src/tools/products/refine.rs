@@ -80,6 +80,8 @@ pub(super) fn refine(
             (Entry::Proposal { .. }, Found::Proposal(kept)) => {
                 named = true;
                 plans.push((refined.applied.len(), *kept));
+                // The place is kept for what comes of it, which takes the entries about the whole
+                // request, and those may stand behind this one.
                 Value::Null
             }
             (Entry::Request { .. }, _)
@@ -289,6 +291,8 @@ fn finalize(
 
 fn finalize_problems(work: &Work<'_>, offer: &Offer<'_>, kept: &[Kept<Proposal>]) -> Vec<Error> {
     let mut problems = Vec::new();
+    // `get_products` counts as reading everywhere else; this is the part
+    // of it that commits the seller.
     let granted = work.admitted.reach.rights().of(work.admitted.account_id());
     if granted.is_some_and(|granted| granted.read_only) {
         let message = "the caller may read this account and commit to nothing";

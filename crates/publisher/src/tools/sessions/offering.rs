@@ -26,6 +26,7 @@ impl<'a> Offering<'a> {
         let wanted = words(intent);
         let open = Self::all(work).filter(|offering| offering.unavailable(work.ask.now).is_none());
         let found = open.enumerate().max_by_key(|(index, offering)| {
+            // Of equals `max_by_key` takes the last one, so that places count backwards.
             (words(&offering.said()).intersection(&wanted).count(), std::cmp::Reverse(*index))
         });
         found.map(|(_, offering)| offering)

@@ -84,6 +84,7 @@ fn problems(work: &Work<'_>, form: &ActivateSignal, signal: &Signal) -> Vec<Erro
             problems.push(refuse::at(Code::UnsupportedFeature, &field, message));
         }
     }
+    // To end costs nothing, so that neither a price nor an approval is asked for.
     if form.action == Some(Action::Deactivate) {
         return problems;
     }

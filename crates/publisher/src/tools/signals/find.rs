@@ -40,9 +40,13 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &GetSignals) -> Result<Re
     let live =
         |signal: &Value| signal.pointer("/deployments/0/is_live") == Some(&Value::Bool(true));
     let account = work.admitted.account_id();
+    // Where the account has activated nothing, it sees what everybody
+    // sees, and all may share one answer.
     let own = account.is_some() && shown.iter().any(live);
     let cache_scope = if own { "account" } else { "public" };
     let scope = page::scope(&work.ask.arguments, account.filter(|_| own));
+    // Of all that fits, before it is divided into pages and cut down to
+    // fields: one version for all of them.
     let version = page::mark(format!("{scope}\n{}", canonical::to_string(&json!(shown))));
     if work.feed_version(form.if_wholesale_feed_version.as_ref()) == Some(&version) {
         let body = json!({

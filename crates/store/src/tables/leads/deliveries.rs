@@ -142,6 +142,8 @@ impl Transaction<'_> {
             "UPDATE lead_deliveries SET doubtful = doubtful OR state = 'sending',
                  state = 'sending', attempts = attempts + 1, due_at = $3
              WHERE key = $1 AND state IN ('due', 'sending') AND due_at <= $2",
+            // It is due again when it counts as lost, so that nobody has
+            // to clear up after a crash.
             params![key, now, lost_at],
         )?;
         if begun == 0 {
@@ -220,6 +222,7 @@ impl Transaction<'_> {
             Ok(again) => (DeliveryState::Due, Some(again), None),
             Err(dead) => (DeliveryState::Dead, None, Some(dead)),
         };
+        // One that was ended meanwhile stays ended: its failure changes nothing.
         self.0.execute(
             "noting a failed delivery",
             "UPDATE lead_deliveries SET state = $2, answer = $3, doubtful = doubtful OR $4,
@@ -265,6 +268,7 @@ impl Transaction<'_> {
     /// # Errors
     /// When the database fails.
     pub fn resume_deliveries(&self, now: Timestamp) -> Result<usize, Fault> {
+        // Another process may be alive and sending.
         if self.0.is_shared() {
             return Ok(0);
         }

@@ -66,6 +66,7 @@ impl Transaction<'_> {
         by: &str,
         now: Timestamp,
     ) -> Result<bool, Fault> {
+        // Who puts a lead back among the new ones has not answered by that.
         let answered = (stage != Stage::New).then_some(now);
         self.0
             .execute(
@@ -124,6 +125,7 @@ impl Database {
             true => (wanted, None),
             false => (None, wanted.map(|text| format!("%{}%", escaped(&text)))),
         };
+        // What is looked through here is counted here as well.
         let (limit, skip) = match by_hand {
             Some(_) => (u32::MAX, 0),
             None => (filter.limit, filter.skip),
@@ -274,12 +276,14 @@ impl Database {
 /// The query for leads, with how the people stand with each.
 fn with_progress() -> String {
     let columns = ", p.stage, p.changed_at, p.changed_by, p.seen_at, p.answered_at FROM leads l ";
+    // Behind the others, so that the columns of a lead keep their numbers.
     let lead = LEAD.replacen(" FROM leads l ", columns, 1);
     format!("{lead} LEFT JOIN lead_progress p ON p.lead_id = l.lead_id")
 }
 
 /// A text that `LIKE` takes for itself.
 fn escaped(text: &str) -> String {
+    // The sign that escapes comes first, or it would escape itself.
     text.replace('!', "!!").replace('%', "!%").replace('_', "!_")
 }
 

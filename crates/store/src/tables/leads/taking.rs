@@ -17,6 +17,7 @@ use crate::sql::{Row, params};
 
 impl Lot for Transaction<'_> {
     fn claimed_replies(&self, claim: &Claim<'_>) -> Result<Vec<ClaimedReply>, Fault> {
+        // From the first look to the commit: two submissions at once must not both be new.
         self.0.lock(claim.dealer_id)?;
         let mut found = Vec::new();
         let vault = self.0.vault();
@@ -128,6 +129,8 @@ impl Lot for Transaction<'_> {
         except_lead: Option<&str>,
     ) -> Result<Vec<Period>, Fault> {
         self.0.lock(dealer_id)?;
+        // `<>` would find nothing where there is no lead to leave
+        // out: NULL is unequal to nothing.
         self.0.all("reading appointments", "SELECT a.starts_at, a.ends_at
                  FROM appointments a JOIN lead_submissions s ON s.seq = a.submission
                  WHERE a.dealer_id = $1 AND a.rooftop = $2 AND a.department = $3 AND a.ends_at > $4
@@ -143,6 +146,7 @@ impl Lot for Transaction<'_> {
     ) -> Result<bool, Fault> {
         self.0.lock(dealer_id)?;
         let [subject, plain] = self.0.vault().forms(subject);
+        // No more is counted than decides.
         let counted: u32 = self.0.one(
             "counting leads",
             "SELECT count(*) FROM (SELECT 1 FROM lead_tallies
@@ -220,6 +224,7 @@ impl Transaction<'_> {
     /// A lead, once nobody else is deciding anything about its dealer's.
     pub(in crate::tables) fn own_lead(&self, lead_id: &str) -> Result<Option<LeadRecord>, Fault> {
         let Some(dealer) = self.dealer_of_lead(lead_id)? else { return Ok(None) };
+        // Whose it is never changes; how it stands is read when nobody else can change it.
         self.0.lock(&dealer)?;
         self.lead(lead_id)
     }
@@ -326,6 +331,7 @@ impl Transaction<'_> {
     fn put_lead(&self, taken: &TakenLead<'_>, submission: i64) -> Result<(), Fault> {
         let (lead, known) = (taken.lead, &taken.known);
         let mut person = None;
+        // The first contact that is known decides, should they belong to several people.
         for contact in known.contacts {
             let [contact, plain] = self.0.vault().forms(contact);
             let query = "SELECT person FROM lead_contacts
@@ -349,6 +355,7 @@ impl Transaction<'_> {
                 lead.received_at,
                 lead.state.name(),
                 lead.held_for.map(|why| why.name()),
+                // Nobody knows this person: it is named after its first lead.
                 person.as_ref().unwrap_or(&lead.lead_id),
                 lead.time_zone,
                 submission,
@@ -416,6 +423,7 @@ impl Transaction<'_> {
         let subject = vault.blind(known.subject);
         for contact in known.contacts {
             let contact = vault.blind(contact);
+            // Whose contact it was first, it stays.
             self.0.execute(
                 "writing a contact",
                 "INSERT INTO lead_contacts (dealer_id, contact, person)

@@ -91,6 +91,7 @@ fn move_push(params: &mut Value) {
         let name = if data.get("input").is_some() { "input" } else { "parameters" };
         let input = data.get_mut(name).and_then(Value::as_object_mut);
         if let (Some(input), true) = (input, tool.is_some_and(takes_push)) {
+            // What AdCP's own argument says goes before what the protocol says.
             input.entry(PUSH).or_insert_with(|| push.clone());
         }
     }

@@ -52,6 +52,7 @@ pub(super) async fn caller(
         Ok(caller) if needed && caller.principal.is_anonymous() => {
             Err(Refused::Signature(Fault::Required))
         }
+        // What this tool lacks is a signature, and not a better token.
         Err(Denied::Missing | Denied::Invalid { .. } | Denied::Expired) if needed => {
             Err(Refused::Signature(Fault::Required))
         }

@@ -104,6 +104,7 @@ impl TurnedAway {
                      valid one",
                 );
                 let seconds = u32::try_from(seconds).unwrap_or(u32::MAX);
+                // As far as AdCP lets it go.
                 error.retry_after = Some(seconds.clamp(1, 3600));
                 Self::new(StatusCode::TOO_MANY_REQUESTS, error)
             }

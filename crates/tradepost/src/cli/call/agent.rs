@@ -134,6 +134,7 @@ fn outgoing(arguments: &Arguments) -> Result<Option<Outgoing>, Failure> {
     if text.as_deref().is_some_and(|text| text.trim().is_empty()) {
         return Err(Failure::usage("--text is empty"));
     }
+    // Standard input can be named for both; whichever comes second finds it empty.
     let data = arguments.payload.data(&mut stdin)?;
     let said = match (text, data) {
         (Some(text), Some(data)) => Outgoing::text(text).with_data(data),
@@ -204,6 +205,7 @@ fn next(url: &str, reply: &Reply, end: &End) -> Option<Next> {
     let Reply::Task(task) = reply else { return None };
     let follow = |more: &str| {
         let (url, id) = (show::argument(url), show::argument(&task.id));
+        // Following asks by the task alone; an answer is a message, which has a conversation.
         let conversation = task.context_id.as_deref().filter(|_| !more.is_empty());
         let conversation = conversation.map(|id| format!(" --conversation {}", show::argument(id)));
         format!("tradepost call {url} --task {id}{}{more}", conversation.unwrap_or_default())
@@ -211,6 +213,7 @@ fn next(url: &str, reply: &Reply, end: &End) -> Option<Next> {
     let (action, command) = match (end, task.state.known()) {
         (End::TimeUp | End::Stopped | End::Lost(_), _) => ("follow", follow("")),
         (End::Settled, Some(TaskState::InputRequired)) => ("answer", follow(" --text \"…\"")),
+        // The permission is given elsewhere, so there is nothing to say to the agent itself.
         (End::Settled, Some(TaskState::AuthRequired)) => ("authorize", follow("")),
         (End::Settled, _) => return None,
     };

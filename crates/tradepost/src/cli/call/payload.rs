@@ -127,6 +127,7 @@ impl Request {
     /// A usage mistake that names everything wrong.
     pub(super) fn build(&self, skill: Skill, stdin: &mut dyn Read) -> Result<Value, Failure> {
         let given = self.given();
+        // All mistakes are gathered before any is told, so that one look at them is enough.
         let (fitting, strays): (Vec<_>, Vec<_>) =
             given.into_iter().partition(|given| given.place.belongs_to(skill));
         let flags = |given: &[Given]| given.iter().map(|g| g.flag).collect::<Vec<_>>().join(", ");
@@ -281,6 +282,7 @@ fn read(data: &str, stdin: &mut dyn Read) -> Result<Value, String> {
     } else {
         data.as_bytes().to_vec()
     };
+    // Editors of Windows begin their files with this mark.
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     let payload: Value = tradepost_wire::json::from_slice(bytes)
         .map_err(|error| format!("--data is not valid JSON: {error}"))?;

@@ -53,6 +53,7 @@ fn sign(text: &str, key: &SigningKey, jku: Option<&str>) -> Result<Value, Failur
     if let Some(members) = card.as_object_mut() {
         let entries = members.get("signatures").and_then(Value::as_array);
         let kept = entries.into_iter().flatten().zip(&earlier);
+        // A new signature by a key takes the place of the one that the same key made before.
         let kept = kept.filter(|(_, earlier)| earlier.kid.as_deref() != Some(key.kid()));
         let entries: Vec<_> = kept.map(|(entry, _)| entry.clone()).chain([signature]).collect();
         members.insert("signatures".to_owned(), entries.into());

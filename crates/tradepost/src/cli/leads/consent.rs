@@ -52,6 +52,7 @@ pub(in crate::cli) fn erase(
     context: &Context,
 ) -> Outcome {
     let mut erased = Vec::new();
+    // A telephone number and an address need not stand in the same lead.
     for contact in customer.contacts() {
         let now = Clock::system().now();
         let leads = store.erase_customer(dealer, &contact, &context.actor(), now);

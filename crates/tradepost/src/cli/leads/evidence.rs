@@ -32,6 +32,7 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
         Failure::usage("there is no such lead").hint("`tradepost leads list` names them")
     })?;
     let dealer = document.pointer("/lead/dealer").and_then(|it| it.as_str()).unwrap_or_default();
+    // The record names the document by its hash: what turns up later can be told from a forgery.
     let taken = NewEntry {
         detail: Some(hex(&evidence::digest(&document))),
         ..entry(dealer, Deed::EvidenceTaken, Some(&arguments.id), context)

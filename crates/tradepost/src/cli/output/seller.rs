@@ -195,6 +195,7 @@ fn from_not_aap(message: String, not_aap: &NotAap) -> Failure {
 }
 
 fn from_garbled(message: String, garbled: &Garbled) -> Failure {
+    // Enough to see what answered there: the whole body may be megabytes of a web page.
     let beginning: Vec<u8> = garbled.kept.body.iter().take(2_000).copied().collect();
     let beginning = plain(&String::from_utf8_lossy(&beginning), 2 * WORD);
     let mut lines = vec![garbled.kept.summary()];
@@ -281,6 +282,7 @@ fn from_adcp(message: String, adcp: &Adcp) -> Failure {
         lines.push(problem_line(&issue.pointer, &issue.keyword, &issue.message));
     }
     push_more(&mut lines, error.issues.len());
+    // The issues name their fields themselves.
     let field = error.field.as_deref().filter(|_| error.issues.is_empty());
     lines.extend(field.map(|field| format!("field: {}", plain(field, 2 * WORD))));
     for (name, value) in error.details.iter().take(MAX_LISTED) {

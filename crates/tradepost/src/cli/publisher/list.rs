@@ -90,6 +90,7 @@ pub(super) fn run(what: What, state: Option<&str>, place: &Whose, context: &Cont
         let rows = vault.look(|shelf| rows(what, &publisher.profile.id, shelf, now));
         let mut rows = rows.map_err(|broken| Failure::fault(&broken))?;
         let word = |row: &Value| row.get("state").and_then(Value::as_str).map(ToOwned::to_owned);
+        // The state of a creative depends on the time, so the store cannot select by it.
         rows.retain(|row| state.is_none() || word(row).as_deref() == state);
         found.append(&mut rows);
     }
@@ -221,6 +222,7 @@ fn rows(
                 let granted = &kept.thing.authorization;
                 json!({
                     "publisher": publisher, "account": kept.thing.account_id,
+                    // As the configuration writes it, and as `grant` takes it.
                     "agent": owner.strip_prefix("agent:").unwrap_or(owner),
                     "tasks": granted.allowed_tasks, "fields": fields(granted),
                     "read_only": granted.read_only, "since": kept.record.updated_at,

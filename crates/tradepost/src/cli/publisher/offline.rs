@@ -16,6 +16,7 @@ impl World for Offline {
         format!("{prefix}_{}", uuid::Uuid::new_v4().simple())
     }
 
+    // The limits are those of buyers.
     fn admit(&self, _: &str, _: Lane) -> Result<(), Wait> {
         Ok(())
     }
@@ -61,6 +62,7 @@ impl World for Offline {
         Box::pin(std::future::ready(Err(Unavailable::Down { retry_after: None })))
     }
 
+    // Nothing is logged: whoever ran the command reads the fault itself.
     fn report(&self, _: &Fault) -> String {
         self.fresh_id("err")
     }

@@ -142,6 +142,7 @@ impl Watched {
             None
         });
         let failures = futures_util::future::join_all(watching).await;
+        // Webhooks of other tasks may still come when all of these have ended.
         match failures.into_iter().flatten().next() {
             Some(failure) => failure,
             None => std::future::pending().await,

@@ -44,6 +44,7 @@ pub(super) async fn open(
         Some(settings) => (settings.clone(), bind(settings.listen).await?, None),
         // Others could reach it, who have not read the password but could try some.
         None if is_demo && address.ip().is_loopback() => {
+            // Port 0 is one that is free: the demo asks for no second address.
             let listener = bind(SocketAddr::new(address.ip(), 0)).await?;
             (demo_settings(listener.1), listener, Some(try_out(wiring)?))
         }

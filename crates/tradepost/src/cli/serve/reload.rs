@@ -33,6 +33,7 @@ pub(super) struct Reload {
 
 /// Reads again whenever the process is asked to.
 pub(super) async fn follow(hangups: Signal, reload: Arc<Reload>, wiring: Arc<Wiring>) {
+    // Behind a lock, because the work is begun anew after a panic, with the same signals.
     let hangups = tokio::sync::Mutex::new(hangups);
     keep_going("reloading", || async {
         while hangups.lock().await.recv().await.is_some() {

@@ -157,6 +157,7 @@ pub(super) fn check_rooftops(dealer: &Value, at: &At<'_>, problems: &mut Problem
         value.get(key).and_then(Value::as_array).cloned().unwrap_or_default()
     };
     let name = |rooftop: &Value| Some(rooftop.get("name")?.as_str()?.trim().to_lowercase());
+    // Of the table as it stands: a mistake elsewhere in the dealer hides none here.
     let known: BTreeSet<_> = list(dealer, "rooftops").iter().filter_map(name).collect();
     for (index, delivery) in list(dealer, "deliveries").iter().enumerate() {
         for (number, rooftop) in list(delivery, "rooftops").iter().enumerate() {
@@ -214,6 +215,7 @@ pub(super) fn delivery(value: &Value, at: &At<'_>, problems: &mut Problems) -> O
     let password =
         one(value, ("password", password), ("password_file", password_file), at, problems);
     check_key(way, value, hmac_key.as_ref(), at, problems);
+    // Not before: what is wrong with other keys is said at once as well.
     let way = way?;
     let adf = Form::Adf(adf.unwrap_or_default());
     let media_type =
@@ -298,6 +300,7 @@ fn check_key(
     at: &At<'_>,
     problems: &mut Problems,
 ) {
+    // A key that is there and cannot be used has been named already.
     let named = ["hmac_key", "hmac_key_file"].iter().any(|key| value.get(key).is_some());
     if way == Some(Way::Webhook) && !named {
         let message = "is missing; a destination by webhook needs a key with which it can tell who \

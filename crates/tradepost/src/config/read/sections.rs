@@ -150,6 +150,7 @@ fn web_origin(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Web
         return Some(WebOrigin::Any);
     }
     let base = values::web_base(value, at, problems)?;
+    // Those of the scheme, and none of a path.
     let is_origin = base.matches('/').count() == 2;
     if !is_origin {
         reject(at, problems, HINT);
@@ -277,6 +278,7 @@ fn read_search(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Se
         reject(&at.key("default_limit"), problems, message);
     }
     Some(SearchPolicy {
+        // Whoever lowers the maximum alone must not come below the usual limit.
         default_limit: default_limit.unwrap_or(default.default_limit.min(max_limit)),
         max_limit,
     })

@@ -101,9 +101,11 @@ pub(super) fn secure_address(
 ) -> Option<String> {
     const HINT: &str = "must be an address with https, such as \
                         https://www.example.com/page; http only on 127.0.0.1 or [::1]";
+    // By its numbers alone: what a name such as `localhost` leads to is up to the machine.
     let here = |text: &str| {
         let rest = text.strip_prefix("http://")?;
         let authority = rest.split(['/', '?', '#']).next()?;
+        // The last colon may also be one within an IPv6 address.
         let host = authority.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok());
         let host = host.map_or(authority, |(host, _)| host);
         Some(matches!(host, "127.0.0.1" | "[::1]"))

@@ -173,6 +173,7 @@ fn roof(rooftop: &Rooftop, leads: &[&LeadRecord], date: Date) -> Roof {
 
 fn strip(rooftop: &Rooftop, name: &str, date: Date, booked: &[Period]) -> Option<Strip> {
     let (open, close) = open_on(rooftop, name, date)?;
+    // With a step of nothing the day would never end.
     let step = SignedDuration::from_mins(i64::from(rooftop.appointments.slot_minutes.max(1)));
     let starts = std::iter::successors(Some(open), |start| start.checked_add(step).ok());
     let capacity = rooftop.appointments.capacity as usize;

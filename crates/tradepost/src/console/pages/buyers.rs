@@ -121,6 +121,7 @@ fn buyers(origins: &[Origin], zone: &TimeZone, now: Timestamp) -> Vec<Buyer> {
             sold: 0,
             last: When::of(origin.at, zone, now),
         });
+        // They come in the order of time.
         buyer.last = When::of(origin.at, zone, now);
         if origin.is_repeated {
             buyer.repeated += 1;

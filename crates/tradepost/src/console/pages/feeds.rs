@@ -175,6 +175,7 @@ pub(super) fn address(seller: &Seller, feed: &str, run: Option<&str>) -> String 
 fn state(standing: &Standing<'_>) -> Mark {
     let (class, label) = match (standing.state.stale_since, standing.feed.stale_after) {
         (Some(_), _) => ("bad", "stale"),
+        // Nothing can be fresh or stale that has never been there.
         (None, _) if standing.state.taken_at.is_none() => ("", "never taken"),
         (None, Some(_)) => ("good", "fresh"),
         (None, None) => ("", "of any age"),

@@ -167,7 +167,10 @@ impl Console {
     ) -> Result<Vec<Item>, Stop> {
         let dead = self.store.deliveries(visitor.dealer_id(), None, Some(DeliveryState::Dead))?;
         let mut items: Vec<Item> = Vec::new();
+        // The store has the latest first, and the oldest failure of a lead
+        // is what its line is sorted by.
         for delivery in dead.into_iter().rev() {
+            // Whoever may not see customers may not open their leads either.
             let href = if sees_customers {
                 format!("{PATH}/leads/{}", delivery.lead_id)
             } else {

@@ -127,6 +127,7 @@ fn find(
         let mut ids: Vec<_> =
             summary.amiss.iter().filter(|(_, all)| is_meant(all)).map(|(id, _)| id).collect();
         ids.sort_unstable();
+        // Every unit that has left is forgotten by then, so that only listings are found.
         let oldest = jiff::Timestamp::MAX;
         let listed = |id: &&String| {
             let query = VehicleQuery { vehicle_id: Some((*id).clone()), ..VehicleQuery::default() };
@@ -197,6 +198,7 @@ fn car(raw: &Raw, summary: &Summary) -> Car {
         text("trim").map(str::to_owned),
     ];
     let photos = json.get("photos").and_then(Value::as_array).into_iter().flatten();
+    // A page permits photos by their origin, so one without cannot be shown.
     let mut photos = photos.filter_map(Value::as_str).filter(|photo| origin(photo).is_some());
     let facts = [
         text("condition").map(plain),

@@ -206,6 +206,7 @@ fn may(visitor: &Visitor, lead: &LeadRecord) -> May {
             May { work: true, resend: true, revoke: decides, erase: decides, ..may }
         }
         LeadState::Held => {
+            // Releasing is what delivers a lead that is held back.
             May { work: true, release: decides, revoke: decides, erase: decides, ..may }
         }
         LeadState::Revoked => May { erase: decides, ..may },
@@ -303,6 +304,7 @@ fn car(vehicle: VehicleView<'_>, listing: Option<&Value>) -> Car {
     let photo = photos.into_iter().flatten().filter_map(Value::as_str);
     let photo = photo.filter(|photo| origin(photo).is_some()).map(str::to_owned).next();
     let page = listing.and_then(|listing| listing.get("vdp_url")?.as_str());
+    // Other schemes can be programs that the browser runs.
     let page = page.filter(|page| page.starts_with("https://")).map(str::to_owned);
     let amount = |name: &str| {
         let number: Option<u64> = vehicle.get(name)?.parse().ok();
@@ -369,6 +371,7 @@ fn consents(history: &LeadHistory, zone: &TimeZone, now: Timestamp) -> Vec<Conse
             let at = tradepost_wire::format::timestamp(text(name)?)?;
             Some(spoken(at, zone, now))
         };
+        // A submission and its record were written together, so that both stand in one order.
         let proof = grants.get(number).map(|(record, hash, _)| (record.seq, hex(hash)));
         let facts = [
             ("Given", local("granted_at")),

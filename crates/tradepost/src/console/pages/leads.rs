@@ -72,6 +72,7 @@ impl Console {
             stage,
             text,
             oldest_first: false,
+            // One more than is shown tells whether there is a further page.
             limit: ON_A_PAGE + 1,
             skip,
         })?;

@@ -65,6 +65,7 @@ impl Console {
         let now = self.clock.now();
         let zone = self.zone(visitor);
         let sessions = self.store.sessions(visitor.dealer_id(), now)?;
+        // Whoever does not decide sees the own sessions, to end one that was forgotten elsewhere.
         let shown = sessions
             .into_iter()
             .filter(|(session, _)| decides || session.name == visitor.member.name);
@@ -103,6 +104,7 @@ impl Console {
             .iter()
             .map(|seller| (seller.dealer.terms.id.clone(), seller.dealer.terms.name.clone()))
             .collect();
+        // What concerns all dealers is for those alone who see all of them.
         if visitor.dealer_id().is_none() {
             chains.push((EVERYBODY.to_owned(), "All dealers".to_owned()));
         }
@@ -122,6 +124,8 @@ impl Console {
         };
         let page = Audit {
             frame: self.frame(asked, visitor, "Audit")?,
+            // Only the first page begins with the last entry, whose hash
+            // stands for the whole record.
             head: entries.first().filter(|_| before.is_none()).map(|entry| hex(&entry.hash)),
             earlier: last.map(|seq| format!("{}&before={seq}", address(&chain))),
             entries: entries.into_iter().map(|entry| line(entry, &zone, now)).collect(),
@@ -180,6 +184,7 @@ const fn said_of(deed: Deed) -> (&'static str, bool) {
 
 /// Which browser it is, as far as its own words tell.
 fn browser(said: &str) -> &str {
+    // In this order: Edge also says that it is Chrome, and both that they are Safari.
     let known =
         [("Edg/", "Edge"), ("Firefox/", "Firefox"), ("Chrome/", "Chrome"), ("Safari/", "Safari")];
     let found = known.iter().find(|(sign, _)| said.contains(sign)).map(|(_, name)| *name);

@@ -276,6 +276,7 @@ impl Book {
 
     /// What a node is after all references, which are shapes that stand for shapes.
     pub(super) fn resolved<'b>(&'b self, mut node: &'b Node) -> &'b Node {
+        // It ends: no circle of shapes is made of references alone, which a test sees to.
         while let Some(name) = node.refers {
             node = &self.referred(name).node;
         }
@@ -322,6 +323,7 @@ impl Book {
             };
             names.retain(|name| {
                 let found = constants(name);
+                // A constant that all branches share tells none of them from another.
                 found.first().is_some_and(|first| found.iter().any(|other| other != first))
             });
             let in_all = |name: &&str| constants(name).len() == union.branches.len();

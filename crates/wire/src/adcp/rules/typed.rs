@@ -261,6 +261,7 @@ impl Typed for u64 {
     }
 
     fn read(value: &Value) -> Option<Self> {
+        // What is below zero becomes zero here, and what is too large the largest.
         let near = || value.as_f64().map_or(Self::MAX, |number| number as Self);
         value.is_number().then(|| value.as_u64().unwrap_or_else(near))
     }
