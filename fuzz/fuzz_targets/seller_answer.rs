@@ -6,10 +6,11 @@
 use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
-use tradepost_buyer::response::{RawResponse, Via, read};
+use tradepost_buyer::adcp::{Authorization, Idempotency};
 use tradepost_buyer::failure::{Failure, MAX_KEPT};
 use tradepost_buyer::outcome::{Governance, Outcome};
 use tradepost_buyer::recovery::{Advice, Attempt, Budget, advise};
+use tradepost_buyer::response::{RawResponse, Via, read};
 
 fuzz_target!(|input: (u8, u16, &[u8])| {
     let (attempt, status, body) = input;
@@ -52,6 +53,8 @@ fuzz_target!(|input: (u8, u16, &[u8])| {
         }
     }
     if let Ok(payload) = tradepost_wire::json::from_slice(body) {
+        assert!(!Idempotency::read(&payload).permits(Duration::MAX));
+        let _ = Authorization::read(&payload).map(|authorization| authorization.permits("x"));
         let outcome = Outcome::read(&payload);
         assert!(outcome.rows.iter().all(|row| !row.errors.is_empty()));
         let _ = Governance::read(&payload).map(|governance| governance.next());

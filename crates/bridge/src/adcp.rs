@@ -1,14 +1,15 @@
 //! Sellers of advertising behind the bridge: few tasks of AdCP as tools. What spends money or binds
 //! somebody is asked of the person first, with what it costs. A call that ends unclear names its
-//! idempotency key, with which it can be sent again and not be done twice.
+//! idempotency key, with which it can be sent again for as long as the seller promises to know it.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex as Lock, PoisonError};
+use std::sync::Arc;
+use std::time::Duration;
 
+use jiff::Timestamp;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tradepost_buyer::Transport;
-use tradepost_buyer::adcp::{AdcpClient, Answered};
+use tradepost_buyer::adcp::{AdcpClient, Answered, Idempotency};
 use tradepost_buyer::client::random_ids;
 use tradepost_buyer::discover::card_url;
 use tradepost_buyer::failure::Failure;
@@ -27,7 +28,8 @@ use super::clean::{Cleaner, quoted};
 use super::consent::{self, Agreement, Matter};
 use super::dealers::{ask_all_of, place_of};
 use super::trouble::{Code, Trouble};
-use super::{Bridge, Reply, Said, documents, sort_out};
+use super::unclear::Unclear;
+use super::{Bridge, Now, Reply, Said, documents, sort_out};
 use spend::Prices;
 use tools::{Asks, KEY, Row};
 
@@ -39,14 +41,10 @@ mod tools;
 pub(super) use tools::{row, tools};
 
 /// For how long a seller's card is believed.
-const CARD_LIFETIME: std::time::Duration = std::time::Duration::from_mins(5);
+const CARD_LIFETIME: Duration = Duration::from_mins(5);
 
 /// How often one call is sent at most.
 const ATTEMPTS: u32 = 3;
-
-/// How many calls that the person was asked about and that ended unclear are remembered of one
-/// seller.
-const MAX_UNCLEAR: usize = 200;
 
 /// A seller, by its address.
 pub(super) struct Seller {
@@ -57,8 +55,9 @@ pub(super) struct Seller {
     limits: Limits,
     known: Mutex<Option<(AdcpClient, Instant)>>,
     prices: Prices,
-    /// The calls that ended unclear, each as one text.
-    unclear: Lock<VecDeque<String>>,
+    now: Now,
+    /// When the calls that ended unclear were first sent, each call as one text with its key.
+    unclear: Unclear<Timestamp>,
 }
 
 /// Calls sellers, again and again where that helps.
@@ -77,13 +76,14 @@ impl Seller {
         address: &str,
         token: Option<String>,
         limits: Limits,
+        now: &Now,
     ) -> Result<Self, Failure> {
         let address = address.trim();
         let id = place_of(card_url(address)?.as_str());
         let known = Mutex::new(None);
         let address = address.to_owned();
-        let (prices, unclear) = (Prices::default(), Lock::default());
-        Ok(Self { id, address, token, limits, known, prices, unclear })
+        let (prices, now, unclear) = (Prices::default(), Arc::clone(now), Unclear::new());
+        Ok(Self { id, address, token, limits, known, prices, now, unclear })
     }
 
     async fn client(&self) -> Result<AdcpClient, Failure> {
@@ -104,6 +104,15 @@ impl Seller {
         Ok(client)
     }
 
+    /// What the seller promises of a task that comes again with its key; nothing of one that has none.
+    async fn promise(&self, retries: &Retries, task: Task) -> Result<Idempotency, Trouble> {
+        if !task.keyed() {
+            return Ok(Idempotency::Unpromised);
+        }
+        let asked = async { self.client().await?.idempotency(retries.0.world()).await };
+        asked.await.map_err(|failure| self.trouble(&failure))
+    }
+
     /// Has a task done, with what may help when it is not.
     async fn call(
         &self,
@@ -111,14 +120,16 @@ impl Seller {
         row: &Row,
         task: Task,
         payload: Map,
+        promise: Idempotency,
     ) -> Result<Recovered<Answered>, Trouble> {
         let client = self.client().await.map_err(|failure| self.trouble(&failure))?;
         // The person has agreed to one request, and to none that is made of its answer.
         let client = if row.asks == Asks::Nobody { client } else { client.without_rows() };
-        let sent = (row.asks != Asks::Nobody).then(|| payload.clone());
+        let (sent, begun) = (task.keyed().then(|| payload.clone()), (self.now)());
         let called =
             client.call_with_recovery(task.name(), payload, &retries.0, |_, _, _| false).await;
-        let recovered = called.map_err(|gave_up| self.gave_up(task, sent, &gave_up))?;
+        let recovered =
+            called.map_err(|gave_up| self.gave_up(task, (sent, begun), promise, &gave_up))?;
         if task == Task::GetProducts {
             self.prices.learn(&recovered.answer.payload);
         }
@@ -129,34 +140,41 @@ impl Seller {
         Trouble::of_seller(failure).at_seller(&self.id)
     }
 
-    fn gave_up(&self, task: Task, sent: Option<Map>, gave_up: &GaveUp) -> Trouble {
+    fn gave_up(
+        &self,
+        task: Task,
+        (sent, begun): (Option<Map>, Timestamp),
+        promise: Idempotency,
+        gave_up: &GaveUp,
+    ) -> Trouble {
         let trouble = self.trouble(&gave_up.failure);
         if !task.mutates() || !gave_up.doubt.may_have_acted() {
             return trouble.hint(plain(&gave_up.advice.to_string(), SENTENCE));
         }
         let key = gave_up.doubt.keys().next().map(|key| plain(key, 2 * WORD));
         if let (Some(key), Some(sent)) = (&key, sent) {
-            self.remember(repeated(task, sent, key));
+            self.unclear.remember(repeated(task, sent, key), begun);
         }
-        trouble.in_doubt_with(key)
+        match promise {
+            Idempotency::Within(window) if gave_up.doubt.may_repeat() => {
+                trouble.in_doubt_within(window, key)
+            }
+            Idempotency::Within(_) | Idempotency::Unpromised => trouble.in_doubt_for_good(key),
+        }
     }
 
-    fn remember(&self, call: String) {
-        let mut unclear = self.unclear.lock().unwrap_or_else(PoisonError::into_inner);
-        if unclear.contains(&call) {
-            return;
-        }
-        if unclear.len() >= MAX_UNCLEAR {
-            unclear.pop_front();
-        }
-        unclear.push_back(call);
+    /// Whether the same call with the same key ended unclear, and then whether the seller still promises
+    /// to know it.
+    fn was_unclear(&self, task: Task, payload: &Map, promise: Idempotency) -> Option<bool> {
+        let key = payload.get(KEY).and_then(Value::as_str)?;
+        let first = self.unclear.recall(&repeated(task, payload.clone(), key))?;
+        Some(self.knows(promise, first))
     }
 
-    /// Whether the same call with the same key ended unclear.
-    fn was_unclear(&self, task: Task, payload: &Map) -> bool {
-        let Some(key) = payload.get(KEY).and_then(Value::as_str) else { return false };
-        let call = repeated(task, payload.clone(), key);
-        self.unclear.lock().unwrap_or_else(PoisonError::into_inner).contains(&call)
+    /// Whether the seller still knows what was first sent then.
+    fn knows(&self, promise: Idempotency, first: Timestamp) -> bool {
+        let age = (self.now)().duration_since(first);
+        promise.permits(Duration::try_from(age).unwrap_or_default())
     }
 }
 
@@ -167,7 +185,7 @@ fn repeated(task: Task, mut payload: Map, key: &str) -> String {
 }
 
 impl Retries {
-    pub(super) fn new(patience: std::time::Duration) -> Self {
+    pub(super) fn new(patience: Duration) -> Self {
         let limits = Course { attempts: ATTEMPTS, elapsed: patience };
         Self(Recoverer::new(Machine::new(random_ids()), limits, Sizes::default()))
     }
@@ -201,7 +219,8 @@ impl Bridge {
         let count = sellers.len();
         let ask = |seller: Arc<Seller>| {
             let payload = payload.clone();
-            async move { seller.call(&self.retries, row, row.task, payload).await }
+            let promise = Idempotency::Unpromised;
+            async move { seller.call(&self.retries, row, row.task, payload, promise).await }
         };
         let late = |seller: &Seller| Trouble::seller_too_slow(self.patience).at_seller(&seller.id);
         let outcomes = ask_all_of(sellers, self.patience, ask, late).await;
@@ -224,9 +243,15 @@ impl Bridge {
         person: Person<'_>,
     ) -> Result<Reply, Trouble> {
         let Order { row, mut payload, confirmation } = order;
+        let promise = seller.promise(&self.retries, row.task).await?;
+        let unclear = seller.was_unclear(row.task, &payload, promise);
         let mut told = None;
-        if row.asks != Asks::Nobody {
-            let question = self.question(seller, row, &payload).await;
+        if row.asks == Asks::Nobody {
+            if unclear == Some(false) {
+                return Err(Trouble::forgotten().at_seller(&seller.id));
+            }
+        } else {
+            let question = self.question(seller, row, &payload, unclear).await;
             let question = question.map_err(|trouble| trouble.at_seller(&seller.id))?;
             let agreed = self
                 .agreement(
@@ -247,6 +272,9 @@ impl Bridge {
                     return Ok(Said { document, text }.into());
                 }
                 Agreement::Given(confirmed) => {
+                    if confirmed.is_repeated && !seller.knows(promise, confirmed.granted_at) {
+                        return Err(Trouble::forgotten().at_seller(&seller.id));
+                    }
                     // A key that is there already is that of a call that ended unclear.
                     if row.task.keyed() {
                         payload.entry(KEY).or_insert_with(|| confirmed.idempotency_key.into());
@@ -255,7 +283,7 @@ impl Bridge {
                 }
             }
         }
-        let recovered = seller.call(&self.retries, row, row.task, payload).await?;
+        let recovered = seller.call(&self.retries, row, row.task, payload, promise).await?;
         let mut cleaner = Cleaner::full();
         let mut document = document(seller, row, &recovered, &mut cleaner);
         if let Some(members) = document.as_object_mut() {
@@ -266,8 +294,15 @@ impl Bridge {
         Ok(Said { document, text }.into())
     }
 
-    /// What the person is asked: what it costs, and everything that would be sent.
-    async fn question(&self, seller: &Seller, row: &Row, payload: &Map) -> Result<String, Trouble> {
+    /// What the person is asked: what it costs, and everything that would be sent. A call that ended
+    /// `unclear` is a repetition, which the seller knows again or not.
+    async fn question(
+        &self,
+        seller: &Seller,
+        row: &Row,
+        payload: &Map,
+        unclear: Option<bool>,
+    ) -> Result<String, Trouble> {
         if !consent::is_whole(payload) {
             let message = "this is too much for a person to read in one question, or has characters \
                            that cannot be shown";
@@ -288,9 +323,14 @@ impl Bridge {
         for line in costs {
             out.push_str(&format!("{line}\n"));
         }
-        if seller.was_unclear(row.task, payload) {
-            out.push_str("It repeats a call that ended unclear, and cannot be done twice.\n");
-        }
+        out.push_str(match unclear {
+            None => "",
+            Some(true) => "It repeats a call that ended unclear, and cannot be done twice.\n",
+            Some(false) => {
+                "It repeats a call that ended unclear. The seller does not promise to know it again: if it \
+                 was done, it may be done TWICE.\n"
+            }
+        });
         out.push_str("\nThis would be sent:\n");
         out.push_str(&consent::lines(payload));
         Ok(out)
@@ -302,7 +342,8 @@ impl Bridge {
         let mut wanted = Map::from_iter([("media_buy_ids".to_owned(), json!([id]))]);
         wanted
             .extend(payload.get("account").map(|account| ("account".to_owned(), account.clone())));
-        let recovered = seller.call(&self.retries, row, Task::GetMediaBuys, wanted).await?;
+        let (task, promise) = (Task::GetMediaBuys, Idempotency::Unpromised);
+        let recovered = seller.call(&self.retries, row, task, wanted, promise).await?;
         let buys = recovered.answer.payload.get("media_buys").and_then(Value::as_array);
         let mut buys = buys.into_iter().flatten();
         let found = buys.find(|buy| buy.get("media_buy_id") == Some(&id)).cloned();
@@ -319,12 +360,7 @@ fn matter(seller: &Seller, row: &Row, payload: &Map, question: &str) -> Matter {
     let subject = canonical::to_string(&json!({
         "seller": seller.address, "tool": row.name, "payload": payload, "question": question,
     }));
-    let form = Form {
-        message: question.to_owned(),
-        member: "agree",
-        title: "Yes, do this",
-        description: "Without this nothing is sent.",
-    };
+    let form = Form { message: question.to_owned(), title: "Yes, do this" };
     Matter { subject, form }
 }
 

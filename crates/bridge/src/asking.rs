@@ -203,7 +203,7 @@ mod tests {
         let (out, mut said) = mpsc::channel(4);
         let (whose, call) = (String::new(), "1".to_owned());
         let line = Line { questions: &questions, whose, call, out };
-        let form = Form { message: "m".to_owned(), member: "agree", title: "t", description: "d" };
+        let form = Form { message: "m".to_owned(), title: "t" };
         let close = async {
             said.recv().await.unwrap();
             questions.close();

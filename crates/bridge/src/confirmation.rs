@@ -16,7 +16,7 @@ use sha2::Sha256;
 pub(super) const LIFETIME: SignedDuration = SignedDuration::from_mins(30);
 
 /// How long a lead that was sent may be sent again with the same token.
-const REPEATABLE: SignedDuration = SignedDuration::from_hours(24);
+pub(super) const REPEATABLE: SignedDuration = SignedDuration::from_hours(24);
 
 /// How many leads are remembered for that.
 const MAX_USED: usize = 10_000;
@@ -45,6 +45,8 @@ pub(super) struct Confirmed {
     pub(super) granted_at: Timestamp,
     /// The key of this lead.
     pub(super) idempotency_key: String,
+    /// Whether it came back before.
+    pub(super) is_repeated: bool,
 }
 
 /// Hands tokens out and takes them back.
@@ -86,7 +88,8 @@ impl Confirmations {
         now: Timestamp,
     ) -> Result<Confirmed, Rejected> {
         let (hash, until) = self.verified(token, subject)?;
-        let used = self.first_use(hash, until, now, false).ok_or(Rejected::Expired)?;
+        let (used, is_repeated) =
+            self.first_use(hash, until, now, false).ok_or(Rejected::Expired)?;
         if used.declined {
             return Err(Rejected::Declined);
         }
@@ -96,6 +99,7 @@ impl Confirmations {
         Ok(Confirmed {
             granted_at,
             idempotency_key: format!("mcp-{}", URL_SAFE_NO_PAD.encode(key)),
+            is_repeated,
         })
     }
 
@@ -118,19 +122,20 @@ impl Confirmations {
         Ok((hash, until))
     }
 
-    /// What became of this token when it came back first; `None` when that would be too late.
+    /// What became of this token when it came back first, and whether that was before; `None` when it
+    /// would be too late.
     fn first_use(
         &self,
         hash: Hash,
         until: Timestamp,
         now: Timestamp,
         declined: bool,
-    ) -> Option<Use> {
+    ) -> Option<(Use, bool)> {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         used.retain(|_, known| now.duration_since(known.first) < REPEATABLE);
         // Before its end is looked at: what came back in time can be repeated later.
         if let Some(known) = used.get(&hash) {
-            return Some(*known);
+            return Some((*known, true));
         }
         if until <= now {
             return None;
@@ -141,7 +146,7 @@ impl Confirmations {
         }
         let known = Use { first: now, declined };
         used.insert(hash, known);
-        Some(known)
+        Some((known, false))
     }
 
     fn mac(&self, purpose: &str, until: Timestamp, subject: &str) -> Hmac<Sha256> {
@@ -230,7 +235,9 @@ mod tests {
         let confirmations = Confirmations::new([7; 32]);
         let (token, _) = confirmations.issue("this", at(0));
         let first = confirmations.redeem(&token, "this", at(1)).unwrap();
-        assert_eq!(confirmations.redeem(&token, "this", at(600)), Ok(first.clone()));
+        let again = Confirmed { is_repeated: true, ..first.clone() };
+        assert_eq!(confirmations.redeem(&token, "this", at(600)), Ok(again));
+        assert!(!first.is_repeated);
         let a_day_later = confirmations.redeem(&token, "this", at(1 + 24 * 60));
         assert_eq!(a_day_later, Err(Rejected::Expired));
         let (other, _) = confirmations.issue("this", at(5));

@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use tradepost_buyer::failure::Failure;
+use tradepost_buyer::refusal::By;
 use tradepost_buyer::text::{SENTENCE, plain};
 use tradepost_wire::aap::lead::Channel;
 use tradepost_wire::aap::{LeadSubmit, Skill, Vehicle, Version};
@@ -17,7 +19,7 @@ use tradepost_wire::mcp::Form;
 use super::arguments::LeadArguments;
 use super::asking::Person;
 use super::clean::{Cleaner, quoted};
-use super::confirmation::Confirmed;
+use super::confirmation::{Confirmed, REPEATABLE};
 use super::consent::{self, Agreement, Matter};
 use super::dealers::{Connection, Dealer};
 use super::trouble::{Code, Trouble};
@@ -43,13 +45,14 @@ impl Bridge {
             return Err(Trouble::new(Code::SkillNotOffered, message).at(&dealer.id));
         }
         let consent_text = consent_text(&dealer.id, &connection, &arguments.lead);
+        let subject = subject(&dealer, choice.version, &arguments, &consent_text);
         let matter = Matter {
-            subject: subject(&dealer, choice.version, &arguments, &consent_text),
+            subject: subject.clone(),
             form: form(&dealer.id, &consent_text, &arguments.parts),
         };
         let agreed = self.agreement(matter, person, arguments.confirmation.as_deref()).await;
         let confirmed = match agreed.map_err(|trouble| trouble.at(&dealer.id))? {
-            Agreement::Given(confirmed) => confirmed,
+            Agreement::Given(confirmed) => self.first_of(&subject, confirmed),
             Agreement::ByClient { form, state } => return Ok(Reply::Ask { form, state }),
             Agreement::ByModel { confirmation, until } => {
                 let document = json!({
@@ -70,8 +73,19 @@ impl Bridge {
         let answer = connection.client.call_within(conversation, Skill::LeadSubmit, payload).await;
         let answer = answer.map_err(|failure| {
             let trouble = dealer.trouble(&failure);
-            if failure.may_have_acted() { trouble.in_doubt() } else { trouble }
+            if failure.may_have_acted() {
+                self.unclear.remember(subject.clone(), confirmed.clone());
+            } else if settles(&failure) {
+                self.unclear.forget(&subject);
+            }
+            // Any other failure says nothing of what became of the lead before it.
+            if self.unclear.recall(&subject).is_some() {
+                trouble.in_doubt(&confirmed.idempotency_key)
+            } else {
+                trouble
+            }
         })?;
+        self.unclear.forget(&subject);
         let mut cleaner = Cleaner::full();
         let receipt = cleaner.clean(answer.data());
         let message = answer.message().map(|message| plain(message, 4 * SENTENCE));
@@ -96,6 +110,17 @@ impl Bridge {
         }
         let text = show::receipt(&dealer.id, &receipt, (conversation, message));
         Ok(Said { document, text }.into())
+    }
+
+    /// With what a lead is sent: one that may have arrived as it was, whichever yes it has now.
+    fn first_of(&self, subject: &str, confirmed: Confirmed) -> Confirmed {
+        match self.unclear.recall(subject) {
+            Some(first) if (self.now)().duration_since(first.granted_at) < REPEATABLE => first,
+            Some(_) | None => {
+                self.unclear.forget(subject);
+                confirmed
+            }
+        }
     }
 
     fn payload(
@@ -130,6 +155,13 @@ impl Bridge {
     }
 }
 
+/// Whether the dealer says of the lead itself that it has not taken it: one that had would have repeated
+/// the receipt.
+fn settles(failure: &Failure) -> bool {
+    let Failure::Refused(refused) = failure else { return false };
+    matches!(refused.by, By::Aap { .. }) && !refused.is_retryable()
+}
+
 /// Everything that the user is asked about, as one text.
 fn subject(
     dealer: &Dealer,
@@ -152,9 +184,7 @@ fn form(dealer: &str, consent_text: &str, parts: &Map) -> Form {
     let sent = consent::lines(parts);
     Form {
         message: format!("{consent_text}\n\nThis would be sent to {dealer}:\n{sent}"),
-        member: "agree",
         title: "I agree",
-        description: "Without this nothing is sent.",
     }
 }
 

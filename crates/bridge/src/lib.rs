@@ -7,7 +7,7 @@ use std::time::Duration;
 use adcp::{Retries, Seller};
 use asking::Person;
 use clean::Cleaner;
-use confirmation::Confirmations;
+use confirmation::{Confirmations, Confirmed};
 use dealers::{Dealer, ask_all, terms};
 use jiff::Timestamp;
 use tradepost_buyer::failure::Failure;
@@ -18,6 +18,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::mcp::{Form, Tool};
 use trouble::Trouble;
+use unclear::Unclear;
 
 pub mod server;
 pub mod trouble;
@@ -34,6 +35,7 @@ mod lead;
 mod search;
 mod show;
 mod tools;
+mod unclear;
 
 /// Tells the time.
 pub type Now = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -66,6 +68,8 @@ pub struct Bridge {
     patience: Duration,
     now: Now,
     confirmations: Confirmations,
+    /// The leads that may have arrived, with the consent and the key that they were sent with.
+    unclear: Unclear<Confirmed>,
     requires_elicitation: bool,
     person_patience: Duration,
     secret: [u8; 32],
@@ -144,6 +148,7 @@ impl Bridge {
             patience,
             now,
             confirmations,
+            unclear: Unclear::new(),
             requires_elicitation,
             person_patience,
             secret,
@@ -161,7 +166,7 @@ impl Bridge {
     ) -> Result<Self, Failure> {
         let limits = Limits { timeout: self.patience, ..Limits::default() };
         for (address, token) in addresses {
-            let seller = Seller::new(&address, token, limits)?;
+            let seller = Seller::new(&address, token, limits, &self.now)?;
             if !self.seller_names.contains(&seller.id) {
                 self.seller_names.push(seller.id.clone());
                 self.sellers.push(Arc::new(seller));

@@ -51,6 +51,8 @@ pub enum Code {
     AllDealersFailed,
     /// No price has been seen, so that nobody can be told what it costs.
     PriceUnknown,
+    /// It was sent before, and the seller may not know that any more.
+    Forgotten,
     /// No connection to a seller of advertising could be made.
     SellerUnreachable,
     /// The request left, and no answer of the seller came in time.
@@ -69,7 +71,7 @@ pub enum Code {
 
 impl Code {
     /// All of them, in the order of their documentation.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::InvalidArguments,
         Self::ConfirmationInvalid,
         Self::ConfirmationExpired,
@@ -86,6 +88,7 @@ impl Code {
         Self::DealerRefused,
         Self::AllDealersFailed,
         Self::PriceUnknown,
+        Self::Forgotten,
         Self::SellerUnreachable,
         Self::SellerSilent,
         Self::SellerGarbled,
@@ -160,6 +163,13 @@ impl Code {
                 false,
                 "nothing was sent; find the product with adcp_get_products, or the media buy with \
                  adcp_get_media_buys, and call again",
+            ),
+            Self::Forgotten => (
+                "REPETITION_FORGOTTEN",
+                false,
+                "nothing was sent; look whether it was done (adcp_get_media_buys, adcp_list_accounts, \
+                 adcp_list_creatives); to have it done once more, call without confirmation and \
+                 idempotency_key, and the person is asked anew",
             ),
             Self::SellerUnreachable => {
                 ("SELLER_UNREACHABLE", true, "go on without this seller, or try again later")
@@ -260,16 +270,20 @@ impl Trouble {
     }
 
     /// No dealer answered; of a single one it is the dealer's own trouble.
-    pub(super) fn all(mut errors: Vec<Self>) -> Self {
+    pub(super) fn all(errors: Vec<Self>) -> Self {
+        Self::none_of(errors, Code::AllDealersFailed, "dealers")
+    }
+
+    fn none_of(mut errors: Vec<Self>, code: Code, whom: &str) -> Self {
         if errors.len() == 1
             && let Some(only) = errors.pop()
         {
             return only;
         }
-        let message = format!("none of {} dealers gave an answer", errors.len());
+        let message = format!("none of {} {whom} gave an answer", errors.len());
         // One that comes back is enough for an answer.
         let retryable = errors.iter().any(|error| error.retryable);
-        Self { retryable, errors, ..Self::new(Code::AllDealersFailed, message) }
+        Self { retryable, errors, ..Self::new(code, message) }
     }
 
     /// What a call to a dealer failed with.
@@ -285,8 +299,7 @@ impl Trouble {
 
     /// A dealer that took longer than the tool may wait.
     pub(super) fn too_slow(limit: Duration) -> Self {
-        let message = format!("no complete answer within {} s", limit.as_secs_f64());
-        Self::new(Code::DealerSilent, message)
+        Self::new(Code::DealerSilent, late(limit))
     }
 
     /// Of this dealer.
@@ -309,21 +322,6 @@ impl Trouble {
         self.message = format!("the arguments have {} {noun}", self.total).into();
     }
 
-    /// Of a call that may have been carried out although nothing says so. Sent again with its key, it
-    /// cannot be carried out twice.
-    pub(super) fn in_doubt_with(self, key: Option<String>) -> Self {
-        let Some(key) = key else {
-            let hint = "it may have been done all the same, and had no idempotency_key: look whether it \
-                        was done before calling again";
-            return Self { may_have_acted: true, retryable: false, ..self }.hint(hint);
-        };
-        let hint = format!(
-            "it may have been done all the same; call again with exactly the same arguments and \
-             idempotency_key {key}, which cannot do it twice"
-        );
-        Self { may_have_acted: true, retryable: true, key: Some(key.into()), ..self }.hint(hint)
-    }
-
     /// With another hint.
     pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = hint.into().into();
@@ -332,10 +330,12 @@ impl Trouble {
 
     /// Of a lead that may have arrived although nothing says so: sent once more with the same
     /// key, it cannot become a second one.
-    pub(super) fn in_doubt(self) -> Self {
-        let hint = "the lead may have arrived; call again with exactly the same arguments, which \
-                    cannot make a second one";
-        Self { may_have_acted: true, retryable: true, ..self }.hint(hint)
+    pub(super) fn in_doubt(self, key: &str) -> Self {
+        let hint = format!(
+            "the lead may have arrived, under the idempotency_key {key}; call again with exactly the same \
+             arguments, which sends that key again and cannot make a second one"
+        );
+        Self { may_have_acted: true, retryable: true, key: Some(key.into()), ..self }.hint(hint)
     }
 
     fn whom(&self) -> &'static str {
@@ -414,6 +414,10 @@ impl Trouble {
         out.push_str(&format!("\nhint: {}", self.hint));
         out
     }
+}
+
+fn late(limit: Duration) -> String {
+    format!("no complete answer within {} s", limit.as_secs_f64())
 }
 
 fn member<'v>(value: &'v Value, name: &str) -> &'v str {

@@ -27,6 +27,7 @@ use crate::response::{self, RawResponse};
 use crate::transport::{Response, Transport};
 
 mod authorization;
+mod idempotency;
 mod mcp;
 mod over_a2a;
 mod recover;
@@ -34,6 +35,7 @@ mod rows;
 mod signer;
 
 pub use authorization::{Authorization, REFRESH};
+pub use idempotency::Idempotency;
 pub use signer::RequestSigner;
 
 /// The member by which a seller recognises a request that it has seen.
@@ -55,6 +57,7 @@ pub struct AdcpClient {
     mends_rows: bool,
     ids: Arc<Mutex<fastrand::Rng>>,
     authorizations: Arc<authorization::Known>,
+    idempotency: Arc<idempotency::Known>,
 }
 
 #[derive(Debug, Clone)]
@@ -164,6 +167,7 @@ impl AdcpClient {
             mends_rows: true,
             ids: Arc::new(Mutex::new(ids)),
             authorizations: Arc::default(),
+            idempotency: Arc::default(),
         }
     }
 

@@ -166,11 +166,7 @@ pub fn read(response: &Response, id: &str, skill: Skill) -> Result<Answer, Failu
     Err(if response.is_success() {
         Failure::garbled(defect, response.kept())
     } else {
-        Failure::Refused(Box::new(Refused {
-            by: By::Http(response.status),
-            retry_after: response.retry_after,
-            kept: response.kept(),
-        }))
+        response.refused()
     })
 }
 

@@ -6,7 +6,6 @@ use tradepost_wire::json::{Bounds, MAX_DEPTH, Value, document};
 
 use crate::discover::{based, led_to};
 use crate::failure::{Defect, Failure};
-use crate::refusal::{By, Refused};
 use crate::text::decoded;
 use crate::transport::{Response, Transport};
 
@@ -58,21 +57,23 @@ pub async fn fetch(transport: &Transport, address: &str) -> Result<Directory, Fa
 /// The directory in an answer.
 fn read(url: Url, response: Response) -> Result<Directory, Failure> {
     if !response.is_success() {
-        return Err(Failure::Refused(Box::new(Refused {
-            by: By::Http(response.status),
-            retry_after: response.retry_after,
-            kept: response.kept(),
-        })));
+        return Err(response.refused());
     }
-    let bounds = Bounds { depth: MAX_DEPTH, containers: 4 * MOST, reserved: true };
-    let value = match decoded(&response.body) {
-        None => Err(Defect::NotUtf8),
-        Some(text) => document(text, bounds).map(|(value, _)| value).map_err(|_| Defect::NotJson),
-    };
-    let listed = value.and_then(|value| entries(&url, &value).map_err(Defect::NotADirectory));
-    match listed {
-        Ok((entries, left_out)) => Ok(Directory { url, entries, left_out }),
-        Err(defect) => Err(Failure::garbled(defect, response.kept())),
+    let read = Directory::read(url, &response.body);
+    read.map_err(|defect| Failure::garbled(defect, response.kept()))
+}
+
+impl Directory {
+    /// Reads the document that came from this address.
+    ///
+    /// # Errors
+    /// What makes it none.
+    pub fn read(url: Url, body: &[u8]) -> Result<Self, Defect> {
+        let bounds = Bounds { depth: MAX_DEPTH, containers: 4 * MOST, reserved: true };
+        let text = decoded(body).ok_or(Defect::NotUtf8)?;
+        let (value, _) = document(text, bounds).map_err(|_| Defect::NotJson)?;
+        let (entries, left_out) = entries(&url, &value).map_err(Defect::NotADirectory)?;
+        Ok(Self { url, entries, left_out })
     }
 }
 

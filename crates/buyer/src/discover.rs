@@ -8,7 +8,6 @@ use tradepost_wire::a2a::card::WELL_KNOWN_PATH;
 
 use crate::card::{Card, Interface};
 use crate::failure::{BadAddress, Defect, Failure, Unsent};
-use crate::refusal::{By, Refused};
 use crate::text::decoded;
 use crate::transport::{Response, Transport};
 
@@ -47,11 +46,7 @@ pub async fn discover(
 /// The card in an answer.
 pub(crate) fn read(url: Url, response: Response) -> Result<Discovered, Failure> {
     if !response.is_success() {
-        return Err(Failure::Refused(Box::new(Refused {
-            by: By::Http(response.status),
-            retry_after: response.retry_after,
-            kept: response.kept(),
-        })));
+        return Err(response.refused());
     }
     let defect = match decoded(&response.body) {
         None => Defect::NotUtf8,

@@ -185,6 +185,8 @@ pub enum Why {
     Terminal,
     /// Nobody knows whether the request had an effect, and repeating it might have it twice.
     InDoubt,
+    /// The seller does not promise to know the request again by its key, or not for so long.
+    Unpromised,
     /// There is no credential to send.
     CredentialsMissing,
     /// The credential was rejected.

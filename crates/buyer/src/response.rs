@@ -13,7 +13,7 @@
 //!
 //! A result is never a failure, whatever it looks like: only what the transport or the
 //! payload itself calls failed is searched. A payload that holds `adcp_error` and nothing else is no
-//! result.
+//! result; of an MCP tool that does not say that it failed it is a failure without a code.
 // T-6, T-7
 
 use std::time::Duration;
@@ -259,6 +259,12 @@ pub(crate) fn refusal_in(result: &Value) -> Option<By> {
     }
     if task.pointer("/status/state").and_then(Value::as_str).is_some_and(has_failed) {
         return Some(Places::task(task).by_or_words());
+    }
+    // A tool that has forgotten to say that it failed has, and nobody goes by what it says of it (AdCP,
+    // `transport-error-mapping`, `mcp-structured-content-no-iserror`).
+    if let Some(error) = result.get("structuredContent").filter(|it| is_bare_error(it)) {
+        let said = error.pointer("/adcp_error/message").and_then(Value::as_str);
+        return Some(By::Words { text: beginning(said.unwrap_or_default()), malformed: None });
     }
     // The payload says so itself, although the transport does not.
     let payloads = Places::payloads(result, task);

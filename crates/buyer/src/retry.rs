@@ -18,7 +18,7 @@ use std::time::Duration;
 use crate::failure::{Failure, Unanswered};
 use crate::record::Record;
 use crate::recovery::{
-    Advice, Attempt, Budget, Change, Effect, First, Fix, Retry, Tried, Wait, advise,
+    Advice, Attempt, Budget, Change, Effect, First, Fix, Retry, Tried, Wait, Why, advise,
 };
 
 mod doubt;
@@ -73,6 +73,15 @@ pub trait Sender: Send {
     /// # Errors
     /// What went wrong.
     fn send(&mut self, key: Key) -> impl Future<Output = Result<Self::Answer, Failure>> + Send;
+
+    /// Whether the request may be sent again with its key, so long after it was first sent with it: the
+    /// seller promises not to carry it out twice.
+    ///
+    /// # Errors
+    /// When nobody can say so at the moment.
+    fn may_repeat(&mut self, _age: Duration) -> impl Future<Output = Result<bool, Failure>> + Send {
+        ready(Ok(true))
+    }
 
     /// The idempotency key of the latest request, whether or not it was answered.
     fn key(&self) -> Option<&str> {
@@ -228,9 +237,18 @@ impl<W: World> Recoverer<W> {
         let begun = self.world.now();
         let (mut spent, mut key, mut doubt) = (Spending::default(), Key::First, Doubt::default());
         let mut scope_was_missing = false;
+        // When the latest key was first sent, and why it could not be found out whether it may be again.
+        let (mut since, mut unasked) = (begun, None);
         loop {
             spent.attempts += 1;
-            let failure = match self.send(sender, key, left(begun)).await {
+            if key != Key::Same {
+                since = self.world.now();
+            }
+            let sent = match unasked.take() {
+                Some(failure) => Err(failure),
+                None => self.within(left(begun), sender.send(key)).await,
+            };
+            let failure = match sent {
                 Ok(answer) => {
                     let (key, reread_authorization) = (key_of(sender), scope_was_missing);
                     doubt.settle(key.as_deref());
@@ -277,6 +295,18 @@ impl<W: World> Recoverer<W> {
                 }
             }
             key = next;
+            if key == Key::Same && attempt.effect == Effect::Keyed {
+                let age = self.world.now().saturating_sub(since);
+                match self.within(left(begun), sender.may_repeat(age)).await {
+                    Ok(true) => {}
+                    Ok(false) => {
+                        let (advice, doubt) = (Advice::Ask(Why::Unpromised), doubt.unpromised());
+                        return gave_up(failure, advice, spent, doubt, false);
+                    }
+                    // The seller does not answer this, and so would not answer the request.
+                    Err(failure) => unasked = Some(failure),
+                }
+            }
         }
     }
 
@@ -285,18 +315,17 @@ impl<W: World> Recoverer<W> {
         limits.elapsed.saturating_sub(self.world.now().saturating_sub(begun))
     }
 
-    /// Sends within this time, unless the program is to stop meanwhile.
-    async fn send<S: Sender>(
+    /// Asks a seller within this time, unless the program is to stop meanwhile.
+    async fn within<T: Send>(
         &self,
-        sender: &mut S,
-        key: Key,
         time: Duration,
-    ) -> Result<S::Answer, Failure> {
+        asking: impl Future<Output = Result<T, Failure>> + Send,
+    ) -> Result<T, Failure> {
         tokio::select! {
             // What has come is taken.
             biased;
-            sent = self.world.within(time, sender.send(key)) => {
-                sent.unwrap_or(Err(Failure::Unanswered(Unanswered::TimedOut(time))))
+            told = self.world.within(time, asking) => {
+                told.unwrap_or(Err(Failure::Unanswered(Unanswered::TimedOut(time))))
             }
             () = self.world.stopped() => Err(Failure::Unanswered(Unanswered::Stopped)),
         }

@@ -12,7 +12,7 @@ use reqwest::{Client, ClientBuilder, Request, RequestBuilder, Url, redirect};
 
 use crate::events;
 use crate::failure::{Defect, Failure, Kept, MAX_KEPT, Unanswered, Unsent};
-use crate::refusal;
+use crate::refusal::{self, By, Refused};
 
 mod calls;
 
@@ -77,6 +77,13 @@ impl Response {
     #[must_use]
     pub fn kept(&self) -> Kept {
         Kept::new(self.status, self.content_type.clone(), &self.body)
+    }
+
+    /// The failure that its status stands for, whatever the body says.
+    #[must_use]
+    pub fn refused(&self) -> Failure {
+        let (by, retry_after, kept) = (By::Http(self.status), self.retry_after, self.kept());
+        Failure::Refused(Box::new(Refused { by, retry_after, kept }))
     }
 
     /// Whether the status is one of success.

@@ -1,8 +1,8 @@
-//! The sandbox: a dealer who answers as a script wants it, or an agent without a profile, and who grades
-//! whoever buys from it.
+//! The sandbox: a dealer who answers as a script wants it, a publisher, or an agent without a profile, and
+//! who grades whoever buys from it.
 //!
-//! True answers come from a [`Dealer`] whom the program hands in, or from an agent without a profile
-//! ([`agent`]), through the same router as in a server. The script ([`script`]) decides for each request
+//! True answers come from a [`Dealer`] or a publisher whom the program hands in ([`Cast`]), or from an agent
+//! without a profile ([`agent`]), through the same router as in a server. The script ([`script`]) decides for each request
 //! what happens instead: a refusal ([`mod@refuse`]), damage ([`damage`]), or nothing at all. Meanwhile
 //! [`watch`] compares what the buyer sends with what it has been told before ([`reply`]), and [`report`]
 //! tells what it found.
@@ -28,6 +28,7 @@ use tradepost_dealer::import::Unit;
 use tradepost_server::card::ENDPOINT_PATH;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
+use tradepost_server::http::mcp;
 use tradepost_wire::a2a::card::WELL_KNOWN_PATH;
 use tradepost_wire::json::Value;
 
@@ -87,13 +88,28 @@ pub trait Dealer: fmt::Debug + Send + Sync {
     fn offer(&self, units: &[Unit], now: Timestamp) -> Result<(), Fault>;
 }
 
+/// Who plays a part, for whichever one a script has.
+pub trait Cast {
+    /// A dealer, who has nothing to sell yet.
+    ///
+    /// # Errors
+    /// When it cannot be set up.
+    fn dealer(&self) -> Result<Arc<dyn Dealer>, Fault>;
+
+    /// Everything that can be asked of a publisher who speaks AdCP, under the paths that a server has for it.
+    ///
+    /// # Errors
+    /// When it cannot be set up.
+    fn publisher(&self) -> Result<Router, Fault>;
+}
+
 /// A sandbox.
 #[derive(Debug)]
 pub struct Sandbox {
     script: Script,
     clock: Clock,
     started: Timestamp,
-    /// Who answers, unless it is the agent.
+    /// Who answers, where it is a dealer.
     dealer: Option<Arc<dyn Dealer>>,
     router: Router,
     state: Mutex<State>,
@@ -110,14 +126,14 @@ struct State {
 }
 
 impl Sandbox {
-    /// Sets up whom the script plays; a dealer is made by `dealer` and gets so many vehicles. `address`
-    /// is where the process listens.
+    /// Sets up whom the script plays; a dealer gets so many vehicles. `address` is where the process
+    /// listens.
     ///
     /// # Errors
-    /// When the dealer or the agent cannot be set up.
-    pub fn open<D: Dealer + 'static>(
+    /// When whoever is played cannot be set up.
+    pub fn open(
         script: Script,
-        dealer: impl FnOnce() -> Result<D, Fault>,
+        cast: &dyn Cast,
         size: usize,
         clock: Clock,
         address: SocketAddr,
@@ -125,13 +141,14 @@ impl Sandbox {
         let started = clock.now();
         let (router, dealer, units) = match script.seller {
             Seller::Dealer => {
-                let (dealer, units) = (dealer()?, demo::units(size, SEED, started));
+                let (dealer, units) = (cast.dealer()?, demo::units(size, SEED, started));
                 dealer.offer(&units, started)?;
-                (dealer.router(), Some(Arc::new(dealer) as Arc<dyn Dealer>), units)
+                (dealer.router(), Some(dealer), units)
             }
             Seller::Agent => (agent::router(clock.clone(), address)?, None, Vec::new()),
+            Seller::Publisher => (cast.publisher()?, None, Vec::new()),
         };
-        let watch = Watch::new(script.budget);
+        let watch = Watch::new(script.budget, script.seller.has(Target::Card));
         let counted = vec![0; script.rules.len()];
         Ok(Self {
             router,
@@ -171,12 +188,16 @@ impl Sandbox {
                 let page = refuse::html("You are elsewhere now");
                 return Ok(damage::whole(Whole::new(StatusCode::OK, "text/html", page)));
             }
+            // A publisher is played over MCP alone, so that nobody is sent to its other interfaces.
+            (&Method::GET, WELL_KNOWN_PATH) if !self.script.seller.has(Target::Card) => {
+                return Ok(damage::whole(refuse::http(404, script::Page::Json, &<_>::default())));
+            }
             (&Method::GET, WELL_KNOWN_PATH) => {
                 let (parts, _) = request.into_parts();
                 let sent = Sent::card(&parts);
                 return self.play(parts, Bytes::new(), sent, arrived).await;
             }
-            (&Method::POST, ENDPOINT_PATH) => {}
+            (&Method::POST, path) if path == self.endpoint() => {}
             _ => return Ok(self.forward(request).await),
         }
         let (parts, body) = request.into_parts();
@@ -185,10 +206,23 @@ impl Sandbox {
             return Ok(damage::whole(refuse::http(413, script::Page::Html, &<_>::default())));
         };
         let sent = match self.script.seller {
-            Seller::Dealer => Sent::message(&parts, &body, arrived),
-            Seller::Agent => Sent::call(&parts, &body),
+            Seller::Dealer => Some(Sent::message(&parts, &body, arrived)),
+            Seller::Agent => Some(Sent::call(&parts, &body)),
+            Seller::Publisher => Sent::tool(&parts, &body),
         };
-        self.play(parts, body, sent, arrived).await
+        match sent {
+            Some(sent) => self.play(parts, body, sent, arrived).await,
+            // What MCP says before and beside its calls has no effect, and is no task.
+            None => Ok(self.forward(Request::from_parts(parts, Body::from(body))).await),
+        }
+    }
+
+    /// Where requests are played.
+    fn endpoint(&self) -> &'static str {
+        match self.script.seller {
+            Seller::Dealer | Seller::Agent => ENDPOINT_PATH,
+            Seller::Publisher => mcp::PATH,
+        }
     }
 
     /// Plays the rule that fits.
@@ -219,6 +253,7 @@ impl Sandbox {
         });
         let scripted = |act: &Act| match act {
             Act::Refuse(code) => Some(refuse::profile(*code, &rule.words, &sent, now)),
+            Act::Fail(code) => Some(refuse::task(*code, &rule.words, &sent)),
             Act::Protocol(code) => Some(refuse::protocol(*code, &rule.words, &sent)),
             Act::Http(status, page) => Some(refuse::http(*status, *page, &rule.words)),
             Act::Redirect => Some(elsewhere()),
@@ -321,7 +356,7 @@ impl Sandbox {
                 interfaces.retain(|it| it.get("protocolBinding") == Some(&"JSONRPC".into()));
                 Whole { body: document.to_string().into(), ..card }
             }
-            (Seller::Agent | Seller::Dealer, _) => card,
+            (Seller::Agent | Seller::Dealer | Seller::Publisher, _) => card,
         }
     }
 

@@ -13,8 +13,11 @@ use tradepost_wire::a2a::error::{
 use tradepost_wire::aap::error::{ConsentDefect, Gone};
 use tradepost_wire::aap::vehicle::TradeInCondition;
 use tradepost_wire::aap::{Code, Refusal, Skill};
+use tradepost_wire::adcp::Answer;
+use tradepost_wire::adcp::error::{Code as TaskCode, Error, Recovery};
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::{Value, json};
+use tradepost_wire::mcp::ToolResult;
 use tradepost_wire::parse;
 use tradepost_wire::problem::{At, Extra, Keyword, Problems};
 
@@ -86,6 +89,34 @@ pub fn profile(code: Code, words: &Words, sent: &Sent, now: Timestamp) -> Whole 
     let uri = HeaderValue::from_static(sent.version.uri());
     whole.headers.insert(HeaderName::from_static(a2a::EXTENSIONS_HEADER), uri);
     whole
+}
+
+/// A publisher's no: the task fails.
+#[must_use]
+pub fn task(code: TaskCode, words: &Words, sent: &Sent) -> Whole {
+    let message = words.message.clone().unwrap_or_else(|| code.docs().trim().to_owned());
+    let mut error = Error::new(code, message);
+    error.details.clone_from(&words.details);
+    if code.recovery() == Recovery::Transient {
+        error.retry_after = u32::try_from(WAIT.as_secs()).ok();
+    }
+    let context = sent.data.as_ref().and_then(|data| data.get("context")).cloned();
+    let answer = Answer { context, ..Answer::failed(error, Vec::new()) };
+    let mut document = answer.document();
+    // As the script has it, also where it makes no sense.
+    if let Some(said) = &words.retry_after {
+        let said = said.parse::<i64>().map_or_else(|_| said.as_str().into(), Value::from);
+        for place in ["/adcp_error", "/errors/0"] {
+            if let Some(error) = document.pointer_mut(place).and_then(Value::as_object_mut) {
+                error.insert("retry_after".to_owned(), said.clone());
+            }
+        }
+    }
+    let text = format!("{}: {}", code.name(), answer.message);
+    let result =
+        ToolResult { document: document.to_string(), is_shown: true, text, is_error: true };
+    let body = result.body(&sent.id, sent.release);
+    Whole::new(status(words, StatusCode::OK), "application/json", body)
 }
 
 /// A refusal with this code that could be true of the request.

@@ -5,6 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use tradepost_buyer::refusal;
 use tradepost_wire::a2a::error::Code as ProtocolCode;
 use tradepost_wire::aap::error::Received;
+use tradepost_wire::adcp::error::{Error, Recovery};
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::http::date;
 use tradepost_wire::json::Value;
@@ -33,6 +34,10 @@ impl Reply {
     pub fn read(status: StatusCode, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Self {
         let document: Value = tradepost_wire::json::from_slice(body).unwrap_or_default();
         let after = header_wait(headers, now);
+        let failed = document.pointer("/result/structuredContent/adcp_error");
+        if let Some(Ok(error)) = failed.map(Error::read) {
+            return Self::task(&error);
+        }
         // Something in front of the dealer may have errors of its own, of
         // which the status tells enough.
         let Some(error) = document.get("error").filter(|_| document.get("jsonrpc").is_some())
@@ -53,6 +58,15 @@ impl Reply {
         let code = row.map_or_else(|| number.to_string(), |row| row.name().to_owned());
         let retryable = row.is_some_and(refusal::is_retryable);
         Self::Refusal { code, retryable, wait: after }
+    }
+
+    /// A publisher's no.
+    fn task(error: &Error) -> Self {
+        Self::Refusal {
+            code: error.code.name().to_owned(),
+            retryable: error.class() == Recovery::Transient,
+            wait: error.retry_after.map(|seconds| SignedDuration::from_secs(seconds.into())),
+        }
     }
 
     fn http(status: StatusCode, wait: Option<SignedDuration>) -> Self {
@@ -121,6 +135,11 @@ mod tests {
             let data = json!({"type": "aap.error", "code": "RATE_LIMITED", "details": details});
             error(-32002, data)
         };
+        let failed = |code: &str, wait: Value| {
+            let error = json!({"code": code, "message": "x", "retry_after": wait});
+            json!({"jsonrpc": "2.0", "id": 1, "result": {"isError": true,
+                "structuredContent": {"status": "failed", "adcp_error": error}}})
+        };
         for (status, header, body, expected) in [
             (200, "", json!({"jsonrpc": "2.0", "id": 1, "result": {}}), "yes"),
             (200, "7", json!({"name": "a card"}), "yes"),
@@ -140,6 +159,8 @@ mod tests {
             (503, "Thu, 30 Apr 2026 11:00:00 GMT", json!(null), "HTTP 503 true Some(0)"),
             (503, "-5", json!({"error": "x"}), "HTTP 503 true None"),
             (413, "", json!(null), "HTTP 413 false None"),
+            (200, "", failed("RATE_LIMITED", json!(7)), "RATE_LIMITED true Some(7000)"),
+            (200, "9", failed("BUDGET_TOO_LOW", json!(null)), "BUDGET_TOO_LOW false None"),
         ] {
             assert_eq!(reply(status, header, &body), expected, "{status} {header} {body}");
         }

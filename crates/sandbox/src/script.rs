@@ -5,6 +5,7 @@ use jiff::SignedDuration;
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::Code as ProtocolCode;
 use tradepost_wire::aap::{Code, Skill};
+use tradepost_wire::adcp::{self, Tool};
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::Map;
 use tradepost_wire::words;
@@ -35,6 +36,21 @@ words! {
         Dealer = "dealer",
         /// An agent of A2A without a profile, which keeps tasks.
         Agent = "agent",
+        /// A publisher of advertising, who speaks AdCP over MCP.
+        Publisher = "publisher",
+    }
+}
+
+impl Seller {
+    /// Whether this can be asked of it.
+    #[must_use]
+    pub fn has(self, target: Target) -> bool {
+        match target {
+            Target::Skill(_) => self == Self::Dealer,
+            Target::Operation(_) => self == Self::Agent,
+            Target::Tool(_) => self == Self::Publisher,
+            Target::Card => self != Self::Publisher,
+        }
     }
 }
 
@@ -107,7 +123,9 @@ impl When {
             Some(target) if !self.on.is_empty() => self.on.contains(&target),
             // What no skill was found in is still a message; the card is none.
             Some(Target::Card) => false,
-            Some(Target::Skill(_) | Target::Operation(_)) | None => self.on.is_empty(),
+            Some(Target::Skill(_) | Target::Operation(_) | Target::Tool(_)) | None => {
+                self.on.is_empty()
+            }
         }
     }
 
@@ -129,12 +147,14 @@ pub enum Target {
     Skill(Skill),
     /// An operation of an agent.
     Operation(Operation),
+    /// A tool of a publisher.
+    Tool(Tool),
     /// The agent card.
     Card,
 }
 
 impl Target {
-    /// The name of the card in scripts; skills and operations have their own.
+    /// The name of the card in scripts; skills, operations and tools have their own.
     pub const CARD: &'static str = "card";
 
     /// The target of this name.
@@ -144,7 +164,8 @@ impl Target {
             return Some(Self::Card);
         }
         let operation = || Operation::from_name(name).map(Self::Operation);
-        Skill::from_name(name).map(Self::Skill).or_else(operation)
+        let tool = || Tool::from_name(name).map(Self::Tool);
+        Skill::from_name(name).map(Self::Skill).or_else(operation).or_else(tool)
     }
 
     /// Its name in scripts and reports.
@@ -153,6 +174,7 @@ impl Target {
         match self {
             Self::Skill(skill) => skill.name(),
             Self::Operation(operation) => operation.name(),
+            Self::Tool(tool) => tool.name(),
             Self::Card => Self::CARD,
         }
     }
@@ -173,8 +195,10 @@ words! {
 pub enum Act {
     /// It is answered.
     Answer,
-    /// The profile says no.
+    /// The dealer's profile says no.
     Refuse(Code),
+    /// The task fails: a publisher's no.
+    Fail(adcp::error::Code),
     /// The protocol says no.
     Protocol(ProtocolCode),
     /// HTTP says no.
@@ -196,13 +220,13 @@ pub enum Act {
 /// What a refusal says besides what its code says.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Words {
-    /// Members that replace or join those of `details` (AAP's refusals alone).
+    /// Members that replace or join those of `details` (a profile's refusals alone).
     pub details: Map,
     /// Instead of the usual sentence.
     pub message: Option<String>,
     /// Instead of what the code says about retrying (AAP's refusals alone).
     pub retryable: Option<bool>,
-    /// The `Retry-After` header, as it is sent.
+    /// The `Retry-After` header, as it is sent; of a publisher's refusal the member `retry_after`.
     pub retry_after: Option<String>,
     /// The HTTP status of an answer that has one of its own by its code.
     pub status: Option<u16>,
@@ -300,6 +324,8 @@ const BUILT_IN: &[&str] = &[
     include_str!("scenarios/slow.toml"),
     include_str!("scenarios/cardless.toml"),
     include_str!("scenarios/lost-messages.toml"),
+    include_str!("scenarios/lost-buys.toml"),
+    include_str!("scenarios/refused-buys.toml"),
 ];
 
 #[cfg(test)]

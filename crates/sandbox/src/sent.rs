@@ -9,10 +9,12 @@ use sha2::{Digest as _, Sha256};
 use tradepost_server::http::intake::activated_extensions;
 use tradepost_wire::a2a::{self, Content, Operation, Request};
 use tradepost_wire::aap::{self, Code, Skill, Terms, Version};
+use tradepost_wire::adcp::rules::{self, Internals};
+use tradepost_wire::adcp::{Tool, credentials};
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::Value;
 use tradepost_wire::jsonrpc::{self, Id};
-use tradepost_wire::{canonical, problem};
+use tradepost_wire::{canonical, mcp, problem};
 
 use super::script::Target;
 use super::watch::Finding;
@@ -32,6 +34,8 @@ pub struct Sent {
     pub id: Id,
     /// The version of AAP that is spoken.
     pub version: Version,
+    /// The release of MCP that is spoken.
+    pub release: mcp::Release,
     /// The payload.
     pub data: Option<Value>,
     /// What is wanted: the payload without its idempotency key and the moment of sending.
@@ -160,16 +164,85 @@ impl Sent {
         sent
     }
 
-    /// Whether it may have an effect that must not happen twice: a lead, or a message to an agent.
+    /// A call of a publisher's tool, over MCP; `None` for a message that calls none.
+    #[must_use]
+    pub fn tool(parts: &Parts, body: &[u8]) -> Option<Self> {
+        let mut sent = Self::nothing(parts);
+        let header = |name: &str| parts.headers.get(name).map(|value| value.as_bytes());
+        let read = jsonrpc::read_message(body).map_err(|reject| mcp::Fail::rejected(&reject));
+        let read = read.and_then(|message| mcp::request(message, header).map_err(|(_, fail)| fail));
+        let mut request = match read {
+            Ok(request) => request.filter(|request| request.method == mcp::CALL)?,
+            Err(fail) => {
+                sent.find(Finding::RequestInvalid, fail.message);
+                return Some(sent);
+            }
+        };
+        (sent.id, sent.release) = (request.id.clone(), request.release);
+        let Some(tool) = request.tool(|_| true).ok().and_then(Tool::of_name) else {
+            sent.find(Finding::RequestInvalid, "the request calls no tool of AdCP");
+            return Some(sent);
+        };
+        sent.target = Some(Target::Tool(tool));
+        sent.arguments(tool, request.take_arguments().into());
+        Some(sent)
+    }
+
+    /// Grades the arguments of a tool. What tells its attempts from others is everything but the key and
+    /// the caller's own context.
+    fn arguments(&mut self, tool: Tool, arguments: Value) {
+        for place in credentials::find(&arguments) {
+            let message = format!("a credential at {}", problem::clip(&place));
+            self.find(Finding::CredentialSent, message);
+        }
+        let issues = rules::check(tool, &arguments, Internals::Off).err();
+        for issue in issues.into_iter().flat_map(|issues| issues.into_error().issues) {
+            let message = format!("{} {}", problem::clip(&issue.pointer), issue.message);
+            self.find(Finding::RequestInvalid, message);
+        }
+        let mut wanted = arguments.clone();
+        self.data = Some(arguments);
+        if let Some(members) = wanted.as_object_mut() {
+            let key = members.shift_remove("idempotency_key");
+            self.key = key.as_ref().and_then(Value::as_str).map(str::to_owned);
+            members.shift_remove("context");
+        }
+        let named = Value::Array(vec![tool.name().into(), wanted]);
+        self.intent = Some(Sha256::digest(canonical::to_string(&named)).into());
+    }
+
+    /// Whether it may have an effect that must not happen twice: a lead, a message to an agent, or a task
+    /// that changes something.
     #[must_use]
     pub fn has_effect(&self) -> bool {
-        matches!(
-            self.target,
-            Some(
-                Target::Skill(Skill::LeadSubmit)
-                    | Target::Operation(Operation::SendMessage | Operation::SendStreamingMessage)
-            )
-        )
+        match self.target {
+            Some(Target::Skill(skill)) => skill == Skill::LeadSubmit,
+            Some(Target::Operation(operation)) => {
+                matches!(operation, Operation::SendMessage | Operation::SendStreamingMessage)
+            }
+            Some(Target::Tool(tool)) => tool.mutates(),
+            Some(Target::Card) | None => false,
+        }
+    }
+
+    /// Whether it has to have an idempotency key.
+    #[must_use]
+    pub fn wants_key(&self) -> bool {
+        match self.target {
+            Some(Target::Skill(skill)) => skill == Skill::LeadSubmit,
+            Some(Target::Tool(tool)) => tool.keyed(),
+            Some(Target::Operation(_) | Target::Card) | None => false,
+        }
+    }
+
+    /// What a request with an effect is called.
+    #[must_use]
+    pub fn noun(&self) -> &'static str {
+        match self.target {
+            Some(Target::Operation(_)) => "message",
+            Some(Target::Tool(_)) => "task",
+            Some(Target::Skill(_) | Target::Card) | None => "lead",
+        }
     }
 
     fn nothing(parts: &Parts) -> Self {
@@ -186,6 +259,7 @@ impl Sent {
             target: None,
             id: Id::null(),
             version: Version::V1_1,
+            release: mcp::Release::Plain,
             data: None,
             intent: None,
             key: None,
@@ -237,7 +311,7 @@ impl Sent {
     pub fn skill(&self) -> Option<Skill> {
         match self.target? {
             Target::Skill(skill) => Some(skill),
-            Target::Operation(_) | Target::Card => None,
+            Target::Operation(_) | Target::Tool(_) | Target::Card => None,
         }
     }
 

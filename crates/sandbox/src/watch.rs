@@ -100,14 +100,14 @@ struct Intent {
 }
 
 impl Watch {
-    /// A grader of a buyer with this budget.
+    /// A grader of a buyer with this budget, of whom it is expected to read a card first or not.
     #[must_use]
-    pub fn new(budget: Budget) -> Self {
+    pub fn new(budget: Budget, has_card: bool) -> Self {
         Self {
             budget,
             requests: 0,
             retries: 0,
-            card_read: false,
+            card_read: !has_card,
             intents: Remembered::new(),
             keys: Remembered::new(),
             messages: Remembered::new(),
@@ -134,9 +134,12 @@ impl Watch {
                 self.card_read = true;
                 self.find(Finding::CardUnread, number, "a message came before the card was read");
             }
-            Some(Target::Skill(_) | Target::Operation(_)) | None => {}
+            Some(Target::Skill(_) | Target::Operation(_) | Target::Tool(_)) | None => {}
         }
         let attempt = sent.intent.map_or(1, |intent| self.intent(sent, intent, number, at));
+        if sent.wants_key() {
+            self.key(sent, number);
+        }
         if sent.skill() == Some(Skill::LeadSubmit) {
             self.lead(sent, number);
         }
@@ -260,21 +263,26 @@ impl Watch {
         attempts
     }
 
-    fn lead(&mut self, sent: &Sent, number: u64) {
+    fn key(&mut self, sent: &Sent, number: u64) {
+        let noun = sent.noun();
         match (&sent.key, sent.intent) {
             (Some(key), Some(intent)) => match self.keys.get(key) {
                 Some((known, since)) if *known != intent => {
-                    let message = format!("exchange {since} used this key for another lead");
+                    let message = format!("exchange {since} used this key for another {noun}");
                     self.find(Finding::KeyReused, number, message);
                 }
                 Some(_) => {}
                 None => self.keys.insert(key.clone(), (intent, number)),
             },
             (None, _) => {
-                self.find(Finding::KeyMissing, number, "the lead has no idempotency_key");
+                let message = format!("the {noun} has no idempotency_key");
+                self.find(Finding::KeyMissing, number, message);
             }
             (Some(_), None) => {}
         }
+    }
+
+    fn lead(&mut self, sent: &Sent, number: u64) {
         if let Some(consent) = &sent.consent {
             match self.grants.get_mut(&consent.grant) {
                 Some(before) if !consent.channels.is_subset(before) => {
@@ -309,7 +317,7 @@ impl Watch {
         self.counts.sort_unstable();
     }
 
-    /// The leads, and messages to an agent, of which their buyer cannot know whether the seller has
+    /// The leads, messages to an agent, and tasks, of which their buyer cannot know whether the seller has
     /// them, oldest first.
     #[must_use]
     pub fn in_doubt(&self) -> Vec<Doubt> {
@@ -375,13 +383,18 @@ fn judge(
         };
         found.push((Finding::LeadDoubled, message));
     }
-    if matches!(sent.target, Some(Target::Operation(_)))
+    let doubled = match sent.target {
+        Some(Target::Operation(_)) => Some((Finding::MessageDoubled, "message", "id")),
+        Some(Target::Tool(_)) => Some((Finding::TaskDoubled, "task", "key")),
+        Some(Target::Skill(_) | Target::Card) | None => None,
+    };
+    if let Some((finding, noun, name)) = doubled
         && sent.has_effect()
         && other_key
         && previous.is_open()
     {
-        let message = format!("the message of exchange {before} again, under another id");
-        found.push((Finding::MessageDoubled, message));
+        let message = format!("the {noun} of exchange {before} again, under another {name}");
+        found.push((finding, message));
     }
     if begins_anew || refused_for_good {
         return (begins_anew, found);

@@ -10,7 +10,7 @@ use tradepost_wire::adcp::error::{Error, Issue};
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::problem::MAX_LISTED;
 
-use super::{Code, Trouble, of_protocol};
+use super::{Code, Trouble, late, of_protocol};
 use crate::clean::Cleaner;
 
 impl Trouble {
@@ -53,19 +53,45 @@ impl Trouble {
 
     /// A seller that took longer than the tool may wait.
     pub(crate) fn seller_too_slow(limit: Duration) -> Self {
-        Self { code: Code::SellerSilent.name().into(), ..Self::too_slow(limit) }
+        Self::new(Code::SellerSilent, late(limit))
     }
 
     /// No seller answered; of a single one it is the seller's own trouble.
     pub(crate) fn all_sellers(errors: Vec<Self>) -> Self {
-        let is_one = errors.len() == 1;
-        let all = Self::all(errors);
-        if is_one {
-            return all;
-        }
-        let message = all.message.replace("dealers", "sellers").into();
-        let code = Code::AllSellersFailed;
-        Self { code: code.name().into(), hint: code.hint().into(), message, ..all }
+        Self::none_of(errors, Code::AllSellersFailed, "sellers")
+    }
+
+    /// Of a call that may have been carried out although nothing says so. Sent again with its key within
+    /// this time, it is not carried out twice.
+    pub(crate) fn in_doubt_within(self, window: Duration, key: Option<String>) -> Self {
+        let Some(key) = key else { return self.in_doubt_for_good(None) };
+        let hint = format!(
+            "it may have been done all the same; call again within {} s with exactly the same arguments \
+             and idempotency_key {key}, which cannot do it twice",
+            window.as_secs(),
+        );
+        Self { may_have_acted: true, retryable: true, key: Some(key.into()), ..self }.hint(hint)
+    }
+
+    /// The same, where the seller would not know it again.
+    pub(crate) fn in_doubt_for_good(self, key: Option<String>) -> Self {
+        let hint = match &key {
+            None => "it may have been done all the same, and had no idempotency_key".to_owned(),
+            Some(key) => format!(
+                "it may have been done all the same, and the seller does not promise to know its \
+                 idempotency_key {key} again"
+            ),
+        };
+        let key = key.map(Into::into);
+        Self { may_have_acted: true, retryable: false, key, ..self }
+            .hint(format!("{hint}: look whether it was done before calling again"))
+    }
+
+    /// Of a repetition, which was not sent because the seller may not know it again.
+    pub(crate) fn forgotten() -> Self {
+        let message = "this was sent before, and the seller does not promise to know it again: it might \
+                       be done twice";
+        Self::new(Code::Forgotten, message)
     }
 }
 

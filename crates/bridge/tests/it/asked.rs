@@ -189,7 +189,11 @@ fn yes() -> Value {
 }
 
 fn code(answer: &Value) -> &str {
-    answer["result"]["structuredContent"]["code"].as_str().unwrap_or_else(|| panic!("{answer}"))
+    code_of(&answer["result"]["structuredContent"])
+}
+
+fn code_of(trouble: &Value) -> &str {
+    trouble["code"].as_str().unwrap_or_else(|| panic!("{trouble}"))
 }
 
 #[test]
@@ -231,6 +235,44 @@ fn only_the_answer_to_the_question_counts_and_it_counts_once() {
         assert_eq!(code(&client.next().await), "ANSWER_INVALID");
     });
     assert_eq!(dealer.payloads().len(), 1);
+}
+
+#[test]
+fn a_lead_in_doubt_keeps_its_key_and_its_consent_whichever_form_is_agreed_to_next() {
+    // The first answer makes no sense, and the second is the receipt.
+    let asked = std::sync::atomic::AtomicU32::new(0);
+    let dealer =
+        fake::Fake::start(move |_| match asked.fetch_add(1, std::sync::atomic::Ordering::SeqCst) {
+            0 => Err(json!("not an error object")),
+            _ => Ok(json!({"lead_id": "L1", "status": "received"})),
+        });
+    run(async {
+        let mut client = Hand::start(&[&dealer.name], |_| {}).await;
+        client.hello("2025-06-18", json!({"elicitation": {}})).await;
+        let mut ends = Vec::new();
+        for id in 1..=3 {
+            client.submit(id, lead()).await;
+            let question = client.next().await;
+            client.send(answer(&question, yes())).await;
+            ends.push(client.next().await["result"].take());
+        }
+        let trouble = &ends[0]["structuredContent"];
+        let key = trouble["idempotency_key"].as_str().unwrap();
+        assert_eq!(
+            (code_of(trouble), &trouble["may_have_acted"]),
+            ("DEALER_GARBLED", &json!(true))
+        );
+        let text = ends[0]["content"].to_string();
+        assert!(text.contains(&format!("idempotency_key {key}")), "{text}");
+        assert_eq!(ends[1]["structuredContent"]["status"], "sent");
+        let mut sent = dealer.payloads();
+        for payload in &mut sent {
+            payload.as_object_mut().unwrap().shift_remove("submitted_at");
+        }
+        assert_eq!((&sent[0], &sent[0]["idempotency_key"]), (&sent[1], &json!(key)));
+        // What was received is no longer in doubt: the next yes is to another lead.
+        assert_ne!(sent[1]["idempotency_key"], sent[2]["idempotency_key"]);
+    });
 }
 
 #[test]

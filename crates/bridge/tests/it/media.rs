@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use expect_test::expect;
+use jiff::SignedDuration;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tradepost_bridge::server::converse;
 use tradepost_bridge::{Bridge, Outcome};
@@ -25,9 +26,18 @@ fn products() -> Value {
         {"pricing_option_id": "cpm", "pricing_model": "cpm", "currency": "USD", "fixed_price": 12}]}]})
 }
 
-/// A seller of one product, which sells as `buy` says.
+/// A seller of one product, which sells as `buy` says, and knows keys again for a day.
 fn seller(buy: impl Fn(&Value) -> Option<Value> + Send + 'static) -> fake::Mcp {
+    seller_that(json!({"supported": true, "replay_ttl_seconds": 86400}), buy)
+}
+
+/// The same, which says this of keys.
+fn seller_that(
+    promises: Value,
+    buy: impl Fn(&Value) -> Option<Value> + Send + 'static,
+) -> fake::Mcp {
     fake::Mcp::start(move |tool, arguments| match tool {
+        "get_adcp_capabilities" => Some(json!({"adcp": {"idempotency": promises}})),
         "get_products" => Some(products()),
         "get_media_buys" => Some(json!({"status": "completed", "media_buys": [
             {"media_buy_id": "mb1", "currency": "USD", "total_budget": 1000,
@@ -165,6 +175,53 @@ fn what_ends_unclear_names_its_key_and_is_repeated_with_it() {
     }
     let sent = seller.calls("create_media_buy");
     assert!(sent.iter().all(|sent| sent["idempotency_key"] == key), "{sent:?}");
+}
+
+#[test]
+fn a_yes_is_not_repeated_where_the_seller_may_have_forgotten_it() {
+    // An hour and no more, or nothing at all.
+    for (promises, minutes) in [
+        (json!({"supported": true, "replay_ttl_seconds": 3600}), 60),
+        (json!({"supported": false}), 0),
+        (json!(null), 0),
+    ] {
+        let seller = seller_that(promises.clone(), |_| Some(bought()));
+        let (bridge, clock) =
+            bridge_where(&[], |options| options.patience = Duration::from_secs(600));
+        let bridge = bridge.with_sellers([(format!("http://{}/mcp", seller.name), None)]).unwrap();
+        look(&bridge);
+        let first = call(&bridge, "adcp_create_media_buy", &order()).document;
+        let yes = agreed(order(), &first);
+        assert!(!call(&bridge, "adcp_create_media_buy", &yes).is_error);
+        clock.advance(SignedDuration::from_mins(minutes));
+        let again = call(&bridge, "adcp_create_media_buy", &yes);
+        assert_eq!(code(&again), "REPETITION_FORGOTTEN", "{promises}");
+        assert!(again.text.contains("look whether it was done"), "{}", again.text);
+        assert_eq!(seller.calls("create_media_buy").len(), 1, "{promises}");
+        // Asked anew, later, the person may buy once more.
+        clock.advance(SignedDuration::from_secs(1));
+        let anew = call(&bridge, "adcp_create_media_buy", &order()).document;
+        assert!(!call(&bridge, "adcp_create_media_buy", &agreed(order(), &anew)).is_error);
+        let sent = seller.calls("create_media_buy");
+        assert_ne!(sent[0]["idempotency_key"], sent[1]["idempotency_key"]);
+    }
+}
+
+#[test]
+fn without_a_promise_nothing_is_repeated_and_the_person_hears_that_it_may_be_done_twice() {
+    let seller = seller_that(json!({"supported": false}), |_| None);
+    let bridge = bridge(&[&seller.name]);
+    look(&bridge);
+    let first = call(&bridge, "adcp_create_media_buy", &order()).document;
+    let outcome = call(&bridge, "adcp_create_media_buy", &agreed(order(), &first));
+    let trouble = &outcome.document;
+    assert_eq!((&trouble["may_have_acted"], &trouble["retryable"]), (&json!(true), &json!(false)));
+    assert!(outcome.text.contains("look whether it was done"), "{}", outcome.text);
+    assert_eq!(seller.calls("create_media_buy").len(), 1);
+    let again = with(order(), json!({"idempotency_key": trouble["idempotency_key"]}));
+    let asked = call(&bridge, "adcp_create_media_buy", &again).document;
+    assert!(asked["question"].as_str().unwrap().contains("it may be done TWICE"), "{asked}");
+    assert_eq!(seller.calls("create_media_buy").len(), 1);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! A task that follows the advice, with one idempotency key over all attempts of one intent, and
 //! the rows of its answer that failed by themselves.
 
+use std::time::Duration;
+
 use tradepost_wire::adcp::task::{self, Task};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value};
@@ -35,8 +37,9 @@ pub(super) struct Request<'t> {
 impl AdcpClient {
     /// As [`AdcpClient::call`], again and again within the limits of `recoverer`. A task that
     /// wants a key ([`Task::effect`]) keeps it over retries and has a fresh one when it was
-    /// corrected, unless the correction gave it one. One that is not known to read and has no key
-    /// is not sent again when in doubt. `correct` changes the
+    /// corrected, unless the correction gave it one. It is sent again with its key only where the seller
+    /// promises to know that ([`AdcpClient::idempotency`]), and one that is not known to read and has no
+    /// key is not sent again when in doubt. `correct` changes the
     /// arguments as an advice says, and tells whether it did.
     ///
     /// Rows that failed and may succeed by themselves are sent again alone, within the same
@@ -80,7 +83,8 @@ impl AdcpClient {
             seller: self.endpoint.host_str().map(ToOwned::to_owned),
             ..Attempt::default()
         };
-        let mut calls = Calls { client: self, task, arguments, used: None, correct };
+        let world = recoverer.world();
+        let mut calls = Calls { client: self, world, task, arguments, used: None, correct };
         let seller = seller_of(&self.endpoint);
         let mut recovered = recoverer.run(&seller, attempt.clone(), &mut calls).await?;
         let arguments = calls.arguments;
@@ -135,8 +139,9 @@ impl AdcpClient {
             // Another request than the one before, and so with another key (`E-4`).
             arguments.insert(KEY.to_owned(), self.new_key().into());
             let correct = |_: &Fix, _: &Failure, _: &mut Map| false;
+            let (world, name) = (recoverer.world(), task.name());
             let mut calls =
-                Calls { client: self, task: task.name(), arguments, used: None, correct };
+                Calls { client: self, world, task: name, arguments, used: None, correct };
             let elapsed =
                 whole.elapsed.saturating_sub(recoverer.world().now().saturating_sub(begun));
             let limits = Limits { attempts, elapsed };
@@ -174,11 +179,12 @@ struct Intent<'s> {
     task: Task,
     attempt: Attempt,
     seller: &'s str,
-    begun: std::time::Duration,
+    begun: Duration,
 }
 
-struct Calls<'c, C> {
+struct Calls<'c, C, W> {
     client: &'c AdcpClient,
+    world: &'c W,
     task: &'c str,
     arguments: Map,
     /// The key of the last request.
@@ -186,9 +192,10 @@ struct Calls<'c, C> {
     correct: C,
 }
 
-impl<C> Sender for Calls<'_, C>
+impl<C, W> Sender for Calls<'_, C, W>
 where
     C: FnMut(&Fix, &Failure, &mut Map) -> bool + Send,
+    W: World,
 {
     type Answer = Answered;
 
@@ -199,6 +206,10 @@ where
         }
         self.used = self.arguments.get(KEY).cloned();
         self.client.send(self.task, self.arguments.clone()).await
+    }
+
+    async fn may_repeat(&mut self, age: Duration) -> Result<bool, Failure> {
+        Ok(self.client.idempotency(self.world).await?.permits(age))
     }
 
     fn key(&self) -> Option<&str> {

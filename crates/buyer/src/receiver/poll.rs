@@ -20,7 +20,7 @@ use super::metrics::Metrics;
 use super::{Inbox, Put, Unkept};
 use crate::adcp::AdcpClient;
 use crate::failure::{Defect, Failure, Kept};
-use crate::refusal::{self, By, Refused};
+use crate::refusal;
 use crate::transport::Transport;
 
 /// How long to wait.
@@ -202,11 +202,7 @@ pub async fn get_task(
         }
     }
     if !response.is_success() {
-        return Err(Failure::Refused(Box::new(Refused {
-            by: By::Http(response.status),
-            retry_after: response.retry_after,
-            kept: response.kept(),
-        })));
+        return Err(response.refused());
     }
     let document = document.map_err(|_| garbled(Defect::NotJson))?;
     if document.get("id").and_then(Value::as_str) != Some("task") {

@@ -95,6 +95,10 @@ impl fmt::Display for Why {
                 "ask a person: it may have had its effect, and without an idempotency key it might \
                  have it twice"
             }
+            Self::Unpromised => {
+                "ask a person: the seller does not promise to know the request again by its key; look \
+                 whether it was done before it is sent again"
+            }
             Self::CredentialsMissing => "give a credential and send again",
             Self::CredentialsRejected => {
                 "have a person replace the credential; it was rejected and must not be sent again"

@@ -12,6 +12,8 @@ pub struct Doubt {
     keys: Vec<String>,
     /// Whether a request without a key is among them.
     unkeyed: bool,
+    /// Whether the seller does not promise to know the keys again.
+    unpromised: bool,
 }
 
 impl Doubt {
@@ -22,9 +24,19 @@ impl Doubt {
     }
 
     /// The keys of the requests that may have had an effect: one that is sent again with its key
-    /// cannot have it twice.
+    /// cannot have it twice, where [`Self::may_repeat`] and while the seller knows the key.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.keys.iter().map(String::as_str)
+    }
+
+    /// Whether nothing is known that speaks against sending the request again with its key.
+    #[must_use]
+    pub fn may_repeat(&self) -> bool {
+        !self.unkeyed && !self.unpromised
+    }
+
+    pub(super) fn unpromised(self) -> Self {
+        Self { unpromised: true, ..self }
     }
 
     pub(super) fn cast(&mut self, key: Option<&str>) {
@@ -38,6 +50,7 @@ impl Doubt {
     pub(crate) fn add(&mut self, more: &Self) {
         more.keys().for_each(|key| self.cast(Some(key)));
         self.unkeyed |= more.unkeyed;
+        self.unpromised |= more.unpromised;
     }
 
     pub(super) fn settle(&mut self, answered: Option<&str>) {
@@ -53,7 +66,15 @@ impl fmt::Display for Doubt {
         f.write_str("it may have happened all the same")?;
         let keys: Vec<_> = self.keys().map(|key| plain(key, 2 * WORD)).collect();
         if !keys.is_empty() {
-            write!(f, "; send it again only with the idempotency_key {}", keys.join(" or "))?;
+            let keys = keys.join(" or ");
+            if self.unpromised {
+                write!(
+                    f,
+                    "; the seller does not promise to know its idempotency_key {keys} again"
+                )?;
+            } else {
+                write!(f, "; send it again only with the idempotency_key {keys}")?;
+            }
         }
         if self.unkeyed {
             f.write_str("; it had no idempotency key, so that sending it again may do it twice")?;

@@ -1,6 +1,7 @@
 //! Reading a script, with every mistake reported at once and with its line.
 
 use jiff::SignedDuration;
+use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::{Map, Value};
 use tradepost_wire::parse::{self, of_text, read_object};
 use tradepost_wire::problem::{At, Extra, Keyword, Problems};
@@ -26,18 +27,20 @@ pub fn read(text: &str) -> Result<Script, Vec<Mistake>> {
 }
 
 fn script(value: &Value, problems: &mut Problems) -> Option<Script> {
+    // The words of a rule are those of whom it is for; a word that names nobody is told below.
+    let seller = value.get("seller").and_then(Value::as_str).and_then(Seller::from_name);
+    let seller = seller.unwrap_or(Seller::Dealer);
     read_object!(value, &At::Root, problems, closed {
         required "name" => name: |v: &Value, at: &At<'_>, p: &mut Problems| {
             parse::text_of(v, at, p, 1, Some(MAX_NAME))
         },
         optional "description" => description: sentence,
-        optional "seller" => seller: parse::word::<Seller>,
+        optional "seller" => _named: parse::word::<Seller>,
         optional "budget" => limits: budget,
         optional "rules" => rules: |v: &Value, at: &At<'_>, p: &mut Problems| {
-            parse::list(v, at, p, (0, Some(MAX_RULES)), rule)
+            parse::list(v, at, p, (0, Some(MAX_RULES)), |v, at, p| rule(seller, v, at, p))
         },
     });
-    let seller = seller.unwrap_or(Seller::Dealer);
     for (index, rule) in rules.iter().flatten().enumerate() {
         fits(seller, rule, &At::Root.key("rules").index(index), problems);
     }
@@ -55,22 +58,29 @@ fn fits(seller: Seller, rule: &Rule, at: &At<'_>, problems: &mut Problems) {
     let mut say = |key: &str, message: &str| {
         parse::reject(&at.key(key), problems, message);
     };
-    let names = |wanted: fn(&Target) -> bool| rule.when.on.iter().any(wanted);
-    match seller {
-        Seller::Dealer if names(|target| matches!(target, Target::Operation(_))) => {
-            say("on", "names an operation, which is for seller = \"agent\"; a dealer has skills");
-        }
-        Seller::Agent if names(|target| matches!(target, Target::Skill(_))) => {
-            say("on", "names a skill of dealers; an agent has operations, such as SendMessage");
-        }
-        Seller::Dealer | Seller::Agent => {}
+    if rule.when.on.iter().any(|target| !seller.has(*target)) {
+        say(
+            "on",
+            match seller {
+                Seller::Dealer => "names what a dealer does not have: it has a card and skills",
+                Seller::Agent => {
+                    "names what an agent does not have: it has a card and operations, such as SendMessage"
+                }
+                Seller::Publisher => {
+                    "names what a publisher does not have: it has tools, such as create_media_buy"
+                }
+            },
+        );
     }
-    let of_dealers = match &rule.act {
-        Act::Refuse(_) => Some("refuse"),
+    let of_others = match &rule.act {
+        Act::Refuse(_) if seller == Seller::Agent => Some("refuse"),
         Act::Inject(_) => Some("inject"),
         Act::Sell(_) => Some("sell"),
         Act::Garbage(Garbage::OtherSkill) => Some("garbage"),
-        Act::Answer
+        Act::Protocol(_) if seller == Seller::Publisher => Some("protocol"),
+        Act::Refuse(_)
+        | Act::Fail(_)
+        | Act::Answer
         | Act::Protocol(_)
         | Act::Http(..)
         | Act::Drop
@@ -78,8 +88,25 @@ fn fits(seller: Seller, rule: &Rule, at: &At<'_>, problems: &mut Problems) {
         | Act::Garbage(_)
         | Act::Redirect => None,
     };
-    if let (Seller::Agent, Some(key)) = (seller, of_dealers) {
-        say(key, "is for dealers; an agent says no by protocol or http");
+    match (seller, of_others) {
+        (Seller::Agent, Some(key)) => {
+            say(key, "is for dealers; an agent says no by protocol or http");
+        }
+        (Seller::Publisher, Some(key)) => {
+            say(key, "is not for publishers, who say no by refuse or http");
+        }
+        (Seller::Dealer, _) | (Seller::Agent | Seller::Publisher, None) => {}
+    }
+    if seller == Seller::Publisher && rule.words.retryable.is_some() {
+        say("retryable", "is for dealers; a publisher's code says how to recover");
+    }
+}
+
+/// A profile's no, in the words of whoever says it.
+fn refusal(seller: Seller, value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Act> {
+    match seller {
+        Seller::Dealer | Seller::Agent => parse::word(value, at, problems).map(Act::Refuse),
+        Seller::Publisher => parse::word(value, at, problems).map(Act::Fail),
     }
 }
 
@@ -105,7 +132,7 @@ fn budget(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Budget>
 const ACTS: &[&str] =
     &["refuse", "protocol", "http", "drop", "truncate", "garbage", "inject", "sell", "redirect"];
 
-fn rule(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Rule> {
+fn rule(seller: Seller, value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Rule> {
     let before = problems.total();
     read_object!(value, at, problems, closed {
         optional "on" => on: targets,
@@ -116,7 +143,9 @@ fn rule(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Rule> {
         optional "after" => after: duration,
         optional "until" => until: duration,
         optional "latency" => latency: duration,
-        optional "refuse" => refuse: parse::word,
+        optional "refuse" => refuse: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            refusal(seller, v, at, p)
+        },
         optional "protocol" => protocol: parse::word,
         optional "http" => http: status,
         optional "drop" => drop: moment,
@@ -162,7 +191,7 @@ fn rule(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Rule> {
     }
     let dropped_after = drop == Some(Moment::After);
     let act = [
-        refuse.map(Act::Refuse),
+        refuse,
         protocol.map(Act::Protocol),
         http.map(|status| Act::Http(status, body.unwrap_or(Page::Empty))),
         drop.map(|_| Act::Drop),
@@ -176,7 +205,7 @@ fn rule(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Rule> {
     let shows_the_answer = match &act {
         Act::Answer | Act::Truncate | Act::Garbage(_) | Act::Inject(_) | Act::Sell(_) => true,
         Act::Drop => dropped_after,
-        Act::Refuse(_) | Act::Protocol(_) | Act::Http(..) | Act::Redirect => false,
+        Act::Refuse(_) | Act::Fail(_) | Act::Protocol(_) | Act::Http(..) | Act::Redirect => false,
     };
     Some(Rule {
         when: When {
@@ -243,7 +272,8 @@ fn targets(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Vec<Ta
     let one = |value: &Value, at: &At<'_>, problems: &mut Problems| {
         const HINT: &str = "must be card, dealer.information, inventory.facets, \
                             inventory.search, inventory.vehicle or lead.submit; with \
-                            seller = \"agent\" card or an operation of A2A";
+                            seller = \"agent\" card or an operation of A2A; with \
+                            seller = \"publisher\" a tool of AdCP";
         of_text((value, at, problems), HINT, Target::from_name)
     };
     if value.is_string() {

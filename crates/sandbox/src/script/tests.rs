@@ -48,7 +48,7 @@ retry_after = "a\nb"
             "4: budget.attempts: must be >= 1",
             "5: budget.elapsed: must be a duration such as \"250ms\", \"10s\" or \"15m\"",
             "6: rules[0]: at least one of refuse, protocol, http, drop, truncate, garbage, inject, sell, redirect, latency is required",
-            "7: rules[0].on: must be card, dealer.information, inventory.facets, inventory.search, inventory.vehicle or lead.submit; with seller = \"agent\" card or an operation of A2A",
+            "7: rules[0].on: must be card, dealer.information, inventory.facets, inventory.search, inventory.vehicle or lead.submit; with seller = \"agent\" card or an operation of A2A; with seller = \"publisher\" a tool of AdCP",
             "8: rules[0].every: must be >= 1",
             "9: rules[1]: does 2 things; one rule does one of refuse, protocol, http, drop, truncate, garbage, inject, sell, redirect",
             "10: rules[1].refuse: must be one of UNSUPPORTED_SKILL, SCHEMA_VALIDATION_FAILED, MISSING_REQUIRED_FIELD, INVALID_CONDITION, VEHICLE_NOT_FOUND, VEHICLE_UNAVAILABLE, CONTACT_CONSENT_REQUIRED, INVALID_CONSENT, APPOINTMENT_TIME_UNAVAILABLE, IDEMPOTENCY_CONFLICT, RATE_LIMITED, INTERNAL_ERROR",
@@ -70,7 +70,7 @@ fn what_the_seller_does_not_have_is_a_mistake() {
     let agent = "name = \"x\"\nseller = \"agent\"\n[[rules]]\n";
     expect_test::expect![[r#"
         [
-            "4: rules[0].on: names a skill of dealers; an agent has operations, such as SendMessage",
+            "4: rules[0].on: names what an agent does not have: it has a card and operations, such as SendMessage",
             "5: rules[0].refuse: is for dealers; an agent says no by protocol or http",
             "7: rules[1].garbage: is for dealers; an agent says no by protocol or http",
         ]
@@ -79,13 +79,23 @@ fn what_the_seller_does_not_have_is_a_mistake() {
     )));
     expect_test::expect![[r#"
         [
-            "3: rules[0].on: names an operation, which is for seller = \"agent\"; a dealer has skills",
+            "3: rules[0].on: names what a dealer does not have: it has a card and skills",
         ]
-    "#]].assert_debug_eq(&mistakes(
-        "name = \"x\"\n[[rules]]\non = \"GetTask\"\ndrop = \"after\"\n",
-    ));
+    "#]]
+    .assert_debug_eq(&mistakes("name = \"x\"\n[[rules]]\non = \"GetTask\"\ndrop = \"after\"\n"));
     let script = read(&format!("{agent}on = [\"card\", \"GetTask\"]\ndrop = \"after\"\n")).unwrap();
     assert_eq!(script.seller, Seller::Agent);
+    let publisher = "name = \"x\"\nseller = \"publisher\"\n[[rules]]\n";
+    expect_test::expect![[r#"
+        [
+            "4: rules[0].on: names what a publisher does not have: it has tools, such as create_media_buy",
+            "5: rules[0].protocol: is not for publishers, who say no by refuse or http",
+            "9: rules[1].retryable: is for dealers; a publisher's code says how to recover",
+        ]
+    "#]].assert_debug_eq(&mistakes(&format!(
+        "{publisher}on = \"card\"\nprotocol = \"INTERNAL_ERROR\"\n[[rules]]\non = \"get_products\"\n\
+         refuse = \"BUDGET_TOO_LOW\"\nretryable = true\n"
+    )));
 }
 
 #[test]

@@ -1,14 +1,15 @@
-//! How a buyer ended: leads, and messages to an agent, that may have arrived and about which nothing
-//! final was said.
+//! How a buyer ended: leads, messages to an agent, and tasks that change something, that may have arrived
+//! and about which nothing final was said.
 
 use tradepost_wire::aap::Code;
+use tradepost_wire::adcp::error::{Code as TaskCode, Rule};
 use tradepost_wire::catalog::Vocabulary as _;
 
 use super::Intent;
 use crate::reply::Reply;
 use crate::sent::Digest;
 
-/// A lead, or a message to an agent, of which its buyer cannot know whether the seller has it.
+/// A lead, a message to an agent, or a task, of which its buyer cannot know whether the seller has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Doubt {
     /// Its last exchange.
@@ -50,7 +51,8 @@ impl Intent {
     }
 }
 
-/// Whether a refusal for good is one of the lead itself, and not of its caller or its key.
+/// Whether a refusal for good is one of the lead or the task itself, and not of its caller or its key.
 fn settles(code: &str) -> bool {
     Code::from_name(code).is_some_and(|code| code != Code::IdempotencyConflict)
+        || TaskCode::from_name(code).is_some_and(|code| code.rule() == Rule::Class)
 }

@@ -58,17 +58,30 @@ catalog! {
         rule: "budget.retries of the script",
         hint: "count retries for each seller and stop when they do not help",
     }
-    /// An idempotency key was used again for another lead.
+    /// An idempotency key was used again for another lead or task.
     KeyReused = "key.reused" {
         level: Level::Wrong,
-        rule: "AAP R-LD-16",
-        hint: "use a fresh idempotency key for every new lead",
+        rule: "AAP R-LD-16, AdCP E-4",
+        hint: "use a fresh idempotency key for every new lead or task",
     }
     /// A lead was sent again under another key, or under none: the dealer may have it twice.
     LeadDoubled = "lead.doubled" {
         level: Level::Wrong,
         rule: "AAP R-LD-14",
         hint: "retry a lead with the same idempotency_key, also when nothing was answered",
+    }
+    /// A task that changes something was sent again under another key, or under none: the seller may have
+    /// done it twice.
+    TaskDoubled = "task.doubled" {
+        level: Level::Wrong,
+        rule: "AdCP E-4",
+        hint: "retry a task with the same idempotency_key, also when nothing was answered",
+    }
+    /// A credential stood in the arguments of a task, where it may be logged.
+    CredentialSent = "credential.sent" {
+        level: Level::Wrong,
+        rule: "AdCP A-9",
+        hint: "send credentials in the Authorization header, and replace what has leaked",
     }
     /// A lead had no idempotency key, so it cannot be retried safely.
     KeyMissing = "key.missing" {

@@ -5,17 +5,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tradepost_sandbox::report::Report;
-use tradepost_sandbox::script::{self, Script};
+use tradepost_sandbox::script::{self, Script, Seller};
 use tradepost_sandbox::watch::Level;
 use tradepost_sandbox::{REPORT_PATH, Sandbox, server};
 use tradepost_server::clock::Clock;
+use tradepost_server::http::mcp::PATH;
 use tradepost_wire::json::json;
 
 use super::output::Failure;
 use super::output::table::{self, Column, Fit};
 use super::serve::{bind, stop_signal};
 use super::{Context, Outcome, check_config};
-use crate::wiring::demo::DemoDealer;
+use crate::wiring::demo::{DemoCast, TOKENS};
 
 /// The exit code when the buyer did something wrong.
 const BADLY_BEHAVED: u8 = 3;
@@ -38,7 +39,7 @@ pub struct Arguments {
     /// End after so many requests, instead of on Ctrl-C.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     until: Option<u64>,
-    /// How many vehicles the seller offers.
+    /// How many vehicles a dealer offers.
     #[arg(long, value_name = "N", default_value_t = 60)]
     size: usize,
 }
@@ -87,8 +88,9 @@ async fn play(
     let (listener, address) = bind(arguments.listen).await?;
     let name = script.name.clone();
     let clock = Clock::system();
-    let dealer = || DemoDealer::open(folder, clock.clone(), address);
-    let sandbox = Sandbox::open(script, dealer, arguments.size, clock.clone(), address)
+    let seller = script.seller;
+    let cast = DemoCast { folder: folder.to_owned(), clock: clock.clone(), address };
+    let sandbox = Sandbox::open(script, &cast, arguments.size, clock, address)
         .map_err(|fault| Failure::fault(&fault))?;
     let sandbox = Arc::new(sandbox);
     let stopped = stop_signal().map_err(|error| Failure::fault(&error))?;
@@ -108,6 +110,10 @@ async fn play(
         context.output.line(line);
     }
     context.output.talk(format!("scenario {name}; the report is at http://{address}{REPORT_PATH}"));
+    if let (Seller::Publisher, [(token, _), ..]) = (seller, TOKENS) {
+        let line = format!("AdCP over MCP at http://{address}{PATH}, with the token {token}");
+        context.output.talk(line);
+    }
     let stop = async {
         tokio::select! {
             () = stopped => {}

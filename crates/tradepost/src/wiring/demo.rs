@@ -1,44 +1,100 @@
-//! The demo dealer, as the sandbox plays it.
+//! The demo dealer and the demo publisher, as the sandbox plays them.
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::Router;
 use jiff::Timestamp;
 use tradepost_dealer::demo::DEALER_ID;
 use tradepost_dealer::import::Unit;
-use tradepost_sandbox::Dealer;
+use tradepost_publisher::demo;
+use tradepost_sandbox::{Cast, Dealer};
+use tradepost_server::auth::Principal;
 use tradepost_server::clock::Clock;
 use tradepost_server::desk::Desk;
 use tradepost_server::fault::Fault;
 use tradepost_store::Store;
 
 use super::{Wiring, site};
-use crate::config::read;
+use crate::config::{Config, read};
+use crate::gate::Scopes;
 
-/// The demo dealer, who has nothing to sell yet.
-#[derive(Debug)]
-pub struct DemoDealer {
-    store: Arc<Store>,
-    desk: Arc<Desk>,
+/// The credentials of the demo publisher, which are no secret, and whose they are.
+pub const TOKENS: [(&str, &str); 4] = [
+    ("demo-acme-outdoor-v1", "acme-outdoor"),
+    ("demo-acme-outdoor-live-v1", "acme-outdoor-live"),
+    ("demo-nova-motors-v1", "nova-motors"),
+    ("demo-billing-passthrough-v1", "billing-passthrough"),
+];
+
+/// When invoices of the demo publisher may be paid, the usual first.
+const TERMS: [&str; 3] = ["net_30", "net_45", "net_60"];
+
+/// The demo publisher with its credentials and with what it sells.
+#[must_use]
+pub fn publisher() -> Config {
+    let mut config = read::demo_publisher();
+    let token = |(text, name): &(&'static str, &str)| {
+        (*text, Principal { name: (*name).to_owned(), scopes: Scopes::All })
+    };
+    for publisher in &mut config.publishers {
+        publisher.front.tokens = TOKENS.iter().map(token).collect();
+        let profile = &mut publisher.profile;
+        profile.payment_terms = TERMS.map(ToOwned::to_owned).to_vec();
+        profile.catalogue = demo::catalogue();
+        profile.catalogue.products.push(demo::trial());
+    }
+    config
 }
 
-impl DemoDealer {
-    /// Sets it up in an empty folder. `address` is where the process listens.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub fn open(folder: &Path, clock: Clock, address: SocketAddr) -> Result<Self, Fault> {
+/// Whoever a script of the sandbox wants, in an empty folder.
+#[derive(Debug)]
+pub struct DemoCast {
+    /// The folder.
+    pub folder: PathBuf,
+    /// What time it is.
+    pub clock: Clock,
+    /// Where the process listens.
+    pub address: SocketAddr,
+}
+
+impl DemoCast {
+    fn open(&self, config: Config) -> Result<(Arc<Store>, Arc<Desk>), Fault> {
+        let store = Arc::new(Store::open(&self.folder)?);
+        let wiring = Wiring::open(config, Arc::clone(&store), self.clock.clone(), self.address)?;
+        Ok((store, wiring.desk))
+    }
+}
+
+impl Cast for DemoCast {
+    fn dealer(&self) -> Result<Arc<dyn Dealer>, Fault> {
         let mut config = read::demo();
         for dealer in &mut config.dealers {
             dealer.rate_limit.requests = 0;
-            dealer.public_url = Some(format!("http://{address}"));
+            dealer.public_url = Some(format!("http://{}", self.address));
         }
-        let store = Arc::new(Store::open(folder)?);
-        let desk = Wiring::open(config, Arc::clone(&store), clock, address)?.desk;
-        Ok(Self { store, desk })
+        let (store, desk) = self.open(config)?;
+        Ok(Arc::new(DemoDealer { store, desk }))
     }
+
+    fn publisher(&self) -> Result<Router, Fault> {
+        let mut config = publisher();
+        for publisher in &mut config.publishers {
+            let rates = &mut publisher.rates;
+            for rate in [&mut rates.read, &mut rates.write, &mut rates.insert] {
+                rate.requests = 0;
+            }
+        }
+        Ok(site(self.open(config)?.1).into())
+    }
+}
+
+/// The demo dealer, who has nothing to sell yet.
+#[derive(Debug)]
+struct DemoDealer {
+    store: Arc<Store>,
+    desk: Arc<Desk>,
 }
 
 impl Dealer for DemoDealer {

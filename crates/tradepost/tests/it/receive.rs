@@ -19,6 +19,7 @@ use crate::support::client;
 use crate::support::conformance::start_conformance;
 
 mod adcp;
+mod killed;
 mod router;
 
 const TOKEN: &str = "the-token-of-these-tests";

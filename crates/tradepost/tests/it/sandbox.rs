@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use jiff::SignedDuration;
-use tradepost::wiring::demo::DemoDealer;
+use tradepost::wiring::demo::DemoCast;
 use tradepost_sandbox::script::{self, Script};
 use tradepost_sandbox::{Sandbox, server};
 use tradepost_server::clock::{Clock, Hand};
@@ -18,6 +18,7 @@ use crate::support::{NOW, at, client, envelope, lead, schemas, with};
 mod agent;
 mod findings;
 mod process;
+mod publisher;
 
 const CARD: &str = "/.well-known/agent-card.json";
 
@@ -49,8 +50,8 @@ fn perform(script: Script) -> Playing {
     let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
     let address = listener.local_addr().unwrap();
     let entered = runtime.enter();
-    let dealer = || DemoDealer::open(folder.path(), clock.clone(), address);
-    let sandbox = Sandbox::open(script, dealer, 12, clock.clone(), address).unwrap();
+    let cast = DemoCast { folder: folder.path().to_owned(), clock: clock.clone(), address };
+    let sandbox = Sandbox::open(script, &cast, 12, clock, address).unwrap();
     drop(entered);
     runtime.spawn(server::serve(listener, Arc::new(sandbox), std::future::pending()));
     Playing { address, hand, runtime: Some(runtime), _folder: folder }
@@ -381,8 +382,10 @@ fn our_own_client_understands_every_scenario_and_behaves_well_in_it() {
         ("locked", &[(DealerInformation, 9), (InventorySearch, 9), (LeadSubmit, 9)]),
         ("slow", &[(InventorySearch, 10)]),
         ("cardless", &[(InventorySearch, 10), (InventoryFacets, 7), (DealerInformation, 10)]),
-        // It is no dealer; `agent` plays it.
+        // They are no dealers; `agent` and `publisher` play them.
         ("lost-messages", &[]),
+        ("lost-buys", &[]),
+        ("refused-buys", &[]),
     ];
     let played: Vec<_> = table.iter().map(|(name, _)| (*name).to_owned()).collect();
     let known: Vec<_> = Script::built_in().into_iter().map(|script| script.name).collect();

@@ -22,13 +22,12 @@ const CAPABILITIES_META: &str = "io.modelcontextprotocol/clientCapabilities";
 pub struct Form {
     /// What the person reads.
     pub message: String,
-    /// The name of the box.
-    pub member: &'static str,
-    /// What stands beside it.
+    /// What stands beside the box.
     pub title: &'static str,
-    /// What it means.
-    pub description: &'static str,
 }
+
+/// The name of the box.
+const BOX: &str = "agree";
 
 /// What the person did with a form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,11 +47,11 @@ impl Form {
             "message": self.message,
             "requestedSchema": {
                 "type": "object",
-                "properties": {self.member: {
-                    "type": "boolean", "title": self.title, "description": self.description,
-                    "default": false,
+                "properties": {BOX: {
+                    "type": "boolean", "title": self.title,
+                    "description": "Without this nothing is sent.", "default": false,
                 }},
-                "required": [self.member],
+                "required": [BOX],
             },
         })
     }
@@ -77,7 +76,7 @@ impl Form {
     pub fn read(&self, answer: &Value) -> Option<Elicited> {
         match answer.get("action").and_then(Value::as_str)? {
             "accept" => {
-                let ticked = answer.get("content")?.get(self.member)?.as_bool()?;
+                let ticked = answer.get("content")?.get(BOX)?.as_bool()?;
                 Some(if ticked { Elicited::Agreed } else { Elicited::Declined })
             }
             "decline" => Some(Elicited::Declined),
@@ -119,8 +118,7 @@ pub fn can_be_asked(release: Release, params: &Map) -> bool {
 mod tests {
     use super::*;
 
-    const TICK: Form =
-        Form { message: String::new(), member: "agree", title: "I agree", description: "d" };
+    const TICK: Form = Form { message: String::new(), title: "I agree" };
 
     #[test]
     fn only_a_ticked_box_that_was_sent_is_an_agreement() {

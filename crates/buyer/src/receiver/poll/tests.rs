@@ -4,6 +4,7 @@ use std::sync::Mutex;
 use super::*;
 use crate::failure::Unanswered;
 use crate::receiver::delivery::Received;
+use crate::refusal::{By, Refused};
 
 /// An inbox in memory.
 #[derive(Debug, Default)]

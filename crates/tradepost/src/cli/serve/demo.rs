@@ -6,25 +6,12 @@ use std::sync::Arc;
 
 use tradepost_buyer::signed::signers::{Keys, Source};
 use tradepost_publisher::agent::{BuyerAgent, Standing};
-use tradepost_publisher::demo;
 use tradepost_publisher::profile::RequestSigning;
-use tradepost_server::auth::Principal;
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::signing::Digest;
 
-use crate::config::{Config, Publisher, read};
-use crate::gate::Scopes;
-
-/// The credentials, and whose they are.
-const TOKENS: [(&str, &str); 4] = [
-    ("demo-acme-outdoor-v1", "acme-outdoor"),
-    ("demo-acme-outdoor-live-v1", "acme-outdoor-live"),
-    ("demo-nova-motors-v1", "nova-motors"),
-    ("demo-billing-passthrough-v1", "billing-passthrough"),
-];
-
-/// When invoices may be paid, the usual first.
-const TERMS: [&str; 3] = ["net_30", "net_45", "net_60"];
+use crate::config::{Config, Publisher};
+use crate::wiring;
 
 /// The agent whose requests are signed.
 const SIGNER: &str = "test-signer";
@@ -62,7 +49,7 @@ impl DemoPublisher {
         if !self.demo_publisher {
             return None;
         }
-        let mut config = read::demo_publisher();
+        let mut config = wiring::demo::publisher();
         for publisher in &mut config.publishers {
             self.furnish(publisher);
         }
@@ -70,15 +57,8 @@ impl DemoPublisher {
     }
 
     fn furnish(&self, publisher: &mut Publisher) {
-        let token = |(text, name): &(&'static str, &str)| {
-            (*text, Principal { name: (*name).to_owned(), scopes: Scopes::All })
-        };
-        publisher.front.tokens = TOKENS.iter().map(token).collect();
         publisher.brand_json_url.clone_from(&self.brand_json_url);
         let profile = &mut publisher.profile;
-        profile.payment_terms = TERMS.map(ToOwned::to_owned).to_vec();
-        profile.catalogue = demo::catalogue();
-        profile.catalogue.products.push(demo::trial());
         let Some(file) = &self.demo_signers else {
             return;
         };

@@ -26,13 +26,13 @@ use crate::process::{Process, data};
 use crate::support::client;
 
 /// A running receiver; what it prints is one document for each delivery.
-struct Receiving {
+pub(super) struct Receiving {
     child: Child,
     out: BufReader<ChildStdout>,
 }
 
 impl Receiving {
-    fn start(folder: &Path, address: SocketAddr, arguments: &[&str]) -> Self {
+    pub(super) fn start(folder: &Path, address: SocketAddr, arguments: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_tradepost"))
             .args(["--json", "receive", "--listen", &address.to_string(), "--data"])
             .arg(folder)
@@ -68,9 +68,18 @@ impl Receiving {
         std::iter::repeat_with(|| self.next()).find(|told| told["task_id"] != task).unwrap()
     }
 
-    fn kill(mut self) {
+    /// The next one of this task.
+    pub(super) fn next_of(&mut self, task: &str) -> Value {
+        std::iter::repeat_with(|| self.next()).find(|told| told["task_id"] == task).unwrap()
+    }
+
+    /// Kills it; what it had handed on that nobody has read.
+    pub(super) fn kill(mut self) -> Vec<Value> {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
+        let lines = (&mut self.out).lines().map(Result::unwrap);
+        // The last line may be half a line.
+        lines.filter_map(|line| tradepost_wire::json::from_str(&line).ok()).collect()
     }
 }
 
@@ -82,12 +91,12 @@ impl Drop for Receiving {
 }
 
 /// A loopback address that nobody listens at.
-fn free() -> SocketAddr {
+pub(super) fn free() -> SocketAddr {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
 /// A publisher as a process of its own, with a buyer that has an account.
-struct Seller {
+pub(super) struct Seller {
     folder: tempfile::TempDir,
     address: SocketAddr,
     process: Option<Process>,
@@ -96,7 +105,7 @@ struct Seller {
 }
 
 impl Seller {
-    fn start() -> Self {
+    pub(super) fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let address = free();
         let sold = folder.path().join("catalogue.json");
@@ -140,13 +149,13 @@ impl Seller {
         seller
     }
 
-    fn serve(&mut self) {
+    pub(super) fn serve(&mut self) {
         let config = self.folder.path().join("tradepost.toml");
         let process = Process::start(self.folder.path(), &["--config", config.to_str().unwrap()]);
         self.process = Some(process);
     }
 
-    fn kill(&mut self) {
+    pub(super) fn kill(&mut self) {
         let process = self.process.take().unwrap();
         process.signal("KILL");
         process.end();
@@ -164,7 +173,7 @@ impl Seller {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    fn url(&self) -> String {
+    pub(super) fn url(&self) -> String {
         format!("http://{}/mcp", self.address)
     }
 
@@ -179,7 +188,7 @@ impl Seller {
     }
 
     /// Buys something that a person has to approve of; the task.
-    fn buy(&self, number: u32, push: &Value) -> String {
+    pub(super) fn buy(&self, number: u32, push: &Value) -> String {
         let bought = self.call(
             "create_media_buy",
             json!({
@@ -193,7 +202,7 @@ impl Seller {
         bought["task_id"].as_str().unwrap_or_else(|| panic!("{bought}")).to_owned()
     }
 
-    fn approve(&self, task: &str) {
+    pub(super) fn approve(&self, task: &str) {
         self.tradepost(&["publisher", "approve", "task", task]);
     }
 }

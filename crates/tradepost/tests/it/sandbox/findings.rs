@@ -6,6 +6,7 @@ use tradepost_wire::aap::Version;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
+use super::publisher::{self, KEYS, order};
 use super::{CARD, Playing, headers, play};
 use crate::support::{lead, with};
 
@@ -28,8 +29,10 @@ enum Step {
     Elsewhere,
     /// Waits so many milliseconds.
     Wait(i64),
+    /// Calls a tool of a publisher.
+    Buy(Value),
 }
-use Step::{As, Body, Card, Elsewhere, Named, Send, Wait, Without};
+use Step::{As, Body, Buy, Card, Elsewhere, Named, Send, Wait, Without};
 
 impl Step {
     fn take(&self, number: usize, sandbox: &Playing) {
@@ -46,6 +49,10 @@ impl Step {
             }
             Wait(milliseconds) => {
                 sandbox.hand.advance(SignedDuration::from_millis(*milliseconds));
+                return;
+            }
+            Buy(arguments) => {
+                publisher::call(sandbox, "create_media_buy", arguments);
                 return;
             }
             Body(body) => {
@@ -117,6 +124,9 @@ const CONFLICT: &str = "[[rules]]\nnth = 1\nrefuse = \"IDEMPOTENCY_CONFLICT\"\n"
 const UNCONSENTED: &str = "[[rules]]\nnth = 1\nrefuse = \"CONTACT_CONSENT_REQUIRED\"\n";
 const LOST_MESSAGE: &str = "seller = \"agent\"\n[[rules]]\non = \"SendMessage\"\nper = \"intent\"\n\
                             nth = 1\ndrop = \"after\"\n";
+const SHOP: &str = "seller = \"publisher\"\n";
+const LOST_BUY: &str = "seller = \"publisher\"\n[[rules]]\non = \"create_media_buy\"\nper = \"intent\"\n\
+                        nth = 1\ndrop = \"after\"\n";
 const HELLO: &str = r#"{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":
     {"messageId":"m-1","role":"ROLE_USER","parts":[{"text":"hello"}]}}}"#;
 const HELLO_AGAIN: &str = r#"{"jsonrpc":"2.0","id":2,"method":"SendMessage","params":{"message":
@@ -319,6 +329,37 @@ fn rows() -> Vec<Row> {
         // The seller's word.
         pair(GONE, "a lead for what is gone", vehicle(), about("a", "F10001"), &["vehicle.gone"]),
         pair(GONE, "a lead for another vehicle", vehicle(), about("a", "F10002"), &[]),
+        // A publisher's tasks.
+        (
+            "a buy again under its key",
+            LOST_BUY,
+            vec![Buy(order(KEYS[0])), Wait(2_000), Buy(order(KEYS[0]))],
+            &[],
+        ),
+        (
+            "a buy again under another key",
+            LOST_BUY,
+            vec![Buy(order(KEYS[0])), Wait(2_000), Buy(order(KEYS[1]))],
+            &["task.doubled"],
+        ),
+        (
+            "another buy under the same key",
+            SHOP,
+            vec![
+                Buy(order(KEYS[0])),
+                Buy(with(order(KEYS[0]), &[("/end_time", json!("2091-01-31T00:00:00Z"))])),
+            ],
+            &["key.reused"],
+        ),
+        (
+            "a buy without a key, and with a credential",
+            SHOP,
+            vec![Buy(with(
+                order(KEYS[0]),
+                &[("/idempotency_key", Value::Null), ("/api_key", json!("k"))],
+            ))],
+            &["credential.sent", "key.missing", "request.invalid"],
+        ),
         ("a redirect is followed", CALM, vec![Card, Elsewhere], &["redirect.followed"]),
         ("no card is read", CALM, vec![Send(search("Kia"))], &["card.unread"]),
     ]

@@ -1,0 +1,102 @@
+//! What a seller promises of a request that comes again with its key (`adcp.idempotency` of its
+//! capabilities). Nothing is assumed of one that says nothing: it may do a thing twice.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tradepost_wire::json::{Map, Value};
+
+use super::AdcpClient;
+use super::authorization::REFRESH;
+use crate::failure::Failure;
+use crate::retry::World;
+
+/// How long a request may be under way: so much earlier the seller's window counts as over.
+const MARGIN: Duration = Duration::from_secs(60);
+
+/// The promise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Idempotency {
+    /// For this long a key is known again: what comes again with it is not done twice.
+    Within(Duration),
+    /// None: the seller says that it knows no keys, or does not say.
+    Unpromised,
+}
+
+impl Idempotency {
+    /// Reads the promise in the capabilities of a seller.
+    #[must_use]
+    pub fn read(capabilities: &Value) -> Self {
+        let member = |name: &str| capabilities.get("adcp")?.get("idempotency")?.get(name);
+        match (member("supported"), member("replay_ttl_seconds").and_then(Value::as_u64)) {
+            (Some(Value::Bool(true)), Some(seconds)) => Self::Within(Duration::from_secs(seconds)),
+            _ => Self::Unpromised,
+        }
+    }
+
+    /// Whether a request may be sent again that was first sent so long ago.
+    #[must_use]
+    pub fn permits(self, age: Duration) -> bool {
+        match self {
+            Self::Within(window) => age.saturating_add(MARGIN) <= window,
+            Self::Unpromised => false,
+        }
+    }
+}
+
+/// The promise as it was read last, with the moment.
+#[derive(Debug, Default)]
+pub(super) struct Known(Mutex<Option<(Duration, Idempotency)>>);
+
+impl AdcpClient {
+    /// What the seller promises, as it was read less than [`REFRESH`] ago by this world's clock, or read
+    /// again.
+    ///
+    /// # Errors
+    /// When the seller cannot be asked at the moment.
+    pub async fn idempotency<W: World>(&self, world: &W) -> Result<Idempotency, Failure> {
+        let now = world.now();
+        let known = *self.idempotency.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((read, promise)) = known
+            && now.saturating_sub(read) < REFRESH
+        {
+            return Ok(promise);
+        }
+        let promise = match self.send("get_adcp_capabilities", Map::new()).await {
+            Ok(answered) => Idempotency::read(&answered.payload),
+            // One that does not tell what it can has promised nothing.
+            Err(Failure::Refused(refused)) if !refused.is_retryable() => Idempotency::Unpromised,
+            Err(failure) => return Err(failure),
+        };
+        *self.idempotency.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((now, promise));
+        Ok(promise)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tradepost_wire::json::json;
+
+    use super::*;
+
+    #[test]
+    fn nothing_is_assumed_and_a_window_ends_before_it_is_over() {
+        let read = |terms: Value| Idempotency::read(&json!({"adcp": {"idempotency": terms}}));
+        let hour = read(json!({"supported": true, "replay_ttl_seconds": 3600}));
+        assert_eq!(hour, Idempotency::Within(Duration::from_secs(3600)));
+        assert!(hour.permits(Duration::from_secs(3540)));
+        assert!(!hour.permits(Duration::from_secs(3541)) && !hour.permits(Duration::MAX));
+        for silent in [
+            json!({"supported": false, "replay_ttl_seconds": 3600}),
+            json!({"supported": "true", "replay_ttl_seconds": 3600}),
+            json!({"supported": true}),
+            json!({"supported": true, "replay_ttl_seconds": -1}),
+            json!({"supported": true, "replay_ttl_seconds": "3600"}),
+            json!(null),
+        ] {
+            assert_eq!(read(silent.clone()), Idempotency::Unpromised, "{silent}");
+        }
+        assert_eq!(Idempotency::read(&json!([])), Idempotency::Unpromised);
+        assert!(!Idempotency::Unpromised.permits(Duration::ZERO));
+    }
+}

@@ -1,0 +1,117 @@
+//! The sandbox as a publisher who speaks AdCP over MCP.
+
+use std::process::Command;
+
+use tradepost_wire::json::{Value, json};
+
+use super::{CARD, Playing, play, scenario};
+use crate::support::with;
+
+/// A buy that the demo publisher takes.
+pub fn order(key: &str) -> Value {
+    json!({
+        "idempotency_key": key, "start_time": "asap", "end_time": "2090-01-31T00:00:00Z",
+        "brand": {"domain": "acmeoutdoor.example"},
+        "account": {"brand": {"domain": "acmeoutdoor.example"}, "operator": "acmeoutdoor.example"},
+        "packages": [{"product_id": "outdoor_display", "pricing_option_id": "cpm_auction",
+            "bid_price": 5, "budget": 2000}],
+    })
+}
+
+pub const KEYS: [&str; 2] =
+    ["0d5c2a10-0000-4000-8000-00000000000a", "0d5c2a10-0000-4000-8000-00000000000b"];
+
+fn say(sandbox: &Playing, method: &str, params: &Value) -> Option<Value> {
+    let headers = [
+        ("Content-Type", "application/json"),
+        ("Accept", "application/json, text/event-stream"),
+        ("Authorization", "Bearer demo-acme-outdoor-v1"),
+    ];
+    let body = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
+    let answer = sandbox.send("POST", "/mcp", &headers, &body.to_string()).ok()?;
+    tradepost_wire::json::from_slice(&answer.body).ok()
+}
+
+/// What a call of a tool answers, if anything comes.
+pub fn call(sandbox: &Playing, tool: &str, arguments: &Value) -> Option<Value> {
+    let mut answer = say(sandbox, "tools/call", &json!({"name": tool, "arguments": arguments}))?;
+    Some(answer["result"]["structuredContent"].take())
+}
+
+/// What is in doubt, by its attempts, its key and whether the seller has it.
+fn doubts(report: &Value) -> Vec<(Value, Value, Value)> {
+    let member = |it: &Value, name: &str| it[name].clone();
+    let doubts = report["in_doubt"].as_array().unwrap().iter();
+    let told = |it| (member(it, "attempts"), member(it, "idempotency_key"), member(it, "taken"));
+    doubts.map(told).collect()
+}
+
+#[test]
+fn a_publisher_answers_truly_and_has_no_card_of_what_is_not_played() {
+    let sandbox = play("seller = \"publisher\"\n");
+    assert_eq!(sandbox.send("GET", CARD, &[], "").unwrap().status, 404);
+    let listed = say(&sandbox, "tools/list", &json!({})).unwrap();
+    assert!(listed["result"]["tools"].as_array().unwrap().len() > 20, "{listed}");
+    let found = call(&sandbox, "get_products", &json!({"buying_mode": "wholesale"})).unwrap();
+    assert!(!found["products"].as_array().unwrap().is_empty(), "{found}");
+    let bought = call(&sandbox, "create_media_buy", &order(KEYS[0])).unwrap();
+    assert!(bought["media_buy_id"].is_string(), "{bought}");
+    let report = sandbox.report();
+    assert_eq!((&report["requests"], &report["counts"]), (&json!(2), &json!([])), "{report}");
+    assert_eq!(doubts(&report), []);
+}
+
+#[test]
+fn a_buy_about_which_nothing_was_said_ends_in_doubt_and_its_key_ends_that() {
+    let sandbox = scenario("lost-buys");
+    let mut ends = Vec::new();
+    for _ in 0..4 {
+        let answer = call(&sandbox, "create_media_buy", &order(KEYS[0]));
+        ends.push((answer.is_some_and(|it| it["media_buy_id"].is_string()), {
+            let doubts = doubts(&sandbox.report());
+            doubts.first().map(|(attempts, _, taken)| (attempts.clone(), taken.clone()))
+        }));
+        sandbox.hand.advance(jiff::SignedDuration::from_secs(5));
+    }
+    let open = |attempts: u32| (false, Some((json!(attempts), json!(true))));
+    assert_eq!(ends, [open(1), open(2), open(3), (true, None)]);
+    assert_eq!(sandbox.report()["counts"], json!([]));
+}
+
+#[test]
+fn a_refusal_is_complete_and_tells_what_is_owed() {
+    let sandbox = scenario("refused-buys");
+    let arguments = with(order(KEYS[0]), &[("/context", json!({"mine": 5}))]);
+    let limited = call(&sandbox, "create_media_buy", &arguments).unwrap();
+    let error = json!({"code": "RATE_LIMITED", "message": "The caller has sent too many requests.",
+        "recovery": "transient", "retry_after": 2});
+    assert_eq!(limited["adcp_error"], error);
+    assert_eq!(limited["errors"], json!([error]));
+    assert_eq!(limited["context"], arguments["context"]);
+    sandbox.hand.advance(jiff::SignedDuration::from_secs(1));
+    call(&sandbox, "create_media_buy", &arguments).unwrap();
+    let report = sandbox.report();
+    let counts: Vec<_> = report["counts"].as_array().unwrap().iter().map(|it| &it["id"]).collect();
+    assert_eq!(counts, ["retry.early"]);
+    // Nothing of it was taken, and nothing left open.
+    assert_eq!(doubts(&report), []);
+}
+
+#[test]
+fn our_own_buyer_is_well_behaved_when_its_time_is_over_and_says_what_it_does_not_know() {
+    let sandbox = scenario("lost-buys");
+    let url = format!("http://{}/mcp", sandbox.address);
+    let arguments = order(KEYS[0]).to_string();
+    let ended = Command::new(env!("CARGO_BIN_EXE_tradepost"))
+        .args(["adcp", "call", &url, "create_media_buy", "--args", &arguments])
+        .args(["--retry", "--overall", "2", "--json"])
+        .env("TRADEPOST_TOKEN", "demo-acme-outdoor-v1")
+        .output()
+        .unwrap();
+    let said: Value = tradepost_wire::json::from_slice(&ended.stdout).unwrap();
+    assert_ne!(ended.status.code(), Some(0));
+    assert!(said.to_string().contains(KEYS[0]), "{said}");
+    let report = sandbox.report();
+    assert_eq!(report["well_behaved"], true, "{report}");
+    assert_eq!(doubts(&report), [(json!(1), json!(true), json!(true))]);
+}
