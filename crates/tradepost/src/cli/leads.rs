@@ -1,9 +1,10 @@
 //! `tradepost leads`: read, show and export the leads received.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
+use consent::despite;
 use export::Entry;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, civil};
@@ -233,13 +234,14 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
             let store = place.open(None, context)?;
             let history = history(&store, &id)?;
             record(&store, [&history.lead], (Deed::LeadSeen, None), context)?;
+            let unreadable = unreadable([&history.lead]);
             if context.output.is_json() {
                 context.output.raw(export::json(&[Entry::now(history, None)]).as_bytes());
             } else {
                 let now = Clock::system().now();
                 context.output.line(text::details(&history, now).trim_end());
             }
-            Ok(())
+            despite(unreadable, context)
         }
         Command::Export(arguments) => write(&arguments, context),
         Command::Evidence(arguments) => evidence::run(&arguments, context),
@@ -351,7 +353,13 @@ fn list(store: &Store, selection: &Selection, context: &Context) -> Outcome {
         let (noun, verb) = if held == 1 { ("lead", "is") } else { ("leads", "are") };
         context.output.talk(format!("{held} more {noun} {verb} held back: add --state held"));
     }
-    Ok(())
+    despite(unreadable(&leads), context)
+}
+
+/// Those of some leads that cannot be read.
+fn unreadable<'l>(leads: impl IntoIterator<Item = &'l LeadRecord>) -> BTreeSet<String> {
+    let leads = leads.into_iter().filter(|lead| lead.submission.unreadable.is_some());
+    leads.map(|lead| lead.lead_id.clone()).collect()
 }
 
 /// What is done with each of some leads, in words.
@@ -415,6 +423,7 @@ fn write(arguments: &Export, context: &Context) -> Outcome {
     };
     let mut taken: Vec<&LeadRecord> = entries.iter().map(Entry::lead).collect();
     taken.dedup_by(|one, other| one.lead_id == other.lead_id);
+    let unreadable = unreadable(taken.iter().copied());
     record(&store, taken, (Deed::LeadExported, Some(named)), context)?;
     match arguments.format {
         Format::Json => context.output.raw(export::json(&entries).as_bytes()),
@@ -423,14 +432,16 @@ fn write(arguments: &Export, context: &Context) -> Outcome {
             context.output.raw(&csv);
         }
         Format::Adf => {
-            let prospects: Vec<_> = entries.iter().map(Entry::prospect).collect();
+            // A CRM would take one without a customer for a lead.
+            let readable = entries.iter().filter(|entry| entry.is_readable());
+            let prospects: Vec<_> = readable.map(Entry::prospect).collect();
             match adf::write(&prospects, &dealers, &arguments.options()) {
                 Some(document) => context.output.raw(document.as_bytes()),
                 None => context.output.talk("no leads, and ADF has no empty document"),
             }
         }
     }
-    Ok(())
+    despite(unreadable, context)
 }
 
 impl Export {

@@ -43,7 +43,7 @@ fn destination(name: &str, form: Form, by: By) -> Delivery {
 }
 
 /// One that takes ADF by POST.
-fn crm(url: String) -> Delivery {
+pub fn crm(url: String) -> Delivery {
     let media_type = "application/xml";
     let bearer = Some(Secret::Text("seekrit-bearer".into()));
     let http = Http { url, media_type, bearer, hmac_key: None };
