@@ -273,18 +273,6 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     }
 }
 
-/// An entry for the record.
-fn entry(dealer_id: &str, deed: Deed, subject: Option<&str>, context: &Context) -> NewEntry {
-    NewEntry {
-        chain: dealer_id.to_owned(),
-        at: Clock::system().now(),
-        actor: context.actor(),
-        deed,
-        subject: subject.map(ToOwned::to_owned),
-        detail: None,
-    }
-}
-
 /// Records what is shown or taken away of each of some leads, before it is.
 fn record<'l>(
     store: &Store,
@@ -294,7 +282,7 @@ fn record<'l>(
 ) -> Result<(), Failure> {
     let entry = |lead: &LeadRecord| NewEntry {
         detail: detail.map(ToOwned::to_owned),
-        ..entry(&lead.dealer_id, deed, Some(&lead.lead_id), context)
+        ..context.entry(&lead.dealer_id, deed, Some(&lead.lead_id))
     };
     let entries = leads.into_iter().map(entry).collect();
     store.record_all(entries).map_err(|fault| Failure::fault(&fault))
@@ -308,7 +296,7 @@ fn record_list(store: &Store, leads: &[LeadRecord], context: &Context) -> Result
     }
     let entry = |(dealer_id, count): (&str, usize)| NewEntry {
         detail: Some(count.to_string()),
-        ..entry(dealer_id, Deed::LeadsListed, None, context)
+        ..context.entry(dealer_id, Deed::LeadsListed, None)
     };
     let entries = counts.into_iter().map(entry).collect();
     store.record_all(entries).map_err(|fault| Failure::fault(&fault))
@@ -321,7 +309,7 @@ fn act(
     context: &Context,
     act: fn(&Transaction<'_>, &str, Timestamp) -> Result<bool, Fault>,
 ) -> Result<bool, Fault> {
-    let entry = entry("", deed, Some(&id), context);
+    let entry = context.entry("", deed, Some(&id));
     store.write_blocking(move |tx| {
         let Some(chain) = tx.dealer_of_lead(&id)? else { return Ok(false) };
         let is_done = act(tx, &id, entry.at)?;

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
-use tradepost_dealer::staff::{Deed, EVERYBODY, NewEntry};
+use tradepost_dealer::record::LeadHistory;
+use tradepost_dealer::staff::{Deed, EVERYBODY, NewEntry, Note};
 use tradepost_server::clock::Clock;
 use tradepost_store::Store;
 use tradepost_store::privacy::{Keys, Unreadable};
@@ -173,14 +174,8 @@ fn rekey(place: &Place, context: &Context) -> Outcome {
         }
     });
     let done = done.map_err(|fault| Failure::fault(&fault))?;
-    let entry = NewEntry {
-        chain: EVERYBODY.to_owned(),
-        at: Clock::system().now(),
-        actor: context.actor(),
-        deed: Deed::KeyChanged,
-        subject: Some(first.clone()),
-        detail: Some(format!("{} rows", done.rows)),
-    };
+    let detail = Some(format!("{} rows", done.rows));
+    let entry = NewEntry { detail, ..context.entry(EVERYBODY, Deed::KeyChanged, Some(&first)) };
     store.record_all(vec![entry]).map_err(|fault| Failure::fault(&fault))?;
     let left = store.privacy_keys().map_err(|fault| Failure::fault(&fault))?;
     let others: Vec<_> = left.iter().filter(|id| **id != first).collect();
@@ -246,13 +241,9 @@ fn export(
     }
     let damaged = histories.iter().filter(|history| !history.is_readable());
     unreadable.extend(damaged.map(|history| history.lead.lead_id.clone()));
-    let entry = |history: &tradepost_dealer::record::LeadHistory| NewEntry {
-        chain: history.lead.dealer_id.clone(),
-        at: now,
-        actor: context.actor(),
-        deed: Deed::LeadExported,
-        subject: Some(history.lead.lead_id.clone()),
+    let entry = |LeadHistory { lead, .. }: &LeadHistory| NewEntry {
         detail: Some("privacy export".to_owned()),
+        ..context.entry(&lead.dealer_id, Deed::LeadExported, Some(&lead.lead_id))
     };
     store.record_all(histories.iter().map(entry).collect()).map_err(fault)?;
     let mut leads = Vec::new();
@@ -270,7 +261,7 @@ fn export(
         });
         let submissions: Vec<Value> = submissions.collect();
         let note =
-            |note: &tradepost_dealer::staff::Note| json!({"at": rfc3339(note.at), "author": note.author, "text": note.text});
+            |note: &Note| json!({"at": rfc3339(note.at), "author": note.author, "text": note.text});
         leads.push(json!({
             "lead": record(&Entry::now(history, None)),
             "submissions": submissions,

@@ -6,7 +6,7 @@ use tradepost_dealer::consent::hex;
 use tradepost_dealer::staff::{Deed, NewEntry};
 use tradepost_server::clock::Clock;
 
-use super::{Place, entry};
+use super::Place;
 use crate::cli::output::{Failure, save};
 use crate::cli::{Context, Outcome};
 use crate::evidence;
@@ -34,7 +34,7 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let dealer = document.pointer("/lead/dealer").and_then(|it| it.as_str()).unwrap_or_default();
     let taken = NewEntry {
         detail: Some(hex(&evidence::digest(&document))),
-        ..entry(dealer, Deed::EvidenceTaken, Some(&arguments.id), context)
+        ..context.entry(dealer, Deed::EvidenceTaken, Some(&arguments.id))
     };
     store.record_all(vec![taken]).map_err(|fault| Failure::fault(&fault))?;
     if context.output.is_json() {
