@@ -32,6 +32,7 @@ pub mod export;
 #[cfg(test)]
 mod tests;
 pub mod text;
+mod times;
 
 /// Its arguments.
 #[derive(Debug, clap::Args)]
@@ -86,6 +87,8 @@ enum Command {
         #[command(flatten)]
         place: Place,
     },
+    /// Show how long leads took until they were delivered, seen and answered.
+    Times(times::Arguments),
     /// List the deliveries of leads to the destinations that the configuration names.
     Deliveries(deliveries::Listing),
     /// Deliver a lead again, also one that was given up, from now on.
@@ -264,6 +267,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         Command::Erase { place, customer, dealer } => {
             consent::erase(&place.open(None, context)?, &customer, dealer.as_deref(), context)
         }
+        Command::Times(arguments) => times::run(&arguments, context),
         Command::Deliveries(arguments) => deliveries::list(&arguments, context),
         Command::Resend(arguments) => deliveries::resend(&arguments, context),
         Command::TestDelivery(arguments) => deliveries::test(&arguments, context),

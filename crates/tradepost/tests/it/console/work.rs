@@ -256,3 +256,31 @@ fn a_lead_that_cannot_be_read_is_shown_as_such_on_every_page() {
     assert!(page(&of).contains("Erased customer"));
     assert!(!page("/console").contains("(unreadable)"));
 }
+
+#[test]
+fn how_long_leads_took_is_told_in_sum() {
+    let world = World::new();
+    let seen = world.lead("one.example", &customer("Ada"));
+    world.lead("one.example", &customer("Grace"));
+    let dora = world.enter("dora");
+    world.hand.advance(SignedDuration::from_mins(7));
+    assert_eq!(dora.get(&format!("/console/leads/{seen}")).status, 200);
+    world.hand.advance(SignedDuration::from_mins(5));
+    let stage = format!("/console/leads/{seen}/stage");
+    assert_eq!(dora.do_it(&stage, &[("stage", "working")]), "stage");
+
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_tradepost"));
+    command.args(["--json", "leads", "times", "--dealer", ONE, "--data"]);
+    let output = command.arg(world.server.directory.path()).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let steps: Value = tradepost_wire::json::from_slice(&output.stdout).unwrap();
+    let step = |name: &str, leads: u32, seconds: Option<u32>| {
+        json!({
+            "step": name, "leads": leads, "waiting": 2 - leads, "median_seconds": seconds,
+            "of_90_percent_seconds": seconds, "longest_seconds": seconds,
+        })
+    };
+    let expected =
+        [step("delivered", 0, None), step("seen", 1, Some(420)), step("answered", 1, Some(720))];
+    assert_eq!(steps, json!(expected));
+}
