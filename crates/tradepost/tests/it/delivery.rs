@@ -6,6 +6,7 @@ mod commands;
 mod killed;
 mod leads;
 mod mail;
+mod trouble;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -82,11 +83,15 @@ impl World {
 
     /// Begins to deliver.
     fn run(&mut self) {
+        self.run_by(Clock::system());
+    }
+
+    /// The same by this clock.
+    fn run_by(&mut self, clock: Clock) {
         let store = Arc::clone(&self.server.store);
         let dealers = self.server.config().dealers.iter().cloned().map(Arc::new);
         let dealers: Vec<_> = dealers.collect();
-        let deliveries =
-            Deliveries::open(&dealers, store, Clock::system(), Edge::system()).unwrap();
+        let deliveries = Deliveries::open(&dealers, store, clock, Edge::system()).unwrap();
         let deliveries = Arc::new(deliveries.paced(Duration::from_millis(10)));
         let run = Arc::clone(&deliveries).run(std::future::pending(), Duration::ZERO);
         self.runtime.spawn(run);
