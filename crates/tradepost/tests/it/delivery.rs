@@ -4,6 +4,7 @@
 mod alerts;
 mod commands;
 mod killed;
+mod kills;
 mod leads;
 mod mail;
 mod trouble;
