@@ -195,6 +195,7 @@ impl Submission<'_> {
             principal: self.caller.name.clone(),
             address: Some(self.evidence.address.clone()),
             payload: self.lead.payload.clone(),
+            unreadable: None,
             rooftop: Some(rooftop.profile.name.clone()),
             listing: subject.listing.clone(),
             appointment: asked.clone(),

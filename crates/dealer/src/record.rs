@@ -124,8 +124,11 @@ pub struct SubmissionRecord {
     pub principal: String,
     /// From which network address.
     pub address: Option<String>,
-    /// The payload as it was sent (`lead.submit.request`), consent included.
+    /// The payload as it was sent (`lead.submit.request`), consent included; null when it cannot be read.
     pub payload: Value,
+    /// Why payload and address cannot be read any more, if they cannot: their key is lost, or
+    /// somebody changed them.
+    pub unreadable: Option<String>,
     /// The rooftop that takes care of it.
     pub rooftop: Option<String>,
     /// The listing that the vehicle of interest matched, as it was then.
@@ -189,6 +192,12 @@ pub struct LeadHistory {
 }
 
 impl LeadHistory {
+    /// Whether everything that was sent can be read.
+    #[must_use]
+    pub fn is_readable(&self) -> bool {
+        self.submissions.iter().all(|sent| sent.unreadable.is_none())
+    }
+
     /// The lead as it was after each event.
     pub fn changes(&self) -> impl Iterator<Item = (&LeadEvent, LeadRecord)> {
         self.events.iter().filter_map(|event| {

@@ -192,8 +192,8 @@ pub struct Note {
     pub at: Timestamp,
     /// By whom.
     pub author: String,
-    /// What it says.
-    pub text: String,
+    /// What it says; `None` where that cannot be read any more.
+    pub text: Option<String>,
 }
 
 /// How the dealer's people stand with a lead.

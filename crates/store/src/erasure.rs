@@ -26,21 +26,26 @@ pub struct Proof {
     pub payload: Option<Value>,
 }
 
+/// The leads of a customer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Named {
+    /// Those that name them.
+    pub leads: Vec<String>,
+    /// Those that cannot be read any more, so that nobody can tell whom they name.
+    pub unreadable: Vec<String>,
+}
+
 impl Store {
     /// The leads, of one dealer if given, that name a customer by `email:…` or `phone:…`.
     ///
     /// # Errors
     /// When the database fails, here as everywhere.
-    pub fn leads_of_contact(
-        &self,
-        dealer_id: Option<&str>,
-        contact: &str,
-    ) -> Result<Vec<String>, Fault> {
+    pub fn leads_of_contact(&self, dealer_id: Option<&str>, contact: &str) -> Result<Named, Fault> {
         self.read(|db| db.leads_of_contact(dealer_id, contact))
     }
 
     /// Erases what is kept of a customer, known by `email:…` or `phone:…`, and records who did.
-    /// Returns the leads.
+    /// Returns the leads that were, and those of which nobody can tell.
     ///
     /// # Errors
     /// When the database fails.
@@ -50,9 +55,9 @@ impl Store {
         contact: &str,
         actor: &str,
         now: Timestamp,
-    ) -> Result<Vec<String>, Fault> {
-        let leads = self.leads_of_contact(dealer_id, contact)?;
-        self.erase(leads, actor, now)
+    ) -> Result<Named, Fault> {
+        let named = self.leads_of_contact(dealer_id, contact)?;
+        Ok(Named { leads: self.erase_leads(named.leads, actor, now)?, ..named })
     }
 
     /// Erases a dealer's leads that have not changed since a moment, a limited number at once, and
@@ -71,10 +76,19 @@ impl Store {
         let leads = self.read(|db| {
             db.leads_unchanged_since(dealer_id, unchanged_since, with_undelivered, ERASED_AT_ONCE)
         })?;
-        Ok(self.erase(leads, RETENTION, now)?.len())
+        Ok(self.erase_leads(leads, RETENTION, now)?.len())
     }
 
-    fn erase(&self, leads: Vec<String>, actor: &str, now: Timestamp) -> Result<Vec<String>, Fault> {
+    /// Erases leads, whether or not they can be read, and records who did. Returns those that were.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn erase_leads(
+        &self,
+        leads: Vec<String>,
+        actor: &str,
+        now: Timestamp,
+    ) -> Result<Vec<String>, Fault> {
         if leads.is_empty() {
             return Ok(leads);
         }

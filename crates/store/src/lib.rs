@@ -39,7 +39,7 @@ mod tables;
 mod writer;
 
 pub use counts::{Amiss, Counted};
-pub use erasure::Proof;
+pub use erasure::{Named, Proof};
 pub use health::{NotReady, Room, Trouble, room};
 pub use hosting::Hosted;
 pub use postgres::DatabaseUrl;

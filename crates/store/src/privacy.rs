@@ -8,6 +8,7 @@
 //! made once and is itself kept sealed.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::fmt;
 use std::sync::OnceLock;
@@ -22,6 +23,8 @@ use tradepost_wire::fault::Fault;
 use tradepost_wire::format::{base64 as from_base64, hex};
 
 use super::Store;
+use super::sql::{Read, Unread};
+use super::tables::privacy::Place;
 
 /// How many bytes a key has.
 const KEY: usize = 32;
@@ -171,6 +174,16 @@ impl fmt::Display for Unopened {
 
 impl Error for Unopened {}
 
+/// What was opened, or why that cannot be: a row that was damaged, or whose key is lost, keeps nobody
+/// from the others. Without any key nothing is read at all.
+pub(crate) fn readable<T>(opened: Read<T>) -> Read<Result<T, Unopened>> {
+    opened.map(Ok).or_else(|why| match why.downcast::<Unopened>() {
+        Ok(why) if *why == Unopened::Locked => Err(why as Unread),
+        Ok(why) => Ok(Err(*why)),
+        Err(why) => Err(why),
+    })
+}
+
 /// What something sealed belongs to: it opens nowhere else.
 #[derive(Debug)]
 pub(crate) struct Of(Vec<u8>);
@@ -205,6 +218,16 @@ pub(crate) struct Vault(OnceLock<Unlocked>);
 struct Unlocked {
     keys: Keys,
     index: hmac::Key,
+    /// The key of what is looked up, sealed by the key that seals what is written.
+    sealed_index: String,
+}
+
+impl Unlocked {
+    fn new(keys: &Keys, index: &[u8; KEY]) -> Result<Self, Fault> {
+        let sealed = keys.0.first().map(|key| key.seal(&of_index(&key.id), index)).transpose()?;
+        let sealed_index = STANDARD_NO_PAD.encode(sealed.unwrap_or_default());
+        Ok(Self { keys: keys.clone(), index: hmac_key(index), sealed_index })
+    }
 }
 
 impl fmt::Debug for Vault {
@@ -217,6 +240,11 @@ impl Vault {
     /// The name of the key that seals what is written; `None` when nothing is sealed.
     pub(crate) fn key(&self) -> Option<&str> {
         self.current().map(|key| key.id.as_str())
+    }
+
+    /// The same, with what is kept of it.
+    pub(crate) fn key_row(&self) -> Option<(&str, &str)> {
+        Some((self.key()?, &self.0.get()?.sealed_index))
     }
 
     fn current(&self) -> Option<&Key> {
@@ -293,7 +321,7 @@ impl Vault {
         }
         let Some(index) = unwrap(keys, known)? else { return Ok(false) };
         // Whoever was first has the same keys: they come from one place in a process.
-        let _ = self.0.set(Unlocked { keys: keys.clone(), index: hmac_key(&index) });
+        let _ = self.0.set(Unlocked::new(keys, &index)?);
         Ok(true)
     }
 
@@ -349,6 +377,18 @@ pub struct Sealing {
     pub keys: Vec<String>,
 }
 
+/// What cannot be read any more: the table, and which lead it is of, where that is known.
+pub type Unreadable = (&'static str, Option<String>);
+
+/// What became of rows that were to be sealed anew.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rekeyed {
+    /// How many were.
+    pub rows: u64,
+    /// Those that no key opens, and that stay as they are.
+    pub unreadable: BTreeSet<Unreadable>,
+}
+
 /// A key's row: its name, and the key of what is looked up, sealed by it.
 type KeyRow = (String, String);
 
@@ -373,27 +413,27 @@ impl Store {
         if !lacking.is_empty() {
             return Err(Locked::OtherKey(lacking));
         }
-        let index = if begin {
+        let unlocked = if begin {
             let fresh = random::<KEY>()?;
             let keys = keys.clone();
             self.write_blocking(move |tx| {
                 // Read again in here: two processes that begin at once must come to one key.
                 let known = tx.privacy_keys()?;
                 let index = unwrap(&keys, &known)?.unwrap_or(fresh);
+                let unlocked = Unlocked::new(&keys, &index)?;
                 if let Some(current) = keys.0.first()
                     && !known.iter().any(|(id, _)| *id == current.id)
                 {
-                    let sealed = current.seal(&of_index(&current.id), &index)?;
-                    tx.put_privacy_key(&current.id, &STANDARD_NO_PAD.encode(sealed), now)?;
+                    tx.put_privacy_key((&current.id, &unlocked.sealed_index), now)?;
                 }
-                Ok(index)
+                Ok(unlocked)
             })?
         } else {
             let missing = || Fault::new(UNLOCKING, "there is no key of what is looked up");
-            unwrap(keys, &known)?.ok_or_else(missing)?
+            Unlocked::new(keys, &unwrap(keys, &known)?.ok_or_else(missing)?)?
         };
         // Whoever was first has the same keys: they come from one place in a process.
-        let _ = self.vault.0.set(Unlocked { keys: keys.clone(), index: hmac_key(&index) });
+        let _ = self.vault.0.set(unlocked);
         Ok(true)
     }
 
@@ -417,26 +457,26 @@ impl Store {
     /// Seals anew by the first key what is in clear or sealed by another, a limited number of rows in
     /// a transaction, and forgets the other keys when nothing is theirs any more. Whatever ends it,
     /// everything can be read by those who have both keys, and another call goes on. `told` hears how
-    /// many rows are done. Returns how many were.
+    /// many rows are done.
     ///
     /// # Errors
     /// When there is no key, or the database fails.
-    pub fn rekey(&self, mut told: impl FnMut(u64)) -> Result<u64, Fault> {
+    pub fn rekey(&self, mut told: impl FnMut(u64)) -> Result<Rekeyed, Fault> {
         let Some(key) = self.vault.key().map(ToOwned::to_owned) else {
             return Err(Fault::new("encrypting anew", "there is no key"));
         };
-        let mut done = 0;
+        let mut done = Rekeyed::default();
         for table in super::tables::privacy::Sealed::ALL {
-            let mut after = i64::MIN;
+            let mut place = Place::default();
             loop {
-                let (rows, last) =
-                    self.write_blocking(move |tx| tx.seal_anew(table, after, BATCH))?;
-                done += u64::from(rows);
-                if rows == 0 {
+                let batch = self.write_blocking(move |tx| tx.seal_anew(table, place, BATCH))?;
+                if batch.is_empty() {
                     break;
                 }
-                told(done);
-                after = last;
+                place = batch.next(place);
+                done.rows += batch.sealed;
+                done.unreadable.extend(batch.unreadable);
+                told(done.rows);
             }
         }
         self.write_blocking(move |tx| tx.forget_other_keys(&key))?;

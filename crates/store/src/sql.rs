@@ -172,6 +172,14 @@ impl Connection {
         }
     }
 
+    /// Behind a query: nobody removes the rows that it finds until the transaction ends.
+    pub(crate) const fn for_key_share(&self) -> &'static str {
+        match &self.link {
+            Link::Sqlite(_) => "",
+            Link::Postgres(_) => " FOR KEY SHARE",
+        }
+    }
+
     /// A query for the elements of a JSON array, which is the value with this number.
     pub(crate) fn elements(&self, value: u8, kind: &'static str) -> String {
         let each = match &self.link {

@@ -122,6 +122,14 @@ impl Store {
         self.read(|db| db.sessions(dealer_id, now))
     }
 
+    /// The names of the records that there are.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn chains(&self) -> Result<Vec<String>, Fault> {
+        self.read(|db| db.chains())
+    }
+
     /// Entries of a record before a number, the latest first.
     ///
     /// # Errors

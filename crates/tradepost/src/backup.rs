@@ -35,6 +35,9 @@ const SCRATCH: &str = ".tradepost-copy-";
 /// What a backup is called while it is written.
 const UNFINISHED: &str = ".tradepost-unfinished-";
 
+/// How the folder of a look at a backup begins.
+const CHECKED: &str = ".tradepost-check-";
+
 /// What is said of a file that is not, or no longer, what was written.
 const CHANGED: &str = "the backup is cut off or was changed";
 
@@ -150,13 +153,34 @@ pub fn scratch(beside: &Path) -> io::Result<tempfile::TempDir> {
     tempfile::Builder::new().prefix(SCRATCH).permissions(private).tempdir_in(beside)
 }
 
-/// The same for a look at a backup, which has no lock: it takes away nothing, and nobody takes it away.
+/// The same for a look at a backup, beside which there may be others: with its lock.
 ///
 /// # Errors
 /// When there is no room, or the folder cannot be written.
-pub fn beside(folder: &Path) -> io::Result<tempfile::TempDir> {
+pub fn beside(folder: &Path) -> io::Result<(tempfile::TempDir, File)> {
+    sweep(folder, CHECKED)?;
     let private = Permissions::from_mode(0o700);
-    tempfile::Builder::new().prefix(".tradepost-check-").permissions(private).tempdir_in(folder)
+    let made = tempfile::Builder::new().prefix(CHECKED).permissions(private).tempdir_in(folder)?;
+    let lock = File::open(made.path())?;
+    let _ = lock.try_lock();
+    Ok((made, lock))
+}
+
+/// Removes what processes that are gone have left under names that begin so. The lock of one that is
+/// there ends with it, however that ends. A disk without locks sweeps nothing.
+fn sweep(folder: &Path, prefix: &str) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let is_one = entry.file_name().to_str().is_some_and(|name| name.starts_with(prefix));
+        if is_one && File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok()) {
+            // Whoever has made it may remove it at the same moment, too.
+            let _ = match entry.file_type()?.is_dir() {
+                true => fs::remove_dir_all(entry.path()),
+                false => fs::remove_file(entry.path()),
+            };
+        }
+    }
+    Ok(())
 }
 
 /// A file for a backup while it is written, in the folder where it will be: its owner's alone, and removed
@@ -166,18 +190,8 @@ pub fn beside(folder: &Path) -> io::Result<tempfile::TempDir> {
 /// # Errors
 /// When the folder cannot be read or written.
 pub fn unfinished(folder: &Path) -> io::Result<NamedTempFile> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if entry.file_name().to_str().is_some_and(|name| name.starts_with(UNFINISHED)) {
-            let is_left = File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok());
-            if is_left {
-                // Whoever has made it may remove it at the same moment, too.
-                let _ = fs::remove_file(entry.path());
-            }
-        }
-    }
+    sweep(folder, UNFINISHED)?;
     let file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
-    // Its lock ends with the process, however that ends. A disk without locks sweeps nothing.
     let _ = file.as_file().try_lock();
     Ok(file)
 }
@@ -404,6 +418,18 @@ mod tests {
         assert!(!left.exists() && other.exists());
         let _second = unfinished(folder.path()).unwrap();
         assert!(first.path().exists());
+    }
+
+    #[test]
+    fn what_a_killed_look_has_left_goes_and_what_others_look_at_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let left = folder.path().join(format!("{CHECKED}x"));
+        fs::create_dir(&left).unwrap();
+        fs::write(left.join("checked.sqlite"), "of customers").unwrap();
+        let (first, _lock) = beside(folder.path()).unwrap();
+        assert!(!left.exists());
+        let (second, _other) = beside(folder.path()).unwrap();
+        assert!(first.path().exists() && second.path().exists());
     }
 
     #[test]

@@ -204,10 +204,15 @@ impl Deliveries {
         };
         let tracer = self.tracer.get();
         let begun = tracer.and_then(|tracer| tracer.begin(None));
-        let carried = traces::within(begun.as_ref(), way.carrier.carry(letter));
-        let sent = tokio::time::timeout(most, carried).await;
-        // Nobody knows how far it came.
-        let sent = sent.unwrap_or_else(|_| Err(Failed::doubtful("no answer in time")));
+        let sent = match letter {
+            Ok(letter) => {
+                let carried = traces::within(begun.as_ref(), way.carrier.carry(letter));
+                let sent = tokio::time::timeout(most, carried).await;
+                // Nobody knows how far it came.
+                sent.unwrap_or_else(|_| Err(Failed::doubtful("no answer in time")))
+            }
+            Err(failed) => Err(failed),
+        };
         let sampled = begun.as_ref().filter(|begun| begun.trace.is_sampled);
         if let (Some(tracer), Some(begun)) = (tracer, sampled) {
             let answer = sent.as_ref().unwrap_or_else(|failed| &failed.answer);
@@ -226,13 +231,13 @@ impl Deliveries {
         }
     }
 
-    /// What is sent; `None` when nobody is to be told of it any more.
+    /// What is sent, or why it cannot be; `None` when nobody is to be told of it any more.
     async fn letter(
         self: &Arc<Self>,
         record: &DeliveryRecord,
         dealer: &settings::Dealer,
         way: &Way,
-    ) -> Result<Option<Letter>, Fault> {
+    ) -> Result<Option<Result<Letter, Failed>>, Fault> {
         let lead_id = record.lead_id.clone();
         let Some(history) = self.read(move |store| store.lead_history(&lead_id)).await? else {
             return Ok(None);
@@ -243,6 +248,10 @@ impl Deliveries {
         match delivery::audience(&history.lead, event) {
             Audience::All | Audience::Informed => {}
             Audience::Nobody => return Ok(None),
+        }
+        // Its key may be found again.
+        if let Some(why) = &lead.submission.unreadable {
+            return Ok(Some(Err(Failed::later(why.clone()))));
         }
         let id = record.id();
         let parcel = Parcel {
@@ -255,7 +264,7 @@ impl Deliveries {
             is_test: false,
             now: self.clock.now(),
         };
-        Ok(Some(Letter::of(&parcel, &way.delivery.destination.form, dealer)))
+        Ok(Some(Ok(Letter::of(&parcel, &way.delivery.destination.form, dealer))))
     }
 
     async fn taken(&self, record: &DeliveryRecord, answer: String) -> Result<(), Fault> {

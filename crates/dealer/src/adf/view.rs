@@ -67,9 +67,12 @@ impl<'a> LeadView<'a> {
         scalar(self.record.submission.payload.pointer(pointer)?)
     }
 
-    /// First and last name.
+    /// First and last name, or that nobody can read it.
     #[must_use]
     pub fn customer_name(self) -> String {
+        if self.record.submission.unreadable.is_some() {
+            return "(unreadable)".to_owned();
+        }
         let names = ["/customer/first_name", "/customer/last_name"];
         let names = names.iter().filter_map(|name| self.text(name));
         let words = names.flat_map(str::split_whitespace);

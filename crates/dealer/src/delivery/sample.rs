@@ -37,6 +37,7 @@ pub fn lead(dealer: &Dealer, lead_id: String, now: Timestamp) -> (LeadRecord, Le
             principal: "tradepost".to_owned(),
             address: None,
             payload,
+            unreadable: None,
             rooftop: rooftop.map(|rooftop| rooftop.profile.name.clone()),
             listing: None,
             appointment: None,

@@ -53,6 +53,7 @@ fn record() -> LeadRecord {
                 "source_agent": {"name": "Helper <!channel>", "url": "https://helper.example"},
                 "message": "Still <there>?",
             }),
+            unreadable: None,
             rooftop: Some("Larkspur & Sons *Fairview*".into()),
             listing: Some(json!({"vehicle_id": "fv-77", "year": 2023, "make": "Honda",
                 "model": "CR-V", "vdp_url": "https://larkspur.example/fv-77?a=1&b=2"})),

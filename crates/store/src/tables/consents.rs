@@ -12,11 +12,11 @@ use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Value, json};
 
 use super::leads::word;
-use super::privacy::{ADDRESS, BODY, PAYLOAD, SALT, USER_AGENT};
+use super::privacy::{ADDRESS, BODY, PAYLOAD, SALT, USER_AGENT, payload};
 use super::{Database, Transaction};
-use crate::Proof;
-use crate::privacy::{Of, Unopened};
+use crate::privacy::{Of, readable};
 use crate::sql::{Read, Row, params};
+use crate::{Named, Proof};
 
 pub(crate) const SCHEMA: &str = "
     CREATE TABLE consent_log (
@@ -157,20 +157,28 @@ impl Transaction<'_> {
             return Ok(false);
         };
         let vault = self.0.vault();
-        let submissions: Vec<(i64, Of, String)> = self.0.all(
+        let submissions: Vec<(i64, Of, Option<Value>)> = self.0.all(
             "reading a lead's submissions",
             "SELECT seq, payload, received_at, sealed_by FROM lead_submissions WHERE lead_id = $1",
             params![lead_id],
             |row| {
                 let of = Of::lead(PAYLOAD, &lead.dealer_id, lead_id, row.get(2)?);
                 let key: Option<String> = row.get(3)?;
-                let payload = row.opened(1, key.as_deref(), &of)?;
+                let payload = payload(row, 1, key.as_deref(), &of)?.ok();
                 Ok((row.get(0)?, of, payload))
             },
         )?;
+        let key = self.sealing_key(now)?;
         for (submission, of, payload) in submissions {
-            let payload: Value =
-                tradepost_wire::json::from_str(&payload).map_err(Fault::on("reading a payload"))?;
+            if payload.is_none() {
+                // Which contacts it named nobody can tell: all go that may have been its own.
+                self.0.execute(
+                    "erasing the contacts of a person",
+                    "DELETE FROM lead_contacts WHERE dealer_id = $1 AND person = $2",
+                    params![lead.dealer_id, lead.person],
+                )?;
+            }
+            let payload = payload.unwrap_or(Value::Null);
             for contact in contacts(&payload) {
                 let [contact, plain] = vault.forms(&contact);
                 self.0.execute(
@@ -186,7 +194,7 @@ impl Transaction<'_> {
                 params![
                     submission,
                     vault.seal(&of, &without_customer(&payload).to_string())?,
-                    vault.key(),
+                    key,
                 ],
             )?;
             for table in ["consent_evidence", "lead_tallies"] {
@@ -278,8 +286,8 @@ impl Database {
                 let (record, hash) = record(row)?;
                 let key: Option<String> = row.get(10)?;
                 let of = Of::evidence(USER_AGENT, &record.dealer_id, record.seq);
-                let agent = row.opened_if_any(9, key.as_deref(), &of)?;
-                Ok((record, hash, agent))
+                let agent = readable(row.opened_if_any(9, key.as_deref(), &of))?;
+                Ok((record, hash, agent.unwrap_or_default()))
             },
         )
     }
@@ -347,14 +355,15 @@ impl Database {
         Ok(checks)
     }
 
-    /// The leads, of one dealer if given, in which a customer is named by this contact.
+    /// The leads, of one dealer if given, in which a customer is named by this contact, and those of
+    /// which nobody can tell.
     pub(crate) fn leads_of_contact(
         &self,
         dealer_id: Option<&str>,
         contact: &str,
-    ) -> Result<Vec<String>, Fault> {
-        let mut found = Vec::new();
+    ) -> Result<Named, Fault> {
         // All of them are read: what is sealed cannot be searched by the database.
+        let mut found = Named::default();
         self.0.each(
             "looking for a customer's leads",
             "SELECT lead_id, payload, dealer_id, received_at, sealed_by FROM lead_submissions
@@ -364,12 +373,14 @@ impl Database {
                 let (lead_id, dealer): (String, String) = (row.get(0)?, row.get(2)?);
                 let of = Of::lead(PAYLOAD, &dealer, &lead_id, row.get(3)?);
                 let key: Option<String> = row.get(4)?;
-                let payload = row.opened(1, key.as_deref(), &of)?;
-                let payload = tradepost_wire::json::from_str(&payload)?;
-                if contacts(&payload).iter().any(|known| known == contact)
-                    && !found.contains(&lead_id)
-                {
-                    found.push(lead_id);
+                let is_known = |payload: &Value| contacts(payload).iter().any(|it| it == contact);
+                let leads = match payload(row, 1, key.as_deref(), &of)? {
+                    Ok(payload) if !is_known(&payload) => return Ok(true),
+                    Ok(_) => &mut found.leads,
+                    Err(_) => &mut found.unreadable,
+                };
+                if !leads.contains(&lead_id) {
+                    leads.push(lead_id);
                 }
                 Ok(true)
             },
@@ -425,22 +436,13 @@ fn proof(
     let at: Option<Timestamp> = row.get(18)?;
     let at = at.unwrap_or(record.at);
     let of = |column| Of::lead(column, &record.dealer_id, &record.lead_id, at);
-    // What does not open was changed, and is not what the hash is of.
-    let kept = unchanged(evidence(row, record, (by.as_deref(), &of(ADDRESS))))?;
-    let kept = kept.unwrap_or_else(|| Some(Evidence::default()));
-    let payload = unchanged(row.opened_if_any(14, by.as_deref(), &of(PAYLOAD)))?;
-    let payload = payload.unwrap_or_else(|| Some("null".to_owned()));
+    // What does not open is not what the hash is of.
+    let kept = readable(evidence(row, record, (by.as_deref(), &of(ADDRESS))))?;
+    let kept = kept.unwrap_or_else(|_| Some(Evidence::default()));
+    let payload = readable(row.opened_if_any(14, by.as_deref(), &of(PAYLOAD)))?;
+    let payload = payload.unwrap_or_else(|_| Some("null".to_owned()));
     let payload = payload.and_then(|text| tradepost_wire::json::from_str(&text).ok());
     Ok((kept, payload, row.get(15)?))
-}
-
-/// What was opened; `None` where it was changed since it was sealed.
-fn unchanged<T>(opened: Read<T>) -> Read<Option<T>> {
-    match opened {
-        Ok(opened) => Ok(Some(opened)),
-        Err(why) if why.downcast_ref() == Some(&Unopened::Changed) => Ok(None),
-        Err(why) => Err(why),
-    }
 }
 
 fn evidence(

@@ -7,10 +7,11 @@ use tradepost_dealer::record::{
 use tradepost_wire::aap::Version;
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::fault::Fault;
+use tradepost_wire::json::Value;
 
 use super::Database;
-use super::privacy::{ADDRESS, PAYLOAD};
-use crate::privacy::Of;
+use super::privacy::{ADDRESS, PAYLOAD, payload};
+use crate::privacy::{Of, readable};
 use crate::sql::{Cell, Column as _, Read, Row, params};
 
 pub(crate) mod deliveries;
@@ -180,14 +181,20 @@ fn submission_record(row: &Row<'_>, first: usize) -> Read<SubmissionRecord> {
     let (dealer, lead): (String, String) = (row.get(first + 7)?, row.get(first + 8)?);
     let key: Option<String> = row.get(first + 9)?;
     let of = |column| Of::lead(column, &dealer, &lead, received_at);
-    let payload = row.opened(first + 4, key.as_deref(), &of(PAYLOAD))?;
+    let payload = payload(row, first + 4, key.as_deref(), &of(PAYLOAD))?;
+    let address = readable(row.opened_if_any(first + 3, key.as_deref(), &of(ADDRESS)))?;
+    let (payload, address, unreadable) = match payload.and_then(|sent| Ok((sent, address?))) {
+        Ok((payload, address)) => (payload, address, None),
+        Err(why) => (Value::Null, None, Some(why.to_string())),
+    };
     Ok(SubmissionRecord {
         received_at,
         // A newer Tradepost may have written it; the customer is read all the same.
         version: Version::from_name(&version).unwrap_or(Version::V1_1),
         principal: row.get(first + 2)?,
-        address: row.opened_if_any(first + 3, key.as_deref(), &of(ADDRESS))?,
-        payload: tradepost_wire::json::from_str(&payload)?,
+        address,
+        payload,
+        unreadable,
         rooftop: row.get(first + 5)?,
         listing: listing.map(|text| tradepost_wire::json::from_str(&text)).transpose()?,
         appointment: appointment_record(row, first + 10)?,

@@ -2,9 +2,10 @@
 
 use jiff::Timestamp;
 use tradepost_wire::fault::Fault;
+use tradepost_wire::json::{self, Value};
 
 use super::{Database, Transaction};
-use crate::privacy::{BLIND, Of};
+use crate::privacy::{BLIND, Of, Unopened, Unreadable, readable};
 use crate::sql::{Read, Row, params};
 
 pub(crate) const SCHEMA: &str = "
@@ -61,8 +62,43 @@ impl Sealed {
     ];
 }
 
-/// How many rows were done, and the number of the last.
-type Done = (u32, i64);
+/// From where on rows are looked at: after a number, and where they have none, behind those that
+/// cannot be read.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Place {
+    after: i64,
+    unreadable: usize,
+}
+
+/// What became of a limited number of rows.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    pub(crate) sealed: u64,
+    pub(crate) unreadable: Vec<Unreadable>,
+    last: Option<i64>,
+}
+
+impl Batch {
+    /// Of which every row was sealed or hashed.
+    fn whole<T>(rows: &[T]) -> Self {
+        Self { sealed: rows.len() as u64, ..Self::default() }
+    }
+
+    /// Whether there was nothing left.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.sealed == 0 && self.unreadable.is_empty()
+    }
+
+    /// Where the next one begins.
+    pub(crate) fn next(&self, place: Place) -> Place {
+        Place {
+            after: self.last.unwrap_or(place.after),
+            unreadable: place.unreadable + self.unreadable.len(),
+        }
+    }
+}
+
+const READING: &str = "reading what is to be sealed anew";
 
 const KEYS: &str = "SELECT key_id, index_key FROM privacy_keys ORDER BY since, key_id";
 
@@ -108,18 +144,35 @@ impl Transaction<'_> {
     /// Notes that a key seals from now on.
     pub(crate) fn put_privacy_key(
         &self,
-        id: &str,
-        index_key: &str,
+        (id, index_key): (&str, &str),
         now: Timestamp,
     ) -> Result<(), Fault> {
-        let sql = "INSERT INTO privacy_keys (key_id, index_key, since) VALUES ($1, $2, $3)";
+        let sql = "INSERT INTO privacy_keys (key_id, index_key, since) VALUES ($1, $2, $3)
+                   ON CONFLICT DO NOTHING";
         self.0.execute("writing which key seals", sql, params![id, index_key, now])?;
         Ok(())
+    }
+
+    /// The key that seals what this transaction writes. It is not forgotten before that is written; one
+    /// that was, because nobody knew that this process still has it first, is known of again.
+    pub(super) fn sealing_key(&self, now: Timestamp) -> Result<Option<&str>, Fault> {
+        let Some((id, index_key)) = self.0.vault().key_row() else { return Ok(None) };
+        let sql = format!("SELECT 1 FROM privacy_keys WHERE key_id = $1{}", self.0.for_key_share());
+        let known: Option<i64> =
+            self.0.first("looking for the key that seals", &sql, params![id], |row| row.get(0))?;
+        if known.is_none() {
+            self.put_privacy_key((id, index_key), now)?;
+        }
+        Ok(Some(id))
     }
 
     /// Forgets the keys by which nothing is sealed any more, but for this one.
     pub(crate) fn forget_other_keys(&self, kept: &str) -> Result<(), Fault> {
         self.0.lock("the keys of personal data")?;
+        // Whoever is writing with one is waited for before anybody looks what is sealed by it.
+        let sql =
+            format!("SELECT key_id FROM privacy_keys WHERE key_id <> $1{}", self.0.for_update());
+        self.0.all("waiting for keys", &sql, params![kept], |row| row.get::<String>(0))?;
         self.0.execute(
             "forgetting keys",
             "DELETE FROM privacy_keys WHERE key_id <> $1
@@ -132,82 +185,105 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Seals by the key of now what is sealed by another or not at all: rows after a number, a limited
-    /// number of them.
-    pub(crate) fn seal_anew(&self, table: Sealed, after: i64, limit: u32) -> Result<Done, Fault> {
+    /// Seals by the key of now what is sealed by another or not at all: rows from a place on, a limited
+    /// number of them. What cannot be read stays as it is.
+    pub(crate) fn seal_anew(
+        &self,
+        table: Sealed,
+        place: Place,
+        limit: u32,
+    ) -> Result<Batch, Fault> {
         match table {
-            Sealed::Submissions => self.seal_submissions(after, limit),
-            Sealed::Evidence => self.seal_evidence(after, limit),
-            Sealed::Notes => self.seal_notes(after, limit),
-            // These have no number. What is done is not found by its query any more, so that each
-            // call goes on where the last one ended.
-            Sealed::Replies => self.seal_replies(limit),
+            Sealed::Submissions => self.seal_submissions(place, limit),
+            Sealed::Evidence => self.seal_evidence(place, limit),
+            Sealed::Notes => self.seal_notes(place, limit),
+            Sealed::Replies => self.seal_replies(place, limit),
             Sealed::Contacts => self.blind_contacts(limit),
             Sealed::Matches => self.blind_matches(limit),
             Sealed::Tallies => self.blind_tallies(limit),
         }
     }
 
-    fn seal_submissions(&self, after: i64, limit: u32) -> Result<Done, Fault> {
+    fn seal_submissions(&self, place: Place, limit: u32) -> Result<Batch, Fault> {
         let (vault, key) = (self.0.vault(), self.0.vault().key());
         let rows = self.0.all(
-            "reading what is to be sealed anew",
+            READING,
             &format!(
                 "SELECT seq, dealer_id, lead_id, received_at, sealed_by, payload, address
                  FROM lead_submissions WHERE seq > $1 AND sealed_by IS DISTINCT FROM $2
                  ORDER BY seq LIMIT $3{}",
                 self.0.for_update()
             ),
-            params![after, key, limit],
+            params![place.after, key, limit],
             |row| {
                 let (dealer, lead): (String, String) = (row.get(1)?, row.get(2)?);
-                let of = |column| Ok(Of::lead(column, &dealer, &lead, row.get(3)?)) as Read<Of>;
+                let at = row.get(3)?;
+                let of = |column| Of::lead(column, &dealer, &lead, at);
                 let by: Option<String> = row.get(4)?;
-                let (payload_of, address_of) = (of(PAYLOAD)?, of(ADDRESS)?);
-                let payload = row.opened(5, by.as_deref(), &payload_of)?;
-                let address = row.opened_if_any(6, by.as_deref(), &address_of)?;
-                Ok((row.get::<i64>(0)?, (payload_of, payload), (address_of, address)))
+                let payload = row.opened(5, by.as_deref(), &of(PAYLOAD));
+                let address = row.opened_if_any(6, by.as_deref(), &of(ADDRESS));
+                let opened = readable(payload.and_then(|payload| Ok((payload, address?))))?;
+                let places = (of(PAYLOAD), of(ADDRESS));
+                Ok((row.get::<i64>(0)?, lead, places, opened))
             },
         )?;
-        for (seq, (payload_of, payload), (address_of, address)) in &rows {
-            let address = address.as_ref().map(|text| vault.seal(address_of, text)).transpose()?;
+        let mut batch = Batch::default();
+        for (seq, lead, (payload_of, address_of), opened) in rows {
+            batch.last = Some(seq);
+            let Ok((payload, address)) = opened else {
+                batch.unreadable.push(("lead_submissions", Some(lead)));
+                continue;
+            };
+            let address = address.map(|text| vault.seal(&address_of, &text)).transpose()?;
             self.0.execute(
                 "sealing a submission anew",
                 "UPDATE lead_submissions SET payload = $2, address = $3, sealed_by = $4
                  WHERE seq = $1",
-                params![seq, vault.seal(payload_of, payload)?, address, key],
+                params![seq, vault.seal(&payload_of, &payload)?, address, key],
             )?;
+            batch.sealed += 1;
         }
-        Ok(done(&rows, |(seq, ..)| *seq, after))
+        Ok(batch)
     }
 
-    fn seal_evidence(&self, after: i64, limit: u32) -> Result<Done, Fault> {
+    fn seal_evidence(&self, place: Place, limit: u32) -> Result<Batch, Fault> {
         let (vault, key) = (self.0.vault(), self.0.vault().key());
         let rows = self.0.all(
-            "reading what is to be sealed anew",
+            READING,
             &format!(
-                "SELECT submission, dealer_id, seq, sealed_by, network, user_agent, body, salt
+                "SELECT submission, dealer_id, seq, sealed_by, network, user_agent, body, salt,
+                     (SELECT lead_id FROM lead_submissions WHERE lead_submissions.seq = submission)
                  FROM consent_evidence WHERE submission > $1 AND sealed_by IS DISTINCT FROM $2
                  ORDER BY submission LIMIT $3{}",
                 self.0.for_update()
             ),
-            params![after, key, limit],
+            params![place.after, key, limit],
             |row| {
                 let (dealer, seq): (String, i64) = (row.get(1)?, row.get(2)?);
                 let by: Option<String> = row.get(3)?;
                 let of = |column| Of::evidence(column, &dealer, seq);
-                let agent = row.opened_if_any(5, by.as_deref(), &of(USER_AGENT))?;
-                let body = row.opened_bytes(6, by.as_deref(), &of(BODY))?.unwrap_or_default();
-                let salt = row.opened_bytes(7, by.as_deref(), &of(SALT))?.unwrap_or_default();
+                let bytes = |place, column| {
+                    let opened = row.opened_bytes(place, by.as_deref(), &of(column))?;
+                    Ok(opened.unwrap_or_default()) as Read<Vec<u8>>
+                };
+                let agent = row.opened_if_any(5, by.as_deref(), &of(USER_AGENT));
+                let opened = agent.and_then(|agent| Ok((agent, bytes(6, BODY)?, bytes(7, SALT)?)));
                 let network: Option<String> = row.get(4)?;
-                Ok((row.get::<i64>(0)?, (dealer, seq), network, agent, [body, salt]))
+                let lead: Option<String> = row.get(8)?;
+                Ok((row.get::<i64>(0)?, lead, (dealer, seq), network, readable(opened)?))
             },
         )?;
-        for (submission, (dealer, seq), network, agent, [body, salt]) in &rows {
-            let of = |column| Of::evidence(column, dealer, *seq);
-            let agent = agent.as_ref().map(|text| vault.seal(&of(USER_AGENT), text)).transpose()?;
+        let mut batch = Batch::default();
+        for (submission, lead, (dealer, seq), network, opened) in rows {
+            batch.last = Some(submission);
+            let Ok((agent, body, salt)) = opened else {
+                batch.unreadable.push(("consent_evidence", lead));
+                continue;
+            };
+            let of = |column| Of::evidence(column, &dealer, seq);
+            let agent = agent.map(|text| vault.seal(&of(USER_AGENT), &text)).transpose()?;
             // It is looked up: hashed once, it stays as it is under whatever key.
-            let network = network.as_ref().map(|network| self.blinded(network));
+            let network = network.map(|network| self.blinded(&network));
             self.0.execute(
                 "sealing evidence anew",
                 "UPDATE consent_evidence SET network = $2, user_agent = $3, body = $4, salt = $5,
@@ -216,78 +292,93 @@ impl Transaction<'_> {
                     submission,
                     network,
                     agent,
-                    vault.seal_bytes(&of(BODY), body)?.as_ref(),
-                    vault.seal_bytes(&of(SALT), salt)?.as_ref(),
+                    vault.seal_bytes(&of(BODY), &body)?.as_ref(),
+                    vault.seal_bytes(&of(SALT), &salt)?.as_ref(),
                     key
                 ],
             )?;
+            batch.sealed += 1;
         }
-        Ok(done(&rows, |(submission, ..)| *submission, after))
+        Ok(batch)
     }
 
-    fn seal_notes(&self, after: i64, limit: u32) -> Result<Done, Fault> {
+    fn seal_notes(&self, place: Place, limit: u32) -> Result<Batch, Fault> {
         let (vault, now) = (self.0.vault(), self.0.vault().key());
         let rows = self.0.all(
-            "reading what is to be sealed anew",
+            READING,
             &format!(
                 "SELECT key, dealer_id, lead_id, at, sealed_by, text FROM lead_notes
                  WHERE key > $1 AND sealed_by IS DISTINCT FROM $2 ORDER BY key LIMIT $3{}",
                 self.0.for_update()
             ),
-            params![after, now, limit],
+            params![place.after, now, limit],
             |row| {
                 let (dealer, lead): (String, String) = (row.get(1)?, row.get(2)?);
                 let of = Of::lead(NOTE, &dealer, &lead, row.get(3)?);
                 let by: Option<String> = row.get(4)?;
-                let text = row.opened(5, by.as_deref(), &of)?;
-                Ok((row.get::<i64>(0)?, of, text))
+                let text = readable(row.opened(5, by.as_deref(), &of))?;
+                Ok((row.get::<i64>(0)?, lead, of, text))
             },
         )?;
-        for (key, of, text) in &rows {
+        let mut batch = Batch::default();
+        for (key, lead, of, text) in rows {
+            batch.last = Some(key);
+            let Ok(text) = text else {
+                batch.unreadable.push(("lead_notes", Some(lead)));
+                continue;
+            };
             self.0.execute(
                 "sealing a note anew",
                 "UPDATE lead_notes SET text = $2, sealed_by = $3 WHERE key = $1",
-                params![key, vault.seal(of, text)?, now],
+                params![key, vault.seal(&of, &text)?, now],
             )?;
+            batch.sealed += 1;
         }
-        Ok(done(&rows, |(key, ..)| *key, after))
+        Ok(batch)
     }
 
-    fn seal_replies(&self, limit: u32) -> Result<Done, Fault> {
+    fn seal_replies(&self, place: Place, limit: u32) -> Result<Batch, Fault> {
         let (vault, now) = (self.0.vault(), self.0.vault().key());
         let rows = self.0.all(
-            "reading what is to be sealed anew",
+            READING,
             &format!(
                 "SELECT dealer_id, scope, key, sealed_by, lead_id, reply FROM idempotency_keys
-                 WHERE sealed_by IS DISTINCT FROM $1 LIMIT $2{}",
+                 WHERE sealed_by IS DISTINCT FROM $1 ORDER BY dealer_id, scope, key
+                 LIMIT $2 OFFSET $3{}",
                 self.0.for_update()
             ),
-            params![now, limit],
+            params![now, limit, place.unreadable],
             |row| {
                 let (dealer, scope): (String, String) = (row.get(0)?, row.get(1)?);
                 let (key, by): (String, Option<String>) = (row.get(2)?, row.get(3)?);
                 let of = Of::column(REPLY, &[&dealer, &scope, &key]);
-                let reply = row.opened(5, by.as_deref(), &of)?;
+                let reply = readable(row.opened(5, by.as_deref(), &of))?;
                 let lead: Option<String> = row.get(4)?;
                 Ok((dealer, (scope, key), by.is_some(), lead, reply))
             },
         )?;
-        for (dealer, (scope, key), is_blind, lead, reply) in &rows {
+        let mut batch = Batch::default();
+        for (dealer, (scope, key), is_blind, lead, reply) in rows {
+            let Ok(reply) = reply else {
+                batch.unreadable.push(("idempotency_keys", lead));
+                continue;
+            };
+            batch.sealed += 1;
             // What is looked up is in the table's key, so that a row in
             // clear has to become another row.
             let (new_scope, new_key) = match is_blind {
                 true => (scope.clone(), key.clone()),
-                false => (vault.blind(scope), vault.blind(key)),
+                false => (vault.blind(&scope), vault.blind(&key)),
             };
-            let of = Of::column(REPLY, &[dealer, &new_scope, &new_key]);
+            let of = Of::column(REPLY, &[&dealer, &new_scope, &new_key]);
             // Erasure finds a reply by its lead, and cannot look into what is sealed.
-            let lead = lead.clone().or_else(|| lead_of(reply));
-            if *is_blind {
+            let lead = lead.or_else(|| lead_of(&reply));
+            if is_blind {
                 self.0.execute(
                     "sealing a reply anew",
                     "UPDATE idempotency_keys SET reply = $4, sealed_by = $5, lead_id = $6
                      WHERE dealer_id = $1 AND scope = $2 AND key = $3",
-                    params![dealer, scope, key, vault.seal(&of, reply)?, now, lead],
+                    params![dealer, scope, key, vault.seal(&of, &reply)?, now, lead],
                 )?;
                 continue;
             }
@@ -299,7 +390,16 @@ impl Transaction<'_> {
                  SELECT dealer_id, $4, $5, payload_hash, $6, first_seen_at, $7, $8
                  FROM idempotency_keys WHERE dealer_id = $1 AND scope = $2 AND key = $3
                  ON CONFLICT DO NOTHING",
-                params![dealer, scope, key, new_scope, new_key, vault.seal(&of, reply)?, now, lead],
+                params![
+                    dealer,
+                    scope,
+                    key,
+                    new_scope,
+                    new_key,
+                    vault.seal(&of, &reply)?,
+                    now,
+                    lead
+                ],
             )?;
             self.0.execute(
                 "removing a reply in clear",
@@ -307,10 +407,10 @@ impl Transaction<'_> {
                 params![dealer, scope, key],
             )?;
         }
-        Ok(done(&rows, |_| 0, 0))
+        Ok(batch)
     }
 
-    fn blind_contacts(&self, limit: u32) -> Result<Done, Fault> {
+    fn blind_contacts(&self, limit: u32) -> Result<Batch, Fault> {
         let rows = self.plain_rows("lead_contacts", "contact", "person", "''", limit)?;
         for [dealer, contact, person, _] in &rows {
             // It may be there in this form from a newer lead.
@@ -326,10 +426,10 @@ impl Transaction<'_> {
                 params![dealer, contact],
             )?;
         }
-        Ok(done(&rows, |_| 0, 0))
+        Ok(Batch::whole(&rows))
     }
 
-    fn blind_matches(&self, limit: u32) -> Result<Done, Fault> {
+    fn blind_matches(&self, limit: u32) -> Result<Batch, Fault> {
         let rows = self.plain_rows("lead_matches", "proof", "contact", "subject", limit)?;
         for [dealer, proof, contact, subject] in &rows {
             let blind = |text: &String| self.0.vault().blind(text);
@@ -357,10 +457,10 @@ impl Transaction<'_> {
                 params![dealer, proof, contact, subject],
             )?;
         }
-        Ok(done(&rows, |_| 0, 0))
+        Ok(Batch::whole(&rows))
     }
 
-    fn blind_tallies(&self, limit: u32) -> Result<Done, Fault> {
+    fn blind_tallies(&self, limit: u32) -> Result<Batch, Fault> {
         let rows = self.plain_rows("lead_tallies", "subject", "''", "''", limit)?;
         for [dealer, subject, ..] in &rows {
             self.0.execute(
@@ -376,7 +476,7 @@ impl Transaction<'_> {
                 params![dealer, subject],
             )?;
         }
-        Ok(done(&rows, |_| 0, 0))
+        Ok(Batch::whole(&rows))
     }
 
     /// Rows whose first column is not hashed yet: the dealer and three columns.
@@ -405,14 +505,19 @@ impl Transaction<'_> {
     }
 }
 
-fn done<T>(rows: &[T], number: impl Fn(&T) -> i64, after: i64) -> Done {
-    // Without a row the caller stops, so that any number is good.
-    let last = rows.last().map_or(after, number);
-    (u32::try_from(rows.len()).unwrap_or(u32::MAX), last)
+/// The payload of a submission, or why it cannot be read any more.
+pub(super) fn payload(
+    row: &Row<'_>,
+    column: usize,
+    key: Option<&str>,
+    of: &Of,
+) -> Read<Result<Value, Unopened>> {
+    let parse = |text: String| Ok(json::from_str(&text).map_err(|_| Unopened::Changed)?);
+    readable(row.opened(column, key, of).and_then(parse))
 }
 
 /// The lead that a remembered answer is about.
 pub(super) fn lead_of(reply: &str) -> Option<String> {
-    let reply: tradepost_wire::json::Value = tradepost_wire::json::from_str(reply).ok()?;
+    let reply: Value = json::from_str(reply).ok()?;
     Some(reply.pointer("/0/lead_id")?.as_str()?.to_owned())
 }

@@ -300,13 +300,14 @@ impl Database {
         })
     }
 
+    /// The names of the records that there are.
+    pub(crate) fn chains(&self) -> Result<Vec<String>, Fault> {
+        let sql = "SELECT DISTINCT chain FROM audit_log ORDER BY chain";
+        self.0.all("reading whose records there are", sql, params![], |row| row.get(0))
+    }
+
     pub(crate) fn check_records(&self) -> Result<Vec<RecordCheck>, Fault> {
-        let chains: Vec<String> = self.0.all(
-            "reading whose records there are",
-            "SELECT DISTINCT chain FROM audit_log ORDER BY chain",
-            params![],
-            |row| row.get(0),
-        )?;
+        let chains = self.chains()?;
         let sql = format!("SELECT {ENTRY} FROM audit_log WHERE chain = $1 ORDER BY seq");
         let mut checks = Vec::new();
         for chain in chains {

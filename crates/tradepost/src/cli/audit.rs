@@ -1,14 +1,14 @@
 //! `tradepost audit`: the record of who saw, changed and erased what, and whether it is as it was
 //! written.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use jiff::tz::TimeZone;
 use tradepost_dealer::consent::{ConsentCheck, Hash, from_hex, hex};
 use tradepost_dealer::local_time::short;
-use tradepost_dealer::staff::{Deed, EVERYBODY, Entry, NewEntry, RecordCheck};
+use tradepost_dealer::staff::{Deed, EVERYBODY, Entry, RecordCheck};
 use tradepost_server::clock::Clock;
 use tradepost_store::Store;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -43,7 +43,7 @@ enum Command {
         lead: Option<String>,
         /// How many entries at most.
         #[arg(long, value_name = "NUMBER", default_value_t = 100)]
-        limit: usize,
+        limit: u32,
         #[command(flatten)]
         place: Place,
     },
@@ -120,29 +120,24 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
 fn list(
     store: &Store,
     (dealer, lead): (Option<&str>, Option<&str>),
-    limit: usize,
+    limit: u32,
     context: &Context,
 ) -> Outcome {
     let fault = |fault| Failure::fault(&fault);
-    let mut found: VecDeque<Entry> = VecDeque::new();
+    let mut found: Vec<Entry> = Vec::new();
     if let Some(lead) = lead {
         found.extend(store.entries_about(lead).map_err(fault)?.into_iter().map(|(entry, _)| entry));
     } else {
-        let mut by_record: BTreeMap<String, VecDeque<Entry>> = BTreeMap::new();
-        let mut take = |entry: &Entry| {
-            // No more than can be shown is kept in memory, however long a record is.
-            let latest = by_record.entry(entry.said.chain.clone()).or_default();
-            latest.push_back(entry.clone());
-            if latest.len() > limit {
-                latest.pop_front();
-            }
+        let chains = match dealer {
+            Some(dealer) => vec![dealer.to_owned()],
+            None => store.chains().map_err(fault)?,
         };
-        store.each_entry(dealer, &mut take).map_err(fault)?;
-        found.extend(by_record.into_values().flatten());
+        for chain in chains {
+            found.extend(store.entries(&chain, i64::MAX, limit).map_err(fault)?);
+        }
     }
-    let mut found: Vec<Entry> = found.into();
     found.sort_by(|a, b| (b.said.at, &b.said.chain, b.seq).cmp(&(a.said.at, &a.said.chain, a.seq)));
-    found.truncate(limit);
+    found.truncate(limit as usize);
     if context.output.is_json() {
         context.output.document(&found.iter().map(evidence::entry).collect::<Vec<_>>());
     } else if found.is_empty() {
@@ -170,14 +165,7 @@ fn list(
 
 /// Takes the record away, which is an entry itself.
 fn export(store: &Store, dealer: Option<&str>, out: Option<&Path>, context: &Context) -> Outcome {
-    let entry = NewEntry {
-        chain: dealer.unwrap_or(EVERYBODY).to_owned(),
-        at: Clock::system().now(),
-        actor: context.actor(),
-        deed: Deed::RecordExported,
-        subject: None,
-        detail: None,
-    };
+    let entry = context.entry(dealer.unwrap_or(EVERYBODY), Deed::RecordExported, None);
     store.record_all(vec![entry]).map_err(|fault| Failure::fault(&fault))?;
     let mut text = String::new();
     let mut take = |entry: &Entry| {

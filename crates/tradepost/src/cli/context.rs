@@ -1,6 +1,8 @@
 //! What every command is given, and what it returns.
 
+use tradepost_dealer::staff::{Deed, NewEntry};
 use tradepost_server::auth::key::is_name;
+use tradepost_server::clock::Clock;
 
 use super::output::{Failure, Output};
 
@@ -25,6 +27,19 @@ impl Context {
         };
         let user = ["SUDO_USER", "USER", "LOGNAME"].into_iter().find_map(named);
         format!("cli:{}", user.unwrap_or("unknown"))
+    }
+
+    /// An entry for the record of a dealer, or of everybody, about what they do now.
+    #[must_use]
+    pub fn entry(&self, chain: &str, deed: Deed, subject: Option<&str>) -> NewEntry {
+        NewEntry {
+            chain: chain.to_owned(),
+            at: Clock::system().now(),
+            actor: self.actor(),
+            deed,
+            subject: subject.map(ToOwned::to_owned),
+            detail: None,
+        }
     }
 }
 

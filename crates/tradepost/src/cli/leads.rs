@@ -1,9 +1,10 @@
 //! `tradepost leads`: read, show and export the leads received.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
+use consent::despite;
 use export::Entry;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, civil};
@@ -31,6 +32,7 @@ pub mod export;
 #[cfg(test)]
 mod tests;
 pub mod text;
+mod times;
 
 /// Its arguments.
 #[derive(Debug, clap::Args)]
@@ -85,6 +87,8 @@ enum Command {
         #[command(flatten)]
         place: Place,
     },
+    /// Show how long leads took until they were delivered, seen and answered.
+    Times(times::Arguments),
     /// List the deliveries of leads to the destinations that the configuration names.
     Deliveries(deliveries::Listing),
     /// Deliver a lead again, also one that was given up, from now on.
@@ -233,13 +237,14 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
             let store = place.open(None, context)?;
             let history = history(&store, &id)?;
             record(&store, [&history.lead], (Deed::LeadSeen, None), context)?;
+            let unreadable = unreadable([&history.lead]);
             if context.output.is_json() {
                 context.output.raw(export::json(&[Entry::now(history, None)]).as_bytes());
             } else {
                 let now = Clock::system().now();
                 context.output.line(text::details(&history, now).trim_end());
             }
-            Ok(())
+            despite(unreadable, context)
         }
         Command::Export(arguments) => write(&arguments, context),
         Command::Evidence(arguments) => evidence::run(&arguments, context),
@@ -262,24 +267,13 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         Command::Erase { place, customer, dealer } => {
             consent::erase(&place.open(None, context)?, &customer, dealer.as_deref(), context)
         }
+        Command::Times(arguments) => times::run(&arguments, context),
         Command::Deliveries(arguments) => deliveries::list(&arguments, context),
         Command::Resend(arguments) => deliveries::resend(&arguments, context),
         Command::TestDelivery(arguments) => deliveries::test(&arguments, context),
         Command::Verify { place, dealer, head } => {
             consent::verify(&place.open(None, context)?, dealer.as_deref(), head, context)
         }
-    }
-}
-
-/// An entry for the record.
-fn entry(dealer_id: &str, deed: Deed, subject: Option<&str>, context: &Context) -> NewEntry {
-    NewEntry {
-        chain: dealer_id.to_owned(),
-        at: Clock::system().now(),
-        actor: context.actor(),
-        deed,
-        subject: subject.map(ToOwned::to_owned),
-        detail: None,
     }
 }
 
@@ -292,7 +286,7 @@ fn record<'l>(
 ) -> Result<(), Failure> {
     let entry = |lead: &LeadRecord| NewEntry {
         detail: detail.map(ToOwned::to_owned),
-        ..entry(&lead.dealer_id, deed, Some(&lead.lead_id), context)
+        ..context.entry(&lead.dealer_id, deed, Some(&lead.lead_id))
     };
     let entries = leads.into_iter().map(entry).collect();
     store.record_all(entries).map_err(|fault| Failure::fault(&fault))
@@ -306,7 +300,7 @@ fn record_list(store: &Store, leads: &[LeadRecord], context: &Context) -> Result
     }
     let entry = |(dealer_id, count): (&str, usize)| NewEntry {
         detail: Some(count.to_string()),
-        ..entry(dealer_id, Deed::LeadsListed, None, context)
+        ..context.entry(dealer_id, Deed::LeadsListed, None)
     };
     let entries = counts.into_iter().map(entry).collect();
     store.record_all(entries).map_err(|fault| Failure::fault(&fault))
@@ -320,7 +314,7 @@ fn act(
     act: fn(&Transaction<'_>, &str, Timestamp) -> Result<bool, Fault>,
 ) -> Result<bool, Fault> {
     // Whose record it belongs to is known in the transaction only, where the lead is found.
-    let entry = entry("", deed, Some(&id), context);
+    let entry = context.entry("", deed, Some(&id));
     store.write_blocking(move |tx| {
         let Some(chain) = tx.dealer_of_lead(&id)? else { return Ok(false) };
         let is_done = act(tx, &id, entry.at)?;
@@ -353,7 +347,13 @@ fn list(store: &Store, selection: &Selection, context: &Context) -> Outcome {
         let (noun, verb) = if held == 1 { ("lead", "is") } else { ("leads", "are") };
         context.output.talk(format!("{held} more {noun} {verb} held back: add --state held"));
     }
-    Ok(())
+    despite(unreadable(&leads), context)
+}
+
+/// Those of some leads that cannot be read.
+fn unreadable<'l>(leads: impl IntoIterator<Item = &'l LeadRecord>) -> BTreeSet<String> {
+    let leads = leads.into_iter().filter(|lead| lead.submission.unreadable.is_some());
+    leads.map(|lead| lead.lead_id.clone()).collect()
 }
 
 /// What is done with each of some leads, in words.
@@ -419,6 +419,7 @@ fn write(arguments: &Export, context: &Context) -> Outcome {
     // The changes of a lead stand one after another, and one entry of
     // the record is for all of them.
     taken.dedup_by(|one, other| one.lead_id == other.lead_id);
+    let unreadable = unreadable(taken.iter().copied());
     record(&store, taken, (Deed::LeadExported, Some(named)), context)?;
     match arguments.format {
         Format::Json => context.output.raw(export::json(&entries).as_bytes()),
@@ -427,14 +428,16 @@ fn write(arguments: &Export, context: &Context) -> Outcome {
             context.output.raw(&csv);
         }
         Format::Adf => {
-            let prospects: Vec<_> = entries.iter().map(Entry::prospect).collect();
+            // A CRM would take one without a customer for a lead.
+            let readable = entries.iter().filter(|entry| entry.is_readable());
+            let prospects: Vec<_> = readable.map(Entry::prospect).collect();
             match adf::write(&prospects, &dealers, &arguments.options()) {
                 Some(document) => context.output.raw(document.as_bytes()),
                 None => context.output.talk("no leads, and ADF has no empty document"),
             }
         }
     }
-    Ok(())
+    despite(unreadable, context)
 }
 
 impl Export {

@@ -3,7 +3,7 @@
 //! | code | meaning |
 //! |---|---|
 //! | 0 | done |
-//! | 1 | we failed: a fault of this program or its machine |
+//! | 1 | we failed: a fault of this program or its machine; of `leads` and `privacy`: done but for what cannot be read |
 //! | 2 | usage: the command line, the configuration or an input file is wrong |
 //! | 3 | the seller refused: the request is invalid (JSON-RPC -32600, -32602, AAP validation codes); of `sandbox`: the buyer did something wrong |
 //! | 4 | the seller refused: not found or no longer available |

@@ -1,12 +1,14 @@
 //! `tradepost privacy`: the key that encrypts personal data, and what a customer may ask for.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
-use tradepost_dealer::staff::{Deed, EVERYBODY, NewEntry};
+use tradepost_dealer::record::LeadHistory;
+use tradepost_dealer::staff::{Deed, EVERYBODY, NewEntry, Note};
 use tradepost_server::clock::Clock;
 use tradepost_store::Store;
-use tradepost_store::privacy::Keys;
+use tradepost_store::privacy::{Keys, Unreadable};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::{Value, json};
@@ -102,12 +104,13 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         Command::Rekey { place } => rekey(&place, context),
         Command::Export { customer, dealer, format, out, place } => {
             let store = place.open(None, context)?;
-            let document = export(&store, &customer, dealer.as_deref(), context)?;
+            let (document, unreadable) = export(&store, &customer, dealer.as_deref(), context)?;
             let text = match format {
                 Format::Json => format!("{document:#}\n"),
                 Format::Html => evidence::page("Everything kept of a customer", &document),
             };
-            save(out.as_deref(), text.as_bytes(), context.output)
+            save(out.as_deref(), text.as_bytes(), context.output)?;
+            consent::despite(unreadable, context)
         }
         Command::Erase { customer, dealer, place } => {
             consent::erase(&place.open(None, context)?, &customer, dealer.as_deref(), context)
@@ -171,57 +174,76 @@ fn rekey(place: &Place, context: &Context) -> Outcome {
         }
     });
     let done = done.map_err(|fault| Failure::fault(&fault))?;
-    let entry = NewEntry {
-        chain: EVERYBODY.to_owned(),
-        at: Clock::system().now(),
-        actor: context.actor(),
-        deed: Deed::KeyChanged,
-        subject: Some(first.clone()),
-        detail: Some(format!("{done} rows")),
-    };
+    let detail = Some(format!("{} rows", done.rows));
+    let entry = NewEntry { detail, ..context.entry(EVERYBODY, Deed::KeyChanged, Some(&first)) };
     store.record_all(vec![entry]).map_err(|fault| Failure::fault(&fault))?;
     let left = store.privacy_keys().map_err(|fault| Failure::fault(&fault))?;
     let others: Vec<_> = left.iter().filter(|id| **id != first).collect();
+    let rows = done.rows;
     if context.output.is_json() {
-        context.output.document(&json!({"key": first, "rows": done, "other_keys": others}));
+        let unreadable = done.unreadable.iter();
+        let unreadable = unreadable.map(|(table, lead)| json!({"table": table, "lead": lead}));
+        let unreadable: Vec<Value> = unreadable.collect();
+        context.output.document(&json!({
+            "key": first, "rows": rows, "other_keys": others, "unreadable": unreadable,
+        }));
     } else {
-        context.output.line(format!("{done} rows encrypted by the key {first}"));
+        context.output.line(format!("{rows} rows encrypted by the key {first}"));
         if others.is_empty() {
             context.output.talk("no other key is needed any more");
-        } else {
+        } else if done.unreadable.is_empty() {
             let message = "other keys are still in use: a server writes with one, so give it the new \
                            key first, and run this again";
             context.output.talk(message);
         }
     }
-    Ok(())
+    left_behind(&done.unreadable, context)
 }
 
-/// Everything that is kept of a customer, recorded for each lead.
+/// Says which rows could not be encrypted anew, because no key opens them.
+fn left_behind(unreadable: &BTreeSet<Unreadable>, context: &Context) -> Outcome {
+    if unreadable.is_empty() {
+        return Ok(());
+    }
+    let message = "some rows cannot be read with these keys, and stay as they are";
+    if context.output.is_json() {
+        return Err(Failure::told(1, message));
+    }
+    let line = |(table, lead): &Unreadable| {
+        format!("{table}: {}", lead.as_deref().unwrap_or("of a lead that is not known"))
+    };
+    let failure = Failure::new(1, message).hint(
+        "add the key that is lost in a line of its own and run this again, or erase the leads with \
+         `tradepost leads erase --lead ID`",
+    );
+    Err(Failure { lines: unreadable.iter().map(line).collect(), ..failure })
+}
+
+/// Everything that is kept of a customer, recorded for each lead, and the leads of which nobody can tell.
 fn export(
     store: &Store,
     customer: &Customer,
     dealer: Option<&str>,
     context: &Context,
-) -> Result<Value, Failure> {
+) -> Result<(Value, BTreeSet<String>), Failure> {
     let fault = |fault| Failure::fault(&fault);
     let now = Clock::system().now();
-    let mut ids: Vec<String> = Vec::new();
+    let mut ids: Vec<String> = customer.leads.clone();
+    let mut unreadable = BTreeSet::new();
     for contact in customer.contacts() {
         let found = store.leads_of_contact(dealer, &contact).map_err(fault)?;
-        ids.extend(found.into_iter().filter(|id| !ids.contains(id)).collect::<Vec<_>>());
+        ids.extend(found.leads.into_iter().filter(|id| !ids.contains(id)).collect::<Vec<_>>());
+        unreadable.extend(found.unreadable);
     }
     let mut histories = Vec::new();
     for id in &ids {
         histories.extend(store.lead_history(id).map_err(fault)?);
     }
-    let entry = |history: &tradepost_dealer::record::LeadHistory| NewEntry {
-        chain: history.lead.dealer_id.clone(),
-        at: now,
-        actor: context.actor(),
-        deed: Deed::LeadExported,
-        subject: Some(history.lead.lead_id.clone()),
+    let damaged = histories.iter().filter(|history| !history.is_readable());
+    unreadable.extend(damaged.map(|history| history.lead.lead_id.clone()));
+    let entry = |LeadHistory { lead, .. }: &LeadHistory| NewEntry {
         detail: Some("privacy export".to_owned()),
+        ..context.entry(&lead.dealer_id, Deed::LeadExported, Some(&lead.lead_id))
     };
     // Before anything is shown: what cannot be recorded is not handed out.
     store.record_all(histories.iter().map(entry).collect()).map_err(fault)?;
@@ -235,11 +257,12 @@ fn export(
             json!({
                 "received_at": rfc3339(sent.received_at), "version": sent.version.name(),
                 "sent_by": sent.principal, "address": sent.address, "rooftop": sent.rooftop,
-                "payload": sent.payload,
+                "payload": sent.payload, "unreadable": sent.unreadable,
             })
         });
         let submissions: Vec<Value> = submissions.collect();
-        let note = |note: &tradepost_dealer::staff::Note| json!({"at": rfc3339(note.at), "author": note.author, "text": note.text});
+        let note =
+            |note: &Note| json!({"at": rfc3339(note.at), "author": note.author, "text": note.text});
         leads.push(json!({
             "lead": record(&Entry::now(history, None)),
             "submissions": submissions,
@@ -253,5 +276,8 @@ fn export(
         context.output.talk("no lead that is not erased names this customer");
     }
     let made = json!({"at": rfc3339(now), "by": context.actor()});
-    Ok(json!({"customer": customer.contacts(), "leads": leads, "made": made}))
+    let document = json!({
+        "customer": customer.contacts(), "leads": leads, "unreadable": unreadable, "made": made,
+    });
+    Ok((document, unreadable))
 }

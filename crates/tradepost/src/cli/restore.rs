@@ -61,9 +61,9 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
         // and not where all users of the machine have theirs.
         let beside =
             from.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let scratch = backup::beside(beside)
+        let (scratch, _lock) = backup::beside(beside)
             .or_else(|_| backup::beside(&place.data))
-            .or_else(|_| tempfile::tempdir())
+            .or_else(|_| backup::beside(&std::env::temp_dir()))
             .map_err(|error| Failure::fault(&error))?;
         let unpacked = unpack(file, from, &secret, &keys, &scratch.path().join("checked.sqlite"))?;
         tell(&unpacked, None, None, context);

@@ -86,7 +86,7 @@ impl Console {
         }
         let entry = self.lead_entry(visitor, &history, Deed::NoteAdded);
         let author = visitor.member.name.clone();
-        let note = Note { at: entry.at, author, text: text.replace("\r\n", "\n") };
+        let note = Note { at: entry.at, author, text: Some(text.replace("\r\n", "\n")) };
         let id = id.to_owned();
         self.act(entry, "note", move |tx| tx.add_note(&id, &note))
     }

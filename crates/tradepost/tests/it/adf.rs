@@ -39,6 +39,7 @@ fn lead(payload: Value) -> LeadRecord {
             principal: "anonymous".into(),
             address: Some("192.0.2.1".into()),
             payload,
+            unreadable: None,
             rooftop: Some("Larkspur Motors Fairview".into()),
             listing: None,
             appointment: None,

@@ -4,8 +4,10 @@
 mod alerts;
 mod commands;
 mod killed;
+mod kills;
 mod leads;
 mod mail;
+mod trouble;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,7 +45,7 @@ fn destination(name: &str, form: Form, by: By) -> Delivery {
 }
 
 /// One that takes ADF by POST.
-fn crm(url: String) -> Delivery {
+pub fn crm(url: String) -> Delivery {
     let media_type = "application/xml";
     let bearer = Some(Secret::Text("seekrit-bearer".into()));
     let http = Http { url, media_type, bearer, hmac_key: None };
@@ -82,11 +84,15 @@ impl World {
 
     /// Begins to deliver.
     fn run(&mut self) {
+        self.run_by(Clock::system());
+    }
+
+    /// The same by this clock.
+    fn run_by(&mut self, clock: Clock) {
         let store = Arc::clone(&self.server.store);
         let dealers = self.server.config().dealers.iter().cloned().map(Arc::new);
         let dealers: Vec<_> = dealers.collect();
-        let deliveries =
-            Deliveries::open(&dealers, store, Clock::system(), Edge::system()).unwrap();
+        let deliveries = Deliveries::open(&dealers, store, clock, Edge::system()).unwrap();
         let deliveries = Arc::new(deliveries.paced(Duration::from_millis(10)));
         let run = Arc::clone(&deliveries).run(std::future::pending(), Duration::ZERO);
         self.runtime.spawn(run);

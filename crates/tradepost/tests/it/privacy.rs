@@ -5,6 +5,7 @@ mod audit;
 mod customers;
 mod keys;
 mod planted;
+mod unreadable;
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -5,11 +5,12 @@ use tradepost_dealer::record::{LeadRecord, LeadState};
 use tradepost_dealer::staff::{Note, Progress, Stage};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
+use tradepost_wire::json::Value;
 
-use super::super::privacy::{NOTE, PAYLOAD};
+use super::super::privacy::{NOTE, PAYLOAD, payload};
 use super::super::{Database, Transaction};
 use super::{LEAD, lead_record, word};
-use crate::privacy::Of;
+use crate::privacy::{Of, readable};
 use crate::sql::{Read, Row, params};
 use crate::staff::{LeadFilter, Origin};
 
@@ -94,12 +95,14 @@ impl Transaction<'_> {
             return Ok(false);
         };
         let vault = self.0.vault();
-        let text = vault.seal(&Of::lead(NOTE, &lead.dealer_id, lead_id, note.at), &note.text)?;
+        let of = Of::lead(NOTE, &lead.dealer_id, lead_id, note.at);
+        let text = vault.seal(&of, note.text.as_deref().unwrap_or_default())?;
+        let key = self.sealing_key(note.at)?;
         self.0.execute(
             "writing a note",
             "INSERT INTO lead_notes (lead_id, dealer_id, at, author, text, sealed_by)
              VALUES ($1, $2, $3, $4, $5, $6)",
-            params![lead_id, lead.dealer_id, note.at, note.author, text, vault.key()],
+            params![lead_id, lead.dealer_id, note.at, note.author, text, key],
         )?;
         Ok(true)
     }
@@ -209,7 +212,8 @@ impl Database {
             |row| {
                 let (at, dealer): (Timestamp, String) = (row.get(0)?, row.get(3)?);
                 let key: Option<String> = row.get(4)?;
-                let text = row.opened(2, key.as_deref(), &Of::lead(NOTE, &dealer, lead_id, at))?;
+                let of = Of::lead(NOTE, &dealer, lead_id, at);
+                let text = readable(row.opened(2, key.as_deref(), &of))?.ok();
                 Ok(Note { at, author: row.get(1)?, text })
             },
         )
@@ -255,9 +259,7 @@ impl Database {
                 let (dealer, lead): (String, String) = (row.get(6)?, row.get(7)?);
                 let key: Option<String> = row.get(8)?;
                 let of = Of::lead(PAYLOAD, &dealer, &lead, row.get(0)?);
-                let payload = row.opened(2, key.as_deref(), &of)?;
-                let payload: tradepost_wire::json::Value =
-                    tradepost_wire::json::from_str(&payload)?;
+                let payload = payload(row, 2, key.as_deref(), &of)?.unwrap_or(Value::Null);
                 let named = payload.pointer("/source_agent/name");
                 let named = named.or_else(|| payload.get("source_agent"));
                 Ok(Origin {

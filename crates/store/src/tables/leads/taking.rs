@@ -292,7 +292,7 @@ impl Transaction<'_> {
                 vault.seal(&of(PAYLOAD), &sent.payload.to_string())?,
                 sent.rooftop,
                 sent.listing.as_ref().map(Value::to_string),
-                vault.key(),
+                self.sealing_key(lead.changed_at)?,
             ],
             |row| row.get(0),
         )

@@ -1,5 +1,7 @@
 //! `tradepost leads erase` and `verify`: what customers may ask for, and what can be shown then.
 
+use std::collections::BTreeSet;
+
 use tradepost_dealer::consent::{self, ConsentCheck, Hash, hex};
 use tradepost_server::clock::Clock;
 use tradepost_store::Store;
@@ -19,6 +21,9 @@ pub(in crate::cli) struct Customer {
     /// The leads with this telephone number, in E.164 such as +14155550123.
     #[arg(long, value_name = "NUMBER", value_parser = phone)]
     phone: Option<String>,
+    /// This lead, whether or not it can be read; can be given several times.
+    #[arg(long = "lead", value_name = "ID", conflicts_with = "dealer")]
+    pub(in crate::cli) leads: Vec<String>,
 }
 
 impl Customer {
@@ -51,16 +56,19 @@ pub(in crate::cli) fn erase(
     dealer: Option<&str>,
     context: &Context,
 ) -> Outcome {
-    let mut erased = Vec::new();
+    let fault = |fault| Failure::fault(&fault);
+    let (actor, now) = (context.actor(), Clock::system().now());
+    let mut erased = store.erase_leads(customer.leads.clone(), &actor, now).map_err(fault)?;
+    let mut unreadable = BTreeSet::new();
     // A telephone number and an address need not stand in the same lead.
     for contact in customer.contacts() {
-        let now = Clock::system().now();
-        let leads = store.erase_customer(dealer, &contact, &context.actor(), now);
-        erased.extend(leads.map_err(|fault| Failure::fault(&fault))?);
+        let named = store.erase_customer(dealer, &contact, &actor, now).map_err(fault)?;
+        erased.extend(named.leads);
+        unreadable.extend(named.unreadable);
     }
     if context.output.is_json() {
-        context.output.document(&json!({"erased": erased}));
-        return Ok(());
+        context.output.document(&json!({"erased": erased, "unreadable": unreadable}));
+        return despite(unreadable, context);
     }
     erased.iter().for_each(|id| context.output.line(format!("erased {id}")));
     if erased.is_empty() {
@@ -70,7 +78,24 @@ pub(in crate::cli) fn erase(
             .output
             .talk("the hashes of the consents stay; backups, exports and the CRM are not touched");
     }
-    Ok(())
+    despite(unreadable, context)
+}
+
+/// The end of a command that has done what could be done despite these leads, which cannot be read.
+pub(in crate::cli) fn despite(unreadable: BTreeSet<String>, context: &Context) -> Outcome {
+    if unreadable.is_empty() {
+        return Ok(());
+    }
+    let count = unreadable.len();
+    let message = format!("{count} of the leads cannot be read, so nobody knows whom they name");
+    if context.output.is_json() {
+        return Err(Failure::told(1, message));
+    }
+    let failure = Failure::new(1, message).hint(
+        "`tradepost leads show ID` says why; with the key that is lost they can be read, and \
+         `tradepost leads erase --lead ID` erases one",
+    );
+    Err(Failure { lines: unreadable.into_iter().collect(), ..failure })
 }
 
 /// Checks the chains.

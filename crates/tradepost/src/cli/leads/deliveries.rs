@@ -10,7 +10,7 @@ use tradepost_server::clock::Clock;
 use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::{Value, json};
 
-use super::{Place, entry, history};
+use super::{Place, history};
 use crate::cli::output::Failure;
 use crate::cli::output::table::{self, Column, Fit};
 use crate::cli::{Context, Outcome, dealers};
@@ -146,7 +146,7 @@ pub(super) fn resend(arguments: &Resend, context: &Context) -> Outcome {
         .collect();
     let resent = NewEntry {
         detail: Some(names.join(", ")),
-        ..entry(&lead.dealer_id, Deed::LeadResent, Some(&lead.lead_id), context)
+        ..context.entry(&lead.dealer_id, Deed::LeadResent, Some(&lead.lead_id))
     };
     let again = store.write_blocking(move |tx| {
         tx.deliver_again(&wanted, resent.at)?;

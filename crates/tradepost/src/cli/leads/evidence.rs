@@ -6,7 +6,7 @@ use tradepost_dealer::consent::hex;
 use tradepost_dealer::staff::{Deed, NewEntry};
 use tradepost_server::clock::Clock;
 
-use super::{Place, entry};
+use super::Place;
 use crate::cli::output::{Failure, save};
 use crate::cli::{Context, Outcome};
 use crate::evidence;
@@ -35,7 +35,7 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     // The record names the document by its hash: what turns up later can be told from a forgery.
     let taken = NewEntry {
         detail: Some(hex(&evidence::digest(&document))),
-        ..entry(dealer, Deed::EvidenceTaken, Some(&arguments.id), context)
+        ..context.entry(dealer, Deed::EvidenceTaken, Some(&arguments.id))
     };
     store.record_all(vec![taken]).map_err(|fault| Failure::fault(&fault))?;
     if context.output.is_json() {

@@ -53,6 +53,12 @@ impl Entry {
         changes.collect()
     }
 
+    /// Whether it can be read.
+    #[must_use]
+    pub const fn is_readable(&self) -> bool {
+        self.lead.submission.unreadable.is_none()
+    }
+
     /// The lead.
     #[must_use]
     pub const fn lead(&self) -> &LeadRecord {
@@ -111,6 +117,7 @@ pub fn record(entry: &Entry) -> Value {
         "history": entry.history.events.iter().map(event).collect::<Vec<_>>(),
         "listing": sent.listing,
         "payload": sent.payload,
+        "unreadable": sent.unreadable,
     })
 }
 

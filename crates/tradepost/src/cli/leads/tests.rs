@@ -37,6 +37,7 @@ fn lead(id: &str, received: &str, payload: Value) -> LeadRecord {
             principal: "anonymous".into(),
             address: Some("192.0.2.1".into()),
             payload,
+            unreadable: None,
             rooftop: None,
             listing: None,
             appointment: None,

@@ -164,6 +164,10 @@ fn submission(
         field(out, "listing", &title);
         tree(out, "  ", listing);
     }
+    if let Some(why) = &sent.unreadable {
+        field(out, "unreadable", why);
+        return;
+    }
     // The payload holds the consent with its text.
     out.push_str("payload\n");
     tree(out, "  ", &sent.payload);

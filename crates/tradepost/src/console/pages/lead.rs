@@ -288,6 +288,7 @@ fn facts(view: &LeadView<'_>) -> Vec<(&'static str, String)> {
         format!("signed in as {}", sent.principal)
     };
     [
+        ("Unreadable", sent.unreadable.clone()),
         ("Prefers", preferred),
         ("Address", Some(address.join(", ")).filter(|text| !text.is_empty())),
         ("Rooftop", sent.rooftop.clone()),
@@ -456,5 +457,6 @@ fn moments(
 }
 
 fn shown_note(note: Note, zone: &TimeZone, now: Timestamp) -> (String, When, String) {
-    (note.author, When::of(note.at, zone, now), note.text)
+    let text = note.text.unwrap_or_else(|| "This note cannot be read any more.".to_owned());
+    (note.author, When::of(note.at, zone, now), text)
 }

@@ -30,7 +30,7 @@ fn a_day(world: &World) {
     let changed = Some((minutes(12), "maria".to_owned()));
     let (seen_at, answered_at) = (Some(minutes(7)), Some(minutes(12)));
     assert_eq!(progress, Progress { stage: Stage::Sold, changed, seen_at, answered_at });
-    assert_eq!(notes[0].text, "Called.\nComes on Friday.");
+    assert_eq!(notes[0].text.as_deref(), Some("Called.\nComes on Friday."));
     let shown = text(&maria.get(&of("")));
     for part in ["after 7 min", "after 12 min", "Sold by maria", "Comes on Friday.", "dora, <time"]
     {
@@ -219,4 +219,68 @@ fn leads_beyond_those_that_are_shown_are_counted() {
     let more = LEADS as usize - shown;
     assert_eq!(shown + others, 100);
     assert!(inbox.contains(&format!("{more} more things wait")), "{inbox}");
+}
+
+#[test]
+fn a_lead_that_cannot_be_read_is_shown_as_such_on_every_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    let keys = tradepost_store::privacy::Keys::read(&"1".repeat(64)).unwrap();
+    assert!(store.unlock(&keys, true, at(NOW)).unwrap());
+    let world = World::on(store);
+    let visit = json!({"appointment_type": "sales", "appointment_at": "2026-05-01T18:00:00Z"});
+    let lost = with(customer("Ada"), &[("/appointment", visit)]);
+    let lost = world.lead("one.example", &lost);
+    world.lead("one.example", &customer("Grace"));
+    let database = rusqlite::Connection::open(folder.path().join("tradepost.sqlite")).unwrap();
+    let cut = "UPDATE lead_submissions SET payload = substr(payload, 1, 40) WHERE lead_id = ?";
+    assert_eq!(database.execute(cut, [&lost]).unwrap(), 1);
+
+    let maria = world.enter("maria");
+    let page = |path: &str| {
+        let answer = maria.get(path);
+        assert_eq!(answer.status, 200, "{path}: {}", text(&answer));
+        text(&answer)
+    };
+    for path in ["/console", "/console/leads"] {
+        let shown = page(path);
+        assert!(shown.contains("(unreadable)") && shown.contains("Grace"), "{path}: {shown}");
+    }
+    assert!(page("/console/leads?q=grace").contains("Grace"));
+    assert!(page("/console/appointments?from=2026-05-01").contains("(unreadable)"));
+    assert!(page("/console/buyers").contains("2 leads in 30 days"));
+    let of = format!("/console/leads/{lost}");
+    assert!(page(&of).contains("it was changed, or moved here from another row"));
+    assert_eq!(maria.post(&format!("{of}/evidence"), &[]).status, 200);
+    assert_eq!(maria.do_it(&format!("{of}/erase"), &[("sure", "yes")]), "erased");
+    assert!(page(&of).contains("Erased customer"));
+    assert!(!page("/console").contains("(unreadable)"));
+}
+
+#[test]
+fn how_long_leads_took_is_told_in_sum() {
+    let world = World::new();
+    let seen = world.lead("one.example", &customer("Ada"));
+    world.lead("one.example", &customer("Grace"));
+    let dora = world.enter("dora");
+    world.hand.advance(SignedDuration::from_mins(7));
+    assert_eq!(dora.get(&format!("/console/leads/{seen}")).status, 200);
+    world.hand.advance(SignedDuration::from_mins(5));
+    let stage = format!("/console/leads/{seen}/stage");
+    assert_eq!(dora.do_it(&stage, &[("stage", "working")]), "stage");
+
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_tradepost"));
+    command.args(["--json", "leads", "times", "--dealer", ONE, "--data"]);
+    let output = command.arg(world.server.directory.path()).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let steps: Value = tradepost_wire::json::from_slice(&output.stdout).unwrap();
+    let step = |name: &str, leads: u32, seconds: Option<u32>| {
+        json!({
+            "step": name, "leads": leads, "waiting": 2 - leads, "median_seconds": seconds,
+            "of_90_percent_seconds": seconds, "longest_seconds": seconds,
+        })
+    };
+    let expected =
+        [step("delivered", 0, None), step("seen", 1, Some(420)), step("answered", 1, Some(720))];
+    assert_eq!(steps, json!(expected));
 }

@@ -8,7 +8,7 @@ use crate::support::mail::{MailServer, Manner, Secured, tls};
 use crate::support::tls::Authority;
 
 /// A CRM that takes ADF by mail, without TLS.
-fn mailbox(server: &MailServer) -> Delivery {
+pub fn mailbox(server: &MailServer) -> Delivery {
     let smtp = Smtp {
         host: "127.0.0.1".into(),
         port: server.address.port(),

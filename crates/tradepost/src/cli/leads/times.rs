@@ -1,0 +1,135 @@
+//! `tradepost leads times`: how long leads took from when they came until a destination had them, and
+//! until somebody saw and answered them.
+
+use jiff::{SignedDuration, Timestamp};
+use tradepost_dealer::record::{LeadRecord, LeadState};
+use tradepost_dealer::staff::Progress;
+use tradepost_store::staff::LeadFilter;
+use tradepost_wire::json::{Value, json};
+
+use super::{Place, since};
+use crate::cli::output::Failure;
+use crate::cli::output::table::{Column, Fit, rows};
+use crate::cli::{Context, Outcome};
+
+/// Its arguments.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// Only leads of this dealer.
+    #[arg(long, value_name = "ID")]
+    dealer: Option<String>,
+    /// Only leads that came since this date (UTC) or moment.
+    #[arg(long, value_name = "DATE", value_parser = since)]
+    since: Option<Timestamp>,
+    #[command(flatten)]
+    place: Place,
+}
+
+/// A step that every lead is to come to.
+struct Step {
+    name: &'static str,
+    /// How long it took of those that have, the shortest first.
+    took: Vec<SignedDuration>,
+    waiting: usize,
+}
+
+impl Step {
+    fn new(name: &'static str, took: impl Iterator<Item = Option<SignedDuration>>) -> Self {
+        let (done, waiting): (Vec<_>, Vec<_>) = took.partition(Option::is_some);
+        let mut took: Vec<_> = done.into_iter().flatten().collect();
+        took.sort_unstable();
+        Self { name, took, waiting: waiting.len() }
+    }
+
+    /// Within what time so many of a hundred were done, by the nearest rank.
+    fn within(&self, percent: usize) -> Option<SignedDuration> {
+        let rank = (self.took.len() * percent).div_ceil(100);
+        self.took.get(rank.checked_sub(1)?).copied()
+    }
+
+    fn document(&self) -> Value {
+        let seconds = |percent| self.within(percent).map(|took| took.as_secs());
+        json!({
+            "step": self.name, "leads": self.took.len(), "waiting": self.waiting,
+            "median_seconds": seconds(50), "of_90_percent_seconds": seconds(90),
+            "longest_seconds": seconds(100),
+        })
+    }
+
+    fn row(&self) -> Vec<String> {
+        let shown = |percent| match self.within(percent) {
+            Some(took) => format!("{:#}", SignedDuration::from_secs(took.as_secs())),
+            None => "-".to_owned(),
+        };
+        vec![
+            self.name.to_owned(),
+            self.took.len().to_string(),
+            self.waiting.to_string(),
+            shown(50),
+            shown(90),
+            shown(100),
+        ]
+    }
+}
+
+/// Works them out. What is held back waits for nobody but the dealer, and is left out.
+pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
+    let fault = |fault| Failure::fault(&fault);
+    let store = arguments.place.open(None, context)?;
+    let dealer_id = arguments.dealer.as_deref();
+    let filter = LeadFilter { dealer_id, limit: u32::MAX, ..LeadFilter::default() };
+    let mut leads = store.lead_list(&filter).map_err(fault)?;
+    leads.retain(|(lead, _)| {
+        lead.state != LeadState::Held
+            && arguments.since.is_none_or(|since| lead.received_at >= since)
+    });
+    let delivered = store.first_deliveries(dealer_id).map_err(fault)?;
+    let step = |name, at: &dyn Fn(&LeadRecord, &Progress) -> Option<Timestamp>| {
+        let took = leads
+            .iter()
+            .map(|(lead, progress)| Some(at(lead, progress)?.duration_since(lead.received_at)));
+        Step::new(name, took)
+    };
+    let steps = [
+        step("delivered", &|lead, _| delivered.get(&lead.lead_id).copied()),
+        step("seen", &|_, progress| progress.seen_at),
+        step("answered", &|_, progress| progress.answered_at),
+    ];
+    if context.output.is_json() {
+        context.output.document(&steps.iter().map(Step::document).collect::<Vec<_>>());
+        return Ok(());
+    }
+    let columns = [
+        Column::Text("STEP"),
+        Column::Number("LEADS"),
+        Column::Number("NOT YET"),
+        Column::Number("MEDIAN"),
+        Column::Number("90 OF 100"),
+        Column::Number("LONGEST"),
+    ];
+    let steps: Vec<_> = steps.iter().map(Step::row).collect();
+    context.output.line(rows(Fit::Terminal, &columns, &steps));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_are_those_of_leads_that_were() {
+        let of = |minutes: &[i64]| {
+            let took = minutes.iter().map(|it| Some(SignedDuration::from_mins(*it)));
+            Step::new("seen", took.chain([None]))
+        };
+        let minutes = |step: &Step| {
+            [50, 90, 100].map(|percent| step.within(percent).map(|took| took.as_mins()))
+        };
+        assert_eq!(minutes(&of(&[])), [None; 3]);
+        assert_eq!(minutes(&of(&[7])), [Some(7); 3]);
+        assert_eq!(minutes(&of(&[9, 1, 3])), [Some(3), Some(9), Some(9)]);
+        let ten: Vec<i64> = (1..=10).rev().collect();
+        assert_eq!(minutes(&of(&ten)), [Some(5), Some(9), Some(10)]);
+        assert_eq!(of(&ten).waiting, 1);
+    }
+}

@@ -1,0 +1,154 @@
+//! The dealer's trouble: receivers that are down for a day, take their time or lose what they took, and a
+//! disk that takes nothing. No lead is lost, and none comes twice unmarked.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+
+use tradepost_dealer::delivery::NewDelivery;
+
+use super::mail::mailbox;
+use super::*;
+use crate::support::mail::{MailServer, Manner, Secured};
+use crate::support::{NOW, at};
+
+/// A change of the database that has it take no delivery in this state.
+fn full(state: &str) -> String {
+    format!(
+        "CREATE TRIGGER is_full BEFORE UPDATE ON lead_deliveries WHEN NEW.state = '{state}'
+         BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"
+    )
+}
+
+#[test]
+fn a_receiver_that_fails_for_a_day_gets_the_lead_once_when_it_is_well_again() {
+    let is_well = Arc::new(AtomicBool::new(false));
+    let well = Arc::clone(&is_well);
+    let answers = move |_| if well.load(Ordering::SeqCst) { yes() } else { answer("500 Oops") };
+    let mut receiver = Webhook::answering(answers);
+    let mut world = World::new(vec![Delivery { attempts: 100, ..crm(receiver.url()) }]);
+    let (clock, hand) = Clock::manual(at(NOW));
+    world.run_by(clock);
+    let lead_id = world.send(&lead());
+    let mut attempts = 0;
+    for _ in 0..24 {
+        world.wake();
+        let waits = |kept: &[DeliveryRecord]| {
+            kept.iter().any(|it| it.state == DeliveryState::Due && it.attempts > attempts)
+        };
+        attempts = world.until(&lead_id, waits)[0].attempts;
+        hand.advance(SignedDuration::from_hours(1));
+    }
+    is_well.store(true, Ordering::SeqCst);
+    world.wake();
+    let kept = world.settled(&lead_id, 1);
+    assert_eq!((kept[0].state, kept[0].may_have), (DELIVERED, false));
+    let seen = receiver.wait(kept[0].attempts as usize);
+    assert!(seen.len() > 24 && seen.iter().all(|one| status(one) == "new"), "none was taken");
+}
+
+#[test]
+fn a_receiver_that_takes_its_time_to_say_yes_holds_up_nobody_else() {
+    let (go, may_go) = channel();
+    let may_go = Mutex::new(may_go);
+    let mut slow = Webhook::answering(move |_| {
+        may_go.lock().unwrap().recv().unwrap();
+        yes()
+    });
+    let fast = Webhook::start();
+    let world = World::running(vec![crm(slow.url()), hub(fast.url())]);
+    let lead_id = world.send(&lead());
+    let fast_is_done = |kept: &[DeliveryRecord]| kept.iter().any(|it| it.state == DELIVERED);
+    let kept = world.until(&lead_id, fast_is_done);
+    let expected = [("crm", DeliveryState::Sending, 1, ""), ("hub", DELIVERED, 1, "taken")];
+    assert_eq!(told(&kept), expected);
+    go.send(()).unwrap();
+    let kept = world.settled(&lead_id, 2);
+    assert_eq!(told(&kept)[0], ("crm", DELIVERED, 1, "taken"));
+    assert_eq!(slow.quiet().len(), 1);
+}
+
+#[test]
+fn a_mail_server_that_is_not_there_gets_the_lead_when_it_is() {
+    let mut server = MailServer::start(Secured::No, |_| Manner::Take);
+    let mut delivery = mailbox(&server);
+    let place = crate::support::webhook::Reserved::new();
+    if let By::Smtp(smtp) = &mut delivery.by {
+        smtp.port = place.address().port();
+    }
+    let mut world = World::new(vec![Delivery { attempts: 2, ..delivery }]);
+    world.run();
+    let lead_id = world.send(&lead());
+    let kept = world.settled(&lead_id, 1);
+    assert_eq!(told(&kept), [("mail", DEAD, 2, "no connection")]);
+
+    // Who asks for it again is not told that it may be there.
+    let mut dealers = world.server.config().dealers.clone();
+    dealers[0].deliveries = vec![mailbox(&server)];
+    let dealers: Vec<_> = dealers.into_iter().map(Arc::new).collect();
+    world.deliveries.as_ref().unwrap().replace(&dealers).unwrap();
+    again(&world, &kept[0]);
+    world.settled(&lead_id, 2);
+    assert!(server.wait(1)[0].body().contains("<prospect status=\"new\">"));
+}
+
+/// Has a delivery made again, as `leads resend` does.
+fn again(world: &World, delivery: &DeliveryRecord) {
+    let wanted = NewDelivery {
+        dealer_id: delivery.dealer_id.clone(),
+        lead_id: delivery.lead_id.clone(),
+        destination: delivery.destination.clone(),
+        event: delivery.event,
+    };
+    world.server.store.deliver_again(vec![wanted], Clock::system().now()).unwrap();
+    world.wake();
+}
+
+#[test]
+fn what_a_receiver_took_and_lost_comes_again_only_when_it_is_asked_for_and_says_so() {
+    let mut server = MailServer::start(Secured::No, |_| Manner::Take);
+    let world = World::running(vec![mailbox(&server)]);
+    let lead_id = world.send(&lead());
+    let kept = world.settled(&lead_id, 1);
+    assert_eq!(told(&kept), [("mail", DELIVERED, 1, "SMTP 250")]);
+    again(&world, &kept[0]);
+    let kept = world.settled(&lead_id, 2);
+    assert_eq!(told(&kept)[1], ("mail", DELIVERED, 1, "SMTP 250"));
+    let said: Vec<_> =
+        server.wait(2).iter().map(|mail| mail.body().contains("status=\"resend\"")).collect();
+    assert_eq!(said, [false, true]);
+}
+
+#[test]
+fn while_the_disk_is_full_what_cannot_be_begun_waits_and_what_cannot_be_noted_is_a_resend() {
+    for state in ["sending", "delivered"] {
+        let mut receiver = Webhook::start();
+        let mut world = World::new(vec![crm(receiver.url())]);
+        let lead_id = world.send(&lead());
+        let path = world.server.directory.path().join("tradepost.sqlite");
+        let database = rusqlite::Connection::open(path).unwrap();
+        database.execute_batch(&full(state)).unwrap();
+        let (clock, hand) = Clock::manual(at(NOW));
+        world.run_by(clock);
+        // Until it is sure that nobody is sending it any more.
+        let later = || {
+            hand.advance(SignedDuration::from_mins(10));
+            world.wake();
+        };
+        if state == "sending" {
+            world.until(&lead_id, |kept| kept.iter().any(|it| it.state == DeliveryState::Due));
+        } else {
+            receiver.wait(1);
+            later();
+            receiver.wait(2);
+        }
+        database.execute_batch("DROP TRIGGER is_full").unwrap();
+        later();
+        let kept = world.settled(&lead_id, 1);
+        assert_eq!((kept[0].state, kept[0].may_have), (DELIVERED, state == "delivered"), "{state}");
+        let said: Vec<_> = receiver.quiet().iter().map(status).collect();
+        assert_eq!(said[0], "new");
+        assert!(said[1..].iter().all(|said| *said == "resend"), "{said:?}");
+        assert_eq!(said.len() > 1, state == "delivered", "{said:?}");
+    }
+}
