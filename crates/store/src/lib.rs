@@ -37,6 +37,7 @@ mod sql;
 mod sqlite;
 pub mod staff;
 mod tables;
+mod transfer;
 mod writer;
 
 pub use counts::{Amiss, Counted};
@@ -60,6 +61,7 @@ pub use tradepost_server::tasks::log::{
     Entry, EntryKind, Owner, PushBusy, PushKept, PushPlace, PushTarget, TaskFilter, TaskLog,
     TaskRow,
 };
+pub use transfer::Moved;
 
 /// The database's name in the data folder.
 const FILE: &str = "tradepost.sqlite";

@@ -26,6 +26,7 @@ pub(super) mod push;
 pub(super) mod signatures;
 pub(super) mod staff;
 pub(super) mod tasks;
+pub(super) mod transfer;
 
 /// A connection, for reading.
 #[derive(Debug)]

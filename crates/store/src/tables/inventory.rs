@@ -71,6 +71,26 @@ impl Row {
     }
 }
 
+/// Makes texts of bodies of whatever dealer, as long as those of one come after each other.
+pub(crate) struct Bodies<'c> {
+    connection: &'c Connection,
+    /// Whose packing it is.
+    latest: Option<(String, Option<Packing>)>,
+}
+
+impl<'c> Bodies<'c> {
+    pub(crate) const fn of(connection: &'c Connection) -> Self {
+        Self { connection, latest: None }
+    }
+
+    pub(crate) fn text(&mut self, dealer_id: &str, body: Body) -> Result<String, Fault> {
+        if self.latest.as_ref().is_none_or(|(latest, _)| latest != dealer_id) {
+            self.latest = Some((dealer_id.to_owned(), packing(self.connection, dealer_id)?));
+        }
+        Packing::text(self.latest.as_mut().map_or(&mut None, |(_, packing)| packing), body)
+    }
+}
+
 /// What is stored of a unit before a replacement.
 struct Before {
     body: String,
@@ -386,6 +406,12 @@ fn state(connection: &Connection, dealer_id: &str) -> Result<State, Fault> {
 impl Database {
     pub(crate) fn inventory_state(&self, dealer_id: &str) -> Result<State, Fault> {
         state(&self.0, dealer_id)
+    }
+
+    /// The dealers that have snapshots, and their names.
+    pub(crate) fn snapshot_names(&self) -> Result<Vec<(String, String)>, Fault> {
+        let sql = "SELECT dealer_id, snapshot FROM inventories WHERE snapshot IS NOT NULL";
+        self.0.all("looking for snapshots", sql, &[], |row| Ok((row.get(0)?, row.get(1)?)))
     }
 
     /// The bytes of a snapshot that is kept in the database.

@@ -13,6 +13,7 @@ use crate::support::{TestServer, client, lead, start_on, with};
 
 mod gone;
 mod limits;
+mod moving;
 mod news;
 mod sessions;
 
