@@ -1,8 +1,10 @@
 //! How often one caller may call: a token bucket for each credential or address.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use governor::clock::Clock as _;
@@ -13,6 +15,7 @@ use governor::{Quota, RateLimiter};
 use jiff::SignedDuration;
 
 use crate::clock::Clock;
+use crate::fault::Fault;
 
 /// Who calls, as far as limits are concerned.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -64,11 +67,53 @@ pub struct Exceeded {
     pub limit: RateLimit,
 }
 
+/// What processes that share their limits have permits from: some at a time, so that few requests
+/// wait for it.
+pub trait Permits: fmt::Debug + Send + Sync {
+    /// Takes a part of what is left in a bucket. May wait, but not for long.
+    ///
+    /// # Errors
+    /// When nobody can be asked.
+    fn lease(&self, bucket: &str, limit: RateLimit) -> Result<Lease, Fault>;
+}
+
+/// What was taken of a bucket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lease {
+    /// How many permits.
+    pub permits: u32,
+    /// When there are none: until there will be one.
+    pub wait: Duration,
+    /// How many processes share the bucket.
+    pub processes: u32,
+}
+
 /// Counts the requests of callers.
 pub struct Limiter {
     limit: RateLimit,
     buckets: Option<RateLimiter<Key, HashMapStateStore<Key>, Ticks, NoOpMiddleware<Nanos>>>,
+    shared: Option<Shared>,
 }
+
+/// What a limiter knows that is not alone.
+struct Shared {
+    name: String,
+    permits: Arc<dyn Permits>,
+    held: Mutex<Holdings>,
+}
+
+#[derive(Default)]
+struct Holdings {
+    /// The permits of each caller, and when they were leased.
+    callers: HashMap<Key, (u32, Nanos)>,
+    /// How many processes share the limit, as far as is known.
+    processes: u32,
+    /// Until when nobody is asked, because nobody answered.
+    alone_until: Option<Nanos>,
+}
+
+/// For how long a process goes by its share that could ask nobody.
+const ALONE: Duration = Duration::from_secs(1);
 
 impl fmt::Debug for Limiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -87,7 +132,14 @@ impl Limiter {
         });
         let buckets =
             quota.map(|quota| RateLimiter::new(quota, HashMapStateStore::default(), Ticks(clock)));
-        Self { limit, buckets }
+        Self { limit, buckets, shared: None }
+    }
+
+    /// The same under a name that it has in every process that has permits from there.
+    #[must_use]
+    pub fn among(self, name: &str, permits: Option<Arc<dyn Permits>>) -> Self {
+        let shared = |permits| Shared { name: name.to_owned(), permits, held: Mutex::default() };
+        Self { shared: permits.map(shared), ..self }
     }
 
     /// Counts a request.
@@ -98,18 +150,79 @@ impl Limiter {
         let Some(buckets) = &self.buckets else {
             return Ok(());
         };
-        let clock = buckets.clock();
-        buckets.check_key(key).map_err(|refused| Exceeded {
-            wait: refused.wait_time_from(clock.now()),
-            limit: self.limit,
-        })
+        let now = buckets.clock().now();
+        // Each of several processes has a part of the bucket: what passes there takes the part of the
+        // others, too.
+        let alone = |processes: u32| {
+            let cells = NonZeroU32::new(processes.min(self.limit.requests));
+            buckets.check_key_n(key, cells.unwrap_or(NonZeroU32::MIN)).ok()?.err()
+        };
+        let refused = match &self.shared {
+            None => alone(1).map(|refused| refused.wait_time_from(now)),
+            Some(shared) => match shared.take(key, self.limit, now) {
+                Ok((wait, processes)) => {
+                    let _ = wait.is_none().then(|| alone(processes));
+                    wait
+                }
+                Err(processes) => alone(processes).map(|refused| refused.wait_time_from(now)),
+            },
+        };
+        refused.map_or(Ok(()), |wait| Err(Exceeded { wait, limit: self.limit }))
     }
 
-    /// Forgets callers whose buckets are full again.
+    /// Forgets callers whose buckets are full again, and permits that nobody used for so long.
     pub fn tidy(&self) {
-        if let Some(buckets) = &self.buckets {
-            buckets.retain_recent();
-            buckets.shrink_to_fit();
+        let Some(buckets) = &self.buckets else { return };
+        buckets.retain_recent();
+        buckets.shrink_to_fit();
+        if let (Some(shared), Ok(window)) = (&self.shared, Duration::try_from(self.limit.window)) {
+            let now = buckets.clock().now();
+            let mut held = shared.held.lock().unwrap_or_else(PoisonError::into_inner);
+            held.callers.retain(|_, (_, since)| *since + window > now);
+        }
+    }
+}
+
+impl Shared {
+    /// Takes a permit: at best of those that are here. How long there is none, and how many processes
+    /// there are; the latter alone where nobody can be asked.
+    fn take(
+        &self,
+        key: &Key,
+        limit: RateLimit,
+        now: Nanos,
+    ) -> Result<(Option<Duration>, u32), u32> {
+        let lock = || self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        {
+            let mut held = lock();
+            if let Some((permits, _)) =
+                held.callers.get_mut(key).filter(|(permits, _)| *permits > 0)
+            {
+                *permits -= 1;
+                return Ok((None, held.processes));
+            }
+            if held.alone_until.is_some_and(|until| now < until) {
+                return Err(held.processes);
+            }
+        }
+        // Nobody else waits for this.
+        let leased = self.permits.lease(&format!("{} {key:?}", self.name), limit);
+        let mut held = lock();
+        match leased {
+            Ok(Lease { permits, wait, processes }) => {
+                (held.processes, held.alone_until) = (processes, None);
+                let Some(left) = permits.checked_sub(1) else { return Ok((Some(wait), processes)) };
+                let (known, since) = held.callers.entry(key.clone()).or_insert((0, now));
+                (*known, *since) = (known.saturating_add(left), now);
+                Ok((None, processes))
+            }
+            Err(fault) => {
+                if held.alone_until.is_none() {
+                    tracing::warn!(cause = %fault.chain(), "limits are held by shares for a while");
+                }
+                held.alone_until = Some(now + ALONE);
+                Err(held.processes)
+            }
         }
     }
 }

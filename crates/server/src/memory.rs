@@ -140,6 +140,10 @@ impl TaskLog for Memory {
         Ok(())
     }
 
+    fn last_seq(&self, task_id: &str) -> Result<i64, Fault> {
+        Ok(self.lock().tasks.get(task_id).map_or(0, |task| task.row.last_seq))
+    }
+
     fn task(&self, owner: &Owner, task_id: &str) -> Result<Option<TaskRow>, Fault> {
         Ok(self.lock().task_of(owner, task_id).map(|task| task.row.clone()))
     }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -24,6 +24,7 @@ pub mod service;
 
 mod cursor;
 mod fold;
+mod others;
 mod progress;
 mod stream;
 mod webhooks;
@@ -68,6 +69,7 @@ const END_PAUSES: [Duration; 4] =
 /// All tasks of an agent.
 #[derive(Debug)]
 pub struct Tasks {
+    agent_id: String,
     log: Arc<dyn TaskLog>,
     clock: Clock,
     live: Mutex<HashMap<String, Live>>,
@@ -106,32 +108,21 @@ pub struct Begun {
 
 impl Tasks {
     /// An agent's tasks in a log. Those that a former process was working on are ended as
-    /// failed: nobody will.
+    /// failed: nobody will. Where processes share the log, so are those of one that goes away.
     ///
     /// # Errors
     /// When the log fails.
     pub fn open(log: Arc<dyn TaskLog>, clock: Clock, agent_id: &str) -> Result<Arc<Self>, Fault> {
         let cursors = cursor::Signer::open(&*log)?;
-        let now = clock.now();
-        let left = log.unfinished_tasks(agent_id)?;
-        let failures = left
-            .into_iter()
-            .map(|row| {
-                let event = fold::failure(&row, "The agent was restarted during its work.", now)?;
-                Ok((row.task_id, event))
-            })
-            .collect::<Result<Vec<_>, Fault>>()?;
-        // Nobody may see a task at work on which nobody works, so this is waited for.
-        log::write_blocking(&*log, move |tx| {
-            failures.iter().try_for_each(|(task_id, event)| {
-                let failed = Some((TaskState::Failed, now));
-                tx.append(task_id, EntryKind::Status, event, failed).map(|_| ())
-            })
-        })?;
         let room = Arc::new(tokio::sync::Semaphore::new(ALL_IN_FLIGHT));
         let (live, closing) = (Mutex::new(HashMap::new()), watch::Sender::new(false));
-        let stirred = tokio::sync::Notify::new();
-        Ok(Arc::new(Self { log, clock, live, cursors, room, closing, stirred }))
+        let (stirred, agent_id) = (tokio::sync::Notify::new(), agent_id.to_owned());
+        let tasks = Arc::new(Self { agent_id, log, clock, live, cursors, room, closing, stirred });
+        // Nobody may see a task at work on which nobody works, so this is waited for.
+        tasks.end_left()?;
+        let ear: Weak<Self> = Arc::downgrade(&tasks);
+        tasks.log.hear(ear)?;
+        Ok(tasks)
     }
 
     /// Ends every stream after the event that it is at, and each new one after its first: a

@@ -1,16 +1,21 @@
 //! What the server asks of a store: who has which key, secrets, whether something new can be taken,
 //! and the tasks of agents.
 
+use std::sync::Weak;
+use std::time::Duration;
+
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use jiff::civil::Date;
+use sha2::{Digest as _, Sha256};
 use tradepost_server::auth::key::Keys;
 use tradepost_server::health::Health;
+use tradepost_server::limit::{Lease, Permits, RateLimit};
 use tradepost_server::seal::Secrets;
-use tradepost_server::tasks::log::{Done, Job};
+use tradepost_server::tasks::log::{Done, Ear, Job};
 use tradepost_wire::fault::Fault;
 
-use super::{ApiKey, Entry, Owner, PushBusy, PushPlace, Store, TaskFilter, TaskLog, TaskRow};
+use super::{ApiKey, Entry, News, Owner, PushBusy, PushPlace, Store, TaskFilter, TaskLog, TaskRow};
 
 impl Keys for Store {
     fn find(&self, agent_id: &str, id: &str) -> Result<Option<ApiKey>, Fault> {
@@ -62,10 +67,40 @@ impl Secrets for Store {
     }
 }
 
+impl Permits for Store {
+    fn lease(&self, bucket: &str, limit: RateLimit) -> Result<Lease, Fault> {
+        let alone = || Fault::new("leasing permits", "nobody shares this store");
+        let server = self.server.as_ref().ok_or_else(alone)?;
+        let window = i64::try_from(limit.window.as_micros()).unwrap_or(i64::MAX);
+        let each = (window / i64::from(limit.requests.max(1))).max(1);
+        let bucket = Sha256::digest(bucket).into();
+        let (permits, full_in, processes) = server.lease(bucket, limit.requests.into(), each)?;
+        let whole = |number: i64| u32::try_from(number).unwrap_or_default();
+        let wait = full_in + each - each * i64::from(limit.requests);
+        let wait = Duration::from_micros(u64::try_from(wait).unwrap_or_default());
+        Ok(Lease { permits: whole(permits), wait, processes: whole(processes) })
+    }
+}
+
 impl TaskLog for Store {
     fn submit(&self, mut job: Job, done: Done) -> Result<(), Fault> {
         // Events of a task in the order in which they happened.
         self.writer.submit_in_order(move |tx| job(tx), done)
+    }
+
+    fn hear(&self, ear: Weak<dyn Ear>) -> Result<(), Fault> {
+        Self::hear(self, move |news| {
+            let Some(ear) = ear.upgrade() else { return };
+            match news {
+                News::Appended { task_id, seq, ended } => ear.appended(task_id, *seq, *ended),
+                News::Any => ear.look(),
+                News::Due | News::Changed => {}
+            }
+        })
+    }
+
+    fn last_seq(&self, task_id: &str) -> Result<i64, Fault> {
+        self.read(|db| db.last_seq(task_id))
     }
 
     fn task(&self, owner: &Owner, task_id: &str) -> Result<Option<TaskRow>, Fault> {

@@ -56,9 +56,7 @@ impl Store {
         now: Timestamp,
         lifetime: SignedDuration,
     ) -> Result<(), Fault> {
-        if !self.reads_rows() {
-            self.load_inventory(dealer_id, now, lifetime)?;
-        }
+        self.load_inventory(dealer_id, now, lifetime)?;
         self.cut_log()
     }
 }

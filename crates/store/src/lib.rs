@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::consent::{ConsentCheck, Hash};
 use tradepost_dealer::import::Unit;
-use tradepost_dealer::inventory::{Inventory, Tombstone};
+use tradepost_dealer::inventory::Tombstone;
 use tradepost_dealer::record::{LeadHistory, LeadRecord};
 use tradepost_keys::replay::Used;
 use tradepost_publisher::shelf::Shelf;
@@ -29,6 +29,7 @@ mod feeds;
 mod health;
 mod hosting;
 pub mod inbox;
+mod news;
 mod postgres;
 pub mod privacy;
 mod snapshots;
@@ -36,12 +37,14 @@ mod sql;
 mod sqlite;
 pub mod staff;
 mod tables;
+mod transfer;
 mod writer;
 
 pub use counts::{Amiss, Counted};
 pub use erasure::{Named, Proof};
 pub use health::{NotReady, Room, Trouble, room};
 pub use hosting::Hosted;
+pub use news::News;
 pub use postgres::DatabaseUrl;
 use privacy::Vault;
 use sql::{Connection, Link};
@@ -53,10 +56,12 @@ pub use tables::hosting::{HostedDealer, HostedState, HostingConflict, NewHosted}
 pub use tables::inventory::Replacement;
 pub use tradepost_server::auth::key::ApiKey;
 pub use tradepost_server::card::CardIdentity;
+use tradepost_server::limit::Permits;
 pub use tradepost_server::tasks::log::{
     Entry, EntryKind, Owner, PushBusy, PushKept, PushPlace, PushTarget, TaskFilter, TaskLog,
     TaskRow,
 };
+pub use transfer::Moved;
 
 /// The database's name in the data folder.
 const FILE: &str = "tradepost.sqlite";
@@ -78,8 +83,10 @@ pub struct Store {
     shelf_readers: Readers,
     /// Reads what is to be delivered, where one process of several does so.
     courier: Option<Readers>,
+    /// Where it is shared.
+    server: Option<Arc<postgres::Server>>,
     health: Arc<health::Health>,
-    /// Beside a file; who shares a server reads the rows.
+    /// Beside a file; a server has them in the database.
     snapshots: Option<snapshots::Snapshots>,
     /// What seals personal data.
     vault: Arc<Vault>,
@@ -156,6 +163,7 @@ impl Store {
             key_readers,
             shelf_readers,
             courier: None,
+            server: None,
             health,
             snapshots: Some(snapshots::Snapshots::of(directory)),
             vault,
@@ -177,6 +185,7 @@ impl Store {
             key_readers: readers(READERS),
             shelf_readers: readers(READERS),
             courier: Some(readers(1)),
+            server: Some(Arc::clone(&server)),
             health,
             snapshots: None,
             vault: Arc::clone(&vault),
@@ -238,6 +247,23 @@ impl Store {
         let health = Arc::clone(&self.health);
         // In the job, where waiting for the disk disturbs nobody, and as late as can be.
         self.write(move |tx| health.has_room().and_then(|()| job(tx))).await
+    }
+
+    /// Has `ear` told of what other processes on the database do, from now on; on a thread that may
+    /// wait for the database. Nothing is told where there are none.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn hear(&self, ear: impl Fn(&News) + Send + Sync + 'static) -> Result<(), Fault> {
+        let Some(server) = &self.server else { return Ok(()) };
+        self.write_blocking(|tx| tx.beat())?;
+        server.hear(ear)
+    }
+
+    /// What limits have their permits from that are held together with other processes.
+    #[must_use]
+    pub fn permits(self: &Arc<Self>) -> Option<Arc<dyn Permits>> {
+        self.server.as_ref().map(|_| Arc::clone(self) as _)
     }
 
     fn read<T>(&self, job: impl FnOnce(&Database) -> Result<T, Fault>) -> Result<T, Fault> {
@@ -314,77 +340,6 @@ impl Store {
         lifetime: SignedDuration,
     ) -> Result<(Vec<Vehicle>, Vec<Tombstone>), Fault> {
         self.read(|db| db.inventory(dealer_id, oldest(now, lifetime)))
-    }
-
-    /// A dealer's inventory, ready to be searched, and its generation: from its snapshot, or from the
-    /// rows where there is none that can be used. Then it is made, for the next time.
-    ///
-    /// # Errors
-    /// When the database fails, or a row cannot be read.
-    pub fn load_inventory(
-        &self,
-        dealer_id: &str,
-        now: Timestamp,
-        lifetime: SignedDuration,
-    ) -> Result<(Inventory, i64), Fault> {
-        let state = self.read(|db| db.inventory_state(dealer_id))?;
-        if let (Some(snapshots), Some(name)) = (&self.snapshots, state.current()) {
-            match snapshots.read(name) {
-                Ok(inventory) => return Ok((inventory, state.generation)),
-                Err(fault) => tracing::warn!(
-                    dealer = dealer_id,
-                    cause = %fault.chain(),
-                    "a snapshot of an inventory cannot be used and is made again"
-                ),
-            }
-        }
-        let (generation, listings, gone) =
-            self.read(|db| db.inventory_rows(dealer_id, oldest(now, lifetime)))?;
-        let inventory = Inventory::build(listings, gone)?;
-        if let Some(snapshots) = &self.snapshots
-            // Of a dealer who has never imported anything there is nothing to keep.
-            && generation > 0
-            && let Err(fault) =
-                self.keep_snapshot(snapshots, (dealer_id, generation), &inventory, now)
-        {
-            // It answers all the same, and is made again the next time.
-            tracing::warn!(
-                dealer = dealer_id,
-                cause = %fault.chain(),
-                "the snapshot of an inventory could not be kept"
-            );
-        }
-        Ok((inventory, generation))
-    }
-
-    fn keep_snapshot(
-        &self,
-        snapshots: &snapshots::Snapshots,
-        (dealer_id, generation): (&str, i64),
-        inventory: &Inventory,
-        now: Timestamp,
-    ) -> Result<(), Fault> {
-        // The file before the row that names it, and the old file goes when no row names it any
-        // more: whatever ends this, the row's file is whole or missing.
-        let name = snapshots.keep(dealer_id, &inventory.snapshot())?;
-        let (whose, noted) = (dealer_id.to_owned(), name.clone());
-        let before = self.write_blocking(move |tx| tx.note_snapshot(&whose, generation, &noted))?;
-        match before {
-            Some(before) => {
-                let old = before.latest().filter(|old| *old != name);
-                old.into_iter().for_each(|old| snapshots.remove(old));
-                snapshots.sweep(dealer_id, &name, now);
-            }
-            // A newer inventory came meanwhile.
-            None => snapshots.remove(&name),
-        }
-        Ok(())
-    }
-
-    /// Whether loading an inventory reads all its rows, because there are no snapshots.
-    #[must_use]
-    pub const fn reads_rows(&self) -> bool {
-        self.snapshots.is_none()
     }
 
     /// Gives room back that a large change has needed for its log.

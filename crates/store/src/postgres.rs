@@ -10,32 +10,39 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::future::Future;
 use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::runtime::{Handle, Runtime, RuntimeFlavor};
 use tokio::time::{Instant, timeout};
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, NoTls, Row, Statement};
+use tokio_postgres::{Client, Row, Statement};
 use tokio_postgres_rustls::MakeRustlsConnect;
 use tradepost_wire::fault::Fault;
 
+use super::news::News;
 use super::sql::{Value, params};
 use super::sqlite::Schema;
+use super::tables::permits::LEASE;
 
 mod address;
 mod broken;
+mod herald;
 mod schema;
 mod values;
 
 pub use address::DatabaseUrl;
 use broken::Broken;
+use herald::{Herald, Way};
 pub(crate) use values::cell;
 
 /// How long a statement may take, with waiting for others.
 /// More than the server allows a statement (`SETUP`): it gives up
 /// first, and the session stays of use.
 const PATIENCE: Duration = Duration::from_secs(15);
+
+/// How long what has to be quick may take.
+const QUICK: Duration = Duration::from_millis(250);
 
 /// For how long nobody tries to connect again after it went wrong.
 const REFUSED: Duration = Duration::from_millis(500);
@@ -44,11 +51,15 @@ const REFUSED: Duration = Duration::from_millis(500);
 const TRIES: u32 = 8;
 
 /// What a session agrees on. The server gives up what takes longer than whoever waits for it, and the
-/// locks of a process that is stuck.
+/// locks of a process that is stuck, or that the network has cut off.
 /// And where commits were told not to wait for the disk, these do.
 const SETUP: &str = "
     SET statement_timeout = '12s';
-    SET idle_in_transaction_session_timeout = '30s';
+    SET idle_in_transaction_session_timeout = '5s';
+    SET tcp_keepalives_idle = 5;
+    SET tcp_keepalives_interval = 2;
+    SET tcp_keepalives_count = 3;
+    SET tcp_user_timeout = '10s';
     SET client_min_messages = warning;
     SELECT set_config('synchronous_commit', 'on', false)
     WHERE current_setting('synchronous_commit') = 'off'";
@@ -60,6 +71,10 @@ pub(crate) struct Server {
     runtime: Option<Runtime>,
     /// When connecting went wrong, and why.
     refused: Mutex<Option<(Instant, Broken)>>,
+    /// Under which name others know this process.
+    process: String,
+    /// Speaks with them, once somebody here listens.
+    herald: OnceLock<Herald>,
 }
 
 impl Server {
@@ -72,7 +87,31 @@ impl Server {
             .build()
             .map_err(Fault::on("starting the thread for the database"))?;
         let tls = url.tls()?;
-        Ok(Arc::new(Self { url, tls, runtime: Some(runtime), refused: Mutex::default() }))
+        Ok(Arc::new(Self {
+            url,
+            tls,
+            runtime: Some(runtime),
+            refused: Mutex::default(),
+            process: uuid::Uuid::new_v4().to_string(),
+            herald: OnceLock::new(),
+        }))
+    }
+
+    /// Has `ear` told of what other processes do, and them of what this one does, from now on.
+    pub(crate) fn hear(&self, ear: impl Fn(&News) + Send + Sync + 'static) -> Result<(), Fault> {
+        let herald = match self.herald.get() {
+            Some(herald) => herald,
+            None => {
+                let (config, tls) = (self.url.config().clone(), self.tls.clone());
+                let way = Way { config, tls, process: self.process.clone() };
+                let ended = || Fault::new("listening to other processes", "its thread has ended");
+                let runtime = self.runtime.as_ref().ok_or_else(ended)?;
+                let fresh = Herald::start(way, runtime.handle())?;
+                self.herald.get_or_init(|| fresh)
+            }
+        };
+        herald.add(Arc::new(ear));
+        Ok(())
     }
 
     /// A session, which is connected when it is used.
@@ -85,16 +124,48 @@ impl Server {
         }
     }
 
+    /// Takes permits of a bucket, quickly or not at all: how many, when it will be full, in
+    /// microseconds from now, and how many processes there are.
+    pub(crate) fn lease(
+        &self,
+        bucket: [u8; 32],
+        permits: i64,
+        each: i64,
+    ) -> Result<(i64, i64, i64), Fault> {
+        let client = self.herald.get().and_then(Herald::client);
+        let gone = || Broken::Gone("nobody listens".to_owned());
+        let leased = client.ok_or_else(gone).and_then(|client| {
+            self.wait_at_most(QUICK, async move {
+                let types = [Type::BYTEA, Type::INT8, Type::INT8];
+                let bucket = bucket.as_slice();
+                let values = [&bucket as &(dyn ToSql + Sync), &permits, &each];
+                let values: Vec<_> = values.into_iter().zip(types).collect();
+                let row = client.query_typed(LEASE, &values).await?;
+                let row = row.first().map(|row| (row.get(0), row.get(1), row.get(2)));
+                Ok(row.unwrap_or_default())
+            })
+        });
+        leased.map_err(|broken| broken.while_doing("leasing permits"))
+    }
+
     /// Has something done on the database's thread, and waits for it wherever that is called.
     fn wait<T: Send + 'static>(
         &self,
+        work: impl Future<Output = Result<T, tokio_postgres::Error>> + Send + 'static,
+    ) -> Result<T, Broken> {
+        self.wait_at_most(PATIENCE, work)
+    }
+
+    fn wait_at_most<T: Send + 'static>(
+        &self,
+        patience: Duration,
         work: impl Future<Output = Result<T, tokio_postgres::Error>> + Send + 'static,
     ) -> Result<T, Broken> {
         let gone = || Broken::Gone("its thread has ended".to_owned());
         let runtime = self.runtime.as_ref().ok_or_else(gone)?;
         let (sender, receiver) = sync_channel(1);
         runtime.spawn(async move {
-            let done = match timeout(PATIENCE, work).await {
+            let done = match timeout(patience, work).await {
                 Ok(done) => done.map_err(|error| Broken::of(&error)),
                 Err(_) => Err(Broken::Silent),
             };
@@ -118,19 +189,7 @@ impl Server {
         }
         let (config, tls) = (self.url.config().clone(), self.tls.clone());
         let connected = self.wait(async move {
-            let client = match tls {
-                Some(tls) => {
-                    let (client, connection) = config.connect(tls).await?;
-                    tokio::spawn(connection);
-                    client
-                }
-                None => {
-                    let (client, connection) = config.connect(NoTls).await?;
-                    tokio::spawn(connection);
-                    client
-                }
-            };
-            client.batch_execute(SETUP).await?;
+            let client = herald::connect(&config, tls, |_| ()).await?;
             Ok(Arc::new(Link { client, statements: Mutex::default() }))
         });
         *lock() = connected.as_ref().err().map(|why| (Instant::now(), why.clone()));
@@ -187,6 +246,8 @@ struct Turn {
     number: Option<String>,
     /// What went wrong in it first: the server does nothing more in it.
     broken: Option<Broken>,
+    /// What others are told once it is committed.
+    news: Vec<News>,
 }
 
 /// A session of a server, which is one thread's at a time. It is connected when it is used, and again
@@ -345,10 +406,38 @@ impl Session {
         }
         let committed = self.batch("COMMIT");
         let turn = self.turn.take();
-        match committed {
+        let ended = match committed {
             Err(Broken::Gone(_) | Broken::Silent) => self.find_out(&turn),
             ended => ended,
+        };
+        if ended.is_ok()
+            && let Some(herald) = self.server.herald.get()
+        {
+            herald.tell(turn.news);
         }
+        ended
+    }
+
+    /// Has other processes told once the transaction is committed.
+    pub(crate) fn tell(&self, news: News) {
+        let mut turn = self.turn.borrow_mut();
+        // Of one task the last entry says all.
+        let is_later = |last: &News| match (last, &news) {
+            (
+                News::Appended { task_id: last, ended: false, .. },
+                News::Appended { task_id, .. },
+            ) => last == task_id,
+            (last, news) => last == news,
+        };
+        match turn.news.last_mut().filter(|last| is_later(last)) {
+            Some(last) => *last = news,
+            None => turn.news.push(news),
+        }
+    }
+
+    /// Under which name others know this process.
+    pub(crate) fn process(&self) -> &str {
+        &self.server.process
     }
 
     /// Begins a transaction; on a new connection when the one that there was is lost.

@@ -1,5 +1,5 @@
-//! Snapshots of inventories: files beside the database, each named by whose it is and by its content.
-//! They can be made again from the rows at any time, so that nothing waits for them to be on disk, and
+//! Snapshots of inventories, each named by whose it is and by its content: files beside the database, or
+//! rows of one that is shared. They can be made again from the rows at any time, so that nothing waits for them to be on disk, and
 //! one that cannot be read is made again.
 
 use std::fs::{self, File};
@@ -12,6 +12,8 @@ use sha2::{Digest as _, Sha256};
 use tradepost_dealer::inventory::{Inventory, Snapshot};
 use tradepost_wire::fault::Fault;
 use tradepost_wire::format::hex;
+
+use super::Store;
 
 /// The folder's name in the data folder.
 const FOLDER: &str = "inventories";
@@ -36,19 +38,17 @@ impl Snapshots {
     /// Reads a snapshot.
     ///
     /// # Errors
-    /// That it is not there, or broken.
-    pub(super) fn read(&self, name: &str) -> Result<Inventory, Fault> {
-        let bytes = fs::read(self.path(name)?).map_err(Fault::on("opening a snapshot"))?;
-        Inventory::read(&bytes).map_err(Fault::on("reading a snapshot"))
+    /// That it is not there.
+    pub(super) fn read(&self, name: &str) -> Result<Vec<u8>, Fault> {
+        fs::read(self.path(name)?).map_err(Fault::on("opening a snapshot"))
     }
 
-    /// Keeps a snapshot; its name.
+    /// Keeps a snapshot under its name.
     ///
     /// # Errors
     /// That it cannot be written.
-    pub(super) fn keep(&self, dealer_id: &str, snapshot: &Snapshot) -> Result<String, Fault> {
-        let name = format!("{}{}", prefix(dealer_id), snapshot.name());
-        let path = self.path(&name)?;
+    pub(super) fn keep(&self, name: &str, snapshot: &Snapshot) -> Result<(), Fault> {
+        let path = self.path(name)?;
         let write = || {
             super::create_private(&self.0)?;
             // Whoever reads sees the whole file or none. Two processes may write the same at once.
@@ -61,8 +61,7 @@ impl Snapshots {
                 let _ = fs::remove_file(&half);
             })
         };
-        write().map_err(Fault::on::<io::Error>("writing a snapshot"))?;
-        Ok(name)
+        write().map_err(Fault::on::<io::Error>("writing a snapshot"))
     }
 
     /// Removes a snapshot that is no longer needed. Whoever is reading it reads to its end.
@@ -101,6 +100,85 @@ impl Snapshots {
         } else {
             Err(Fault::new("looking for a snapshot", "it has a name that we do not give"))
         }
+    }
+}
+
+impl Store {
+    /// A dealer's inventory, ready to be searched, and its generation: from its snapshot, or from the
+    /// rows where there is none that can be used. Then it is made, for the next time.
+    ///
+    /// # Errors
+    /// When the database fails, or a row cannot be read.
+    pub fn load_inventory(
+        &self,
+        dealer_id: &str,
+        now: Timestamp,
+        lifetime: SignedDuration,
+    ) -> Result<(Inventory, i64), Fault> {
+        let state = self.read(|db| db.inventory_state(dealer_id))?;
+        if let Some(name) = state.current() {
+            match self.read_snapshot(dealer_id, name) {
+                Ok(inventory) => return Ok((inventory, state.generation)),
+                Err(fault) => tracing::warn!(
+                    dealer = dealer_id,
+                    cause = %fault.chain(),
+                    "a snapshot of an inventory cannot be used and is made again"
+                ),
+            }
+        }
+        let (generation, listings, gone) =
+            self.read(|db| db.inventory_rows(dealer_id, super::oldest(now, lifetime)))?;
+        let inventory = Inventory::build(listings, gone)?;
+        if generation > 0
+            && let Err(fault) = self.keep_snapshot((dealer_id, generation), &inventory, now)
+        {
+            // It answers all the same, and is made again the next time.
+            tracing::warn!(
+                dealer = dealer_id,
+                cause = %fault.chain(),
+                "the snapshot of an inventory could not be kept"
+            );
+        }
+        Ok((inventory, generation))
+    }
+
+    fn read_snapshot(&self, dealer_id: &str, name: &str) -> Result<Inventory, Fault> {
+        let bytes = match &self.snapshots {
+            Some(files) => files.read(name)?,
+            None => self.read(|db| db.snapshot(dealer_id, name))?,
+        };
+        Inventory::read(&bytes).map_err(Fault::on("reading a snapshot"))
+    }
+
+    fn keep_snapshot(
+        &self,
+        (dealer_id, generation): (&str, i64),
+        inventory: &Inventory,
+        now: Timestamp,
+    ) -> Result<(), Fault> {
+        let snapshot = inventory.snapshot();
+        let name = format!("{}{}", prefix(dealer_id), snapshot.name());
+        let (whose, noted) = (dealer_id.to_owned(), name.clone());
+        let Some(files) = &self.snapshots else {
+            return self.write_blocking(move |tx| {
+                tx.0.lock(&whose)?;
+                match tx.note_snapshot(&whose, generation, &noted)? {
+                    Some(_) => tx.put_snapshot(&whose, &noted, &snapshot.parts()),
+                    None => Ok(()),
+                }
+            });
+        };
+        files.keep(&name, &snapshot)?;
+        let before = self.write_blocking(move |tx| tx.note_snapshot(&whose, generation, &noted))?;
+        match before {
+            Some(before) => {
+                let old = before.latest().filter(|old| *old != name);
+                old.into_iter().for_each(|old| files.remove(old));
+                files.sweep(dealer_id, &name, now);
+            }
+            None => files.remove(&name),
+        }
+        Ok(())
     }
 }
 

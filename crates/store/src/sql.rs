@@ -9,9 +9,11 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use tradepost_wire::fault::Fault;
 
+use super::news::News;
 use super::postgres::Session;
 use super::privacy::{Of, Vault};
 use super::sqlite;
+use super::tables::processes;
 
 /// Why a row could not be read.
 pub(crate) type Unread = Box<dyn Error + Send + Sync>;
@@ -153,6 +155,30 @@ impl Connection {
         match &self.link {
             Link::Sqlite(_) => false,
             Link::Postgres(_) => true,
+        }
+    }
+
+    /// Has other processes told, once the transaction is committed.
+    pub(crate) fn tell(&self, news: News) {
+        match &self.link {
+            Link::Sqlite(_) => {}
+            Link::Postgres(session) => session.tell(news),
+        }
+    }
+
+    /// Under which name others know this process, where there are others.
+    pub(crate) fn process(&self) -> Option<&str> {
+        match &self.link {
+            Link::Sqlite(_) => None,
+            Link::Postgres(session) => Some(session.process()),
+        }
+    }
+
+    /// Of a task, as a condition: whether nobody works on it.
+    pub(crate) const fn is_left(&self) -> &'static str {
+        match &self.link {
+            Link::Sqlite(_) => "TRUE",
+            Link::Postgres(_) => processes::LEFT,
         }
     }
 

@@ -7,6 +7,9 @@ use tradepost_wire::fault::Fault;
 use super::CardIdentity;
 use super::sql::{Connection, params};
 
+#[macro_use]
+pub(super) mod processes;
+
 pub(super) mod alerts;
 pub(super) mod consents;
 pub(super) mod counts;
@@ -16,12 +19,14 @@ pub(super) mod hosting;
 pub(super) mod inventory;
 pub(super) mod keys;
 pub(super) mod leads;
+pub(super) mod permits;
 pub(super) mod privacy;
 pub(super) mod publisher;
 pub(super) mod push;
 pub(super) mod signatures;
 pub(super) mod staff;
 pub(super) mod tasks;
+pub(super) mod transfer;
 
 /// A connection, for reading.
 #[derive(Debug)]

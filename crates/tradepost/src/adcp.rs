@@ -132,7 +132,9 @@ pub fn open(
         clock: clock.clone(),
         agent_url: format!("{base_url}{}", tradepost_server::http::mcp::PATH),
     };
-    let world = world::Outside::new(&profile.id, rates, clock, egress).signing(signer);
+    let world = world::Outside::new(&profile.id, rates, clock, egress)
+        .sharing(store.permits())
+        .signing(signer);
     let world = world.behind(upstream).attesting(Arc::clone(&governance)).known_to(verifiers);
     let world = world.answering_within(patience);
     let (vault, world) = (Arc::new(vault), Arc::new(world));

@@ -30,6 +30,7 @@ pub mod leads;
 pub mod manual;
 pub mod mcp;
 pub mod migrate;
+pub mod migrate_store;
 pub mod output;
 pub mod place;
 pub mod privacy;
@@ -85,6 +86,8 @@ enum Command {
     Publisher(publisher::Arguments),
     /// Bring a data folder or a database of an older version up to date.
     Migrate(migrate::Arguments),
+    /// Move what a data folder keeps to a PostgreSQL.
+    MigrateStore(migrate_store::Arguments),
     /// Write what a data folder keeps into one file, also while a server uses it.
     Backup(backup::Arguments),
     /// Put what is in a backup into a data folder, and check that it took.
@@ -152,6 +155,7 @@ pub fn run(
         Command::Keys(arguments) => keys::run(arguments, &context),
         Command::Publisher(arguments) => publisher::run(arguments, &context),
         Command::Migrate(arguments) => migrate::run(&arguments, &context),
+        Command::MigrateStore(arguments) => migrate_store::run(&arguments, &context),
         Command::Backup(arguments) => backup::run(&arguments, &context),
         Command::Restore(arguments) => restore::run(&arguments, &context),
         Command::Push(arguments) => push::run(arguments, &context),

@@ -1,10 +1,11 @@
 //! What a configuration sets up: its agents on one store, behind one desk.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use tokio::sync::Notify;
 use tradepost_buyer::transport::Limits;
 use tradepost_buyer::{Transport, Url};
 use tradepost_server::agent::SharedAgent;
@@ -17,7 +18,7 @@ use tradepost_server::http::{self, Site};
 use tradepost_server::metrics::Metrics;
 use tradepost_server::outbox::Edge;
 use tradepost_server::traces::Tracer;
-use tradepost_store::{Counted, Store};
+use tradepost_store::{Counted, News, Store};
 
 use crate::aap::conversation::Conversations;
 use crate::aap::inventories::Inventories;
@@ -58,6 +59,8 @@ pub struct Wiring {
     /// What the file says.
     fixed: RwLock<Fixed>,
     counted: Counted,
+    /// Told when another process has changed something that is to be taken over.
+    changed: Arc<Notify>,
 }
 
 /// The dealers of a process at work, who can be replaced while it runs.
@@ -129,11 +132,38 @@ impl Wiring {
             hosting: server.hosting,
             fixed: RwLock::new(fixed),
             counted,
+            changed: Arc::default(),
         };
+        wiring.listen()?;
         let roster = wiring.roster.lock().unwrap_or_else(PoisonError::into_inner);
         wiring.take_over(&roster)?;
         drop(roster);
         Ok(wiring)
+    }
+
+    /// Has what other processes do noticed at once, and not only when it is looked for.
+    fn listen(&self) -> Result<(), Fault> {
+        let (deliveries, changed) = (Arc::downgrade(&self.deliveries), Arc::clone(&self.changed));
+        let notices: Vec<_> = self.notices.iter().map(Arc::downgrade).collect();
+        let deliver = move || {
+            deliveries.upgrade().iter().for_each(|deliveries| deliveries.wake());
+            notices.iter().filter_map(Weak::upgrade).for_each(|notices| notices.wake());
+        };
+        self.store.hear(move |news| match news {
+            News::Appended { .. } => {}
+            News::Due => deliver(),
+            News::Changed => changed.notify_one(),
+            News::Any => {
+                deliver();
+                changed.notify_one();
+            }
+        })
+    }
+
+    /// Resolves when another process has changed an inventory, or which dealers there are. One at a
+    /// time may wait.
+    pub async fn changed(&self) {
+        self.changed.notified().await;
     }
 
     /// The ids of its agents at the moment.

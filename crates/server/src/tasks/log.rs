@@ -2,7 +2,7 @@
 //! keeps them implements [`TaskLog`]; what is read and written here is written in its terms.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use jiff::Timestamp;
 use tradepost_wire::a2a::TaskState;
@@ -146,8 +146,32 @@ pub type Job = Box<dyn FnMut(&dyn LogWriter) -> Result<(), Fault> + Send>;
 /// Who is told how a job ended.
 pub type Done = Box<dyn FnOnce(Result<(), Fault>) + Send>;
 
+/// Told of what other processes do to a log that they share.
+pub trait Ear: Send + Sync {
+    /// Another process has appended up to an entry, and has ended the task with it or not.
+    fn appended(&self, task_id: &str, seq: i64, ended: bool);
+
+    /// Something may have been missed. Called every few seconds at least.
+    fn look(&self);
+}
+
 /// The tasks of agents.
 pub trait TaskLog: Secrets {
+    /// Has somebody told of what other processes do, from now on, on a thread that may wait. A log
+    /// that has no other process has nothing to tell.
+    ///
+    /// # Errors
+    /// When the log fails.
+    fn hear(&self, _ear: Weak<dyn Ear>) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    /// The number of a task's last entry, whosever it is; 0 where there is no such task.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn last_seq(&self, task_id: &str) -> Result<i64, Fault>;
+
     /// Queues `job` and returns at once; `done` is called when what it did is kept, in the order of
     /// the queue. When `job` fails or panics, nothing has changed.
     ///
@@ -187,7 +211,7 @@ pub trait TaskLog: Secrets {
         limit: usize,
     ) -> Result<(Vec<TaskRow>, usize), Fault>;
 
-    /// An agent's tasks that somebody was working on when the log was last used.
+    /// An agent's tasks that somebody was working on, in a process that is there no more.
     ///
     /// # Errors
     /// When they cannot be read.

@@ -6,7 +6,7 @@ pub(super) const VERSIONS: &str =
     "CREATE TABLE IF NOT EXISTS tradepost_schema (version BIGINT PRIMARY KEY)";
 
 /// One step for each version, applied in order.
-pub(super) const MIGRATIONS: &[&str] = &[FIRST, STAFF, FEEDS, PRIVACY, ALERTS, HOSTING];
+pub(super) const MIGRATIONS: &[&str] = &[FIRST, STAFF, FEEDS, PRIVACY, ALERTS, HOSTING, PROCESSES];
 
 const FIRST: &str = r#"
     CREATE TABLE listings (
@@ -391,4 +391,31 @@ const HOSTING: &str = r#"
         dealer_id  TEXT NOT NULL
     );
     CREATE INDEX hosted_hosts_by_dealer ON hosted_hosts (dealer_id);
+"#;
+
+const PROCESSES: &str = r#"
+    CREATE TABLE processes (
+        process_id TEXT COLLATE "C" PRIMARY KEY,
+        seen_at    BIGINT NOT NULL
+    );
+    ALTER TABLE tasks ADD COLUMN worker TEXT;   -- the process that appended last
+    ALTER TABLE inventories ADD COLUMN snapshot TEXT;       -- the name of one
+    ALTER TABLE inventories ADD COLUMN snapshot_of BIGINT;  -- the generation that is in it
+    CREATE TABLE snapshots (
+        dealer_id  TEXT NOT NULL,
+        name       TEXT NOT NULL,
+        part       BIGINT NOT NULL,     -- from 0
+        bytes      BYTEA NOT NULL,
+        PRIMARY KEY (dealer_id, name, part)
+    );
+    ALTER TABLE snapshots ALTER COLUMN bytes SET STORAGE EXTERNAL;  -- they are packed
+    CREATE TABLE moved_from (
+        one        BIGINT PRIMARY KEY CHECK (one = 1),
+        digest     BYTEA NOT NULL      -- of all that was in the folder
+    );
+    CREATE UNLOGGED TABLE permits (
+        bucket     BYTEA PRIMARY KEY,   -- SHA-256 of whose it is
+        full_at    BIGINT NOT NULL,     -- microseconds since 1970
+        leased     BIGINT NOT NULL      -- the last time
+    );
 "#;

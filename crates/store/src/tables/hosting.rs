@@ -10,6 +10,7 @@ use tradepost_wire::fault::Fault;
 use tradepost_wire::words;
 
 use super::{Database, Transaction};
+use crate::news::News;
 use crate::sql::{Connection, Read, Row, params};
 
 /// The tables, as a migration.
@@ -187,6 +188,7 @@ impl Transaction<'_> {
                 ],
             )?;
         }
+        self.0.tell(News::Changed);
         Ok(Ok(revision))
     }
 
@@ -215,6 +217,7 @@ impl Transaction<'_> {
              WHERE dealer_id = $1",
             params![dealer.dealer_id, dealer.document, revision, now],
         )?;
+        self.0.tell(News::Changed);
         Ok(Ok(revision))
     }
 
@@ -257,6 +260,7 @@ impl Transaction<'_> {
              WHERE dealer_id = $1",
             params![dealer_id, state.name(), revision, now],
         )?;
+        self.0.tell(News::Changed);
         Ok(Ok(revision))
     }
 

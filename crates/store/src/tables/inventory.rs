@@ -14,6 +14,7 @@ use tradepost_wire::fault::Fault;
 use tradepost_wire::problem::{At, Problems};
 
 use super::{Database, Transaction};
+use crate::news::News;
 use crate::sql::{Bind, Cell, Column, Connection, Read, Value, params};
 
 /// What a unit that is sold has for a status.
@@ -70,6 +71,26 @@ impl Row {
     }
 }
 
+/// Makes texts of bodies of whatever dealer, as long as those of one come after each other.
+pub(crate) struct Bodies<'c> {
+    connection: &'c Connection,
+    /// Whose packing it is.
+    latest: Option<(String, Option<Packing>)>,
+}
+
+impl<'c> Bodies<'c> {
+    pub(crate) const fn of(connection: &'c Connection) -> Self {
+        Self { connection, latest: None }
+    }
+
+    pub(crate) fn text(&mut self, dealer_id: &str, body: Body) -> Result<String, Fault> {
+        if self.latest.as_ref().is_none_or(|(latest, _)| latest != dealer_id) {
+            self.latest = Some((dealer_id.to_owned(), packing(self.connection, dealer_id)?));
+        }
+        Packing::text(self.latest.as_mut().map_or(&mut None, |(_, packing)| packing), body)
+    }
+}
+
 /// What is stored of a unit before a replacement.
 struct Before {
     body: String,
@@ -80,7 +101,7 @@ struct Before {
 /// A listing's JSON as it stands in its row. A file has it packed once there is a dictionary; a server
 /// of PostgreSQL packs long texts by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Body {
+pub(crate) enum Body {
     Text(String),
     Packed(Vec<u8>),
 }
@@ -150,6 +171,10 @@ fn packing(connection: &Connection, dealer_id: &str) -> Result<Option<Packing>, 
     )?;
     dictionary.flatten().map(|bytes| Packing::new(&Dictionary::from_bytes(bytes))).transpose()
 }
+
+/// How many bytes of a snapshot a row has that is kept in the database: one statement must not take
+/// long.
+const PART: usize = 1024 * 1024;
 
 /// What is known of a dealer's inventory as a whole.
 #[derive(Debug, Default)]
@@ -247,6 +272,7 @@ impl Transaction<'_> {
                  ON CONFLICT (dealer_id) DO UPDATE SET generation = inventories.generation + 1",
                 params![dealer_id],
             )?;
+            self.0.tell(News::Changed);
         }
         if let Some(dictionary) = learned {
             self.0.execute(
@@ -274,6 +300,24 @@ impl Transaction<'_> {
             params![dealer_id, generation, name],
         )?;
         Ok((noted > 0).then_some(before))
+    }
+
+    /// Keeps a snapshot in the database, in the place of the one before: `parts` are its bytes.
+    pub(crate) fn put_snapshot(
+        &self,
+        dealer_id: &str,
+        name: &str,
+        parts: &[&[u8]],
+    ) -> Result<(), Fault> {
+        let gone = "DELETE FROM snapshots WHERE dealer_id = $1";
+        self.0.execute("removing a snapshot", gone, params![dealer_id])?;
+        let parts = parts.iter().flat_map(|part| part.chunks(PART));
+        for (number, bytes) in parts.enumerate() {
+            let sql =
+                "INSERT INTO snapshots (dealer_id, name, part, bytes) VALUES ($1, $2, $3, $4)";
+            self.0.execute("writing a snapshot", sql, params![dealer_id, name, number, bytes])?;
+        }
+        Ok(())
     }
 
     fn put_listing(
@@ -357,24 +401,38 @@ fn learn(rows: &[Row]) -> Option<Dictionary> {
 // Snapshots are files, and the processes of a server need not share a disk.
 fn state(connection: &Connection, dealer_id: &str) -> Result<State, Fault> {
     const WHAT: &str = "reading the inventory's generation";
-    let found = if connection.is_shared() {
-        let sql = "SELECT generation FROM inventories WHERE dealer_id = $1";
-        connection.first(WHAT, sql, params![dealer_id], |row| {
-            Ok(State { generation: row.get(0)?, snapshot: None })
-        })
-    } else {
-        let sql = "SELECT generation, snapshot, snapshot_of FROM inventories WHERE dealer_id = $1";
-        connection.first(WHAT, sql, params![dealer_id], |row| {
-            let snapshot = row.get::<Option<String>>(1)?.zip(row.get(2)?);
-            Ok(State { generation: row.get(0)?, snapshot })
-        })
-    };
+    let sql = "SELECT generation, snapshot, snapshot_of FROM inventories WHERE dealer_id = $1";
+    let found = connection.first(WHAT, sql, params![dealer_id], |row| {
+        let snapshot = row.get::<Option<String>>(1)?.zip(row.get(2)?);
+        Ok(State { generation: row.get(0)?, snapshot })
+    });
     Ok(found?.unwrap_or_default())
 }
 
 impl Database {
     pub(crate) fn inventory_state(&self, dealer_id: &str) -> Result<State, Fault> {
         state(&self.0, dealer_id)
+    }
+
+    /// The dealers that have snapshots, and their names.
+    pub(crate) fn snapshot_names(&self) -> Result<Vec<(String, String)>, Fault> {
+        let sql = "SELECT dealer_id, snapshot FROM inventories WHERE snapshot IS NOT NULL";
+        self.0.all("looking for snapshots", sql, &[], |row| Ok((row.get(0)?, row.get(1)?)))
+    }
+
+    /// The bytes of a snapshot that is kept in the database.
+    pub(crate) fn snapshot(&self, dealer_id: &str, name: &str) -> Result<Vec<u8>, Fault> {
+        const WHAT: &str = "opening a snapshot";
+        const SQL: &str =
+            "SELECT bytes FROM snapshots WHERE dealer_id = $1 AND name = $2 AND part = $3";
+        let mut whole = Vec::new();
+        for number in 0_usize.. {
+            let part: Option<Vec<u8>> =
+                self.0.first(WHAT, SQL, params![dealer_id, name, number], |row| row.get(0))?;
+            let Some(part) = part else { break };
+            whole.extend(part);
+        }
+        Ok(whole)
     }
 
     /// The rows of an inventory, and of which generation they are.

@@ -6,6 +6,7 @@ use tradepost_wire::fault::Fault;
 use tradepost_wire::json::Value;
 
 use super::{Database, Transaction};
+use crate::news::News;
 use crate::sql::{self, Bind as _, Connection, Read, Row, params};
 
 /// The tables, as a migration.
@@ -181,7 +182,11 @@ impl Shelf for Rows<'_> {
                     record.body.to_string(),
                 ],
             )
-            .map(|_| ())
+            .map(|_| ())?;
+        if record.kind == Kind::Notice {
+            self.connection.tell(News::Due);
+        }
+        Ok(())
     }
 
     fn remove(&self, kind: Kind, id: &str) -> Result<bool, Fault> {

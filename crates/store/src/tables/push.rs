@@ -6,6 +6,7 @@ use tradepost_server::tasks::log::{Owner, PushBusy, PushKept, PushPlace, PushTar
 use tradepost_wire::fault::Fault;
 
 use super::{Database, Transaction};
+use crate::news::News;
 use crate::sql::{Read, Row, params};
 
 /// The table, as a migration.
@@ -79,6 +80,8 @@ impl PushWriter for Transaction<'_> {
                 now,
             ],
         )?;
+        let (task_id, seq) = (task_id.to_owned(), task.last_seq);
+        self.0.tell(News::Appended { task_id, seq, ended: false });
         Ok(PushKept::Kept)
     }
 

@@ -8,6 +8,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
 
 use super::{Database, Transaction};
+use crate::news::News;
 use crate::sql::{Connection, Read, Row, params};
 
 /// The tables, as a migration.
@@ -47,8 +48,9 @@ impl TaskWriter for Transaction<'_> {
     fn create_task(&self, owner: &Owner, task: &TaskRow) -> Result<(), Fault> {
         self.0.execute(
             "writing a task",
-            "INSERT INTO tasks (task_id, agent_id, owner, context_id, state, status_at, last_seq)
-             VALUES ($1, $2, $3, $4, $5, $6, $7)",
+            "INSERT INTO tasks
+                 (task_id, agent_id, owner, context_id, state, status_at, last_seq, worker)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
             params![
                 task.task_id,
                 owner.agent_id,
@@ -57,6 +59,7 @@ impl TaskWriter for Transaction<'_> {
                 task.state.name(),
                 task.status_at,
                 task.last_seq,
+                self.0.process(),
             ],
         )?;
         Ok(())
@@ -87,16 +90,18 @@ impl TaskWriter for Transaction<'_> {
             "INSERT INTO task_events (task_id, seq, kind, body) VALUES ($1, $2, $3, $4)",
             params![task_id, seq, number(kind), body],
         )?;
+        let ended = status.is_some_and(|(state, _)| state.terminal());
         let status_at = status.map(|(_, at)| at);
         let state = status.map(|(state, _)| state.name());
         self.0.execute(
             "moving a task",
             "UPDATE tasks SET last_seq = $2, state = coalesce($3, state),
-             status_at = coalesce($4, status_at) WHERE task_id = $1",
-            params![task_id, seq, state, status_at],
+             status_at = coalesce($4, status_at), worker = $5 WHERE task_id = $1",
+            params![task_id, seq, state, status_at, self.0.process()],
         )?;
         // In the same transaction: no process that dies in between leaves a webhook untold.
         self.stir_push_configs(task_id)?;
+        self.0.tell(News::Appended { task_id: task_id.to_owned(), seq, ended });
         Ok(Some(seq))
     }
 }
@@ -135,6 +140,13 @@ impl Database {
     /// The owner's task.
     pub(crate) fn task(&self, owner: &Owner, task_id: &str) -> Result<Option<TaskRow>, Fault> {
         task_row(&self.0, owner, task_id, "")
+    }
+
+    /// The number of a task's last entry; 0 where there is none.
+    pub(crate) fn last_seq(&self, task_id: &str) -> Result<i64, Fault> {
+        let query = "SELECT last_seq FROM tasks WHERE task_id = $1";
+        let found = self.0.first("reading a task", query, params![task_id], |row| row.get(0))?;
+        Ok(found.unwrap_or_default())
     }
 
     /// Entries of a task after one and up to another, at most `limit`; those of artifacts only when
@@ -206,7 +218,7 @@ impl Database {
         Ok((rows, usize::try_from(total).unwrap_or_default()))
     }
 
-    /// An agent's tasks that somebody was working on.
+    /// An agent's tasks that somebody was working on, and nobody is any more.
     pub(crate) fn unfinished_tasks(&self, agent_id: &str) -> Result<Vec<TaskRow>, Fault> {
         // Interrupted ones wait for the caller, and can wait on.
         let states = TaskState::ALL.iter().filter(|s| !s.terminal() && !s.interrupted());
@@ -215,8 +227,9 @@ impl Database {
             "reading unfinished tasks",
             &format!(
                 "SELECT task_id, context_id, state, status_at, last_seq FROM tasks
-                 WHERE agent_id = $1 AND state IN ({})",
-                names.join(", ")
+                 WHERE agent_id = $1 AND state IN ({}) AND {}",
+                names.join(", "),
+                self.0.is_left()
             ),
             params![agent_id],
             read_row,

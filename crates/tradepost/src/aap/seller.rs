@@ -121,17 +121,14 @@ impl Seller {
                 .map_err(Fault::on("signing the agent card"))?,
         };
         let inventory = inventories.of(&dealer.terms.id, dealer.terms.tombstone_lifetime);
-        if store.reads_rows() {
-            // While the database is away, what is in memory is what answers.
-            inventory.load()?;
-        }
         Ok(Self {
             card,
             store: Arc::clone(store),
             clock: clock.clone(),
             profile: Arc::new(skills::profile(&dealer.terms)),
             inventory,
-            limiter: Limiter::new(dealer.rate_limit.limit(), clock.clone()),
+            limiter: Limiter::new(dealer.rate_limit.limit(), clock.clone())
+                .among(&dealer.terms.id, store.permits()),
             conversations: Conversations::of_dealer(seal, &dealer.terms.id),
             auth: Authenticator::open(&dealer.terms.id, dealer.auth.clone(), means)?,
             dealer: Arc::clone(dealer),

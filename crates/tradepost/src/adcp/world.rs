@@ -15,7 +15,7 @@ use tradepost_publisher::world::{
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, client};
 use tradepost_server::fault::{Fault, chain};
-use tradepost_server::limit::{Exceeded, Key, Limiter, RateLimit};
+use tradepost_server::limit::{Exceeded, Key, Limiter, Permits, RateLimit};
 use tradepost_server::outbox::sender::HttpSender;
 use tradepost_wire::json::{Map, Value};
 
@@ -80,6 +80,17 @@ impl Outside {
             write: limiter(rates.write),
             insert: limiter(rates.insert),
         }
+    }
+
+    /// The same, which holds its limits together with other processes.
+    #[must_use]
+    pub fn sharing(self, permits: Option<Arc<dyn Permits>>) -> Self {
+        let among = |limiter: Limiter, lane: &str| {
+            limiter.among(&format!("{} {lane}", self.publisher), permits.clone())
+        };
+        let (read, write) = (among(self.read, "read"), among(self.write, "write"));
+        let insert = among(self.insert, "insert");
+        Self { read, write, insert, ..self }
     }
 
     /// The same with an ad server behind it.

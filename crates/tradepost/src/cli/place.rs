@@ -39,6 +39,12 @@ pub struct Place {
 }
 
 impl Place {
+    /// A folder, whatever the configuration says.
+    #[must_use]
+    pub fn folder(data: &Path) -> Self {
+        Self { data: data.to_owned(), database: None, key_file: None }
+    }
+
     /// The database, if it is one: that of the command line, of the configuration or of the
     /// environment.
     ///

@@ -277,6 +277,7 @@ async fn keep_fresh(wiring: Arc<Wiring>, tls: Option<Arc<Identity>>) {
             tokio::select! {
                 () = tokio::time::sleep(REFRESH) => {}
                 () = wiring.feeds.taken() => {}
+                () = wiring.changed() => {}
             }
             let (fresh, tls) = (Arc::clone(&wiring), tls.clone());
             // Building an index takes a while; requests must not wait for it.

@@ -12,5 +12,5 @@ mod offered;
 mod signatures;
 pub mod staff;
 mod twins;
-mod vault;
+pub mod vault;
 mod vectors;

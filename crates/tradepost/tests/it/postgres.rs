@@ -12,6 +12,9 @@ use crate::support::postgres::Scratch;
 use crate::support::{TestServer, client, lead, start_on, with};
 
 mod gone;
+mod limits;
+mod moving;
+mod news;
 mod sessions;
 
 /// How many callers each server has at once.

@@ -12,7 +12,7 @@ mod callers;
 mod killed;
 mod listing;
 mod load;
-mod logs;
+pub mod logs;
 mod stopped;
 mod streams;
 

@@ -12,6 +12,7 @@ use tradepost_wire::json::Value;
 use super::super::Transaction;
 use super::super::privacy::{ADDRESS, PAYLOAD, REPLY, lead_of};
 use super::{LEAD, lead_record};
+use crate::news::News;
 use crate::privacy::Of;
 use crate::sql::{Row, params};
 
@@ -414,6 +415,7 @@ impl Transaction<'_> {
                 current.map(|current| current.state.name()),
             ],
         )?;
+        self.0.tell(News::Due);
         Ok(())
     }
 

@@ -17,13 +17,13 @@ use crate::support::postgres::Scratch;
 
 /// Something that is done.
 #[derive(Debug, Clone)]
-enum Deed {
+pub enum Deed {
     Put { kind: usize, id: usize, owner: usize, account: Option<usize>, state: usize, word: u8 },
     Remove { kind: usize, id: usize },
     Remember { scope: usize, key: usize, word: u8 },
 }
 
-fn deed() -> impl Strategy<Value = Deed> {
+pub fn deed() -> impl Strategy<Value = Deed> {
     let small = 0..3_usize;
     let put = (small.clone(), small.clone(), small.clone(), prop::option::of(small.clone()));
     prop_oneof![
@@ -70,7 +70,7 @@ fn carry_out(shelf: &dyn Shelf, deed: &Deed) {
 
 /// Everything that can be asked. Places differ where things were removed, so only their order is
 /// told.
-fn everything(vault: &dyn Vault) -> Vec<String> {
+pub fn everything(vault: &dyn Vault) -> Vec<String> {
     let mut told = Vec::new();
     let mut tell = |shelf: &dyn Shelf| {
         for kind in KINDS {
@@ -105,7 +105,7 @@ fn everything(vault: &dyn Vault) -> Vec<String> {
     told
 }
 
-fn write(vault: &dyn Vault, deeds: Vec<Deed>, refuse: bool) {
+pub fn write(vault: &dyn Vault, deeds: Vec<Deed>, refuse: bool) {
     let job = move |shelf: &dyn Shelf| {
         for deed in &deeds {
             carry_out(shelf, deed);

@@ -66,7 +66,7 @@ fn readiness(server: &TestServer) -> u16 {
 }
 
 /// Asks until it is so; what is asked for takes a second at most to be found out.
-fn until(what: &str, is_so: impl Fn() -> bool) {
+pub fn until(what: &str, is_so: impl Fn() -> bool) {
     let began = tokio::time::Instant::now();
     while !is_so() {
         assert!(began.elapsed().as_secs() < 20, "not within 20 seconds: {what}");

@@ -74,6 +74,11 @@ pub fn start_signed(profile: Profile, key: SigningKey) -> ConformanceServer {
     start_in(tempfile::tempdir().unwrap(), profile, sign)
 }
 
+/// The conformance agent on a store that others may have, too.
+pub fn start_sharing(store: Store) -> ConformanceServer {
+    launch_on(store, None, Profile::Streaming, |agent| agent, |_| None)
+}
+
 fn start_in(
     directory: tempfile::TempDir,
     profile: Profile,
@@ -88,7 +93,17 @@ fn launch(
     settle: impl FnOnce(Conformance) -> Conformance,
     outbox: impl FnOnce(Hand) -> Option<(Settings, Edge)>,
 ) -> ConformanceServer {
-    let store = Arc::new(Store::open(directory.path()).unwrap());
+    launch_on(Store::open(directory.path()).unwrap(), Some(directory), profile, settle, outbox)
+}
+
+fn launch_on(
+    store: Store,
+    directory: Option<tempfile::TempDir>,
+    profile: Profile,
+    settle: impl FnOnce(Conformance) -> Conformance,
+    outbox: impl FnOnce(Hand) -> Option<(Settings, Edge)>,
+) -> ConformanceServer {
+    let store = Arc::new(store);
     let (clock, hand) = Clock::manual(at(NOW));
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
@@ -105,7 +120,7 @@ fn launch(
     if let Some(outbox) = &outbox {
         runtime.spawn(Arc::clone(outbox).run(std::future::pending(), Duration::ZERO));
     }
-    let (directory, runtime) = (Some(directory), Some(runtime));
+    let runtime = Some(runtime);
     ConformanceServer { address, hand, store, desk, outbox, directory, profile, runtime }
 }
 

@@ -17,7 +17,7 @@ use crate::support::postgres::Scratch;
 
 /// Something that somebody does: `task`, `owner` and `config` are small numbers, so that they meet.
 #[derive(Debug, Clone)]
-enum Deed {
+pub enum Deed {
     Create { task: u8, owner: u8, state: usize, at: i64 },
     Append { task: u8, status: Option<(usize, i64)>, artifact: bool },
     Put { task: u8, owner: u8, config: u8, at: i64 },
@@ -93,7 +93,7 @@ impl Deed {
 }
 
 /// Does deeds in one transaction, which fails at the end when it is to.
-fn perform(log: &dyn TaskLog, deeds: &[Deed], fails: bool) -> Result<Vec<String>, ()> {
+pub fn perform(log: &dyn TaskLog, deeds: &[Deed], fails: bool) -> Result<Vec<String>, ()> {
     let (told, came_to) = sync_channel(1);
     let (ended, end) = sync_channel(1);
     let deeds = deeds.to_vec();
@@ -109,7 +109,7 @@ fn perform(log: &dyn TaskLog, deeds: &[Deed], fails: bool) -> Result<Vec<String>
 }
 
 /// Everything that can be read.
-fn everything(log: &dyn TaskLog) -> Vec<String> {
+pub fn everything(log: &dyn TaskLog) -> Vec<String> {
     let mut told = Vec::new();
     for number in 0..4 {
         let of = owner(number);
@@ -157,7 +157,7 @@ fn everything(log: &dyn TaskLog) -> Vec<String> {
     told
 }
 
-fn deeds() -> impl Strategy<Value = Deed> {
+pub fn deeds() -> impl Strategy<Value = Deed> {
     let at = || 0..1_000_i64;
     prop_oneof![
         (0..4_u8, 0..4_u8, 0..8_usize, at()).prop_map(|(task, owner, state, at)| Deed::Create {

@@ -1,0 +1,67 @@
+//! What other processes do to tasks: of a log that is shared, and of one that another process has left.
+
+use std::sync::PoisonError;
+
+use tradepost_wire::a2a::TaskState;
+
+use super::log::{self, Ear, EntryKind};
+use super::{Tasks, fold};
+use crate::fault::Fault;
+
+impl Tasks {
+    /// Ends tasks as failed on which nobody works any more.
+    pub(super) fn end_left(&self) -> Result<(), Fault> {
+        let now = self.clock.now();
+        let left = self.log.unfinished_tasks(&self.agent_id)?;
+        if left.is_empty() {
+            return Ok(());
+        }
+        let failures = left
+            .into_iter()
+            .map(|row| {
+                let event = fold::failure(&row, "The agent was restarted during its work.", now)?;
+                Ok((row.task_id, event))
+            })
+            .collect::<Result<Vec<_>, Fault>>()?;
+        let ended = log::write_blocking(&*self.log, move |tx| {
+            let end = |(task_id, event): &(String, String)| {
+                let failed = Some((TaskState::Failed, now));
+                let seq = tx.append(task_id, EntryKind::Status, event, failed)?;
+                Ok(seq.map(|seq| (task_id.clone(), seq)))
+            };
+            failures.iter().map(end).collect::<Result<Vec<_>, Fault>>()
+        })?;
+        for (task_id, seq) in ended.into_iter().flatten() {
+            self.committed(&task_id, seq);
+        }
+        Ok(())
+    }
+
+    /// Finds out what was appended to the tasks that are worked on or followed here, by whomever.
+    fn catch_up(&self) -> Result<(), Fault> {
+        let live: Vec<String> = {
+            let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+            live.keys().cloned().collect()
+        };
+        for task_id in live {
+            self.committed(&task_id, self.log.last_seq(&task_id)?);
+        }
+        self.stir();
+        self.end_left()
+    }
+}
+
+impl Ear for Tasks {
+    fn appended(&self, task_id: &str, seq: i64, ended: bool) {
+        self.committed(task_id, seq);
+        if ended {
+            self.stop(task_id);
+        }
+    }
+
+    fn look(&self) {
+        if let Err(fault) = self.catch_up() {
+            tracing::warn!(cause = %fault.chain(), "what other processes did to tasks is not known");
+        }
+    }
+}

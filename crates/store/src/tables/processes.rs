@@ -1,0 +1,50 @@
+//! Which processes use the database at the moment, by the database's clock. A file is one process's,
+//! and has no rows here.
+
+use tradepost_wire::fault::Fault;
+
+use super::Transaction;
+use crate::sql::params;
+
+/// The moment by PostgreSQL's clock, in milliseconds.
+macro_rules! now {
+    () => {
+        "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)"
+    };
+}
+
+/// The table, and who has worked on a task, as a migration.
+pub(crate) const SCHEMA: &str = "
+    CREATE TABLE processes (
+        process_id  TEXT PRIMARY KEY,
+        seen_at     INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    ALTER TABLE tasks ADD COLUMN worker TEXT;   -- the process that appended last
+";
+
+/// Notes that a process is there.
+pub(crate) const BEAT: &str = concat!(
+    "INSERT INTO processes (process_id, seen_at) VALUES ($1, ",
+    now!(),
+    ") ON CONFLICT (process_id) DO UPDATE SET seen_at = excluded.seen_at"
+);
+
+/// Forgets those that were not there for a day.
+const TIDY: &str = concat!("DELETE FROM processes WHERE seen_at < ", now!(), " - 86400000");
+
+/// Of a task: whether nobody works on it. A process that has said nothing for half a minute is gone.
+pub(crate) const LEFT: &str = concat!(
+    "NOT EXISTS (SELECT 1 FROM processes WHERE process_id = worker AND seen_at > ",
+    now!(),
+    " - 30000)"
+);
+
+impl Transaction<'_> {
+    /// Notes that this process is there, before it does anything that others could take for left.
+    pub(crate) fn beat(&self) -> Result<(), Fault> {
+        let Some(process) = self.0.process() else { return Ok(()) };
+        self.0.execute("saying that a process is there", BEAT, params![process])?;
+        self.0.execute("forgetting processes", TIDY, &[])?;
+        Ok(())
+    }
+}

@@ -1,0 +1,265 @@
+//! What is kept in a file, row by row, for a database that is to keep it from now on. Which tables and
+//! columns there are is asked of the database that takes them.
+
+use sha2::{Digest as _, Sha256};
+use tradepost_wire::fault::Fault;
+
+use super::inventory::Bodies;
+use super::{Database, Transaction};
+use crate::sql::{Bind as _, Connection, Read, Row, Value, params};
+
+/// What others refer to goes before them.
+const FIRST: [&str; 5] = ["lead_submissions", "appointments", "leads", "tasks", "staff"];
+
+/// What a database has for itself.
+const OWN: [&str; 6] =
+    ["tradepost_schema", "processes", "permits", "snapshots", "health", "moved_from"];
+
+/// How many rows are fetched at once.
+const PAGE: usize = 500;
+
+/// A table.
+#[derive(Debug, Clone)]
+pub(crate) struct Table {
+    pub(crate) name: String,
+    columns: Vec<(String, Kind)>,
+    /// By which rows are told apart.
+    key: Vec<String>,
+    /// The column whose numbers the database gives.
+    counted: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Integer,
+    Text,
+    Blob,
+    Truth,
+}
+
+/// How many rows a table has, and what is in them, whatever their order.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Sum {
+    pub(crate) rows: u64,
+    digest: [u64; 4],
+}
+
+impl Sum {
+    fn add(&mut self, row: &[Value<'_>]) {
+        let mut hash = Sha256::new();
+        for value in row {
+            let (tag, bytes) = match value {
+                Value::Integer(number) => (b'i', number.map(|it| it.to_be_bytes().to_vec())),
+                Value::Text(text) => (b't', text.as_ref().map(|it| it.as_bytes().to_vec())),
+                Value::Blob(blob) => (b'b', blob.as_ref().map(|it| it.to_vec())),
+                Value::Truth(truth) => (b'?', truth.map(|it| vec![u8::from(it)])),
+            };
+            let length = bytes.as_ref().map_or(u64::MAX, |bytes| bytes.len() as u64);
+            hash.update([tag]);
+            hash.update(length.to_be_bytes());
+            hash.update(bytes.unwrap_or_default());
+        }
+        self.rows += 1;
+        let hash: [u8; 32] = hash.finalize().into();
+        for (sum, part) in self.digest.iter_mut().zip(hash.chunks_exact(8)) {
+            let part = part.iter().fold(0, |whole: u64, byte| whole << 8 | u64::from(*byte));
+            *sum = sum.wrapping_add(part);
+        }
+    }
+
+    /// It as bytes.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        [self.rows].iter().chain(&self.digest).flat_map(|part| part.to_be_bytes()).collect()
+    }
+}
+
+impl Table {
+    fn select(&self) -> String {
+        let columns: Vec<_> = self.columns.iter().map(|(name, _)| name.as_str()).collect();
+        let (columns, key) = (columns.join(", "), self.key.join(", "));
+        format!("SELECT {columns} FROM {} ORDER BY {key}", self.name)
+    }
+
+    fn read(&self, row: &Row<'_>, bodies: &mut Bodies<'_>) -> Read<Vec<Value<'static>>> {
+        let dealer = self.columns.iter().position(|(name, _)| name == "dealer_id");
+        let read = |(place, (name, kind)): (usize, &(String, Kind))| {
+            Ok(match kind {
+                Kind::Text if self.name == "listings" && name == "body" => {
+                    let dealer_id: String = row.get(dealer.unwrap_or_default())?;
+                    Value::Text(Some(bodies.text(&dealer_id, row.get(place)?)?.into()))
+                }
+                Kind::Integer => Value::Integer(row.get(place)?),
+                Kind::Text => Value::Text(row.get::<Option<String>>(place)?.map(Into::into)),
+                Kind::Blob => Value::Blob(row.get::<Option<Vec<u8>>>(place)?.map(Into::into)),
+                Kind::Truth => Value::Truth(row.get(place)?),
+            })
+        };
+        self.columns.iter().enumerate().map(read).collect()
+    }
+}
+
+impl Database {
+    /// The tables of what is kept here, those first that others refer to.
+    pub(crate) fn tables(&self) -> Result<Vec<Table>, Fault> {
+        const WHAT: &str = "reading the tables";
+        let columns = self.0.all(
+            WHAT,
+            "SELECT table_name::TEXT, column_name::TEXT, data_type::TEXT, is_identity = 'YES'
+             FROM information_schema.columns WHERE table_schema = current_schema()
+             ORDER BY table_name, ordinal_position",
+            &[],
+            |row| {
+                let kind = match row.get::<String>(2)?.as_str() {
+                    "bigint" => Kind::Integer,
+                    "bytea" => Kind::Blob,
+                    "boolean" => Kind::Truth,
+                    _ => Kind::Text,
+                };
+                let (table, column): (String, String) = (row.get(0)?, row.get(1)?);
+                Ok((table, column, kind, row.get::<bool>(3)?))
+            },
+        )?;
+        let mut tables: Vec<Table> = Vec::new();
+        for (name, column, kind, counted) in columns {
+            if OWN.contains(&name.as_str()) {
+                continue;
+            }
+            if tables.last().is_none_or(|last| last.name != name) {
+                let key = self.key_of(&name)?;
+                tables.push(Table { name, columns: Vec::new(), key, counted: None });
+            }
+            if let Some(table) = tables.last_mut() {
+                table.counted = table.counted.take().or(counted.then(|| column.clone()));
+                table.columns.push((column, kind));
+            }
+        }
+        let place = |table: &Table| FIRST.iter().position(|first| *first == table.name);
+        tables.sort_by_key(|table| place(table).unwrap_or(FIRST.len()));
+        Ok(tables)
+    }
+
+    fn key_of(&self, table: &str) -> Result<Vec<String>, Fault> {
+        self.0.all(
+            "reading the key of a table",
+            "SELECT column_name::TEXT FROM information_schema.key_column_usage
+             JOIN information_schema.table_constraints
+                 USING (constraint_schema, constraint_name, table_name)
+             WHERE constraint_type = 'PRIMARY KEY' AND table_name = $1
+                 AND constraint_schema = current_schema()
+             ORDER BY ordinal_position",
+            params![table],
+            |row| row.get(0),
+        )
+    }
+
+    /// Hands over the rows of a table, in the order of its key.
+    pub(crate) fn each_row(
+        &self,
+        table: &Table,
+        mut take: impl FnMut(Vec<Value<'static>>) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let mut bodies = Bodies::of(&self.0);
+        let mut outcome = Ok(());
+        let mut hand_over = |row: &Row<'_>| {
+            outcome = take(table.read(row, &mut bodies)?);
+            Ok(outcome.is_ok())
+        };
+        let mut read = Ok(());
+        self.0.snapshot(|| read = walk(&self.0, table, &mut hand_over))?;
+        read.and(outcome)
+    }
+
+    /// What is in a table.
+    pub(crate) fn sum(&self, table: &Table) -> Result<Sum, Fault> {
+        let mut sum = Sum::default();
+        self.each_row(table, |row| {
+            sum.add(&row);
+            Ok(())
+        })?;
+        Ok(sum)
+    }
+
+    /// How many rows a table has.
+    pub(crate) fn count(&self, table: &Table) -> Result<u64, Fault> {
+        let sql = format!("SELECT count(*) FROM {}", table.name);
+        let rows = self.0.one("counting rows", &sql, &[], |row| row.get::<usize>(0))?;
+        Ok(rows as u64)
+    }
+
+    /// What has been moved here, if anything: its digest.
+    pub(crate) fn moved_from(&self) -> Result<Option<Vec<u8>>, Fault> {
+        let sql = "SELECT digest FROM moved_from";
+        self.0.first("reading what was moved", sql, &[], |row| row.get(0))
+    }
+}
+
+/// Reads page by page where a query would have all of a table in memory.
+fn walk(
+    connection: &Connection,
+    table: &Table,
+    take: &mut impl FnMut(&Row<'_>) -> Read<bool>,
+) -> Result<(), Fault> {
+    const WHAT: &str = "reading rows";
+    if !connection.is_shared() {
+        return connection.each(WHAT, &table.select(), &[], take);
+    }
+    let cursor = format!("rows_of_{}", table.name);
+    let declare = format!("DECLARE {cursor} NO SCROLL CURSOR FOR {}", table.select());
+    connection.execute(WHAT, &declare, &[])?;
+    let fetch = format!("FETCH {PAGE} FROM {cursor}");
+    loop {
+        let mut found = 0;
+        connection.each(WHAT, &fetch, &[], |row| {
+            found += 1;
+            take(row)
+        })?;
+        if found < PAGE {
+            return connection.execute(WHAT, &format!("CLOSE {cursor}"), &[]).map(drop);
+        }
+    }
+}
+
+impl Transaction<'_> {
+    /// Notes what is being moved here.
+    pub(crate) fn note_moved_from(&self, digest: &[u8]) -> Result<(), Fault> {
+        let sql = "INSERT INTO moved_from (one, digest) VALUES (1, $1)";
+        self.0.execute("noting what is moved", sql, params![digest]).map(drop)
+    }
+
+    /// Adds rows to a table, unless it has more or fewer than these go after.
+    pub(crate) fn add_rows(
+        &self,
+        table: &Table,
+        after: u64,
+        rows: &[Vec<Value<'static>>],
+    ) -> Result<(), Fault> {
+        const WHAT: &str = "moving rows";
+        self.0.lock("what is moved here")?;
+        let sql = format!("SELECT count(*) FROM {}", table.name);
+        let there = self.0.one(WHAT, &sql, &[], |row| row.get::<usize>(0))?;
+        if there as u64 != after {
+            return Err(Fault::new(WHAT, "somebody else writes to the database"));
+        }
+        let columns: Vec<_> = table.columns.iter().map(|(name, _)| name.as_str()).collect();
+        let values: Vec<_> = (1..=columns.len()).map(|number| format!("${number}")).collect();
+        let sql = format!(
+            "INSERT INTO {} ({}) OVERRIDING SYSTEM VALUE VALUES ({})",
+            table.name,
+            columns.join(", "),
+            values.join(", ")
+        );
+        rows.iter().try_for_each(|row| self.0.execute(WHAT, &sql, row).map(drop))
+    }
+
+    /// Has the database go on counting after what was moved.
+    pub(crate) fn count_on(&self, table: &Table) -> Result<(), Fault> {
+        let Some(column) = &table.counted else { return Ok(()) };
+        let sql = format!(
+            "SELECT setval(pg_get_serial_sequence($1, $2), GREATEST(1, max({column})), max({column}) IS NOT NULL)
+             FROM {}",
+            table.name
+        );
+        let values = [table.name.bind(), column.bind()];
+        self.0.one("counting on", &sql, &values, |row| row.get::<i64>(0)).map(drop)
+    }
+}

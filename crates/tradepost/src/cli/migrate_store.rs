@@ -1,0 +1,54 @@
+//! `tradepost migrate-store`: move what a folder keeps to a database.
+
+use std::path::PathBuf;
+
+use tradepost_store::{DatabaseUrl, Moved, Store};
+use tradepost_wire::json::{Value, json};
+
+use super::output::Failure;
+use super::place::Place;
+use super::serve::lock::lock;
+use super::{Context, Outcome, dealers};
+
+/// Its arguments.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The folder in which `serve` keeps its data. It stays as it is.
+    #[arg(long, value_name = "DIR", default_value = dealers::DATA)]
+    data: PathBuf,
+    /// The PostgreSQL that is to keep them: one that is empty, or to which this was interrupted.
+    #[arg(long, value_name = "URL")]
+    to: String,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When a server uses the folder, the database holds something else, or one of them cannot be used.
+pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
+    let (place, output) = (Place::folder(&arguments.data), context.output);
+    let to: Result<DatabaseUrl, _> = arguments.to.parse();
+    let to = to.map_err(|why| Failure::usage(format!("--to {why}")))?;
+    if !Store::exists(&place.data) {
+        let message = format!("there is no data of tradepost in {}", place.data.display());
+        return Err(Failure::usage(message).hint("name the folder of `serve` with --data"));
+    }
+    // Nobody may write to it meanwhile.
+    let _lock = lock(&place)?;
+    let source = Store::attach(&place.data).map_err(|fault| place.unusable(&fault))?;
+    let target = place.migrate(Some(&to))?;
+    let tell = |Moved { table, done, of }: &Moved| output.talk(format!("{table}: {done} of {of}"));
+    let moved = source.move_to(&target, tell).map_err(|fault| {
+        Failure::new(1, format!("cannot move to {to}: {}", fault.chain()))
+            .hint("run it again to go on; what has arrived is not moved twice")
+    })?;
+    let rows: u64 = moved.iter().map(|table| table.of).sum();
+    if output.is_json() {
+        let row = |it: &Moved| json!({"table": it.table, "rows": it.of});
+        let tables: Vec<Value> = moved.iter().map(row).collect();
+        output.document(&json!({"to": to.to_string(), "rows": rows, "tables": tables}));
+    } else {
+        output.line(format!("{rows} rows are in {to}, the same as in the folder"));
+    }
+    Ok(())
+}

@@ -1,0 +1,84 @@
+//! Limits that several processes hold together.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use jiff::SignedDuration;
+use tradepost_server::clock::Clock;
+use tradepost_server::fault::Fault;
+use tradepost_server::limit::{Key, Lease, Limiter, Permits, RateLimit};
+
+use super::gone::until;
+use crate::support::postgres::Scratch;
+
+/// So long that nothing comes back during a test.
+const LIMIT: RateLimit = RateLimit { requests: 600, window: SignedDuration::from_hours(24) };
+
+/// Permits of a store, counted.
+#[derive(Debug)]
+struct Counted {
+    permits: Arc<dyn Permits>,
+    asked: AtomicU32,
+}
+
+impl Permits for Counted {
+    fn lease(&self, bucket: &str, limit: RateLimit) -> Result<Lease, Fault> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        self.permits.lease(bucket, limit)
+    }
+}
+
+/// A process with a limiter, as soon as it is heard of.
+fn process(scratch: &Scratch) -> (Arc<Counted>, Limiter) {
+    let store = Arc::new(scratch.store());
+    store.hear(|_| ()).unwrap();
+    let permits = store.permits().unwrap();
+    until("permits are leased", || permits.lease("another", LIMIT).is_ok());
+    let counted = Arc::new(Counted { permits, asked: AtomicU32::default() });
+    let limiter = Limiter::new(LIMIT, Clock::system()).among("seller", Some(counted.clone()));
+    (counted, limiter)
+}
+
+fn caller(name: &str) -> Key {
+    Key::Credential(name.to_owned())
+}
+
+#[test]
+fn three_processes_let_as_many_requests_pass_as_one_would_and_few_of_them_wait() {
+    let Some(scratch) = Scratch::new() else { return };
+    let processes = [process(&scratch), process(&scratch), process(&scratch)];
+    let passed = std::thread::scope(|scope| {
+        let callers: Vec<_> = processes
+            .iter()
+            .map(|(_, limiter)| {
+                let busy = move || (0..1_000).filter(|_| limiter.admit(&caller("a")).is_ok());
+                scope.spawn(move || busy().count())
+            })
+            .collect();
+        callers.into_iter().map(|caller| caller.join().unwrap()).sum::<usize>()
+    });
+    assert!((540..=600).contains(&passed), "{passed} of 600 have passed");
+    let asked: u32 =
+        processes.iter().map(|(counted, _)| counted.asked.load(Ordering::SeqCst)).sum();
+    let refused = u32::try_from(3_000 - passed).unwrap();
+    assert!(asked - refused < 600 / 2, "{asked} requests waited, of which {refused} were refused");
+    let wait = processes[0].1.admit(&caller("a")).unwrap_err().wait;
+    assert!(wait <= std::time::Duration::from_secs(24 * 3_600 / 600), "{wait:?}");
+    assert!(processes[1].1.admit(&caller("b")).is_ok(), "others are not concerned");
+}
+
+#[test]
+fn without_the_database_each_process_goes_on_with_its_share() {
+    let Some(scratch) = Scratch::new() else { return };
+    let processes = [process(&scratch), process(&scratch), process(&scratch)];
+    for (_, limiter) in &processes {
+        limiter.admit(&caller("a")).unwrap();
+    }
+    scratch.say("DROP TABLE permits");
+    let passed: Vec<_> = processes
+        .iter()
+        .map(|(_, limiter)| (0..600).filter(|_| limiter.admit(&caller("a")).is_ok()).count())
+        .collect();
+    let all: usize = passed.iter().sum::<usize>() + processes.len();
+    assert!((540..=660).contains(&all), "{passed:?}");
+}

@@ -1,0 +1,142 @@
+//! What one process does is seen by the others: tasks that are followed elsewhere, and what is to be
+//! delivered.
+
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use tradepost_store::{News, Store};
+use tradepost_wire::json::{Value, json};
+
+use super::gone::until;
+use super::{customer, lead_id};
+use crate::support::conformance::{ConformanceServer, Event, Stream, message, start_sharing};
+use crate::support::postgres::Scratch;
+use crate::support::{dealer, start_on};
+
+fn two(scratch: &Scratch) -> [ConformanceServer; 2] {
+    [scratch.store(), scratch.store()].map(start_sharing)
+}
+
+fn state(server: &ConformanceServer, id: &Value) -> String {
+    server.get(id)["status"]["state"].as_str().unwrap().to_owned()
+}
+
+/// Waits for news that `wanted` knows.
+fn heard(news: &std::sync::mpsc::Receiver<News>, wanted: impl Fn(&News) -> bool) {
+    let mut looked = 0;
+    // Those who look tell nothing: with this alone the test would never end well.
+    while looked < 12 {
+        match news.recv_timeout(Duration::from_secs(20)).unwrap() {
+            told if wanted(&told) => return,
+            told => looked += usize::from(told == News::Any),
+        }
+    }
+    panic!("it was not told");
+}
+
+fn listen(store: &Store) -> std::sync::mpsc::Receiver<News> {
+    let (tell, told) = channel();
+    store.hear(move |news| drop(tell.send(news.clone()))).unwrap();
+    // What comes first says that it listens.
+    heard(&told, |news| *news == News::Any);
+    told
+}
+
+#[test]
+fn what_is_appended_at_one_server_is_streamed_by_another() {
+    let Some(scratch) = Scratch::new() else { return };
+    let [one, other] = two(&scratch);
+    let third = scratch.store();
+    let told = listen(&third);
+    let mut here = one.stream(&[], "SendStreamingMessage", &message("tradepost-flood-500"));
+    let begun = here.next().unwrap();
+    let id = begun.result["task"]["id"].clone();
+    let after = begun.id.to_string();
+    let there = other.stream(&[("Last-Event-ID", &after)], "SubscribeToTask", &json!({"id": id}));
+    let (here, there) = (here.rest(), there.rest());
+    assert_eq!(there[1..], here);
+    assert_eq!(here.last().unwrap().state(), Some("TASK_STATE_COMPLETED"));
+    let id = id.as_str().unwrap();
+    let last = here.last().unwrap().id;
+    heard(&told, |news| *news == News::Appended { task_id: id.to_owned(), seq: last, ended: true });
+}
+
+#[test]
+fn a_stream_is_whole_however_often_the_connections_are_cut() {
+    let Some(scratch) = Scratch::new() else { return };
+    let [one, other] = two(&scratch);
+    let begun = one.begin("tradepost-flood-500");
+    let params = json!({"id": begun["id"]});
+    let mut seen: Vec<Event> = Vec::new();
+    let ends = |event: &Event| event.state().is_some_and(|s| !s.ends_with("WORKING"));
+    for _ in 0..1_000 {
+        let after = seen.last().map_or(1, |event| event.id).to_string();
+        let headers = [("Last-Event-ID", after.as_str())];
+        let mut stream = Stream::open(other.address, &headers, "SubscribeToTask", &params);
+        // The task as it was, and then what came after it.
+        if stream.head.starts_with("HTTP/1.1 200") && stream.next().is_some() {
+            scratch.cut();
+            seen.extend(std::iter::from_fn(|| stream.next()).filter(|event| event.id > 0));
+        }
+        if seen.last().is_some_and(ends) {
+            break;
+        }
+    }
+    let ids: Vec<_> = seen.iter().map(|event| event.id).collect();
+    assert!(ids.windows(2).all(|pair| pair[0] < pair[1]), "nothing twice, and in order: {ids:?}");
+    let params = json!({"id": begun["id"]});
+    let whole = Stream::open(one.address, &[("Last-Event-ID", "1")], "SubscribeToTask", &params);
+    assert_eq!(whole.rest()[1..], seen, "nothing lost");
+}
+
+#[test]
+fn a_task_that_is_canceled_at_one_server_ends_at_the_other() {
+    let Some(scratch) = Scratch::new() else { return };
+    let [one, other] = two(&scratch);
+    let id = one.begin("tck-long-running")["id"].clone();
+    let subscribed = one.stream(&[], "SubscribeToTask", &json!({"id": id}));
+    other.result("CancelTask", &json!({"id": id}));
+    assert_eq!(subscribed.rest().last().unwrap().state(), Some("TASK_STATE_CANCELED"));
+    one.forgets();
+}
+
+#[test]
+fn tasks_of_a_process_that_is_gone_end_and_those_of_others_do_not() {
+    let Some(scratch) = Scratch::new() else { return };
+    let [one, other] = two(&scratch);
+    let begin = |server: &ConformanceServer| server.begin("tck-cancel")["id"].clone();
+    let (left, kept) = (begin(&one), begin(&other));
+    let third = start_sharing(scratch.store());
+    assert_eq!([&left, &kept].map(|id| state(&third, id)), ["TASK_STATE_WORKING"; 2]);
+    let worker = format!("(SELECT worker FROM tasks WHERE task_id = {left})").replace('"', "'");
+    drop(one);
+    scratch.say(&format!("UPDATE processes SET seen_at = 0 WHERE process_id = {worker}"));
+    let subscribed = third.stream(&[], "SubscribeToTask", &json!({"id": left}));
+    assert_eq!(subscribed.rest().last().unwrap().state(), Some("TASK_STATE_FAILED"));
+    assert_eq!(state(&other, &kept), "TASK_STATE_WORKING");
+}
+
+#[test]
+fn others_hear_of_leads_and_of_inventories() {
+    let Some(scratch) = Scratch::new() else { return };
+    let config = dealer::config();
+    let server = start_on(scratch.store(), config.clone());
+    let other = scratch.store();
+    let told = listen(&other);
+    // Only who listens tells.
+    let _own = listen(&server.store);
+    dealer::stock(&server.store, &config);
+    heard(&told, |news| *news == News::Changed);
+    lead_id(&server.call(&customer("k")).json()).unwrap();
+    heard(&told, |news| *news == News::Due);
+    // Whoever listens connects again.
+    scratch.cut();
+    heard(&told, |news| *news == News::Any);
+    until("news are heard again", || {
+        server
+            .store
+            .replace_inventory(dealer::ID, &[], crate::support::at(crate::support::NOW), false)
+            .unwrap();
+        told.try_iter().any(|news| news == News::Changed)
+    });
+}
