@@ -117,7 +117,7 @@ pub struct Routes {
 pub struct Site {
     router: Router,
     metrics: Option<Arc<Metrics>>,
-    /// Whose tracer is asked.
+    /// Whose tracer and ledger are asked.
     desk: Option<Arc<Desk>>,
     paths: &'static [(&'static str, &'static str)],
 }

@@ -31,6 +31,7 @@ mod hosting;
 pub mod inbox;
 mod postgres;
 pub mod privacy;
+pub mod refusals;
 mod snapshots;
 mod sql;
 mod sqlite;

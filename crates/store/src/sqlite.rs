@@ -44,6 +44,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     tables::privacy::SCHEMA,
     tables::alerts::SCHEMA,
     tables::hosting::SCHEMA,
+    tables::refusals::SCHEMA,
 ];
 
 const SNAPSHOTS: &str = "

@@ -19,6 +19,7 @@ pub(super) mod leads;
 pub(super) mod privacy;
 pub(super) mod publisher;
 pub(super) mod push;
+pub(super) mod refusals;
 pub(super) mod signatures;
 pub(super) mod staff;
 pub(super) mod tasks;

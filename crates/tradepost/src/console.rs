@@ -27,7 +27,7 @@ use crate::wiring::{Sellers, Wiring};
 use door::{Door, Visitor};
 use reply::Reply;
 use request::Asked;
-use route::Route;
+use route::{Route, Row};
 
 mod deeds;
 mod door;
@@ -108,7 +108,7 @@ impl Console {
 
     /// Answers a request.
     fn answer(&self, asked: &Asked) -> Reply {
-        let Some(route) = Route::of(&asked.method, &asked.path) else {
+        let Some((row, route)) = Row::of(&asked.method, &asked.path) else {
             return self.stopped(asked, Stop::NotFound);
         };
         if let Route::File(file) = route {
@@ -119,19 +119,19 @@ impl Console {
         } else if route == Route::SignIn {
             self.sign_in(asked)
         } else {
-            self.visit(asked, route)
+            self.visit(asked, row, route)
         };
         answer.unwrap_or_else(|stop| self.stopped(asked, stop))
     }
 
     /// Answers somebody who has to be in.
-    fn visit(&self, asked: &Asked, route: Route<'_>) -> Result<Reply, Stop> {
+    fn visit(&self, asked: &Asked, row: &Row, route: Route<'_>) -> Result<Reply, Stop> {
         let visitor = self.visitor(asked)?;
         // Before anything is looked up: what is forbidden looks the same whether it is there or not.
-        if !route.right().is_of(visitor.member.role) {
+        if !row.right.is_of(visitor.member.role) {
             return Err(Stop::Forbidden);
         }
-        if route.changes() && !asked.proves(&visitor.secret) {
+        if row.changes() && !asked.proves(&visitor.secret) {
             return Err(Stop::Stale);
         }
         match route {
@@ -153,6 +153,7 @@ impl Console {
             Route::Feeds => self.feeds(asked, &visitor),
             Route::Feed => self.feed(asked, &visitor),
             Route::Buyers => self.buyers(asked, &visitor),
+            Route::Refusals => self.refusals(asked, &visitor),
             Route::Card => self.card(asked, &visitor),
             Route::Checklist => self.checklist(asked, &visitor),
             Route::People => self.people(asked, &visitor),

@@ -20,8 +20,10 @@ use super::{Site, intake, known_path, mcp, name_one_host};
 use crate::agent::{Caller, SharedAgent};
 use crate::card::{ENDPOINT_PATH, HTTP_JSON_PATH};
 use crate::clock::Clock;
+use crate::desk::Desk;
 use crate::limit::{Key, Limiter, RateLimit};
 use crate::metrics::{Asked, Kind, Metrics};
+use crate::refusals::{Misfit, Refused};
 use crate::traces::{self, Begun, Side, Tracer};
 
 /// How many refusals of one address are written, each in a line of its own.
@@ -47,6 +49,8 @@ pub struct Stamp {
     pub error_id: Option<String>,
     /// Whether its sender comes too often.
     pub too_often: bool,
+    /// Where the request was wrong.
+    pub misfits: Vec<Misfit>,
 }
 
 impl Default for Stamp {
@@ -60,6 +64,7 @@ impl Default for Stamp {
             caller: Kind::Unproven,
             error_id: None,
             too_often: false,
+            misfits: Vec::new(),
         }
     }
 }
@@ -158,13 +163,34 @@ pub(super) async fn observe(
             let error_id = stamp.error_id.as_deref().unwrap_or_default();
             if code == "OK" {
                 tracing::debug!(%method, path, status, micros, agent, code, skill, "answered");
-            } else if refusals.is_written(&Key::address(caller), agent, &stamp) {
-                tracing::info!(%method, path, status, micros, agent, code, error_id, "refused");
+            } else {
+                let is_written = refusals.is_written(&Key::address(caller), agent, &stamp);
+                if is_written {
+                    tracing::info!(%method, path, status, micros, agent, code, error_id, "refused");
+                }
+                if let Some(desk) = &desk {
+                    note(desk, stamp, is_written);
+                }
             }
         }
         None => tracing::debug!(%method, path, status, micros, "answered"),
     }
     Ok(response)
+}
+
+/// Has a refusal remembered; one of a flood only counts.
+fn note(desk: &Desk, stamp: Stamp, is_written: bool) {
+    if let (Some(ledger), Some(agent)) = (desk.ledger(), &stamp.agent) {
+        ledger.note(Refused {
+            agent: agent.id().to_owned(),
+            at: desk.clock.now(),
+            code: stamp.code,
+            error_id: stamp.error_id.filter(|_| is_written),
+            operation: stamp.skill.or(stamp.operation),
+            caller: stamp.caller,
+            misfits: stamp.misfits,
+        });
+    }
 }
 
 /// In which trace a caller is, as it says. More than one header is none.

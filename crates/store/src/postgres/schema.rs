@@ -6,7 +6,7 @@ pub(super) const VERSIONS: &str =
     "CREATE TABLE IF NOT EXISTS tradepost_schema (version BIGINT PRIMARY KEY)";
 
 /// One step for each version, applied in order.
-pub(super) const MIGRATIONS: &[&str] = &[FIRST, STAFF, FEEDS, PRIVACY, ALERTS, HOSTING];
+pub(super) const MIGRATIONS: &[&str] = &[FIRST, STAFF, FEEDS, PRIVACY, ALERTS, HOSTING, REFUSALS];
 
 const FIRST: &str = r#"
     CREATE TABLE listings (
@@ -391,4 +391,26 @@ const HOSTING: &str = r#"
         dealer_id  TEXT NOT NULL
     );
     CREATE INDEX hosted_hosts_by_dealer ON hosted_hosts (dealer_id);
+"#;
+
+const REFUSALS: &str = r#"
+    CREATE TABLE refusals (
+        error_id    TEXT COLLATE "C" PRIMARY KEY,
+        agent_id    TEXT NOT NULL,
+        at          BIGINT NOT NULL,
+        code        TEXT NOT NULL,
+        operation   TEXT,
+        caller      TEXT NOT NULL,
+        misfits     TEXT NOT NULL       -- JSON: pairs of a pointer and a keyword
+    );
+    CREATE INDEX refusals_by_agent ON refusals (agent_id, at);
+    CREATE INDEX refusals_by_age ON refusals (at);
+    CREATE TABLE refusal_counts (
+        agent_id    TEXT COLLATE "C" NOT NULL,
+        hour        BIGINT NOT NULL,    -- when it began
+        code        TEXT COLLATE "C" NOT NULL,
+        refused     BIGINT NOT NULL,
+        PRIMARY KEY (agent_id, hour, code)
+    );
+    CREATE INDEX refusal_counts_by_age ON refusal_counts (hour);
 "#;

@@ -4,6 +4,7 @@ mod command;
 mod door;
 mod feeds;
 mod hostile;
+mod refusals;
 mod work;
 
 use std::net::SocketAddr;

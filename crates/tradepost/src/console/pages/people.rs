@@ -11,7 +11,7 @@ use super::super::reply::Reply;
 use super::super::request::Asked;
 use super::super::route::Right;
 use super::super::{Console, PATH, Stop};
-use super::{Frame, When, role_name, zone};
+use super::{Frame, When, role_name};
 
 /// How many entries are on a page.
 const ON_A_PAGE: u32 = 100;
@@ -131,12 +131,6 @@ impl Console {
                 .collect(),
         };
         Ok(Reply::page(&page))
-    }
-
-    /// The zone of the first rooftop.
-    fn zone(&self, visitor: &Visitor) -> TimeZone {
-        let dealers = self.dealers(visitor);
-        dealers.first().map_or(TimeZone::UTC, |it| zone(&it.dealer.terms))
     }
 }
 
