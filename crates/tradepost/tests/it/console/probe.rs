@@ -1,6 +1,8 @@
 //! The prober, run from the console.
 
-use std::net::TcpListener;
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::OnceLock;
+use std::thread;
 use std::time::Duration;
 
 use super::*;
@@ -12,17 +14,42 @@ fn done(browser: &Browser<'_>) -> String {
         if !shown.contains("At work") {
             return shown;
         }
-        std::thread::park_timeout(Duration::from_millis(20));
+        thread::park_timeout(Duration::from_millis(20));
     }
     panic!("it did not end within two minutes");
 }
 
+/// An address that leads to a server once it is known where that is: cards name it before.
+fn leading() -> (String, Arc<OnceLock<SocketAddr>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let target = Arc::new(OnceLock::<SocketAddr>::new());
+    let known = Arc::clone(&target);
+    thread::spawn(move || {
+        for client in listener.incoming().map_while(Result::ok) {
+            let Some(Ok(server)) = known.get().map(TcpStream::connect) else { continue };
+            let ways =
+                [(client.try_clone().unwrap(), server.try_clone().unwrap()), (server, client)];
+            for (mut from, mut to) in ways {
+                thread::spawn(move || {
+                    let _ = std::io::copy(&mut from, &mut to);
+                    let _ = to.shutdown(Shutdown::Write);
+                });
+            }
+        }
+    });
+    (url, target)
+}
+
 #[test]
 fn the_prober_asks_the_dealers_own_agent_and_its_report_stays() {
+    let (url, target) = leading();
     let world = World::with(|config| {
         config.dealers[0].hosts.clear();
+        config.dealers[0].public_url = Some(url);
         config.dealers[0].rate_limit.requests = 0;
     });
+    target.set(world.server.address).unwrap();
     let egon = world.enter("egon");
     let before = text(&egon.get("/console/probe"));
     assert!(
