@@ -24,6 +24,7 @@ use crate::fault::Fault;
 use crate::http::exchange::{Parcel, Posted};
 use crate::limit::{Exceeded, Key};
 use crate::permission::{self, Permission};
+use crate::refusals::Misfit;
 use crate::tasks::{PushPage, TaskPage, TaskStream};
 use crate::tools::Tools;
 
@@ -351,6 +352,8 @@ pub struct ProfileRefusal {
     pub extension: Option<&'static str>,
     /// Whose doing it is.
     pub blame: Blame,
+    /// Where the request was wrong, for the agent's own people.
+    pub misfits: Vec<Misfit>,
 }
 
 /// What is known of an error of a profile, whatever it is about.

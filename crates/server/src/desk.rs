@@ -15,6 +15,7 @@ use crate::http::pending::Pending;
 use crate::http::settings::Settings;
 use crate::memory::Memory;
 use crate::metrics::Metrics;
+use crate::refusals::Ledger;
 use crate::tools::{Call, Called, Tools};
 use crate::traces::Tracer;
 use crate::turns::{Turn, Turns};
@@ -34,6 +35,7 @@ pub struct Desk {
     agents: RwLock<Arc<Agents>>,
     turns: Turns,
     tracer: OnceLock<Tracer>,
+    ledger: OnceLock<Arc<dyn Ledger>>,
 }
 
 /// The agents of a process, and how they are found.
@@ -91,8 +93,10 @@ impl Desk {
         let pending = Pending::new(settings.max_pending_bytes, settings.max_body_bytes);
         let metrics = Arc::default();
         let turns = Turns::new(settings.max_running_requests);
-        let (agents, tracer) = (RwLock::new(Arc::default()), OnceLock::new());
-        let desk = Self { settings, clock, metrics, pending, health, agents, turns, tracer };
+        let agents = RwLock::new(Arc::default());
+        let (tracer, ledger) = (OnceLock::new(), OnceLock::new());
+        let desk =
+            Self { settings, clock, metrics, pending, health, agents, turns, tracer, ledger };
         desk.replace(among);
         desk
     }
@@ -113,6 +117,18 @@ impl Desk {
     #[must_use]
     pub fn tracer(&self) -> Option<&Tracer> {
         self.tracer.get()
+    }
+
+    /// Has somebody remember what is refused from now on. To be done once, before any request comes.
+    pub fn remember_with(&self, ledger: Arc<dyn Ledger>) {
+        // Whoever comes second is not heard.
+        let _ = self.ledger.set(ledger);
+    }
+
+    /// Who remembers what is refused, if anybody does.
+    #[must_use]
+    pub fn ledger(&self) -> Option<&dyn Ledger> {
+        self.ledger.get().map(|ledger| &**ledger)
     }
 
     /// A process with one agent, as small machines have it, whose agent keeps everything in memory.

@@ -22,6 +22,7 @@ pub mod outbox;
 
 pub mod memory;
 pub mod metrics;
+pub mod refusals;
 pub mod seal;
 pub mod traces;
 

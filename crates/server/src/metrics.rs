@@ -95,16 +95,21 @@ impl Kind {
     pub fn of(caller: &Caller) -> Self {
         if caller.principal.is_anonymous() { Self::Anonymous } else { Self::Known }
     }
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Known => "key",
+            Self::Anonymous => "anonymous",
+            Self::Unproven => "unproven",
+        }
+    }
 }
 
 impl EncodeLabelValue for Kind {
     fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> fmt::Result {
-        let name = match self {
-            Self::Known => "key",
-            Self::Anonymous => "anonymous",
-            Self::Unproven => "unproven",
-        };
-        EncodeLabelValue::encode(&name, encoder)
+        EncodeLabelValue::encode(&self.name(), encoder)
     }
 }
 

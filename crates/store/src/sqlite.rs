@@ -45,6 +45,8 @@ pub(super) const MIGRATIONS: &[&str] = &[
     tables::alerts::SCHEMA,
     tables::hosting::SCHEMA,
     tables::processes::SCHEMA,
+    tables::refusals::SCHEMA,
+    tables::probes::SCHEMA,
 ];
 
 const SNAPSHOTS: &str = "

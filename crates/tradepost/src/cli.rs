@@ -38,6 +38,7 @@ pub mod probe;
 pub mod publisher;
 pub mod push;
 pub mod receive;
+pub mod refusals;
 pub mod restore;
 pub mod sandbox;
 pub mod serve;
@@ -78,6 +79,8 @@ enum Command {
     Console(console::Arguments),
     /// Read, check and take away the record of who saw, changed and erased what.
     Audit(audit::Arguments),
+    /// List what was refused, and look an error id up that a buyer was given.
+    Refusals(refusals::Arguments),
     /// Encrypt personal data, and do what a customer may ask for.
     Privacy(privacy::Arguments),
     /// Create, list and revoke the keys with which callers say who they are.
@@ -151,6 +154,7 @@ pub fn run(
         Command::Leads(arguments) => leads::run(arguments, &context),
         Command::Console(arguments) => console::run(arguments, &context),
         Command::Audit(arguments) => audit::run(arguments, &context),
+        Command::Refusals(arguments) => refusals::run(arguments, &context),
         Command::Privacy(arguments) => privacy::run(arguments, &context),
         Command::Keys(arguments) => keys::run(arguments, &context),
         Command::Publisher(arguments) => publisher::run(arguments, &context),

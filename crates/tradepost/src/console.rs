@@ -27,13 +27,15 @@ use crate::wiring::{Sellers, Wiring};
 use door::{Door, Visitor};
 use reply::Reply;
 use request::Asked;
-use route::Route;
+use route::{Outside, Route, Row};
 
 mod deeds;
 mod door;
 mod offer;
+mod oidc;
 mod pages;
 pub mod password;
+mod prober;
 mod reply;
 pub mod request;
 pub mod route;
@@ -55,7 +57,9 @@ pub struct Console {
     deliveries: Arc<Deliveries>,
     clock: Clock,
     door: Door,
+    provider: Option<oidc::Provider>,
     offers: offer::Offers,
+    prober: Arc<prober::Prober>,
     trust_forwarded_for: bool,
 }
 
@@ -90,11 +94,14 @@ impl Console {
     /// When the operating system has no randomness.
     pub fn open(wiring: &Wiring, settings: &Settings, server: &Server) -> Result<Self, Fault> {
         let clock = wiring.clock.clone();
+        let provider = |of| oidc::Provider::open(of, &settings.base(server), wiring.means());
         Ok(Self {
+            provider: settings.oidc.clone().map(provider).transpose()?,
             store: Arc::clone(&wiring.store),
             sellers: Arc::clone(&wiring.sellers),
             deliveries: Arc::clone(&wiring.deliveries),
             door: Door::new(settings, server.tls.is_some(), &clock)?,
+            prober: Arc::new(prober::Prober::new(Arc::clone(&wiring.store), clock.clone())),
             clock,
             offers: offer::Offers::default(),
             trust_forwarded_for: server.trust_forwarded_for,
@@ -108,36 +115,42 @@ impl Console {
 
     /// Answers a request.
     fn answer(&self, asked: &Asked) -> Reply {
-        let Some(route) = Route::of(&asked.method, &asked.path) else {
+        let Some((row, route)) = Row::of(&asked.method, &asked.path) else {
             return self.stopped(asked, Stop::NotFound);
         };
-        if let Route::File(file) = route {
-            return Reply::file(file);
-        }
-        let answer = if route == Route::SignInPage {
-            self.sign_in_page(asked, None)
-        } else if route == Route::SignIn {
-            self.sign_in(asked)
+        let answer = if let Route::Outside(outside) = route {
+            self.welcome(asked, outside)
         } else {
-            self.visit(asked, route)
+            self.visit(asked, row, route)
         };
         answer.unwrap_or_else(|stop| self.stopped(asked, stop))
     }
 
+    /// Answers somebody who need not be in.
+    fn welcome(&self, asked: &Asked, outside: Outside) -> Result<Reply, Stop> {
+        match outside {
+            Outside::File(file) => Ok(Reply::file(file)),
+            Outside::SignInPage => self.sign_in_page(asked, None),
+            Outside::SignIn => self.sign_in(asked),
+            Outside::LeaveForProvider => self.leave_for_provider(asked),
+            Outside::BackFromProvider => self.back_from_provider(asked),
+        }
+    }
+
     /// Answers somebody who has to be in.
-    fn visit(&self, asked: &Asked, route: Route<'_>) -> Result<Reply, Stop> {
+    fn visit(&self, asked: &Asked, row: &Row, route: Route<'_>) -> Result<Reply, Stop> {
         let visitor = self.visitor(asked)?;
         // Before anything is looked up: what is forbidden looks the same whether it is there or not.
-        if !route.right().is_of(visitor.member.role) {
+        if !row.right.is_of(visitor.member.role) {
             return Err(Stop::Forbidden);
         }
         // Another site can have a browser send the cookie, and cannot
         // know what stands in our forms.
-        if route.changes() && !asked.proves(&visitor.secret) {
+        if row.changes() && !asked.proves(&visitor.secret) {
             return Err(Stop::Stale);
         }
         match route {
-            Route::File(_) | Route::SignInPage | Route::SignIn => Err(Stop::NotFound),
+            Route::Outside(_) => Err(Stop::NotFound),
             Route::SignOut => self.sign_out(&visitor),
             Route::Inbox => self.inbox(asked, &visitor),
             Route::Leads => self.leads(asked, &visitor),
@@ -155,8 +168,12 @@ impl Console {
             Route::Feeds => self.feeds(asked, &visitor),
             Route::Feed => self.feed(asked, &visitor),
             Route::Buyers => self.buyers(asked, &visitor),
+            Route::Refusals => self.refusals(asked, &visitor),
             Route::Card => self.card(asked, &visitor),
             Route::Checklist => self.checklist(asked, &visitor),
+            Route::Probe => self.probe(asked, &visitor),
+            Route::RunProbe => self.run_probe(asked, &visitor),
+            Route::ProbeReport => self.probe_report(asked, &visitor),
             Route::People => self.people(asked, &visitor),
             Route::EndSession(id) => self.end_session(&visitor, id),
             Route::Audit => self.audit(asked, &visitor),

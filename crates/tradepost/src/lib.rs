@@ -15,5 +15,6 @@ pub mod feeds;
 pub mod gate;
 pub mod hosting;
 pub mod log;
+pub mod refusals;
 pub mod traces;
 pub mod wiring;

@@ -30,6 +30,7 @@ use crate::delivery::Deliveries;
 use crate::feeds::{self, Feeds};
 use crate::hosting::roster::Roster;
 use crate::hosting::{Fixed, House};
+use crate::refusals::Refusals;
 
 pub mod demo;
 
@@ -50,6 +51,8 @@ pub struct Wiring {
     pub clock: Clock,
     /// What brings the inventories of its dealers, once somebody runs it.
     pub feeds: Arc<Feeds>,
+    /// What remembers refusals, once somebody runs it.
+    pub refusals: Arc<Refusals>,
     publishers: Vec<SharedAgent>,
     ground: Ground,
     /// Who the dealers are. Whoever changes that holds it while everything takes it over.
@@ -117,12 +120,15 @@ impl Wiring {
             roster = more;
         }
         let (desk, counted) = counted_desk(&server, &store, clock.clone(), Vec::new());
+        let refusals = Arc::new(Refusals::new(Arc::clone(&store), clock.clone()));
+        desk.remember_with(Arc::clone(&refusals) as _);
         let sellers = Arc::new(Sellers(RwLock::default()));
         let wiring = Self {
             desk,
             notices,
             deliveries,
             feeds,
+            refusals,
             sellers,
             store,
             clock,

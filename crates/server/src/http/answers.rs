@@ -132,6 +132,7 @@ pub(super) fn stamp(refusal: ProfileRefusal) -> Stamp {
         skill: refusal.skill,
         error_id: refusal.error_id,
         too_often: refusal.blame == Blame::TooOften,
+        misfits: refusal.misfits,
         ..Stamp::default()
     }
 }

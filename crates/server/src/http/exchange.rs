@@ -8,6 +8,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 use crate::agent::{Caller, SharedAgent};
 use crate::desk::Desk;
 use crate::metrics::Kind;
+use crate::refusals::Misfit;
 
 /// What was posted to the endpoint of JSON-RPC, as it came.
 #[derive(Debug, Clone, Copy)]
@@ -42,6 +43,8 @@ pub struct Stamp {
     pub error_id: Option<String>,
     /// Whether its sender comes too often.
     pub too_often: bool,
+    /// Where the request was wrong.
+    pub misfits: Vec<Misfit>,
 }
 
 impl Default for Stamp {
@@ -55,6 +58,7 @@ impl Default for Stamp {
             caller: Kind::Unproven,
             error_id: None,
             too_often: false,
+            misfits: Vec::new(),
         }
     }
 }

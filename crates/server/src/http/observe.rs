@@ -20,8 +20,10 @@ use super::site::{Site, known_path};
 use super::{intake, mcp};
 use crate::card::{ENDPOINT_PATH, HTTP_JSON_PATH};
 use crate::clock::Clock;
+use crate::desk::Desk;
 use crate::limit::{Key, Limiter, RateLimit};
 use crate::metrics::{Asked, Kind, Metrics};
+use crate::refusals::{Misfit, Refused};
 use crate::traces::{self, Begun, Side, Tracer};
 
 /// How many refusals of one address are written, each in a line of its own.
@@ -110,13 +112,34 @@ pub(super) async fn observe(
             let error_id = stamp.error_id.as_deref().unwrap_or_default();
             if code == "OK" {
                 tracing::debug!(%method, path, status, micros, agent, code, skill, "answered");
-            } else if refusals.is_written(&Key::address(caller), agent, &stamp) {
-                tracing::info!(%method, path, status, micros, agent, code, error_id, "refused");
+            } else {
+                let is_written = refusals.is_written(&Key::address(caller), agent, &stamp);
+                if is_written {
+                    tracing::info!(%method, path, status, micros, agent, code, error_id, "refused");
+                }
+                if let Some(desk) = &desk {
+                    note(desk, stamp, is_written);
+                }
             }
         }
         None => tracing::debug!(%method, path, status, micros, "answered"),
     }
     Ok(response)
+}
+
+/// Has a refusal remembered; one of a flood only counts.
+fn note(desk: &Desk, stamp: Stamp, is_written: bool) {
+    if let (Some(ledger), Some(agent)) = (desk.ledger(), &stamp.agent) {
+        ledger.note(Refused {
+            agent: agent.id().to_owned(),
+            at: desk.clock.now(),
+            code: stamp.code,
+            error_id: stamp.error_id.filter(|_| is_written),
+            operation: stamp.skill.or(stamp.operation),
+            caller: stamp.caller,
+            misfits: stamp.misfits,
+        });
+    }
 }
 
 /// In which trace a caller is, as it says. More than one header is none.

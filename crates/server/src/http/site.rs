@@ -28,7 +28,7 @@ pub(super) const HOME_PATH: &str = "/";
 pub struct Site {
     pub(super) router: Router,
     pub(super) metrics: Option<Arc<Metrics>>,
-    /// Whose tracer is asked.
+    /// Whose tracer and ledger are asked.
     pub(super) desk: Option<Arc<Desk>>,
     pub(super) paths: &'static [(&'static str, &'static str)],
 }

@@ -6,7 +6,8 @@ pub(super) const VERSIONS: &str =
     "CREATE TABLE IF NOT EXISTS tradepost_schema (version BIGINT PRIMARY KEY)";
 
 /// One step for each version, applied in order.
-pub(super) const MIGRATIONS: &[&str] = &[FIRST, STAFF, FEEDS, PRIVACY, ALERTS, HOSTING, PROCESSES];
+pub(super) const MIGRATIONS: &[&str] =
+    &[FIRST, STAFF, FEEDS, PRIVACY, ALERTS, HOSTING, PROCESSES, REFUSALS, PROBES];
 
 const FIRST: &str = r#"
     CREATE TABLE listings (
@@ -417,5 +418,37 @@ const PROCESSES: &str = r#"
         bucket     BYTEA PRIMARY KEY,   -- SHA-256 of whose it is
         full_at    BIGINT NOT NULL,     -- microseconds since 1970
         leased     BIGINT NOT NULL      -- the last time
+    );
+"#;
+
+const REFUSALS: &str = r#"
+    CREATE TABLE refusals (
+        error_id    TEXT COLLATE "C" PRIMARY KEY,
+        agent_id    TEXT NOT NULL,
+        at          BIGINT NOT NULL,
+        code        TEXT NOT NULL,
+        operation   TEXT,
+        caller      TEXT NOT NULL,
+        misfits     TEXT NOT NULL       -- JSON: pairs of a pointer and a keyword
+    );
+    CREATE INDEX refusals_by_agent ON refusals (agent_id, at);
+    CREATE INDEX refusals_by_age ON refusals (at);
+    CREATE TABLE refusal_counts (
+        agent_id    TEXT COLLATE "C" NOT NULL,
+        hour        BIGINT NOT NULL,    -- when it began
+        code        TEXT COLLATE "C" NOT NULL,
+        refused     BIGINT NOT NULL,
+        PRIMARY KEY (agent_id, hour, code)
+    );
+    CREATE INDEX refusal_counts_by_age ON refusal_counts (hour);
+"#;
+
+const PROBES: &str = r#"
+    CREATE TABLE probe_reports (
+        dealer_id   TEXT PRIMARY KEY,
+        at          BIGINT NOT NULL,
+        wanted_by   TEXT NOT NULL,
+        document    TEXT NOT NULL,      -- JSON
+        page        TEXT                -- the report with what was sent, as HTML
     );
 "#;

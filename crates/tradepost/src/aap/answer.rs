@@ -1,12 +1,14 @@
 //! A dealer's answers and refusals as what a binding writes.
 
 use tradepost_server::agent::{Answer, Blame, ProfileRefusal, Row, Written};
+use tradepost_server::refusals::Misfit;
 use tradepost_wire::a2a;
 use tradepost_wire::a2a::status::Status;
 use tradepost_wire::a2a::{DataPart, MessageResult, Role};
 use tradepost_wire::aap::error::{Code, DOMAIN, ErrorObject, TYPE};
 use tradepost_wire::aap::{Reply, Version};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::problem::Keyword;
 
 /// A reply as a message in a version of the profile.
 pub(super) fn message(version: Version, context_id: String, reply: Reply) -> Answer {
@@ -41,6 +43,9 @@ pub(super) fn refusal(
         .unwrap_or_else(|_| unreachable!("an error object has text keys and no NaN"));
     let ErrorObject { error_id, refusal, .. } = error;
     let code = refusal.code;
+    let misfit =
+        |(pointer, keyword): (String, Keyword)| Misfit { pointer, keyword: keyword.name() };
+    let misfits = refusal.misfits().into_iter().map(misfit).collect();
     let row = Row {
         name: code.name(),
         domain: DOMAIN,
@@ -65,5 +70,6 @@ pub(super) fn refusal(
         challenge: None,
         extension: Some(version.uri()),
         blame: if limited { Blame::TooOften } else { blame },
+        misfits,
     }
 }

@@ -48,6 +48,8 @@ pub struct Seller {
     pub dealer: Arc<Dealer>,
     /// Its card.
     pub card: PublishedCard,
+    /// The address under which the card says that it is.
+    pub base_url: String,
     store: Arc<Store>,
     clock: Clock,
     profile: Arc<DealerInformation>,
@@ -123,6 +125,7 @@ impl Seller {
         let inventory = inventories.of(&dealer.terms.id, dealer.terms.tombstone_lifetime);
         Ok(Self {
             card,
+            base_url,
             store: Arc::clone(store),
             clock: clock.clone(),
             profile: Arc::new(skills::profile(&dealer.terms)),

@@ -199,6 +199,11 @@ async fn serve(
         let stopped = stopped.clone();
         keep_going("feeds", move || Arc::clone(&feeds).run(stopped()))
     });
+    let refusals = Arc::clone(&wiring.refusals);
+    deliveries.spawn({
+        let stopped = stopped.clone();
+        keep_going("refusals", move || Arc::clone(&refusals).run(stopped()))
+    });
     for notices in &wiring.notices {
         let notices = Arc::clone(notices);
         let stopped = stopped.clone();

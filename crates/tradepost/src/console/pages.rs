@@ -20,12 +20,15 @@ use super::{Console, PATH, Stop, deeds};
 mod agent;
 mod appointments;
 mod buyers;
+mod chart;
 mod feeds;
 mod inbox;
 mod inventory;
 mod lead;
 mod leads;
 mod people;
+mod probe;
+mod refusals;
 
 /// The zone of a dealer's first rooftop.
 fn zone(terms: &Dealer) -> TimeZone {
@@ -55,13 +58,14 @@ struct Link {
 }
 
 /// The pages, in the order of their importance: label, address, icon and what they require.
-const NAV: [(&str, &str, &str, Right); 10] = [
+const NAV: [(&str, &str, &str, Right); 11] = [
     ("Inbox", "/console", "inbox", Right::Enter),
     ("Leads", "/console/leads", "leads", Right::Customers),
     ("Appointments", "/console/appointments", "calendar", Right::Customers),
     ("Inventory", "/console/inventory", "car", Right::Enter),
     ("Feeds", "/console/feeds", "feed", Right::Operate),
     ("Buyers", "/console/buyers", "chart", Right::Operate),
+    ("Refusals", "/console/refusals", "refusal", Right::Operate),
     ("Card", "/console/card", "card", Right::Operate),
     ("Checklist", "/console/checklist", "check", Right::Operate),
     ("People", "/console/people", "people", Right::Enter),
@@ -92,6 +96,15 @@ pub(super) struct SignIn {
     pub(super) proof: String,
     pub(super) trouble: Option<&'static str>,
     pub(super) next: String,
+    /// With whom people may sign in besides.
+    pub(super) provider: Option<String>,
+}
+
+/// The page that leads on whoever comes back from a provider.
+#[derive(Debug, Template)]
+#[template(path = "console/signed-in.html")]
+pub(super) struct SignedIn {
+    pub(super) target: String,
 }
 
 /// A page that says why there is no other.
@@ -104,6 +117,12 @@ struct Stopped {
 }
 
 impl Console {
+    /// The zone of the first rooftop that somebody sees.
+    fn zone(&self, visitor: &Visitor) -> TimeZone {
+        let dealers = self.dealers(visitor);
+        dealers.first().map_or(TimeZone::UTC, |it| zone(&it.dealer.terms))
+    }
+
     /// What is around a page.
     fn frame(&self, asked: &Asked, visitor: &Visitor, title: &'static str) -> Result<Frame, Stop> {
         let role = visitor.member.role;

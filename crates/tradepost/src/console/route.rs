@@ -6,12 +6,8 @@ use tradepost_dealer::staff::Role;
 /// What can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Route<'a> {
-    /// A file of ours: style, script or icon.
-    File(File),
-    /// The page on which people sign in.
-    SignInPage,
-    /// Signing in.
-    SignIn,
+    /// What is for those who are not in yet, too.
+    Outside(Outside),
     /// Signing out.
     SignOut,
     /// Everything that waits.
@@ -46,16 +42,39 @@ pub enum Route<'a> {
     Feed,
     /// From whom leads come.
     Buyers,
+    /// What was refused, and one of them by its id.
+    Refusals,
     /// The agent's card.
     Card,
     /// What keeps the dealer from selling well.
     Checklist,
+    /// What the prober found, and how far it is.
+    Probe,
+    /// Having the prober begin.
+    RunProbe,
+    /// The whole report of the prober, to be taken away.
+    ProbeReport,
     /// Who may come in, and who is in.
     People,
     /// Ending a session.
     EndSession(&'a str),
     /// Who has seen and done what.
     Audit,
+}
+
+/// What whoever is not in yet can ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outside {
+    /// A file of ours: style, script or icon.
+    File(File),
+    /// The page on which people sign in.
+    SignInPage,
+    /// Signing in.
+    SignIn,
+    /// The way to the provider with which people sign in.
+    LeaveForProvider,
+    /// Where they come back from it.
+    BackFromProvider,
 }
 
 /// A file that is part of the program.
@@ -84,103 +103,93 @@ pub enum Right {
     Operate,
 }
 
-impl<'a> Route<'a> {
-    /// The route of a path.
+/// A row of the table of contents.
+#[derive(Debug)]
+pub struct Row {
+    /// The method: `POST` changes something, and so has to prove that it comes of a form of ours.
+    pub method: Method,
+    /// The path below that of the console; `{id}` stands for anything.
+    pub path: &'static str,
+    /// What it requires.
+    pub right: Right,
+    route: for<'a> fn(&'a str) -> Route<'a>,
+}
+
+const fn get(path: &'static str, right: Right, route: for<'a> fn(&'a str) -> Route<'a>) -> Row {
+    Row { method: Method::GET, path, right, route }
+}
+
+const fn post(path: &'static str, right: Right, route: for<'a> fn(&'a str) -> Route<'a>) -> Row {
+    Row { method: Method::POST, path, right, route }
+}
+
+/// Everything that there is.
+pub const TABLE: &[Row] = &[
+    get("", Right::Enter, |_| Route::Inbox),
+    get("console.css", Right::None, |_| Route::Outside(Outside::File(File::Style))),
+    get("console.js", Right::None, |_| Route::Outside(Outside::File(File::Script))),
+    get("icon.svg", Right::None, |_| Route::Outside(Outside::File(File::Icon))),
+    get("sign-in", Right::None, |_| Route::Outside(Outside::SignInPage)),
+    post("sign-in", Right::None, |_| Route::Outside(Outside::SignIn)),
+    get("sign-in/oidc", Right::None, |_| Route::Outside(Outside::LeaveForProvider)),
+    get(super::oidc::BACK, Right::None, |_| Route::Outside(Outside::BackFromProvider)),
+    post("sign-out", Right::Enter, |_| Route::SignOut),
+    get("leads", Right::Customers, |_| Route::Leads),
+    get("leads/{id}", Right::Customers, |id| Route::Lead(id)),
+    post("leads/{id}/notes", Right::Customers, |id| Route::AddNote(id)),
+    post("leads/{id}/stage", Right::Customers, |id| Route::SetStage(id)),
+    post("leads/{id}/resend", Right::Customers, |id| Route::Resend(id)),
+    post("leads/{id}/release", Right::Decide, |id| Route::Release(id)),
+    post("leads/{id}/revoke", Right::Decide, |id| Route::Revoke(id)),
+    post("leads/{id}/evidence", Right::Decide, |id| Route::Evidence(id)),
+    get("leads/{id}/erase", Right::Decide, |id| Route::EraseQuestion(id)),
+    post("leads/{id}/erase", Right::Decide, |id| Route::Erase(id)),
+    get("appointments", Right::Customers, |_| Route::Appointments),
+    get("inventory", Right::Enter, |_| Route::Inventory),
+    get("feeds", Right::Operate, |_| Route::Feeds),
+    get("feeds/runs", Right::Operate, |_| Route::Feed),
+    get("buyers", Right::Operate, |_| Route::Buyers),
+    get("refusals", Right::Operate, |_| Route::Refusals),
+    get("card", Right::Operate, |_| Route::Card),
+    get("checklist", Right::Operate, |_| Route::Checklist),
+    get("probe", Right::Operate, |_| Route::Probe),
+    post("probe", Right::Operate, |_| Route::RunProbe),
+    get("probe/report", Right::Operate, |_| Route::ProbeReport),
+    get("people", Right::Enter, |_| Route::People),
+    post("sessions/{id}/end", Right::Enter, |id| Route::EndSession(id)),
+    get("audit", Right::Decide, |_| Route::Audit),
+];
+
+impl Row {
+    /// What is asked for, if there is such a thing.
     #[must_use]
-    pub fn of(method: &Method, path: &'a str) -> Option<Self> {
-        let steps: Vec<&str> = path.split('/').collect();
-        let is_post = *method == Method::POST;
-        if !is_post && *method != Method::GET && *method != Method::HEAD {
-            return None;
-        }
-        Some(match (is_post, steps.as_slice()) {
-            (false, [""]) => Self::Inbox,
-            (false, ["console.css"]) => Self::File(File::Style),
-            (false, ["console.js"]) => Self::File(File::Script),
-            (false, ["icon.svg"]) => Self::File(File::Icon),
-            (false, ["sign-in"]) => Self::SignInPage,
-            (true, ["sign-in"]) => Self::SignIn,
-            (true, ["sign-out"]) => Self::SignOut,
-            (false, ["leads"]) => Self::Leads,
-            (false, ["leads", id]) => Self::Lead(id),
-            (true, ["leads", id, "notes"]) => Self::AddNote(id),
-            (true, ["leads", id, "stage"]) => Self::SetStage(id),
-            (true, ["leads", id, "resend"]) => Self::Resend(id),
-            (true, ["leads", id, "release"]) => Self::Release(id),
-            (true, ["leads", id, "revoke"]) => Self::Revoke(id),
-            (true, ["leads", id, "evidence"]) => Self::Evidence(id),
-            (false, ["leads", id, "erase"]) => Self::EraseQuestion(id),
-            (true, ["leads", id, "erase"]) => Self::Erase(id),
-            (false, ["appointments"]) => Self::Appointments,
-            (false, ["inventory"]) => Self::Inventory,
-            (false, ["feeds"]) => Self::Feeds,
-            (false, ["feeds", "runs"]) => Self::Feed,
-            (false, ["buyers"]) => Self::Buyers,
-            (false, ["card"]) => Self::Card,
-            (false, ["checklist"]) => Self::Checklist,
-            (false, ["people"]) => Self::People,
-            (true, ["sessions", id, "end"]) => Self::EndSession(id),
-            (false, ["audit"]) => Self::Audit,
-            _ => return None,
-        })
+    pub fn of<'a>(method: &Method, path: &'a str) -> Option<(&'static Self, Route<'a>)> {
+        let method = if *method == Method::HEAD { &Method::GET } else { method };
+        let meant = |row: &'static Self| {
+            let id = row.matches(path)?;
+            (row.method == *method).then(|| (row, (row.route)(id)))
+        };
+        TABLE.iter().find_map(meant)
     }
 
-    /// What it requires.
-    #[must_use]
-    pub const fn right(self) -> Right {
-        match self {
-            Self::File(_) | Self::SignInPage | Self::SignIn => Right::None,
-            Self::SignOut | Self::Inbox | Self::Inventory | Self::People | Self::EndSession(_) => {
-                Right::Enter
-            }
-            Self::Leads
-            | Self::Lead(_)
-            | Self::AddNote(_)
-            | Self::SetStage(_)
-            | Self::Resend(_)
-            | Self::Appointments => Right::Customers,
-            Self::Release(_)
-            | Self::Revoke(_)
-            | Self::Evidence(_)
-            | Self::EraseQuestion(_)
-            | Self::Erase(_)
-            | Self::Audit => Right::Decide,
-            Self::Feeds | Self::Feed | Self::Buyers | Self::Card | Self::Checklist => {
-                Right::Operate
+    /// What stands in the place of the id; nothing where none is meant.
+    fn matches<'a>(&self, path: &'a str) -> Option<&'a str> {
+        let (mut steps, mut id) = (path.split('/'), "");
+        for wanted in self.path.split('/') {
+            let step = steps.next()?;
+            if wanted == "{id}" {
+                id = step;
+            } else if wanted != step {
+                return None;
             }
         }
+        steps.next().is_none().then_some(id)
     }
 
     /// Whether it changes something, and so has to prove that it comes of a form of ours.
     #[must_use]
-    pub const fn changes(self) -> bool {
-        match self {
-            Self::SignIn
-            | Self::SignOut
-            | Self::AddNote(_)
-            | Self::SetStage(_)
-            | Self::Resend(_)
-            | Self::Release(_)
-            | Self::Revoke(_)
-            | Self::Evidence(_)
-            | Self::Erase(_)
-            | Self::EndSession(_) => true,
-            Self::File(_)
-            | Self::SignInPage
-            | Self::Inbox
-            | Self::Leads
-            | Self::Lead(_)
-            | Self::EraseQuestion(_)
-            | Self::Appointments
-            | Self::Inventory
-            | Self::Feeds
-            | Self::Feed
-            | Self::Buyers
-            | Self::Card
-            | Self::Checklist
-            | Self::People
-            | Self::Audit => false,
-        }
+    pub fn changes(&self) -> bool {
+        self.method == Method::POST
     }
 }
 

@@ -48,6 +48,7 @@ mod probe;
 mod process;
 mod push;
 mod receive;
+mod refusals;
 mod requirements;
 mod rest;
 mod sandbox;

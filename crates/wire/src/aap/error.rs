@@ -8,11 +8,12 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
+use crate::aap::schema::known_pointer;
 use crate::aap::{Skill, Version};
 use crate::catalog::{Open, Vocabulary, catalog};
 use crate::format::rfc3339;
 use crate::json::{Map, Value, json};
-use crate::problem::{At, Keyword, Problems};
+use crate::problem::{At, Extra, Keyword, Problems};
 
 /// The payload type of an error.
 pub const TYPE: &str = "aap.error";
@@ -351,6 +352,21 @@ impl Refusal {
     pub fn internal_error(wait: Duration) -> Self {
         let message = "the dealer's agent failed to answer; try again later";
         Self::to_come_back(Code::InternalError, message, wait, &[])
+    }
+
+    /// Where the request was wrong and which constraint it broke, without a word of whoever sent it.
+    #[must_use]
+    pub fn misfits(&self) -> Vec<(String, Keyword)> {
+        let listed = self.problems.listed().iter();
+        let misfits = listed.map(|problem| {
+            let place = known_pointer(&problem.pointer);
+            if let Extra::Property(absent) = problem.extra {
+                (format!("{place}/{absent}"), problem.keyword)
+            } else {
+                (place, problem.keyword)
+            }
+        });
+        misfits.collect()
     }
 
     /// Gives the refusal its identity.

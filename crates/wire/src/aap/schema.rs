@@ -4,6 +4,9 @@
 //! The readers beside this module are the rules; a test damages requests at random and finds that
 //! these schemas see the same problems in them.
 
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
 use crate::json::{Map, Value, json};
 
 use crate::aap::Skill;
@@ -46,6 +49,37 @@ pub fn request(skill: Skill) -> Map {
         schema.insert("anyOf".into(), one_present(any_of));
     }
     schema
+}
+
+/// The names of all members of all requests.
+static NAMES: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
+    let mut names = BTreeSet::new();
+    for skill in Skill::ALL {
+        collect(&request(*skill).into(), &mut names);
+    }
+    names
+});
+
+fn collect(schema: &Value, names: &mut BTreeSet<String>) {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    names.extend(properties.into_iter().flatten().map(|(name, _)| name.clone()));
+    match schema {
+        Value::Object(members) => members.values().for_each(|it| collect(it, names)),
+        Value::Array(items) => items.iter().for_each(|it| collect(it, names)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// A JSON Pointer with `*` in the place of each name that no request has: whoever sent it made it up,
+/// and may have written anything there.
+#[must_use]
+pub fn known_pointer(pointer: &str) -> String {
+    let known = |step: &str| {
+        let is_index = !step.is_empty() && step.bytes().all(|byte| byte.is_ascii_digit());
+        is_index && step.len() < 4 || NAMES.contains(step)
+    };
+    let steps = pointer.split('/').skip(1);
+    steps.map(|step| ["/", if known(step) { step } else { "*" }].concat()).collect()
 }
 
 type Members = Vec<(&'static str, Value)>;

@@ -166,6 +166,7 @@ impl TurnedAway {
             challenge: self.challenge,
             extension: None,
             blame: if limited { Blame::TooOften } else { Blame::Caller },
+            misfits: Vec::new(),
         })
     }
 }

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use askama::Template;
-use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp, ToSpan as _};
+use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::staff::Stage;
 use tradepost_store::staff::Origin;
 
@@ -13,33 +12,16 @@ use super::super::door::Visitor;
 use super::super::reply::Reply;
 use super::super::request::Asked;
 use super::super::{Console, Stop};
-use super::{Frame, When, counted, zone};
-
-/// How many days are counted.
-const DAYS: i64 = 30;
-
-/// How high the chart is, and how wide a day is in it.
-const HEIGHT: u32 = 120;
-const DAY: usize = 24;
+use super::chart::{Chart, Counts, DAYS};
+use super::{Frame, When, counted};
 
 #[derive(Debug, Template)]
 #[template(path = "console/buyers.html")]
 struct Page {
     frame: Frame,
-    bars: Vec<Bar>,
-    width: usize,
+    chart: Chart,
     summary: String,
     buyers: Vec<Buyer>,
-}
-
-/// A day of the chart.
-#[derive(Debug)]
-struct Bar {
-    x: usize,
-    y: u32,
-    height: u32,
-    label: String,
-    tick: Option<String>,
 }
 
 #[derive(Debug)]
@@ -64,13 +46,12 @@ impl Console {
         let since = now.saturating_sub(SignedDuration::from_hours(24 * DAYS));
         let since = since.unwrap_or(Timestamp::MIN);
         let origins = self.store.origins(visitor.dealer_id(), since)?;
-        let dealers = self.dealers(visitor);
-        let zone = dealers.first().map_or(TimeZone::UTC, |it| zone(&it.dealer.terms));
-        let bars = bars(&origins, &zone, now);
+        let zone = self.zone(visitor);
+        let say = |counts: &[u32]| counted(counts.iter().sum::<u32>() as usize, "lead", "leads");
+        let chart = Chart::new(&by_day(&origins, &zone), &zone, now, say);
         let page = Page {
             frame: self.frame(asked, visitor, "Buyers")?,
-            width: bars.len() * DAY,
-            bars,
+            chart,
             summary: format!(
                 "{} in {DAYS} days",
                 counted(origins.iter().filter(|it| !it.is_repeated).count(), "lead", "leads")
@@ -81,29 +62,13 @@ impl Console {
     }
 }
 
-fn bars(origins: &[Origin], zone: &TimeZone, now: Timestamp) -> Vec<Bar> {
-    let mut days: BTreeMap<Date, u32> = BTreeMap::new();
+fn by_day(origins: &[Origin], zone: &TimeZone) -> Counts {
+    let mut days = Counts::new();
     for origin in origins.iter().filter(|origin| !origin.is_repeated) {
-        *days.entry(origin.at.to_zoned(zone.clone()).date()).or_default() += 1;
+        let day = days.entry(origin.at.to_zoned(zone.clone()).date()).or_insert_with(|| vec![0]);
+        day.iter_mut().for_each(|count| *count += 1);
     }
-    let today = now.to_zoned(zone.clone()).date();
-    let most = days.values().copied().max().unwrap_or(0).max(1);
-    let dates = (0..DAYS).rev().filter_map(|ago| today.checked_sub(ago.days()).ok());
-    dates
-        .enumerate()
-        .map(|(place, date)| {
-            let count = days.get(&date).copied().unwrap_or(0);
-            let height = count * HEIGHT / most;
-            let shown = date.strftime("%b %-d").to_string();
-            Bar {
-                x: place * DAY,
-                y: HEIGHT - height,
-                height,
-                label: format!("{shown}: {}", counted(count as usize, "lead", "leads")),
-                tick: (place % 7 == 0).then_some(shown),
-            }
-        })
-        .collect()
+    days
 }
 
 fn buyers(origins: &[Origin], zone: &TimeZone, now: Timestamp) -> Vec<Buyer> {

@@ -11,7 +11,7 @@ use super::super::reply::Reply;
 use super::super::request::Asked;
 use super::super::route::Right;
 use super::super::{Console, PATH, Stop};
-use super::{Frame, When, role_name, zone};
+use super::{Frame, When, role_name};
 
 /// How many entries are on a page.
 const ON_A_PAGE: u32 = 100;
@@ -136,12 +136,6 @@ impl Console {
         };
         Ok(Reply::page(&page))
     }
-
-    /// The zone of the first rooftop.
-    fn zone(&self, visitor: &Visitor) -> TimeZone {
-        let dealers = self.dealers(visitor);
-        dealers.first().map_or(TimeZone::UTC, |it| zone(&it.dealer.terms))
-    }
 }
 
 fn line(entry: Entry, zone: &TimeZone, now: Timestamp) -> Line {
@@ -174,6 +168,7 @@ const fn said_of(deed: Deed) -> (&'static str, bool) {
         Deed::LeadExported => ("exported", true),
         Deed::EvidenceTaken => ("took the evidence of", true),
         Deed::LeadDelivered => ("brought", true),
+        Deed::AgentProbed => ("probed the agent", false),
         Deed::KeyChanged => ("changed the key of personal data", false),
         Deed::RecordExported => ("exported this record", false),
         Deed::MemberAdded => ("let in", false),

@@ -1,35 +1,27 @@
 //! What roles, other dealers, other sites and buyers try.
 
 use expect_test::expect;
+use tradepost::console::route::{Right, Row, TABLE};
 use tradepost_dealer::staff::Stage;
 
 use super::*;
 
-/// Every page and every form, with a lead where one is meant.
+/// Every page and every form that there is, but for those of whoever is not in, with a lead where one is
+/// meant.
 fn asked(lead: &str) -> Vec<(&'static str, String)> {
-    let of = |rest: &str| format!("/console/leads/{lead}{rest}");
-    let page = |path: &str| ("GET", format!("/console{path}"));
-    vec![
-        page(""),
-        page("/leads"),
-        ("GET", of("")),
-        ("GET", of("/erase")),
-        page("/appointments"),
-        page("/inventory"),
-        page("/buyers"),
-        page("/card"),
-        page("/checklist"),
-        page("/people"),
-        page("/audit"),
-        ("POST", of("/notes")),
-        ("POST", of("/stage")),
-        ("POST", of("/resend")),
-        ("POST", of("/release")),
-        ("POST", of("/revoke")),
-        ("POST", of("/evidence")),
-        ("POST", of("/erase")),
-        ("POST", "/console/sessions/0123/end".to_owned()),
-    ]
+    let of = |row: &'static Row| {
+        let id = if row.path.starts_with("leads/") { lead } else { "0123" };
+        let path = format!("/console/{}", row.path.replace("{id}", id));
+        (row.method.as_str(), path.trim_end_matches('/').to_owned())
+    };
+    let inside = TABLE.iter().filter(|row| row.right != Right::None);
+    // It ends the session of whoever tries, and stands by itself.
+    inside.filter(|row| row.path != "sign-out").map(of).collect()
+}
+
+/// Every page of [`asked`].
+fn pages(lead: &str) -> impl Iterator<Item = String> {
+    asked(lead).into_iter().filter(|(method, _)| *method == "GET").map(|(_, path)| path)
 }
 
 const FIELDS: [(&str, &str); 3] = [("text", "Called."), ("stage", "new"), ("sure", "no")];
@@ -59,22 +51,28 @@ fn every_page_and_form_is_for_its_role_and_its_dealer_alone() {
         GET                   303  200  200  200  200  200
         GET  /leads           303  200  200  403  200  200
         GET  /leads/ID        303  200  200  403  404  200
-        GET  /leads/ID/erase  303  403  200  403  404  200
-        GET  /appointments    303  200  200  403  200  200
-        GET  /inventory       303  200  200  200  200  200
-        GET  /buyers          303  403  200  200  200  200
-        GET  /card            303  403  200  200  200  200
-        GET  /checklist       303  403  200  200  200  200
-        GET  /people          303  200  200  200  200  200
-        GET  /audit           303  403  200  403  200  200
         POST /leads/ID/notes  303  303  303  403  404  303
         POST /leads/ID/stage  303  303  303  403  404  303
         POST /leads/ID/resend 303  303  303  403  404  303
         POST /leads/ID/release 303  403  303  403  404  303
         POST /leads/ID/revoke 303  403  303  403  404  303
         POST /leads/ID/evidence 303  403  200  403  404  200
+        GET  /leads/ID/erase  303  403  200  403  404  200
         POST /leads/ID/erase  303  403  422  403  404  422
+        GET  /appointments    303  200  200  403  200  200
+        GET  /inventory       303  200  200  200  200  200
+        GET  /feeds           303  403  200  200  200  200
+        GET  /feeds/runs      303  403  404  404  404  404
+        GET  /buyers          303  403  200  200  200  200
+        GET  /refusals        303  403  200  200  200  200
+        GET  /card            303  403  200  200  200  200
+        GET  /checklist       303  403  200  200  200  200
+        GET  /probe           303  403  200  200  200  200
+        POST /probe           303  403  404  404  404  404
+        GET  /probe/report    303  403  404  404  404  404
+        GET  /people          303  200  200  200  200  200
         POST /sessions/0123/end 303  404  404  404  404  404
+        GET  /audit           303  403  200  403  200  200
     "#]]
     .assert_eq(&table);
 }
@@ -89,8 +87,8 @@ fn what_is_another_dealers_looks_as_if_it_were_not_there() {
         let (theirs, nothing) = (answer(&ours), answer("lead_0"));
         assert_eq!((theirs.status, &theirs.body), (404, &nothing.body));
     }
-    for page in ["", "/leads", "/leads?q=ada", "/appointments", "/buyers", "/audit", "/people"] {
-        let shown = text(&other.get(&format!("/console{page}")));
+    for page in pages(&ours).chain(["/console/leads?q=ada".to_owned()]) {
+        let shown = text(&other.get(&page));
         for theirs in [ours.as_str(), "Ada", "dora", "maria", "test-agent"] {
             assert!(!shown.contains(theirs), "{page} shows {theirs}");
         }
@@ -106,8 +104,8 @@ fn an_engineer_learns_nothing_of_customers() {
     let world = World::new();
     let lead = world.lead("one.example", &customer("Ada"));
     let egon = world.enter("egon");
-    for path in ["", "/inventory", "/buyers", "/card", "/checklist", "/people"] {
-        let shown = text(&egon.get(&format!("/console{path}")));
+    for path in pages(&lead) {
+        let shown = text(&egon.get(&path));
         for personal in ["Ada", "Lovelace", "ada@example.com", &lead] {
             assert!(!shown.contains(personal), "{path} shows {personal}");
         }
@@ -188,9 +186,8 @@ fn what_buyers_and_colleagues_write_stays_text() {
         form_urlencoded::byte_serialize(evil.as_bytes()).collect::<String>()
     );
     let lead = format!("/leads/{id}");
-    let erase = format!("{lead}/erase");
-    for path in ["", "/leads", &search, &lead, &erase, "/appointments", "/buyers", "/audit"] {
-        let shown = text(&maria.get(&format!("/console{path}")));
+    for path in pages(&id).chain([format!("/console{search}")]) {
+        let shown = text(&maria.get(&path));
         for markup in ["<img src=x", "<b onclick", "<i>L", "<script>alert", "</title><script", "49"]
         {
             let is_there = shown.contains(markup) && (markup != "49" || shown.contains("{{49"));

@@ -1,0 +1,74 @@
+//! What is remembered of requests that were refused: enough to answer whoever asks, and nothing that the
+//! caller wrote.
+
+use jiff::Timestamp;
+use tradepost_wire::fault::Fault;
+
+use super::Store;
+
+/// A request that was refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The id that the caller was given.
+    pub error_id: String,
+    /// The agent that refused it.
+    pub agent_id: String,
+    /// When.
+    pub at: Timestamp,
+    /// The catalog's code.
+    pub code: String,
+    /// The skill or tool, or else the operation, where it was known.
+    pub operation: Option<String>,
+    /// Who was refused, as numbers tell callers apart.
+    pub caller: String,
+    /// Where the request was wrong, each with the constraint that was not kept.
+    pub misfits: Vec<(String, String)>,
+}
+
+/// How often an agent refused with a code, within an hour.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefusalCount {
+    /// The agent.
+    pub agent_id: String,
+    /// When the hour began.
+    pub hour: Timestamp,
+    /// The code.
+    pub code: String,
+    /// How often.
+    pub refused: i64,
+}
+
+impl Store {
+    /// What was refused under an id.
+    ///
+    /// # Errors
+    /// When the database fails, here as everywhere.
+    pub fn refusal(&self, error_id: &str) -> Result<Option<Refusal>, Fault> {
+        self.read(|db| db.refusal(error_id))
+    }
+
+    /// What an agent, or any of them, refused, the latest first; with this code, where one is given.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn refusals(
+        &self,
+        agent_id: Option<&str>,
+        code: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<Refusal>, Fault> {
+        self.read(|db| db.refusals(agent_id, code, limit))
+    }
+
+    /// How often an agent, or any of them, refused since a moment, by hour and code.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn refusal_counts(
+        &self,
+        agent_id: Option<&str>,
+        since: Timestamp,
+    ) -> Result<Vec<RefusalCount>, Fault> {
+        self.read(|db| db.refusal_counts(agent_id, since))
+    }
+}

@@ -1,0 +1,155 @@
+//! What was refused: by id for a while, and counted by code and hour.
+
+use jiff::Timestamp;
+use tradepost_wire::fault::Fault;
+use tradepost_wire::json;
+
+use super::{Database, Transaction};
+use crate::refusals::{Refusal, RefusalCount};
+use crate::sql::{Read, Row, params};
+
+/// The tables, as a migration.
+pub(crate) const SCHEMA: &str = "
+    CREATE TABLE refusals (
+        error_id    TEXT PRIMARY KEY,
+        agent_id    TEXT NOT NULL,
+        at          INTEGER NOT NULL,
+        code        TEXT NOT NULL,
+        operation   TEXT,
+        caller      TEXT NOT NULL,
+        misfits     TEXT NOT NULL       -- JSON: pairs of a pointer and a keyword
+    ) WITHOUT ROWID;
+    CREATE INDEX refusals_by_agent ON refusals (agent_id, at);
+    CREATE INDEX refusals_by_age ON refusals (at);
+    CREATE TABLE refusal_counts (
+        agent_id    TEXT NOT NULL,
+        hour        INTEGER NOT NULL,   -- when it began
+        code        TEXT NOT NULL,
+        refused     INTEGER NOT NULL,
+        PRIMARY KEY (agent_id, hour, code)
+    ) WITHOUT ROWID;
+    CREATE INDEX refusal_counts_by_age ON refusal_counts (hour);
+";
+
+const COLUMNS: &str = "error_id, agent_id, at, code, operation, caller, misfits";
+
+impl Transaction<'_> {
+    /// Keeps refusals, and adds to how many there were.
+    ///
+    /// # Errors
+    /// When the database fails, here as everywhere.
+    pub fn keep_refusals(
+        &self,
+        refusals: &[Refusal],
+        counts: &[RefusalCount],
+    ) -> Result<(), Fault> {
+        for refusal in refusals {
+            let misfits =
+                json::to_string(&refusal.misfits).map_err(Fault::on("writing a refusal"))?;
+            self.0.execute(
+                "writing a refusal",
+                "INSERT INTO refusals (error_id, agent_id, at, code, operation, caller, misfits)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING",
+                params![
+                    refusal.error_id,
+                    refusal.agent_id,
+                    refusal.at,
+                    refusal.code,
+                    refusal.operation,
+                    refusal.caller,
+                    misfits
+                ],
+            )?;
+        }
+        for count in counts {
+            self.0.execute(
+                "counting refusals",
+                "INSERT INTO refusal_counts (agent_id, hour, code, refused) VALUES ($1, $2, $3, $4)
+                 ON CONFLICT (agent_id, hour, code)
+                 DO UPDATE SET refused = refusal_counts.refused + excluded.refused",
+                params![count.agent_id, count.hour, count.code, count.refused],
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Forgets what was refused before a moment, and of each agent all but the latest refusals.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn forget_refusals(&self, since: Timestamp, each: u32) -> Result<(), Fault> {
+        const WHAT: &str = "forgetting refusals";
+        self.0.execute(WHAT, "DELETE FROM refusals WHERE at < $1", params![since])?;
+        self.0.execute(WHAT, "DELETE FROM refusal_counts WHERE hour < $1", params![since])?;
+        let agents: Vec<String> = self.0.all(
+            WHAT,
+            "SELECT agent_id FROM refusals GROUP BY agent_id HAVING count(*) > $1",
+            params![each],
+            |row| row.get(0),
+        )?;
+        for agent in agents {
+            self.0.execute(
+                WHAT,
+                "DELETE FROM refusals WHERE agent_id = $1 AND at <= (
+                     SELECT at FROM refusals WHERE agent_id = $1 ORDER BY at DESC LIMIT 1 OFFSET $2)",
+                params![agent, each],
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl Database {
+    pub(crate) fn refusal(&self, error_id: &str) -> Result<Option<Refusal>, Fault> {
+        let sql = format!("SELECT {COLUMNS} FROM refusals WHERE error_id = $1");
+        self.0.first("reading a refusal", &sql, params![error_id], read)
+    }
+
+    pub(crate) fn refusals(
+        &self,
+        agent_id: Option<&str>,
+        code: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<Refusal>, Fault> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM refusals
+             WHERE ($1 IS NULL OR agent_id = $1) AND ($2 IS NULL OR code = $2)
+             ORDER BY at DESC, error_id DESC LIMIT $3"
+        );
+        self.0.all("reading refusals", &sql, params![agent_id, code, limit], read)
+    }
+
+    pub(crate) fn refusal_counts(
+        &self,
+        agent_id: Option<&str>,
+        since: Timestamp,
+    ) -> Result<Vec<RefusalCount>, Fault> {
+        self.0.all(
+            "reading how much was refused",
+            "SELECT agent_id, hour, code, refused FROM refusal_counts
+             WHERE hour >= $2 AND ($1 IS NULL OR agent_id = $1) ORDER BY hour, agent_id, code",
+            params![agent_id, since],
+            |row| {
+                Ok(RefusalCount {
+                    agent_id: row.get(0)?,
+                    hour: row.get(1)?,
+                    code: row.get(2)?,
+                    refused: row.get(3)?,
+                })
+            },
+        )
+    }
+}
+
+fn read(row: &Row<'_>) -> Read<Refusal> {
+    let misfits: String = row.get(6)?;
+    Ok(Refusal {
+        error_id: row.get(0)?,
+        agent_id: row.get(1)?,
+        at: row.get(2)?,
+        code: row.get(3)?,
+        operation: row.get(4)?,
+        caller: row.get(5)?,
+        misfits: json::from_str(&misfits)?,
+    })
+}

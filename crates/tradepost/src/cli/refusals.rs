@@ -1,0 +1,129 @@
+//! `tradepost refusals`: what was refused, and what became of a request whose id somebody was given.
+
+use clap::Subcommand;
+use jiff::tz::TimeZone;
+use tradepost_dealer::local_time::short;
+use tradepost_server::clock::Clock;
+use tradepost_store::refusals::Refusal;
+use tradepost_wire::format::rfc3339;
+use tradepost_wire::json::{Value, json};
+
+use super::output::Failure;
+use super::output::table::{self, Column, Fit};
+use super::place::Place;
+use super::{Context, Outcome};
+
+/// Its arguments.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List what was refused, the latest first.
+    List {
+        /// Only what this dealer or publisher refused.
+        #[arg(long, value_name = "ID")]
+        agent: Option<String>,
+        /// Only what was refused with this code.
+        #[arg(long)]
+        code: Option<String>,
+        /// How many at most.
+        #[arg(long, value_name = "NUMBER", default_value_t = 100)]
+        limit: u32,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Show what was refused under the id that a caller was given, and where the request was wrong.
+    Show {
+        /// The id: err_ and more.
+        error_id: String,
+        #[command(flatten)]
+        place: Place,
+    },
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When the store cannot be read, or nothing is known of the id.
+pub fn run(arguments: Arguments, context: &Context) -> Outcome {
+    let fault = |fault| Failure::fault(&fault);
+    match arguments.command {
+        Command::List { agent, code, limit, place } => {
+            let store = place.open(None, context)?;
+            let found = store.refusals(agent.as_deref(), code.as_deref(), limit);
+            list(&found.map_err(fault)?, context);
+        }
+        Command::Show { error_id, place } => {
+            let found = place.open(None, context)?.refusal(error_id.trim()).map_err(fault)?;
+            let refusal = found.ok_or_else(|| {
+                Failure::usage("nothing is known of this id")
+                    .hint("refusals are kept for 30 days, and in a flood not each of them")
+            })?;
+            show(&refusal, context);
+        }
+    }
+    Ok(())
+}
+
+fn list(found: &[Refusal], context: &Context) {
+    if context.output.is_json() {
+        context.output.document(&found.iter().map(document).collect::<Vec<_>>());
+    } else if found.is_empty() {
+        context.output.talk("nothing was refused, or it is older than 30 days");
+    } else {
+        let now = Clock::system().now();
+        let columns = ["WHEN", "AGENT", "CODE", "OPERATION", "CALLER", "ERROR ID"];
+        let row = |one: &Refusal| {
+            vec![
+                short(one.at, &TimeZone::UTC, now),
+                one.agent_id.clone(),
+                one.code.clone(),
+                one.operation.clone().unwrap_or_default(),
+                one.caller.clone(),
+                one.error_id.clone(),
+            ]
+        };
+        let rows: Vec<_> = found.iter().map(row).collect();
+        context.output.line(table::rows(Fit::Terminal, &columns.map(Column::Text), &rows));
+    }
+}
+
+fn show(refusal: &Refusal, context: &Context) {
+    if context.output.is_json() {
+        context.output.document(&document(refusal));
+        return;
+    }
+    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let mut pairs = vec![
+        pair("error id", &refusal.error_id),
+        pair("at", &rfc3339(refusal.at)),
+        pair("agent", &refusal.agent_id),
+        pair("code", &refusal.code),
+        pair("operation", refusal.operation.as_deref().unwrap_or("not known")),
+        pair("caller", &refusal.caller),
+    ];
+    for (pointer, keyword) in &refusal.misfits {
+        pairs.push(pair("wrong", &format!("{pointer} {keyword}")));
+    }
+    context.output.line(table::pairs(Fit::Terminal, &pairs));
+    context.output.talk(format!("`tradepost explain {}` says what the code means", refusal.code));
+}
+
+/// A refusal for programs.
+fn document(refusal: &Refusal) -> Value {
+    let misfit =
+        |(pointer, keyword): &(String, String)| json!({"pointer": pointer, "keyword": keyword});
+    json!({
+        "error_id": refusal.error_id,
+        "agent": refusal.agent_id,
+        "at": rfc3339(refusal.at),
+        "code": refusal.code,
+        "operation": refusal.operation,
+        "caller": refusal.caller,
+        "problems": refusal.misfits.iter().map(misfit).collect::<Vec<_>>(),
+    })
+}

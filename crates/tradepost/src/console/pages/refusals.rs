@@ -1,0 +1,208 @@
+//! What was refused: by code and day, and by the id that a buyer was given.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use askama::Template;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use tradepost_store::refusals::{Refusal, RefusalCount};
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::{a2a, aap};
+
+use super::super::door::Visitor;
+use super::super::reply::Reply;
+use super::super::request::Asked;
+use super::super::{Console, PATH, Stop};
+use super::chart::{Chart, Counts, DAYS};
+use super::{Frame, When, counted, thousands};
+
+/// How many refusals are listed.
+const LISTED: u32 = 20;
+
+/// How many codes have a colour of their own in the chart.
+const COLOURS: usize = 4;
+
+#[derive(Debug, Template)]
+#[template(path = "console/refusals.html")]
+struct Page {
+    frame: Frame,
+    wanted: String,
+    /// What the id that is looked for leads to.
+    found: Option<Shown>,
+    summary: String,
+    chart: Chart,
+    codes: Vec<Code>,
+    only: Option<String>,
+    latest: Vec<Row>,
+}
+
+#[derive(Debug)]
+struct Shown {
+    code: String,
+    meaning: String,
+    error_id: String,
+    when: When,
+    operation: String,
+    caller: &'static str,
+    misfits: Vec<(String, String)>,
+}
+
+/// How often a code was the answer.
+#[derive(Debug)]
+struct Code {
+    name: String,
+    href: String,
+    meaning: String,
+    count: String,
+    colour: usize,
+}
+
+#[derive(Debug)]
+struct Row {
+    when: When,
+    code: String,
+    operation: String,
+    caller: &'static str,
+    error_id: String,
+    href: String,
+}
+
+impl Console {
+    pub(in crate::console) fn refusals(
+        &self,
+        asked: &Asked,
+        visitor: &Visitor,
+    ) -> Result<Reply, Stop> {
+        let (now, zone) = (self.clock.now(), self.zone(visitor));
+        let since = now.saturating_sub(SignedDuration::from_hours(24 * DAYS));
+        let dealer = visitor.dealer_id();
+        let counts = self.store.refusal_counts(dealer, since.unwrap_or(Timestamp::MIN))?;
+        let codes = most_frequent(&counts);
+        let only = asked.asked_for("code").filter(|it| codes.iter().any(|(code, _)| code == it));
+        let wanted = asked.asked_for("error_id").unwrap_or_default().to_owned();
+        let found = self.refused(visitor, &wanted)?.map(|refusal| shown(refusal, &zone, now));
+        let total: u64 = codes.iter().map(|(_, count)| count).sum();
+        let latest = self.store.refusals(dealer, only, LISTED)?;
+        let page = Page {
+            frame: self.frame(asked, visitor, "Refusals")?,
+            wanted,
+            found,
+            summary: format!("{} in {DAYS} days", counted_u64(total)),
+            chart: chart(&counts, &codes, &zone, now),
+            only: only.map(str::to_owned),
+            codes: codes.into_iter().enumerate().map(code).collect(),
+            latest: latest.into_iter().map(|refusal| row(refusal, &zone, now)).collect(),
+        };
+        Ok(Reply::page(&page))
+    }
+
+    /// A refusal that somebody may see. That of another dealer is not there.
+    fn refused(&self, visitor: &Visitor, id: &str) -> Result<Option<Refusal>, Stop> {
+        let found = self.store.refusal(id)?;
+        let is_own = |it: &Refusal| visitor.dealer_id().is_none_or(|own| own == it.agent_id);
+        Ok(found.filter(is_own))
+    }
+}
+
+fn counted_u64(total: u64) -> String {
+    counted(usize::try_from(total).unwrap_or(usize::MAX), "refusal", "refusals")
+}
+
+/// Every code with how often it was the answer, the most frequent first.
+fn most_frequent(counts: &[RefusalCount]) -> Vec<(String, u64)> {
+    let mut codes: BTreeMap<&str, u64> = BTreeMap::new();
+    for count in counts {
+        *codes.entry(&count.code).or_default() += count.refused.unsigned_abs();
+    }
+    let mut codes: Vec<_> = codes.into_iter().map(|(code, sum)| (code.to_owned(), sum)).collect();
+    codes.sort_by_key(|(_, sum)| Reverse(*sum));
+    codes
+}
+
+fn chart(
+    counts: &[RefusalCount],
+    codes: &[(String, u64)],
+    zone: &TimeZone,
+    now: Timestamp,
+) -> Chart {
+    let colours = codes.len().min(COLOURS + 1);
+    let mut days = Counts::new();
+    for count in counts {
+        let place = codes.iter().position(|(code, _)| *code == count.code);
+        let colour = colour(place.unwrap_or(COLOURS));
+        let day = days.entry(count.hour.to_zoned(zone.clone()).date());
+        let day = day.or_insert_with(|| vec![0; colours]);
+        if let Some(sum) = day.get_mut(colour) {
+            *sum = sum.saturating_add(u32::try_from(count.refused).unwrap_or(u32::MAX));
+        }
+    }
+    Chart::new(&days, zone, now, |counts| {
+        let total = counts.iter().map(|count| u64::from(*count)).sum();
+        let each = counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        let each = each.map(|(colour, count)| {
+            let name = codes.get(colour).filter(|_| colour < COLOURS);
+            format!("{count} {}", name.map_or("others", |(code, _)| code))
+        });
+        let each = each.collect::<Vec<_>>().join(", ");
+        if each.is_empty() { "none".to_owned() } else { format!("{} ({each})", counted_u64(total)) }
+    })
+}
+
+/// The colour of the code in a place: those after the first ones share one.
+fn colour(place: usize) -> usize {
+    place.min(COLOURS)
+}
+
+fn code((place, (name, count)): (usize, (String, u64))) -> Code {
+    let escaped = form_urlencoded::byte_serialize(name.as_bytes()).collect::<String>();
+    Code {
+        href: format!("{PATH}/refusals?code={escaped}"),
+        meaning: meaning(&name),
+        count: thousands(count),
+        colour: colour(place),
+        name,
+    }
+}
+
+fn row(refusal: Refusal, zone: &TimeZone, now: Timestamp) -> Row {
+    Row {
+        when: When::of(refusal.at, zone, now),
+        code: refusal.code,
+        operation: refusal.operation.unwrap_or_default(),
+        caller: who(&refusal.caller),
+        href: format!("{PATH}/refusals?error_id={}", refusal.error_id),
+        error_id: refusal.error_id,
+    }
+}
+
+fn shown(refusal: Refusal, zone: &TimeZone, now: Timestamp) -> Shown {
+    let place = |pointer: String| {
+        if pointer.is_empty() { "the request itself".to_owned() } else { pointer }
+    };
+    Shown {
+        meaning: meaning(&refusal.code),
+        code: refusal.code,
+        when: When::of(refusal.at, zone, now),
+        operation: refusal.operation.unwrap_or_else(|| "not known".to_owned()),
+        caller: who(&refusal.caller),
+        misfits: refusal.misfits.into_iter().map(|(at, keyword)| (place(at), keyword)).collect(),
+        error_id: refusal.error_id,
+    }
+}
+
+/// What a code says, as its catalog has it.
+fn meaning(code: &str) -> String {
+    let dealers = aap::Code::from_name(code).map(aap::Code::docs);
+    let docs = dealers.or_else(|| a2a::error::Code::from_name(code).map(a2a::error::Code::docs));
+    docs.unwrap_or_default().replace('`', "").split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Who was refused, in words.
+fn who(caller: &str) -> &'static str {
+    match caller {
+        "key" => "with a credential",
+        "anonymous" => "without a credential",
+        _ => "not let in",
+    }
+}

@@ -1,0 +1,136 @@
+//! Remembers what was refused, beside the requests: nobody waits for it, and a flood costs one short
+//! transaction a second.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use tradepost_server::clock::Clock;
+use tradepost_server::fault::Fault;
+use tradepost_server::refusals::{Ledger, Refused};
+use tradepost_store::Store;
+use tradepost_store::refusals::{Refusal, RefusalCount};
+
+/// How many refusals may wait to be written; more are only counted.
+const WAITING: usize = 500;
+
+/// How many wrong places of a request are remembered.
+const MISFITS: usize = 20;
+
+/// How often what waits is written.
+const WRITTEN: Duration = Duration::from_secs(1);
+
+/// For how long refusals are remembered.
+pub const DAYS: i64 = 30;
+
+/// How many refusals of each agent are remembered.
+const EACH: u32 = 10_000;
+
+/// How often what is older, or more, is forgotten.
+const FORGOTTEN: SignedDuration = SignedDuration::from_mins(10);
+
+/// Remembers what was refused.
+#[derive(Debug)]
+pub struct Refusals {
+    store: Arc<Store>,
+    clock: Clock,
+    waiting: Mutex<Waiting>,
+}
+
+/// What is not written yet.
+#[derive(Debug, Default)]
+struct Waiting {
+    refusals: Vec<Refusal>,
+    /// By agent, hour and code, so that processes which share a database count in one order.
+    counts: BTreeMap<(String, Timestamp, &'static str), i64>,
+    forgotten_at: Option<Timestamp>,
+}
+
+impl Refusals {
+    /// Remembers in a store.
+    #[must_use]
+    pub fn new(store: Arc<Store>, clock: Clock) -> Self {
+        Self { store, clock, waiting: Mutex::default() }
+    }
+
+    /// Writes what waits, and forgets what is old now and then.
+    ///
+    /// # Errors
+    /// When the store fails; what was to be written is lost then, because it must not pile up.
+    pub async fn write(&self) -> Result<(), Fault> {
+        let now = self.clock.now();
+        let (refusals, counts, forgets) = self.take(now);
+        if counts.is_empty() && !forgets {
+            return Ok(());
+        }
+        let since = now.saturating_sub(SignedDuration::from_hours(24 * DAYS));
+        let since = since.unwrap_or(Timestamp::MIN);
+        let job = move |tx: &tradepost_store::Transaction<'_>| {
+            tx.keep_refusals(&refusals, &counts)?;
+            if forgets { tx.forget_refusals(since, EACH) } else { Ok(()) }
+        };
+        self.store.write(job).await
+    }
+
+    fn take(&self, now: Timestamp) -> (Vec<Refusal>, Vec<RefusalCount>, bool) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let due = |at: Timestamp| now.duration_since(at) >= FORGOTTEN;
+        let forgets = waiting.forgotten_at.is_none_or(due);
+        if forgets {
+            waiting.forgotten_at = Some(now);
+        }
+        let counts = std::mem::take(&mut waiting.counts).into_iter();
+        let counts = counts.map(|((agent_id, hour, code), refused)| RefusalCount {
+            agent_id,
+            hour,
+            code: code.to_owned(),
+            refused,
+        });
+        (std::mem::take(&mut waiting.refusals), counts.collect(), forgets)
+    }
+
+    /// Writes every second until `stopped` resolves, and once more then.
+    pub async fn run(self: Arc<Self>, stopped: impl Future<Output = ()>) {
+        tokio::pin!(stopped);
+        loop {
+            let is_over = tokio::select! {
+                () = tokio::time::sleep(WRITTEN) => false,
+                () = &mut stopped => true,
+            };
+            if let Err(fault) = self.write().await {
+                tracing::warn!(cause = %fault.chain(), "refusals could not be remembered");
+            }
+            if is_over {
+                return;
+            }
+        }
+    }
+}
+
+impl Ledger for Refusals {
+    fn note(&self, refused: Refused) {
+        let Refused { agent, at, code, error_id, operation, caller, misfits } = refused;
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        *waiting.counts.entry((agent.clone(), hour(at), code)).or_default() += 1;
+        if let Some(error_id) = error_id.filter(|_| waiting.refusals.len() < WAITING) {
+            let misfits = misfits.into_iter().take(MISFITS);
+            waiting.refusals.push(Refusal {
+                error_id,
+                agent_id: agent,
+                at,
+                code: code.to_owned(),
+                operation: operation.map(str::to_owned),
+                caller: caller.name().to_owned(),
+                misfits: misfits.map(|it| (it.pointer, it.keyword.to_owned())).collect(),
+            });
+        }
+    }
+}
+
+/// The beginning of the hour in which a moment is.
+fn hour(at: Timestamp) -> Timestamp {
+    const SECONDS: i64 = 3600;
+    let second = at.as_second().div_euclid(SECONDS) * SECONDS;
+    Timestamp::from_second(second).unwrap_or(at)
+}
