@@ -141,6 +141,8 @@ fn a_lead_that_cannot_be_read_waits_and_the_next_one_is_delivered() {
     let bob = send(&server, &of("bob@example.com", "+14155550199"));
     note(&server, &bob);
     damage(folder.path(), &bob);
+    let again = server.error(&of("bob@example.com", "+14155550199"));
+    assert_eq!(again["code"], "INTERNAL_ERROR", "what was answered cannot be said again");
     let ada = send(&server, &of("ada@example.com", "+14155550123"));
 
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
