@@ -69,6 +69,8 @@ words! {
         EvidenceTaken = "evidence_taken",
         /// Brought a lead to a destination, which took it.
         LeadDelivered = "lead_delivered",
+        /// Had the prober look at an agent.
+        AgentProbed = "agent_probed",
         /// Had everything personal encrypted by another key.
         KeyChanged = "key_changed",
         /// Took a record away in a file.

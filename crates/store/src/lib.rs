@@ -52,6 +52,7 @@ pub use tables::alerts::Told;
 pub use tables::feeds::{FeedOutcome, FeedRun, FeedState};
 pub use tables::hosting::{HostedDealer, HostedState, HostingConflict, NewHosted};
 pub use tables::inventory::Replacement;
+pub use tables::probes::ProbeReport;
 pub use tradepost_server::auth::key::ApiKey;
 pub use tradepost_server::card::CardIdentity;
 pub use tradepost_server::tasks::log::{

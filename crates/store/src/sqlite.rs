@@ -45,6 +45,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     tables::alerts::SCHEMA,
     tables::hosting::SCHEMA,
     tables::refusals::SCHEMA,
+    tables::probes::SCHEMA,
 ];
 
 const SNAPSHOTS: &str = "

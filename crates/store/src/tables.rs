@@ -17,6 +17,7 @@ pub(super) mod inventory;
 pub(super) mod keys;
 pub(super) mod leads;
 pub(super) mod privacy;
+pub(super) mod probes;
 pub(super) mod publisher;
 pub(super) mod push;
 pub(super) mod refusals;

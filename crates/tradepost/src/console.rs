@@ -34,6 +34,7 @@ mod door;
 mod offer;
 mod pages;
 pub mod password;
+mod prober;
 mod reply;
 pub mod request;
 pub mod route;
@@ -56,6 +57,7 @@ pub struct Console {
     clock: Clock,
     door: Door,
     offers: offer::Offers,
+    prober: Arc<prober::Prober>,
     trust_forwarded_for: bool,
 }
 
@@ -95,6 +97,7 @@ impl Console {
             sellers: Arc::clone(&wiring.sellers),
             deliveries: Arc::clone(&wiring.deliveries),
             door: Door::new(settings, server.tls.is_some(), &clock)?,
+            prober: Arc::new(prober::Prober::new(Arc::clone(&wiring.store), clock.clone())),
             clock,
             offers: offer::Offers::default(),
             trust_forwarded_for: server.trust_forwarded_for,
@@ -156,6 +159,9 @@ impl Console {
             Route::Refusals => self.refusals(asked, &visitor),
             Route::Card => self.card(asked, &visitor),
             Route::Checklist => self.checklist(asked, &visitor),
+            Route::Probe => self.probe(asked, &visitor),
+            Route::RunProbe => self.run_probe(asked, &visitor),
+            Route::ProbeReport => self.probe_report(asked, &visitor),
             Route::People => self.people(asked, &visitor),
             Route::EndSession(id) => self.end_session(&visitor, id),
             Route::Audit => self.audit(asked, &visitor),

@@ -6,7 +6,8 @@ pub(super) const VERSIONS: &str =
     "CREATE TABLE IF NOT EXISTS tradepost_schema (version BIGINT PRIMARY KEY)";
 
 /// One step for each version, applied in order.
-pub(super) const MIGRATIONS: &[&str] = &[FIRST, STAFF, FEEDS, PRIVACY, ALERTS, HOSTING, REFUSALS];
+pub(super) const MIGRATIONS: &[&str] =
+    &[FIRST, STAFF, FEEDS, PRIVACY, ALERTS, HOSTING, REFUSALS, PROBES];
 
 const FIRST: &str = r#"
     CREATE TABLE listings (
@@ -413,4 +414,14 @@ const REFUSALS: &str = r#"
         PRIMARY KEY (agent_id, hour, code)
     );
     CREATE INDEX refusal_counts_by_age ON refusal_counts (hour);
+"#;
+
+const PROBES: &str = r#"
+    CREATE TABLE probe_reports (
+        dealer_id   TEXT PRIMARY KEY,
+        at          BIGINT NOT NULL,
+        wanted_by   TEXT NOT NULL,
+        document    TEXT NOT NULL,      -- JSON
+        page        TEXT                -- the report with what was sent, as HTML
+    );
 "#;

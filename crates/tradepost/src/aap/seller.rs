@@ -47,6 +47,8 @@ pub struct Seller {
     pub dealer: Arc<Dealer>,
     /// Its card.
     pub card: PublishedCard,
+    /// The address under which the card says that it is.
+    pub base_url: String,
     store: Arc<Store>,
     clock: Clock,
     profile: Arc<DealerInformation>,
@@ -126,6 +128,7 @@ impl Seller {
         }
         Ok(Self {
             card,
+            base_url,
             store: Arc::clone(store),
             clock: clock.clone(),
             profile: Arc::new(skills::profile(&dealer.terms)),

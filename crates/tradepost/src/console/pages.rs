@@ -27,6 +27,7 @@ mod inventory;
 mod lead;
 mod leads;
 mod people;
+mod probe;
 mod refusals;
 
 /// The zone of a dealer's first rooftop.

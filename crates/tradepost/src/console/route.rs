@@ -52,6 +52,12 @@ pub enum Route<'a> {
     Card,
     /// What keeps the dealer from selling well.
     Checklist,
+    /// What the prober found, and how far it is.
+    Probe,
+    /// Having the prober begin.
+    RunProbe,
+    /// The whole report of the prober, to be taken away.
+    ProbeReport,
     /// Who may come in, and who is in.
     People,
     /// Ending a session.
@@ -133,6 +139,9 @@ pub const TABLE: &[Row] = &[
     get("refusals", Right::Operate, |_| Route::Refusals),
     get("card", Right::Operate, |_| Route::Card),
     get("checklist", Right::Operate, |_| Route::Checklist),
+    get("probe", Right::Operate, |_| Route::Probe),
+    post("probe", Right::Operate, |_| Route::RunProbe),
+    get("probe/report", Right::Operate, |_| Route::ProbeReport),
     get("people", Right::Enter, |_| Route::People),
     post("sessions/{id}/end", Right::Enter, |id| Route::EndSession(id)),
     get("audit", Right::Decide, |_| Route::Audit),

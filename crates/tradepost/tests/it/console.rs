@@ -4,6 +4,7 @@ mod command;
 mod door;
 mod feeds;
 mod hostile;
+mod probe;
 mod refusals;
 mod work;
 

@@ -41,12 +41,12 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// News of the inbox, while somebody looks at it.
+// News of a page that has some, while somebody looks at it.
 const news = document.getElementById("news");
 const title = document.title;
 async function look() {
   if (document.hidden || news.contains(document.activeElement)) return;
-  const answer = await fetch("/console", { headers: { "X-Tradepost-By-Itself": "1" }, redirect: "manual" });
+  const answer = await fetch(news.dataset.from || "/console", { headers: { "X-Tradepost-By-Itself": "1" }, redirect: "manual" });
   if (!answer.ok) {
     if (answer.type === "opaqueredirect") window.location.reload();
     return;
@@ -58,5 +58,5 @@ async function look() {
   document.title = count ? `(${count.dataset.count}) ${title}` : title;
 }
 if (news) {
-  setInterval(() => look().catch(() => {}), 10000);
+  setInterval(() => look().catch(() => {}), Number(news.dataset.every) || 10000);
 }

@@ -164,6 +164,7 @@ const fn said_of(deed: Deed) -> (&'static str, bool) {
         Deed::LeadExported => ("exported", true),
         Deed::EvidenceTaken => ("took the evidence of", true),
         Deed::LeadDelivered => ("brought", true),
+        Deed::AgentProbed => ("probed the agent", false),
         Deed::KeyChanged => ("changed the key of personal data", false),
         Deed::RecordExported => ("exported this record", false),
         Deed::MemberAdded => ("let in", false),

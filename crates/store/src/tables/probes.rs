@@ -1,0 +1,81 @@
+//! What the prober last found at each dealer.
+
+use jiff::Timestamp;
+use tradepost_wire::fault::Fault;
+
+use super::{Database, Transaction};
+use crate::Store;
+use crate::sql::params;
+
+/// The table, as a migration.
+pub(crate) const SCHEMA: &str = "
+    CREATE TABLE probe_reports (
+        dealer_id   TEXT PRIMARY KEY,
+        at          INTEGER NOT NULL,
+        wanted_by   TEXT NOT NULL,
+        document    TEXT NOT NULL,      -- JSON
+        page        TEXT                -- the report with what was sent, as HTML
+    ) WITHOUT ROWID;
+";
+
+/// What the prober found at a dealer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProbeReport {
+    /// Whose agent it is about.
+    pub dealer_id: String,
+    /// When the run began.
+    pub at: Timestamp,
+    /// Who wanted it.
+    pub by: String,
+    /// What was found, as JSON.
+    pub document: String,
+    /// The same for people, with what was sent and what came back; nothing when nobody was found.
+    pub page: Option<String>,
+}
+
+impl Transaction<'_> {
+    /// Keeps a report in the place of the one before.
+    ///
+    /// # Errors
+    /// When the database fails, here as everywhere.
+    pub fn keep_probe_report(&self, report: &ProbeReport) -> Result<(), Fault> {
+        self.0.execute(
+            "keeping a report of the prober",
+            "INSERT INTO probe_reports (dealer_id, at, wanted_by, document, page)
+             VALUES ($1, $2, $3, $4, $5)
+             ON CONFLICT (dealer_id) DO UPDATE SET at = excluded.at, wanted_by = excluded.wanted_by,
+                 document = excluded.document, page = excluded.page",
+            params![report.dealer_id, report.at, report.by, report.document, report.page],
+        )?;
+        Ok(())
+    }
+}
+
+impl Database {
+    fn probe_report(&self, dealer_id: &str) -> Result<Option<ProbeReport>, Fault> {
+        self.0.first(
+            "reading a report of the prober",
+            "SELECT at, wanted_by, document, page FROM probe_reports WHERE dealer_id = $1",
+            params![dealer_id],
+            |row| {
+                Ok(ProbeReport {
+                    dealer_id: dealer_id.to_owned(),
+                    at: row.get(0)?,
+                    by: row.get(1)?,
+                    document: row.get(2)?,
+                    page: row.get(3)?,
+                })
+            },
+        )
+    }
+}
+
+impl Store {
+    /// What the prober last found at a dealer.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn probe_report(&self, dealer_id: &str) -> Result<Option<ProbeReport>, Fault> {
+        self.read(|db| db.probe_report(dealer_id))
+    }
+}

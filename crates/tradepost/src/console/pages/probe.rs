@@ -1,0 +1,207 @@
+//! What the prober found at a dealer, how far it is, and the button that has it begin.
+
+use askama::Template;
+use tradepost_dealer::staff::Deed;
+use tradepost_store::ProbeReport;
+use tradepost_wire::json::{self, Value};
+
+use super::super::door::Visitor;
+use super::super::prober::{AtWork, Wanted};
+use super::super::reply::Reply;
+use super::super::request::Asked;
+use super::super::{Console, PATH, Stop};
+use super::{Frame, When, counted, zone};
+use crate::aap::seller::Seller;
+
+#[derive(Debug, Template)]
+#[template(path = "console/probe.html")]
+struct Page {
+    frame: Frame,
+    dealers: Vec<(String, String, bool)>,
+    dealer_id: String,
+    here: String,
+    address: String,
+    at_work: Work,
+    report: Option<Shown>,
+}
+
+/// Whether the prober is at work.
+#[derive(Debug)]
+enum Work {
+    None,
+    /// On this agent, and how far it is.
+    Here(AtWork),
+    /// On another, which may be none of whoever looks.
+    Elsewhere,
+}
+
+/// What is shown of a report.
+#[derive(Debug)]
+struct Shown {
+    when: When,
+    by: String,
+    grade: Option<String>,
+    meaning: String,
+    trouble: Option<String>,
+    figures: Vec<(String, &'static str)>,
+    failed: Vec<Finding>,
+    warned: Vec<Finding>,
+    kept: Vec<Finding>,
+    download: Option<String>,
+}
+
+#[derive(Debug)]
+struct Finding {
+    title: String,
+    level: String,
+    class: &'static str,
+    detail: String,
+    mend: String,
+    section: String,
+}
+
+impl Console {
+    pub(in crate::console) fn probe(
+        &self,
+        asked: &Asked,
+        visitor: &Visitor,
+    ) -> Result<Reply, Stop> {
+        let dealers = self.dealers(visitor);
+        let seller = match asked.asked_for("dealer") {
+            Some(id) => dealers.iter().find(|seller| seller.dealer.terms.id == id),
+            None => dealers.first(),
+        };
+        let seller = seller.ok_or(Stop::NotFound)?;
+        let dealer_id = seller.dealer.terms.id.clone();
+        let report = self.store.probe_report(&dealer_id)?;
+        let at_work = match self.prober.at_work() {
+            None => Work::None,
+            Some(at_work) if at_work.dealer_id == dealer_id => Work::Here(at_work),
+            Some(_) => Work::Elsewhere,
+        };
+        let page = Page {
+            frame: self.frame(asked, visitor, "Prober")?,
+            dealers: dealers
+                .iter()
+                .map(|it| {
+                    let terms = &it.dealer.terms;
+                    (address(&terms.id), terms.name.clone(), terms.id == dealer_id)
+                })
+                .collect(),
+            here: address(&dealer_id),
+            address: seller.base_url.clone(),
+            at_work,
+            report: report.map(|report| self.shown(&report, seller)),
+            dealer_id,
+        };
+        Ok(Reply::page(&page))
+    }
+
+    /// Has the prober begin, unless it is at work.
+    pub(in crate::console) fn run_probe(
+        &self,
+        asked: &Asked,
+        visitor: &Visitor,
+    ) -> Result<Reply, Stop> {
+        let dealers = self.dealers(visitor);
+        let id = asked.filled_in("dealer").ok_or(Stop::NotFound)?;
+        let seller = dealers.iter().find(|seller| seller.dealer.terms.id == id);
+        let seller = seller.ok_or(Stop::NotFound)?;
+        let busy = "The prober is at work. Wait until it is done, then have it begin again.";
+        let place = self.prober.enter(id).ok_or(Stop::Unusable(busy))?;
+        let entry = self.entry(visitor, Some(id), Deed::AgentProbed, None);
+        self.store.record_all(vec![entry])?;
+        let wanted = Wanted {
+            dealer_id: id.to_owned(),
+            address: seller.base_url.clone(),
+            by: visitor.member.name.clone(),
+            is_limited: seller.dealer.rate_limit.requests > 0,
+        };
+        tokio::spawn(place.run(wanted));
+        Ok(Reply::see(format!("{}&done=probe", address(id))))
+    }
+
+    /// The whole report, with what was sent and what came back, as a file.
+    pub(in crate::console) fn probe_report(
+        &self,
+        asked: &Asked,
+        visitor: &Visitor,
+    ) -> Result<Reply, Stop> {
+        let dealers = self.dealers(visitor);
+        let id = asked.asked_for("dealer").ok_or(Stop::NotFound)?;
+        let is_own = dealers.iter().any(|seller| seller.dealer.terms.id == id);
+        let report = if is_own { self.store.probe_report(id)? } else { None };
+        let page = report.and_then(|report| report.page).ok_or(Stop::NotFound)?;
+        Ok(Reply::download("probe.html", page))
+    }
+
+    fn shown(&self, report: &ProbeReport, seller: &Seller) -> Shown {
+        let zone = zone(&seller.dealer.terms);
+        let document: Value = json::from_str(&report.document).unwrap_or_default();
+        let text = |name: &str| document.get(name).and_then(Value::as_str).map(str::to_owned);
+        let found = |verdict: &str| findings(&document, verdict);
+        let (failed, warned, kept) = (found("fail"), found("warn"), found("pass"));
+        let requests = document.get("requests").and_then(Value::as_u64).unwrap_or_default();
+        let download = format!("{PATH}/probe/report?dealer={}", escaped(&report.dealer_id));
+        Shown {
+            when: When::of(report.at, &zone, self.clock.now()),
+            by: report.by.clone(),
+            grade: text("grade"),
+            meaning: text("meaning").unwrap_or_default(),
+            trouble: text("trouble"),
+            figures: vec![
+                (kept.len().to_string(), "kept"),
+                (failed.len().to_string(), "not kept"),
+                (warned.len().to_string(), "worth a look"),
+                (requests.to_string(), "requests sent"),
+            ],
+            failed,
+            warned,
+            kept,
+            download: report.page.is_some().then_some(download),
+        }
+    }
+}
+
+fn escaped(id: &str) -> String {
+    form_urlencoded::byte_serialize(id.as_bytes()).collect()
+}
+
+/// Where the prober of a dealer is.
+fn address(dealer_id: &str) -> String {
+    format!("{PATH}/probe?dealer={}", escaped(dealer_id))
+}
+
+fn findings(document: &Value, verdict: &str) -> Vec<Finding> {
+    let all = document.get("findings").and_then(Value::as_array).into_iter().flatten();
+    let meant = all.filter(|it| it.get("verdict").and_then(Value::as_str) == Some(verdict));
+    let mut meant: Vec<_> = meant.map(finding).collect();
+    // MUST is before SHOULD in the alphabet, and MAY before both.
+    meant.sort_by_key(|finding| match finding.level.as_str() {
+        "MUST" => 0,
+        "SHOULD" => 1,
+        _ => 2,
+    });
+    meant
+}
+
+fn finding(found: &Value) -> Finding {
+    let text = |name: &str| found.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let level = text("level");
+    Finding {
+        class: if level == "MUST" { "bad" } else { "warning" },
+        title: format!("{} ({})", text("title"), text("on")),
+        detail: text("detail"),
+        mend: text("mend"),
+        section: text("section"),
+        level,
+    }
+}
+
+impl AtWork {
+    fn progress(&self) -> String {
+        let failed = counted(self.failed, "thing is not kept", "things are not kept");
+        let Self { done, total, requests, .. } = self;
+        format!("{done} of {total} looked at, {requests} requests, {failed}")
+    }
+}

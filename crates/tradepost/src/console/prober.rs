@@ -1,0 +1,158 @@
+//! Runs the prober against a dealer of ours, as a stranger would, and keeps what it found. One run is at
+//! work at a time.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tradepost_buyer::Transport;
+use tradepost_buyer::failure::Failure;
+use tradepost_buyer::transport::Limits;
+use tradepost_probe::report::Report;
+use tradepost_probe::{Options, Progress, html, probe};
+use tradepost_server::clock::Clock;
+use tradepost_server::fault::Fault;
+use tradepost_store::{ProbeReport, Store};
+use tradepost_wire::json::{self, Value, json};
+
+/// What a request may cost.
+const LIMITS: Limits = Limits {
+    timeout: Duration::from_secs(30),
+    connect: Duration::from_secs(10),
+    max_body: 8 * 1024 * 1024,
+};
+
+/// Requests in a second at most at an agent that limits its callers. Whoever is asked to wait, waits.
+const RATE: u32 = 10;
+
+/// How long a run may take.
+const DEADLINE: Duration = Duration::from_mins(10);
+
+/// Runs the prober.
+#[derive(Debug)]
+pub(super) struct Prober {
+    store: Arc<Store>,
+    clock: Clock,
+    transport: Transport,
+    at_work: Mutex<Option<AtWork>>,
+}
+
+/// How far the run is that is at work.
+#[derive(Debug, Clone)]
+pub(super) struct AtWork {
+    pub(super) dealer_id: String,
+    pub(super) done: usize,
+    pub(super) total: usize,
+    pub(super) requests: u32,
+    pub(super) failed: usize,
+    /// What is looked at.
+    pub(super) title: &'static str,
+}
+
+/// Whose agent is probed, where it is, and who wants it.
+#[derive(Debug, Clone)]
+pub(super) struct Wanted {
+    pub(super) dealer_id: String,
+    pub(super) address: String,
+    pub(super) by: String,
+    /// Whether the agent limits how often one may call.
+    pub(super) is_limited: bool,
+}
+
+impl Prober {
+    pub(super) fn new(store: Arc<Store>, clock: Clock) -> Self {
+        Self { store, clock, transport: Transport::new(LIMITS), at_work: Mutex::default() }
+    }
+
+    /// The run that is at work, if there is one.
+    pub(super) fn at_work(&self) -> Option<AtWork> {
+        self.at_work.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Takes the one place that there is; it is free again when what is returned is dropped.
+    pub(super) fn enter(self: &Arc<Self>, dealer_id: &str) -> Option<Place> {
+        let mut at_work = self.at_work.lock().unwrap_or_else(PoisonError::into_inner);
+        if at_work.is_some() {
+            return None;
+        }
+        *at_work = Some(AtWork {
+            dealer_id: dealer_id.to_owned(),
+            done: 0,
+            total: 0,
+            requests: 0,
+            failed: 0,
+            title: "The card is read.",
+        });
+        Some(Place(Arc::clone(self)))
+    }
+}
+
+/// The place of the run that is at work.
+#[derive(Debug)]
+pub(super) struct Place(Arc<Prober>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        *self.0.at_work.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+impl Place {
+    /// Runs the prober and keeps what it found.
+    pub(super) async fn run(self, wanted: Wanted) {
+        let prober = &self.0;
+        let now = prober.clock.now();
+        let mut options = Options::new(now, uuid::Uuid::now_v7().simple().to_string());
+        options.rate = if wanted.is_limited { RATE } else { 0 };
+        options.deadline = Some(DEADLINE);
+        let mut tell = |progress: &Progress<'_>| self.tell(progress);
+        let found = probe(prober.transport.clone(), &wanted.address, options, &mut tell).await;
+        let kept = kept(&wanted, now, found);
+        let outcome = match kept {
+            Ok(report) => prober.store.write(move |tx| tx.keep_probe_report(&report)).await,
+            Err(fault) => Err(fault),
+        };
+        if let Err(fault) = outcome {
+            tracing::error!(dealer = %wanted.dealer_id, cause = %fault.chain(), "what the prober found could not be kept");
+        }
+    }
+
+    fn tell(&self, progress: &Progress<'_>) {
+        let mut at_work = self.0.at_work.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(at_work) = at_work.as_mut() {
+            (at_work.done, at_work.total) = (progress.done, progress.total);
+            (at_work.requests, at_work.failed) = (progress.requests, progress.failed);
+            at_work.title = progress.check.title;
+        }
+    }
+}
+
+fn kept(
+    wanted: &Wanted,
+    at: Timestamp,
+    found: Result<Report, Failure>,
+) -> Result<ProbeReport, Fault> {
+    const WHAT: &str = "writing what the prober found";
+    let (document, page) = match &found {
+        Ok(report) => {
+            let mut document = json::to_value(report).map_err(Fault::on(WHAT))?;
+            // What was sent and what came back is in the page that is taken away.
+            let findings = document.get_mut("findings").and_then(Value::as_array_mut);
+            for finding in findings.into_iter().flatten().filter_map(Value::as_object_mut) {
+                finding.shift_remove("exchanges");
+            }
+            if let Some(members) = document.as_object_mut() {
+                members.insert("meaning".to_owned(), report.meaning().into());
+            }
+            (document, Some(html::write(report)))
+        }
+        Err(failure) => (json!({"address": wanted.address, "trouble": failure.to_string()}), None),
+    };
+    Ok(ProbeReport {
+        dealer_id: wanted.dealer_id.clone(),
+        at,
+        by: wanted.by.clone(),
+        document: document.to_string(),
+        page,
+    })
+}
