@@ -2,14 +2,16 @@
 // must find nothing, no page may complain in the console or be wider than the screen, and what buyers
 // write must stay text.
 //
-//   node walk.js TRADEPOST AGENT_URL CONSOLE_URL PASSWORD DATA [FOLDER_FOR_SCREENSHOTS]
+//   node walk.js TRADEPOST AGENT_URL CONSOLE_URL PASSWORD DATA PROVIDER_PORT [FOLDER_FOR_SCREENSHOTS]
 import { execFileSync } from "node:child_process";
+import { generateKeyPairSync, sign } from "node:crypto";
 import { mkdirSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
 
-const [tradepost, agent, site, password, data, shots] = process.argv.slice(2);
+const [tradepost, agent, site, password, data, providerPort, shots] = process.argv.slice(2);
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const EVIL = `<img src=x onerror="window.broken=1"><script>window.broken=1</script>"'&\${7*7}`;
@@ -82,6 +84,56 @@ for (const payload of sent) {
   ids.push(answer.lead);
 }
 
+// What is refused, with an id that a buyer may read out.
+const noConsent = lead("Nobody", "Refused", "refused@buyer.example");
+delete noConsent.consent;
+const refusedAnswer = await call({ ...lead("Bad", "Address", "no-address"), [EVIL.slice(0, 60)]: 1 });
+for (const payload of [
+  noConsent,
+  { type: "lead.transmogrify.request" },
+  { type: "inventory.vehicle.request", vin: "1HGCM82633A004352" },
+  { type: "inventory.vehicle.request", vin: "1HGCM82633A004352" },
+  { type: "inventory.search.request", filters: { price: { max: "cheap" } } },
+]) {
+  check("what cannot be taken is refused", (await call(payload)).json.error !== undefined);
+}
+const errorId = JSON.stringify(refusedAnswer.json).match(/"error_id":"([^"]+)"/)?.[1];
+check("a refusal has an id", errorId !== undefined, JSON.stringify(refusedAnswer.json));
+
+// A provider with which people sign in. Browsers come to it as to another site.
+const { publicKey, privateKey } = generateKeyPairSync("ed25519");
+const provider = createServer((request, response) => {
+  const url = new URL(request.url, `http://localhost:${providerPort}`);
+  const json = (value) => response.setHeader("Content-Type", "application/json").end(JSON.stringify(value));
+  const issuer = `http://127.0.0.1:${providerPort}`;
+  const base64 = (text) => Buffer.from(text).toString("base64url");
+  if (url.pathname === "/authorize") {
+    const back = new URL(url.searchParams.get("redirect_uri"));
+    back.searchParams.set("code", url.searchParams.get("nonce"));
+    back.searchParams.set("state", url.searchParams.get("state"));
+    response.writeHead(302, { Location: back.href }).end();
+  } else if (url.pathname === "/token") {
+    let body = "";
+    request.on("data", (piece) => (body += piece));
+    request.on("end", () => {
+      const claims = {
+        iss: issuer, aud: "walk", sub: "grace", nonce: new URLSearchParams(body).get("code"),
+        exp: Math.floor(Date.now() / 1000) + 300, groups: ["sales"],
+      };
+      const signed = `${base64('{"alg":"EdDSA","kid":"1"}')}.${base64(JSON.stringify(claims))}`;
+      json({ id_token: `${signed}.${sign(null, Buffer.from(signed), privateKey).toString("base64url")}` });
+    });
+  } else if (url.pathname === "/keys") {
+    json({ keys: [{ ...publicKey.export({ format: "jwk" }), kid: "1", alg: "EdDSA" }] });
+  } else {
+    json({
+      issuer, authorization_endpoint: `http://localhost:${providerPort}/authorize`,
+      token_endpoint: `${issuer}/token`, jwks_uri: `${issuer}/keys`,
+    });
+  }
+});
+await new Promise((resolve) => provider.listen(Number(providerPort), resolve));
+
 const secret = "correct horse battery";
 const people = { desk: "dora", manager: "maria", engineer: "egon" };
 for (const [role, name] of Object.entries(people)) {
@@ -147,13 +199,15 @@ const PAGES = {
   inbox: "", leads: "/leads", lead: `/leads/${ids[0]}`, hostile: `/leads/${ids[1]}`, appointments: "/appointments",
   inventory: "/inventory", search: "/inventory?q=blue+suv+under+30k", amiss: "/inventory?amiss=any", feeds: "/feeds",
   taken: "/feeds/runs?dealer=larkspur&feed=nightly", held: "/feeds/runs?dealer=larkspur&feed=changes", buyers: "/buyers",
-  card: "/card", checklist: "/checklist", people: "/people", audit: "/audit", erase: `/leads/${ids[0]}/erase`,
+  refusals: "/refusals", refused: `/refusals?error_id=${errorId}`, unknown: "/refusals?error_id=err_0",
+  probed: "/probe", card: "/card", checklist: "/checklist", people: "/people", audit: "/audit", erase: `/leads/${ids[0]}/erase`,
   nothing: "/leads?q=nobody-at-all",
 };
 const MAY = {
   desk: ["inbox", "leads", "lead", "hostile", "appointments", "inventory", "search", "amiss", "people", "nothing"],
   manager: Object.keys(PAGES),
-  engineer: ["inbox", "inventory", "search", "amiss", "feeds", "taken", "held", "buyers", "card", "checklist", "people"],
+  engineer: ["inbox", "inventory", "search", "amiss", "feeds", "taken", "held", "buyers", "refusals", "refused",
+    "unknown", "probed", "card", "checklist", "people"],
 };
 
 {
@@ -170,6 +224,47 @@ const MAY = {
   await signIn(page, "demo", password);
   check("the demo's user is let in", (await page.title()).startsWith("Inbox"));
   await context.close();
+}
+
+// The prober looks at the agent before everybody looks at what it found.
+{
+  const { context, page, said } = await open("wide");
+  await signIn(page, people.engineer, secret);
+  await page.goto(`${site}/checklist`);
+  await page.getByRole("link", { name: "prober" }).click();
+  await look(page, said, "nothing is probed yet", "probe-before");
+  await page.getByRole("button", { name: "Probe now" }).click();
+  check("it is told that the prober has begun", await page.getByRole("status").isVisible());
+  await page.getByRole("heading", { name: "At work" }).waitFor();
+  await page.getByText(/[1-9]\d* of \d+ looked at/).waitFor();
+  await look(page, said, "the prober is at work", "probe-at-work");
+  await page.getByRole("heading", { name: /^Grade/ }).waitFor({ timeout: 300_000 });
+  check("the demo's agent keeps to the rules", await page.getByRole("heading", { name: "Grade A" }).isVisible());
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("link", { name: /the whole report/ }).click(),
+  ]);
+  check("the report is taken away", download.suggestedFilename() === "probe.html");
+  await page.goto(`${site}/refusals`);
+  await page.getByRole("searchbox").fill(errorId);
+  await page.getByRole("button", { name: "Find" }).click();
+  await page.getByRole("heading", { name: "INVALID_CONSENT" }).or(page.getByRole("heading", { name: "SCHEMA_VALIDATION_FAILED" })).waitFor();
+  check("it is told where the request was wrong", await page.getByText("/customer/email").isVisible());
+  check("nothing is told that the caller wrote", !(await page.content()).includes("onerror"));
+  await context.close();
+}
+
+// By way of the provider, which is another site.
+{
+  const context = await browser.newContext(SCREENS.wide);
+  const page = await context.newPage();
+  await page.goto(`${site}/leads`);
+  await page.getByRole("link", { name: "Sign in with Walkers" }).click();
+  await page.waitForURL(`${site}/leads`);
+  check("whom the provider vouches for is in", await page.getByText("oidc:grace").isVisible());
+  check("as what their groups give", (await page.goto(`${site}/audit`)).status() === 403);
+  await context.close();
+  provider.close();
 }
 
 for (const [role, name] of Object.entries(people)) {

@@ -240,6 +240,22 @@ impl Transport {
         self.send(self.client(url)?.post(url.clone()).headers(headers).body(body)).await
     }
 
+    /// Posts a form, and wants JSON.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub async fn post_form(
+        &self,
+        url: &Url,
+        mut headers: HeaderMap,
+        form: String,
+    ) -> Result<Response, Failure> {
+        let media_type = HeaderValue::from_static("application/x-www-form-urlencoded");
+        headers.insert(CONTENT_TYPE, media_type);
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+        self.send(self.client(url)?.post(url.clone()).headers(headers).body(form)).await
+    }
+
     /// Posts JSON to a server that may answer with a stream of events, within this time.
     pub(crate) async fn post_for_events(
         &self,

@@ -23,6 +23,7 @@ use delivery::{Delivery, Secret};
 
 pub mod delivery;
 pub mod feeds;
+pub mod oidc;
 pub mod read;
 
 /// Everything that the server needs to know.
@@ -197,6 +198,17 @@ pub struct Console {
     pub session_lifetime: SignedDuration,
     /// For how long of these somebody may do nothing.
     pub session_idle: SignedDuration,
+    /// The provider with which people may sign in besides.
+    pub oidc: Option<oidc::Oidc>,
+}
+
+impl Console {
+    /// Where browsers reach it, without a slash at the end.
+    #[must_use]
+    pub fn base(&self, server: &Server) -> String {
+        let scheme = if server.tls.is_some() { "https" } else { "http" };
+        self.public_url.clone().unwrap_or_else(|| format!("{scheme}://{}", self.listen))
+    }
 }
 
 /// A dealer or dealer group: one agent, one card.

@@ -27,11 +27,12 @@ use crate::wiring::{Sellers, Wiring};
 use door::{Door, Visitor};
 use reply::Reply;
 use request::Asked;
-use route::{Route, Row};
+use route::{Outside, Route, Row};
 
 mod deeds;
 mod door;
 mod offer;
+mod oidc;
 mod pages;
 pub mod password;
 mod prober;
@@ -56,6 +57,7 @@ pub struct Console {
     deliveries: Arc<Deliveries>,
     clock: Clock,
     door: Door,
+    provider: Option<oidc::Provider>,
     offers: offer::Offers,
     prober: Arc<prober::Prober>,
     trust_forwarded_for: bool,
@@ -92,7 +94,9 @@ impl Console {
     /// When the operating system has no randomness.
     pub fn open(wiring: &Wiring, settings: &Settings, server: &Server) -> Result<Self, Fault> {
         let clock = wiring.clock.clone();
+        let provider = |of| oidc::Provider::open(of, &settings.base(server), wiring.means());
         Ok(Self {
+            provider: settings.oidc.clone().map(provider).transpose()?,
             store: Arc::clone(&wiring.store),
             sellers: Arc::clone(&wiring.sellers),
             deliveries: Arc::clone(&wiring.deliveries),
@@ -114,17 +118,22 @@ impl Console {
         let Some((row, route)) = Row::of(&asked.method, &asked.path) else {
             return self.stopped(asked, Stop::NotFound);
         };
-        if let Route::File(file) = route {
-            return Reply::file(file);
-        }
-        let answer = if route == Route::SignInPage {
-            self.sign_in_page(asked, None)
-        } else if route == Route::SignIn {
-            self.sign_in(asked)
-        } else {
-            self.visit(asked, row, route)
+        let answer = match route {
+            Route::Outside(outside) => self.welcome(asked, outside),
+            route => self.visit(asked, row, route),
         };
         answer.unwrap_or_else(|stop| self.stopped(asked, stop))
+    }
+
+    /// Answers somebody who need not be in.
+    fn welcome(&self, asked: &Asked, outside: Outside) -> Result<Reply, Stop> {
+        match outside {
+            Outside::File(file) => Ok(Reply::file(file)),
+            Outside::SignInPage => self.sign_in_page(asked, None),
+            Outside::SignIn => self.sign_in(asked),
+            Outside::LeaveForProvider => self.leave_for_provider(asked),
+            Outside::BackFromProvider => self.back_from_provider(asked),
+        }
     }
 
     /// Answers somebody who has to be in.
@@ -138,7 +147,7 @@ impl Console {
             return Err(Stop::Stale);
         }
         match route {
-            Route::File(_) | Route::SignInPage | Route::SignIn => Err(Stop::NotFound),
+            Route::Outside(_) => Err(Stop::NotFound),
             Route::SignOut => self.sign_out(&visitor),
             Route::Inbox => self.inbox(asked, &visitor),
             Route::Leads => self.leads(asked, &visitor),

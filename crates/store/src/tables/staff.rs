@@ -70,6 +70,27 @@ impl Transaction<'_> {
             .map(|rows| rows > 0)
     }
 
+    /// Lets somebody in whom others vouch for, as what they say now.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn vouch_for_member(&self, member: &Member) -> Result<(), Fault> {
+        self.0.execute(
+            "writing a member whom others vouch for",
+            "INSERT INTO staff (name, dealer_id, role, password, created_at)
+             VALUES ($1, $2, $3, $4, $5)
+             ON CONFLICT (name) DO UPDATE SET dealer_id = excluded.dealer_id, role = excluded.role",
+            params![
+                member.name,
+                member.dealer_id,
+                member.role.name(),
+                member.password,
+                member.created_at,
+            ],
+        )?;
+        Ok(())
+    }
+
     /// Gives somebody another password, and ends their sessions; `false` when nobody has the name.
     ///
     /// # Errors

@@ -174,6 +174,9 @@ pub fn check_keys(config: &Config) -> Result<(), Failure> {
     let of_anybody = !keys.is_empty();
     keys.extend(config.dealers.iter().flat_map(unusable_ways));
     keys.extend(config.alerts.iter().flat_map(unusable_alerts));
+    let oidc = config.server.console.iter().find_map(|console| console.oidc.as_ref());
+    let unusable = oidc.and_then(|oidc| oidc.secret.read().err());
+    keys.extend(unusable.map(|why| format!("server.console.oidc.client_secret_file: {why}")));
     if keys.is_empty() {
         return tls.map_or(Ok(()), Err);
     }
@@ -183,7 +186,7 @@ pub fn check_keys(config: &Config) -> Result<(), Failure> {
         (true, _) => ("card_signing.key_file cannot be used", KEYGEN),
         (false, true) => ("a publisher's key file cannot be used", KEYGEN),
         (false, false) => (
-            "a destination of leads or alerts cannot be used",
+            "a secret, or a destination of leads or alerts, cannot be used",
             "correct what is named; paths begin at the working directory",
         ),
     };

@@ -18,6 +18,7 @@ mod auth;
 mod delivery;
 mod feeds;
 mod leads;
+mod oidc;
 mod publisher;
 mod rooftop;
 mod sections;
@@ -248,6 +249,7 @@ zz = 0
 [server]
 zz = 0
 tls = { zz = 0 }
+console = { zz = 0, oidc = { zz = 0, roles = [{ zz = 0 }] } }
 [[dealers]]
 zz = 0
 provider = { zz = 0 }
@@ -283,7 +285,7 @@ scope = { zz = 0 }
         let known = known_keys(planted);
         // Every table of the plant has answered, and none has been forgotten: a key whose value
         // is a table must be among the planted ones.
-        assert_eq!(planted.matches("zz").count(), 36);
+        assert_eq!(planted.matches("zz").count(), 39);
         assert!(known.len() > 70, "{}", known.len());
         let documented: BTreeSet<_> = TEMPLATE.lines().flat_map(keys_of).collect();
         let missing: Vec<_> = known.iter().filter(|key| !documented.contains(*key)).collect();

@@ -26,6 +26,9 @@ const NOTED: SignedDuration = SignedDuration::from_mins(1);
 /// For how long the form for signing in is good.
 const FORM_SECONDS: i64 = 3600;
 
+/// What somebody reads who tries too often.
+pub(super) const TOO_OFTEN: &str = "Too many attempts. Wait a few minutes, then try again.";
+
 /// What decides.
 #[derive(Debug)]
 pub(super) struct Door {
@@ -90,6 +93,26 @@ impl Door {
         format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}")
     }
 
+    /// The cookie of somebody who is at the provider.
+    pub(super) fn passing_cookie(&self) -> String {
+        self.name("tradepost-passing")
+    }
+
+    /// The same with its value. Browsers show it when another site sends them back, and then alone.
+    pub(super) fn passing(&self, value: &str, lifetime: SignedDuration) -> String {
+        let cookie = self.cookie(&self.passing_cookie(), value, lifetime.as_secs());
+        cookie.replace("SameSite=Strict", "SameSite=Lax")
+    }
+
+    /// Whether somebody may try to sign in now.
+    pub(super) fn admits(&self, asked: &Asked) -> bool {
+        let is_admitted = self.by_address.admit(&Key::Address(network(asked.address))).is_ok();
+        if !is_admitted {
+            self.by_address.tidy();
+        }
+        is_admitted
+    }
+
     fn is_over(&self, session: &Session, now: Timestamp) -> bool {
         now >= session.expires_at || now.duration_since(session.seen_at) > self.idle
     }
@@ -125,8 +148,12 @@ impl Console {
         }
         let known = asked.cookie(&self.door.form_cookie()).map(str::to_owned);
         let secret = known.map_or_else(password::token, Ok)?;
-        let page =
-            pages::SignIn { proof: proof(&secret), trouble, next: next(asked).unwrap_or_default() };
+        let page = pages::SignIn {
+            proof: proof(&secret),
+            trouble,
+            next: next(asked).unwrap_or_default(),
+            provider: self.provider.as_ref().map(|it| it.settings.label.clone()),
+        };
         let cookie = self.door.cookie(&self.door.form_cookie(), &secret, FORM_SECONDS);
         Ok(Reply::page(&page).with_cookie(cookie))
     }
@@ -140,15 +167,11 @@ impl Console {
         }
         let name = asked.filled_in("name").unwrap_or_default().to_lowercase();
         let given = asked.filled_in("password").unwrap_or_default();
-        let from = network(asked.address);
-        let tried = self.door.by_address.admit(&Key::Address(from));
-        let tried = tried
-            .and_then(|()| self.door.by_name.admit(&Key::Credential(format!("{from} {name}"))));
-        if tried.is_err() {
-            self.door.by_address.tidy();
+        let key = Key::Credential(format!("{} {name}", network(asked.address)));
+        if !self.door.admits(asked) || self.door.by_name.admit(&key).is_err() {
             self.door.by_name.tidy();
             tracing::debug!("somebody tries to sign in too often");
-            return self.refuse(asked, "Too many attempts. Wait a few minutes, then try again.");
+            return self.refuse(asked, TOO_OFTEN);
         }
         let member = self.store.member(&name)?;
         let kept = member.as_ref().map(|member| member.password.as_str());
@@ -157,15 +180,24 @@ impl Console {
             tracing::info!("somebody could not sign in");
             return self.refuse(asked, "That name and password do not belong together.");
         };
-        self.begin(asked, member)
+        let session = self.begin(asked, member, false)?;
+        let form = self.door.cookie(&self.door.form_cookie(), "", 0);
+        let target = next(asked).unwrap_or_else(|| PATH.to_owned());
+        Ok(Reply::see(target).with_cookie(session).with_cookie(form))
     }
 
-    fn refuse(&self, asked: &Asked, why: &'static str) -> Result<Reply, Stop> {
+    pub(super) fn refuse(&self, asked: &Asked, why: &'static str) -> Result<Reply, Stop> {
         let page = self.sign_in_page(asked, Some(why))?;
         Ok(page.with_status(axum::http::StatusCode::UNAUTHORIZED))
     }
 
-    fn begin(&self, asked: &Asked, member: Member) -> Result<Reply, Stop> {
+    /// Begins somebody's session; its cookie. Whom a provider vouches for is not known before.
+    pub(super) fn begin(
+        &self,
+        asked: &Asked,
+        member: Member,
+        is_vouched_for: bool,
+    ) -> Result<String, Stop> {
         let now = self.clock.now();
         let secret = password::token()?;
         let session = Session {
@@ -178,19 +210,19 @@ impl Console {
         };
         let visitor = Visitor { member, session, secret };
         let id = visitor.session.id.clone();
-        let entry = self.entry(&visitor, visitor.dealer_id(), Deed::SignedIn, Some(id));
+        let mut entry = self.entry(&visitor, visitor.dealer_id(), Deed::SignedIn, Some(id));
+        entry.detail = is_vouched_for.then(|| "oidc".to_owned());
         let (session, hash) = (visitor.session.clone(), session_hash(&visitor.secret));
+        let member = is_vouched_for.then(|| visitor.member.clone());
         self.store.write_blocking(move |tx| {
+            if let Some(member) = &member {
+                tx.vouch_for_member(member)?;
+            }
             tx.begin_session(&session, &hash)?;
             tx.record(&entry)
         })?;
-        let (session, form) = (self.door.session_cookie(), self.door.form_cookie());
         let seconds = self.door.lifetime.as_secs();
-        let target = next(asked).unwrap_or_else(|| PATH.to_owned());
-        let reply = Reply::see(target)
-            .with_cookie(self.door.cookie(&session, &visitor.secret, seconds))
-            .with_cookie(self.door.cookie(&form, "", 0));
-        Ok(reply)
+        Ok(self.door.cookie(&self.door.session_cookie(), &visitor.secret, seconds))
     }
 
     pub(super) fn sign_out(&self, visitor: &Visitor) -> Result<Reply, Stop> {
@@ -232,7 +264,7 @@ impl Console {
 }
 
 /// Where somebody wanted to go before they had to sign in: a page of ours.
-fn next(asked: &Asked) -> Option<String> {
+pub(super) fn next(asked: &Asked) -> Option<String> {
     let wanted = asked.filled_in("next").or_else(|| asked.asked_for("next"))?;
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"/-_".contains(&b);
     let is_ours = wanted == PATH || wanted.starts_with("/console/");

@@ -96,6 +96,15 @@ pub(super) struct SignIn {
     pub(super) proof: String,
     pub(super) trouble: Option<&'static str>,
     pub(super) next: String,
+    /// With whom people may sign in besides.
+    pub(super) provider: Option<String>,
+}
+
+/// The page that leads on whoever comes back from a provider.
+#[derive(Debug, Template)]
+#[template(path = "console/signed-in.html")]
+pub(super) struct SignedIn {
+    pub(super) target: String,
 }
 
 /// A page that says why there is no other.

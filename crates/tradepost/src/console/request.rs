@@ -102,7 +102,7 @@ pub fn session_hash(secret: &str) -> Hash {
     digest("session", secret)
 }
 
-fn digest(purpose: &str, secret: &str) -> Hash {
+pub(super) fn digest(purpose: &str, secret: &str) -> Hash {
     let mut hasher = Sha256::new();
     hasher.update(format!("tradepost console {purpose}\n"));
     hasher.update(secret);

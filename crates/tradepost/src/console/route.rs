@@ -6,12 +6,8 @@ use tradepost_dealer::staff::Role;
 /// What can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Route<'a> {
-    /// A file of ours: style, script or icon.
-    File(File),
-    /// The page on which people sign in.
-    SignInPage,
-    /// Signing in.
-    SignIn,
+    /// What is for those who are not in yet, too.
+    Outside(Outside),
     /// Signing out.
     SignOut,
     /// Everything that waits.
@@ -66,6 +62,21 @@ pub enum Route<'a> {
     Audit,
 }
 
+/// What whoever is not in yet can ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outside {
+    /// A file of ours: style, script or icon.
+    File(File),
+    /// The page on which people sign in.
+    SignInPage,
+    /// Signing in.
+    SignIn,
+    /// The way to the provider with which people sign in.
+    LeaveForProvider,
+    /// Where they come back from it.
+    BackFromProvider,
+}
+
 /// A file that is part of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum File {
@@ -115,11 +126,13 @@ const fn post(path: &'static str, right: Right, route: for<'a> fn(&'a str) -> Ro
 /// Everything that there is.
 pub const TABLE: &[Row] = &[
     get("", Right::Enter, |_| Route::Inbox),
-    get("console.css", Right::None, |_| Route::File(File::Style)),
-    get("console.js", Right::None, |_| Route::File(File::Script)),
-    get("icon.svg", Right::None, |_| Route::File(File::Icon)),
-    get("sign-in", Right::None, |_| Route::SignInPage),
-    post("sign-in", Right::None, |_| Route::SignIn),
+    get("console.css", Right::None, |_| Route::Outside(Outside::File(File::Style))),
+    get("console.js", Right::None, |_| Route::Outside(Outside::File(File::Script))),
+    get("icon.svg", Right::None, |_| Route::Outside(Outside::File(File::Icon))),
+    get("sign-in", Right::None, |_| Route::Outside(Outside::SignInPage)),
+    post("sign-in", Right::None, |_| Route::Outside(Outside::SignIn)),
+    get("sign-in/oidc", Right::None, |_| Route::Outside(Outside::LeaveForProvider)),
+    get(super::oidc::BACK, Right::None, |_| Route::Outside(Outside::BackFromProvider)),
     post("sign-out", Right::Enter, |_| Route::SignOut),
     get("leads", Right::Customers, |_| Route::Leads),
     get("leads/{id}", Right::Customers, |id| Route::Lead(id)),

@@ -4,6 +4,7 @@ mod command;
 mod door;
 mod feeds;
 mod hostile;
+mod oidc;
 mod probe;
 mod refusals;
 mod work;
@@ -47,6 +48,7 @@ fn settings() -> Settings {
         public_url: None,
         session_lifetime: SignedDuration::from_hours(12),
         session_idle: SignedDuration::from_hours(2),
+        oidc: None,
     }
 }
 

@@ -60,6 +60,7 @@ fn demo_settings(listen: SocketAddr) -> Settings {
         public_url: None,
         session_lifetime: SignedDuration::from_hours(12),
         session_idle: SignedDuration::from_hours(12),
+        oidc: None,
     }
 }
 

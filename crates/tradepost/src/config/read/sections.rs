@@ -13,7 +13,7 @@ use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 
 use super::values::{self, duration, line, prose, reject, whole, words};
-use super::{auth, delivery, feeds, leads, rooftop};
+use super::{auth, delivery, feeds, leads, oidc, rooftop};
 use crate::config::{CardSigning, Console, Dealer, RateLimit, Server, Tls, WebOrigin};
 
 const DAY: i64 = 24;
@@ -128,8 +128,10 @@ fn read_console(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<C
         optional "public_url" => public_url: values::web_base,
         optional "session_lifetime" => session_lifetime: duration(FIVE_MINUTES, THIRTY_DAYS),
         optional "session_idle" => session_idle: duration(FIVE_MINUTES, THIRTY_DAYS),
+        optional "oidc" => oidc: oidc::oidc,
     });
     Some(Console {
+        oidc,
         public_url,
         session_lifetime: session_lifetime.unwrap_or(SignedDuration::from_hours(12)),
         session_idle: session_idle.unwrap_or(SignedDuration::from_hours(2)),

@@ -237,17 +237,37 @@ fn behind_tls_cookies_never_travel_without() {
     assert_eq!(attributes, " Path=/; Max-Age=43200; HttpOnly; SameSite=Strict; Secure");
 }
 
+/// Reads a configuration with these sections of the server.
+fn read(server: &str) -> Result<Settings, String> {
+    let text = format!(
+        "{server}\n[[dealers]]\nid = \"d\"\nname = \"D\"\n[[dealers.rooftops]]\nname = \"R\"\n"
+    );
+    let read = tradepost::config::read::read(&text, &[]);
+    read.map(|config| config.server.console.unwrap()).map_err(|mistakes| {
+        mistakes.into_iter().map(|it| it.to_string()).collect::<Vec<_>>().join("\n")
+    })
+}
+
+#[test]
+fn what_a_provider_needs_is_named_all_at_once() {
+    let console = "[server.console]\nlisten = \"127.0.0.1:8090\"\n[server.console.oidc]\n";
+    let whole = "issuer = \"https://id.example\"\nclient_id = \"a\"\nclient_secret_file = \"/s\"\n\
+                 role_claim = \"groups\"\nroles = [{ value = \"it\", role = \"engineer\", all_dealers = true }]\n";
+    let oidc = read(&format!("{console}{whole}")).unwrap().oidc.unwrap();
+    assert_eq!((oidc.grants[0].dealer_id.as_deref(), oidc.name_claim.as_str()), (None, "sub"));
+    let wrong = "issuer = \"http://id.example\"\nclient_id = \"a\"\nscope = \"profile\"\n\
+                 roles = [{ value = \"it\", role = \"boss\", dealer = \"d\" }, { value = \"it\", role = \"desk\" }]\n";
+    expect![[r#"
+        server.console.oidc.client_secret_file: is missing; it has no default
+        server.console.oidc.role_claim: is missing; it has no default
+        server.console.oidc.issuer: must be an address with https, such as https://www.example.com/page; http only on 127.0.0.1 or [::1]
+        server.console.oidc.scope: must have openid among its words
+        server.console.oidc.roles[0].role: must be desk, manager or engineer
+        server.console.oidc.roles[1]: needs either the id of a dealer or all_dealers = true"#]].assert_eq(&read(&format!("{console}{wrong}")).unwrap_err());
+}
+
 #[test]
 fn without_tls_the_console_is_for_this_machine_alone() {
-    let read = |server: &str| {
-        let text = format!(
-            "{server}\n[[dealers]]\nid = \"d\"\nname = \"D\"\n[[dealers.rooftops]]\nname = \"R\"\n"
-        );
-        let read = tradepost::config::read::read(&text, &[]);
-        read.map(|config| config.server.console.unwrap()).map_err(|mistakes| {
-            mistakes.into_iter().map(|it| it.to_string()).collect::<Vec<_>>().join("\n")
-        })
-    };
     let console = |rest: &str| format!("[server.console]\nlisten = \"0.0.0.0:8090\"\n{rest}");
     expect![[r#"
         server.console.listen: must be on this machine, such as 127.0.0.1:8090, unless there is [server.tls] or a proxy with TLS, which public_url names"#]]

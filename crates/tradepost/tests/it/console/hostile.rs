@@ -67,6 +67,9 @@ fn every_page_and_form_is_for_its_role_and_its_dealer_alone() {
         GET  /refusals        303  403  200  200  200  200
         GET  /card            303  403  200  200  200  200
         GET  /checklist       303  403  200  200  200  200
+        GET  /probe           303  403  200  200  200  200
+        POST /probe           303  403  404  404  404  404
+        GET  /probe/report    303  403  404  404  404  404
         GET  /people          303  200  200  200  200  200
         POST /sessions/0123/end 303  404  404  404  404  404
         GET  /audit           303  403  200  403  200  200

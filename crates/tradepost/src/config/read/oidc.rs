@@ -1,0 +1,64 @@
+//! Readers for how people sign in to the console with an OpenID provider.
+
+use tradepost_dealer::staff::Role;
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::Value;
+use tradepost_wire::parse::{self, read_object};
+use tradepost_wire::problem::{At, Problems};
+
+use super::values::{line, of_text, reject, secure_address};
+use crate::config::delivery::Secret;
+use crate::config::oidc::{Grant, Oidc};
+
+/// `[server.console.oidc]`
+pub(super) fn oidc(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Oidc> {
+    read_object!(value, at, problems, closed {
+        required "issuer" => issuer: secure_address,
+        required "client_id" => client_id: line(200),
+        required "client_secret_file" => secret: line(4_000),
+        required "role_claim" => role_claim: line(100),
+        required "roles" => grants: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::list(v, at, p, (1, None), grant)
+        },
+        optional "name_claim" => name_claim: line(100),
+        optional "scope" => scope: read_scope,
+        optional "label" => label: line(60),
+    });
+    Some(Oidc {
+        label: label.unwrap_or_else(|| "your organisation".to_owned()),
+        issuer: issuer?,
+        client_id: client_id?,
+        secret: Secret::File(secret?.into()),
+        scope: scope.unwrap_or_else(|| "openid profile email".to_owned()),
+        name_claim: name_claim.unwrap_or_else(|| "sub".to_owned()),
+        role_claim: role_claim?,
+        grants: grants?,
+    })
+}
+
+fn read_scope(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+    const HINT: &str = "must have openid among its words";
+    let text = line(500)(value, at, problems)?;
+    of_text((value, at, problems), HINT, |_| {
+        text.split(' ').any(|word| word == "openid").then(|| text.clone())
+    })
+}
+
+fn grant(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Grant> {
+    read_object!(value, at, problems, closed {
+        required "value" => claimed: line(200),
+        required "role" => role: read_role,
+        optional "dealer" => dealer: line(100),
+        optional "all_dealers" => all_dealers: parse::boolean,
+    });
+    let everybody = all_dealers.unwrap_or_default();
+    if everybody == value.get("dealer").is_some() {
+        reject(at, problems, "needs either the id of a dealer or all_dealers = true");
+        return None;
+    }
+    Some(Grant { value: claimed?, role: role?, dealer_id: dealer })
+}
+
+fn read_role(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Role> {
+    of_text((value, at, problems), "must be desk, manager or engineer", Role::from_name)
+}

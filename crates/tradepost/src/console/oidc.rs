@@ -1,0 +1,395 @@
+//! Signing in with an OpenID provider: authorization code with PKCE, and an id token that is believed by
+//! the provider's keys alone (OpenID Connect Core §3.1). What a sign-in began with is in a cookie of the
+//! browser, so that it ends where it began.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::http::{HeaderMap, HeaderValue, header};
+use base64::Engine as _;
+use jiff::{SignedDuration, Timestamp};
+use subtle::ConstantTimeEq as _;
+use tokio::runtime::Handle;
+use tradepost_buyer::Url;
+use tradepost_buyer::transport::{Limits, Transport};
+use tradepost_dealer::staff::{Deed, EVERYBODY, NewEntry};
+use tradepost_keys::jwt::{Expected, Refused, Token};
+use tradepost_keys::{encode, sha256};
+use tradepost_server::auth::jwks::KeySet;
+use tradepost_server::auth::{KeySource, Means};
+use tradepost_server::fault::Fault;
+use tradepost_store::staff::Member;
+use tradepost_wire::json::{self, Value};
+
+use super::reply::Reply;
+use super::request::{Asked, digest};
+use super::{Console, PATH, Stop, door, pages, password};
+use crate::config::oidc::{Grant, Oidc};
+
+/// Where the provider sends people back to, below the console.
+pub(super) const BACK: &str = "sign-in/oidc/back";
+
+/// How long somebody may take at the provider.
+const PATIENCE: SignedDuration = SignedDuration::from_mins(10);
+
+/// For how long it is remembered where the provider is.
+const FRESH: SignedDuration = SignedDuration::from_mins(60);
+
+/// The longest name of a person.
+const NAME: usize = 200;
+
+/// What a request to the provider may cost.
+const LIMITS: Limits = Limits {
+    timeout: Duration::from_secs(10),
+    connect: Duration::from_secs(5),
+    max_body: 256 * 1024,
+};
+
+/// A provider.
+#[derive(Debug)]
+pub(super) struct Provider {
+    pub(super) settings: Oidc,
+    secret: String,
+    /// Where people come back, as the provider knows it.
+    back: String,
+    transport: Transport,
+    means: Means,
+    found: Mutex<Option<(Timestamp, Arc<Found>)>>,
+    /// The sign-ins that have ended, each with when it began: none ends twice.
+    ended: Mutex<BTreeMap<String, Timestamp>>,
+}
+
+/// Where the provider is.
+#[derive(Debug)]
+struct Found {
+    authorize: Url,
+    token: Url,
+    keys: KeySet,
+}
+
+/// A sign-in that has begun: what its cookie says, of which everything else is made.
+#[derive(Debug)]
+pub(super) struct Begun {
+    pub(super) cookie: String,
+    at: Timestamp,
+    /// Where somebody wanted to go.
+    pub(super) next: String,
+}
+
+/// Whom the provider vouches for.
+#[derive(Debug)]
+pub(super) struct Vouched {
+    pub(super) name: String,
+    /// What they may, if anything.
+    pub(super) grant: Option<Grant>,
+}
+
+impl Vouched {
+    /// The same as somebody who may come in, who has no password.
+    pub(super) fn member(&self, now: Timestamp) -> Option<Member> {
+        let grant = self.grant.as_ref()?;
+        Some(Member {
+            name: self.name.clone(),
+            dealer_id: grant.dealer_id.clone(),
+            role: grant.role,
+            password: String::new(),
+            created_at: now,
+        })
+    }
+}
+
+impl Begun {
+    /// Begins one. `next` is a page of ours, or nothing.
+    pub(super) fn fresh(now: Timestamp, next: &str) -> Result<Self, Fault> {
+        let cookie = format!("{}.{}.{next}", now.as_second(), password::token()?);
+        Ok(Self { cookie, at: now, next: next.to_owned() })
+    }
+
+    /// The one of a cookie, unless it is too old.
+    pub(super) fn read(cookie: &str, now: Timestamp) -> Option<Self> {
+        let mut parts = cookie.splitn(3, '.');
+        let at = Timestamp::from_second(parts.next()?.parse().ok()?).ok()?;
+        let (_, next) = (parts.next()?, parts.next()?.to_owned());
+        let age = now.duration_since(at);
+        let is_fresh = !age.is_negative() && age < PATIENCE;
+        is_fresh.then(|| Self { cookie: cookie.to_owned(), at, next })
+    }
+
+    fn part(&self, purpose: &str) -> String {
+        encode(digest(purpose, &self.cookie))
+    }
+
+    fn state(&self) -> String {
+        self.part("oidc state")
+    }
+
+    fn nonce(&self) -> String {
+        self.part("oidc nonce")
+    }
+
+    fn verifier(&self) -> String {
+        self.part("oidc verifier")
+    }
+}
+
+impl Provider {
+    /// Sets it up. `base` is where browsers reach the console.
+    ///
+    /// # Errors
+    /// When the secret cannot be read.
+    pub(super) fn open(settings: Oidc, base: &str, means: &Means) -> Result<Self, Fault> {
+        let secret = settings.secret.read().map_err(Fault::on("reading the secret of OIDC"))?;
+        Ok(Self {
+            secret,
+            back: format!("{base}{PATH}/{BACK}"),
+            transport: Transport::new(LIMITS),
+            means: means.clone(),
+            found: Mutex::default(),
+            ended: Mutex::default(),
+            settings,
+        })
+    }
+
+    /// Where a browser goes to sign in.
+    ///
+    /// # Errors
+    /// Why nobody can, for the log.
+    pub(super) fn address(&self, begun: &Begun) -> Result<String, String> {
+        let mut url = self.found()?.authorize.clone();
+        url.query_pairs_mut()
+            .append_pair("response_type", "code")
+            .append_pair("client_id", &self.settings.client_id)
+            .append_pair("redirect_uri", &self.back)
+            .append_pair("scope", &self.settings.scope)
+            .append_pair("state", &begun.state())
+            .append_pair("nonce", &begun.nonce())
+            .append_pair("code_challenge", &encode(sha256(begun.verifier().as_bytes())))
+            .append_pair("code_challenge_method", "S256");
+        Ok(url.into())
+    }
+
+    /// Whom the provider vouches for, by the code with which a browser came back.
+    ///
+    /// # Errors
+    /// Why nobody is believed, for the log: nothing of what the provider or the browser said.
+    pub(super) fn redeem(&self, begun: &Begun, state: &str, code: &str) -> Result<Vouched, String> {
+        let is_same: bool = state.as_bytes().ct_eq(begun.state().as_bytes()).into();
+        if !is_same {
+            return Err("it is not the sign-in that this browser began".to_owned());
+        }
+        if !self.end(begun) {
+            return Err("it has ended before".to_owned());
+        }
+        let found = self.found()?;
+        let token = self.exchange(&found, begun, code)?;
+        let claims = self.claims(&found, &token)?;
+        let nonce = claims.get("nonce").and_then(Value::as_str).unwrap_or_default();
+        let is_same: bool = nonce.as_bytes().ct_eq(begun.nonce().as_bytes()).into();
+        if !is_same {
+            return Err("the token is of another sign-in".to_owned());
+        }
+        self.vouched(&claims)
+    }
+
+    /// Notes that a sign-in ends; `false` when it has ended before.
+    fn end(&self, begun: &Begun) -> bool {
+        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = self.means.clock.now();
+        ended.retain(|_, at| now.duration_since(*at) < PATIENCE);
+        ended.insert(begun.state(), begun.at).is_none()
+    }
+
+    /// Where the provider is, as it publishes itself (OpenID Connect Discovery §4).
+    fn found(&self) -> Result<Arc<Found>, String> {
+        let now = self.means.clock.now();
+        let mut known = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_fresh = |(at, _): &&(Timestamp, _)| now.duration_since(*at) < FRESH;
+        if let Some((_, found)) = known.as_ref().filter(is_fresh) {
+            return Ok(Arc::clone(found));
+        }
+        let found = Arc::new(self.discover()?);
+        *known = Some((now, Arc::clone(&found)));
+        Ok(found)
+    }
+
+    fn discover(&self) -> Result<Found, String> {
+        let issuer = &self.settings.issuer;
+        let address = format!("{}/.well-known/openid-configuration", issuer.trim_end_matches('/'));
+        let url = Url::parse(&address).map_err(|_| "the issuer is no address")?;
+        let body = Handle::current().block_on(self.means.web.fetch(url))?;
+        let document = std::str::from_utf8(&body).ok().and_then(|text| json::read(text).ok());
+        let document = document.ok_or("what the provider publishes of itself is no JSON")?;
+        if document.get("issuer").and_then(Value::as_str) != Some(issuer) {
+            return Err("the provider publishes another issuer".to_owned());
+        }
+        let address = |name: &str| {
+            let url = document.get(name).and_then(Value::as_str).and_then(|it| Url::parse(it).ok());
+            // As safe as the issuer itself, which may be on this machine.
+            let is_safe = |url: &Url| url.scheme() == "https" || issuer.starts_with("http://");
+            url.filter(is_safe).ok_or_else(|| format!("the provider publishes no usable {name}"))
+        };
+        let keys = KeySet::open(&KeySource::Url(address("jwks_uri")?.into()), &self.means);
+        Ok(Found {
+            authorize: address("authorization_endpoint")?,
+            token: address("token_endpoint")?,
+            keys: keys.map_err(|fault| fault.chain().to_string())?,
+        })
+    }
+
+    /// The id token that the provider gives for a code.
+    fn exchange(&self, found: &Found, begun: &Begun, code: &str) -> Result<String, String> {
+        let body = form_urlencoded::Serializer::new(String::new())
+            .append_pair("grant_type", "authorization_code")
+            .append_pair("code", code)
+            .append_pair("redirect_uri", &self.back)
+            .append_pair("code_verifier", &begun.verifier())
+            .finish();
+        let mut headers = HeaderMap::new();
+        headers.insert(header::AUTHORIZATION, self.credentials());
+        let posted = self.transport.post_form(&found.token, headers, body);
+        let answer = Handle::current().block_on(posted).map_err(|failure| failure.to_string())?;
+        if !answer.is_success() {
+            return Err(format!("the provider refused the code with {}", answer.status));
+        }
+        let text = std::str::from_utf8(&answer.body).unwrap_or_default();
+        let document = json::read(text).map_err(|_| "the provider's answer is no JSON")?;
+        let token = document.get("id_token").and_then(Value::as_str);
+        token.map(str::to_owned).ok_or_else(|| "the provider gave no id token".to_owned())
+    }
+
+    /// Who we are to the provider (RFC 6749 §2.3.1).
+    fn credentials(&self) -> HeaderValue {
+        let escaped =
+            |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
+        let pair = format!("{}:{}", escaped(&self.settings.client_id), escaped(&self.secret));
+        let encoded = base64::engine::general_purpose::STANDARD.encode(pair);
+        let value = HeaderValue::from_str(&format!("Basic {encoded}"));
+        value.unwrap_or_else(|_| unreachable!("base64 is plain text"))
+    }
+
+    /// What an id token says, when it is to be believed (OpenID Connect Core §3.1.3.7).
+    fn claims(&self, found: &Found, token: &str) -> Result<Value, String> {
+        let token = Token::read(token)?;
+        let keys = Handle::current().block_on(found.keys.find(token.key_id()));
+        let keys = keys.map_err(|fault| fault.chain().to_string())?;
+        let fits = keys.iter().filter(|key| key.fits(token.key_id(), token.algorithm()));
+        let keys: Vec<_> = fits.map(|key| &key.key).collect();
+        let why = |refused| match refused {
+            Refused::Expired => "the token has expired",
+            Refused::Invalid(reason) => reason,
+        };
+        let claims = token.claims(&keys).map_err(why)?;
+        let Oidc { issuer, client_id: audience, .. } = &self.settings;
+        Expected { issuer, audience }.subject(&claims, self.means.clock.now()).map_err(why)?;
+        let several = claims.get("aud").and_then(Value::as_array).is_some_and(|it| it.len() > 1);
+        match claims.get("azp").and_then(Value::as_str) {
+            Some(party) if party != audience => Err("the token was made for another".to_owned()),
+            None if several => Err("the token does not say for whom it was made".to_owned()),
+            Some(_) | None => Ok(claims),
+        }
+    }
+
+    fn vouched(&self, claims: &Value) -> Result<Vouched, String> {
+        let name = claims.get(&self.settings.name_claim).and_then(Value::as_str);
+        let is_name = |name: &&str| {
+            !name.is_empty() && name.len() <= NAME && !name.contains(char::is_control)
+        };
+        let name = name.filter(is_name).ok_or("the token has no usable name")?;
+        let held = held(claims, &self.settings.role_claim);
+        let granted = |grant: &&Grant| held.contains(&grant.value.as_str());
+        // People of the console have names without a colon.
+        let name = format!("oidc:{name}");
+        Ok(Vouched { name, grant: self.settings.grants.iter().find(granted).cloned() })
+    }
+}
+
+/// The texts of a claim, which may stand inside of others: `realm_access.roles`.
+fn held<'c>(claims: &'c Value, name: &str) -> Vec<&'c str> {
+    let inside = || name.split('.').try_fold(claims, |value, step| value.get(step));
+    match claims.get(name).or_else(inside) {
+        Some(Value::String(text)) => text.split(' ').collect(),
+        Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).collect(),
+        Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) | None => {
+            Vec::new()
+        }
+    }
+}
+
+/// What people read who cannot sign in so.
+const AWAY: &str =
+    "The provider cannot be reached at the moment. Try again later, or use a password.";
+const AGAIN: &str = "That did not work, or took too long. Begin again.";
+const NOTHING: &str = "The provider knows you, but nothing there says that you may come in here.";
+
+impl Console {
+    /// Sends a browser to the provider.
+    pub(super) fn leave_for_provider(&self, asked: &Asked) -> Result<Reply, Stop> {
+        let provider = self.provider.as_ref().ok_or(Stop::NotFound)?;
+        if !self.door.admits(asked) {
+            return self.refuse(asked, door::TOO_OFTEN);
+        }
+        let begun = Begun::fresh(self.clock.now(), &door::next(asked).unwrap_or_default())?;
+        match provider.address(&begun) {
+            Ok(address) => {
+                Ok(Reply::see(address).with_cookie(self.door.passing(&begun.cookie, PATIENCE)))
+            }
+            Err(cause) => {
+                tracing::warn!(cause, "the provider of sign-ins cannot be used");
+                self.refuse(asked, AWAY)
+            }
+        }
+    }
+
+    /// Lets somebody in who comes back from the provider, if it vouches for them.
+    pub(super) fn back_from_provider(&self, asked: &Asked) -> Result<Reply, Stop> {
+        let provider = self.provider.as_ref().ok_or(Stop::NotFound)?;
+        if !self.door.admits(asked) {
+            return self.refuse(asked, door::TOO_OFTEN);
+        }
+        let now = self.clock.now();
+        let cookie = asked.cookie(&self.door.passing_cookie());
+        let begun = cookie.and_then(|cookie| Begun::read(cookie, now));
+        let said = asked.asked_for("state").zip(asked.asked_for("code"));
+        let Some((begun, (state, code))) = begun.zip(said) else {
+            return self.refuse(asked, AGAIN);
+        };
+        let vouched = match provider.redeem(&begun, state, code) {
+            Ok(vouched) => vouched,
+            Err(reason) => {
+                tracing::info!(reason, "somebody could not sign in with the provider");
+                return self.refuse(asked, AGAIN);
+            }
+        };
+        let Some(member) = vouched.member(now) else {
+            self.shut_out(&vouched.name, now)?;
+            return self.refuse(asked, NOTHING);
+        };
+        let target = if begun.next.is_empty() { PATH.to_owned() } else { begun.next };
+        let session = self.begin(asked, member, true)?;
+        // A way that began elsewhere has no cookie of this strictness; a page of ours begins a new one.
+        Ok(Reply::page(&pages::SignedIn { target })
+            .with_cookie(session)
+            .with_cookie(self.door.passing("", SignedDuration::ZERO)))
+    }
+
+    /// Ends what somebody has here whom nothing lets in any more.
+    fn shut_out(&self, name: &str, now: Timestamp) -> Result<(), Stop> {
+        let Some(member) = self.store.member(name)? else { return Ok(()) };
+        let entry = NewEntry {
+            chain: member.dealer_id.unwrap_or_else(|| EVERYBODY.to_owned()),
+            at: now,
+            actor: "oidc".to_owned(),
+            deed: Deed::MemberRemoved,
+            subject: Some(member.name.clone()),
+            detail: None,
+        };
+        self.store.write_blocking(move |tx| {
+            if tx.remove_member(&member.name)? {
+                tx.record(&entry)?;
+            }
+            Ok(())
+        })?;
+        Ok(())
+    }
+}

@@ -1,0 +1,348 @@
+//! Signing in with an OpenID provider: a small real one, which can also lie.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::response::Redirect;
+use base64::Engine as _;
+use tradepost::config::delivery::Secret;
+use tradepost::config::oidc::{Grant, Oidc};
+use tradepost_keys::{Algorithm, SigningKey, encode, generate, sha256};
+
+use super::*;
+
+const CLIENT: &str = "tradepost";
+const SECRET: &str = "a secret & more";
+
+fn seconds(moment: &str) -> i64 {
+    at(moment).as_second()
+}
+
+type Members = BTreeMap<String, String>;
+
+/// What the provider says otherwise than it should.
+type Twist = Box<dyn Fn(&mut Value) + Send>;
+
+/// What it remembers: what was asked for with each code that was not used yet.
+struct Memory {
+    issuer: String,
+    published_issuer: String,
+    key: SigningKey,
+    foreign: SigningKey,
+    signs_with_foreign: bool,
+    twist: Twist,
+    codes: BTreeMap<String, Members>,
+    exchanges: usize,
+}
+
+type Shared = Arc<Mutex<Memory>>;
+
+struct Provider {
+    memory: Shared,
+    address: SocketAddr,
+    _runtime: tokio::runtime::Runtime,
+}
+
+fn key(id: &str) -> SigningKey {
+    SigningKey::read(&generate(Algorithm::EdDsa).unwrap(), Some(id)).unwrap()
+}
+
+fn members(form: &str) -> Members {
+    form_urlencoded::parse(form.as_bytes()).into_owned().collect()
+}
+
+async fn discovery(State(memory): State<Shared>) -> String {
+    let memory = memory.lock().unwrap();
+    let at = |path: &str| format!("{}{path}", memory.issuer);
+    json!({
+        "issuer": memory.published_issuer, "authorization_endpoint": at("/authorize?tenant=1"),
+        "token_endpoint": at("/token"), "jwks_uri": at("/keys"),
+    })
+    .to_string()
+}
+
+async fn keys(State(memory): State<Shared>) -> String {
+    json!({"keys": [memory.lock().unwrap().key.public_jwk()]}).to_string()
+}
+
+async fn authorize(State(memory): State<Shared>, uri: Uri) -> Redirect {
+    let asked = members(uri.query().unwrap());
+    let mut memory = memory.lock().unwrap();
+    for (name, value) in [
+        ("tenant", "1"),
+        ("response_type", "code"),
+        ("client_id", CLIENT),
+        ("scope", "openid groups"),
+        ("code_challenge_method", "S256"),
+    ] {
+        assert_eq!(asked[name], value);
+    }
+    let code = format!("code {}", uuid::Uuid::new_v4());
+    let query = form_urlencoded::Serializer::new(String::new())
+        .append_pair("state", &asked["state"])
+        .append_pair("code", &code)
+        .finish();
+    let back = format!("{}?{query}", asked["redirect_uri"]);
+    memory.codes.insert(code, asked);
+    Redirect::to(&back)
+}
+
+async fn token(
+    State(memory): State<Shared>,
+    headers: HeaderMap,
+    form: String,
+) -> (StatusCode, String) {
+    let form = members(&form);
+    let mut memory = memory.lock().unwrap();
+    memory.exchanges += 1;
+    let pair = format!("{CLIENT}:a+secret+%26+more");
+    let basic = format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(pair));
+    assert_eq!(headers["authorization"], basic, "RFC 6749 §2.3.1");
+    assert_eq!(form["grant_type"], "authorization_code");
+    let Some(asked) = memory.codes.remove(&form["code"]) else {
+        return (StatusCode::BAD_REQUEST, json!({"error": "invalid_grant"}).to_string());
+    };
+    assert_eq!(asked["redirect_uri"], form["redirect_uri"]);
+    if encode(sha256(form["code_verifier"].as_bytes())) != asked["code_challenge"] {
+        return (StatusCode::BAD_REQUEST, json!({"error": "invalid_grant"}).to_string());
+    }
+    let now = seconds(NOW);
+    let mut claims = json!({
+        "iss": memory.issuer, "aud": CLIENT, "sub": "248289761001", "nonce": asked["nonce"],
+        "exp": now + 100_000, "iat": now, "login": "ada", "org": {"groups": ["all", "sales"]},
+    });
+    (memory.twist)(&mut claims);
+    let key = if memory.signs_with_foreign { &memory.foreign } else { &memory.key };
+    let header = json!({"alg": "EdDSA", "kid": "k"});
+    let signed = format!("{}.{}", encode(header.to_string()), encode(claims.to_string()));
+    let token = format!("{signed}.{}", encode(key.sign(signed.as_bytes()).unwrap()));
+    let answer = json!({"access_token": "x", "token_type": "Bearer", "id_token": token});
+    (StatusCode::OK, answer.to_string())
+}
+
+impl Provider {
+    fn start() -> Self {
+        let mut runtime = tokio::runtime::Builder::new_multi_thread();
+        let runtime = runtime.worker_threads(1).enable_all().build().unwrap();
+        let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
+        let address = listener.local_addr().unwrap();
+        let issuer = format!("http://{address}");
+        let memory = Arc::new(Mutex::new(Memory {
+            published_issuer: issuer.clone(),
+            issuer,
+            key: key("k"),
+            foreign: key("k"),
+            signs_with_foreign: false,
+            twist: Box::new(|_| {}),
+            codes: BTreeMap::new(),
+            exchanges: 0,
+        }));
+        let router = axum::Router::new()
+            .route("/.well-known/openid-configuration", axum::routing::get(discovery))
+            .route("/keys", axum::routing::get(keys))
+            .route("/authorize", axum::routing::get(authorize))
+            .route("/token", axum::routing::post(token))
+            .with_state(Arc::clone(&memory));
+        runtime.spawn(async move { axum::serve(listener, router).await.unwrap() });
+        Self { memory, address, _runtime: runtime }
+    }
+
+    fn settings(&self) -> Oidc {
+        let grant = |value: &str, role, dealer: Option<&str>| Grant {
+            value: value.to_owned(),
+            role,
+            dealer_id: dealer.map(str::to_owned),
+        };
+        Oidc {
+            label: "Acme <&>".to_owned(),
+            issuer: format!("http://{}", self.address),
+            client_id: CLIENT.to_owned(),
+            secret: Secret::Text(SECRET.to_owned()),
+            scope: "openid groups".to_owned(),
+            name_claim: "login".to_owned(),
+            role_claim: "org.groups".to_owned(),
+            grants: vec![grant("it", Role::Engineer, None), grant("sales", Role::Desk, Some(ONE))],
+        }
+    }
+
+    fn world(&self) -> World {
+        let settings = self.settings();
+        World::with(|config| {
+            config.server.console.as_mut().unwrap().oidc = Some(settings);
+        })
+    }
+
+    fn says(&self, twist: impl Fn(&mut Value) + Send + 'static) {
+        self.memory.lock().unwrap().twist = Box::new(twist);
+    }
+
+    /// Signs somebody in there: where the browser is sent back to.
+    fn visit(&self, location: &str) -> String {
+        let path = location.strip_prefix(&format!("http://{}", self.address)).unwrap();
+        let answer = client::request(self.address, "GET", path, &[], b"");
+        let back = answer.header("location").unwrap();
+        back[back.find("/console").unwrap()..].to_owned()
+    }
+}
+
+/// Begins a sign-in: where the browser is sent, and its cookie.
+fn leave(world: &World) -> (String, String) {
+    let answer = world.get("/console/sign-in/oidc?next=/console/leads");
+    assert_eq!(answer.status, 303, "{}", text(&answer));
+    let set = answer.header("set-cookie").unwrap();
+    assert!(set.contains("HttpOnly") && set.contains("SameSite=Lax"), "{set}");
+    (answer.header("location").unwrap().to_owned(), cookie(&answer, "tradepost-passing").unwrap())
+}
+
+fn come_back(world: &World, path: &str, cookie: &str) -> Response {
+    // As browsers say of somebody whom another site sends.
+    let headers = [("Cookie", cookie), ("Sec-Fetch-Site", "cross-site")];
+    client::request(world.address, "GET", path, &headers, b"")
+}
+
+/// The whole way.
+fn sign_in(world: &World, provider: &Provider) -> Response {
+    // Nobody is held up for coming often.
+    world.hand.advance(SignedDuration::from_mins(6));
+    let (location, cookie) = leave(world);
+    come_back(world, &provider.visit(&location), &cookie)
+}
+
+fn is_refused(answer: &Response) -> bool {
+    let is_in = cookie(answer, "tradepost-console").is_some();
+    answer.status == 401 && !is_in && text(answer).contains("role=\"alert\"")
+}
+
+fn get(world: &World, path: &str, session: &str) -> Response {
+    client::request(world.address, "GET", path, &[("Cookie", session)], b"")
+}
+
+#[test]
+fn whom_the_provider_vouches_for_comes_in_as_what_their_groups_give() {
+    let provider = Provider::start();
+    let world = provider.world();
+    let page = text(&world.get("/console/sign-in?next=/console/leads"));
+    assert!(page.contains("Sign in with Acme &#60;&#38;&#62;"), "{page}");
+    assert!(page.contains("/console/sign-in/oidc?next=/console/leads"), "{page}");
+    let answer = sign_in(&world, &provider);
+    assert_eq!(answer.status, 200, "{}", text(&answer));
+    assert!(text(&answer).contains("content=\"0; url=/console/leads\""), "{}", text(&answer));
+    let session = cookie(&answer, "tradepost-console").unwrap();
+    let leads = get(&world, "/console/leads", &session);
+    assert_eq!(leads.status, 200);
+    assert!(text(&leads).contains("oidc:ada") && text(&leads).contains("Sales desk"));
+    assert_eq!(get(&world, "/console/audit", &session).status, 403);
+    let expected = ("oidc:ada".to_owned(), "signed_in".to_owned(), Some("oidc".to_owned()));
+    assert_eq!(world.record(ONE), [expected]);
+    // Nobody comes in as them with a password, and passwords hold for those who have one.
+    for password in ["", "correct horse battery"] {
+        let (refused, _) = world.try_to_enter("oidc:ada", password);
+        assert_eq!(refused.status, 401);
+    }
+    world.enter("dora");
+    // What the provider says counts from then on.
+    provider.says(|claims| claims["org"]["groups"] = json!("it all"));
+    assert_eq!(sign_in(&world, &provider).status, 200);
+    let checklist = get(&world, "/console/checklist", &session);
+    assert!(text(&checklist).contains("Engineer"), "{}", text(&checklist));
+    // Whom nothing lets in any more is out.
+    provider.says(|claims| claims["org"]["groups"] = json!(["all"]));
+    let refused = sign_in(&world, &provider);
+    assert!(is_refused(&refused) && text(&refused).contains("nothing there says that you may"));
+    assert_eq!(get(&world, "/console/checklist", &session).status, 303);
+    assert!(world.server.store.member("oidc:ada").unwrap().is_none());
+    let last = world.record("*").pop().unwrap();
+    assert_eq!((last.0.as_str(), last.1.as_str()), ("oidc", "member_removed"));
+}
+
+#[test]
+fn a_token_that_is_not_for_this_sign_in_lets_nobody_in() {
+    let provider = Provider::start();
+    let world = provider.world();
+    let lies: [(&str, fn(&mut Value)); 9] = [
+        ("another nonce", |claims| claims["nonce"] = json!("another")),
+        ("no nonce", |claims| drop(claims.as_object_mut().unwrap().shift_remove("nonce"))),
+        ("another audience", |claims| claims["aud"] = json!("another")),
+        ("several audiences", |claims| claims["aud"] = json!([CLIENT, "another"])),
+        ("made for another", |claims| claims["azp"] = json!("another")),
+        ("expired", |claims| claims["exp"] = json!(seconds(NOW) - 61)),
+        ("another issuer", |claims| claims["iss"] = json!("http://127.0.0.1:1")),
+        ("no name", |claims| claims["login"] = json!(7)),
+        ("a name of two lines", |claims| claims["login"] = json!("ada\nmaria")),
+    ];
+    for (what, lie) in lies {
+        provider.says(lie);
+        assert!(is_refused(&sign_in(&world, &provider)), "{what}");
+    }
+    provider.says(|_| {});
+    provider.memory.lock().unwrap().signs_with_foreign = true;
+    assert!(is_refused(&sign_in(&world, &provider)), "a foreign key");
+    provider.memory.lock().unwrap().signs_with_foreign = false;
+    assert_eq!(sign_in(&world, &provider).status, 200, "the same without any lie");
+    assert_eq!(world.server.store.members(None).unwrap().len(), 6, "nobody else became known");
+}
+
+#[test]
+fn a_sign_in_ends_once_where_it_began_and_in_time() {
+    let provider = Provider::start();
+    let world = provider.world();
+    let (location, cookie) = leave(&world);
+    let back = provider.visit(&location);
+    let exchanges = || provider.memory.lock().unwrap().exchanges;
+    // Another browser, or one that began something else.
+    assert!(is_refused(&come_back(&world, &back, "")));
+    let (another, others) = leave(&world);
+    assert!(is_refused(&come_back(&world, &back, &others)));
+    assert_eq!(exchanges(), 0, "the provider hears nothing of it");
+    assert_eq!(come_back(&world, &back, &cookie).status, 200);
+    assert!(is_refused(&come_back(&world, &back, &cookie)), "a state that was used");
+    assert_eq!(exchanges(), 1);
+    // A code that was used, in a sign-in that is whole otherwise.
+    let (_, code) = back.split_once("&code=").unwrap();
+    let fresh = provider.visit(&another);
+    let (state, _) = fresh.split_once("&code=").unwrap();
+    let replayed = format!("{state}&code={code}");
+    assert!(is_refused(&come_back(&world, &replayed, &others)));
+    assert_eq!(exchanges(), 2);
+    // A code of somebody else's sign-in: the verifier does not fit.
+    world.hand.advance(SignedDuration::from_mins(6));
+    let ((mine, cookie), (theirs, _)) = (leave(&world), leave(&world));
+    let (mine, theirs) = (provider.visit(&mine), provider.visit(&theirs));
+    let (state, _) = mine.split_once("&code=").unwrap();
+    let (_, code) = theirs.split_once("&code=").unwrap();
+    assert!(is_refused(&come_back(&world, &format!("{state}&code={code}"), &cookie)));
+    // Somebody who said no there, and somebody who was away for long.
+    world.hand.advance(SignedDuration::from_mins(6));
+    let (location, cookie) = leave(&world);
+    let denied = "/console/sign-in/oidc/back?error=access_denied";
+    assert!(is_refused(&come_back(&world, denied, &cookie)));
+    let back = provider.visit(&location);
+    world.hand.advance(SignedDuration::from_mins(11));
+    assert!(is_refused(&come_back(&world, &back, &cookie)));
+}
+
+#[test]
+fn a_provider_that_is_away_or_another_keeps_nobody_from_using_a_password() {
+    let provider = Provider::start();
+    let world = provider.world();
+    provider.memory.lock().unwrap().published_issuer = "https://another.example".to_owned();
+    let refused = world.get("/console/sign-in/oidc");
+    assert!(is_refused(&refused) && text(&refused).contains("cannot be reached"));
+    drop(provider);
+    assert!(is_refused(&world.get("/console/sign-in/oidc")));
+    world.enter("dora");
+    // Only pages of ours are led on to.
+    let page = text(&world.get("/console/sign-in?next=https://evil.example"));
+    assert!(!page.contains("evil.example"), "{page}");
+}
+
+#[test]
+fn without_a_provider_there_is_no_way_to_one() {
+    let world = World::new();
+    assert!(!text(&world.get("/console/sign-in")).contains("oidc"));
+    for path in ["/console/sign-in/oidc", "/console/sign-in/oidc/back?state=a&code=b"] {
+        assert_eq!(world.get(path).status, 404);
+    }
+}
