@@ -266,7 +266,12 @@ impl Console {
 /// Where somebody wanted to go before they had to sign in: a page of ours.
 pub(super) fn next(asked: &Asked) -> Option<String> {
     let wanted = asked.filled_in("next").or_else(|| asked.asked_for("next"))?;
+    is_page(wanted).then(|| wanted.to_owned())
+}
+
+/// Whether a path is that of a page of ours.
+pub(super) fn is_page(path: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"/-_".contains(&b);
-    let is_ours = wanted == PATH || wanted.starts_with("/console/");
-    (is_ours && wanted.bytes().all(plain) && !wanted.contains("//")).then(|| wanted.to_owned())
+    let is_ours = path == PATH || path.starts_with("/console/");
+    is_ours && path.bytes().all(plain) && !path.contains("//")
 }

@@ -365,7 +365,7 @@ impl Console {
             self.shut_out(&vouched.name, now)?;
             return self.refuse(asked, NOTHING);
         };
-        let target = if begun.next.is_empty() { PATH.to_owned() } else { begun.next };
+        let target = if door::is_page(&begun.next) { begun.next } else { PATH.to_owned() };
         let session = self.begin(asked, member, true)?;
         // A way that began elsewhere has no cookie of this strictness; a page of ours begins a new one.
         Ok(Reply::page(&pages::SignedIn { target })

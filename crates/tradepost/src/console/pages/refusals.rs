@@ -18,7 +18,7 @@ use super::chart::{Chart, Counts, DAYS};
 use super::{Frame, When, counted, thousands};
 
 /// How many refusals are listed.
-const LISTED: u32 = 50;
+const LISTED: u32 = 20;
 
 /// How many codes have a colour of their own in the chart.
 const COLOURS: usize = 4;
@@ -207,7 +207,7 @@ fn shown(refusal: Refusal, zone: &TimeZone, now: Timestamp) -> Shown {
 fn meaning(code: &str) -> String {
     let dealers = aap::Code::from_name(code).map(aap::Code::docs);
     let docs = dealers.or_else(|| a2a::error::Code::from_name(code).map(a2a::error::Code::docs));
-    docs.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
+    docs.unwrap_or_default().replace('`', "").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Who was refused, in words.
