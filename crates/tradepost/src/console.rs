@@ -118,9 +118,10 @@ impl Console {
         let Some((row, route)) = Row::of(&asked.method, &asked.path) else {
             return self.stopped(asked, Stop::NotFound);
         };
-        let answer = match route {
-            Route::Outside(outside) => self.welcome(asked, outside),
-            route => self.visit(asked, row, route),
+        let answer = if let Route::Outside(outside) = route {
+            self.welcome(asked, outside)
+        } else {
+            self.visit(asked, row, route)
         };
         answer.unwrap_or_else(|stop| self.stopped(asked, stop))
     }

@@ -28,19 +28,13 @@ const COLOURS: usize = 4;
 struct Page {
     frame: Frame,
     wanted: String,
-    found: Option<Found>,
+    /// What the id that is looked for leads to.
+    found: Option<Shown>,
     summary: String,
     chart: Chart,
     codes: Vec<Code>,
     only: Option<String>,
     latest: Vec<Row>,
-}
-
-/// What the id of a refusal leads to.
-#[derive(Debug)]
-enum Found {
-    Nothing,
-    This(Shown),
 }
 
 #[derive(Debug)]
@@ -87,13 +81,7 @@ impl Console {
         let codes = most_frequent(&counts);
         let only = asked.asked_for("code").filter(|it| codes.iter().any(|(code, _)| code == it));
         let wanted = asked.asked_for("error_id").unwrap_or_default().to_owned();
-        let found = match wanted.as_str() {
-            "" => None,
-            id => Some(
-                self.refused(visitor, id)?
-                    .map_or(Found::Nothing, |refusal| Found::This(shown(refusal, &zone, now))),
-            ),
-        };
+        let found = self.refused(visitor, &wanted)?.map(|refusal| shown(refusal, &zone, now));
         let total: u64 = codes.iter().map(|(_, count)| count).sum();
         let latest = self.store.refusals(dealer, only, LISTED)?;
         let page = Page {
