@@ -97,7 +97,7 @@ impl Handler {
         };
         let Outcome { document, text, is_error } = outcome;
         // The text is for whoever sees nothing else: it says the same in fewer words.
-        let document = document.to_string();
+        let document = document.to_string().into();
         let result = ToolResult { document, is_shown: false, text, is_error };
         Ok(result.body(&request.id, request.release))
     }

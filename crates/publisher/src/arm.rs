@@ -86,6 +86,6 @@ impl Arm {
         let message = self.message.unwrap_or_else(|| "the seller is looking for it".to_owned());
         let body = Map::from_iter([("task_id".to_owned(), task_id.into())]);
         let standing = Standing::Submitted;
-        Ok(Reply { standing, message, body, warnings: Vec::new(), replayed: false })
+        Ok(Reply::new(standing, message, body))
     }
 }

@@ -19,6 +19,7 @@ use crate::idempotency::Key;
 use crate::publisher::Publisher;
 use crate::refuse::{self, Refusal, Stop};
 use crate::reply::Reply;
+use crate::shelf::peek::Peek;
 use crate::shelf::{Kind, Query, Shelf};
 use crate::task::Notice;
 use crate::task::end::{self, Office};
@@ -68,6 +69,7 @@ impl Publisher {
             Ok(reply) => Answer {
                 standing: reply.standing,
                 message: reply.message,
+                written: reply.written,
                 body: reply.body,
                 errors: reply.warnings,
                 context: None,
@@ -199,6 +201,18 @@ impl Publisher {
         let prepared = request.prepare(self, ask, &admitted).await?;
         if !ask.keeps(self.profile.sandbox) {
             return self.vault.look(|shelf| self.work(ask, &request, *admitted, &prepared, shelf));
+        }
+        // Most searches come to what was found before, and keep nothing.
+        let is_open = admitted.account.as_ref().is_none_or(|it| admit::known_id(it).is_some());
+        if ask.searches() && key.is_none() && is_open {
+            let look = |shelf: &dyn Shelf| {
+                let work =
+                    |shelf: &dyn Shelf| self.work(ask, &request, *admitted, &prepared, shelf);
+                Ok::<_, Fault>(Peek::at(shelf, work))
+            };
+            if let Some(done) = self.vault.look(look)? {
+                return done;
+            }
         }
         let (this, ask) = (self.clone(), ask.clone());
         let job = move |shelf: &dyn Shelf| match this.enter(&ask, shelf, Phase::Act)? {

@@ -94,6 +94,15 @@ impl Proposal {
         self.expires_at <= now
     }
 
+    /// Whether it says what another says, whatever they are called and however long they hold.
+    pub(crate) fn says_what(&self, other: &Self) -> bool {
+        let Self { proposal_id: _, name, description, status, expires_at: _, .. } = self;
+        (name, description, status) == (&other.name, &other.description, &other.status)
+            && self.allocations == other.allocations
+            && self.envelope == other.envelope
+            && self.io_id == other.io_id
+    }
+
     /// The member of a purchase that is outside of what the proposal was priced against:
     /// `total_budget`, `start_time` or `end_time`. A budget in another currency is outside too.
     #[must_use]

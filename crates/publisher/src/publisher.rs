@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::fault::Fault;
-use tradepost_wire::json::Map;
+use tradepost_wire::json::Written;
 
 use crate::catalogue::Catalogue;
 use crate::idempotency::Flights;
@@ -23,7 +23,7 @@ pub struct Publisher {
     pub(crate) flights: Flights,
     /// What it says it can do: worked out when somebody asks first, because nothing of it changes
     /// as long as the catalogue does not.
-    pub(crate) capabilities: Arc<OnceLock<Map>>,
+    pub(crate) capabilities: Arc<OnceLock<Vec<(&'static str, Arc<Written>)>>>,
 }
 
 impl Publisher {

@@ -1,10 +1,10 @@
 //! What a tool replies, and how it is remembered under an idempotency key.
 
-use tradepost_wire::adcp::Standing;
 use tradepost_wire::adcp::error::Error;
+use tradepost_wire::adcp::{Standing, answer};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
-use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::json::{Map, Pieces, Value, json};
 
 /// What a tool replies when it does not refuse.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,7 +13,9 @@ pub struct Reply {
     pub standing: Standing,
     /// One sentence for people.
     pub message: String,
-    /// The members of the payload.
+    /// Members of the payload that were written before.
+    pub written: Vec<(&'static str, Pieces)>,
+    /// The other members of the payload.
     pub body: Map,
     /// What the caller should know besides (`T-2`).
     pub warnings: Vec<Error>,
@@ -34,8 +36,13 @@ impl Reply {
         let Value::Object(body) = body else {
             unreachable!("the payload of every tool is an object");
         };
-        let standing = Standing::Completed;
-        Self { standing, message: message.into(), body, warnings: Vec::new(), replayed: false }
+        Self::new(Standing::Completed, message, body)
+    }
+
+    /// A task that is so far.
+    pub(crate) fn new(standing: Standing, message: impl Into<String>, body: Map) -> Self {
+        let (message, written, warnings) = (message.into(), Vec::new(), Vec::new());
+        Self { standing, message, written, body, warnings, replayed: false }
     }
 
     /// The reply as it is remembered under a key.
@@ -43,7 +50,7 @@ impl Reply {
         json!({
             "standing": self.standing.name(),
             "message": self.message,
-            "body": self.body,
+            "body": answer::whole(self.written.clone(), self.body.clone()),
             "warnings": self.warnings,
         })
     }
@@ -56,6 +63,7 @@ impl Reply {
         Ok(Self {
             standing: standing.and_then(Standing::from_name).ok_or_else(bad)?,
             message: text("message").ok_or_else(bad)?,
+            written: Vec::new(),
             body: stored.get("body").and_then(Value::as_object).cloned().ok_or_else(bad)?,
             warnings: stored.get("warnings").map(Error::read_list).unwrap_or_default(),
             replayed: true,

@@ -13,6 +13,7 @@ use tradepost_wire::json::Value;
 use crate::world::Later;
 
 pub mod memory;
+pub(crate) mod peek;
 
 /// A kind of thing that is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -221,6 +222,12 @@ pub trait Shelf {
     /// # Errors
     /// When the store fails.
     fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, Fault>;
+
+    /// That something can be put there: to be asked before an id is used up for it.
+    ///
+    /// # Errors
+    /// When the shelf is open for reading alone.
+    fn check_writable(&self) -> Result<(), Fault>;
 
     /// Puts a thing there, in place of the one with its kind and id. The place of a new one is
     /// given here; that of a known one stays.

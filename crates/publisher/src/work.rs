@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tradepost_wire::adcp::error::{Code, Release};
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::Map;
 
 use crate::account::Account;
@@ -38,6 +39,12 @@ impl Work<'_> {
     /// The version of a feed that the caller has, where its release knows such versions.
     pub(crate) fn feed_version<'v>(&self, named: Option<&'v String>) -> Option<&'v String> {
         named.filter(|_| self.release() > Release::V3_0)
+    }
+
+    /// An id for something that is about to be kept: none is used up where nothing can be.
+    pub(crate) fn fresh_id(&self, prefix: &'static str) -> Result<String, Fault> {
+        self.shelf.check_writable()?;
+        Ok(self.publisher.world.fresh_id(prefix))
     }
 
     /// The account that the request is for.

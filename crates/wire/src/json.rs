@@ -15,12 +15,14 @@ mod literal;
 pub mod map;
 mod number;
 mod open;
+mod pieces;
 mod read;
 mod value;
 
 pub use literal::literal;
 pub use map::Map;
 pub use number::Number;
+pub use pieces::{Pieces, Written};
 pub use read::{Bounds, MAX_DEPTH, Stop, document, read};
 pub(crate) use read::{Reader, twice};
 pub use serde_json::{

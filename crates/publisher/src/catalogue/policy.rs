@@ -27,9 +27,11 @@ impl Catalogue {
     /// stands in the text as a whole word.
     #[must_use]
     pub fn forbids(&self, text: &str) -> Vec<&Policy> {
-        let text = words(text).collect::<Vec<_>>().join(" ");
-        let text = format!(" {text} ");
-        let has = |word: &String| text.contains(&format!(" {word} "));
+        let text: Vec<String> = words(text).collect();
+        let has = |phrase: &String| {
+            let mut rows = text.windows(phrase.split(' ').count());
+            rows.any(|row| row.iter().zip(phrase.split(' ')).all(|(said, word)| said == word))
+        };
         self.policies.iter().filter(|policy| policy.words.iter().any(has)).collect()
     }
 

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest as _, Sha256};
 use tradepost_wire::adcp::rules::typed::{self, Each};
-use tradepost_wire::json::{Map, Value};
+use tradepost_wire::json::{Map, Pieces, Value, Written};
 use tradepost_wire::{canonical, form, kept_whole};
 
 use crate::account::Account;
@@ -17,6 +17,9 @@ use crate::forms::buys::MeasurementTerms;
 use crate::forms::products::{RequiredStandard, VendorMetric};
 use crate::money::Amount;
 use crate::shelf::{Kind, Thing};
+
+/// The member that says why a product fits a brief.
+const RELEVANCE: &str = "brief_relevance";
 
 /// A product. Copies share what it consists of.
 #[derive(Debug, Clone, Serialize)]
@@ -32,7 +35,16 @@ pub struct Product {
 #[derive(Debug, Default)]
 struct WorkedOut {
     digest: OnceLock<[u8; 32]>,
+    written: OnceLock<Text>,
+    is_divergent: OnceLock<bool>,
     weights: OnceLock<BTreeMap<String, u32>>,
+}
+
+/// What is shown of a product to everybody, around the place where it says why it fits a brief.
+#[derive(Debug)]
+struct Text {
+    before: Arc<Written>,
+    after: Arc<Written>,
 }
 
 /// What only the publisher knows of a product.
@@ -277,16 +289,49 @@ impl Product {
     /// As it is shown: the wanted members of what is published, why it fits a brief, and when it leaves
     /// the offer.
     #[must_use]
-    pub(crate) fn shown(&self, relevance: Option<String>, wanted: impl Fn(&str) -> bool) -> Map {
+    pub(crate) fn shown(&self, relevance: Option<&str>, wanted: impl Fn(&str) -> bool) -> Map {
         let document = self.published.document.iter().filter(|(name, _)| wanted(name));
         let mut shown: Map = document.map(|(name, value)| (name.clone(), value.clone())).collect();
         let expires_at = self.expires_at().map(|moment| moment.to_string());
-        for (name, value) in [("brief_relevance", relevance), ("expires_at", expires_at)] {
+        for (name, value) in [(RELEVANCE, relevance), ("expires_at", expires_at.as_deref())] {
             if let Some(value) = value.filter(|_| wanted(name)) {
                 shown.insert(name.to_owned(), value.into());
             }
         }
         shown
+    }
+
+    /// The text of all that is shown, most of which is written once.
+    pub(crate) fn text(&self, relevance: Option<&str>) -> Pieces {
+        let document = &self.published.document;
+        let mut text = Pieces::new();
+        if document.is_empty() || document.contains_key(RELEVANCE) {
+            text.write(&self.shown(relevance, |_| true));
+            return text;
+        }
+        let Text { before, after } = self.worked_out.written.get_or_init(|| self.written());
+        text.keep(before);
+        if let Some(relevance) = relevance {
+            text.push(&format!(",\"{RELEVANCE}\":"));
+            text.write(relevance);
+        }
+        text.keep(after);
+        text
+    }
+
+    /// What is written once: what is published, and then when it leaves the offer.
+    fn written(&self) -> Text {
+        let mut before = self.shown(None, |_| true);
+        let after: Map = before.split_off(self.published.document.len()).into_iter().collect();
+        let inside = |members: Map| {
+            let mut text = Value::Object(members).to_string();
+            text.pop();
+            text.remove(0);
+            text
+        };
+        let after = if after.is_empty() { String::new() } else { format!(",{}", inside(after)) };
+        let before = format!("{{{}", inside(before));
+        Text { before: Written::new(before), after: Written::new(format!("{after}}}")) }
     }
 
     /// The SHA-256 of what is shown to everybody, in its canonical form.
@@ -383,6 +428,18 @@ impl Product {
     /// The older formats that its newer ones say they are.
     pub(crate) fn older_formats(&self) -> impl Iterator<Item = &FormatId> {
         self.published.format_options.iter().flat_map(|option| option.v1_format_ref.iter())
+    }
+
+    /// Whether it names other formats in the older way than in the newer one: readers of either way see
+    /// another product.
+    pub(crate) fn is_divergent(&self) -> bool {
+        *self.worked_out.is_divergent.get_or_init(|| {
+            let older = self.formats();
+            let newer: Vec<_> = self.older_formats().collect();
+            let agrees = newer.iter().all(|one| older.iter().any(|other| one.means(other)))
+                && older.iter().all(|one| newer.iter().any(|other| one.means(other)));
+            !agrees && !older.is_empty() && !newer.is_empty()
+        })
     }
 
     /// Whether every signal that is bought with it has a price in one of these currencies.
@@ -502,10 +559,30 @@ mod tests {
         assert_eq!(priced.at(&[]).digest()[..], Sha256::digest(unpriced)[..]);
         let until = Terms { expires_at: "2026-07-01T00:00:00Z".parse().ok(), ..Terms::default() };
         let leaving = Product::new(priced.published.document.clone(), until);
-        let shown = leaving.shown(Some("why".to_owned()), |name| name != "b");
+        let shown = leaving.shown(Some("why"), |name| name != "b");
         assert_eq!(
             to_string(&shown).unwrap(),
             r#"{"product_id":"p","a":2.0,"pricing_options":[{"pricing_option_id":"o"}],"brief_relevance":"why","expires_at":"2026-07-01T00:00:00Z"}"#,
         );
+    }
+    #[test]
+    fn the_text_of_a_product_says_what_is_shown_of_it_with_and_without_a_reason() {
+        let until =
+            || Terms { expires_at: "2026-07-01T00:00:00Z".parse().ok(), ..Terms::default() };
+        let documents = [
+            json!({"product_id": "p", "price": 1.50}),
+            json!({"product_id": "p", "expires_at": "2026-06-30T00:00:00.000Z", "name": "\"é\""}),
+            json!({"brief_relevance": "none", "product_id": "p"}),
+            json!({}),
+        ];
+        for document in documents {
+            for terms in [Terms::default(), until()] {
+                let product = Product::new(document.as_object().unwrap().clone(), terms);
+                for relevance in [None, Some("it \"fits\"")] {
+                    let shown = to_string(&product.shown(relevance, |_| true)).unwrap();
+                    assert_eq!(product.text(relevance).to_string(), shown);
+                }
+            }
+        }
     }
 }

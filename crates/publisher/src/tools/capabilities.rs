@@ -3,10 +3,11 @@
 //! buyers and test harnesses expect that it is kept.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::json::{Map, Pieces, Value, Written, json};
 
 use super::controller;
 use crate::catalogue::Product;
@@ -40,13 +41,17 @@ pub(super) fn perform(work: &Work<'_>, form: &GetCapabilities) -> Result<Reply, 
     };
     let publisher = work.publisher;
     let capabilities = publisher.capabilities.get_or_init(|| whole(publisher));
-    let all = capabilities.iter().filter(|(name, _)| shown(name));
-    let body: Map = all.map(|(name, value)| (name.clone(), value.clone())).collect();
-    Ok(Reply::completed("what this seller can do", body.into()))
+    let mut reply = Reply::completed("what this seller can do", json!({}));
+    for (name, section) in capabilities.iter().filter(|(name, _)| shown(name)) {
+        let mut pieces = Pieces::new();
+        pieces.keep(section);
+        reply.written.push((name, pieces));
+    }
+    Ok(reply)
 }
 
 /// Everything that a publisher can do.
-fn whole(publisher: &Publisher) -> Map {
+fn whole(publisher: &Publisher) -> Vec<(&'static str, Arc<Written>)> {
     let profile = &publisher.profile;
     let tools = publisher.tools();
     let adcp = json!({
@@ -60,9 +65,8 @@ fn whole(publisher: &Publisher) -> Map {
     let protocols = json!(roles::protocols(profile, &tools));
     let first = [("adcp", adcp), ("supported_protocols", protocols), ("account", account(profile))];
     let members = first.into_iter().chain(sections(profile, &tools));
-    let mut whole: Map = members.map(|(name, value)| (name.to_owned(), value)).collect();
-    whole.extend(signing::sections(&profile.signing, &tools));
-    whole
+    let members = members.chain(signing::sections(&profile.signing, &tools));
+    members.map(|(name, section)| (name, Written::of(&section))).collect()
 }
 
 /// Whether this seller has a feature of `core/media-buy-features.json`.

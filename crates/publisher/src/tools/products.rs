@@ -5,7 +5,7 @@
 use tradepost_wire::adcp::error::{Code, Error, Source};
 use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::catalog::Open;
-use tradepost_wire::json::{Value, json};
+use tradepost_wire::json::{Pieces, Value, json};
 
 use super::page;
 use crate::admit::Admitted;
@@ -81,7 +81,7 @@ pub(super) fn perform(work: &Work<'_>, form: &GetProducts) -> Result<Reply, Stop
         Mode::Wholesale => wholesale(work, form, &offer)?,
         Mode::Refine => {
             let refined = refine::refine(work, form, &offer)?;
-            answer(work, form, &offer, refined, version(work, &offer))?
+            answer(work, form, &offer, refined)?
         }
     };
     reply.warnings.extend(work.prepared.supply.as_ref().and_then(supply::warning));
@@ -156,11 +156,11 @@ fn brief(work: &Work<'_>, form: &GetProducts, offer: &Offer<'_>) -> Result<Reply
         proposals: propose::for_brief(work, form, offer, &wanted)?,
         applied: Vec::new(),
     };
-    answer(work, form, offer, found, version(work, offer))
+    answer(work, form, offer, found)
 }
 
 fn wholesale(work: &Work<'_>, form: &GetProducts, offer: &Offer<'_>) -> Result<Reply, Stop> {
-    let version = version(work, offer);
+    let version = version(&scope(work, offer), offer);
     if work.feed_version(form.if_wholesale_feed_version.as_ref()) == Some(&version) {
         let body = json!({
             "unchanged": true,
@@ -170,12 +170,12 @@ fn wholesale(work: &Work<'_>, form: &GetProducts, offer: &Offer<'_>) -> Result<R
         return Ok(Reply::completed("nothing has changed since that version", body));
     }
     let products = offer.fitting.iter().map(|product| (product.clone(), None)).collect();
-    answer(work, form, offer, Refined { products, ..Refined::default() }, version)
+    answer(work, form, offer, Refined { products, ..Refined::default() })
 }
 
 /// The version of what fits, whatever its order and the page.
-fn version(work: &Work<'_>, offer: &Offer<'_>) -> String {
-    let mut text = scope(work, offer).into_bytes();
+fn version(scope: &str, offer: &Offer<'_>) -> String {
+    let mut text = scope.as_bytes().to_vec();
     text.extend(offer.fitting.iter().flat_map(Product::digest));
     page::mark(text)
 }
@@ -186,26 +186,20 @@ fn answer(
     form: &GetProducts,
     offer: &Offer<'_>,
     found: Refined,
-    version: String,
 ) -> Result<Reply, Stop> {
+    let scope = scope(work, offer);
     let total = found.products.len();
-    let page = page::of(found.products, form.pagination.as_ref(), &scope(work, offer))?;
-    let wanted = |name: &str| {
-        let mut fields = form.fields.iter().flatten();
-        form.fields.is_none() || ALWAYS.contains(&name) || fields.any(|field| field == name)
-    };
-    let at = |(index, (product, _)): (usize, &(Product, _))| divergent(index, product);
-    let divergent: Vec<_> = page.items.iter().enumerate().filter_map(at).collect();
-    let products = page.items.into_iter().map(|(product, fit)| product.shown(fit, wanted));
+    let page = page::of(found.products, form.pagination.as_ref(), &scope)?;
     let message = match total {
         0 => "no product fits".to_owned(),
         1 => "1 product fits".to_owned(),
         _ => format!("{total} products fit"),
     };
     let mut reply = Reply::completed(message, json!({}));
-    reply.warnings = divergent;
+    let divergent = page.items.iter().enumerate().filter(|(_, (it, _))| it.is_divergent());
+    reply.warnings = divergent.map(|(index, _)| divergence(index)).collect();
+    reply.written.push(("products", listed(&page.items, form.fields.as_deref())));
     let mut add = |name: &str, value: Value| reply.body.insert(name.to_owned(), value);
-    add("products", products.collect());
     if !found.proposals.is_empty() {
         add("proposals", found.proposals.into());
     }
@@ -221,28 +215,40 @@ fn answer(
     }
     add("pagination", page.pagination);
     add("cache_scope", cache_scope(offer).into());
-    add("wholesale_feed_version", version.into());
+    add("wholesale_feed_version", version(&scope, offer).into());
     if work.admitted.account.as_ref().is_some_and(|account| account.thing.sandbox) {
         add("sandbox", true.into());
     }
     Ok(reply)
 }
 
-/// That a product names other formats in the older way than in the newer one; readers of either way
-/// see another product.
-fn divergent(index: usize, product: &Product) -> Option<Error> {
-    let older = product.formats();
-    let newer: Vec<_> = product.older_formats().collect();
-    let agrees = newer.iter().all(|one| older.iter().any(|other| one.means(other)))
-        && older.iter().all(|one| newer.iter().any(|other| one.means(other)));
-    if agrees || older.is_empty() || newer.is_empty() {
-        return None;
+/// The list of products, each with why it fits: all of them, or the members that are wanted.
+fn listed(products: &[(Product, Option<String>)], fields: Option<&[String]>) -> Pieces {
+    let mut list = Pieces::from("[".to_owned());
+    for (index, (product, relevance)) in products.iter().enumerate() {
+        if index > 0 {
+            list.push(",");
+        }
+        let relevance = relevance.as_deref();
+        match fields {
+            None => list.append(product.text(relevance)),
+            Some(fields) => {
+                let named = |name: &str| fields.iter().any(|field| field == name);
+                list.write(&product.shown(relevance, |it| ALWAYS.contains(&it) || named(it)));
+            }
+        }
     }
+    list.push("]");
+    list
+}
+
+/// That a product names other formats in the older way than in the newer one.
+fn divergence(index: usize) -> Error {
     let message = "format_ids and v1_format_ref of format_options name different formats; trust \
                    format_options, and tell the seller";
     let field = format!("products[{index}].format_options");
     let error = refuse::at(Code::FormatDeclarationDivergent, &field, message);
-    Some(Error { source: Some(Open::Known(Source::Producer)), ..refuse::warning(error) })
+    Error { source: Some(Open::Known(Source::Producer)), ..refuse::warning(error) }
 }
 
 fn cache_scope(offer: &Offer<'_>) -> &'static str {

@@ -1,12 +1,21 @@
 //! Proposals: drafts for a brief, refining them, and committing to them.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use expect_test::expect;
-use tradepost_publisher::world::Supply;
+use tradepost_publisher::demo;
+use tradepost_publisher::profile::{Onboarding, Profile};
+use tradepost_publisher::shelf::memory::MemoryVault;
+use tradepost_publisher::shelf::{Job, Shelf, Vault};
+use tradepost_publisher::world::{Later, Supply};
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Value, json};
 
 use crate::products::{fitting, gazette};
-use crate::support::Desk;
+use crate::support::script::Script;
+use crate::support::{Desk, profile};
 
 const BRIEF: &str = "Premium video and display across outdoor lifestyle and sports. Q2 flight, \
                      $50K budget. Adults 25-54, US and Canada.";
@@ -432,4 +441,42 @@ fn what_has_been_sold_out_since_cannot_be_promised() {
     let document = refine(&desk, entry);
     assert_eq!(document["refinement_applied"][0]["status"], "partial");
     assert!(!shares(&document["proposals"][0]).contains(product));
+}
+
+/// A shelf in memory that counts transactions.
+#[derive(Debug, Default)]
+struct Counted {
+    vault: MemoryVault,
+    transactions: AtomicUsize,
+}
+
+impl Vault for Counted {
+    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), Fault> {
+        self.vault.read(job)
+    }
+
+    fn write(&self, job: Job) -> Later<'_, Result<(), Fault>> {
+        self.transactions.fetch_add(1, Ordering::Relaxed);
+        self.vault.write(job)
+    }
+}
+
+#[test]
+fn a_brief_that_comes_to_what_was_proposed_before_takes_no_transaction() {
+    let counted = Arc::new(Counted::default());
+    let onboarding = Onboarding { implicit: true, ..Onboarding::default() };
+    let profile = Profile { catalogue: demo::catalogue(), onboarding, ..profile() };
+    let mut script = Script::at(Desk::on(profile, counted.clone()));
+    let brief = |text: &str| json!({"buying_mode": "brief", "brief": text});
+    let mut search = |text: &str| {
+        let answer = script.ask(Tool::GetProducts, brief(text));
+        (answer, counted.transactions.load(Ordering::Relaxed))
+    };
+    let (first, opened) = search("display beside hiking stories");
+    assert_eq!(opened, 1, "the account is opened and the drafts are kept: {first}");
+    let (again, kept) = search("display beside hiking stories");
+    assert_eq!((&again, kept), (&first, 1));
+    let (other, kept) = search("podcasts and newsletters");
+    assert_ne!(other["proposals"], first["proposals"]);
+    assert_eq!(kept, 2, "other drafts are kept");
 }

@@ -74,6 +74,10 @@ impl Shelf for Recorded<'_> {
         self.shelf.key(scope, key)
     }
 
+    fn check_writable(&self) -> Result<(), Fault> {
+        self.shelf.check_writable()
+    }
+
     fn put(&self, record: Record) -> Result<(), Fault> {
         self.note(format!("put {} {} {}", record.kind.name(), record.id, record.body));
         self.shelf.put(record)

@@ -72,7 +72,7 @@ impl Tools for Adder {
             let numbers = call.arguments.get("numbers").and_then(Value::as_array);
             let sum = numbers.map(|numbers| numbers.iter().filter_map(Value::as_i64).sum::<i64>());
             let text = sum.map_or("numbers is missing".to_owned(), |sum| sum.to_string());
-            let document = json!({"sum": sum, "tool": call.tool}).to_string();
+            let document = json!({"sum": sum, "tool": call.tool}).to_string().into();
             ToolResult { document, is_shown: false, text, is_error: sum.is_none() }.into()
         })
     }

@@ -71,15 +71,6 @@ impl Transaction<'_> {
     }
 }
 
-impl Rows<'_> {
-    fn check_writable(&self) -> Result<(), Fault> {
-        if self.writable {
-            return Ok(());
-        }
-        Err(Fault::new("writing to the store", "the transaction is for reading alone"))
-    }
-}
-
 impl Shelf for Rows<'_> {
     fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, Fault> {
         // The index has all that is asked for: a hit reads no more than a miss. A miss reads a row as
@@ -152,6 +143,13 @@ impl Shelf for Rows<'_> {
         )?;
         row.map(|(hash, reply, used_at)| Ok(KeyRow { hash, reply: json(&reply)?, used_at }))
             .transpose()
+    }
+
+    fn check_writable(&self) -> Result<(), Fault> {
+        if self.writable {
+            return Ok(());
+        }
+        Err(Fault::new("writing to the store", "the transaction is for reading alone"))
     }
 
     fn put(&self, record: Record) -> Result<(), Fault> {

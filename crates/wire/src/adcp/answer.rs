@@ -3,12 +3,12 @@
 //! envelope's `adcp_error` and the payload's `errors[]`; a warning in `errors[]` alone.
 // T-1 to T-3
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::error::{Error, Release};
 use super::{Standing, Tool, release};
 use crate::catalog::Vocabulary as _;
-use crate::json::{Map, Value};
+use crate::json::{Map, Pieces, Value, literal};
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,7 +17,9 @@ pub struct Answer {
     pub standing: Standing,
     /// One sentence for people.
     pub message: String,
-    /// The members of the payload. A member of this name wins over one of the envelope.
+    /// Members of the payload that were written before; they go before the others.
+    pub written: Vec<(&'static str, Pieces)>,
+    /// The other members of the payload. A member of this name wins over one of the envelope.
     pub body: Map,
     /// The failures of a failed task, at least one; the warnings of any other.
     pub errors: Vec<Error>,
@@ -40,6 +42,7 @@ impl Answer {
         Self {
             standing: Standing::Failed,
             message,
+            written: Vec::new(),
             body: Map::new(),
             errors,
             context: None,
@@ -71,20 +74,41 @@ impl Answer {
     #[must_use]
     pub fn spoken(self, tool: Tool, release: Release) -> Self {
         let mut answer = self.pinned(release);
+        if release::differs(tool, release) {
+            answer.body = whole(std::mem::take(&mut answer.written), answer.body);
+        }
         release::translate(tool, release, &mut answer.body);
         answer
     }
 
-    /// The answer's document, flat. It is what the answer serialises as.
+    /// The answer's document, flat.
     #[must_use]
     pub fn document(&self) -> Value {
-        crate::json::to_value(self)
-            .unwrap_or_else(|_| unreachable!("answers have text keys and finite numbers"))
+        let members = self.members().into_iter();
+        Value::Object(members.map(|(name, member)| (name.to_owned(), member.value())).collect())
+    }
+
+    /// The text of [`document`](Self::document).
+    #[must_use]
+    pub fn text(&self) -> Pieces {
+        let mut text = Pieces::new();
+        for (index, (name, member)) in self.members().into_iter().enumerate() {
+            text.push(if index == 0 { "{" } else { "," });
+            text.write(name);
+            text.push(":");
+            if let Member::Written(pieces) = member {
+                text.append(pieces.clone());
+            } else {
+                text.write(&member);
+            }
+        }
+        text.push("}");
+        text
     }
 
     /// The members of the document, in their order.
     fn members(&self) -> Vec<(&str, Member<'_>)> {
-        let mut members = Vec::with_capacity(self.body.len() + 7);
+        let mut members = Vec::with_capacity(self.written.len() + self.body.len() + 7);
         members.push(("status", Member::Text(self.standing.name())));
         if !self.message.is_empty() {
             members.push(("message", Member::Text(&self.message)));
@@ -93,11 +117,12 @@ impl Answer {
             members.push(("adcp_error", Member::Error(first)));
         }
         let envelope = members.len();
-        for (name, value) in &self.body {
-            let earlier = members.iter_mut().take(envelope).find(|(known, _)| known == name);
-            match earlier {
-                Some((_, member)) => *member = Member::Value(value),
-                None => members.push((name, Member::Value(value))),
+        let written = self.written.iter().map(|(name, pieces)| (*name, Member::Written(pieces)));
+        let body = self.body.iter().map(|(name, value)| (name.as_str(), Member::Value(value)));
+        for (name, member) in written.chain(body) {
+            match members.iter_mut().take(envelope).find(|(known, _)| *known == name) {
+                Some((_, earlier)) => *earlier = member,
+                None => members.push((name, member)),
             }
         }
         let mut put =
@@ -126,13 +151,30 @@ impl Answer {
 enum Member<'a> {
     Text(&'a str),
     Flag(bool),
+    #[serde(skip)]
+    Written(&'a Pieces),
     Value(&'a Value),
     Error(&'a Error),
     Errors(&'a [Error]),
 }
 
-impl Serialize for Answer {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.members())
+impl Member<'_> {
+    fn value(&self) -> Value {
+        match self {
+            Self::Written(pieces) => read(pieces),
+            Self::Value(value) => Value::clone(value),
+            Self::Text(_) | Self::Flag(_) | Self::Error(_) | Self::Errors(_) => literal(self),
+        }
     }
+}
+
+/// All members of a payload of which some were written before.
+#[must_use]
+pub fn whole(written: Vec<(&'static str, Pieces)>, body: Map) -> Map {
+    let written = written.into_iter().map(|(name, pieces)| (name.to_owned(), read(&pieces)));
+    written.chain(body).collect()
+}
+
+fn read(pieces: &Pieces) -> Value {
+    pieces.read().unwrap_or_else(|| unreachable!("a member that was written is JSON"))
 }

@@ -132,9 +132,18 @@ const ROWS: &[Row] = &[
     ),
 ];
 
+fn rows(tool: Tool, release: Release) -> impl Iterator<Item = &'static Row> {
+    ROWS.iter().filter(move |row| row.release == release && row.tools.contains(&tool))
+}
+
+/// Whether a release says something of a tool's answers otherwise.
+pub(super) fn differs(tool: Tool, release: Release) -> bool {
+    rows(tool, release).next().is_some()
+}
+
 /// Brings the payload of a tool's answer into the words of a release.
 pub fn translate(tool: Tool, release: Release, body: &mut Map) {
-    for row in ROWS.iter().filter(|row| row.release == release && row.tools.contains(&tool)) {
+    for row in rows(tool, release) {
         change(body, row.place, &row.change);
     }
     // The result of a task is an answer of the tool that the task came of.

@@ -1,15 +1,14 @@
 //! What a tool answers, as the result of `tools/call`.
 
 use super::Release;
-use crate::json;
+use crate::json::{self, Pieces};
 use crate::jsonrpc::Id;
 
-/// An answer. What it shows is written once, and stands in the result twice where `is_shown`: both are
-/// the same bytes.
+/// An answer. What it shows stands in the result twice where `is_shown`: both are the same bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolResult {
     /// For programs: an object in JSON.
-    pub document: String,
+    pub document: Pieces,
     /// Whether the document stands among the texts as well, for those who read nothing else.
     pub is_shown: bool,
     /// For people and models.
@@ -31,12 +30,16 @@ impl ToolResult {
         body.push_str(id.as_json());
         body.push_str(r#","result":{"content":["#);
         if *is_shown {
-            push_text(&mut body, document);
-            body.push(',');
+            body.push_str(r#"{"type":"text","text":""#);
+            document.write_quoted_to(&mut body);
+            body.push_str(r#""},"#);
         }
-        push_text(&mut body, text);
+        body.push_str(r#"{"type":"text","text":"#);
+        let text = json::to_string(text).unwrap_or_else(|_| unreachable!("it is a text"));
+        body.push_str(&text);
+        body.push('}');
         body.push_str(r#"],"structuredContent":"#);
-        body.push_str(document);
+        document.write_to(&mut body);
         body.push_str(if *is_error { r#","isError":true"# } else { r#","isError":false"# });
         if release == Release::Later {
             body.push_str(r#","resultType":"complete""#);
@@ -44,13 +47,6 @@ impl ToolResult {
         body.push_str("}}");
         body
     }
-}
-
-fn push_text(body: &mut String, text: &str) {
-    body.push_str(r#"{"type":"text","text":"#);
-    let written = json::to_string(text).unwrap_or_else(|_| unreachable!("it is a text"));
-    body.push_str(&written);
-    body.push('}');
 }
 
 /// The answer to the request with this id, out of a result in JSON.

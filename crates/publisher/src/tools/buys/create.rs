@@ -162,7 +162,7 @@ fn submit(work: &Work<'_>, draft: Draft, arm: Option<Arm>) -> Result<Reply, Stop
         New { id: &record, owner, account: Some(&account.record.id), state: "submitted", now };
     work.shelf.add(new, &task)?;
     let standing = Standing::Submitted;
-    Ok(Reply { standing, message, body, warnings: Vec::new(), replayed: false })
+    Ok(Reply::new(standing, message, body))
 }
 
 /// The request waits for something from the caller, as a sandbox was told to answer. Nothing is booked.
@@ -173,5 +173,5 @@ fn input_required(work: &Work<'_>, buy: &MediaBuy, arm: &Arm) -> Result<Reply, S
     let message = arm.message.clone();
     let message = message.unwrap_or_else(|| "the seller needs more to go on".to_owned());
     let standing = Standing::InputRequired;
-    Ok(Reply { standing, message, body, warnings: Vec::new(), replayed: false })
+    Ok(Reply::new(standing, message, body))
 }

@@ -9,11 +9,10 @@ use tradepost_wire::json::{Map, Value, json};
 use crate::profile::{RequestSigning, Signing};
 
 /// The members that belong there.
-pub(super) fn sections(signing: &Signing, tools: &[Tool]) -> Map {
-    let mut sections = Map::new();
-    let mut add = |name: &str, section: Value| sections.insert(name.to_owned(), section);
+pub(super) fn sections(signing: &Signing, tools: &[Tool]) -> Vec<(&'static str, Value)> {
+    let mut sections = Vec::new();
     if let Some(requests) = &signing.requests {
-        add("request_signing", request_signing(requests, tools));
+        sections.push(("request_signing", request_signing(requests, tools)));
     }
     if let Some(algorithm) = signing.webhooks {
         let webhooks = json!({
@@ -22,10 +21,10 @@ pub(super) fn sections(signing: &Signing, tools: &[Tool]) -> Map {
             "algorithms": [algorithm.http_name()],
             "legacy_hmac_fallback": true,
         });
-        add("webhook_signing", webhooks);
+        sections.push(("webhook_signing", webhooks));
     }
     if let Some(url) = &signing.brand_json_url {
-        add("identity", identity(signing, url));
+        sections.push(("identity", identity(signing, url)));
     }
     sections
 }
@@ -97,6 +96,6 @@ mod tests {
                 "key_origins": {"webhook_signing": "https://ads.example:8443"},
             },
         });
-        assert_eq!(Value::Object(said), expected);
+        assert_eq!(said.into_iter().collect::<Value>(), expected);
     }
 }

@@ -4,7 +4,7 @@
 
 use super::rank::{self, Fit};
 use crate::account::Account;
-use crate::catalogue::{Price, PricingOption, Product, words};
+use crate::catalogue::{Price, Product, words};
 use crate::money::Amount;
 use crate::proposal::{Allocation, Envelope};
 
@@ -26,8 +26,10 @@ pub(super) struct Choice {
     pub fit: Fit,
     /// Why it stands in the plan.
     why: String,
-    /// Its price.
-    option: PricingOption,
+    /// The id of its price.
+    pricing_option_id: String,
+    /// The least that it may cost at that price.
+    minimum: Amount,
 }
 
 impl Choice {
@@ -44,12 +46,9 @@ impl Choice {
         if product.terms.approval {
             return None;
         }
-        let (why, option) = (fit.rationale(), option.clone());
-        Some(Self { product, fit, why, option })
-    }
-
-    fn minimum(&self) -> Amount {
-        self.product.minimum(&self.option).unwrap_or_default()
+        let (why, pricing_option_id) = (fit.rationale(), option.id().to_owned());
+        let minimum = product.minimum(option).unwrap_or_default();
+        Some(Self { product, fit, why, pricing_option_id, minimum })
     }
 }
 
@@ -114,7 +113,7 @@ impl Plan {
     /// The least budget with which every product gets what it costs at least.
     pub(super) fn minimum(&self) -> Amount {
         let needs = self.percentages().into_iter().zip(&self.0).map(|(percent, (choice, _))| {
-            choice.minimum().share(Amount::whole(100), Amount::whole(percent.max(1)))
+            choice.minimum.share(Amount::whole(100), Amount::whole(percent.max(1)))
         });
         needs.max().unwrap_or_default().ceil()
     }
@@ -123,7 +122,7 @@ impl Plan {
         // Shares are weights in a hundredth of a percent here, so that money stays exact.
         let need = |(choice, share): &(Choice, f64)| {
             let weight = Amount::whole(hundredths(*share));
-            choice.minimum().share(Amount::whole(10_000), weight)
+            choice.minimum.share(Amount::whole(10_000), weight)
         };
         let places = 0..self.0.len();
         let needs = places.zip(self.0.iter().map(need));
@@ -137,7 +136,7 @@ impl Plan {
             .filter(|(percentage, _)| *percentage > 0)
             .map(|(percentage, (choice, _))| Allocation {
                 product_id: choice.product.id().to_owned(),
-                pricing_option_id: choice.option.id().to_owned(),
+                pricing_option_id: choice.pricing_option_id.clone(),
                 percentage,
                 rationale: choice.why.clone(),
             })

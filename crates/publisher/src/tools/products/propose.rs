@@ -62,12 +62,9 @@ pub(super) fn for_brief(
             io_id: None,
         };
         let account = work.admitted.account_id();
-        let same = known.iter().find(|kept| {
-            let mut known = kept.thing.clone();
-            known.proposal_id = String::new();
-            known.expires_at = draft.expires_at;
-            known == draft && kept.record.account.as_deref() == account
-        });
+        let same = known
+            .iter()
+            .find(|kept| kept.thing.says_what(&draft) && kept.record.account.as_deref() == account);
         match same {
             Some(kept) => proposals.push(kept.thing.published()),
             None => proposals.push(add(work, draft)?.published()),
@@ -78,7 +75,7 @@ pub(super) fn for_brief(
 
 /// Keeps a new draft.
 fn add(work: &Work<'_>, mut draft: Proposal) -> Result<Proposal, Fault> {
-    draft.proposal_id = work.publisher.world.fresh_id("prop");
+    draft.proposal_id = work.fresh_id("prop")?;
     let new = New {
         id: &draft.proposal_id,
         owner: work.admitted.owner(),
@@ -151,7 +148,7 @@ pub(super) fn commit(work: &Work<'_>, kept: &mut Kept<Proposal>) -> Result<bool,
     }
     kept.thing.status = Status::Committed;
     kept.thing.expires_at = after(work.ask.now, terms(work)?.hold_hours)?;
-    kept.thing.io_id = Some(work.publisher.world.fresh_id("io"));
+    kept.thing.io_id = Some(work.fresh_id("io")?);
     COMMITTED.clone_into(&mut kept.record.state);
     work.shelf.change(kept, work.ask.now)?;
     Ok(true)

@@ -6,7 +6,7 @@
 use futures_util::future::BoxFuture;
 use tradepost_server::agent::Caller;
 use tradepost_server::auth::Principal;
-use tradepost_server::http::{answers, intake as shared};
+use tradepost_server::http::intake as shared;
 use tradepost_server::tools::{
     self, Call, Called, Introduction, Knock, Listing, ToolResult, Tools, Turned,
 };
@@ -102,7 +102,7 @@ async fn admit(publisher: &PublisherAgent, knock: Knock<'_>) -> Result<Caller, T
 /// and a sentence (requirements §2.4).
 fn written(answer: &Answer) -> ToolResult {
     ToolResult {
-        document: answers::json(answer),
+        document: answer.text(),
         is_shown: true,
         text: sentence(answer),
         is_error: answer.is_failure(),

@@ -1,0 +1,64 @@
+//! A shelf that is looked at by a job which mostly changes nothing: a job that would change something
+//! after all is stopped, and is then run in a transaction.
+
+use std::cell::Cell;
+
+use jiff::Timestamp;
+use tradepost_wire::fault::Fault;
+
+use super::{KeyRow, Kind, Query, Record, Shelf, Whose};
+
+/// The shelf.
+pub(crate) struct Peek<'a> {
+    shelf: &'a dyn Shelf,
+    /// Whether something was to be changed.
+    wanted: Cell<bool>,
+}
+
+impl<'a> Peek<'a> {
+    /// Lets a job look at a shelf. What it came to; `None` when it would have changed something.
+    pub(crate) fn at<T>(shelf: &'a dyn Shelf, job: impl FnOnce(&dyn Shelf) -> T) -> Option<T> {
+        let peek = Self { shelf, wanted: Cell::new(false) };
+        let done = job(&peek);
+        (!peek.wanted.get()).then_some(done)
+    }
+}
+
+impl Shelf for Peek<'_> {
+    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, Fault> {
+        self.shelf.whose(kind, id)
+    }
+
+    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, Fault> {
+        self.shelf.get(kind, id)
+    }
+
+    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, Fault> {
+        self.shelf.list(kind, query)
+    }
+
+    fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, Fault> {
+        self.shelf.key(scope, key)
+    }
+
+    fn check_writable(&self) -> Result<(), Fault> {
+        self.wanted.set(true);
+        Err(Fault::new("looking at what is kept", "something was to be changed"))
+    }
+
+    fn put(&self, _: Record) -> Result<(), Fault> {
+        self.check_writable()
+    }
+
+    fn remove(&self, _: Kind, _: &str) -> Result<bool, Fault> {
+        self.check_writable().map(|()| false)
+    }
+
+    fn remember(&self, _: &str, _: &str, _: KeyRow) -> Result<(), Fault> {
+        self.check_writable()
+    }
+
+    fn forget_keys(&self, _: Timestamp) -> Result<(), Fault> {
+        self.check_writable()
+    }
+}
