@@ -9,7 +9,7 @@ use tradepost_wire::json::Map;
 use crate::account::Account;
 use crate::admit::Admitted;
 use crate::ask::Ask;
-use crate::creative::verdict::Verdict;
+use crate::creative::verdict::Looked;
 use crate::publisher::Publisher;
 use crate::refuse::{self, Stop};
 use crate::shelf::{Kept, Shelf};
@@ -75,5 +75,5 @@ pub(crate) struct Prepared {
     /// What addresses of subscribers have shown.
     pub proofs: Proofs,
     /// What verifiers said of creatives, by the ids that their buyer chose.
-    pub verdicts: BTreeMap<String, Verdict>,
+    pub verdicts: BTreeMap<String, Looked>,
 }

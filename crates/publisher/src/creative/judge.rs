@@ -89,16 +89,22 @@ impl Formats {
     }
 }
 
-/// What a creative is judged by.
+/// What a creative is judged by when it is sent.
 #[derive(Debug)]
 pub(crate) struct Judge<'a> {
     /// The formats.
     pub formats: &'a Formats,
-    /// The publisher's demands.
-    pub catalogue: &'a Catalogue,
+    /// What it must not say, and what has to be known of it.
+    pub policies: Policies<'a>,
+}
+
+/// What a creative is judged by whenever it comes to run somewhere.
+#[derive(Debug)]
+pub(crate) struct Policies<'a> {
+    catalogue: &'a Catalogue,
     /// What has to be known of the creative's making: the publisher's demands with those of the
     /// products that it is to run in.
-    pub provenance: Provenance,
+    provenance: Provenance,
 }
 
 impl Judge<'_> {
@@ -116,16 +122,46 @@ impl Judge<'_> {
             required(format, creative, at, &mut errors);
             fitting(format, &assets, &mut errors);
         }
-        self.made(creative, &assets, at, &mut errors);
-        self.said(creative, &assets, at, &mut errors);
-        for forbidden in &self.catalogue.creatives.forbidden {
-            contains(forbidden, creative, &assets, at, &mut errors);
-        }
+        self.policies.look(creative, &assets, at, &mut errors);
         // Of a format that is not taken nothing is known, and it is refused anyway.
         if let Some(format) = taken {
             disclosures(format, creative, &assets, at, &mut errors);
         }
         errors
+    }
+}
+
+impl<'a> Policies<'a> {
+    /// The publisher's, with what products demand.
+    pub(crate) fn of(catalogue: &'a Catalogue, demanded: Provenance) -> Self {
+        let provenance = catalogue.creatives.provenance.clone().and(demanded);
+        Self { catalogue, provenance }
+    }
+
+    /// Those for a product.
+    pub(crate) fn on(catalogue: &'a Catalogue, product: Option<&Product>) -> Self {
+        let published = product.and_then(|product| product.published.creative_policy.as_ref());
+        Self::of(catalogue, published.map(Provenance::of).unwrap_or_default())
+    }
+
+    /// What speaks against assigning a creative that was sent earlier, for another product or before this
+    /// was demanded. `field` is what names it in the request; details say where in the creative.
+    pub(crate) fn against(&self, creative: &Given, field: &str) -> Vec<Error> {
+        let mut errors = Vec::new();
+        self.look(creative, &creative.placed("creative"), "creative", &mut errors);
+        let assigned = |mut error: Error| {
+            let place = error.field.replace(field.to_owned());
+            refuse::with(error, "creative_field", place.unwrap_or_default())
+        };
+        errors.into_iter().map(assigned).collect()
+    }
+
+    fn look(&self, creative: &Given, assets: &[Placed<'_>], at: &str, errors: &mut Vec<Error>) {
+        self.made(creative, assets, at, errors);
+        self.said(creative, assets, at, errors);
+        for forbidden in &self.catalogue.creatives.forbidden {
+            contains(forbidden, creative, assets, at, errors);
+        }
     }
 
     /// Whether its texts say what may not be advertised.

@@ -31,7 +31,7 @@ const CARVED_OUT: &str = "OVERSIGHT_DISCLOSURE_CARVEOUT_CLAIMED";
 const SURE: u32 = 90;
 
 /// What a verifier is asked about one creative.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Question {
     /// Whom: its address, as the publisher has published it.
     pub agent_url: String,
@@ -55,6 +55,15 @@ pub(crate) enum Verdict {
     Contradicted(Value),
     /// It did not say, so that a person has to look.
     Silent,
+}
+
+/// What a verifier was asked, and what follows from what it said.
+#[derive(Debug, Clone)]
+pub(crate) struct Looked {
+    /// What it was asked.
+    pub question: Question,
+    /// What follows.
+    pub verdict: Verdict,
 }
 
 form! {

@@ -28,6 +28,15 @@ pub(crate) mod shop;
 /// The moment at which every test begins.
 pub(crate) const NOW: &str = "2026-06-01T12:00:00Z";
 
+/// Something that happens once.
+pub(crate) struct Meanwhile(pub(crate) Box<dyn FnOnce() + Send>);
+
+impl std::fmt::Debug for Meanwhile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Meanwhile")
+    }
+}
+
 /// What the world answers, as a test wants it.
 #[derive(Debug, Default)]
 pub(crate) struct FakeWorld {
@@ -38,6 +47,8 @@ pub(crate) struct FakeWorld {
     pub(crate) asked: Mutex<Vec<Map>>,
     /// What verifiers answer, the first first; none left: they are silent.
     pub(crate) verifiers: Mutex<Vec<Result<Map, Unreached>>>,
+    /// What others do while verifiers are asked.
+    pub(crate) meanwhile: Mutex<Option<Meanwhile>>,
     /// What the ad server says; everything is on offer when `None`.
     pub(crate) supply: Mutex<Option<Result<Supply, Unavailable>>>,
     /// What addresses were asked.
@@ -82,6 +93,9 @@ impl World for FakeWorld {
         &self,
         questions: Vec<(String, Map)>,
     ) -> Later<'_, Vec<Result<Map, Unreached>>> {
+        if let Some(Meanwhile(happens)) = self.meanwhile.lock().unwrap().take() {
+            happens();
+        }
         let mut answers = self.verifiers.lock().unwrap();
         let mut next =
             || if answers.is_empty() { Err(Unreached::Silent) } else { answers.remove(0) };

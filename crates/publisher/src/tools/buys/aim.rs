@@ -8,6 +8,7 @@ use super::{Desk, all_not_done};
 use crate::audience::{Audience, Status as AudienceStatus};
 use crate::buy::Assigned;
 use crate::catalogue::{Product, Signal};
+use crate::creative::judge::Policies;
 use crate::creative::{Creative, Status};
 use crate::forms::buys::{AimedSignal, Assignment, PackageRequest, Targeting};
 use crate::property::PropertyList;
@@ -142,6 +143,7 @@ fn is_signal(known: &Signal, asked: &AimedSignal) -> bool {
 /// Looks at the creatives of a new package, and returns the assignments that hold.
 pub(super) fn creatives(
     desk: &Desk<'_>,
+    product: &Product,
     given: &PackageRequest,
     place: &str,
     problems: &mut Vec<Error>,
@@ -151,16 +153,19 @@ pub(super) fn creatives(
                        by creative_id";
         problems.push(at(Code::UnsupportedFeature, &format!("{place}.creatives"), message));
     }
-    assignments(desk, &given.creative_assignments, place, problems)
+    assignments(desk, (Some(product), &[]), &given.creative_assignments, place, problems)
 }
 
-/// Looks at the creatives that are assigned to a package by id.
+/// Looks at the creatives that are assigned by id to a package of a product. Those `before` are shown by
+/// it already, and stay as they were judged.
 pub(super) fn assignments(
     desk: &Desk<'_>,
+    (product, before): (Option<&Product>, &[Assigned]),
     given: &[Assignment],
     place: &str,
     problems: &mut Vec<Error>,
 ) -> Result<Vec<Assigned>, Fault> {
+    let policies = Policies::on(&desk.profile().catalogue, product);
     let mut assigned = Vec::new();
     for (index, assignment) in given.iter().enumerate() {
         let id = assignment.creative_id.as_str();
@@ -168,7 +173,12 @@ pub(super) fn assignments(
         match creative(desk, id)? {
             None if is_sample(desk, id) => {}
             None => problems.push(refuse::not_found(Code::CreativeNotFound, Some(&field))),
-            Some(creative) => problems.extend(usable(desk, &creative, &field)),
+            Some(creative) => {
+                problems.extend(usable(desk, &creative, &field));
+                if !before.iter().any(|known| known.is(id)) {
+                    problems.extend(policies.against(&creative.given, &field));
+                }
+            }
         }
         assigned
             .push(Assigned { creative_id: Some(id.to_owned()), given: assignment.sent.clone() });

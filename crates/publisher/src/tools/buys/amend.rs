@@ -290,7 +290,7 @@ fn one(
         aim::targeting(desk, product, overlay, place, &mut found.problems)?;
     }
     target(given, place, &mut after, found);
-    creatives(desk, given, place, &mut after, found)?;
+    creatives(desk, product, given, place, &mut after, found)?;
     if before.shown.targeting_overlay != after.shown.targeting_overlay
         && amending.before.envelope.is_some()
     {
@@ -365,6 +365,7 @@ fn target(given: &PackageUpdate, place: &str, after: &mut Package, found: &mut F
 /// Which creatives a package shows.
 fn creatives(
     desk: &Desk<'_>,
+    product: Option<&Product>,
     given: &PackageUpdate,
     place: &str,
     after: &mut Package,
@@ -373,7 +374,8 @@ fn creatives(
     let Some(given) = &given.creative_assignments else {
         return Ok(());
     };
-    let assigned = aim::assignments(desk, given, place, &mut found.problems)?;
+    let shown = (product, after.creative_assignments.as_slice());
+    let assigned = aim::assignments(desk, shown, given, place, &mut found.problems)?;
     if assigned == after.creative_assignments {
         return Ok(());
     }

@@ -62,7 +62,7 @@ pub(super) fn bought(
     formats(product, given, place, problems);
     terms::check(product, given, place, problems);
     aim::targeting(desk, product, given.targeting_overlay.as_ref(), place, problems)?;
-    let assigned = aim::creatives(desk, given, place, problems)?;
+    let assigned = aim::creatives(desk, product, given, place, problems)?;
     let mut shown = scrubbed_members(&given.shown);
     // When they were promised is added when the buy is confirmed.
     shown.extend(given.promised.clone());

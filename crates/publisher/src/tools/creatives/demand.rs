@@ -12,7 +12,7 @@ use crate::ask::Ask;
 use crate::catalogue::Product;
 use crate::creative::judge::Formats;
 use crate::creative::policy::Provenance;
-use crate::creative::verdict::{Question, Verdict};
+use crate::creative::verdict::{Looked, Question, Verdict};
 use crate::creative::{Creative, Given};
 use crate::forms::creatives::{CreativeAsset, SyncCreatives};
 use crate::publisher::Publisher;
@@ -27,9 +27,9 @@ const MOST: usize = 20;
 pub(super) struct Demands(Vec<Product>);
 
 impl Demands {
-    pub(super) fn of(mut products: Vec<Product>) -> Self {
-        products.retain(|product| product.published.creative_policy.is_some());
-        Self(products)
+    pub(super) fn of(products: &[Product]) -> Self {
+        let demands = |product: &&Product| product.published.creative_policy.is_some();
+        Self(products.iter().filter(demands).cloned().collect())
     }
 
     /// Those that count for a creative: the products that it runs in, or is to run in. One that is
@@ -78,14 +78,18 @@ impl Demands {
         })
     }
 
-    /// What a verifier is asked about a creative.
-    fn question(
+    /// What a verifier is asked about a creative: nothing when it is as it was.
+    pub(super) fn question(
         &self,
         creative: (&str, &Given),
+        known: Option<&Kept<Creative>>,
         form: &SyncCreatives,
         buys: &Buys,
         formats: &Formats,
     ) -> Option<Question> {
+        if known.is_some_and(|known| known.thing.given.sent == creative.1.sent) {
+            return None;
+        }
         let (_, products) = self.on(creative, form, buys, formats);
         let policies = products.into_iter().filter_map(|it| it.published.creative_policy.as_ref());
         let accepted: Vec<_> = policies.flat_map(|policy| policy.verifiers()).collect();
@@ -118,24 +122,23 @@ pub(in crate::tools) async fn prepare(
     admitted: &Admitted,
 ) -> Result<Prepared, Stop> {
     let questions = publisher.look(|shelf| questions(publisher, form, admitted, shelf))?;
-    let (ids, questions): (Vec<String>, Vec<Question>) = questions.into_iter().unzip();
-    let mut verdicts: BTreeMap<String, Verdict> = BTreeMap::new();
     if questions.is_empty() {
         return Ok(Prepared::default());
     }
-    if publisher.profile.sandbox {
-        let tried = questions.iter().map(|question| question.judge(&question.tried_out()));
-        verdicts.extend(ids.into_iter().zip(tried));
-        return Ok(Prepared { verdicts, ..Prepared::default() });
-    }
-    let asked = questions.iter().take(MOST);
-    let asked = asked.map(|it| (it.agent_url.clone(), it.arguments())).collect();
-    let mut answers = publisher.world.creative_features(asked).await.into_iter();
-    for (id, question) in ids.into_iter().zip(&questions) {
-        let answer = answers.next().and_then(Result::ok);
-        let verdict = answer.map_or(Verdict::Silent, |answer| question.judge(&answer));
-        verdicts.insert(id, verdict);
-    }
+    let verdicts: Vec<Verdict> = if publisher.profile.sandbox {
+        questions.iter().map(|(_, question)| question.judge(&question.tried_out())).collect()
+    } else {
+        let asked = questions.iter().take(MOST);
+        let asked = asked.map(|(_, it)| (it.agent_url.clone(), it.arguments())).collect();
+        let mut answers = publisher.world.creative_features(asked).await.into_iter();
+        let judged = questions.iter().map(|(_, question)| {
+            let answer = answers.next().and_then(Result::ok);
+            answer.map_or(Verdict::Silent, |answer| question.judge(&answer))
+        });
+        judged.collect()
+    };
+    let looked = |((id, question), verdict)| (id, Looked { question, verdict });
+    let verdicts = questions.into_iter().zip(verdicts).map(looked).collect();
     Ok(Prepared { verdicts, ..Prepared::default() })
 }
 
@@ -154,7 +157,7 @@ fn questions(
     };
     let library = library(account.record.owner.as_str(), &account.record.id, shelf)?;
     let (buys, formats) = (Buys::of(admitted, shelf)?, Formats::of(publisher, &products, shelf)?);
-    let demands = Demands::of(products);
+    let demands = Demands::of(&products);
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();
     for given in &form.creatives {
@@ -168,11 +171,7 @@ fn questions(
         }
         let known = library.get(id);
         let whole = merged(known, given)?;
-        // What is as it was has been looked at.
-        if known.is_some_and(|known| known.thing.given.sent == whole.sent) {
-            continue;
-        }
-        let question = demands.question((id, &whole), form, &buys, &formats);
+        let question = demands.question((id, &whole), known, form, &buys, &formats);
         found.extend(question.map(|question| (id.to_owned(), question)));
     }
     Ok(found)

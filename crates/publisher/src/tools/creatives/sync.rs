@@ -13,7 +13,8 @@ use super::demand::{self, Demands};
 use super::{Buys, assigns, runs};
 use crate::account::Account;
 use crate::buy::{self, Assigned};
-use crate::creative::judge::{Formats, Judge};
+use crate::catalogue::Product;
+use crate::creative::judge::{Formats, Judge, Policies};
 use crate::creative::policy::Policy;
 use crate::creative::verdict::{self, Verdict};
 use crate::creative::{Creative, Status};
@@ -61,6 +62,7 @@ struct Sync<'a> {
     policy: &'a Policy,
     formats: Formats,
     demands: Demands,
+    products: Vec<Product>,
     library: BTreeMap<String, Kept<Creative>>,
     buys: Buys,
     items: Vec<Item>,
@@ -79,7 +81,8 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &SyncCreatives) -> Result
         account,
         policy: &catalogue.creatives,
         formats: Formats::of(work.publisher, &products, work.shelf)?,
-        demands: Demands::of(products),
+        demands: Demands::of(&products),
+        products,
         library: demand::library(&account.record.owner, &account.record.id, work.shelf)?,
         buys: Buys::of(&work.admitted, work.shelf)?,
         items: Vec::new(),
@@ -143,12 +146,15 @@ impl Sync<'_> {
         let known = self.library.get(id);
         let whole = demand::merged(known, given)?;
         let demanded = self.demands.provenance((id, &whole), form, &self.buys, &self.formats);
-        let provenance = self.policy.provenance.clone().and(demanded);
-        let catalogue = &self.work.publisher.profile.catalogue;
-        let judge = Judge { formats: &self.formats, catalogue, provenance };
-        let mut errors = judge.judge(&whole, at);
+        let policies = Policies::of(&self.work.publisher.profile.catalogue, demanded);
+        let mut errors = Judge { formats: &self.formats, policies }.judge(&whole, at);
         // What was not looked at because it is as it was has no verdict.
-        let verdict = self.work.prepared.verdicts.get(id);
+        let looked = self.work.prepared.verdicts.get(id);
+        let verdict = looked.map(|looked| &looked.verdict);
+        let question = self.demands.question((id, &whole), known, form, &self.buys, &self.formats);
+        if question.as_ref() != looked.map(|looked| &looked.question) {
+            return Ok(Deed::Fail(vec![changed(at)]));
+        }
         if let (Some(Verdict::Contradicted(details)), true) = (verdict, errors.is_empty()) {
             errors.push(verdict::contradicted(at, details));
         }
@@ -280,10 +286,13 @@ impl Sync<'_> {
             };
             match done {
                 Ok(()) => item.assigned.push(assignment.package_id.clone()),
-                Err(error) => {
-                    item.refused.insert(assignment.package_id.clone(), error.message.clone());
-                    if !errors.contains(&*error) {
-                        errors.push(*error);
+                Err(reasons) => {
+                    let said: Vec<_> = reasons.iter().map(|it| it.message.as_str()).collect();
+                    item.refused.insert(assignment.package_id.clone(), said.join("; "));
+                    for error in reasons {
+                        if !errors.contains(&error) {
+                            errors.push(error);
+                        }
                     }
                 }
             }
@@ -291,7 +300,7 @@ impl Sync<'_> {
         errors
     }
 
-    fn assign_one(&mut self, index: usize, assignment: &Assignment) -> Result<(), Box<Error>> {
+    fn assign_one(&mut self, index: usize, assignment: &Assignment) -> Result<(), Vec<Error>> {
         let now = self.now();
         let status = self.items.get(index).and_then(|item| match &item.deed {
             Deed::Create(new) => Some(new.status_at(now)),
@@ -306,29 +315,38 @@ impl Sync<'_> {
             | Deed::Remove(_)
             | Deed::Fail(_) => None,
         });
+        // What this request sends was judged with the products that it assigns it to.
+        let earlier = self.items.get(index).and_then(|item| match &item.deed {
+            Deed::Keep(known) => Some(known.thing.given.clone()),
+            Deed::Create(_)
+            | Deed::Update(..)
+            | Deed::Archive(_)
+            | Deed::Remove(_)
+            | Deed::Fail(_) => None,
+        });
         let place = self.buys.places.get(&assignment.package_id).copied();
         let package = place.and_then(|(outer, inner)| {
             self.buys.buys.get_mut(outer).and_then(|buy| buy.thing.packages.get_mut(inner))
         });
         let Some(package) = package else {
-            return Err(Box::new(refuse::not_found(Code::PackageNotFound, Some("assignments"))));
+            return Err(vec![refuse::not_found(Code::PackageNotFound, Some("assignments"))]);
         };
         match status {
             None => {
                 let message = "the creative was not taken, so that it is assigned to nothing";
-                return Err(Box::new(refuse::at(Code::InvalidState, "assignments", message)));
+                return Err(vec![refuse::at(Code::InvalidState, "assignments", message)]);
             }
             Some(Status::Rejected) => {
                 let message = "a creative that was rejected cannot be assigned; revise it first";
                 let error = refuse::at(Code::CreativeRejected, "assignments", message);
-                return Err(Box::new(match reason {
+                return Err(vec![match reason {
                     Some(reason) => refuse::with(error, "reasons", json!([reason])),
                     None => error,
-                }));
+                }]);
             }
             Some(Status::Archived) => {
                 let message = "an archived creative cannot be assigned; sync it again first";
-                return Err(Box::new(refuse::at(Code::InvalidState, "assignments", message)));
+                return Err(vec![refuse::at(Code::InvalidState, "assignments", message)]);
             }
             Some(
                 Status::Processing | Status::PendingReview | Status::Approved | Status::Suspended,
@@ -336,12 +354,20 @@ impl Sync<'_> {
         }
         if !package.is_live() {
             let message = "the package is canceled";
-            return Err(Box::new(refuse::at(Code::InvalidState, "assignments", message)));
+            return Err(vec![refuse::at(Code::InvalidState, "assignments", message)]);
         }
         if over(package, now) {
-            return Err(Box::new(too_late("assignments")));
+            return Err(vec![too_late("assignments")]);
         }
         let id = &assignment.creative_id;
+        if let (Some(earlier), false) = (earlier, assigns(package, id)) {
+            let product = self.products.iter().find(|it| it.id() == package.product_id);
+            let policies = Policies::on(&self.work.publisher.profile.catalogue, product);
+            let against = policies.against(&earlier, "assignments");
+            if !against.is_empty() {
+                return Err(against);
+            }
+        }
         let mut given = object([("creative_id", Some(json!(id)))]);
         given.extend(assignment.terms.clone());
         // Assigned again, a creative has the terms that were sent last.
@@ -484,6 +510,13 @@ fn too_late(field: &str) -> Error {
     let message = "the deadline for creatives of a package has passed; get_media_buys shows it as \
                    creative_deadline";
     refuse::at(Code::CreativeDeadlineExceeded, field, message)
+}
+
+/// A verifier was asked about something else than what would be taken now.
+fn changed(field: &str) -> Error {
+    let message = "the creative, or what is demanded of it, changed while a verifier looked at it; send \
+                   it again";
+    refuse::at(Code::Conflict, field, message)
 }
 
 fn in_delivery(field: &str) -> Error {

@@ -1,16 +1,20 @@
 //! What products demand to know of how creatives were made, and what verifiers say of it.
 
+use std::sync::Arc;
+
 use expect_test::expect;
 use tradepost_publisher::catalogue::{Catalogue, Product, Terms};
+use tradepost_publisher::creative::policy::Forbidden;
 use tradepost_publisher::demo;
 use tradepost_publisher::profile::{Onboarding, Profile};
+use tradepost_publisher::shelf::{End, Kind, Query, Shelf};
 use tradepost_publisher::world::Unreached;
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::json::{Map, Value, from_value, json};
 
 use super::{banner, but};
 use crate::support::script::Script;
-use crate::support::{Desk, profile};
+use crate::support::{Desk, Meanwhile, profile};
 
 const VERIFIER: &str = "https://verify.example/agent";
 
@@ -432,4 +436,175 @@ fn what_a_machine_made_beside_different_claims_is_looked_at_by_a_person() {
         json!({"digital_source_type": "trained_algorithmic_media"});
     let answer = script.ask(Tool::SyncCreatives, json!({"creatives": [mixed]}));
     assert_eq!(row(&answer), ("created", "pending_review", ""), "{answer}");
+}
+
+/// A banner of a format that the product of [`selling`] does not take, of whose making nothing is known.
+fn leaderboard(id: &str) -> Value {
+    let size = json!({
+        "format_id": {"agent_url": "https://ads.gazette.example", "id": "display_728x90"},
+        "assets": {"image": {
+            "asset_type": "image", "url": "https://cdn.acmeoutdoor.example/a.png", "width": 728,
+            "height": 90,
+        }},
+    });
+    but(id, size)
+}
+
+/// The same, of which everything is known.
+fn declared(id: &str) -> Value {
+    let mut known = leaderboard(id);
+    known["provenance"] =
+        json!({"digital_source_type": "digital_capture", "disclosure": {"required": false}});
+    known
+}
+
+/// A buy of the product of [`selling`] that shows these creatives.
+fn order(creatives: &[&str]) -> Value {
+    let assigned: Vec<_> = creatives.iter().map(|id| json!({"creative_id": id})).collect();
+    json!({
+        "brand": {"domain": "acmeoutdoor.example"},
+        "start_time": "2026-07-01T00:00:00Z", "end_time": "2026-08-01T00:00:00Z",
+        "packages": [{
+            "product_id": "disclosed", "pricing_option_id": "cpm", "budget": 1000,
+            "creative_assignments": assigned,
+        }],
+    })
+}
+
+/// The codes of a refusal with their fields, and where in the creative each is about.
+fn reasons(answer: &Value) -> Vec<String> {
+    let errors = answer["errors"].as_array().unwrap().iter();
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let reason = |error: &Value| {
+        let parts = [&error["code"], &error["field"], &error["details"]["creative_field"]];
+        parts.map(word).join(" ").trim_end().to_owned()
+    };
+    errors.map(reason).collect()
+}
+
+#[test]
+fn a_creative_that_was_sent_for_something_else_is_judged_again_when_it_is_assigned() {
+    let mut script = live(json!({
+        "provenance_required": true,
+        "provenance_requirements": {
+            "require_digital_source_type": true, "require_disclosure_metadata": true,
+        },
+    }));
+    let mut half = leaderboard("half");
+    half["provenance"] = json!({"human_oversight": "edited"});
+    let sent = json!({"creatives": [leaderboard("unsaid"), half, declared("whole")]});
+    let answer = script.ask(Tool::SyncCreatives, sent);
+    assert_eq!(row(&answer), ("created", "approved", ""), "{answer}");
+
+    let at = |index: usize| format!("packages[0].creative_assignments[{index}].creative_id");
+    let against_half = |field: &str| {
+        [
+            format!(
+                "PROVENANCE_DIGITAL_SOURCE_TYPE_MISSING {field} \
+                 creative.provenance.digital_source_type"
+            ),
+            format!("PROVENANCE_DISCLOSURE_MISSING {field} creative.provenance.disclosure"),
+        ]
+    };
+    let refused = script.ask(Tool::CreateMediaBuy, order(&["unsaid", "half", "whole"]));
+    let mut expected = vec![format!("PROVENANCE_REQUIRED {} creative", at(0))];
+    expected.extend(against_half(&at(1)));
+    assert_eq!(reasons(&refused), expected, "{refused}");
+
+    let bought = script.ask(Tool::CreateMediaBuy, order(&["whole"]));
+    let id = bought["media_buy_id"].as_str().unwrap();
+    let package = bought["packages"][0]["package_id"].as_str().unwrap();
+    let assign = |creatives: Value| {
+        let changed = json!({"package_id": package, "creative_assignments": creatives});
+        json!({"media_buy_id": id, "packages": [changed]})
+    };
+    let both = json!([{"creative_id": "whole"}, {"creative_id": "half"}]);
+    let refused = script.ask(Tool::UpdateMediaBuy, assign(both));
+    assert_eq!(reasons(&refused), against_half(&at(1)), "{refused}");
+
+    let again = json!({
+        "creatives": [declared("whole")],
+        "assignments": [
+            {"creative_id": "unsaid", "package_id": package},
+            {"creative_id": "whole", "package_id": package},
+        ],
+    });
+    let refused = script.ask(Tool::SyncCreatives, again.clone());
+    assert_eq!(reasons(&refused), ["PROVENANCE_REQUIRED assignments creative"], "{refused}");
+    let mut lenient = again;
+    lenient["validation_mode"] = json!("lenient");
+    let answer = script.ask(Tool::SyncCreatives, lenient);
+    assert_eq!(answer["creatives"][0]["assigned_to"], json!([package]), "{answer}");
+    let why = answer["creatives"][1]["assignment_errors"][package].as_str().unwrap();
+    assert_eq!(why, "this seller takes no creative without a provenance object");
+}
+
+#[test]
+fn what_was_assigned_stays_when_more_is_demanded_and_what_is_new_meets_the_policies_of_today() {
+    let mut script = live(json!({}));
+    let other = but("other", json!({"tags": ["banners"]}));
+    let answer = script.ask(Tool::SyncCreatives, json!({"creatives": [banner("shown"), other]}));
+    assert_eq!(row(&answer), ("created", "approved", ""), "{answer}");
+    let bought = script.ask(Tool::CreateMediaBuy, order(&["shown"]));
+    let (id, package) = (&bought["media_buy_id"], &bought["packages"][0]["package_id"]);
+
+    let mut catalogue = selling(json!({"provenance_required": true}));
+    catalogue.creatives.forbidden.push(Forbidden {
+        policy_id: "no_banners".to_owned(),
+        reason: "banners of this kind are not shown here".to_owned(),
+        categories: vec!["banners".to_owned()],
+        ..Forbidden::default()
+    });
+    script.desk.publisher = script.desk.publisher.selling(catalogue);
+    let assign = |creatives: Value| {
+        let changed = json!({"package_id": package, "creative_assignments": creatives});
+        json!({"media_buy_id": id, "packages": [changed]})
+    };
+    let heavier = json!([{"creative_id": "shown", "weight": 60}]);
+    let answer = script.ask(Tool::UpdateMediaBuy, assign(heavier));
+    assert_eq!(answer["status"], "completed", "{answer}");
+    let both = json!([{"creative_id": "shown"}, {"creative_id": "other"}]);
+    let refused = script.ask(Tool::UpdateMediaBuy, assign(both));
+    let field = "packages[0].creative_assignments[1].creative_id";
+    let expected = [
+        format!("PROVENANCE_REQUIRED {field} creative"),
+        format!("CREATIVE_REJECTED {field} creative.tags[0]"),
+    ];
+    assert_eq!(reasons(&refused), expected, "{refused}");
+}
+
+#[test]
+fn a_verdict_about_what_has_changed_since_is_not_used() {
+    let mut script = live(policy());
+    says(&script, json!({"results": [{"feature_id": "ai_generated", "value": false}]}));
+    let first = photograph("sunset", "https://cdn.acmeoutdoor.example/sunset.jpg");
+    let answer = script.ask(Tool::SyncCreatives, json!({"creatives": [first]}));
+    assert_eq!(row(&answer), ("created", "approved", ""), "{answer}");
+
+    // Somebody else says meanwhile of the same creative that a machine made it.
+    let vault = Arc::clone(&script.desk.vault);
+    let edit = move || {
+        let edit = |shelf: &dyn Shelf| {
+            for mut record in shelf.list(Kind::Creative, &Query::default()).unwrap() {
+                let provenance = json!({"digital_source_type": "trained_algorithmic_media"});
+                record.body["given"]["provenance"] = provenance;
+                shelf.put(record).unwrap();
+            }
+            End::Keep
+        };
+        // A shelf in memory runs a job at once.
+        drop(vault.write(Box::new(edit)));
+    };
+    *script.desk.world.meanwhile.lock().unwrap() = Some(Meanwhile(Box::new(edit)));
+    says(&script, json!({"results": [{"feature_id": "ai_generated", "value": false}]}));
+    let moved = json!({"creatives": [{
+        "creative_id": "sunset", "name": "Sunset",
+        "format_id": {"agent_url": "https://ads.gazette.example", "id": "display_300x250"},
+        "assets": {"image": {
+            "asset_type": "image", "url": "https://cdn.acmeoutdoor.example/moved.jpg",
+            "width": 300, "height": 250,
+        }},
+    }]});
+    let answer = script.ask(Tool::SyncCreatives, moved);
+    assert_eq!(row(&answer), ("failed", "", "CONFLICT"), "{answer}");
 }
