@@ -86,6 +86,11 @@ pub fn open(
         ),
         None => keys::GovernanceKey::passing()?,
     });
+    let verifiers = config.verifiers.iter().map(|(url, secret)| {
+        let why = |why| Fault::new("reading the credential for a verifier", why);
+        Ok((url.clone(), secret.read().map_err(why)?))
+    });
+    let verifiers = verifiers.collect::<Result<Vec<_>, Fault>>()?;
     profile.signing.webhooks = Some(key.signing().algorithm());
     let own = base_url.starts_with("https://").then(|| format!("{base_url}{}", keys::BRAND_PATH));
     profile.signing.brand_json_url = brand_json_url.or(own);
@@ -127,8 +132,8 @@ pub fn open(
         agent_url: format!("{base_url}{}", tradepost_server::http::mcp::PATH),
     };
     let world = world::Outside::new(&profile.id, rates, clock, egress).signing(signer);
-    let world =
-        world.behind(upstream).attesting(Arc::clone(&governance)).answering_within(patience);
+    let world = world.behind(upstream).attesting(Arc::clone(&governance)).known_to(verifiers);
+    let world = world.answering_within(patience);
     let (vault, world) = (Arc::new(vault), Arc::new(world));
     let id = profile.id.clone();
     let identify =

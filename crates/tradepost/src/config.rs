@@ -266,6 +266,8 @@ pub struct Publisher {
     pub governance_key: Option<WebhookKeyFile>,
     /// Where the keys of buyer agents that sign are, by the agents' ids.
     pub signers: BTreeMap<String, Keys>,
+    /// With what verifiers of creatives know the publisher, by their addresses.
+    pub verifiers: Vec<(String, Secret)>,
 }
 
 /// A private key of the publisher's own.

@@ -54,6 +54,8 @@ pub struct Outside {
     governance: Option<Arc<GovernanceKey>>,
     upstream: Option<Upstream>,
     signer: Option<Signer>,
+    /// The credentials that verifiers accept from us, by their addresses.
+    verifiers: Vec<(String, String)>,
     /// How long a governance agent may take to decide.
     patience: Duration,
     read: Limiter,
@@ -72,6 +74,7 @@ impl Outside {
             governance: None,
             upstream: None,
             signer: None,
+            verifiers: Vec::new(),
             patience: GOVERNANCE_PATIENCE,
             read: limiter(rates.read),
             write: limiter(rates.write),
@@ -83,6 +86,12 @@ impl Outside {
     #[must_use]
     pub fn behind(self, upstream: Option<Upstream>) -> Self {
         Self { upstream, ..self }
+    }
+
+    /// The same, with the credentials that verifiers accept from it, by their addresses.
+    #[must_use]
+    pub fn known_to(self, verifiers: Vec<(String, String)>) -> Self {
+        Self { verifiers, ..self }
     }
 
     /// The same, which signs decisions with this key.
@@ -151,7 +160,7 @@ impl Outside {
         }
     }
 
-    /// What a governance agent answers to a task.
+    /// What an agent answers to a task.
     async fn asked(
         &self,
         agent: &GovernanceAgent,
@@ -161,11 +170,17 @@ impl Outside {
         let client = self.client(agent)?;
         let answered = client.call(task, request).await.map_err(|failure| {
             let code = code_of(&failure);
-            tracing::warn!(publisher = %self.publisher, task, code, "a governance agent did not answer");
+            tracing::warn!(publisher = %self.publisher, task, code, "an agent did not answer");
             code.map_or(Unreached::Silent, |code| Unreached::Refused(code.to_owned()))
         })?;
         answered.payload.as_object().cloned().ok_or(Unreached::Silent)
     }
+}
+
+/// Whether two addresses are one: a credential goes nowhere else.
+fn is_same(known: &str, asked: &str) -> bool {
+    let read = |address: &str| Url::parse(address.trim_end_matches('/')).ok();
+    read(known).is_some_and(|known| Some(known) == read(asked))
 }
 
 /// The code of a refusal.
@@ -229,7 +244,10 @@ impl World for Outside {
     ) -> Later<'_, Vec<Result<Map, Unreached>>> {
         Box::pin(async move {
             let asked = questions.into_iter().map(|(url, request)| async move {
-                let agent = GovernanceAgent { url, credential: None };
+                let mut known = self.verifiers.iter();
+                let known = known.find(|(known, _)| is_same(known, &url));
+                let credential = known.map(|(_, credential)| credential.clone());
+                let agent = GovernanceAgent { url, credential };
                 self.asked(&agent, "get_creative_features", request).await
             });
             futures_util::future::join_all(asked).await
@@ -271,3 +289,6 @@ impl World for Outside {
         error_id
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -223,7 +223,7 @@ fn unusable_alerts(alerts: &Alerts) -> Vec<String> {
     alerts.destinations.iter().filter_map(why_not).collect()
 }
 
-/// Why key files of a publisher cannot be used.
+/// Why keys and credentials of a publisher cannot be used.
 fn publisher_keys(publisher: &Publisher) -> Vec<String> {
     let id = &publisher.profile.id;
     let own = [&publisher.webhook_key, &publisher.governance_key].into_iter().flatten();
@@ -233,7 +233,11 @@ fn publisher_keys(publisher: &Publisher) -> Vec<String> {
         let why = keys.source.check(|path| std::fs::read_to_string(path)).err()?;
         Some(format!("publisher {id}, agent {agent}: the file with its keys: {why}"))
     });
-    own.chain(of_agents).collect()
+    let of_verifiers = publisher.verifiers.iter().filter_map(|(url, secret)| {
+        let why = secret.read().err()?;
+        Some(format!("publisher {id}, verifier {url}: the credential {why}"))
+    });
+    own.chain(of_agents).chain(of_verifiers).collect()
 }
 
 /// Reads what publishers sell.

@@ -156,6 +156,11 @@ impl Examiner {
                     files.push((format!("{id}: {key}.key_file"), file.key_file.clone()));
                 }
             }
+            for (url, secret) in &publisher.verifiers {
+                if let Secret::File(path) = secret {
+                    files.push((format!("{id}: verifiers {url}: bearer_file"), path.clone()));
+                }
+            }
         }
         files
     }

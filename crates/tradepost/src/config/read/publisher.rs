@@ -17,8 +17,9 @@ use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 
 use super::values::{self, duration, line, of_text, prose, reject};
-use super::{auth, sections};
+use super::{auth, delivery, sections};
 use crate::adcp::seller::Front;
+use crate::config::delivery::Secret;
 use crate::config::{Auth, Publisher, RateLimit, Rates, Upstream};
 
 mod signing;
@@ -73,6 +74,9 @@ fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publ
         optional "webhook_key" => webhook_key: signing::webhook_key,
         optional "governance_key" => governance_key: signing::webhook_key,
         optional "request_signing" => request_signing: signing::request_signing,
+        optional "verifiers" => verifiers: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::list(v, at, p, (0, None), verifier)
+        },
     });
     if request_signing.is_some() && public_url.is_none() && hosts.as_ref().is_none_or(Vec::is_empty)
     {
@@ -133,8 +137,25 @@ fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publ
         webhook_key,
         governance_key,
         signers,
+        verifiers: verifiers.unwrap_or_default(),
         profile,
     })
+}
+
+/// A verifier of creatives, and with what it knows the publisher.
+fn verifier(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<(String, Secret)> {
+    let (secret, file) = (line(1_000), line(1_000));
+    read_object!(value, at, problems, closed {
+        required "url" => url: values::secure_address,
+        optional "bearer" => bearer: &secret,
+        optional "bearer_file" => bearer_file: &file,
+    });
+    let bearer =
+        delivery::one(value, ("bearer", bearer), ("bearer_file", bearer_file), at, problems);
+    if bearer.is_none() {
+        reject(&at.key("bearer"), problems, "is missing; give this or bearer_file");
+    }
+    Some((url?, bearer?))
 }
 
 fn billing_list(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Vec<Billing>> {

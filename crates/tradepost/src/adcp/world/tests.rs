@@ -1,0 +1,152 @@
+//! Verifiers of creatives, each a real server: what it says or fails to say, and with which credential it
+//! was asked.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use tradepost_publisher::world::{Unreached, World as _};
+use tradepost_server::clock::Clock;
+use tradepost_server::egress::{Egress, Resolver};
+use tradepost_wire::json::{Map, Value, from_slice, json};
+
+use super::Outside;
+use crate::config::Rates;
+
+/// What a verifier does when it is called.
+#[derive(Clone)]
+enum Does {
+    /// It closes the connection.
+    Hangs,
+    /// It never answers.
+    Waits,
+    /// It answers with this status and body.
+    Says(u16, String),
+    /// Its tool answers with this.
+    Finds(Value),
+}
+
+/// The `Authorization` of each request.
+type Shown = Arc<Mutex<Vec<String>>>;
+
+async fn verifier(does: Does) -> (String, Shown) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let shown = Shown::default();
+    let note = Arc::clone(&shown);
+    tokio::spawn(async move {
+        loop {
+            let (stream, _) = listener.accept().await.unwrap();
+            tokio::spawn(serve(stream, does.clone(), Arc::clone(&note)));
+        }
+    });
+    (url, shown)
+}
+
+async fn serve(mut stream: TcpStream, does: Does, shown: Shown) {
+    let (mut length, mut credential) = (0, String::new());
+    let mut reader = BufReader::new(&mut stream);
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).await.unwrap_or_default() <= 2 {
+            break;
+        }
+        let (name, value) = line.split_once(':').unwrap_or((&line, ""));
+        match name.to_ascii_lowercase().as_str() {
+            "content-length" => length = value.trim().parse().unwrap(),
+            "authorization" => value.trim().clone_into(&mut credential),
+            _ => {}
+        }
+    }
+    let mut body = vec![0; length];
+    let _ = reader.read_exact(&mut body).await;
+    shown.lock().unwrap().push(credential);
+    let (status, told) = match does {
+        Does::Hangs => return,
+        Does::Waits => return std::future::pending().await,
+        Does::Says(status, told) => (status, told),
+        Does::Finds(found) => answered(&from_slice(&body).unwrap_or_default(), &found),
+    };
+    let head = format!(
+        "HTTP/1.1 {status} Said\r\ncontent-type: application/json\r\nconnection: close\r\n\
+         content-length: {}\r\n\r\n",
+        told.len()
+    );
+    let _ = stream.write_all(format!("{head}{told}").as_bytes()).await;
+}
+
+/// MCP, as far as a client needs it that calls a tool.
+fn answered(message: &Value, found: &Value) -> (u16, String) {
+    let result = match message["method"].as_str().unwrap_or_default() {
+        "initialize" => json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+            "serverInfo": {"name": "Verifier", "version": "1"}}),
+        "tools/call" if message["params"]["name"] == "get_creative_features" => {
+            let content = json!([{"type": "text", "text": found.to_string()}]);
+            json!({"content": content, "structuredContent": found,
+                "isError": found.get("adcp_error").is_some()})
+        }
+        _ => return (202, String::new()),
+    };
+    (200, json!({"jsonrpc": "2.0", "id": message["id"], "result": result}).to_string())
+}
+
+/// A publisher's world whose verifiers have little time, and know it by these credentials.
+fn world(credentials: Vec<(String, String)>) -> Outside {
+    let (clock, _) = Clock::manual("2026-06-01T12:00:00Z".parse().unwrap());
+    let egress = Egress::new(Resolver::system(), true);
+    let world = Outside::new("gazette", Rates::default(), &clock, egress);
+    world.known_to(credentials).answering_within(Duration::from_secs(2))
+}
+
+async fn asked(world: &Outside, url: &str) -> Result<Map, Unreached> {
+    world.creative_features(vec![(url.to_owned(), Map::new())]).await.remove(0)
+}
+
+fn finding() -> Value {
+    json!({"status": "completed", "results": [{"feature_id": "ai_generated", "value": true}]})
+}
+
+#[tokio::test]
+async fn a_verifier_that_fails_in_any_way_has_said_nothing() {
+    let refused = json!({"code": "RATE_LIMITED", "message": "later", "recovery": "transient"});
+    let refused = json!({"status": "failed", "adcp_error": refused, "errors": [refused]});
+    let of_code = Unreached::Refused("RATE_LIMITED".to_owned());
+    for (does, expected) in [
+        (Does::Hangs, Unreached::Silent),
+        (Does::Waits, Unreached::Silent),
+        (Does::Says(401, r#"{"error":"who are you?"}"#.to_owned()), Unreached::Silent),
+        (Does::Says(500, String::new()), Unreached::Silent),
+        (Does::Says(200, "no JSON".to_owned()), Unreached::Silent),
+        (Does::Says(200, r#"{"jsonrpc":"2.0","id":9,"result":{}}"#.to_owned()), Unreached::Silent),
+        (Does::Finds(refused), of_code),
+    ] {
+        let (url, shown) = verifier(does).await;
+        assert_eq!(asked(&world(Vec::new()), &url).await, Err(expected));
+        assert!(!shown.lock().unwrap().is_empty(), "it was asked");
+    }
+}
+
+#[tokio::test]
+async fn one_verifier_that_is_slow_keeps_no_other_from_being_heard() {
+    let (slow, _) = verifier(Does::Waits).await;
+    let (quick, _) = verifier(Does::Finds(finding())).await;
+    let questions = vec![(slow, Map::new()), (quick, Map::new())];
+    let answers = world(Vec::new()).creative_features(questions).await;
+    assert_eq!(answers[0], Err(Unreached::Silent));
+    let heard = answers[1].as_ref().map(|answer| answer["results"].clone());
+    assert_eq!(heard, Ok(finding()["results"].clone()));
+}
+
+#[tokio::test]
+async fn a_verifier_is_shown_its_own_credential_and_no_other_is() {
+    let (known, to_known) = verifier(Does::Finds(finding())).await;
+    let (other, to_other) = verifier(Does::Finds(finding())).await;
+    let world = world(vec![(format!("{known}/"), "ours-at-known".to_owned())]);
+    for url in [&known, &other] {
+        assert!(asked(&world, url).await.is_ok());
+    }
+    let shown = |shown: &Shown| shown.lock().unwrap().clone();
+    assert!(shown(&to_known).iter().all(|it| it == "Bearer ours-at-known"), "{to_known:?}");
+    assert!(shown(&to_other).iter().all(String::is_empty), "{to_other:?}");
+}
