@@ -96,9 +96,10 @@ impl Answer {
             text.push(if index == 0 { "{" } else { "," });
             text.write(name);
             text.push(":");
-            match member {
-                Member::Written(pieces) => text.append(pieces.clone()),
-                other => text.write(&other),
+            if let Member::Written(pieces) = member {
+                text.append(pieces.clone());
+            } else {
+                text.write(&member);
             }
         }
         text.push("}");
