@@ -16,7 +16,8 @@ use tradepost_wire::a2a::card::{DIRECTORY_PATH, WELL_KNOWN_PATH};
 use tradepost_wire::http::MediaType;
 use tradepost_wire::json::json;
 
-use crate::agent::SharedAgent;
+use crate::agent::{Agent, SharedAgent};
+use crate::auth::Denied;
 use crate::card::{ENDPOINT_PATH, HTTP_JSON_PATH};
 use crate::desk::Desk;
 use crate::metrics::Metrics;
@@ -275,6 +276,13 @@ pub fn json_response(status: StatusCode, body: impl Into<Body>) -> Response {
     *response.status_mut() = status;
     let json = header::HeaderValue::from_static("application/json");
     response.headers_mut().insert(header::CONTENT_TYPE, json);
+    response
+}
+
+/// What a caller hears that another route of an agent's host does not let in, as HTTP+JSON says it.
+pub fn turned_away(agent: &dyn Agent, denied: Denied) -> Response {
+    let (mut response, stamp) = denied::respond(agent, &rest::HttpJson, denied);
+    response.extensions_mut().insert(stamp);
     response
 }
 
