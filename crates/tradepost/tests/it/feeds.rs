@@ -10,6 +10,7 @@ use crate::process::{Process, data};
 use crate::support::client::{self, Response};
 
 mod pull;
+mod sftp;
 mod store;
 
 const CONFIG: &str = r#"
