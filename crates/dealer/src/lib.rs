@@ -10,6 +10,7 @@ pub mod settings;
 pub mod import;
 pub mod inventory;
 pub mod packed;
+pub mod price;
 pub mod skills;
 
 mod query;

@@ -9,6 +9,8 @@ use axum::response::Response;
 use axum::routing::{any, get, post};
 use tradepost_wire::a2a::card::{DIRECTORY_PATH, WELL_KNOWN_PATH};
 
+use crate::agent::Agent;
+use crate::auth::Denied;
 use crate::card::{ENDPOINT_PATH, HTTP_JSON_PATH};
 use crate::desk::Desk;
 
@@ -115,6 +117,13 @@ pub async fn serve(
         desk.close_streams();
     };
     server::serve(listener, site(Arc::clone(&desk), Routes::default()), &desk.settings, stop).await;
+}
+
+/// What a caller hears that another route of an agent's host does not let in, as HTTP+JSON says it.
+pub fn turned_away(agent: &dyn Agent, denied: Denied) -> Response {
+    let (mut response, stamp) = denied::respond(agent, &rest::HttpJson, denied);
+    response.extensions_mut().insert(stamp);
+    response
 }
 
 /// The same, in the words of who asks.

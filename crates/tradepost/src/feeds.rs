@@ -1,4 +1,4 @@
-//! Inventories that arrive by themselves: from a folder, from a web address, by an upload.
+//! Inventories that arrive by themselves: from a folder, from an address, by an upload.
 //!
 //! A feed is looked for, read, compared with what there is, and taken or held back ([`guard`]); each run
 //! is kept with its report. One at a time works on a dealer's inventory, also of several processes on
@@ -27,6 +27,7 @@ pub mod folder;
 pub mod guard;
 pub mod pull;
 pub mod run;
+pub mod sftp;
 pub mod spool;
 pub mod told;
 mod upload;

@@ -34,8 +34,9 @@ const KEPT: &str = "(kept)";
 const SECRETS: [&str; 3] = ["bearer", "hmac_key", "password"];
 
 /// Members that name a file or a folder of the machine.
-const PLACES: [&str; 8] = [
+const PLACES: [&str; 9] = [
     "key_file",
+    "known_hosts",
     "jwks_file",
     "bearer_file",
     "hmac_key_file",

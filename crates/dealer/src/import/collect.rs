@@ -50,7 +50,6 @@ impl<'a> Sorter<'a> {
             price: PriceRule::default(),
             offers_unbuilt: false,
             units: Vec::new(),
-            earlier: Vec::new(),
             origins: Vec::new(),
             remembered: Remembered::default(),
             report: report.clone(),
@@ -143,9 +142,7 @@ impl<'a> Sorter<'a> {
 
     /// Whether a row was taken that can be in the inventory.
     pub(super) fn has_units(&self) -> bool {
-        let is_empty =
-            |collector: &Collector<'_>| collector.units.is_empty() && collector.earlier.is_empty();
-        !self.collectors.iter().all(is_empty)
+        self.collectors.iter().any(|collector| !collector.units.is_empty())
     }
 
     /// A heading as it is understood. Beyond all measure they share a place.
@@ -204,7 +201,6 @@ impl<'a> Sorter<'a> {
             price: of.price,
             offers_unbuilt: of.offers_unbuilt,
             units: Vec::new(),
-            earlier: Vec::new(),
             origins: Vec::new(),
             remembered: Remembered::default(),
             report: Report::default(),
@@ -245,9 +241,7 @@ impl<'a> Sorter<'a> {
     /// Takes what a part has taken, behind what there is.
     pub(super) fn join(&mut self, harvest: Harvest) {
         for (collector, mut sheaf) in self.collectors.iter_mut().zip(harvest.sheaves) {
-            let before = std::mem::take(&mut collector.units);
-            let all = [before, sheaf.units].into_iter().filter(|units| !units.is_empty());
-            collector.earlier.extend(all);
+            collector.units.append(&mut sheaf.units);
             collector.origins.append(&mut sheaf.origins);
             collector.report.join(sheaf.report);
         }
@@ -327,11 +321,9 @@ struct Collector<'a> {
     now: Timestamp,
     price: PriceRule,
     offers_unbuilt: bool,
-    /// The units that can be in the inventory, the latest of them.
+    /// The units that can be in the inventory.
     units: Vec<Unit>,
-    /// Those before. They are put together once, when it is known how many there are.
-    earlier: Vec<Vec<Unit>>,
-    /// Where each of all of them comes from.
+    /// Where each of them comes from.
     origins: Vec<Origin>,
     remembered: Remembered,
     report: Report,
@@ -386,8 +378,6 @@ impl Collector<'_> {
     }
 
     fn finish(mut self, headings: &[(ColumnUse, Option<Column>)]) -> Feed {
-        self.put_together();
-        // Before the duplicates, of which the row that says more is kept.
         self.separate_trims();
         // The surest first: a row that is gone by its VIN takes no stock number from another.
         self.drop_duplicates(Reason::DuplicateVin, |vehicle| vehicle.vin.as_deref().map(Key::of));
@@ -411,17 +401,6 @@ impl Collector<'_> {
             unused.map(|(column, _)| column.clone()).take(MAX_COLUMNS).collect();
         report.sort();
         Feed { units, report }
-    }
-
-    fn put_together(&mut self) {
-        if self.earlier.is_empty() {
-            return;
-        }
-        self.earlier.push(std::mem::take(&mut self.units));
-        self.units.reserve_exact(self.earlier.iter().map(Vec::len).sum());
-        for mut units in std::mem::take(&mut self.earlier) {
-            self.units.append(&mut units);
-        }
     }
 
     /// Keeps one row of those that share an identifier: a sold one first, because the more

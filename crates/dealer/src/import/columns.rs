@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use memchr::memchr;
+use memchr::{memchr, memchr_iter};
 use tradepost_wire::json::Value;
 
 use super::mapping::Transform;
@@ -272,6 +272,15 @@ pub(super) fn items(text: &str) -> Items<'_> {
 pub(super) struct Items<'t> {
     rest: Option<&'t str>,
     separator: u8,
+}
+
+impl Items<'_> {
+    /// How many there are, counting those that are empty, but for what ends the last one.
+    pub(super) fn at_most(&self) -> usize {
+        let text = self.rest.unwrap_or_default();
+        let ends = memchr_iter(self.separator, text.as_bytes()).count();
+        ends + usize::from(!text.is_empty() && !text.as_bytes().ends_with(&[self.separator]))
+    }
 }
 
 impl<'t> Iterator for Items<'t> {

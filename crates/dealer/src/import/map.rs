@@ -375,7 +375,7 @@ impl Mapper<'_> {
 
     fn features(&mut self) -> Vec<String> {
         let text = self.cells.first(&[Column::Features, Column::CategorizedOptions]);
-        let mut features: Vec<String> = Vec::new();
+        let mut features = Vec::with_capacity(items(text).at_most().min(MAX_ITEMS));
         let mut shortened = false;
         for item in items(text) {
             let (feature, clipped) = clean(item, MAX_TEXT);
@@ -396,9 +396,10 @@ impl Mapper<'_> {
     }
 
     fn photos(&mut self) -> Vec<String> {
-        let mut photos: Vec<String> = Vec::new();
+        let text = self.cells.get(Column::Photos);
+        let mut photos: Vec<String> = Vec::with_capacity(items(text).at_most().min(MAX_ITEMS));
         let mut bad = 0;
-        for photo in items(self.cells.get(Column::Photos)) {
+        for photo in items(text) {
             if !is_web_address(photo) {
                 bad += 1;
             } else if photos.len() < MAX_ITEMS && !photos.iter().any(|other| other == photo) {
@@ -435,7 +436,9 @@ impl Mapper<'_> {
 
 /// The id of a unit that has none of its own.
 pub(super) fn id_from_vin(vin: &str) -> String {
-    format!("veh_{}", vin.to_ascii_lowercase())
+    let mut id = ["veh_", vin].concat();
+    id.make_ascii_lowercase();
+    id
 }
 
 /// Stock numbers are unique only within a rooftop.
@@ -449,11 +452,11 @@ fn is_web_address(text: &str) -> bool {
         let head = text.get(..scheme.len())?;
         head.eq_ignore_ascii_case(scheme).then(|| text.get(scheme.len()..))?
     });
-    // What every part of an address may have needs no closer look.
+    // What every part of an address may have needs no closer look. Without a way out in the middle, so that
+    // many bytes are looked at at once.
     let is_plain = |rest: &str| {
-        let fits =
-            |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_' | b'~' | b'/');
-        rest.bytes().all(fits)
+        let fits = |b: u8| (b'-'..=b'9').contains(&b) | b.is_ascii_alphabetic() | (b == b'_');
+        rest.bytes().fold(true, |so_far, byte| so_far & fits(byte))
     };
     text.len() <= MAX_ADDRESS
         && rest.is_some_and(|rest| {

@@ -176,8 +176,11 @@ fn strip_unit<'t>(text: &'t str, units: &[&str]) -> &'t str {
 /// The whole part, and whether there is a fraction. Commas may group thousands; a point may
 /// separate a fraction of other than three digits, because `32.450` can be meant either way.
 fn decimal(text: &str) -> Option<(u32, bool)> {
-    let (whole, fraction) = text.trim().split_once('.').unwrap_or((text.trim(), ""));
     let all_digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
+    if !text.is_empty() && all_digits(text) {
+        return Some((text.parse().ok()?, false));
+    }
+    let (whole, fraction) = text.trim().split_once('.').unwrap_or((text.trim(), ""));
     if !all_digits(fraction) || fraction.len() == 3 {
         return None;
     }

@@ -14,7 +14,7 @@ const MOST: usize = 1_000;
 const LONGEST: usize = 100;
 
 /// What texts of one kind mean.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Known<T>(HashMap<String, T>);
 
 impl<T> Default for Known<T> {

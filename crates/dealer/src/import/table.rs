@@ -12,7 +12,7 @@ use super::columns::{Cells, Column, Heading};
 use super::mapping::Mapping;
 use super::report::{Reason, Warning, quote};
 use super::{MAX_CELL, MAX_ROW, Unreadable};
-use chunk::Cut;
+use chunk::Row;
 use crew::Next;
 
 mod chunk;
@@ -95,28 +95,28 @@ pub(super) fn read(mut text: impl Read, sorter: &mut Sorter<'_>) -> Result<(), U
 }
 
 /// Takes a row, unless its cells cannot be trusted to stand under their headings.
-fn judge(row: Cut<'_>, columns: &[Heading], cells: &mut Cells, sorter: &mut Sorter<'_>) {
+fn judge(row: &Row, columns: &[Heading], cells: &mut Cells, sorter: &mut Sorter<'_>) {
     let line = row.line;
-    if row.is_cut_off && row.len() < columns.len() {
+    if row.is_cut_off && row.cells.len() < columns.len() {
         sorter.truncated(format!("the file ends in the middle of line {line}"));
     }
     if let Err((reason, message)) = check(row, columns.len()) {
         return sorter.skip(line, reason, message);
     }
-    if row.len() < columns.len() {
-        let message = format!("{} cells for {} columns", row.len(), columns.len());
+    if row.cells.len() < columns.len() {
+        let message = format!("{} cells for {} columns", row.cells.len(), columns.len());
         sorter.warn(Warning::FewCells, line, message);
     }
     cells.clear();
-    for (heading, cell) in columns.iter().zip(row.cells()) {
+    for (heading, cell) in columns.iter().zip(row.cells.iter()) {
         cells.fill(heading, cell);
     }
     sorter.take(line, cells);
 }
 
 /// Whether a row's cells can be trusted to stand under their headings.
-fn check(row: Cut<'_>, columns: usize) -> Result<(), (Reason, String)> {
-    if row.cells().any(|cell| cell.len() > MAX_CELL) {
+fn check(row: &Row, columns: usize) -> Result<(), (Reason, String)> {
+    if row.cells.iter().any(|cell| cell.len() > MAX_CELL) {
         let message = format!(
             "a cell has more than {} KiB; look for a quotation mark that is not closed",
             MAX_CELL >> 10
@@ -124,15 +124,15 @@ fn check(row: Cut<'_>, columns: usize) -> Result<(), (Reason, String)> {
         return Err((Reason::OversizedCell, message));
     }
     // Empty cells behind the last column are how some exports end a row.
-    let surplus = row.cells().skip(columns).any(|cell| !cell.trim().is_empty());
+    let surplus = row.cells.iter().skip(columns).any(|cell| !cell.trim().is_empty());
     if surplus {
         let message = format!(
             "{} cells for {columns} columns; put cells that contain the delimiter in quotes",
-            row.len()
+            row.cells.len()
         );
         return Err((Reason::TooManyCells, message));
     }
-    if row.is_cut_off && row.len() < columns {
+    if row.is_cut_off && row.cells.len() < columns {
         let message = "the last row is incomplete; was the upload interrupted?".to_owned();
         return Err((Reason::Truncated, message));
     }

@@ -77,6 +77,35 @@ fn a_homenet_row_becomes_a_listing() {
 }
 
 #[test]
+fn google_vehicle_ads_name_their_store_and_their_page_as_exports_do() {
+    let feed = feed(format!(
+        "Condition,google_product_category,store_code,vehicle_fulfillment(option:store_code),Brand,Model,\
+         Year,Color,Mileage,Price,VIN,image_link,link_template\n\
+         Used,916,MP-2,in_store:MP-2,Honda,Accord,2022,Red,\"28,450 miles\",27995 USD,{VIN},\
+         https://cdn.example/1.jpg,https://acme.example/accord?store={{store_code}}\n"
+    ));
+    let [unit] = feed.units.as_slice() else { panic!("{:?}", feed.report) };
+    let v = &unit.vehicle;
+    assert_eq!(feed.report.preset.map(|used| used.name), Some(Preset::GoogleAds));
+    assert_eq!(v.rooftop.as_deref(), Some("Acme South"));
+    assert_eq!((v.list_price, v.mileage), (Some(27_995), Some(28_450)));
+    assert_eq!(v.vdp_url.as_deref(), Some("https://acme.example/accord"));
+    assert!(feed.report.ignored_columns.is_empty(), "{:?}", feed.report.ignored_columns);
+}
+
+#[test]
+fn metas_catalogue_is_known_by_either_name_of_its_ids_and_has_its_photos_in_one_cell() {
+    let feed = feed(format!(
+        "auto_listing_id\tvin\tmake\tmodel\tmileage.value\tmileage.unit\timage\tprice\tstate_of_vehicle\n\
+         i2\t{VIN}\tHonda\tAccord\t1500\tMI\t\"[{{\"\"url\"\":\"\"https://cdn.example/1.jpg\"\"}}]\"\t18000 USD\tUSED\n",
+    ));
+    let [unit] = feed.units.as_slice() else { panic!("{:?}", feed.report) };
+    assert_eq!(feed.report.preset.map(|used| used.name), Some(Preset::Meta));
+    assert_eq!(unit.vehicle.vehicle_id.as_deref(), Some("i2"));
+    assert_eq!(unit.vehicle.photos, ["https://cdn.example/1.jpg"]);
+}
+
+#[test]
 fn the_price_is_the_internet_price_or_the_selling_price_and_the_fees() {
     for (cells, list, price) in [
         ("20000,21000", Some(20_000), Some(20_500)),

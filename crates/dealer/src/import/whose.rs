@@ -4,12 +4,13 @@
 use std::collections::HashMap;
 
 use super::Target;
-use super::columns::{Cells, Column};
+use super::columns::{Cells, Column, ITEM};
+use super::remembered::Known;
 use super::report::{Reason, quote};
 use super::words::fold;
 
 /// Where a row belongs.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Whose {
     /// To a target.
     Ours {
@@ -36,6 +37,8 @@ struct Claim {
 pub(super) struct Names {
     claims: HashMap<String, Vec<Claim>>,
     targets: usize,
+    /// What was said before, and what it came to.
+    known: Known<Whose>,
 }
 
 /// Where rows say whose they are, and whether by a name for people.
@@ -65,7 +68,7 @@ impl Names {
             let meant = claims.get(&fold(ours)).cloned().unwrap_or_default();
             claims.entry(fold(theirs)).or_default().extend(meant);
         }
-        Self { claims, targets: targets.len() }
+        Self { claims, targets: targets.len(), known: Known::default() }
     }
 
     /// Whether it is the name of a target or of one of its rooftops.
@@ -73,48 +76,60 @@ impl Names {
         self.claims.contains_key(&fold(name))
     }
 
-    /// Whose row it is.
-    pub(super) fn whose(&self, cells: &Cells) -> Whose {
-        let labels: Vec<(&str, bool, &[Claim])> = LABELS
-            .iter()
-            .map(|(column, is_name)| (cells.get(*column), *is_name))
-            .filter(|(label, _)| !label.is_empty())
-            .map(|(label, is_name)| {
-                let claims = self.claims.get(&fold(label)).map_or(&[][..], Vec::as_slice);
-                (label, is_name, claims)
-            })
-            .collect();
-        if labels.is_empty() {
-            return if self.targets == 1 {
-                Whose::Ours { target: 0, rooftop: None, odd: None }
-            } else {
-                let message = "the row names neither dealer nor rooftop".to_owned();
-                Whose::Nobodys(Reason::NoDealer, message)
-            };
+    /// Whose row it is. Most rows say it as others before them.
+    pub(super) fn whose(&mut self, cells: &Cells) -> Whose {
+        let mut said = String::new();
+        for (column, _) in LABELS {
+            said.push_str(cells.get(column));
+            said.push(ITEM);
         }
-        let mut candidates: Vec<usize> = labels
-            .iter()
-            .flat_map(|(.., claims)| claims.iter().map(|claim| claim.target))
-            .collect();
-        candidates.sort_unstable();
-        candidates.dedup();
-        let mut ours: Vec<Whose> =
-            candidates.into_iter().filter_map(|target| of_target(target, &labels)).collect();
-        // Who is meant by every name is meant rather than who is meant by some.
-        if ours.len() > 1 {
-            ours.retain(|whose| matches!(whose, Whose::Ours { odd: None, .. }));
+        let Self { claims, targets, known } = self;
+        if said.matches(ITEM).count() > LABELS.len() {
+            return find(claims, *targets, cells);
         }
-        if let (1, Some(whose)) = (ours.len(), ours.pop()) {
-            return whose;
-        }
-        let names: Vec<String> =
-            labels.iter().map(|(label, ..)| format!("\"{}\"", quote(label))).collect();
-        let message = format!(
-            "{} is not a dealer or rooftop of ours; a rooftop's feed_names say what feeds call it",
-            names.join(", ")
-        );
-        Whose::Nobodys(Reason::AnotherDealer, message)
+        known.or_read(&said, |_| find(claims, *targets, cells))
     }
+}
+
+/// Whose row it is, by everything that it says about it.
+fn find(claims: &HashMap<String, Vec<Claim>>, targets: usize, cells: &Cells) -> Whose {
+    let labels: Vec<(&str, bool, &[Claim])> = LABELS
+        .iter()
+        .map(|(column, is_name)| (cells.get(*column), *is_name))
+        .filter(|(label, _)| !label.is_empty())
+        .map(|(label, is_name)| {
+            let claims = claims.get(&fold(label)).map_or(&[][..], Vec::as_slice);
+            (label, is_name, claims)
+        })
+        .collect();
+    if labels.is_empty() {
+        return if targets == 1 {
+            Whose::Ours { target: 0, rooftop: None, odd: None }
+        } else {
+            let message = "the row names neither dealer nor rooftop".to_owned();
+            Whose::Nobodys(Reason::NoDealer, message)
+        };
+    }
+    let mut candidates: Vec<usize> =
+        labels.iter().flat_map(|(.., claims)| claims.iter().map(|claim| claim.target)).collect();
+    candidates.sort_unstable();
+    candidates.dedup();
+    let mut ours: Vec<Whose> =
+        candidates.into_iter().filter_map(|target| of_target(target, &labels)).collect();
+    // Who is meant by every name is meant rather than who is meant by some.
+    if ours.len() > 1 {
+        ours.retain(|whose| matches!(whose, Whose::Ours { odd: None, .. }));
+    }
+    if let (1, Some(whose)) = (ours.len(), ours.pop()) {
+        return whose;
+    }
+    let names: Vec<String> =
+        labels.iter().map(|(label, ..)| format!("\"{}\"", quote(label))).collect();
+    let message = format!(
+        "{} is not a dealer or rooftop of ours; a rooftop's feed_names say what feeds call it",
+        names.join(", ")
+    );
+    Whose::Nobodys(Reason::AnotherDealer, message)
 }
 
 /// Whether a row with these labels is a target's.

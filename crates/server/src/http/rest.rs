@@ -11,7 +11,7 @@ use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
-use errors::HttpJson;
+pub(super) use errors::HttpJson;
 use serde::Serialize;
 use tradepost_wire::a2a::error::{Code, Refusal};
 use tradepost_wire::a2a::http_json::{self, Target};

@@ -206,6 +206,8 @@ fn stored_unless_refused<'a>(
     if let Some(store) = store.filter(|_| !arguments.dry_run) {
         for change in &mut changes {
             change.replacement = replace(store, change.dealer_id, &change.feed, false)?;
+            // They are read again as what searches need, and both at once would be twice the room.
+            change.feed.units = Vec::new();
         }
     }
     Ok(changes)

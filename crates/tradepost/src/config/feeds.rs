@@ -40,7 +40,7 @@ pub enum MappingSource {
 pub enum From {
     /// Somebody puts files into a folder.
     Folder(Folder),
-    /// It is fetched.
+    /// It is fetched from somewhere else.
     Pull(Pull),
     /// It is uploaded with a key.
     Upload {
@@ -72,21 +72,54 @@ pub struct Folder {
     pub quiet: Duration,
 }
 
-/// A web address.
+/// An address that is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pull {
-    /// The address: with https, or on this machine.
-    pub url: String,
+    /// The address.
+    pub place: Place,
     /// How often it is asked.
     pub every: SignedDuration,
     /// How long an answer may take.
     pub timeout: Duration,
+    /// The largest answer, in bytes.
+    pub max_bytes: u64,
+}
+
+/// Where a feed is fetched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// On the web.
+    Web(Web),
+    /// At a server of SFTP.
+    Sftp(Sftp),
+}
+
+/// A web address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Web {
+    /// The address: with https, or on this machine.
+    pub url: String,
     /// The bearer token.
     pub bearer: Option<Secret>,
     /// Who we are to it.
     pub login: Option<(String, Secret)>,
-    /// The largest answer, in bytes.
-    pub max_bytes: u64,
+}
+
+/// A file at a server of SFTP. Its texts are safe to hand to the program that fetches it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sftp {
+    /// Who we are to it.
+    pub user: String,
+    /// The server's name or address, the latter in brackets when it is one of IPv6.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// The file, from the root.
+    pub path: String,
+    /// The private key by which it knows us.
+    pub key_file: PathBuf,
+    /// The keys by which we know it, as `ssh-keyscan` writes them.
+    pub known_hosts: PathBuf,
 }
 
 /// How much of an inventory a feed is.

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::settings::Dealer;
+use tradepost_dealer::{import, price};
 use tradepost_server::fault::Fault;
 use tradepost_store::Store;
 use tradepost_wire::aap::Vehicle;
@@ -35,8 +36,8 @@ impl Warning {
     /// What to say of it.
     pub(super) const fn summary(self) -> &'static str {
         match self {
-            Self::NoPrice => "no price out of the door",
-            Self::WithoutFees => "price lacks mandatory fees",
+            Self::NoPrice => import::Warning::NotPriced.summary(),
+            Self::WithoutFees => import::Warning::PriceOmitsFees.summary(),
             Self::NoPhoto => "no photo",
             Self::NoVin => "no VIN",
             Self::NoMileage => "no mileage",
@@ -124,16 +125,13 @@ fn warnings(vehicle: &Vehicle, dealer: &Dealer) -> Vec<Warning> {
     let rooftop = vehicle.rooftop.as_deref();
     let rooftop = dealer.rooftops.iter().find(|it| Some(it.profile.name.as_str()) == rooftop);
     let fees: u32 = rooftop.map(|it| it.fees.iter().map(|fee| fee.amount).sum()).unwrap_or(0);
-    let lacks_fees = || {
-        let listed = vehicle.list_price?.checked_add(fees)?;
-        // A price below the list price is a reduced one; only between the
-        // two have the fees been forgotten.
-        Some(vehicle.price? < listed && vehicle.price? >= vehicle.list_price?)
-    };
+    let prices = vehicle.price.zip(vehicle.list_price);
+    // Listings do not say what everybody gets off.
+    let lacks_fees = prices.is_some_and(|(price, list)| price::omits_fees(price, list, None, fees));
     let was_driven = matches!(vehicle.condition, Some(AnyCondition::Used | AnyCondition::Cpo));
     [
         (vehicle.price.is_none(), Warning::NoPrice),
-        (lacks_fees().unwrap_or(false), Warning::WithoutFees),
+        (lacks_fees, Warning::WithoutFees),
         (vehicle.photos.is_empty(), Warning::NoPhoto),
         (vehicle.vin.is_none(), Warning::NoVin),
         (was_driven && vehicle.mileage.is_none(), Warning::NoMileage),

@@ -10,7 +10,7 @@ use super::{About, Area, Examiner, Finding, Keeping, Looks};
 use crate::cli::check_config;
 use crate::config::Config;
 use crate::config::delivery::{By, Delivery, Secret};
-use crate::config::feeds::From;
+use crate::config::feeds::{Feed, From, Place};
 
 /// How many times the space that is kept free has to be left.
 const AMPLE: u64 = 8;
@@ -126,14 +126,8 @@ impl Examiner {
                 files.extend(secrets_of(delivery).into_iter().map(named));
             }
             for feed in &dealer.feeds {
-                let From::Pull(pull) = &feed.from else { continue };
-                let password = pull.login.as_ref().map(|(_, password)| password);
-                let both = [("bearer_file", pull.bearer.as_ref()), ("password_file", password)];
-                for (key, secret) in both {
-                    if let Some(Secret::File(path)) = secret {
-                        files.push((format!("{id}/{}: {key}", feed.name), path.clone()));
-                    }
-                }
+                let named = |(key, path)| (format!("{id}/{}: {key}", feed.name), path);
+                files.extend(secrets_of_feed(feed).into_iter().map(named));
             }
         }
         for delivery in self.config.alerts.iter().flat_map(|alerts| &alerts.destinations) {
@@ -164,6 +158,23 @@ impl Examiner {
             }
         }
         files
+    }
+}
+
+/// The files by which a feed's place knows us, with the keys that name them.
+fn secrets_of_feed(feed: &Feed) -> Vec<(&'static str, PathBuf)> {
+    let From::Pull(pull) = &feed.from else { return Vec::new() };
+    match &pull.place {
+        Place::Web(web) => {
+            let password = web.login.as_ref().map(|(_, password)| password);
+            let both = [("bearer_file", web.bearer.as_ref()), ("password_file", password)];
+            let file = |(key, secret): (&'static str, Option<&Secret>)| match secret {
+                Some(Secret::File(path)) => Some((key, path.clone())),
+                Some(Secret::Text(_)) | None => None,
+            };
+            both.into_iter().filter_map(file).collect()
+        }
+        Place::Sftp(place) => vec![("key_file", place.key_file.clone())],
     }
 }
 

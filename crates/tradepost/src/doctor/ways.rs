@@ -8,8 +8,9 @@ use tradepost_server::tls::peer::{self, Unfit};
 
 use super::{About, Area, Examiner, Finding, Looks, judge_end};
 use crate::config::delivery::Delivery;
-use crate::config::feeds::From;
+use crate::config::feeds::{From, Place, Sftp};
 use crate::delivery::carrier;
+use crate::feeds::sftp;
 
 impl Examiner {
     pub(super) fn look_at_ways(&self, looks: &mut Looks) {
@@ -22,7 +23,10 @@ impl Examiner {
             for feed in &dealer.feeds {
                 if let From::Pull(pull) = &feed.from {
                     let about = About::new(Area::Feed, format!("{id}/{} (its address)", feed.name));
-                    self.look_at_address(looks, about, pull.url.clone());
+                    match &pull.place {
+                        Place::Web(web) => self.look_at_address(looks, about, web.url.clone()),
+                        Place::Sftp(place) => look_at_sftp(looks, about, place.clone()),
+                    }
                 }
             }
             if let Some(jwt) = &dealer.auth.jwt
@@ -72,6 +76,19 @@ impl Examiner {
         let now = self.now();
         looks.begin(about.clone(), async move { vec![address(&about, &url, now).await].into() });
     }
+}
+
+/// Whether a server of SFTP is the one that is meant, and lets us in.
+fn look_at_sftp(looks: &mut Looks, about: About, place: Sftp) {
+    looks.begin(about.clone(), async move {
+        let hint = "see that `url`, `key_file` and `known_hosts` of the feed belong together, and that \
+                    this machine may connect there";
+        vec![match sftp::knock(&place).await {
+            Ok(()) => about.ok("its host key is known, and it lets us in"),
+            Err(why) => about.bad(why, hint),
+        }]
+        .into()
+    });
 }
 
 /// What to do about an answer, which is in our words.

@@ -1,8 +1,9 @@
-//! A feed from a web address that the operator has named. It is asked with what is known of the last
+//! A feed from an address that the operator has named. It is asked with what is known of the last
 //! answer, so that what has not changed is not sent again; but a feed that nobody has read for half a
 //! day is fetched anew, because its vehicles have to be confirmed (`R-IS-04`).
 
 use std::fs::File;
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use reqwest::StatusCode;
@@ -11,8 +12,9 @@ use tradepost_server::egress::client;
 use tradepost_store::FeedState;
 use tradepost_wire::json::{Value, json};
 
+use super::sftp;
 use super::spool::{Spool, Unkept};
-use crate::config::feeds::Pull;
+use crate::config::feeds::{Place, Pull, Web};
 
 /// For how long "it has not changed" is as good as reading it again.
 const CONFIRMED: SignedDuration = SignedDuration::from_hours(12);
@@ -31,21 +33,33 @@ pub enum Answer {
 /// # Errors
 /// Why there is no answer, without the address.
 pub async fn fetch(pull: &Pull, state: &FeedState, now: Timestamp) -> Result<Answer, String> {
-    let secure = pull.url.starts_with("https://");
-    let client = client::unguarded(pull.timeout, secure).map_err(|fault| fault.chain())?;
-    let mut request = client.get(&pull.url);
-    if let Some(secret) = &pull.bearer {
-        request = request.bearer_auth(secret.read().map_err(|why| format!("bearer: {why}"))?);
-    }
-    if let Some((user, password)) = &pull.login {
-        let password = password.read().map_err(|why| format!("password: {why}"))?;
-        request = request.basic_auth(user, Some(password));
-    }
     let is_confirmed = state.taken_at.is_some_and(|at| now.duration_since(at) < CONFIRMED);
     let known = state.mark.as_deref().filter(|_| is_confirmed);
     let known = known.and_then(|mark| tradepost_wire::json::from_str::<Value>(mark).ok());
+    let limits = (pull.timeout, pull.max_bytes);
+    match &pull.place {
+        Place::Web(web) => ask(web, limits, known.as_ref()).await,
+        Place::Sftp(place) => sftp::fetch(place, limits, known.as_ref()).await,
+    }
+}
+
+async fn ask(
+    web: &Web,
+    (timeout, most): (Duration, u64),
+    known: Option<&Value>,
+) -> Result<Answer, String> {
+    let secure = web.url.starts_with("https://");
+    let client = client::unguarded(timeout, secure).map_err(|fault| fault.chain())?;
+    let mut request = client.get(&web.url);
+    if let Some(secret) = &web.bearer {
+        request = request.bearer_auth(secret.read().map_err(|why| format!("bearer: {why}"))?);
+    }
+    if let Some((user, password)) = &web.login {
+        let password = password.read().map_err(|why| format!("password: {why}"))?;
+        request = request.basic_auth(user, Some(password));
+    }
     for (name, key) in [(IF_NONE_MATCH, "etag"), (IF_MODIFIED_SINCE, "last_modified")] {
-        let value = known.as_ref().and_then(|known| known.get(key)?.as_str());
+        let value = known.and_then(|known| known.get(key)?.as_str());
         if let Some(value) = value {
             request = request.header(name, value);
         }
@@ -69,7 +83,7 @@ pub async fn fetch(pull: &Pull, state: &FeedState, now: Timestamp) -> Result<Ans
         Unkept::TooLarge(most) => format!("it has more than the {most} bytes of max_bytes"),
         Unkept::Disk(error) => format!("it cannot be kept: {error}"),
     };
-    let mut spool = Spool::new(pull.max_bytes).map_err(unkept)?;
+    let mut spool = Spool::new(most).map_err(unkept)?;
     while let Some(chunk) = response.chunk().await.map_err(told)? {
         spool.take(&chunk).map_err(unkept)?;
     }

@@ -195,6 +195,8 @@ fn judge(
         });
     }
     let done = store.replace_inventory(&dealer, &units, now, false)?;
+    // They are read again as what searches need, and both at once would be twice the room.
+    drop(units);
     let lifetime = source.dealer.terms.tombstone_lifetime;
     if let Err(fault) = store.ready_inventory(&dealer, now, lifetime) {
         // It is the inventory all the same, and whoever asks for it makes what is missing.

@@ -18,7 +18,7 @@ use tradepost_server::auth::Denied;
 use tradepost_server::background::piece;
 use tradepost_server::desk::Desk;
 use tradepost_server::fault::Fault;
-use tradepost_server::http::{host, intake, json_response, not_found};
+use tradepost_server::http::{host, intake, json_response, not_found, turned_away};
 use tradepost_server::permission::{Permission, Scopes};
 use tradepost_store::{FeedOutcome, FeedRun};
 use tradepost_wire::json::{Value, json};
@@ -59,7 +59,7 @@ async fn take(
         return not_found().await;
     }
     if let Err(denied) = permitted(&desk, &agent, &parts).await {
-        return turned_away(&agent, denied);
+        return closed(turned_away(agent.as_ref(), denied));
     }
     // Only now by its name: which feeds there are is for those who may bring one.
     let found = sources.iter().find(|source| of_agent(source) && source.feed.name == name);
@@ -186,36 +186,11 @@ fn answer(run: &FeedRun) -> Response {
 
 fn refusal(status: StatusCode, name: &str, message: &str) -> Response {
     let error = json!({"code": status.as_u16(), "status": name, "message": message});
-    let mut response = json_response(status, json!({"error": error}).to_string());
-    // What is left of the body would be read as the next request.
-    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-    response
+    closed(json_response(status, json!({"error": error}).to_string()))
 }
 
-fn turned_away(agent: &SharedAgent, denied: Denied) -> Response {
-    let challenge = agent.auth().challenge(&denied);
-    let (status, name, message) = match agent.auth().refusal(&denied) {
-        Some(said) => {
-            let status = StatusCode::from_u16(said.code.http()).unwrap_or(StatusCode::UNAUTHORIZED);
-            let name = if status == StatusCode::FORBIDDEN {
-                "PERMISSION_DENIED"
-            } else {
-                "UNAUTHENTICATED"
-            };
-            (status, name, said.message.to_string())
-        }
-        None if matches!(denied, Denied::Limited(_)) => {
-            let message = "too many credentials that are not valid came from here".to_owned();
-            (StatusCode::TOO_MANY_REQUESTS, "RESOURCE_EXHAUSTED", message)
-        }
-        None => {
-            let message = "who calls cannot be found out; come again later".to_owned();
-            (StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", message)
-        }
-    };
-    let mut response = refusal(status, name, &message);
-    if let Some(value) = challenge.and_then(|text| HeaderValue::from_str(&text).ok()) {
-        response.headers_mut().insert(header::WWW_AUTHENTICATE, value);
-    }
+/// What is left of the body would be read as the next request.
+fn closed(mut response: Response) -> Response {
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     response
 }

@@ -631,3 +631,51 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_server_of_sftp_is_named_so_that_nothing_in_it_means_something_to_the_program() {
+    let file = |url: &str, keys: &str| {
+        format!(
+            "{MINIMAL}[[dealers.feeds]]\nname = \"a\"\nfrom = \"pull\"\nurl = '{url}'\n{keys}\n"
+        )
+    };
+    let both = "key_file = \"/etc/key\"\nknown_hosts = \"/etc/hosts\"";
+    for url in [
+        "sftp://dealer@sftp.example.com/out/feed.csv",
+        "sftp://dealer%40group@[::1]:2222/a%20feed.csv",
+    ] {
+        assert_eq!(mistakes(&file(url, both), &[]), "valid\n", "{url}");
+    }
+    for url in [
+        "sftp://sftp.example.com/feed.csv",
+        "sftp://-oProxyCommand=x@sftp.example.com/feed.csv",
+        "sftp://dealer@-oProxyCommand=x/feed.csv",
+        "sftp://dealer:secret@sftp.example.com/feed.csv",
+        "sftp://dealer@sftp.example.com/",
+        "sftp://dealer@sftp.example.com/out/",
+        "sftp://dealer@sftp.example.com/*.csv",
+        "sftp://dealer@sftp.example.com/a%22%20feed.csv",
+        "sftp://dealer@sftp.example.com/a%0Arm%20feed.csv",
+        "sftp://dealer@sftp.example.com/feed.csv?x",
+    ] {
+        let told = mistakes(&file(url, both), &[]);
+        assert!(told.contains("must be an address such as sftp://"), "{url}: {told}");
+    }
+    check(
+        &file("sftp://dealer@sftp.example.com/feed.csv", "bearer = \"x\"\nkey_file = \"/a%h\""),
+        &[],
+        expect![[r#"
+            7: dealers[0].feeds[0].known_hosts: is missing; a feed from a server of SFTP needs it
+            11: dealers[0].feeds[0].bearer: belongs to web addresses; SFTP has key_file
+            12: dealers[0].feeds[0].key_file: must be a path without % $ " \ and without ~ at its beginning
+        "#]],
+    );
+    check(
+        &file("https://www.example.com/feed.csv", both),
+        &[],
+        expect![[r#"
+        11: dealers[0].feeds[0].key_file: belongs to addresses with sftp
+        12: dealers[0].feeds[0].known_hosts: belongs to addresses with sftp
+    "#]],
+    );
+}

@@ -10,6 +10,7 @@ use crate::process::{Process, data};
 use crate::support::client::{self, Response};
 
 mod pull;
+mod sftp;
 mod store;
 
 const CONFIG: &str = r#"
@@ -166,9 +167,14 @@ fn an_upload_needs_a_key_that_names_the_permission_and_changes_what_it_names() {
         let headers: Vec<_> = bearer.iter().map(|b| ("Authorization", b.as_str())).collect();
         client::request(server.address, "PUT", &format!("/feeds/{name}"), &headers, body.as_bytes())
     };
-    assert_eq!(upload("changes", None, &feed(2)).status, 401);
+    let denied = upload("changes", None, &feed(2));
+    assert_eq!((denied.status, denied.header("connection")), (401, Some("close")));
+    assert!(denied.header("www-authenticate").is_some_and(|said| said.starts_with("Bearer")));
+    assert_eq!(denied.json()["error"]["status"], "UNAUTHENTICATED");
     assert_eq!(upload("changes", Some("tp_wrong"), &feed(2)).status, 401);
-    assert_eq!(upload("changes", Some(&all), &feed(2)).status, 403);
+    let denied = upload("changes", Some(&all), &feed(2));
+    let missing = json!("the credential lacks the scope feed:write");
+    assert_eq!((denied.status, &denied.json()["error"]["message"]), (403, &missing));
     assert_eq!(upload("nightly", Some(&feeds), &feed(2)).status, 404);
     let get = client::request(server.address, "GET", "/feeds/changes", &[], b"");
     assert_eq!(get.status, 405);

@@ -8,6 +8,7 @@ use crate::import::columns::{Column, items};
 use crate::import::mapping::Part;
 use crate::import::numbers::{self, Amount};
 use crate::import::report::Warning;
+use crate::price;
 
 /// What stands beside the price of a unit, whole US dollars.
 struct Extras {
@@ -33,7 +34,9 @@ impl Mapper<'_> {
         let advertised = self.price(Column::PRICES);
         vehicle.list_price = advertised.number();
         let extras = self.extras(rooftop_fees);
-        let computed = vehicle.list_price.map(|price| worked_out(price, &extras));
+        let computed = vehicle
+            .list_price
+            .map(|price| price::out_the_door(price, extras.discount, extras.surcharge));
         // A word such as `Call` in the place of the price is the dealer's decision not to name
         // one; only an empty place is filled from the advertised price.
         vehicle.price = match out_the_door {
@@ -106,8 +109,9 @@ impl Mapper<'_> {
                 Err((Warning::RebateTooLarge, message))
             }
             // With rebates that may be in it, less may be the truth.
-            (Amount::Is(price), Some(Some(least)), Some(list))
-                if price < least && !extras.unsaid.contains(&"rebates") =>
+            (Amount::Is(price), Some(_), Some(list))
+                if !extras.unsaid.contains(&"rebates")
+                    && price::omits_fees(price, list, Some(extras.discount), extras.surcharge) =>
             {
                 let message = format!(
                     "a price of {price} out of the door, where {list} is advertised and {} must be \
@@ -138,12 +142,4 @@ impl Mapper<'_> {
             message
         })
     }
-}
-
-/// The price out of the door; `None` when nothing is left of it.
-fn worked_out(advertised: u32, extras: &Extras) -> Option<u32> {
-    advertised
-        .checked_sub(extras.discount)
-        .filter(|price| *price > 0)?
-        .checked_add(extras.surcharge)
 }

@@ -67,7 +67,7 @@ pub(super) fn sort(
                             spare.push(emptied);
                         }
                     }
-                    chunk.push(line, &record);
+                    chunk.push(line, &mut record);
                 }
                 Next::NoRow(line) => {
                     let message = "the row cannot be read".to_owned();

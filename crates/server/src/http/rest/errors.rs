@@ -14,7 +14,7 @@ use crate::http::plain::json_response;
 
 /// Errors of this binding. `error.code` is the HTTP status.
 // E-09
-pub(super) struct HttpJson;
+pub(in crate::http) struct HttpJson;
 
 impl Dialect for HttpJson {
     fn protocol(&self, refusal: &Refusal, status: Option<StatusCode>) -> Parcel {

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jiff::SignedDuration;
+use percent_encoding::percent_decode_str;
+use reqwest::Url;
 use tradepost_dealer::import::Preset;
 use tradepost_wire::json::Value;
 use tradepost_wire::parse::{self, read_object};
@@ -11,8 +13,8 @@ use tradepost_wire::problem::{At, Problems};
 use tradepost_wire::words;
 
 use super::delivery::one;
-use super::values::{self, duration, line, reject, secure_address, whole};
-use crate::config::feeds::{Extent, Feed, Folder, From, MappingSource, Pull};
+use super::values::{self, duration, line, of_text, reject, secure_address, whole};
+use crate::config::feeds::{Extent, Feed, Folder, From, MappingSource, Place, Pull, Sftp, Web};
 use crate::feeds::guard::Guard;
 
 const MOMENT: (SignedDuration, &str) = (SignedDuration::from_millis(100), "100ms");
@@ -58,8 +60,14 @@ const KEYS: &[(&str, &[Way], bool)] = &[
     ("user", &[Way::Pull], false),
     ("password", &[Way::Pull], false),
     ("password_file", &[Way::Pull], false),
+    ("key_file", &[Way::Pull], false),
+    ("known_hosts", &[Way::Pull], false),
     ("max_bytes", &[Way::Pull, Way::Upload], false),
 ];
+
+/// Which keys say who we are to a web address, and which who both are to a server of SFTP.
+const OF_WEB: &[&str] = &["bearer", "bearer_file", "user", "password", "password_file"];
+const OF_SFTP: &[&str] = &["key_file", "known_hosts"];
 
 /// `[[dealers.feeds]]`
 pub(super) fn feeds(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Vec<Feed>> {
@@ -108,7 +116,7 @@ fn feed(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Feed> {
         optional "folder" => folder: &file,
         optional "files" => files: line(200),
         optional "quiet" => quiet: duration(MOMENT, MINUTE),
-        optional "url" => url: secure_address,
+        optional "url" => url: address,
         optional "every" => every: duration(TEN_SECONDS, WEEK),
         optional "timeout" => timeout: duration(MOMENT, WEEK),
         optional "bearer" => bearer: &secret,
@@ -116,9 +124,14 @@ fn feed(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Feed> {
         optional "user" => user: line(300),
         optional "password" => password: &secret,
         optional "password_file" => password_file: &file,
+        optional "key_file" => key_file: ssh_file,
+        optional "known_hosts" => known_hosts: ssh_file,
         optional "max_bytes" => max_bytes: whole::<u64>(1_024, 1 << 40),
     });
     check_keys(value, way, at, problems);
+    if let Some(url) = &url {
+        check_login(value, url, at, problems);
+    }
     if value.get("preset").is_some() && value.get("mapping").is_some() {
         reject(&at.key("preset"), problems, "a mapping names its preset itself; keep one of them");
     }
@@ -140,11 +153,15 @@ fn feed(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Feed> {
             quiet: std(quiet, Duration::from_millis(500)),
         }),
         Way::Pull => From::Pull(Pull {
-            url: url?,
+            place: match url? {
+                Address::Web(url) => Place::Web(Web { url, bearer, login: user.zip(password) }),
+                Address::Sftp { user, host, port, path } => {
+                    let (key_file, known_hosts) = (key_file?.into(), known_hosts?.into());
+                    Place::Sftp(Sftp { user, host, port, path, key_file, known_hosts })
+                }
+            },
             every: every.unwrap_or(SignedDuration::from_mins(15)),
             timeout: std(timeout, Duration::from_mins(5)),
-            bearer,
-            login: user.zip(password),
             max_bytes,
         }),
         Way::Upload => From::Upload { max_bytes },
@@ -179,4 +196,69 @@ fn check_keys(value: &Value, way: Option<Way>, at: &At<'_>, problems: &mut Probl
             reject(&at.key(key), problems, format!("is missing; a feed from {way} needs it"));
         }
     }
+}
+
+/// Each way to a file has ways of its own to say who is who.
+fn check_login(value: &Value, url: &Address, at: &At<'_>, problems: &mut Problems) {
+    let (others, message) = match url {
+        Address::Web(_) => (OF_SFTP, "belongs to addresses with sftp"),
+        Address::Sftp { .. } => (OF_WEB, "belongs to web addresses; SFTP has key_file"),
+    };
+    for key in others.iter().filter(|key| value.get(key).is_some()) {
+        reject(&at.key(key), problems, message);
+    }
+    if matches!(url, Address::Sftp { .. }) {
+        for key in OF_SFTP.iter().filter(|key| value.get(key).is_none()) {
+            reject(&at.key(key), problems, "is missing; a feed from a server of SFTP needs it");
+        }
+    }
+}
+
+/// Where a feed is fetched, without who we are to a web address.
+enum Address {
+    Web(String),
+    Sftp { user: String, host: String, port: u16, path: String },
+}
+
+fn address(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Address> {
+    const HINT: &str = "must be an address such as sftp://user@sftp.example.com:22/path/feed.csv, \
+                        without a password and without * ? [ ] \" ' \\ in the path";
+    if value.as_str().is_some_and(|text| text.starts_with("sftp://")) {
+        return of_text((value, at, problems), HINT, sftp);
+    }
+    secure_address(value, at, problems).map(Address::Web)
+}
+
+/// What `sftp` and `ssh` would take for something else than a name is refused, and not quoted.
+fn sftp(text: &str) -> Option<Address> {
+    let url = Url::parse(text).ok()?;
+    if url.password().is_some() || url.query().is_some() || url.fragment().is_some() {
+        return None;
+    }
+    let decoded = |part| Some(percent_decode_str(part).decode_utf8().ok()?.into_owned());
+    let (user, path) = (decoded(url.username())?, decoded(url.path())?);
+    let host = url.host_str()?.to_owned();
+    let is_name = |text: &str, others: &str| {
+        text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[')
+            && text.chars().all(|c| c.is_ascii_alphanumeric() || others.contains(c))
+    };
+    let is_path = path.len() > 1
+        && !path.ends_with('/')
+        && !path.chars().any(|c| c.is_control() || "*?[]\"'\\".contains(c));
+    (is_name(&user, "._-+@") && is_name(&host, ".-[:]") && is_path).then(|| Address::Sftp {
+        user,
+        host,
+        port: url.port().unwrap_or(22),
+        path,
+    })
+}
+
+/// A file that is named in an option of `ssh`, which replaces parts of such names.
+fn ssh_file(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+    let path = line(1_000)(value, at, problems)?;
+    if path.starts_with('~') || path.contains(['%', '$', '"', '\\']) {
+        reject(at, problems, "must be a path without % $ \" \\ and without ~ at its beginning");
+        return None;
+    }
+    Some(path)
 }

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use tradepost::config::feeds::Pull;
+use tradepost::config::feeds::{Place, Pull, Web};
 use tradepost::feeds::pull::{Answer, fetch};
 use tradepost_store::FeedState;
 
@@ -38,11 +38,9 @@ const FEED: &str =
 
 fn ask(url: &str, state: &FeedState, max_bytes: u64) -> Result<Option<(String, String)>, String> {
     let pull = Pull {
-        url: url.to_owned(),
+        place: Place::Web(Web { url: url.to_owned(), bearer: None, login: None }),
         every: SignedDuration::from_mins(15),
         timeout: Duration::from_secs(20),
-        bearer: None,
-        login: None,
         max_bytes,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
