@@ -20,6 +20,7 @@ for crate in axum hyper hyper-util serde_json tokio tower; do
 done
 
 cargo build --release --quiet --locked
+built=${CARGO_TARGET_DIR:-target}/release
 if [ -z "${SERVER:-}" ]; then
     (cd .. && cargo build --profile dist --quiet --package tradepost --bin tradepost)
     SERVER=../target/dist/tradepost
@@ -28,7 +29,7 @@ fi
 # Server and load each get a core, when there are two: otherwise the scheduler decides the result.
 on_core() { local core=$1; shift; if [ "$PIN" = 1 ]; then exec taskset -c "$core" "$@"; else exec "$@"; fi; }
 if ! command -v taskset >/dev/null || [ "$(nproc)" -lt 2 ]; then PIN=0; fi
-load() { (on_core 1 target/release/load "$@"); }
+load() { (on_core 1 "$built/load" "$@"); }
 
 # Starts a server and waits for the line that says where it listens.
 start() {

@@ -7,7 +7,8 @@
 //! time is over or the number reached, and prints one line: requests, seconds, the 50th and 99th
 //! percentile of the latency in microseconds, and the errors. An answer counts as an error unless
 //! its status is 200 and it begins as the file `ANSWER` does. ADDRESS may have a path (`…:8080/mcp`),
-//! which is `/a2a` otherwise; a bearer token comes from the environment (`LOAD_TOKEN`).
+//! which is `/a2a` otherwise; a bearer token comes from the environment (`LOAD_TOKEN`), and so do hosts that
+//! are asked in turn (`LOAD_HOSTS`, `d{}.example:1..5000`: each number in the place of the brackets).
 
 use std::cell::RefCell;
 use std::error::Error;
@@ -37,9 +38,9 @@ struct Target<'a> {
     path: &'a str,
 }
 
-/// What is sent, and how what comes back begins.
+/// What is sent to which hosts, and how what comes back begins.
 struct Exchange {
-    request: Vec<u8>,
+    requests: Vec<Vec<u8>>,
     beginning: Vec<u8>,
 }
 
@@ -95,7 +96,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
 async fn print_answer(target: Target<'_>, body: &str) -> Result<(), Box<dyn Error>> {
     let mut stream = TcpStream::connect(target.address).await?;
     let mut buffer = Vec::new();
-    let (_, body) = answer(&mut stream, &request(target, body)?, &mut buffer).await?;
+    let requests = requests(target, body)?;
+    let request = requests.first().ok_or("no host is asked")?;
+    let (_, body) = answer(&mut stream, request, &mut buffer).await?;
     std::io::stdout().write_all(body)?;
     Ok(())
 }
@@ -104,31 +107,41 @@ fn exchange(target: Target<'_>, files: &str) -> Result<Exchange, Box<dyn Error>>
     let (body, answer) = files.split_once('=').ok_or("write BODY=ANSWER")?;
     let mut beginning = std::fs::read(answer)?;
     beginning.truncate(COMPARED);
-    Ok(Exchange { request: request(target, body)?, beginning })
+    Ok(Exchange { requests: requests(target, body)?, beginning })
 }
 
-fn request(target: Target<'_>, body: &str) -> Result<Vec<u8>, Box<dyn Error>> {
+/// The hosts that are asked; the address itself when nothing else is said.
+fn hosts(address: SocketAddr) -> Result<Vec<String>, Box<dyn Error>> {
+    let Ok(said) = std::env::var("LOAD_HOSTS") else { return Ok(vec![address.to_string()]) };
+    let (pattern, numbers) = said.rsplit_once(':').ok_or("LOAD_HOSTS is PATTERN:FIRST..LAST")?;
+    let (first, last) = numbers.split_once("..").ok_or("LOAD_HOSTS is PATTERN:FIRST..LAST")?;
+    let numbers = first.parse::<u32>()?..=last.parse()?;
+    Ok(numbers.map(|number| pattern.replace("{}", &number.to_string())).collect())
+}
+
+fn requests(target: Target<'_>, body: &str) -> Result<Vec<Vec<u8>>, Box<dyn Error>> {
     let body = std::fs::read(body)?;
-    let Target { address, path } = target;
+    let hosts = hosts(target.address)?;
+    Ok(hosts.iter().map(|host| request(target, host, &body)).collect())
+}
+
+fn request(target: Target<'_>, host: &str, body: &[u8]) -> Vec<u8> {
+    let path = target.path;
     let token = std::env::var("LOAD_TOKEN").ok();
     let credential = token.map(|token| format!("Authorization: Bearer {token}\r\n"));
     let credential = credential.unwrap_or_default();
     let mut request = format!(
-        "POST /{path} HTTP/1.1\r\nHost: {address}\r\nUser-Agent: tradepost-bench\r\nAccept: \
+        "POST /{path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: tradepost-bench\r\nAccept: \
          application/json, text/event-stream, */*\r\n{credential}Content-Type: application/json\r\nA2A-Version: 1.0\r\nA2A-Extensions: \
          https://autoagentprotocol.org/extensions/aap/v1.1\r\nContent-Length: {}\r\n\r\n",
         body.len()
     )
     .into_bytes();
     request.extend(body);
-    Ok(request)
+    request
 }
 
-async fn measure(
-    address: SocketAddr,
-    connections: usize,
-    run: Run,
-) -> Result<(), Box<dyn Error>> {
+async fn measure(address: SocketAddr, connections: usize, run: Run) -> Result<(), Box<dyn Error>> {
     let run = Rc::new(run);
     let local = tokio::task::LocalSet::new();
     let started = Instant::now();
@@ -155,12 +168,9 @@ async fn connection(address: SocketAddr, run: Rc<Run>) -> std::io::Result<()> {
     let mut stream = TcpStream::connect(address).await?;
     stream.set_nodelay(true)?;
     let mut buffer = Vec::with_capacity(64 * 1024);
-    while let Some(exchange) = next(&run) {
+    while let Some((exchange, request)) = next(&run) {
         let sent = Instant::now();
-        let outcome = tokio::time::timeout(
-            PATIENCE,
-            answer(&mut stream, &exchange.request, &mut buffer),
-        );
+        let outcome = tokio::time::timeout(PATIENCE, answer(&mut stream, request, &mut buffer));
         let good = match outcome.await {
             Ok(Ok((status, body))) => status == 200 && body.starts_with(&exchange.beginning),
             Ok(Err(_)) | Err(_) => false,
@@ -182,14 +192,17 @@ async fn connection(address: SocketAddr, run: Rc<Run>) -> std::io::Result<()> {
     Ok(())
 }
 
-fn next(run: &Run) -> Option<&Exchange> {
+fn next(run: &Run) -> Option<(&Exchange, &[u8])> {
     let mut state = run.state.borrow_mut();
     if state.left == 0 || Instant::now() >= run.end {
         return None;
     }
     state.left -= 1;
     state.sent += 1;
-    run.exchanges.get(state.sent % run.exchanges.len())
+    let (round, body) = (state.sent / run.exchanges.len(), state.sent % run.exchanges.len());
+    let exchange = run.exchanges.get(body)?;
+    let request = exchange.requests.get(round % exchange.requests.len())?;
+    Some((exchange, request))
 }
 
 /// Sends a request and reads the whole answer: its status and body.
