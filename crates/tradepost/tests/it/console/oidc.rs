@@ -25,6 +25,9 @@ type Members = BTreeMap<String, String>;
 /// What the provider says otherwise than it should.
 type Twist = Box<dyn Fn(&mut Value) + Send>;
 
+/// A lie of a token, and what it is called.
+type Lie = (&'static str, fn(&mut Value));
+
 /// What it remembers: what was asked for with each code that was not used yet.
 struct Memory {
     issuer: String,
@@ -261,7 +264,7 @@ fn whom_the_provider_vouches_for_comes_in_as_what_their_groups_give() {
 fn a_token_that_is_not_for_this_sign_in_lets_nobody_in() {
     let provider = Provider::start();
     let world = provider.world();
-    let lies: [(&str, fn(&mut Value)); 9] = [
+    let lies: [Lie; 9] = [
         ("another nonce", |claims| claims["nonce"] = json!("another")),
         ("no nonce", |claims| drop(claims.as_object_mut().unwrap().shift_remove("nonce"))),
         ("another audience", |claims| claims["aud"] = json!("another")),
