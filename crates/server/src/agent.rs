@@ -315,8 +315,8 @@ pub enum Answer {
 /// tells.
 #[derive(Debug)]
 pub struct Written {
-    /// The JSON.
-    pub json: String,
+    /// The JSON, as it is sent.
+    pub json: Vec<u8>,
     /// The extension that it is in.
     pub extension: &'static str,
     /// What was called, for the log.

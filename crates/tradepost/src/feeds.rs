@@ -158,14 +158,17 @@ impl Feeds {
         }
     }
 
-    /// Looks after other feeds from now on. Those of dealers that are the same stay as they are.
+    /// The feeds of dealers. Those of dealers that are the same stay as they are.
     ///
     /// # Errors
-    /// When a mapping file cannot be used; then everything stays.
-    pub fn replace(&self, dealers: &[Arc<Dealer>]) -> Result<(), Fault> {
-        let sources = sources(dealers, &self.sources())?;
+    /// When a mapping file cannot be used.
+    pub fn sources_of(&self, dealers: &[Arc<Dealer>]) -> Result<Arc<[Arc<Source>]>, Fault> {
+        sources(dealers, &self.sources())
+    }
+
+    /// Looks after other feeds from now on.
+    pub fn replace(&self, sources: Arc<[Arc<Source>]>) {
         *self.sources.write().unwrap_or_else(PoisonError::into_inner) = sources;
-        Ok(())
     }
 
     /// Resolves when an inventory is new. One at a time may wait.

@@ -47,7 +47,7 @@ const PLACES: [&str; 9] = [
 ];
 
 /// What the configuration file says that hosted dealers must not contradict.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub struct Fixed {
     /// The dealers of the file, by id.
     dealers: BTreeMap<String, (String, Vec<String>)>,
@@ -156,7 +156,7 @@ pub struct House {
     /// Where they are kept.
     pub store: Arc<Store>,
     /// What the file says.
-    pub fixed: Fixed,
+    pub fixed: Arc<Fixed>,
     /// What time it is.
     pub clock: Clock,
     /// Whether whoever changes something is at this machine: only then may a document name files of it.
@@ -166,7 +166,7 @@ pub struct House {
 impl House {
     /// Reads a document, with every mistake in it. Of a patch `said` is what it says: what was in the
     /// document before may name files.
-    fn read(&self, document: &Value, said: &Value) -> Result<Dealer, Trouble> {
+    fn read(&self, document: &Value, said: &Value) -> Result<Arc<Dealer>, Trouble> {
         let mut problems = Problems::new();
         look_for_markers(said, &At::Root, self.is_local, &mut problems);
         let dealer = match read::dealer(document, self.fixed.process) {
@@ -187,6 +187,7 @@ impl House {
         if !taken.is_empty() {
             return Err(hosts_taken(&taken).into());
         }
+        let dealer = Arc::new(dealer);
         usable(&dealer)?;
         Ok(dealer)
     }
@@ -201,7 +202,8 @@ impl House {
         let mut fresh: Vec<NewHosted> = Vec::with_capacity(documents.len());
         let mut seen = HashSet::with_capacity(documents.len());
         for document in documents {
-            let dealer = kept(&self.read(document, document)?, document);
+            let read = self.read(document, document)?;
+            let dealer = kept(&read, document);
             if !seen.insert(dealer.dealer_id.clone()) {
                 return Err(refused(&HostingConflict::IdTaken(dealer.dealer_id)));
             }
@@ -369,7 +371,7 @@ fn parse(document: &str) -> Result<Value, Fault> {
 }
 
 /// What files and ways are named has to be there.
-fn usable(dealer: &Dealer) -> Result<(), Refusal> {
+fn usable(dealer: &Arc<Dealer>) -> Result<(), Refusal> {
     let mut problems = Problems::new();
     if let Some(signing) = &dealer.card_signing
         && let Err(why) = SigningKey::load(&signing.key_file, signing.kid.as_deref())
@@ -380,7 +382,7 @@ fn usable(dealer: &Dealer) -> Result<(), Refusal> {
     for (index, why) in delivery::unusable(dealer) {
         reject(&at.index(index), &mut problems, why);
     }
-    if let Err(why) = Source::of(&Arc::new(dealer.clone())) {
+    if let Err(why) = Source::of(dealer) {
         reject(&At::Root.key("feeds"), &mut problems, why);
     }
     if problems.is_empty() { Ok(()) } else { Err(Refusal::of_document(problems)) }

@@ -60,7 +60,7 @@ pub struct Wiring {
     /// Whether the store has dealers, too.
     hosting: bool,
     /// What the file says.
-    fixed: RwLock<Fixed>,
+    fixed: RwLock<Arc<Fixed>>,
     counted: Counted,
     /// Told when another process has changed something that is to be taken over.
     changed: Arc<Notify>,
@@ -90,7 +90,7 @@ impl Wiring {
         clock: Clock,
         address: SocketAddr,
     ) -> Result<Self, Fault> {
-        let fixed = Fixed::of(&config);
+        let fixed = Arc::new(Fixed::of(&config));
         let Config { server, dealers, publishers, privacy: _, alerts: _, traces: _ } = config;
         let origin = server.origin(address);
         store.keep_free(server.min_free_space);
@@ -113,7 +113,7 @@ impl Wiring {
             origin,
             deliveries: Arc::clone(&deliveries),
         };
-        let mut roster = Roster::open(fixed.clone(), dealers, &ground)?;
+        let mut roster = Roster::open(Arc::clone(&fixed), dealers, &ground)?;
         if server.hosting
             && let Some(more) = roster.follow(&ground)?
         {
@@ -199,8 +199,8 @@ impl Wiring {
     /// When a dealer cannot be set up, or contradicts one that is hosted; then everything stays.
     pub fn replace_dealers(&self, config: Config) -> Result<(), Fault> {
         let mut roster = self.roster.lock().unwrap_or_else(PoisonError::into_inner);
-        let fixed = Fixed::of(&config);
-        let fresh = roster.replace_file(fixed.clone(), config.dealers, &self.ground)?;
+        let fixed = Arc::new(Fixed::of(&config));
+        let fresh = roster.replace_file(Arc::clone(&fixed), config.dealers, &self.ground)?;
         // The roster comes last: where taking over fails, it still says who answers.
         self.take_over(&fresh)?;
         *self.fixed.write().unwrap_or_else(PoisonError::into_inner) = fixed;
@@ -223,8 +223,19 @@ impl Wiring {
             *roster = fresh;
             tracing::info!(hosted = roster.hosted(), "hosted dealers have changed");
         }
-        roster.tidy(&self.ground);
         Ok(())
+    }
+
+    /// Erases old leads of dealers that were removed. It waits for the disk, and nobody for it.
+    pub fn tidy(&self) {
+        let roster = self.roster.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        roster.tidy(&self.ground);
+    }
+
+    /// Whether a hosted dealer should be served as it is kept, and could not be opened yet.
+    #[must_use]
+    pub fn waits(&self, id: &str) -> bool {
+        self.roster.lock().unwrap_or_else(PoisonError::into_inner).waits(id)
     }
 
     /// Where dealers are taken in from far away; nowhere, unless the configuration wants it.
@@ -233,7 +244,7 @@ impl Wiring {
         if !self.hosting {
             return None;
         }
-        let fixed = self.fixed.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let fixed = Arc::clone(&self.fixed.read().unwrap_or_else(PoisonError::into_inner));
         let (store, clock) = (Arc::clone(&self.store), self.clock.clone());
         Some(House { store, fixed, clock, is_local: false })
     }
@@ -251,10 +262,11 @@ impl Wiring {
         let dealers: Vec<_> = sellers.iter().map(|it| Arc::clone(&it.dealer)).collect();
         let at_work = sellers.iter().filter(|seller| !seller.is_suspended);
         let at_work: Vec<_> = at_work.map(|it| Arc::clone(&it.dealer)).collect();
-        // What can fail comes before what cannot, and a dealer answers only when
-        // its leads have somewhere to go.
+        // A dealer answers only when its leads have somewhere to go.
+        // What can fail stands before what changes something.
+        let sources = self.feeds.sources_of(&at_work)?;
         self.deliveries.replace(&dealers)?;
-        self.feeds.replace(&at_work)?;
+        self.feeds.replace(sources);
         let agents = agents(&sellers, &self.publishers);
         let ids = agents.iter().map(|agent| agent.id().to_owned()).collect();
         *self.counted.write().unwrap_or_else(PoisonError::into_inner) = ids;

@@ -158,12 +158,12 @@ pub(super) struct Codes {
     sparse: Option<Vec<u32>>,
     /// Bitmaps of the codes for which a bitmap is smaller than a list of rows, by code.
     dense: Vec<(u32, Bitmap)>,
-    /// Where ranges are asked for: the bitmap at `k` holds the first `k` strides of `order`, so
-    /// that a long range is the difference of two bitmaps and what is left at its ends.
-    strides: Vec<Bitmap>,
+    /// Where ranges are asked for: the rows of `order` up to some places, ascending, so that a long
+    /// range is the difference of two bitmaps and what is left at its ends.
+    strides: Vec<(usize, Bitmap)>,
 }
 
-/// A column's rows are divided into so many strides. Their bitmaps take eight bytes for each
+/// A column's rows are divided into so many strides at most. Their bitmaps take eight bytes for each
 /// row, as its code and its place in the order do.
 const STRIDES: usize = 64;
 
@@ -296,29 +296,34 @@ impl Codes {
     pub(super) fn add_strides(&mut self) {
         let rows = self.codes.len();
         let present = rows - self.absent().len();
-        let mut set = Bitmap::empty(rows);
-        let strides = self.order.get(..present).unwrap_or_default();
-        for stride in strides.chunks_exact(stride(rows)) {
-            self.strides.push(set.clone());
+        // Of a few values each is a stride, and ranges have no ends.
+        let places: Vec<usize> = if self.starts.len() <= STRIDES {
+            self.starts.iter().map(|start| *start as usize).collect()
+        } else {
+            (0..=present).step_by(rows.div_ceil(STRIDES).max(1)).collect()
+        };
+        let (mut set, mut from) = (Bitmap::empty(rows), 0);
+        for to in places {
+            let stride = self.order.get(from..to).unwrap_or_default();
             stride.iter().for_each(|row| set.insert(*row));
+            self.strides.push((to, set.clone()));
+            from = to;
         }
-        self.strides.push(set);
     }
 
     /// A range in strides, where it has a whole one and there are any.
     fn long(&self, codes: &Range<u32>) -> Option<Long<'_>> {
         let (from, to) = (at(&self.starts, codes.start), at(&self.starts, codes.end));
         let (from, to) = (from as usize, to as usize);
-        let stride = stride(self.codes.len());
-        let (first, end) = (from.div_ceil(stride), to / stride);
+        let first = self.strides.partition_point(|(place, _)| *place < from);
+        let end = self.strides.partition_point(|(place, _)| *place <= to).checked_sub(1)?;
         if first >= end {
             return None;
         }
-        Some(Long {
-            without: self.strides.get(first)?,
-            with: self.strides.get(end)?,
-            ends: [self.order.get(from..first * stride)?, self.order.get(end * stride..to)?],
-        })
+        let (after, without) = self.strides.get(first)?;
+        let (before, with) = self.strides.get(end)?;
+        let ends = [self.order.get(from..*after)?, self.order.get(*before..to)?];
+        Some(Long { without, with, ends })
     }
 
     /// The code of a row.
@@ -334,7 +339,8 @@ impl Codes {
     /// How many bytes it takes.
     pub(super) fn bytes(&self) -> usize {
         let dense = self.dense.iter().map(|(_, set)| set.bytes() + size_of::<(u32, Bitmap)>());
-        let strides = self.strides.iter().map(|set| set.bytes() + size_of::<Bitmap>());
+        let strides =
+            self.strides.iter().map(|(_, set)| set.bytes() + size_of::<(usize, Bitmap)>());
         let lists = self.starts.capacity()
             + self.order.capacity()
             + self.sparse.as_ref().map_or(0, Vec::capacity);
@@ -422,11 +428,6 @@ impl Codes {
         let position = |bound: u32| self.dense.partition_point(|(code, _)| *code < bound);
         self.dense.get(position(codes.start)..position(codes.end)).unwrap_or_default()
     }
-}
-
-/// How many rows a stride has.
-fn stride(rows: usize) -> usize {
-    rows.div_ceil(STRIDES).max(1)
 }
 
 /// Whether a bitmap over `rows` rows is smaller than a list of `members` of them.

@@ -213,20 +213,25 @@ mod tests {
 
     #[test]
     fn a_long_range_is_put_together_from_strides() {
-        let values: Vec<Option<u32>> =
-            (0..1000).map(|row| (row % 9 > 0).then_some(row * 7919 % 1000)).collect();
-        let by_id: Vec<u32> = (0..1000).rev().collect();
-        let plain = Column::new(&values, &by_id);
-        let column = Column::new(&values, &by_id).for_ranges();
-        for range in [0..888, 0..1, 3..700, 31..32, 32..64, 100..100, 5..36, 640..888] {
-            let (mut expected, mut set) = (Bitmap::empty(1000), Bitmap::empty(1000));
-            plain.rows.add_to(&mut expected, range.clone());
-            column.rows.add_to(&mut set, range.clone());
-            let rows = |set: &Bitmap| set.rows().collect::<Vec<_>>();
-            assert_eq!(rows(&set), rows(&expected), "{range:?}");
-            assert!(column.rows.add_cost(range.clone()) <= plain.rows.add_cost(range));
+        // Many values, and so few that each is a stride.
+        for (values, distinct) in [(1000, 888), (20, 20)] {
+            let numbers: Vec<Option<u32>> =
+                (0..1000).map(|row| (row % 9 > 0).then_some(row * 7919 % values)).collect();
+            let by_id: Vec<u32> = (0..1000).rev().collect();
+            let plain = Column::new(&numbers, &by_id);
+            let column = Column::new(&numbers, &by_id).for_ranges();
+            assert_eq!(column.keys().len(), distinct as usize);
+            for range in [0..888, 0..1, 3..700, 31..32, 32..64, 100..100, 5..36, 640..888, 2..19] {
+                let range = range.start.min(distinct)..range.end.min(distinct);
+                let (mut expected, mut set) = (Bitmap::empty(1000), Bitmap::empty(1000));
+                plain.rows.add_to(&mut expected, range.clone());
+                column.rows.add_to(&mut set, range.clone());
+                let rows = |set: &Bitmap| set.rows().collect::<Vec<_>>();
+                assert_eq!(rows(&set), rows(&expected), "{range:?}");
+                assert!(column.rows.add_cost(range.clone()) <= plain.rows.add_cost(range));
+            }
+            assert!(column.rows.add_cost(3..distinct * 3 / 4) < 100);
         }
-        assert!(column.rows.add_cost(3..700) < 100);
     }
 
     #[test]

@@ -151,9 +151,8 @@ pub(super) fn stamp_answer(agent: &dyn Agent, answer: &Answer) -> Stamp {
 
 /// What an agent has written itself, with JSON of ours around it.
 pub(super) fn written(before: &str, written: &Written, after: &str) -> Response {
-    let mut text = String::with_capacity(before.len() + written.json.len() + after.len());
-    text.extend([before, &written.json, after]);
-    let mut response = json_response(StatusCode::OK, text);
+    let bytes = [before.as_bytes(), &written.json, after.as_bytes()].concat();
+    let mut response = json_response(StatusCode::OK, bytes);
     let uri = HeaderValue::from_static(written.extension);
     response.headers_mut().insert(a2a::EXTENSIONS_HEADER, uri);
     response

@@ -218,7 +218,7 @@ fn result(
             document(&Event::Message(message))
         }
         Answer::Written(written) => {
-            tradepost_wire::json::from_str(&written.json).map_err(Fault::on("reading an answer"))
+            tradepost_wire::json::from_slice(&written.json).map_err(Fault::on("reading an answer"))
         }
         Answer::Begun(task) => document(&Event::Task(task)),
         Answer::Task(task) => document(&task),

@@ -203,7 +203,8 @@ fn result(agent: &SharedAgent, id: &Id, release: Release, answer: Answer) -> Res
         (Release::V1_0, Answer::PushConfig(config)) => succeed(id, config),
         (Release::V1_0, Answer::PushConfigs(page)) => succeed(id, answers::push_configs(&page)),
         (Release::V0_3, Answer::Written(written)) => {
-            json_response(StatusCode::OK, frame().event(&written.json, true))
+            let json = String::from_utf8_lossy(&written.json);
+            json_response(StatusCode::OK, frame().event(&json, true))
         }
         (Release::V0_3, Answer::Message(message)) => succeed(id, older::message(&message)),
         (Release::V0_3, Answer::Task(task) | Answer::Begun(task)) => {

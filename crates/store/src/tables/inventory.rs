@@ -7,7 +7,6 @@ use serde::Serialize;
 use tradepost_dealer::import::Unit;
 use tradepost_dealer::inventory::Tombstone;
 use tradepost_dealer::packed::{Bench, Dictionary, Packer, Unpacker};
-use tradepost_keys::sha256;
 use tradepost_wire::aap::Version;
 use tradepost_wire::aap::vehicle::{Vehicle, Vocabularies};
 use tradepost_wire::catalog::Vocabulary as _;
@@ -92,10 +91,9 @@ impl<'c> Bodies<'c> {
     }
 }
 
-/// What is stored of a unit before a replacement. The listings themselves would be all of them at once.
+/// What is stored of a unit before a replacement.
 struct Before {
-    /// The SHA-256 of its JSON.
-    body: [u8; 32],
+    body: String,
     status: String,
     removed: bool,
 }
@@ -234,7 +232,7 @@ impl Transaction<'_> {
                 // It is a tombstone already, and stays as old as it is.
                 (true, Some(unit)) if unit.removed && unit.status == SOLD => continue,
                 (true, _) => done.removed += usize::from(on_offer),
-                (false, Some(unit)) if on_offer && unit.body == sha256(row.body.as_bytes()) => {
+                (false, Some(unit)) if on_offer && unit.body == row.body => {
                     done.unchanged += 1;
                     // Until there was a dictionary nothing was packed; with the
                     // first one everything is.
@@ -384,7 +382,6 @@ impl Transaction<'_> {
             params![dealer_id],
             |row| {
                 let body = Packing::text(packing, row.get(1)?)?;
-                let body = sha256(body.as_bytes());
                 let unit = Before { body, status: row.get(2)?, removed: row.get(3)? };
                 stored.insert(row.get(0)?, unit);
                 Ok(true)

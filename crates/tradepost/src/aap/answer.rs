@@ -22,10 +22,9 @@ pub(super) fn message(version: Version, context_id: String, reply: Reply) -> Ans
         extensions: vec![version.uri()],
     };
     // A buffer that has to grow is copied.
-    let mut bytes = Vec::with_capacity(SIZE_OF_MESSAGE + size);
-    let written = tradepost_wire::json::to_writer(&mut bytes, &MessageResult { message });
-    let json = written.ok().and_then(|()| String::from_utf8(bytes).ok());
-    let json = json.unwrap_or_else(|| unreachable!("our own replies have text keys and no NaN"));
+    let mut json = Vec::with_capacity(SIZE_OF_MESSAGE + size);
+    tradepost_wire::json::to_writer(&mut json, &MessageResult { message })
+        .unwrap_or_else(|_| unreachable!("our own replies have text keys and no NaN"));
     Answer::Written(Written { json, extension: version.uri(), skill: skill.name() })
 }
 

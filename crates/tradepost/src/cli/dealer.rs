@@ -214,7 +214,7 @@ impl Whereto {
         let store = self.place.create(config.as_ref(), context)?;
         Ok(Desk::Here(Box::new(House {
             store: Arc::new(store),
-            fixed: config.as_ref().map(Fixed::of).unwrap_or_default(),
+            fixed: Arc::new(config.as_ref().map(Fixed::of).unwrap_or_default()),
             clock: Clock::system(),
             is_local: true,
         })))

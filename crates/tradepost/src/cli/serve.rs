@@ -292,6 +292,7 @@ async fn keep_fresh(wiring: Arc<Wiring>, tls: Option<Arc<Identity>>) {
                 }
                 // What one of them cannot do must not keep the other from its work.
                 let (followed, refreshed) = (fresh.follow(), fresh.desk.refresh());
+                fresh.tidy();
                 if let (Err(fault), Err(_)) = (&followed, &refreshed) {
                     // One is said here, and the other where it is handed back to.
                     tracing::error!(cause = %fault.chain(), "changes of dealers could not be taken over");

@@ -125,6 +125,18 @@ impl Answer {
         Self { status: StatusCode::OK, body: Some(body), location: None }
     }
 
+    /// The same with what has become of the change: one that waits is kept all the same.
+    fn of_change(mut self, is_served: bool) -> Self {
+        if is_served {
+            return self;
+        }
+        self.status = StatusCode::ACCEPTED;
+        if let Some(shown) = self.body.as_mut().and_then(Value::as_object_mut) {
+            shown.insert("served".into(), false.into());
+        }
+        self
+    }
+
     fn into_response(self) -> Response {
         let revision = self.body.as_ref().and_then(|body| body.get("revision")?.as_i64());
         let mut response = match self.body {
@@ -246,7 +258,7 @@ impl Api {
     }
 
     /// Does it, where waiting for the disk disturbs nobody. What was changed is served when this
-    /// returns.
+    /// returns, or the answer says that it is not.
     fn act(
         &self,
         who: &Principal,
@@ -269,17 +281,18 @@ impl Api {
             Deed::Add => {
                 let added = house.add(std::slice::from_ref(document), said.reuse)?;
                 let id = added.into_iter().next().unwrap_or_default();
-                self.changed(who, "added", &id);
+                let is_served = self.changed(who, "added", &id);
                 let location = Some(format!("{BASE}/dealers/{id}"));
                 let body = Some(house.show(&id)?);
-                return Ok(Answer { status: StatusCode::CREATED, body, location });
+                let answer = Answer { status: StatusCode::CREATED, body, location };
+                return Ok(answer.of_change(is_served));
             }
             Deed::Replace => house.change(id, document, false, said.expected)?,
             Deed::Patch => house.change(id, document, true, said.expected)?,
             Deed::Set(state) => house.set_state(id, state, said.expected)?,
         }
-        self.changed(who, "changed", id);
-        self.outcome(&house, deed, id)
+        let is_served = self.changed(who, "changed", id);
+        self.outcome(&house, deed, id).map(|answer| answer.of_change(is_served))
     }
 
     fn outcome(&self, house: &House, deed: Deed, id: &str) -> Result<Answer, Trouble> {
@@ -293,13 +306,15 @@ impl Api {
         }
     }
 
-    /// Has the change served here at once; other processes see it within a second.
-    fn changed(&self, who: &Principal, what: &str, id: &str) {
+    /// Has the change served here at once; other processes see it within a second. Whether it is: what
+    /// could not be opened is tried again.
+    fn changed(&self, who: &Principal, what: &str, id: &str) -> bool {
         tracing::info!(administrator = %who.name, dealer = %id, "a hosted dealer was {what}");
         // It is stored all the same, and found at the next look.
-        if let Err(fault) = self.wiring.follow() {
+        let followed = self.wiring.follow().inspect_err(|fault| {
             tracing::error!(cause = %fault.chain(), "a change of the hosted dealers waits");
-        }
+        });
+        followed.is_ok() && !self.wiring.waits(id)
     }
 
     fn turned_away(&self, denied: &Denied) -> Response {

@@ -1,7 +1,7 @@
 //! Who answers now: the dealers of the file and those of the store. What has changed in the store is opened
 //! and takes its place, everybody else stays as they are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use tradepost_server::fault::Fault;
@@ -17,17 +17,17 @@ const MANY: usize = 32;
 /// How many at once: most wait for a commit, which one makes for all of them.
 const AT_ONCE: usize = 16;
 
-/// The dealers of a process.
-#[derive(Debug)]
+/// The dealers of a process. Cheap to copy.
+#[derive(Debug, Clone)]
 pub struct Roster {
-    fixed: Fixed,
+    fixed: Arc<Fixed>,
     /// Those of the file, in its order.
-    file: Vec<Arc<Seller>>,
-    hosted: BTreeMap<String, Arc<Seller>>,
+    file: Arc<[Arc<Seller>]>,
+    hosted: Arc<BTreeMap<String, Arc<Seller>>>,
     /// Those that were removed, whose leads are still erased when their time has come.
-    removed: BTreeMap<String, Arc<Dealer>>,
+    removed: Arc<BTreeMap<String, Arc<Dealer>>>,
     /// Those that could not be opened, and are tried again.
-    failed: BTreeMap<String, HostedDealer>,
+    failed: Arc<BTreeMap<String, Arc<HostedDealer>>>,
     /// Up to which change of the store it goes.
     revision: i64,
 }
@@ -37,9 +37,9 @@ impl Roster {
     ///
     /// # Errors
     /// When one cannot be opened.
-    pub fn open(fixed: Fixed, dealers: Vec<Dealer>, ground: &Ground) -> Result<Self, Fault> {
+    pub fn open(fixed: Arc<Fixed>, dealers: Vec<Dealer>, ground: &Ground) -> Result<Self, Fault> {
         let file = open_file(dealers, ground)?;
-        let (hosted, removed, failed) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let (hosted, removed, failed) = (Arc::default(), Arc::default(), Arc::default());
         Ok(Self { fixed, file, hosted, removed, failed, revision: 0 })
     }
 
@@ -55,7 +55,7 @@ impl Roster {
     /// When one cannot be opened; then everything stays.
     pub fn replace_file(
         &self,
-        fixed: Fixed,
+        fixed: Arc<Fixed>,
         dealers: Vec<Dealer>,
         ground: &Ground,
     ) -> Result<Self, Fault> {
@@ -71,11 +71,9 @@ impl Roster {
             }
         }
         let file = open_file(dealers, ground)?;
-        let (hosted, removed) = (self.hosted.clone(), self.removed.clone());
-        let failed = self.failed.clone();
         // What holds for all dealers is in each of them: where it is another, all are read again.
         let revision = if fixed.process == self.fixed.process { self.revision } else { 0 };
-        Ok(Self { fixed, file, hosted, removed, failed, revision })
+        Ok(Self { fixed, file, revision, ..self.clone() })
     }
 
     /// What the store says by now; `None` when it says nothing new. A dealer that cannot be opened stays
@@ -88,19 +86,28 @@ impl Roster {
         if changed.is_empty() && self.failed.is_empty() {
             return Ok(None);
         }
-        let revision = changed.last().map_or(self.revision, |last| last.revision);
-        let (mut hosted, mut removed) = (self.hosted.clone(), self.removed.clone());
-        let mut failed = self.failed.clone();
         let is_news = !changed.is_empty();
+        let mut fresh = self.clone();
+        fresh.revision = changed.last().map_or(self.revision, |last| last.revision);
+        let to_open = fresh.sort(changed, self.revision);
+        let opened_some = fresh.open_all(to_open, self.revision, ground);
+        Ok((is_news || opened_some).then_some(fresh))
+    }
+
+    /// Takes in what is to be done with each dealer that has changed behind a revision or is tried again;
+    /// what is left has to be opened.
+    fn sort(&mut self, changed: Vec<HostedDealer>, before: i64) -> Vec<ToOpen> {
         // Whoever has changed is tried once, with what is new.
-        changed.iter().for_each(|known| drop(failed.remove(&known.dealer_id)));
-        let again: Vec<_> = std::mem::take(&mut failed).into_values().collect();
+        let is_new: HashSet<&str> = changed.iter().map(|known| known.dealer_id.as_str()).collect();
+        let again = self.failed.values().filter(|known| !is_new.contains(known.dealer_id.as_str()));
+        let again: Vec<_> = again.cloned().collect();
         let mut to_open = Vec::with_capacity(changed.len());
-        for known in again.into_iter().chain(changed) {
+        let mut failed = BTreeMap::new();
+        for known in again.into_iter().chain(changed.into_iter().map(Arc::new)) {
             let id = &known.dealer_id;
-            let is_new = known.revision > self.revision;
+            let is_new = known.revision > before;
             if known.state != HostedState::Removed {
-                removed.remove(id);
+                take(&mut self.removed, id);
                 if self.fixed.has(id) {
                     if is_new {
                         tracing::error!(dealer = %id, "the file has a seller of this id; the hosted one is not served");
@@ -112,8 +119,8 @@ impl Roster {
             }
             match read_kept(&known, self.fixed.process) {
                 Ok(dealer) if known.state == HostedState::Removed => {
-                    hosted.remove(id);
-                    removed.insert(id.clone(), Arc::new(dealer));
+                    take(&mut self.hosted, id);
+                    Arc::make_mut(&mut self.removed).insert(id.clone(), Arc::new(dealer));
                 }
                 Ok(dealer) => {
                     if is_new {
@@ -124,38 +131,47 @@ impl Roster {
                 Err(fault) => {
                     // What it was must not go on answering for it.
                     if known.state != HostedState::Serving {
-                        hosted.remove(id);
+                        take(&mut self.hosted, id);
                     }
                     tracing::error!(dealer = %id, cause = %fault.chain(), "a hosted dealer cannot be read");
                 }
             }
         }
+        self.failed = Arc::new(failed);
+        to_open
+    }
+
+    /// Opens dealers; whether one could be.
+    fn open_all(&mut self, dealers: Vec<ToOpen>, before: i64, ground: &Ground) -> bool {
         let mut opened_some = false;
-        for (known, opened) in open_all(to_open, ground) {
+        for (known, opened) in open_all(dealers, ground) {
+            let id = known.dealer_id.clone();
             match opened {
                 Ok(seller) => {
                     opened_some = true;
-                    hosted.insert(known.dealer_id, Arc::new(seller));
+                    Arc::make_mut(&mut self.hosted).insert(id, Arc::new(seller));
                 }
                 Err(fault) => {
-                    let dealer = &known.dealer_id;
                     // Who is to be silent must not go on answering because its
                     // files cannot be read.
                     if known.state == HostedState::Suspended {
-                        hosted.remove(dealer);
+                        take(&mut self.hosted, &id);
                     }
-                    if known.revision > self.revision {
+                    if known.revision > before {
                         let cause = fault.chain();
-                        tracing::error!(%dealer, %cause, "a hosted dealer cannot be opened; it is tried again");
+                        tracing::error!(dealer = %id, %cause, "a hosted dealer cannot be opened; it is tried again");
                     }
-                    failed.insert(known.dealer_id.clone(), known);
+                    Arc::make_mut(&mut self.failed).insert(id, known);
                 }
             }
         }
-        let (fixed, file) = (self.fixed.clone(), self.file.clone());
-        let fresh = Self { fixed, file, hosted, removed, failed, revision };
-        // What has failed once more is no news that anybody would have to take over.
-        Ok((is_news || opened_some).then_some(fresh))
+        opened_some
+    }
+
+    /// Whether a dealer should be served as it is kept, and is not yet.
+    #[must_use]
+    pub fn waits(&self, id: &str) -> bool {
+        self.failed.get(id).is_some_and(|known| known.state == HostedState::Serving)
     }
 
     /// Erases what the removed dealers keep no longer of leads, also of those that nobody was told of: there
@@ -185,15 +201,23 @@ impl Roster {
     }
 }
 
-fn open_file(dealers: Vec<Dealer>, ground: &Ground) -> Result<Vec<Arc<Seller>>, Fault> {
+/// Leaves a member out, where it is there: a map that others have, too, is copied for a change alone.
+fn take<T: Clone>(map: &mut Arc<BTreeMap<String, T>>, id: &str) {
+    if map.contains_key(id) {
+        Arc::make_mut(map).remove(id);
+    }
+}
+
+fn open_file(dealers: Vec<Dealer>, ground: &Ground) -> Result<Arc<[Arc<Seller>]>, Fault> {
     let open = |dealer| Seller::open(&Arc::new(dealer), false, ground).map(Arc::new);
     dealers.into_iter().map(open).collect()
 }
 
-type Opened = (HostedDealer, Result<Seller, Fault>);
+type ToOpen = (Arc<HostedDealer>, Arc<Dealer>);
+type Opened = (Arc<HostedDealer>, Result<Seller, Fault>);
 
-fn open_all(dealers: Vec<(HostedDealer, Arc<Dealer>)>, ground: &Ground) -> Vec<Opened> {
-    let open = |(known, dealer): (HostedDealer, Arc<Dealer>)| {
+fn open_all(dealers: Vec<ToOpen>, ground: &Ground) -> Vec<Opened> {
+    let open = |(known, dealer): ToOpen| {
         let is_suspended = known.state == HostedState::Suspended;
         let opened = usable(&dealer)
             .map_err(|why| Fault::new("opening a hosted dealer", why.problems.to_string()))

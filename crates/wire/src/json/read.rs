@@ -112,10 +112,11 @@ impl<'t> Reader<'t> {
 
     /// The first byte of what comes, after white space.
     pub(crate) fn peek(&mut self) -> Option<u8> {
-        let rest = self.rest();
-        let blank = rest.iter().position(|byte| !matches!(byte, b' ' | b'\n' | b'\r' | b'\t'));
-        self.at += blank.unwrap_or(rest.len());
-        self.rest().first().copied()
+        let bytes = self.text.as_bytes();
+        while let Some(b' ' | b'\n' | b'\r' | b'\t') = bytes.get(self.at) {
+            self.at += 1;
+        }
+        bytes.get(self.at).copied()
     }
 
     fn rest(&self) -> &'t [u8] {
@@ -336,10 +337,8 @@ impl<'t> Reader<'t> {
 
     /// What comes before the next quote or backslash.
     fn plain(&mut self) -> Result<&'t str, Stop> {
-        let special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
         let start = self.at;
-        let length = self.rest().iter().position(special).ok_or(Stop::Syntax)?;
-        self.at += length;
+        self.at += plain(self.rest()).ok_or(Stop::Syntax)?;
         if self.rest().first().is_some_and(|byte| *byte < 0x20) {
             return Err(Stop::Syntax);
         }
@@ -393,5 +392,53 @@ impl<'t> Reader<'t> {
         }
         self.at += 4;
         u16::from_str_radix(digits, 16).map_err(|_| Stop::Syntax)
+    }
+}
+
+/// How many bytes come before the first quote, backslash or control character. Eight are looked at
+/// together, because most of what is read is text.
+fn plain(bytes: &[u8]) -> Option<usize> {
+    let (words, rest) = bytes.as_chunks();
+    for (word, place) in words.iter().zip((0..).step_by(8)) {
+        let special = special(u64::from_le_bytes(*word));
+        if special != 0 {
+            return Some(place + special.trailing_zeros() as usize / 8);
+        }
+    }
+    let place = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20))?;
+    Some(bytes.len() - rest.len() + place)
+}
+
+/// A word whose lowest bit that is set is in the first of these bytes that is special: the bytes that are
+/// less than a number, by a subtraction that borrows from higher ones alone.
+fn special(word: u64) -> u64 {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    let below =
+        |word: u64, bound: u8| word.wrapping_sub(ONES * u64::from(bound)) & !word & (ONES << 7);
+    let is = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
+    below(word, 0x20) | is(b'"') | is(b'\\')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    #[test]
+    fn what_is_special_is_found_wherever_it_stands() {
+        for special in [b'"', b'\\', 0, 0x1f] {
+            for length in 0..40 {
+                for place in 0..length {
+                    for filling in [b' ', b'!', b'#', b'[', b']', 0x7f, 0x80, 0xa2, 0xff] {
+                        let mut bytes = vec![filling; length];
+                        bytes[place] = special;
+                        assert_eq!(plain(&bytes), Some(place), "{bytes:?}");
+                        // Another one behind it changes nothing.
+                        bytes[length - 1] = b'"';
+                        assert_eq!(plain(&bytes), Some(place), "{bytes:?}");
+                    }
+                }
+            }
+        }
+        assert_eq!(plain(&[b'a'; 40]), None);
     }
 }

@@ -11,7 +11,7 @@ use tradepost_wire::json::{Map, Value};
 
 use super::super::Context;
 use super::super::discover::block_on;
-use super::super::output::Failure;
+use super::super::output::{Failure, Output};
 use crate::hosting::Code;
 use crate::hosting::api::BASE;
 
@@ -29,6 +29,7 @@ pub(super) struct Remote {
     base: Url,
     key: String,
     client: Client,
+    output: Output,
 }
 
 impl Remote {
@@ -48,13 +49,13 @@ impl Remote {
         })?;
         let client = client::unguarded(PATIENCE, base.scheme() == "https");
         let client = client.map_err(|fault| Failure::fault(&fault))?;
-        Ok(Self { base, key: key.to_owned(), client })
+        Ok(Self { base, key: key.to_owned(), client, output: context.output })
     }
 
     pub(super) fn add(&self, document: &Value, force: bool) -> Result<String, Failure> {
         let path = if force { "/dealers?reuse=true" } else { "/dealers" };
         let request = body(self.ask(Method::POST, path)?, "application/json", document);
-        let added = send(request)?;
+        let added = self.changed(request)?;
         Ok(added.get("id").and_then(Value::as_str).unwrap_or_default().to_owned())
     }
 
@@ -94,7 +95,7 @@ impl Remote {
             (Method::PUT, "application/json")
         };
         let request = when(self.ask(method, &of(id, ""))?, expected);
-        send(body(request, kind, said)).map(drop)
+        self.changed(body(request, kind, said)).map(drop)
     }
 
     pub(super) fn set(
@@ -108,7 +109,19 @@ impl Remote {
             HostedState::Suspended => self.ask(Method::POST, &of(id, "/suspend")),
             HostedState::Removed => self.ask(Method::DELETE, &of(id, "")),
         };
-        send(when(request?, expected)).map(drop)
+        self.changed(when(request?, expected)).map(drop)
+    }
+
+    /// Sends a change, and tells people when it waits.
+    fn changed(&self, request: RequestBuilder) -> Result<Value, Failure> {
+        let answer = send(request)?;
+        if answer.get("served").and_then(Value::as_bool) == Some(false) {
+            self.output.talk(
+                "note: the change is kept and not served yet: the server tries again every second, \
+                 and its log says why",
+            );
+        }
+        Ok(answer)
     }
 
     fn ask(&self, method: Method, path: &str) -> Result<RequestBuilder, Failure> {

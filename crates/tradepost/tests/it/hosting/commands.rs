@@ -98,9 +98,13 @@ fn who_is_suspended_rests_although_its_files_are_gone() {
     assert_eq!(house.ask("POST", "/dealers/files/suspend", &[], "").status, 200);
     house.process.until("it rests", || name().is_none());
     house.process.until("it is told", || house.process.log().contains("it is tried again"));
+    let resumed = house.ask("POST", "/dealers/files/resume", &[], "");
+    assert_eq!((resumed.status, name()), (202, None), "{}", resumed.snapshot());
+    assert_eq!(resumed.json()["served"], false);
+    assert_eq!(resumed.json()["state"], "serving");
     std::fs::write(&secret, "s3cret").unwrap();
-    assert_eq!(house.ask("POST", "/dealers/files/resume", &[], "").status, 200);
     house.process.until("it is back", || name().is_some());
+    assert_eq!(house.ask("POST", "/dealers/files/resume", &[], "").status, 200);
 }
 
 #[test]
