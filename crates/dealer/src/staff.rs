@@ -40,7 +40,7 @@ words! {
 
 words! {
     /// What somebody has done.
-    pub enum Deed {
+    pub enum Action {
         /// Came in.
         SignedIn = "signed_in",
         /// Left.
@@ -95,7 +95,7 @@ pub struct NewEntry {
     /// Who: a member's name, `cli:` with a user of the machine, or a part of the server itself.
     pub actor: String,
     /// What.
-    pub deed: Deed,
+    pub action: Action,
     /// With what: a lead's id, a session's, a member's name.
     pub subject: Option<String>,
     /// More about it, in our words.
@@ -125,7 +125,7 @@ impl NewEntry {
             &seq,
             &at,
             &self.actor,
-            self.deed.name(),
+            self.action.name(),
             self.subject.as_deref().unwrap_or_default(),
             self.detail.as_deref().unwrap_or_default(),
         ];
@@ -227,7 +227,7 @@ mod tests {
             chain: "larkspur".into(),
             at: Timestamp::UNIX_EPOCH,
             actor: actor.into(),
-            deed: Deed::LeadSeen,
+            action: Action::LeadSeen,
             subject: Some("lead_1".into()),
             detail: None,
         };

@@ -394,7 +394,7 @@ impl dyn Vault + '_ {
         let run = move |shelf: &dyn Shelf| {
             let done = job(shelf);
             let end = if done.is_ok() { End::Keep } else { End::Undo };
-            // Of a job that was run again, the last run is the one whose deeds are kept.
+            // Of a job that was run again, the last run is the one whose changes are kept.
             *note.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
             end
         };

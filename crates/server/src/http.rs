@@ -120,7 +120,7 @@ pub async fn serve(
 }
 
 /// What a caller hears that another route of an agent's host does not let in, as HTTP+JSON says it.
-pub fn turned_away(agent: &dyn Agent, denied: Denied) -> Response {
+pub fn deny(agent: &dyn Agent, denied: Denied) -> Response {
     let (mut response, stamp) = denied::respond(agent, &rest::HttpJson, denied);
     response.extensions_mut().insert(stamp);
     response

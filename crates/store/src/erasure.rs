@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use tradepost_dealer::consent::{ConsentRecord, Evidence, Hash};
-use tradepost_dealer::staff::{Deed, NewEntry, RETENTION};
+use tradepost_dealer::staff::{Action, NewEntry, RETENTION};
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::Value;
 
@@ -102,7 +102,7 @@ impl Store {
                         chain,
                         at: now,
                         actor: actor.clone(),
-                        deed: Deed::LeadErased,
+                        action: Action::LeadErased,
                         subject: Some(lead_id.clone()),
                         detail: None,
                     })?;

@@ -14,7 +14,7 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use tradepost_dealer::staff::{Deed, NewEntry};
+use tradepost_dealer::staff::{Action, NewEntry};
 use tradepost_server::background::piece;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
@@ -29,7 +29,7 @@ use reply::Reply;
 use request::Asked;
 use route::{Outside, Route, Row};
 
-mod deeds;
+mod actions;
 mod door;
 mod offer;
 mod oidc;
@@ -195,14 +195,14 @@ impl Console {
         &self,
         visitor: &Visitor,
         dealer_id: Option<&str>,
-        deed: Deed,
+        action: Action,
         subject: Option<String>,
     ) -> NewEntry {
         NewEntry {
             chain: dealer_id.unwrap_or(tradepost_dealer::staff::EVERYBODY).to_owned(),
             at: self.clock.now(),
             actor: visitor.member.name.clone(),
-            deed,
+            action,
             subject,
             detail: None,
         }

@@ -12,7 +12,7 @@ use tradepost_dealer::consent::{
 };
 use tradepost_dealer::delivery::DeliveryRecord;
 use tradepost_dealer::record::LeadHistory;
-use tradepost_dealer::staff::{Deed, Entry, NewEntry};
+use tradepost_dealer::staff::{Action, Entry, NewEntry};
 use tradepost_server::fault::Fault;
 use tradepost_store::{Proof, Store};
 use tradepost_wire::canonical;
@@ -175,7 +175,7 @@ pub fn entry(entry: &Entry) -> Value {
         "at": rfc3339(said.at),
         "at_ms": said.at.as_millisecond(),
         "actor": said.actor,
-        "deed": said.deed,
+        "action": said.action,
         "subject": said.subject,
         "detail": said.detail,
         "hash": hex(&entry.hash),
@@ -198,7 +198,7 @@ pub fn read_entry(value: &Value) -> Option<Entry> {
         chain: text("of")?,
         at: moment(value)?,
         actor: text("actor")?,
-        deed: Deed::from_name(&text("deed")?)?,
+        action: Action::from_name(&text("action")?)?,
         subject: text("subject"),
         detail: text("detail"),
     };

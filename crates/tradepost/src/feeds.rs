@@ -26,10 +26,10 @@ use folder::Watch;
 pub mod folder;
 pub mod guard;
 pub mod pull;
+pub mod report;
 pub mod run;
 pub mod sftp;
 pub mod spool;
-pub mod told;
 mod upload;
 
 pub use upload::routes;

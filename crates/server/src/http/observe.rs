@@ -23,7 +23,7 @@ use crate::clock::Clock;
 use crate::desk::Desk;
 use crate::limit::{Key, Limiter, RateLimit};
 use crate::metrics::{Asked, Kind, Metrics};
-use crate::refusals::{Misfit, Refused};
+use crate::refusals::Refused;
 use crate::traces::{self, Begun, Side, Tracer};
 
 /// How many refusals of one address are written, each in a line of its own.

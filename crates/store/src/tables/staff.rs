@@ -220,7 +220,7 @@ impl Transaction<'_> {
                     seq,
                     entry.at,
                     entry.actor,
-                    entry.deed.name(),
+                    entry.action.name(),
                     entry.subject,
                     entry.detail,
                     hash,
@@ -373,7 +373,7 @@ fn entry(row: &Row<'_>) -> Read<Entry> {
         chain: row.get(0)?,
         at: row.get(2)?,
         actor: row.get(3)?,
-        deed: word(row, 4)?,
+        action: word(row, 4)?,
         subject: row.get(5)?,
         detail: row.get(6)?,
     };

@@ -12,10 +12,10 @@ use crate::adcp::keys::{BRAND_PATH, JWKS_PATH};
 use crate::adcp::seller::PublisherAgent;
 
 pub(super) mod a2a;
+mod denial;
 mod intake;
 mod keys;
 mod mcp;
-mod turned_away;
 
 /// The routes. To a host of another agent they are unknown ones.
 #[must_use]

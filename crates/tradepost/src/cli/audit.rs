@@ -8,7 +8,7 @@ use clap::Subcommand;
 use jiff::tz::TimeZone;
 use tradepost_dealer::consent::{ConsentCheck, Hash, from_hex, hex};
 use tradepost_dealer::local_time::short;
-use tradepost_dealer::staff::{Deed, EVERYBODY, Entry, RecordCheck};
+use tradepost_dealer::staff::{Action, EVERYBODY, Entry, RecordCheck};
 use tradepost_server::clock::Clock;
 use tradepost_store::Store;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -152,7 +152,7 @@ fn list(
                 entry.seq.to_string(),
                 short(said.at, &TimeZone::UTC, now),
                 said.actor.clone(),
-                said.deed.name().to_owned(),
+                said.action.name().to_owned(),
                 said.subject.clone().unwrap_or_default(),
                 said.detail.clone().unwrap_or_default(),
             ]
@@ -165,7 +165,7 @@ fn list(
 
 /// Takes the record away, which is an entry itself.
 fn export(store: &Store, dealer: Option<&str>, out: Option<&Path>, context: &Context) -> Outcome {
-    let entry = context.entry(dealer.unwrap_or(EVERYBODY), Deed::RecordExported, None);
+    let entry = context.entry(dealer.unwrap_or(EVERYBODY), Action::RecordExported, None);
     store.record_all(vec![entry]).map_err(|fault| Failure::fault(&fault))?;
     let mut text = String::new();
     let mut take = |entry: &Entry| {
@@ -356,7 +356,8 @@ fn check_evidence(file: &Path, store: Option<&Store>, context: &Context) -> Outc
     if let Some(store) = store {
         let entries = store.entries_about(&checked.lead_id).map_err(|it| Failure::fault(&it))?;
         let names_it = |entry: &Entry| {
-            entry.said.deed == Deed::EvidenceTaken && entry.said.detail.as_deref() == Some(&digest)
+            entry.said.action == Action::EvidenceTaken
+                && entry.said.detail.as_deref() == Some(&digest)
         };
         if !entries.iter().any(|(entry, _)| names_it(entry)) {
             faults.push("the record names no file with this content".to_owned());

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tradepost_dealer::consent::hex;
 use tradepost_dealer::local_time::short;
-use tradepost_dealer::staff::{Deed, EVERYBODY, NewEntry, Role};
+use tradepost_dealer::staff::{Action, EVERYBODY, NewEntry, Role};
 use tradepost_server::auth::key::is_name;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
@@ -147,7 +147,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
                 change(
                     &store,
                     name.to_lowercase(),
-                    Deed::PasswordSet,
+                    Action::PasswordSet,
                     (&actor, now),
                     move |tx, name| tx.set_password(name, &hashed),
                 )?;
@@ -158,7 +158,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
                 let store = place.open(None, context)?;
                 let of = name.to_lowercase();
                 let actor = context.actor();
-                change(&store, of, Deed::MemberRemoved, (&actor, now), |tx, name| {
+                change(&store, of, Action::MemberRemoved, (&actor, now), |tx, name| {
                     tx.remove_member(name)
                 })?;
                 context.output.talk(format!("{name} may come in no more"));
@@ -219,7 +219,7 @@ fn tell(password: &str, is_shown: bool, context: &Context) {
 
 fn entry(
     chain: Option<&String>,
-    deed: Deed,
+    action: Action,
     name: &str,
     (actor, at): (&str, Timestamp),
 ) -> NewEntry {
@@ -227,7 +227,7 @@ fn entry(
         chain: chain.map_or(EVERYBODY, String::as_str).to_owned(),
         at,
         actor: actor.to_owned(),
-        deed,
+        action,
         subject: Some(name.to_owned()),
         detail: None,
     }
@@ -243,7 +243,7 @@ pub(super) fn add(
     actor: &str,
     now: Timestamp,
 ) -> Result<(), Failure> {
-    let entry = entry(member.dealer_id.as_ref(), Deed::MemberAdded, &member.name, (actor, now));
+    let entry = entry(member.dealer_id.as_ref(), Action::MemberAdded, &member.name, (actor, now));
     let entry = NewEntry { detail: Some(member.role.name().to_owned()), ..entry };
     let added = store.write_blocking(move |tx| {
         let added = tx.add_member(&member)?;
@@ -261,7 +261,7 @@ pub(super) fn add(
 fn change(
     store: &Store,
     name: String,
-    deed: Deed,
+    action: Action,
     by: (&str, Timestamp),
     act: impl Fn(&tradepost_store::Transaction<'_>, &str) -> Result<bool, Fault> + Send + 'static,
 ) -> Outcome {
@@ -271,7 +271,7 @@ fn change(
         Failure::usage(message).hint("`tradepost console user list` names all")
     };
     let member = member.ok_or_else(unknown)?;
-    let entry = entry(member.dealer_id.as_ref(), deed, &member.name, by);
+    let entry = entry(member.dealer_id.as_ref(), action, &member.name, by);
     let done = store.write_blocking(move |tx| {
         let done = act(tx, &member.name)?;
         if done {
@@ -318,7 +318,7 @@ fn audit(store: &Store, chain: &str, now: Timestamp, context: &Context) -> Outco
             .map(|entry| {
                 json!({
                     "seq": entry.seq, "at": rfc3339(entry.said.at), "actor": entry.said.actor,
-                    "deed": entry.said.deed, "subject": entry.said.subject,
+                    "action": entry.said.action, "subject": entry.said.subject,
                     "detail": entry.said.detail, "hash": hex(&entry.hash),
                 })
             })
@@ -336,7 +336,7 @@ fn audit(store: &Store, chain: &str, now: Timestamp, context: &Context) -> Outco
                     entry.seq.to_string(),
                     short(said.at, &TimeZone::UTC, now),
                     said.actor.clone(),
-                    said.deed.name().to_owned(),
+                    said.action.name().to_owned(),
                     said.subject.clone().unwrap_or_default(),
                     said.detail.clone().unwrap_or_default(),
                 ]

@@ -1,6 +1,6 @@
 //! What every command is given, and what it returns.
 
-use tradepost_dealer::staff::{Deed, NewEntry};
+use tradepost_dealer::staff::{Action, NewEntry};
 use tradepost_server::auth::key::is_name;
 use tradepost_server::clock::Clock;
 
@@ -31,12 +31,12 @@ impl Context {
 
     /// An entry for the record of a dealer, or of everybody, about what they do now.
     #[must_use]
-    pub fn entry(&self, chain: &str, deed: Deed, subject: Option<&str>) -> NewEntry {
+    pub fn entry(&self, chain: &str, action: Action, subject: Option<&str>) -> NewEntry {
         NewEntry {
             chain: chain.to_owned(),
             at: Clock::system().now(),
             actor: self.actor(),
-            deed,
+            action,
             subject: subject.map(ToOwned::to_owned),
             detail: None,
         }

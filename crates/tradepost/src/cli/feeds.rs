@@ -20,7 +20,7 @@ use super::place::Place;
 use super::{Context, Outcome, dealers};
 use crate::config::feeds::From;
 use crate::feeds::guard::Guard;
-use crate::feeds::told::Told;
+use crate::feeds::report::RunReport;
 use crate::feeds::{Source, folder, pull, run};
 
 /// How many runs are shown.
@@ -255,7 +255,7 @@ fn show(which: &Which, wanted: Option<&str>, context: &Context) -> Outcome {
 
 /// What people read of a run.
 fn described(run: &FeedRun) -> String {
-    let told = Told::of(run);
+    let told = RunReport::of(run);
     let mut lines = vec![format!("{} {}", run.run_id, run.outcome)];
     lines.extend(run.message.clone());
     let listed = |numbers: &[(&str, u64)]| {

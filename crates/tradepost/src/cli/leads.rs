@@ -12,7 +12,7 @@ use tradepost_dealer::adf;
 use tradepost_dealer::consent::Hash;
 use tradepost_dealer::record::{LeadHistory, LeadRecord, LeadState};
 use tradepost_dealer::settings::Dealer;
-use tradepost_dealer::staff::{Deed, NewEntry};
+use tradepost_dealer::staff::{Action, NewEntry};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
 use tradepost_store::{Store, Transaction};
@@ -236,7 +236,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         Command::Show { id, place } => {
             let store = place.open(None, context)?;
             let history = history(&store, &id)?;
-            record(&store, [&history.lead], (Deed::LeadSeen, None), context)?;
+            record(&store, [&history.lead], (Action::LeadSeen, None), context)?;
             let unreadable = unreadable([&history.lead]);
             if context.output.is_json() {
                 context.output.raw(export::json(&[Entry::now(history, None)]).as_bytes());
@@ -253,7 +253,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
             let of = Done { word: "released", not: "not_held", state: "held" };
             each(ids, &of, context, |id| {
                 let release = |tx: &Transaction<'_>, id: &str, now| tx.release_lead(id, now);
-                act(&store, (id, Deed::LeadReleased), context, release)
+                act(&store, (id, Action::LeadReleased), context, release)
             })
         }
         Command::Revoke { ids, place } => {
@@ -261,7 +261,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
             let of = Done { word: "revoked", not: "not_in_force", state: "received" };
             each(ids, &of, context, |id| {
                 let revoke = |tx: &Transaction<'_>, id: &str, now| tx.revoke_consent(id, now);
-                act(&store, (id, Deed::ConsentRevoked), context, revoke)
+                act(&store, (id, Action::ConsentRevoked), context, revoke)
             })
         }
         Command::Erase { place, customer, dealer } => {
@@ -281,12 +281,12 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
 fn record<'l>(
     store: &Store,
     leads: impl IntoIterator<Item = &'l LeadRecord>,
-    (deed, detail): (Deed, Option<&str>),
+    (action, detail): (Action, Option<&str>),
     context: &Context,
 ) -> Result<(), Failure> {
     let entry = |lead: &LeadRecord| NewEntry {
         detail: detail.map(ToOwned::to_owned),
-        ..context.entry(&lead.dealer_id, deed, Some(&lead.lead_id))
+        ..context.entry(&lead.dealer_id, action, Some(&lead.lead_id))
     };
     let entries = leads.into_iter().map(entry).collect();
     store.record_all(entries).map_err(|fault| Failure::fault(&fault))
@@ -300,7 +300,7 @@ fn record_list(store: &Store, leads: &[LeadRecord], context: &Context) -> Result
     }
     let entry = |(dealer_id, count): (&str, usize)| NewEntry {
         detail: Some(count.to_string()),
-        ..context.entry(dealer_id, Deed::LeadsListed, None)
+        ..context.entry(dealer_id, Action::LeadsListed, None)
     };
     let entries = counts.into_iter().map(entry).collect();
     store.record_all(entries).map_err(|fault| Failure::fault(&fault))
@@ -309,12 +309,12 @@ fn record_list(store: &Store, leads: &[LeadRecord], context: &Context) -> Result
 /// Does something with a lead, and records it in the same transaction.
 fn act(
     store: &Store,
-    (id, deed): (String, Deed),
+    (id, action): (String, Action),
     context: &Context,
     act: fn(&Transaction<'_>, &str, Timestamp) -> Result<bool, Fault>,
 ) -> Result<bool, Fault> {
     // Whose record it belongs to is known in the transaction only, where the lead is found.
-    let entry = context.entry("", deed, Some(&id));
+    let entry = context.entry("", action, Some(&id));
     store.write_blocking(move |tx| {
         let Some(chain) = tx.dealer_of_lead(&id)? else { return Ok(false) };
         let is_done = act(tx, &id, entry.at)?;
@@ -329,7 +329,7 @@ fn list(store: &Store, selection: &Selection, context: &Context) -> Outcome {
     let (leads, held) = select(store, selection)?;
     // The documents hold everything and are easily taken away, so that they count as an export.
     if context.output.is_json() {
-        record(store, &leads, (Deed::LeadExported, Some("json")), context)?;
+        record(store, &leads, (Action::LeadExported, Some("json")), context)?;
     } else {
         record_list(store, &leads, context)?;
     }
@@ -420,7 +420,7 @@ fn write(arguments: &Export, context: &Context) -> Outcome {
     // the record is for all of them.
     taken.dedup_by(|one, other| one.lead_id == other.lead_id);
     let unreadable = unreadable(taken.iter().copied());
-    record(&store, taken, (Deed::LeadExported, Some(named)), context)?;
+    record(&store, taken, (Action::LeadExported, Some(named)), context)?;
     match arguments.format {
         Format::Json => context.output.raw(export::json(&entries).as_bytes()),
         Format::Csv => {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
 use tradepost_dealer::record::LeadHistory;
-use tradepost_dealer::staff::{Deed, EVERYBODY, NewEntry, Note};
+use tradepost_dealer::staff::{Action, EVERYBODY, NewEntry, Note};
 use tradepost_server::clock::Clock;
 use tradepost_store::Store;
 use tradepost_store::privacy::{Keys, Unreadable};
@@ -175,7 +175,7 @@ fn rekey(place: &Place, context: &Context) -> Outcome {
     });
     let done = done.map_err(|fault| Failure::fault(&fault))?;
     let detail = Some(format!("{} rows", done.rows));
-    let entry = NewEntry { detail, ..context.entry(EVERYBODY, Deed::KeyChanged, Some(&first)) };
+    let entry = NewEntry { detail, ..context.entry(EVERYBODY, Action::KeyChanged, Some(&first)) };
     store.record_all(vec![entry]).map_err(|fault| Failure::fault(&fault))?;
     let left = store.privacy_keys().map_err(|fault| Failure::fault(&fault))?;
     let others: Vec<_> = left.iter().filter(|id| **id != first).collect();
@@ -243,7 +243,7 @@ fn export(
     unreadable.extend(damaged.map(|history| history.lead.lead_id.clone()));
     let entry = |LeadHistory { lead, .. }: &LeadHistory| NewEntry {
         detail: Some("privacy export".to_owned()),
-        ..context.entry(&lead.dealer_id, Deed::LeadExported, Some(&lead.lead_id))
+        ..context.entry(&lead.dealer_id, Action::LeadExported, Some(&lead.lead_id))
     };
     // Before anything is shown: what cannot be recorded is not handed out.
     store.record_all(histories.iter().map(entry).collect()).map_err(fault)?;

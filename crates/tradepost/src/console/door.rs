@@ -1,7 +1,7 @@
 //! Who is let in: signing in, the session that follows, and signing out.
 
 use jiff::{SignedDuration, Timestamp};
-use tradepost_dealer::staff::Deed;
+use tradepost_dealer::staff::Action;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
 use tradepost_server::limit::{Key, Limiter, RateLimit, network};
@@ -216,7 +216,7 @@ impl Console {
         };
         let visitor = Visitor { member, session, secret };
         let id = visitor.session.id.clone();
-        let mut entry = self.entry(&visitor, visitor.dealer_id(), Deed::SignedIn, Some(id));
+        let mut entry = self.entry(&visitor, visitor.dealer_id(), Action::SignedIn, Some(id));
         entry.detail = is_vouched_for.then(|| "oidc".to_owned());
         let (session, hash) = (visitor.session.clone(), session_hash(&visitor.secret));
         let member = is_vouched_for.then(|| visitor.member.clone());
@@ -233,7 +233,7 @@ impl Console {
 
     pub(super) fn sign_out(&self, visitor: &Visitor) -> Result<Reply, Stop> {
         let id = visitor.session.id.clone();
-        let entry = self.entry(visitor, visitor.dealer_id(), Deed::SignedOut, Some(id.clone()));
+        let entry = self.entry(visitor, visitor.dealer_id(), Action::SignedOut, Some(id.clone()));
         self.store.write_blocking(move |tx| {
             if tx.end_session(&id)? {
                 tx.record(&entry)?;
@@ -258,7 +258,7 @@ impl Console {
         }
         let dealer_id = member.dealer_id.as_deref();
         let subject = Some(member.name.clone());
-        let entry = self.entry(visitor, dealer_id, Deed::SessionEnded, subject);
+        let entry = self.entry(visitor, dealer_id, Action::SessionEnded, subject);
         self.store.write_blocking(move |tx| {
             if tx.end_session(&session.id)? {
                 tx.record(&entry)?;

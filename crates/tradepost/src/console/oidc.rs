@@ -13,7 +13,7 @@ use subtle::ConstantTimeEq as _;
 use tokio::runtime::Handle;
 use tradepost_buyer::Url;
 use tradepost_buyer::transport::{Limits, Transport};
-use tradepost_dealer::staff::{Deed, EVERYBODY, NewEntry};
+use tradepost_dealer::staff::{Action, EVERYBODY, NewEntry};
 use tradepost_keys::jwt::{Expected, Refused, Token};
 use tradepost_keys::{encode, sha256};
 use tradepost_server::auth::jwks::KeySet;
@@ -380,7 +380,7 @@ impl Console {
             chain: member.dealer_id.unwrap_or_else(|| EVERYBODY.to_owned()),
             at: now,
             actor: "oidc".to_owned(),
-            deed: Deed::MemberRemoved,
+            action: Action::MemberRemoved,
             subject: Some(member.name.clone()),
             detail: None,
         };

@@ -15,7 +15,7 @@ use super::door::Visitor;
 use super::reply::Reply;
 use super::request::Asked;
 use super::route::Right;
-use super::{Console, PATH, Stop, deeds};
+use super::{Console, PATH, Stop, actions};
 
 mod agent;
 mod appointments;
@@ -156,7 +156,7 @@ impl Console {
             role: role_name(role),
             dealer,
             proof: visitor.proof(),
-            done: deeds::done(asked),
+            done: actions::done(asked),
         })
     }
 

@@ -18,7 +18,7 @@ use tradepost_server::auth::Denied;
 use tradepost_server::background::piece;
 use tradepost_server::desk::Desk;
 use tradepost_server::fault::Fault;
-use tradepost_server::http::{host, intake, json_response, not_found, turned_away};
+use tradepost_server::http::{deny, host, intake, json_response, not_found};
 use tradepost_server::permission::{Permission, Scopes};
 use tradepost_store::{FeedOutcome, FeedRun};
 use tradepost_wire::json::{Value, json};
@@ -59,7 +59,7 @@ async fn take(
         return not_found().await;
     }
     if let Err(denied) = permitted(&desk, &agent, &parts).await {
-        return closed(turned_away(agent.as_ref(), denied));
+        return closed(deny(agent.as_ref(), denied));
     }
     // Only now by its name: which feeds there are is for those who may bring one.
     let found = sources.iter().find(|source| of_agent(source) && source.feed.name == name);

@@ -97,7 +97,7 @@ async fn handle(State(api): State<Arc<Api>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     match api.answer(&parts, body).await {
         Ok(answer) => answer.into_response(),
-        Err(Stop::Denied(denied)) => api.turned_away(&denied),
+        Err(Stop::Denied(denied)) => api.deny(&denied),
         Err(Stop::Trouble(trouble)) => refuse(&trouble),
     }
 }
@@ -161,7 +161,7 @@ impl Answer {
 
 /// What is asked for, once it is known who asks.
 #[derive(Debug, Clone, Copy)]
-enum Deed {
+enum Operation {
     List,
     Add,
     Show,
@@ -170,7 +170,7 @@ enum Deed {
     Set(HostedState),
 }
 
-impl Deed {
+impl Operation {
     fn of(method: &Method, rest: &[&str]) -> Option<Self> {
         Some(match (method.as_str(), rest) {
             ("GET", []) => Self::List,
@@ -217,18 +217,19 @@ impl Api {
         let principal = self.who(parts).await.map_err(Stop::Denied)?;
         let path = parts.uri.path().strip_prefix(BASE).unwrap_or_default();
         let rest: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).skip(1).collect();
-        let Some(deed) = Deed::of(&parts.method, &rest) else {
+        let Some(operation) = Operation::of(&parts.method, &rest) else {
             let message = "this address does not take that method";
             return Err(Refusal::new(Code::MethodNotAllowed, message).into());
         };
-        if !principal.scopes.permit(deed.required()) {
-            let missing = deed.required().into();
+        if !principal.scopes.permit(operation.required()) {
+            let missing = operation.required().into();
             return Err(Stop::Denied(Denied::Scope { missing }));
         }
         let said = said(parts)?;
-        let document = if deed.has_body() { Some(self.receive(parts, body).await?) } else { None };
+        let document =
+            if operation.has_body() { Some(self.receive(parts, body).await?) } else { None };
         let (api, id) = (Arc::clone(self), rest.first().map(|id| (*id).to_owned()));
-        let work = move || api.act(&principal, deed, id.as_deref(), document.as_ref(), &said);
+        let work = move || api.act(&principal, operation, id.as_deref(), document.as_ref(), &said);
         let acted = piece("changing dealers", work).await;
         let broken = || Err(Trouble::Broken(Fault::new("changing dealers", "it ended early")));
         acted.unwrap_or_else(broken).map_err(Stop::Trouble)
@@ -262,7 +263,7 @@ impl Api {
     fn act(
         &self,
         who: &Principal,
-        deed: Deed,
+        operation: Operation,
         id: Option<&str>,
         document: Option<&Value>,
         said: &Said,
@@ -271,14 +272,14 @@ impl Api {
         let house = self.wiring.house().ok_or_else(missing)?;
         let nothing = Value::Null;
         let (id, document) = (id.unwrap_or_default(), document.unwrap_or(&nothing));
-        match deed {
-            Deed::List => {
+        match operation {
+            Operation::List => {
                 let limit = said.limit.unwrap_or(PAGE.0);
                 let (dealers, next) = house.list(&said.after, limit, said.all)?;
                 return Ok(Answer::ok(json!({"dealers": dealers, "next": next})));
             }
-            Deed::Show => return house.show(id).map(Answer::ok),
-            Deed::Add => {
+            Operation::Show => return house.show(id).map(Answer::ok),
+            Operation::Add => {
                 let added = house.add(std::slice::from_ref(document), said.reuse)?;
                 let id = added.into_iter().next().unwrap_or_default();
                 let is_served = self.changed(who, "added", &id);
@@ -287,22 +288,25 @@ impl Api {
                 let answer = Answer { status: StatusCode::CREATED, body, location };
                 return Ok(answer.of_change(is_served));
             }
-            Deed::Replace => house.change(id, document, false, said.expected)?,
-            Deed::Patch => house.change(id, document, true, said.expected)?,
-            Deed::Set(state) => house.set_state(id, state, said.expected)?,
+            Operation::Replace => house.change(id, document, false, said.expected)?,
+            Operation::Patch => house.change(id, document, true, said.expected)?,
+            Operation::Set(state) => house.set_state(id, state, said.expected)?,
         }
         let is_served = self.changed(who, "changed", id);
-        self.outcome(&house, deed, id).map(|answer| answer.of_change(is_served))
+        self.outcome(&house, operation, id).map(|answer| answer.of_change(is_served))
     }
 
-    fn outcome(&self, house: &House, deed: Deed, id: &str) -> Result<Answer, Trouble> {
-        match deed {
-            Deed::Set(HostedState::Removed) => {
+    fn outcome(&self, house: &House, operation: Operation, id: &str) -> Result<Answer, Trouble> {
+        match operation {
+            Operation::Set(HostedState::Removed) => {
                 Ok(Answer { status: StatusCode::NO_CONTENT, body: None, location: None })
             }
-            Deed::List | Deed::Add | Deed::Show | Deed::Replace | Deed::Patch | Deed::Set(_) => {
-                house.show(id).map(Answer::ok)
-            }
+            Operation::List
+            | Operation::Add
+            | Operation::Show
+            | Operation::Replace
+            | Operation::Patch
+            | Operation::Set(_) => house.show(id).map(Answer::ok),
         }
     }
 
@@ -317,7 +321,7 @@ impl Api {
         followed.is_ok() && !self.wiring.waits(id)
     }
 
-    fn turned_away(&self, denied: &Denied) -> Response {
+    fn deny(&self, denied: &Denied) -> Response {
         let (code, message) = match denied {
             Denied::Scope { missing } => {
                 (Code::PermissionDenied, format!("the key lacks the scope {missing}"))

@@ -177,7 +177,7 @@ impl World {
     fn record(&self, chain: &str) -> Vec<(String, String, Option<String>)> {
         let entries = self.server.store.entries(chain, i64::MAX, 1_000).unwrap();
         let said = entries.into_iter().rev().map(|entry| entry.said);
-        said.map(|said| (said.actor, said.deed.to_string(), said.detail)).collect()
+        said.map(|said| (said.actor, said.action.to_string(), said.detail)).collect()
     }
 }
 

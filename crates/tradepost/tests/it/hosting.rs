@@ -122,8 +122,8 @@ fn check_answer(method: &str, path: &str, answer: &Response) {
     let template = match parts.as_slice() {
         ["", "dealers"] => "/admin/v1/dealers".to_owned(),
         ["", "dealers", _] => "/admin/v1/dealers/{id}".to_owned(),
-        ["", "dealers", _, deed @ ("suspend" | "resume")] => {
-            format!("/admin/v1/dealers/{{id}}/{deed}")
+        ["", "dealers", _, operation @ ("suspend" | "resume")] => {
+            format!("/admin/v1/dealers/{{id}}/{operation}")
         }
         _ => return,
     };

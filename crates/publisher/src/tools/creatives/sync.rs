@@ -25,7 +25,7 @@ use crate::shelf::{Kept, New, own_id};
 use crate::work::Work;
 
 /// What becomes of a creative.
-enum Deed {
+enum Action {
     Create(Creative),
     Update(Kept<Creative>, Vec<String>),
     Keep(Kept<Creative>),
@@ -37,7 +37,7 @@ enum Deed {
 /// A result.
 struct Item {
     creative_id: String,
-    deed: Deed,
+    action: Action,
     /// Packages that it is assigned to now.
     assigned: Vec<String>,
     /// Why it is not assigned to others, by the id of the package.
@@ -45,13 +45,13 @@ struct Item {
 }
 
 impl Item {
-    fn new(creative_id: &str, deed: Deed) -> Self {
+    fn new(creative_id: &str, action: Action) -> Self {
         let (assigned, refused) = (Vec::new(), BTreeMap::new());
-        Self { creative_id: creative_id.to_owned(), deed, assigned, refused }
+        Self { creative_id: creative_id.to_owned(), action, assigned, refused }
     }
 
     fn failed(&self) -> bool {
-        matches!(self.deed, Deed::Fail(_))
+        matches!(self.action, Action::Fail(_))
     }
 }
 
@@ -122,13 +122,13 @@ impl Sync<'_> {
                 continue;
             }
             let at = format!("creatives[{index}]");
-            let deed = if seen.insert(id.clone()) {
-                self.deed(given, &at, form)?
+            let action = if seen.insert(id.clone()) {
+                self.action(given, &at, form)?
             } else {
                 let message = "the same creative stands in the request twice";
-                Deed::Fail(vec![refuse::invalid(&format!("{at}.creative_id"), message)])
+                Action::Fail(vec![refuse::invalid(&format!("{at}.creative_id"), message)])
             };
-            self.items.push(Item::new(id, deed));
+            self.items.push(Item::new(id, action));
         }
         if form.delete_missing {
             let missing: Vec<Kept<Creative>> = self.library.values().cloned().collect();
@@ -136,14 +136,19 @@ impl Sync<'_> {
                 missing.into_iter().filter(|known| !seen.contains(&known.thing.creative_id));
             for known in missing.filter(|known| known.thing.status != Status::Archived) {
                 let id = known.thing.creative_id.clone();
-                let deed = self.put_away(known);
-                self.items.push(Item::new(&id, deed));
+                let action = self.put_away(known);
+                self.items.push(Item::new(&id, action));
             }
         }
         Ok(())
     }
 
-    fn deed(&self, given: &CreativeAsset, at: &str, form: &SyncCreatives) -> Result<Deed, Fault> {
+    fn action(
+        &self,
+        given: &CreativeAsset,
+        at: &str,
+        form: &SyncCreatives,
+    ) -> Result<Action, Fault> {
         let id = given.creative_id.as_str();
         let known = self.library.get(id);
         let whole = demand::merged(known, given)?;
@@ -156,17 +161,17 @@ impl Sync<'_> {
         let verdict = looked.map(|looked| &looked.verdict);
         let question = self.demands.question((id, &whole), known, form, &self.buys, &self.formats);
         if question.as_ref() != looked.map(|looked| &looked.question) {
-            return Ok(Deed::Fail(vec![changed(at)]));
+            return Ok(Action::Fail(vec![changed(at)]));
         }
         if let (Some(Verdict::Contradicted(details)), true) = (verdict, errors.is_empty()) {
             errors.push(verdict::contradicted(at, details));
         }
         let Some(known) = known else {
             if !errors.is_empty() {
-                return Ok(Deed::Fail(errors));
+                return Ok(Action::Fail(errors));
             }
             let (status, review_ends_at) = self.review(verdict);
-            return Ok(Deed::Create(Creative {
+            return Ok(Action::Create(Creative {
                 creative_id: id.to_owned(),
                 status,
                 rejection_reason: None,
@@ -204,12 +209,12 @@ impl Sync<'_> {
             }
         }
         if !errors.is_empty() {
-            return Ok(Deed::Fail(errors));
+            return Ok(Action::Fail(errors));
         }
         // To send an archived creative again is to bring it back, even when nothing of it is new.
         let again = status == Status::Archived && !put_away;
         if changes.is_empty() && !again {
-            return Ok(Deed::Keep(known.clone()));
+            return Ok(Action::Keep(known.clone()));
         }
         if again {
             changes.push("status".to_owned());
@@ -225,24 +230,24 @@ impl Sync<'_> {
         // What changed is looked at anew, and nothing that was said of it before holds.
         next.thing.rejection_reason = None;
         next.thing.offline = None;
-        Ok(Deed::Update(next, changes))
+        Ok(Action::Update(next, changes))
     }
 
     /// Archived when it is approved; gone when it never ran.
-    fn put_away(&self, known: Kept<Creative>) -> Deed {
+    fn put_away(&self, known: Kept<Creative>) -> Action {
         let (id, now) = (known.thing.creative_id.as_str(), self.now());
         let mut packages = self.buys.packages().filter(|(_, package)| assigns(package, id));
         let running = packages.any(|(buy, package)| runs(&buy.thing, package, now));
         let assigned = self.buys.packages().any(|(_, package)| assigns(package, id));
         match known.thing.status_at(now) {
-            _ if running => Deed::Fail(vec![in_delivery("creatives")]),
-            Status::Approved => Deed::Archive(known),
-            Status::Archived => Deed::Keep(known),
-            Status::Suspended => Deed::Fail(vec![in_delivery("creatives")]),
+            _ if running => Action::Fail(vec![in_delivery("creatives")]),
+            Status::Approved => Action::Archive(known),
+            Status::Archived => Action::Keep(known),
+            Status::Suspended => Action::Fail(vec![in_delivery("creatives")]),
             Status::Processing | Status::PendingReview | Status::Rejected if assigned => {
-                Deed::Fail(vec![in_delivery("creatives")])
+                Action::Fail(vec![in_delivery("creatives")])
             }
-            Status::Processing | Status::PendingReview | Status::Rejected => Deed::Remove(known),
+            Status::Processing | Status::PendingReview | Status::Rejected => Action::Remove(known),
         }
     }
 
@@ -274,15 +279,15 @@ impl Sync<'_> {
                 // What is only assigned and not sent has a result too, or its
                 // errors would stand nowhere.
                 None => {
-                    let deed = match self.library.get(id) {
-                        Some(known) => Deed::Keep(known.clone()),
+                    let action = match self.library.get(id) {
+                        Some(known) => Action::Keep(known.clone()),
                         None => {
                             let missing =
                                 refuse::not_found(Code::CreativeNotFound, Some("assignments"));
-                            Deed::Fail(vec![missing])
+                            Action::Fail(vec![missing])
                         }
                     };
-                    self.items.push(Item::new(id, deed));
+                    self.items.push(Item::new(id, action));
                     self.items.len() - 1
                 }
             };
@@ -310,27 +315,27 @@ impl Sync<'_> {
 
     fn assign_one(&mut self, index: usize, assignment: &Assignment) -> Result<(), Vec<Error>> {
         let now = self.now();
-        let status = self.items.get(index).and_then(|item| match &item.deed {
-            Deed::Create(new) => Some(new.status_at(now)),
-            Deed::Update(known, _) | Deed::Keep(known) => Some(known.thing.status_at(now)),
-            Deed::Archive(_) | Deed::Remove(_) | Deed::Fail(_) => None,
+        let status = self.items.get(index).and_then(|item| match &item.action {
+            Action::Create(new) => Some(new.status_at(now)),
+            Action::Update(known, _) | Action::Keep(known) => Some(known.thing.status_at(now)),
+            Action::Archive(_) | Action::Remove(_) | Action::Fail(_) => None,
         });
-        let reason = self.items.get(index).and_then(|item| match &item.deed {
-            Deed::Keep(known) => known.thing.rejection_reason.clone(),
-            Deed::Create(_)
-            | Deed::Update(..)
-            | Deed::Archive(_)
-            | Deed::Remove(_)
-            | Deed::Fail(_) => None,
+        let reason = self.items.get(index).and_then(|item| match &item.action {
+            Action::Keep(known) => known.thing.rejection_reason.clone(),
+            Action::Create(_)
+            | Action::Update(..)
+            | Action::Archive(_)
+            | Action::Remove(_)
+            | Action::Fail(_) => None,
         });
         // What this request sends was judged with the products that it assigns it to.
-        let earlier = self.items.get(index).and_then(|item| match &item.deed {
-            Deed::Keep(known) => Some(known.thing.given.clone()),
-            Deed::Create(_)
-            | Deed::Update(..)
-            | Deed::Archive(_)
-            | Deed::Remove(_)
-            | Deed::Fail(_) => None,
+        let earlier = self.items.get(index).and_then(|item| match &item.action {
+            Action::Keep(known) => Some(known.thing.given.clone()),
+            Action::Create(_)
+            | Action::Update(..)
+            | Action::Archive(_)
+            | Action::Remove(_)
+            | Action::Fail(_) => None,
         });
         let place = self.buys.places.get(&assignment.package_id).copied();
         let package = place.and_then(|(outer, inner)| {
@@ -395,7 +400,7 @@ impl Sync<'_> {
                 let mut error = refuse::error(Code::ValidationError, message);
                 error.suggestion =
                     Some("correct the creatives that failed for other reasons".to_owned());
-                item.deed = Deed::Fail(vec![error]);
+                item.action = Action::Fail(vec![error]);
             }
         }
     }
@@ -408,15 +413,15 @@ impl Sync<'_> {
                 shown.insert(name.to_owned(), value);
             };
             add("creative_id", json!(item.creative_id));
-            let (action, status, more) = match &item.deed {
-                Deed::Create(new) => ("created", Some(new.status_at(now)), None),
-                Deed::Update(known, changes) => {
+            let (action, status, more) = match &item.action {
+                Action::Create(new) => ("created", Some(new.status_at(now)), None),
+                Action::Update(known, changes) => {
                     let more = Some(("changes", json!(changes)));
                     ("updated", Some(known.thing.status_at(now)), more)
                 }
-                Deed::Keep(known) => ("unchanged", Some(known.thing.status_at(now)), None),
-                Deed::Archive(_) | Deed::Remove(_) => ("deleted", None, None),
-                Deed::Fail(errors) => ("failed", None, Some(("errors", json!(errors)))),
+                Action::Keep(known) => ("unchanged", Some(known.thing.status_at(now)), None),
+                Action::Archive(_) | Action::Remove(_) => ("deleted", None, None),
+                Action::Fail(errors) => ("failed", None, Some(("errors", json!(errors)))),
             };
             add("action", json!(action));
             if let Some(status) = status {
@@ -456,19 +461,19 @@ impl Sync<'_> {
             );
             let assigned = item.assigned.into_iter().map(|package| (package, now));
             let mut fresh = None;
-            match item.deed {
-                Deed::Create(mut new) => {
+            match item.action {
+                Action::Create(mut new) => {
                     new.assigned.extend(assigned);
                     let id = own_id(owner, account, &item.creative_id);
                     let place =
                         New { id: &id, owner, account: Some(account), state: new.state(), now };
                     shelf.add(place, &new)?;
                 }
-                Deed::Update(mut known, _) => {
+                Action::Update(mut known, _) => {
                     known.thing.assigned.extend(assigned);
                     fresh = Some(known);
                 }
-                Deed::Keep(mut known) => {
+                Action::Keep(mut known) => {
                     let before = known.thing.assigned.len();
                     for (package, at) in assigned {
                         // Assigned again, it has been there since the first time.
@@ -477,15 +482,15 @@ impl Sync<'_> {
                     // Nothing that is the same is written, so that its revision stays.
                     fresh = (known.thing.assigned.len() != before).then_some(known);
                 }
-                Deed::Archive(mut known) => {
+                Action::Archive(mut known) => {
                     known.thing.status = Status::Archived;
                     known.thing.review_ends_at = None;
                     fresh = Some(known);
                 }
-                Deed::Remove(known) => {
+                Action::Remove(known) => {
                     shelf.remove(known.record.kind, &known.record.id)?;
                 }
-                Deed::Fail(_) => {}
+                Action::Fail(_) => {}
             }
             if let Some(mut known) = fresh {
                 known.record.state = known.thing.state().to_owned();

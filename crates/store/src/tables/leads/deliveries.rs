@@ -4,7 +4,7 @@
 
 use jiff::Timestamp;
 use tradepost_dealer::delivery::{DeliveryRecord, DeliveryState, NewDelivery};
-use tradepost_dealer::staff::{DELIVERY, Deed, NewEntry};
+use tradepost_dealer::staff::{Action, DELIVERY, NewEntry};
 use tradepost_server::tasks::log::PushBusy;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
@@ -197,7 +197,7 @@ impl Transaction<'_> {
                     chain: row.get(0)?,
                     at: now,
                     actor: DELIVERY.to_owned(),
-                    deed: Deed::LeadDelivered,
+                    action: Action::LeadDelivered,
                     subject: row.get(1)?,
                     detail: row.get(2)?,
                 })

@@ -11,8 +11,8 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value};
 use tradepost_wire::jsonrpc;
 
+use super::denial::Denial;
 use super::intake;
-use super::turned_away::TurnedAway;
 use crate::adcp::seller::PublisherAgent;
 
 /// The argument by which AdCP itself says where to call.
@@ -30,7 +30,7 @@ pub(in crate::adcp) async fn answer(publisher: &PublisherAgent, posted: Posted<'
             if !reject.twice.is_empty()
                 && let Err(refused) = intake::signed(desk, publisher, parts, bytes).await =>
         {
-            return TurnedAway::refused(publisher, refused).respond(&reject.id, None);
+            return Denial::refused(publisher, refused).respond(&reject.id, None);
         }
         Err(reject) => return binding::rejected(&reject),
     };
@@ -43,14 +43,14 @@ pub(in crate::adcp) async fn answer(publisher: &PublisherAgent, posted: Posted<'
     let caller = match caller {
         Ok(caller) => caller,
         Err(refused) => {
-            return TurnedAway::refused(publisher, refused).respond(&envelope.id, arguments);
+            return Denial::refused(publisher, refused).respond(&envelope.id, arguments);
         }
     };
     // What calls a tool is counted there.
     if tool.is_none()
         && let Err(wait) = publisher.admit(&caller)
     {
-        return TurnedAway::too_often(wait).respond(&envelope.id, None);
+        return Denial::too_often(wait).respond(&envelope.id, None);
     }
     let release = shared::release(publisher, parts, &envelope.method);
     if let (Ok(Release::V0_3), Some(params)) = (&release, &mut envelope.params) {

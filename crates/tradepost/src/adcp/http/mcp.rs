@@ -16,8 +16,8 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 use tradepost_wire::mcp;
 
+use super::denial::Denial;
 use super::intake;
-use super::turned_away::TurnedAway;
 use crate::adcp::seller::PublisherAgent;
 
 /// What the seller says about itself.
@@ -78,7 +78,7 @@ async fn admit(publisher: &PublisherAgent, knock: Knock<'_>) -> Result<Caller, T
     let Some(request) = request else {
         // Whoever has signed what can be read in two ways hears that in the words of the signatures.
         let signed = intake::signed(desk, publisher, parts, bytes).await;
-        signed.map_err(|refused| TurnedAway::refused(publisher, refused).refusal(None))?;
+        signed.map_err(|refused| Denial::refused(publisher, refused).refusal(None))?;
         let address = shared::address(desk, parts);
         return Ok(Caller { address, principal: Principal::anonymous() });
     };
@@ -88,12 +88,12 @@ async fn admit(publisher: &PublisherAgent, knock: Knock<'_>) -> Result<Caller, T
     let caller = intake::caller(desk, publisher, parts, bytes, is_open).await;
     let caller = caller.map_err(|refused| {
         let arguments = request.params.get("arguments").and_then(Value::as_object);
-        TurnedAway::refused(publisher, refused).refusal(arguments)
+        Denial::refused(publisher, refused).refusal(arguments)
     })?;
     // A call that reaches a tool is counted there.
     let is_counted = calls && request.tool(|name| publisher.tool(name).is_some()).is_ok();
     if !is_counted {
-        publisher.admit(&caller).map_err(|wait| TurnedAway::too_often(wait).refusal(None))?;
+        publisher.admit(&caller).map_err(|wait| Denial::too_often(wait).refusal(None))?;
     }
     Ok(caller)
 }

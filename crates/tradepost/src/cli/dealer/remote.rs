@@ -132,9 +132,9 @@ impl Remote {
 }
 
 /// The path of a dealer. An id that needs escapes is none, and leads nowhere.
-fn of(id: &str, deed: &str) -> String {
+fn of(id: &str, operation: &str) -> String {
     let id: String = form_urlencoded::byte_serialize(id.as_bytes()).collect();
-    format!("/dealers/{id}{deed}")
+    format!("/dealers/{id}{operation}")
 }
 
 fn when(request: RequestBuilder, expected: Option<i64>) -> RequestBuilder {

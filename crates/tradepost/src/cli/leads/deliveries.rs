@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tradepost_dealer::delivery::{DeliveryRecord, DeliveryState, NewDelivery, Parcel, sample};
 use tradepost_dealer::record::{LeadRecord, LeadState};
-use tradepost_dealer::staff::{Deed, NewEntry};
+use tradepost_dealer::staff::{Action, NewEntry};
 use tradepost_server::clock::Clock;
 use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::{Value, json};
@@ -146,7 +146,7 @@ pub(super) fn resend(arguments: &Resend, context: &Context) -> Outcome {
         .collect();
     let resent = NewEntry {
         detail: Some(names.join(", ")),
-        ..context.entry(&lead.dealer_id, Deed::LeadResent, Some(&lead.lead_id))
+        ..context.entry(&lead.dealer_id, Action::LeadResent, Some(&lead.lead_id))
     };
     let again = store.write_blocking(move |tx| {
         tx.deliver_again(&wanted, resent.at)?;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use tradepost_dealer::consent::hex;
-use tradepost_dealer::staff::{Deed, NewEntry};
+use tradepost_dealer::staff::{Action, NewEntry};
 use tradepost_server::clock::Clock;
 
 use super::Place;
@@ -35,7 +35,7 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     // The record names the document by its hash: what turns up later can be told from a forgery.
     let taken = NewEntry {
         detail: Some(hex(&evidence::digest(&document))),
-        ..context.entry(dealer, Deed::EvidenceTaken, Some(&arguments.id))
+        ..context.entry(dealer, Action::EvidenceTaken, Some(&arguments.id))
     };
     store.record_all(vec![taken]).map_err(|fault| Failure::fault(&fault))?;
     if context.output.is_json() {

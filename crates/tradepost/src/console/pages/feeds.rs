@@ -13,7 +13,7 @@ use super::{Frame, When, headed, thousands, zone};
 use crate::aap::seller::Seller;
 use crate::config::feeds::Extent;
 use crate::feeds::Standing;
-use crate::feeds::told::{Count, Skip, Told};
+use crate::feeds::report::{Count, RunReport, Skip};
 
 /// How many skipped rows are on a page.
 const SKIPS: usize = 200;
@@ -202,7 +202,7 @@ const fn outcome(of: FeedOutcome) -> Mark {
 }
 
 fn report(run: &FeedRun, feed: &str, zone: &TimeZone, now: Timestamp) -> Shown {
-    let told = Told::of(run);
+    let told = RunReport::of(run);
     let figures = |all: &[(&str, u64)]| {
         let figure = |(name, number): &(&str, u64)| (thousands(*number), label(name).to_owned());
         all.iter().map(figure).collect::<Vec<_>>()

@@ -10,7 +10,7 @@ use tradepost_dealer::local_time::spoken;
 use tradepost_dealer::record::{
     AppointmentRecord, LeadEventKind, LeadHistory, LeadRecord, LeadState, SubmissionRecord,
 };
-use tradepost_dealer::staff::{Deed, Note, Progress, Stage};
+use tradepost_dealer::staff::{Action, Note, Progress, Stage};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
@@ -173,7 +173,7 @@ impl Console {
     /// Notes who was shown a customer, before the page is: what cannot be recorded is not shown.
     fn note_sight(&self, visitor: &Visitor, lead: &LeadRecord) -> Result<(), Stop> {
         let (dealer, subject) = (Some(lead.dealer_id.as_str()), Some(lead.lead_id.clone()));
-        let entry = self.entry(visitor, dealer, Deed::LeadSeen, subject);
+        let entry = self.entry(visitor, dealer, Action::LeadSeen, subject);
         let lead = lead.clone();
         self.store.write_blocking(move |tx| {
             tx.see_lead(&lead, entry.at)?;

@@ -4,7 +4,7 @@ use askama::Template;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tradepost_dealer::consent::hex;
-use tradepost_dealer::staff::{Deed, EVERYBODY, Entry};
+use tradepost_dealer::staff::{Action, EVERYBODY, Entry};
 
 use super::super::door::Visitor;
 use super::super::reply::Reply;
@@ -50,7 +50,7 @@ struct Line {
     seq: i64,
     when: When,
     actor: String,
-    deed: &'static str,
+    action: &'static str,
     subject: Option<(String, Option<String>)>,
     detail: Option<String>,
 }
@@ -140,40 +140,40 @@ impl Console {
 
 fn line(entry: Entry, zone: &TimeZone, now: Timestamp) -> Line {
     let Entry { seq, said, .. } = entry;
-    let (deed, is_lead) = said_of(said.deed);
+    let (action, is_lead) = said_of(said.action);
     // The number of a session tells nobody anything.
-    let is_told = !matches!(said.deed, Deed::SignedIn | Deed::SignedOut);
+    let is_told = !matches!(said.action, Action::SignedIn | Action::SignedOut);
     let subject = said.subject.filter(|_| is_told).map(|subject| {
         let href = is_lead.then(|| format!("{PATH}/leads/{subject}"));
         (subject, href)
     });
     let when = When::of(said.at, zone, now);
-    Line { seq, when, actor: said.actor, deed, subject, detail: said.detail }
+    Line { seq, when, actor: said.actor, action, subject, detail: said.detail }
 }
 
 /// What somebody did, in words, and whether it was with a lead.
-const fn said_of(deed: Deed) -> (&'static str, bool) {
-    match deed {
-        Deed::SignedIn => ("signed in", false),
-        Deed::SignedOut => ("signed out", false),
-        Deed::SessionEnded => ("ended a session of", false),
-        Deed::LeadSeen => ("saw", true),
-        Deed::NoteAdded => ("wrote a note about", true),
-        Deed::StageChanged => ("moved", true),
-        Deed::LeadResent => ("had delivered again", true),
-        Deed::LeadReleased => ("released", true),
-        Deed::ConsentRevoked => ("noted a withdrawn consent of", true),
-        Deed::LeadErased => ("erased", true),
-        Deed::LeadsListed => ("listed leads:", false),
-        Deed::LeadExported => ("exported", true),
-        Deed::EvidenceTaken => ("took the evidence of", true),
-        Deed::LeadDelivered => ("brought", true),
-        Deed::AgentProbed => ("probed the agent", false),
-        Deed::KeyChanged => ("changed the key of personal data", false),
-        Deed::RecordExported => ("exported this record", false),
-        Deed::MemberAdded => ("let in", false),
-        Deed::PasswordSet => ("set the password of", false),
-        Deed::MemberRemoved => ("shut out", false),
+const fn said_of(action: Action) -> (&'static str, bool) {
+    match action {
+        Action::SignedIn => ("signed in", false),
+        Action::SignedOut => ("signed out", false),
+        Action::SessionEnded => ("ended a session of", false),
+        Action::LeadSeen => ("saw", true),
+        Action::NoteAdded => ("wrote a note about", true),
+        Action::StageChanged => ("moved", true),
+        Action::LeadResent => ("had delivered again", true),
+        Action::LeadReleased => ("released", true),
+        Action::ConsentRevoked => ("noted a withdrawn consent of", true),
+        Action::LeadErased => ("erased", true),
+        Action::LeadsListed => ("listed leads:", false),
+        Action::LeadExported => ("exported", true),
+        Action::EvidenceTaken => ("took the evidence of", true),
+        Action::LeadDelivered => ("brought", true),
+        Action::AgentProbed => ("probed the agent", false),
+        Action::KeyChanged => ("changed the key of personal data", false),
+        Action::RecordExported => ("exported this record", false),
+        Action::MemberAdded => ("let in", false),
+        Action::PasswordSet => ("set the password of", false),
+        Action::MemberRemoved => ("shut out", false),
     }
 }
 

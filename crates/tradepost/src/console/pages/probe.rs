@@ -1,7 +1,7 @@
 //! What the prober found at a dealer, how far it is, and the button that has it begin.
 
 use askama::Template;
-use tradepost_dealer::staff::Deed;
+use tradepost_dealer::staff::Action;
 use tradepost_store::ProbeReport;
 use tradepost_wire::json::{self, Value};
 
@@ -109,7 +109,7 @@ impl Console {
         let seller = seller.ok_or(Stop::NotFound)?;
         let busy = "The prober is at work. Wait until it is done, then have it begin again.";
         let place = self.prober.enter(id).ok_or(Stop::Unusable(busy))?;
-        let entry = self.entry(visitor, Some(id), Deed::AgentProbed, None);
+        let entry = self.entry(visitor, Some(id), Action::AgentProbed, None);
         self.store.record_all(vec![entry])?;
         let wanted = Wanted {
             dealer_id: id.to_owned(),

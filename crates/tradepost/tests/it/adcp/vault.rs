@@ -17,22 +17,22 @@ use crate::support::postgres::Scratch;
 
 /// Something that is done.
 #[derive(Debug, Clone)]
-pub enum Deed {
+pub enum Step {
     Put { kind: usize, id: usize, owner: usize, account: Option<usize>, state: usize, word: u8 },
     Remove { kind: usize, id: usize },
     Remember { scope: usize, key: usize, word: u8 },
 }
 
-pub fn deed() -> impl Strategy<Value = Deed> {
+pub fn step() -> impl Strategy<Value = Step> {
     let small = 0..3_usize;
     let put = (small.clone(), small.clone(), small.clone(), prop::option::of(small.clone()));
     prop_oneof![
         4 => (put, small.clone(), any::<u8>()).prop_map(|((kind, id, owner, account), state, word)| {
-            Deed::Put { kind, id, owner, account, state, word }
+            Step::Put { kind, id, owner, account, state, word }
         }),
-        1 => (small.clone(), small.clone()).prop_map(|(kind, id)| Deed::Remove { kind, id }),
+        1 => (small.clone(), small.clone()).prop_map(|(kind, id)| Step::Remove { kind, id }),
         1 => (small.clone(), small, any::<u8>())
-            .prop_map(|(scope, key, word)| Deed::Remember { scope, key, word }),
+            .prop_map(|(scope, key, word)| Step::Remember { scope, key, word }),
     ]
 }
 
@@ -42,9 +42,9 @@ fn moment(seconds: usize) -> Timestamp {
     Timestamp::from_second(i64::try_from(seconds).unwrap()).unwrap()
 }
 
-fn carry_out(shelf: &dyn Shelf, deed: &Deed) {
-    match *deed {
-        Deed::Put { kind, id, owner, account, state, word } => shelf
+fn carry_out(shelf: &dyn Shelf, step: &Step) {
+    match *step {
+        Step::Put { kind, id, owner, account, state, word } => shelf
             .put(Record {
                 kind: KINDS[kind],
                 id: format!("thing {id}"),
@@ -58,10 +58,10 @@ fn carry_out(shelf: &dyn Shelf, deed: &Deed) {
                 place: 0,
             })
             .unwrap(),
-        Deed::Remove { kind, id } => {
+        Step::Remove { kind, id } => {
             shelf.remove(KINDS[kind], &format!("thing {id}")).unwrap();
         }
-        Deed::Remember { scope, key, word } => {
+        Step::Remember { scope, key, word } => {
             let row = KeyRow { hash: [word; 32], reply: json!([word]), used_at: moment(key) };
             shelf.remember(&format!("scope {scope}"), &format!("key {key}"), row).unwrap();
         }
@@ -105,10 +105,10 @@ pub fn everything(vault: &dyn Vault) -> Vec<String> {
     told
 }
 
-pub fn write(vault: &dyn Vault, deeds: Vec<Deed>, refuse: bool) {
+pub fn write(vault: &dyn Vault, steps: Vec<Step>, refuse: bool) {
     let job = move |shelf: &dyn Shelf| {
-        for deed in &deeds {
-            carry_out(shelf, deed);
+        for step in &steps {
+            carry_out(shelf, step);
         }
         if refuse {
             return Err(Stop::from(invalid("x", "no")));
@@ -125,7 +125,7 @@ proptest! {
 
     #[test]
     fn the_store_and_the_memory_tell_the_same_story(
-        chapters in prop::collection::vec((prop::collection::vec(deed(), 1..6), any::<bool>()), 1..6)
+        chapters in prop::collection::vec((prop::collection::vec(step(), 1..6), any::<bool>()), 1..6)
     ) {
         let folder = tempfile::tempdir().unwrap();
         let store = Arc::new(Store::open(folder.path()).unwrap());
@@ -133,9 +133,9 @@ proptest! {
         let other = StoreVault::new(store, "another");
         let memory = MemoryVault::default();
         let untouched = everything(&other);
-        for (deeds, refuse) in chapters {
-            write(&kept, deeds.clone(), refuse);
-            write(&memory, deeds, refuse);
+        for (steps, refuse) in chapters {
+            write(&kept, steps.clone(), refuse);
+            write(&memory, steps, refuse);
             prop_assert_eq!(everything(&kept), everything(&memory));
         }
         prop_assert_eq!(everything(&other), untouched);
@@ -147,15 +147,15 @@ proptest! {
 
     #[test]
     fn a_server_tells_it_too(
-        chapters in prop::collection::vec((prop::collection::vec(deed(), 1..6), any::<bool>()), 1..4)
+        chapters in prop::collection::vec((prop::collection::vec(step(), 1..6), any::<bool>()), 1..4)
     ) {
         let Some(scratch) = Scratch::new() else { return Ok(()) };
         let stores = [Arc::new(scratch.store()), Arc::new(scratch.store())];
         let vaults = stores.map(|store| StoreVault::new(store, "one"));
         let memory = MemoryVault::default();
-        for (number, (deeds, refuse)) in chapters.into_iter().enumerate() {
-            write(&vaults[number % 2], deeds.clone(), refuse);
-            write(&memory, deeds, refuse);
+        for (number, (steps, refuse)) in chapters.into_iter().enumerate() {
+            write(&vaults[number % 2], steps.clone(), refuse);
+            write(&memory, steps, refuse);
             prop_assert_eq!(everything(&vaults[0]), everything(&memory));
             prop_assert_eq!(everything(&vaults[1]), everything(&memory));
         }

@@ -68,16 +68,16 @@ fn people_are_added_listed_and_removed_and_all_of_it_is_recorded() {
     assert_eq!(run(&["user", "set-password", "dora"], "").0, Some(0));
     assert_eq!(run(&["user", "remove", "egon"], "").0, Some(0));
     assert_eq!(run(&["user", "remove", "egon"], "").0, Some(2));
-    let deeds = |chain: &str| {
+    let actions = |chain: &str| {
         let (_, listed, _) = run(&["--json", "audit", "--dealer", chain], "");
         let listed: tradepost_wire::json::Value = tradepost_wire::json::from_str(&listed).unwrap();
-        let deed = |it: &tradepost_wire::json::Value| {
-            format!("{} {} {}", it["actor"], it["deed"], it["subject"]).replace('"', "")
+        let action = |it: &tradepost_wire::json::Value| {
+            format!("{} {} {}", it["actor"], it["action"], it["subject"]).replace('"', "")
         };
-        listed.as_array().unwrap().iter().map(deed).collect::<Vec<_>>()
+        listed.as_array().unwrap().iter().map(action).collect::<Vec<_>>()
     };
-    assert_eq!(deeds("d"), ["cli:ana password_set dora", "cli:ana member_added dora"]);
-    assert_eq!(deeds("*"), ["cli:ana member_removed egon", "cli:ana member_added egon"]);
+    assert_eq!(actions("d"), ["cli:ana password_set dora", "cli:ana member_added dora"]);
+    assert_eq!(actions("*"), ["cli:ana member_removed egon", "cli:ana member_added egon"]);
     let verify = ["audit", "--verify"];
     let (code, said, _) = run(&verify, "");
     assert_eq!((code, said.lines().count()), (Some(0), 2));

@@ -116,15 +116,15 @@ fn sessions_are_listed_and_ended_by_their_owner_and_their_manager() {
     assert_eq!(maria.do_it(&of_dora, &[]), "session");
     assert_eq!(dora.get("/console").status, 303);
     assert_eq!(maria.do_it(&of_maria, &[]), "/console/sign-in", "one's own");
-    let deeds: Vec<_> = world.record(ONE).into_iter().map(|(who, what, _)| (who, what)).collect();
-    let deed = |who: &str, what: &str| (who.to_owned(), what.to_owned());
+    let actions: Vec<_> = world.record(ONE).into_iter().map(|(who, what, _)| (who, what)).collect();
+    let action = |who: &str, what: &str| (who.to_owned(), what.to_owned());
     assert_eq!(
-        deeds,
+        actions,
         [
-            deed("dora", "signed_in"),
-            deed("maria", "signed_in"),
-            deed("maria", "session_ended"),
-            deed("maria", "signed_out"),
+            action("dora", "signed_in"),
+            action("maria", "signed_in"),
+            action("maria", "session_ended"),
+            action("maria", "signed_out"),
         ]
     );
 }

@@ -23,7 +23,7 @@ fn what_is_done_on_the_command_line_is_recorded_before_it_is_shown() {
         .iter()
         .rev()
         .map(|it| {
-            format!("{} {} {} {}", it["actor"], it["deed"], it["subject"] == ada, it["detail"])
+            format!("{} {} {} {}", it["actor"], it["action"], it["subject"] == ada, it["detail"])
         })
         .collect();
     let ana = |rest: &str| format!("\"cli:ana\" {rest}");

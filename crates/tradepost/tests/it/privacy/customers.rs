@@ -33,7 +33,7 @@ fn a_customer_gets_everything_and_is_then_in_no_file_any_more() {
         assert_eq!(leads[0]["lead"]["lead_id"], ada);
         assert_eq!(leads[0]["submissions"][0]["payload"]["customer"]["last_name"], "Winterberg");
         assert_eq!(leads[0]["notes"][0]["text"], "Has a sister.");
-        assert_eq!(leads[0]["record"][0]["deed"], "lead_exported");
+        assert_eq!(leads[0]["record"][0]["action"], "lead_exported");
         assert_eq!(leads[0]["record"][0]["actor"], "cli:ana");
         let file = folder.path().join("ada.html");
         let html = ["privacy", "export", "--format=html", "--out", file.to_str().unwrap()];
@@ -100,7 +100,7 @@ fn what_is_old_is_erased_and_recorded_but_not_while_somebody_is_to_be_told() {
             .entries_about(&told)
             .unwrap()
             .into_iter()
-            .map(|(entry, _)| format!("{} {}", entry.said.actor, entry.said.deed))
+            .map(|(entry, _)| format!("{} {}", entry.said.actor, entry.said.action))
             .collect();
         assert_eq!(who, ["delivery lead_delivered", "retention lead_erased"]);
         assert_eq!(server.store.check_consents(None, None).unwrap()[0].faults, []);

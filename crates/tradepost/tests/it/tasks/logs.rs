@@ -17,7 +17,7 @@ use crate::support::postgres::Scratch;
 
 /// Something that somebody does: `task`, `owner` and `config` are small numbers, so that they meet.
 #[derive(Debug, Clone)]
-pub enum Deed {
+pub enum Step {
     Create { task: u8, owner: u8, state: usize, at: i64 },
     Append { task: u8, status: Option<(usize, i64)>, artifact: bool },
     Put { task: u8, owner: u8, config: u8, at: i64 },
@@ -50,7 +50,7 @@ fn target(config: u8) -> PushTarget {
     }
 }
 
-impl Deed {
+impl Step {
     /// Does it, and says what came of it.
     fn act(&self, tx: &dyn LogWriter) -> Result<String, Fault> {
         Ok(match self {
@@ -92,13 +92,13 @@ impl Deed {
     }
 }
 
-/// Does deeds in one transaction, which fails at the end when it is to.
-pub fn perform(log: &dyn TaskLog, deeds: &[Deed], fails: bool) -> Result<Vec<String>, ()> {
+/// Does steps in one transaction, which fails at the end when it is to.
+pub fn perform(log: &dyn TaskLog, steps: &[Step], fails: bool) -> Result<Vec<String>, ()> {
     let (told, came_to) = sync_channel(1);
     let (ended, end) = sync_channel(1);
-    let deeds = deeds.to_vec();
+    let steps = steps.to_vec();
     let job = move |tx: &dyn LogWriter| {
-        let done = deeds.iter().map(|deed| deed.act(tx)).collect::<Result<Vec<_>, _>>()?;
+        let done = steps.iter().map(|step| step.act(tx)).collect::<Result<Vec<_>, _>>()?;
         if fails {
             return Err(Fault::new("playing", "it is to fail"));
         }
@@ -157,32 +157,32 @@ pub fn everything(log: &dyn TaskLog) -> Vec<String> {
     told
 }
 
-pub fn deeds() -> impl Strategy<Value = Deed> {
+pub fn steps() -> impl Strategy<Value = Step> {
     let at = || 0..1_000_i64;
     prop_oneof![
-        (0..4_u8, 0..4_u8, 0..8_usize, at()).prop_map(|(task, owner, state, at)| Deed::Create {
+        (0..4_u8, 0..4_u8, 0..8_usize, at()).prop_map(|(task, owner, state, at)| Step::Create {
             task,
             owner,
             state,
             at
         }),
         (0..4_u8, proptest::option::of((0..8_usize, at())), any::<bool>())
-            .prop_map(|(task, status, artifact)| Deed::Append { task, status, artifact }),
-        (0..4_u8, 0..4_u8, 0..3_u8, at()).prop_map(|(task, owner, config, at)| Deed::Put {
+            .prop_map(|(task, status, artifact)| Step::Append { task, status, artifact }),
+        (0..4_u8, 0..4_u8, 0..3_u8, at()).prop_map(|(task, owner, config, at)| Step::Put {
             task,
             owner,
             config,
             at
         }),
-        (0..4_u8, 0..4_u8, 0..3_u8).prop_map(|(task, owner, config)| Deed::Delete {
+        (0..4_u8, 0..4_u8, 0..3_u8).prop_map(|(task, owner, config)| Step::Delete {
             task,
             owner,
             config
         }),
-        (1..8_i64, 0..6_i64).prop_map(|(key, seq)| Deed::Delivered { key, seq }),
-        (1..8_i64, at()).prop_map(|(key, at)| Deed::Rested { key, at }),
+        (1..8_i64, 0..6_i64).prop_map(|(key, seq)| Step::Delivered { key, seq }),
+        (1..8_i64, at()).prop_map(|(key, at)| Step::Rested { key, at }),
         (1..8_i64, at(), any::<bool>()).prop_map(|(key, at, again)| {
-            Deed::Failed { key, next: if again { Ok(at) } else { Err(at) } }
+            Step::Failed { key, next: if again { Ok(at) } else { Err(at) } }
         }),
     ]
 }
@@ -193,16 +193,16 @@ proptest! {
     #[test]
     fn the_store_and_the_memory_do_the_same(
         turns in proptest::collection::vec(
-            (proptest::collection::vec(deeds(), 1..5), proptest::bool::weighted(0.15)), 1..16,
+            (proptest::collection::vec(steps(), 1..5), proptest::bool::weighted(0.15)), 1..16,
         ),
     ) {
         let folder = tempfile::tempdir().unwrap();
         let (store, memory) = (Store::open(folder.path()).unwrap(), Memory::default());
-        for (deeds, fails) in turns {
+        for (steps, fails) in turns {
             let (kept, remembered) =
-                (perform(&store, &deeds, fails), perform(&memory, &deeds, fails));
-            prop_assert_eq!(kept, remembered, "{:?}", deeds);
-            prop_assert_eq!(everything(&store), everything(&memory), "after {:?}", deeds);
+                (perform(&store, &steps, fails), perform(&memory, &steps, fails));
+            prop_assert_eq!(kept, remembered, "{:?}", steps);
+            prop_assert_eq!(everything(&store), everything(&memory), "after {:?}", steps);
         }
     }
 }
@@ -213,22 +213,22 @@ proptest! {
     #[test]
     fn two_stores_on_a_server_do_it_too(
         turns in proptest::collection::vec(
-            (proptest::collection::vec(deeds(), 1..5), proptest::bool::weighted(0.15)), 1..12,
+            (proptest::collection::vec(steps(), 1..5), proptest::bool::weighted(0.15)), 1..12,
         ),
     ) {
         const NUMBER: &str = "SELECT last_value || ', ' || is_called FROM push_configs_key_seq";
         let Some(scratch) = Scratch::new() else { return Ok(()) };
         let (stores, memory) = ([scratch.store(), scratch.store()], Memory::default());
-        for (turn, (deeds, fails)) in turns.into_iter().enumerate() {
+        for (turn, (steps, fails)) in turns.into_iter().enumerate() {
             let number = scratch.say(NUMBER).remove(0);
-            let kept = perform(&stores[turn % 2], &deeds, fails);
-            prop_assert_eq!(&kept, &perform(&memory, &deeds, fails), "{:?}", deeds);
+            let kept = perform(&stores[turn % 2], &steps, fails);
+            prop_assert_eq!(&kept, &perform(&memory, &steps, fails), "{:?}", steps);
             if kept.is_err() {
                 // A server gives no number twice, also when nothing came of the first time.
                 scratch.say(&format!("SELECT setval('push_configs_key_seq', {number})"));
             }
             // The first delivers; the other sees all the rest alike.
-            prop_assert_eq!(everything(&stores[0]), everything(&memory), "after {:?}", deeds);
+            prop_assert_eq!(everything(&stores[0]), everything(&memory), "after {:?}", steps);
         }
     }
 }

@@ -1,10 +1,10 @@
-//! What people do with leads. Each deed and its entry in the record are one transaction, and leads move
+//! What people do with leads. Each action and its entry in the record are one transaction, and leads move
 //! by the store's own transitions alone.
 
 use tradepost_dealer::consent::hex;
 use tradepost_dealer::delivery::NewDelivery;
 use tradepost_dealer::record::{LeadHistory, LeadState};
-use tradepost_dealer::staff::{Deed, NewEntry, Note, Stage};
+use tradepost_dealer::staff::{Action, NewEntry, Note, Stage};
 use tradepost_server::fault::Fault;
 use tradepost_store::Transaction;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -46,9 +46,9 @@ impl Console {
         if is_own { Ok(history) } else { Err(Stop::NotFound) }
     }
 
-    fn lead_entry(&self, visitor: &Visitor, history: &LeadHistory, deed: Deed) -> NewEntry {
+    fn lead_entry(&self, visitor: &Visitor, history: &LeadHistory, action: Action) -> NewEntry {
         let lead = &history.lead;
-        self.entry(visitor, Some(&lead.dealer_id), deed, Some(lead.lead_id.clone()))
+        self.entry(visitor, Some(&lead.dealer_id), action, Some(lead.lead_id.clone()))
     }
 
     /// Does something and records it, if it could be done; says so on the lead's page.
@@ -85,7 +85,7 @@ impl Console {
         if text.chars().count() > NOTE {
             return Err(Stop::Unusable("A note can have 4,000 characters."));
         }
-        let entry = self.lead_entry(visitor, &history, Deed::NoteAdded);
+        let entry = self.lead_entry(visitor, &history, Action::NoteAdded);
         let author = visitor.member.name.clone();
         let note = Note { at: entry.at, author, text: Some(text.replace("\r\n", "\n")) };
         let id = id.to_owned();
@@ -101,7 +101,7 @@ impl Console {
         let lead = self.own_lead(visitor, id)?;
         let stage = asked.filled_in("stage").and_then(Stage::from_name);
         let stage = stage.ok_or(Stop::Unusable("A lead is new, working, sold or lost."))?;
-        let mut entry = self.lead_entry(visitor, &lead, Deed::StageChanged);
+        let mut entry = self.lead_entry(visitor, &lead, Action::StageChanged);
         entry.detail = Some(stage.name().to_owned());
         let (by, now, lead) = (visitor.member.name.clone(), entry.at, lead.lead);
         self.act(entry, "stage", move |tx| tx.set_stage(&lead, stage, &by, now))
@@ -133,7 +133,7 @@ impl Console {
         if wanted.is_empty() {
             return Ok(back(id, "nowhere"));
         }
-        let mut entry = self.lead_entry(visitor, &history, Deed::LeadResent);
+        let mut entry = self.lead_entry(visitor, &history, Action::LeadResent);
         let names: Vec<_> = wanted.iter().map(|wanted| wanted.destination.as_str()).collect();
         entry.detail = Some(names.join(", "));
         let now = entry.at;
@@ -142,14 +142,14 @@ impl Console {
 
     pub(super) fn release(&self, visitor: &Visitor, id: &str) -> Result<Reply, Stop> {
         let history = self.own_lead(visitor, id)?;
-        let entry = self.lead_entry(visitor, &history, Deed::LeadReleased);
+        let entry = self.lead_entry(visitor, &history, Action::LeadReleased);
         let (id, now) = (id.to_owned(), entry.at);
         self.act(entry, "released", move |tx| tx.release_lead(&id, now))
     }
 
     pub(super) fn revoke(&self, visitor: &Visitor, id: &str) -> Result<Reply, Stop> {
         let history = self.own_lead(visitor, id)?;
-        let entry = self.lead_entry(visitor, &history, Deed::ConsentRevoked);
+        let entry = self.lead_entry(visitor, &history, Action::ConsentRevoked);
         let (id, now) = (id.to_owned(), entry.at);
         self.act(entry, "revoked", move |tx| tx.revoke_consent(&id, now))
     }
@@ -157,7 +157,7 @@ impl Console {
     /// Hands out the evidence of a lead's consent as a file, and records its hash first.
     pub(super) fn evidence(&self, visitor: &Visitor, id: &str) -> Result<Reply, Stop> {
         let history = self.own_lead(visitor, id)?;
-        let mut entry = self.lead_entry(visitor, &history, Deed::EvidenceTaken);
+        let mut entry = self.lead_entry(visitor, &history, Action::EvidenceTaken);
         let document = evidence::gather(&self.store, id, &entry.actor, entry.at)?;
         let document = document.ok_or(Stop::NotFound)?;
         entry.detail = Some(hex(&evidence::digest(&document)));
@@ -172,7 +172,7 @@ impl Console {
         if asked.filled_in("sure") != Some("yes") {
             return Err(Stop::Unusable("Tick the box to say that you are sure."));
         }
-        let entry = self.lead_entry(visitor, &history, Deed::LeadErased);
+        let entry = self.lead_entry(visitor, &history, Action::LeadErased);
         let is_done = self.store.erase_lead(id.to_owned(), entry)?;
         Ok(back(id, if is_done { "erased" } else { "nothing" }))
     }

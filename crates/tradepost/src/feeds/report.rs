@@ -6,7 +6,7 @@ use tradepost_wire::json::Value;
 
 /// The report of a run. Everything is empty where the feed was not read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct RunReport {
     /// How many rows there were, and what became of them.
     pub rows: Vec<(&'static str, u64)>,
     /// What changed in the inventory, or would have changed.
@@ -54,7 +54,7 @@ pub struct Count {
 const ROWS: [&str; 4] = ["rows", "accepted", "sold", "skipped"];
 const CHANGES: [&str; 5] = ["before", "added", "changed", "unchanged", "removed"];
 
-impl Told {
+impl RunReport {
     /// What a run has told.
     #[must_use]
     pub fn of(run: &FeedRun) -> Self {

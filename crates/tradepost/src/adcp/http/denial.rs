@@ -33,7 +33,7 @@ const SERVER_ERROR: i32 = -32000;
 const DOMAIN: &str = "adcontextprotocol.org";
 
 /// An answer in place of a tool's.
-pub(super) struct TurnedAway {
+pub(super) struct Denial {
     status: StatusCode,
     number: i32,
     error: Error,
@@ -41,7 +41,7 @@ pub(super) struct TurnedAway {
     error_id: Option<String>,
 }
 
-impl TurnedAway {
+impl Denial {
     fn new(status: StatusCode, error: Error) -> Self {
         let row = error.code.known();
         let number = row.and_then(Code::jsonrpc).unwrap_or(SERVER_ERROR);
