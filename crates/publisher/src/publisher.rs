@@ -12,6 +12,9 @@ use crate::profile::Profile;
 use crate::shelf::{Shelf, Vault};
 use crate::world::World;
 
+/// What a publisher says it can do, as it is sent.
+pub(crate) type Sections = Vec<(&'static str, Arc<Written>)>;
+
 /// A publisher.
 #[derive(Debug, Clone)]
 pub struct Publisher {
@@ -23,7 +26,7 @@ pub struct Publisher {
     pub(crate) flights: Flights,
     /// What it says it can do: worked out when somebody asks first, because nothing of it changes
     /// as long as the catalogue does not.
-    pub(crate) capabilities: Arc<OnceLock<Vec<(&'static str, Arc<Written>)>>>,
+    pub(crate) capabilities: Arc<OnceLock<Sections>>,
 }
 
 impl Publisher {

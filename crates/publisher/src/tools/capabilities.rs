@@ -3,7 +3,6 @@
 //! buyers and test harnesses expect that it is kept.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -14,7 +13,7 @@ use crate::catalogue::Product;
 use crate::creative::policy::Review;
 use crate::forms::products::GetCapabilities;
 use crate::profile::Profile;
-use crate::publisher::Publisher;
+use crate::publisher::{Publisher, Sections};
 use crate::refuse::Stop;
 use crate::reply::Reply;
 use crate::version;
@@ -51,7 +50,7 @@ pub(super) fn perform(work: &Work<'_>, form: &GetCapabilities) -> Result<Reply, 
 }
 
 /// Everything that a publisher can do.
-fn whole(publisher: &Publisher) -> Vec<(&'static str, Arc<Written>)> {
+fn whole(publisher: &Publisher) -> Sections {
     let profile = &publisher.profile;
     let tools = publisher.tools();
     let adcp = json!({
