@@ -118,11 +118,12 @@ async fn perform(sftp: &Sftp, command: &str, folder: &Path) -> Result<(), String
         File::open(path).map_err(|error| format!("{key} cannot be read: {}", error.kind()))?;
     }
     let ended = run(sftp, command, folder).await;
-    let (status, said) = ended.map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => {
+    let (status, said) = ended.map_err(|error| {
+        if error.kind() == io::ErrorKind::NotFound {
             "the program sftp is not there; install OpenSSH's client".to_owned()
+        } else {
+            format!("the program sftp cannot be run: {error}")
         }
-        _ => format!("the program sftp cannot be run: {error}"),
     })?;
     if status.success() { Ok(()) } else { Err(why(&said)) }
 }

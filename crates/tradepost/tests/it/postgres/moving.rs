@@ -9,7 +9,7 @@ use tradepost::adcp::vault::StoreVault;
 use tradepost_store::Store;
 
 use super::{customer, lead_id};
-use crate::adcp::vault::{action, everything, write};
+use crate::adcp::vault::{everything, step, write};
 use crate::process::Process;
 use crate::support::postgres::Scratch;
 use crate::support::{NOW, at, dealer, start_on};
@@ -21,7 +21,7 @@ proptest! {
     #[test]
     fn whatever_was_done_is_there_afterwards(
         chapters in prop::collection::vec(
-            (prop::collection::vec(action(), 1..6), prop::collection::vec(logs::actions(), 1..5)), 1..6,
+            (prop::collection::vec(step(), 1..6), prop::collection::vec(logs::steps(), 1..5)), 1..6,
         ),
     ) {
         let Some(scratch) = Scratch::new() else { return Ok(()) };
