@@ -119,6 +119,23 @@ fn a_task_that_waits_for_a_person_ends_when_it_is_told_to() {
 }
 
 #[test]
+fn a_buy_that_cannot_come_about_under_a_forced_id_gives_the_funds_back() {
+    let shop = Shop::funded(5000, 0);
+    let there = shop.create(json!({}))["media_buy_id"].clone();
+    let waits = shop.create(order("person"))["task_id"].as_str().unwrap().to_owned();
+    assert_eq!(shop.kept(Kind::Account)[0]["funds"]["committed"], 2000.0);
+    let (publisher, now) = (shop.desk.publisher.clone(), shop.desk.now);
+    let (record, result) = (record_id("agent:acme", &waits), json!({"media_buy_id": there}));
+    shop.desk.put(move |shelf| {
+        let office = Office { publisher: &publisher, shelf, now };
+        assert_eq!(office.force(&record, result.as_object().unwrap())?, Some(true));
+        Ok(())
+    });
+    assert_eq!(shop.kept(Kind::MediaBuy).len(), 1);
+    assert_eq!(shop.kept(Kind::Account)[0]["funds"]["committed"], 1000.0);
+}
+
+#[test]
 fn a_sandbox_can_force_the_next_buy_to_wait() {
     let shop = Shop::new();
     let now = shop.desk.now;
