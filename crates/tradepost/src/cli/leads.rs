@@ -421,20 +421,22 @@ fn write(arguments: &Export, context: &Context) -> Outcome {
     taken.dedup_by(|one, other| one.lead_id == other.lead_id);
     record(&store, taken, (Deed::LeadExported, Some(named)), context)?;
     match arguments.format {
-        Format::Json => context.output.raw(export::json(&entries).as_bytes()),
+        Format::Json => context.output.hand_over(export::json(&entries).as_bytes()),
         Format::Csv => {
             let csv = export::csv(&entries).map_err(|error| Failure::fault(&error))?;
-            context.output.raw(&csv);
+            context.output.hand_over(&csv)
         }
         Format::Adf => {
             let prospects: Vec<_> = entries.iter().map(Entry::prospect).collect();
             match adf::write(&prospects, &dealers, &arguments.options()) {
-                Some(document) => context.output.raw(document.as_bytes()),
-                None => context.output.talk("no leads, and ADF has no empty document"),
+                Some(document) => context.output.hand_over(document.as_bytes()),
+                None => {
+                    context.output.talk("no leads, and ADF has no empty document");
+                    Ok(())
+                }
             }
         }
     }
-    Ok(())
 }
 
 impl Export {
