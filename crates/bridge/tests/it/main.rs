@@ -175,7 +175,8 @@ fn walked(generous: usize) -> String {
         let number = |name: &str| payload["pagination"][name].as_u64().unwrap() as usize;
         let (skip, limit) = (number("skip"), number("limit"));
         // Of these, some are not on sale (`R-IS-14`).
-        let vehicle = |n: usize| json!({"stock": format!("S{n}"), "status": if n % 3 == 0 { "sold" } else { "available" }});
+        let status = |n: usize| if n.is_multiple_of(3) { "sold" } else { "available" };
+        let vehicle = |n: usize| json!({"stock": format!("S{n}"), "status": status(n)});
         let vehicles: Vec<_> = (0..8).map(vehicle).skip(skip).take(limit + generous).collect();
         Ok(json!({"total": 8, "skip": skip, "vehicles": vehicles}))
     });
