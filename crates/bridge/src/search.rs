@@ -47,15 +47,15 @@ pub(super) async fn gather(
     let in_words = asks_in_words(&payload);
     for _ in 0..MAX_PAGES {
         let mut payload = payload.clone();
-        payload
-            .insert("pagination".into(), json!({"skip": seen, "limit": wanted - seen.min(wanted)}));
+        let room = wanted - found.vehicles.len();
+        payload.insert("pagination".into(), json!({"skip": seen, "limit": room}));
         // The user has not been asked who they are (`R-IS-13`).
         payload.insert("privacy".into(), json!({"anonymous": true}));
         let answer = dealer.call(Skill::InventorySearch, payload.into()).await?;
         let (vehicles, ignored) = answer.vehicles();
-        let count = vehicles.len() + ignored;
+        let (count, overflows) = (vehicles.len() + ignored, vehicles.len() > room);
         found.left_out += ignored;
-        for vehicle in vehicles.into_iter().take(wanted - found.vehicles.len().min(wanted)) {
+        for vehicle in vehicles.into_iter().take(room) {
             let mut cleaner = Cleaner::brief();
             found.vehicles.push(cleaner.clean(vehicle));
             found.cut |= cleaner.cut;
@@ -67,9 +67,13 @@ pub(super) async fn gather(
         }
         let at_place = number("skip").is_none_or(|skip| skip == as_u64(seen));
         seen += count;
-        found.is_all = count == 0 || found.total.is_none_or(|total| total <= as_u64(seen));
-        // A dealer that begins at another place than asked would send the same ones again.
-        if found.is_all || seen >= wanted || !at_place {
+        let is_end = count == 0 || found.total.is_none_or(|total| total <= as_u64(seen));
+        // Some send more than was asked for, and what found no room is on a later page.
+        found.is_all = is_end && !overflows;
+        // Pages are cut out of what can be offered: with what was left out counted in, the next page
+        // would begin too late. A dealer that begins at another place than asked would send the same
+        // ones again.
+        if is_end || found.vehicles.len() >= wanted || !at_place {
             break;
         }
     }

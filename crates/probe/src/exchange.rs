@@ -127,14 +127,11 @@ impl Got {
     /// As the report shows it.
     pub(crate) fn shown(&self, secrets: &[String]) -> Answered {
         let headers = self.headers.iter().chain(&self.trailers).take(SHOWN_HEADERS);
-        let body = match &self.readable {
-            Some(text) => cap(text.as_bytes()),
-            None => cap(&self.body),
-        };
+        let body = self.readable.as_ref().map_or(&*self.body, |text| text.as_bytes());
         Answered {
             status: self.status,
             headers: headers.map(|(name, value)| (name.clone(), blank(value, secrets))).collect(),
-            body: blank(&body, secrets),
+            body: excerpt(body, secrets),
         }
     }
 }
@@ -146,13 +143,15 @@ pub(crate) fn blank(text: &str, secrets: &[String]) -> String {
     })
 }
 
-/// A body that can be shown: text, and not too much of it.
-pub(crate) fn cap(body: &[u8]) -> String {
-    let text = String::from_utf8_lossy(body.get(..SHOWN.min(body.len())).unwrap_or_default());
-    if body.len() > SHOWN {
-        format!("{text}… ({} bytes in all)", body.len())
-    } else {
-        text.into_owned()
+/// A body that can be shown: text without the credentials, and not too much of it.
+pub(crate) fn excerpt(body: &[u8], secrets: &[String]) -> String {
+    // The credentials first: of one that lies across the cut, a part would stay.
+    let text = blank(&String::from_utf8_lossy(body), secrets);
+    match text.get(..text.floor_char_boundary(SHOWN)) {
+        Some(shown) if shown.len() < text.len() => {
+            format!("{shown}… ({} bytes in all)", body.len())
+        }
+        Some(_) | None => text,
     }
 }
 
@@ -172,6 +171,16 @@ mod tests {
         assert_eq!(shown.headers[0].1, "echo ***");
         assert!(shown.body.starts_with("***yyy"), "{}", shown.body);
         assert!(shown.body.ends_with("… (5006 bytes in all)"), "{}", shown.body);
+    }
+
+    #[test]
+    fn a_credential_across_the_cut_leaves_no_part() {
+        for before in SHOWN - 6..=SHOWN {
+            let body = format!("{}s3cret{}", "y".repeat(before), "z".repeat(5000));
+            let shown = excerpt(body.as_bytes(), &["s3cret".to_owned()]);
+            let cut = shown.split_once('…').map(|(cut, _)| cut.trim_start_matches('y'));
+            assert!(cut.is_some_and(|cut| "***zzz".starts_with(cut)), "{cut:?}");
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ use transfer::wait_wanted;
 
 use super::adcp::Seller;
 use super::check::{Judged, Verdict, fail, judge, not_here};
-use super::exchange::{Exchange, Got, Sent, blank, cap};
+use super::exchange::{Exchange, Got, Sent, blank, excerpt};
 use super::reply::Reply;
 use super::rest;
 use super::shape::Wrong;
@@ -444,10 +444,7 @@ impl Run {
             return Err(Verdict::Skipped(text));
         }
         let secrets = self.secrets();
-        let shown = match &out.call {
-            Some(call) => cap(call.shown.as_bytes()),
-            None => cap(&out.body),
-        };
+        let body = out.call.as_ref().map_or(&*out.body, |call| call.shown.as_bytes());
         let agent = ("user-agent", self.options.user_agent());
         let sent = Sent {
             method: out.method.to_string(),
@@ -463,7 +460,7 @@ impl Run {
                     ((*name).to_owned(), value)
                 })
                 .collect(),
-            body: blank(&shown, &secrets),
+            body: excerpt(body, &secrets),
         };
         if self.rehearses {
             self.cite(Exchange { request: sent, answer: None, failure: None });

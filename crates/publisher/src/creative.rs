@@ -136,6 +136,16 @@ impl Thing for Creative {
 }
 
 impl Creative {
+    /// Notes that it was assigned to packages, and says whether to any anew: assigned again, it has been
+    /// there since the first time.
+    pub(crate) fn assign(&mut self, packages: Vec<String>, now: Timestamp) -> bool {
+        let before = self.assigned.len();
+        for package in packages {
+            self.assigned.entry(package).or_insert(now);
+        }
+        self.assigned.len() != before
+    }
+
     /// How its review stands now.
     #[must_use]
     pub fn status_at(&self, now: Timestamp) -> Status {

@@ -45,6 +45,12 @@ impl Plan {
         Self { plan_id: plan_id.to_owned(), given: given.clone(), hashes }
     }
 
+    /// The currency of its budget.
+    #[must_use]
+    pub fn currency(&self) -> Option<&str> {
+        self.given.get("budget")?.get("currency")?.as_str()
+    }
+
     /// The hash of what it is now.
     #[must_use]
     pub fn hash(&self) -> String {

@@ -1,7 +1,7 @@
 //! Proposals of media plans, as they are kept: drafts with indicative prices, and committed ones
 //! that can be bought until they expire.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::json::{Value, json};
@@ -126,6 +126,8 @@ impl Proposal {
         if envelope.start_date.as_ref().is_some_and(|first| day(start) < *first) {
             outside.push("start_time");
         }
+        // An end is no part of its flight: at midnight it is that of the day before.
+        let end = end.checked_sub(SignedDuration::from_nanos(1)).unwrap_or(end);
         if envelope.end_date.as_ref().is_some_and(|last| day(end) > *last) {
             outside.push("end_time");
         }

@@ -173,8 +173,7 @@ pub fn run(
         Command::Card(arguments) => card::run(arguments, &context),
         Command::Explain(arguments) => explain::run(arguments, &context),
         Command::Completions(arguments) => {
-            manual::completions(&arguments, CommandLine::command(), context.output);
-            Ok(())
+            manual::completions(&arguments, CommandLine::command(), context.output)
         }
         Command::Man(arguments) => manual::man(&arguments, CommandLine::command()),
     };

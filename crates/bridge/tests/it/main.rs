@@ -169,6 +169,37 @@ fn some_success_is_success_and_each_failure_has_its_reason() {
     assert_eq!(outcome.document["code"], "DEALER_UNREACHABLE");
 }
 
+/// The stock of all vehicles, page by page, of a dealer that sends up to so many more than asked for.
+fn walked(generous: usize) -> String {
+    let dealer = fake::Fake::start(move |payload| {
+        let number = |name: &str| payload["pagination"][name].as_u64().unwrap() as usize;
+        let (skip, limit) = (number("skip"), number("limit"));
+        // Of these, some are not on sale (`R-IS-14`).
+        let status = |n: usize| if n.is_multiple_of(3) { "sold" } else { "available" };
+        let vehicle = |n: usize| json!({"stock": format!("S{n}"), "status": status(n)});
+        let vehicles: Vec<_> = (0..8).map(vehicle).skip(skip).take(limit + generous).collect();
+        Ok(json!({"total": 8, "skip": skip, "vehicles": vehicles}))
+    });
+    let (bridge, _) = bridge(&[&dealer.name]);
+    let (mut pages, mut next) = (Vec::new(), json!(0));
+    while !next.is_null() {
+        let pagination = json!({"pagination": {"skip": next, "limit": 2}});
+        let page = call(&bridge, "aap_inventory_search", &pagination).document;
+        let vehicles = page["data"]["vehicles"].as_array().unwrap().iter();
+        let stock: Vec<_> = vehicles.map(|vehicle| vehicle["stock"].as_str().unwrap()).collect();
+        pages.push(stock.join(" "));
+        next = page["next_skip"].clone();
+    }
+    pages.join(" | ")
+}
+
+#[test]
+fn every_vehicle_on_sale_is_on_one_page() {
+    for generous in [0, 1, 100] {
+        assert_eq!(walked(generous), "S1 S2 | S4 S5 | S7", "{generous}");
+    }
+}
+
 #[test]
 fn the_words_of_a_dealer_keep_their_code_and_every_problem() {
     let refusing = fake::Fake::start(|_| {

@@ -141,8 +141,10 @@ impl<'de> Visitor<'de> for Document<'_, '_, '_> {
             if is_list && !self.found.list {
                 let Self { taker, found, .. } = &mut self;
                 members.next_value_seed(Document { taker, found, is_page: true })?;
-            } else if key == "total" && self.is_page {
-                self.found.total = members.next_value::<Value>()?.as_u64();
+            } else if key == "total" {
+                // A page may have been saved without what was around it.
+                let total = members.next_value::<Value>()?.as_u64();
+                self.found.total = self.found.total.max(total);
             } else {
                 members.next_value::<IgnoredAny>()?;
             }

@@ -256,6 +256,8 @@ fn files_that_are_no_feeds_are_refused_with_what_to_do() {
         ("[1,", "line 1"),
         ("Make,Model\nHonda,Accord\n", "no column VIN, Stock or vehicle_id"),
         (r#"{"data":{"total":40,"vehicles":[{"stock":"A1"}]}}"#, "1 of 40 vehicles"),
+        (r#"{"total":40,"vehicles":[{"stock":"A1"}]}"#, "1 of 40 vehicles"),
+        (r#"{"vehicles":[{"stock":"A1"}],"total":40}"#, "1 of 40 vehicles"),
     ] {
         let error = try_read(text.as_bytes()).unwrap_err();
         assert!(error.message.contains(expected), "{text}: {error}");

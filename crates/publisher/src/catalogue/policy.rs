@@ -1,6 +1,6 @@
 //! What may not be advertised: categories with the words that give them away.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::json::json;
 
@@ -18,7 +18,9 @@ pub struct Policy {
     pub policy_url: Option<String>,
     /// What it forbids, in a sentence.
     pub rule: String,
-    /// Words and phrases that give it away, in small letters; a phrase has its words in a row.
+    /// Words and phrases that give it away, as texts are read: in small letters, and a phrase has its
+    /// words in a row with a space between them.
+    #[serde(deserialize_with = "phrases")]
     pub words: Vec<String>,
 }
 
@@ -52,6 +54,13 @@ impl Catalogue {
         };
         self.forbids(text).into_iter().map(refusal).collect()
     }
+}
+
+/// Words and phrases however they were written: `E-Cigarettes` is `e cigarettes`.
+fn phrases<'de, D: Deserializer<'de>>(reader: D) -> Result<Vec<String>, D::Error> {
+    let written = Vec::<String>::deserialize(reader)?;
+    let phrase = |text: &String| words(text).collect::<Vec<_>>().join(" ");
+    Ok(written.iter().map(phrase).collect())
 }
 
 /// The words of a text, in small letters.

@@ -160,13 +160,13 @@ impl<'a> Office<'a> {
         if errors.is_empty() {
             if let Some(mut draft) = draft {
                 let named = result.get("media_buy_id").and_then(Value::as_str);
-                if let Some(id) = named {
-                    draft.media_buy_id = id.to_owned();
-                }
+                let id = named.unwrap_or(&draft.media_buy_id).to_owned();
                 // The payload is a test's own invention and may name a buy that there is, perhaps
                 // another tenant's; that one is left alone, and the task ends all the same.
-                let taken = self.shelf.whose(Kind::MediaBuy, &draft.media_buy_id)?;
-                if taken.is_none() {
+                if self.shelf.whose(Kind::MediaBuy, &id)?.is_some() {
+                    self.release(&task, &draft)?;
+                } else {
+                    draft.media_buy_id = id;
                     self.book(&mut task, draft)?;
                 }
             }

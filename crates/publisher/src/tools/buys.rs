@@ -16,9 +16,9 @@ use crate::publisher::Publisher;
 use crate::refuse::{self, Stop};
 use crate::resolve::Reach;
 use crate::shelf::{Kept, Shelf};
-use crate::spending;
 use crate::work::{Prepared, Work};
 use crate::world::Supply;
+use crate::{spending, supply};
 
 mod aim;
 mod amend;
@@ -44,7 +44,7 @@ pub(super) async fn prepare_purchase(
 ) -> Result<Prepared, Stop> {
     // The ad server before the governance agent: what is sold out is refused
     // without bothering anybody about it.
-    let supply = Some(create::supply(publisher).await?);
+    let supply = Some(supply::ask(publisher).await?);
     let question = publisher.look(|shelf| {
         create::question(&Desk::at(publisher, ask, admitted, shelf, &supply), form)
     })?;
@@ -59,10 +59,16 @@ pub(super) async fn prepare_change(
     form: &UpdateMediaBuy,
     admitted: &Admitted,
 ) -> Result<Prepared, Stop> {
-    let question = publisher
-        .look(|shelf| update::question(&Desk::at(publisher, ask, admitted, shelf, &None), form))?;
+    // What buys nothing new does not depend on the ad server.
+    let supply = match form.new_packages {
+        Some(_) => Some(supply::ask(publisher).await?),
+        None => None,
+    };
+    let question = publisher.look(|shelf| {
+        update::question(&Desk::at(publisher, ask, admitted, shelf, &supply), form)
+    })?;
     let governance = governance::answer(publisher, question).await?;
-    Ok(Prepared { governance, ..Prepared::default() })
+    Ok(Prepared { supply, governance, ..Prepared::default() })
 }
 
 /// What a request about a media buy is looked at with.

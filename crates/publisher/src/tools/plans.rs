@@ -80,11 +80,21 @@ fn history(work: &Work<'_>, plan_id: &str) -> Result<History, Fault> {
     Ok((reach.all(work.shelf, &query)?, reach.all(work.shelf, &query)?))
 }
 
-/// What was committed lately under all plans of the caller, but for one action.
-fn committed_lately(work: &Work<'_>, action: &str) -> Result<Amount, Fault> {
-    let all: Vec<Kept<Outcome>> = work.admitted.reach.all(work.shelf, &Query::default())?;
+/// What was committed lately under all plans of the caller in a currency, but for one action.
+fn committed_lately(
+    work: &Work<'_>,
+    action: &str,
+    currency: Option<&str>,
+) -> Result<Amount, Fault> {
+    let (reach, shelf) = (&work.admitted.reach, work.shelf);
+    let plans: Vec<Kept<Plan>> = reach.all(shelf, &Query::default())?;
+    let alike = plans.iter().filter(|kept| kept.thing.currency() == currency);
+    let alike: BTreeSet<_> = alike.map(|kept| &kept.thing.plan_id).collect();
+    let all: Vec<Kept<Outcome>> = reach.all(shelf, &Query::default())?;
     let recent = all.iter().filter(|kept| {
-        kept.thing.action != action && work.ask.now.duration_since(kept.record.created_at) <= WINDOW
+        kept.thing.action != action
+            && alike.contains(&kept.record.state)
+            && work.ask.now.duration_since(kept.record.created_at) <= WINDOW
     });
     Ok(recent.map(|kept| kept.thing.committed).sum())
 }

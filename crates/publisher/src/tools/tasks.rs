@@ -84,7 +84,8 @@ pub(super) fn list(work: &Work<'_>, form: &ListTasks) -> Result<Reply, Stop> {
         *counts.entry(kept.thing.status.name()).or_default() += 1;
     }
     let total = tasks.len();
-    let page = page::of(tasks, form.pagination.as_ref(), "tasks")?;
+    let scope = page::scope(&work.ask.arguments, work.admitted.account_id());
+    let page = page::of(tasks, form.pagination.as_ref(), &scope)?;
     let rows: Vec<Value> = page
         .items
         .iter()
@@ -138,16 +139,14 @@ fn fits(kept: &Kept<Task>, filters: &Filters) -> bool {
 fn sort(asked: Option<&Sort>, tasks: &mut [Kept<Task>]) -> (SortField, Direction) {
     let field = asked.and_then(|asked| asked.field).unwrap_or(SortField::CreatedAt);
     let direction = asked.and_then(|asked| asked.direction).unwrap_or(Direction::Desc);
-    let key = |kept: &Kept<Task>| match field {
-        SortField::UpdatedAt => kept.record.updated_at.to_string(),
-        SortField::Status => kept.thing.status.to_string(),
-        SortField::TaskType => kept.thing.task_type.clone(),
-        SortField::CreatedAt => kept.record.created_at.to_string(),
-        SortField::Protocol => kept.thing.protocol().to_owned(),
+    let order = |one: &Kept<Task>, other: &Kept<Task>| match field {
+        SortField::UpdatedAt => one.record.updated_at.cmp(&other.record.updated_at),
+        SortField::Status => one.thing.status.name().cmp(other.thing.status.name()),
+        SortField::TaskType => one.thing.task_type.cmp(&other.thing.task_type),
+        SortField::CreatedAt => one.record.created_at.cmp(&other.record.created_at),
+        SortField::Protocol => one.thing.protocol().cmp(other.thing.protocol()),
     };
-    tasks.sort_by(|one, other| {
-        key(one).cmp(&key(other)).then(one.record.place.cmp(&other.record.place))
-    });
+    tasks.sort_by(|one, other| order(one, other).then(one.record.place.cmp(&other.record.place)));
     if direction == Direction::Desc {
         tasks.reverse();
     }

@@ -150,3 +150,23 @@ fn policies_find_whole_words_and_phrases() {
         assert_eq!(found(text), expected, "{text}");
     }
 }
+
+#[test]
+fn words_of_policies_are_found_however_they_are_written() {
+    let mut document = catalogue(&product());
+    document["policies"] =
+        json!([{"policy_id": "p", "rule": "No.", "words": ["E-Cigarettes", "Payday  Loan"]}]);
+    let gazette = Catalogue::parse(&document.to_string()).unwrap();
+    for (text, found) in [
+        ("E-Cigarettes for grown-ups", true),
+        ("e cigarettes", true),
+        ("a payday loan", true),
+        ("cigarettes", false),
+    ] {
+        assert_eq!(!gazette.forbids(text).is_empty(), found, "{text}");
+    }
+    // What has no letters would be found nowhere.
+    document["policies"][0]["words"] = json!(["vape", "--"]);
+    let mistakes = Catalogue::parse(&document.to_string()).unwrap_err();
+    expect![[r#"[Mistake { pointer: "/policies/0/words", message: "must have at least one word, and none that is empty" }]"#]].assert_eq(&format!("{mistakes:?}"));
+}

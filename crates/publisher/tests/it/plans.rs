@@ -702,6 +702,22 @@ fn what_was_committed_counts_in_the_next_decision() {
 }
 
 #[test]
+fn what_was_committed_in_another_currency_is_not_added() {
+    let mut script = Script::new();
+    let mut euro = plan("euro");
+    euro["budget"]["currency"] = json!("EUR");
+    script.ask(Tool::SyncPlans, json!({"plans": [watched(), plan("dollar"), euro]}));
+    let mut commit = |id: &str| {
+        let outcome = json!({"plan_id": id, "governance_context": "elsewhere",
+            "outcome": "completed", "seller_response": {"committed_budget": 300}});
+        script.ask(Tool::ReportPlanOutcome, outcome);
+        decided(&mut script, payload(300.0)).0
+    };
+    assert!(commit("euro").starts_with("conditions: "));
+    assert!(commit("dollar").starts_with("denied: human_review"));
+}
+
+#[test]
 fn the_audit_has_every_decision_and_what_became_of_it() {
     let mut script = Script::new();
     let script = &mut script;

@@ -255,3 +255,14 @@ fn an_audience_has_to_be_large_enough_to_be_aimed_at() {
     keep(3);
     assert_eq!(aimed("audience_include")["status"], "completed");
 }
+
+#[test]
+fn the_last_day_of_a_proposal_ends_at_midnight() {
+    let shop = shop();
+    let until = |end: &str| {
+        let answer = shop.create(order("prop_firm", json!({"end_time": end})));
+        answer["adcp_error"]["details"]["envelope_field"].clone()
+    };
+    assert_eq!(until("2026-09-01T00:00:00Z"), Value::Null);
+    assert_eq!(until("2026-09-01T00:00:01Z"), json!(["end_time"]));
+}

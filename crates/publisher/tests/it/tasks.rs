@@ -1,6 +1,7 @@
 //! Buys that wait for approval: the task, its end, the notification, `get_task_status` and `list_tasks`.
 
 use expect_test::expect;
+use jiff::SignedDuration;
 use tradepost_publisher::arm::{Answer, Arm};
 use tradepost_publisher::catalogue::Terms;
 use tradepost_publisher::shelf::Kind;
@@ -119,6 +120,23 @@ fn a_task_that_waits_for_a_person_ends_when_it_is_told_to() {
 }
 
 #[test]
+fn a_buy_that_cannot_come_about_under_a_forced_id_gives_the_funds_back() {
+    let shop = Shop::funded(5000, 0);
+    let there = shop.create(json!({}))["media_buy_id"].clone();
+    let waits = shop.create(order("person"))["task_id"].as_str().unwrap().to_owned();
+    assert_eq!(shop.kept(Kind::Account)[0]["funds"]["committed"], 2000.0);
+    let (publisher, now) = (shop.desk.publisher.clone(), shop.desk.now);
+    let (record, result) = (record_id("agent:acme", &waits), json!({"media_buy_id": there}));
+    shop.desk.put(move |shelf| {
+        let office = Office { publisher: &publisher, shelf, now };
+        assert_eq!(office.force(&record, result.as_object().unwrap())?, Some(true));
+        Ok(())
+    });
+    assert_eq!(shop.kept(Kind::MediaBuy).len(), 1);
+    assert_eq!(shop.kept(Kind::Account)[0]["funds"]["committed"], 1000.0);
+}
+
+#[test]
 fn a_sandbox_can_force_the_next_buy_to_wait() {
     let shop = Shop::new();
     let now = shop.desk.now;
@@ -193,6 +211,50 @@ fn tasks_are_listed_as_asked_for() {
         {"sort":{"field":"status","direction":"asc"},"pagination":{"max_results":2}}
           "task_6":"completed" "task_9":"failed" {"total_matching":3,"returned":2,"domain_breakdown":{"media-buy":3},"status_breakdown":{"completed":1,"failed":1,"submitted":1},"filters_applied":[],"sort_applied":{"field":"status","direction":"asc"}}
     "#]].assert_eq(&said);
+}
+
+#[test]
+fn tasks_of_one_second_are_listed_in_their_order() {
+    let mut shop = Shop::new();
+    let later = shop.desk.now + SignedDuration::from_millis(500);
+    // The clocks of two machines differ, so that what was noted later may be older.
+    for moment in [later, shop.desk.now] {
+        shop.desk.now = moment;
+        shop.create(order("person"));
+    }
+    let newest = shop.ask(Tool::ListTasks, json!({}));
+    let moments: Vec<_> =
+        newest["tasks"].as_array().unwrap().iter().map(|row| &row["created_at"]).collect();
+    assert_eq!(moments, ["2026-06-01T12:00:00.5Z", "2026-06-01T12:00:00Z"]);
+}
+
+#[test]
+fn a_cursor_holds_for_the_list_that_it_was_made_for() {
+    let shop = Shop::new();
+    for _ in 0..3 {
+        shop.create(order("person"));
+        shop.create(json!({"start_time": "asap"}));
+    }
+    let lists = [
+        (Tool::ListTasks, json!({}), json!({"filters": {"status": "submitted"}})),
+        (Tool::ListTasks, json!({}), json!({"sort": {"field": "status"}})),
+        (Tool::GetMediaBuys, json!({}), json!({"status_filter": ["active", "paused"]})),
+    ];
+    for (tool, list, other) in lists {
+        let page = |list: &Value, cursor: Option<&Value>| {
+            let mut asked = list.clone();
+            asked["pagination"] = json!({"max_results": 1});
+            if let Some(cursor) = cursor {
+                asked["pagination"]["cursor"] = cursor.clone();
+            }
+            shop.ask(tool, asked)
+        };
+        let first = page(&list, None);
+        let cursor = Some(&first["pagination"]["cursor"]);
+        assert_eq!(page(&list, cursor)["status"], "completed");
+        let refused = page(&other, cursor);
+        assert_eq!(refused["adcp_error"]["field"], "pagination.cursor", "{other} {refused}");
+    }
 }
 
 #[test]

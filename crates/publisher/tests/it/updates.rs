@@ -2,6 +2,7 @@
 
 use expect_test::{Expect, expect};
 use tradepost_publisher::shelf::Kind;
+use tradepost_publisher::world::{Supply, Unavailable};
 use tradepost_wire::json::{Value, json};
 
 use crate::support::shop::{Shop, errors, package};
@@ -264,6 +265,35 @@ fn what_cannot_be_changed_is_said_at_its_place() {
             {"code":"ACTION_NOT_ALLOWED","message":"the media buy does not permit this now; details say why, and what it permits","recovery":"correctable","field":"paused","suggestion":"read details.reason and currently_available_actions","details":{"attempted_action":"resume","reason":"wrong_status","currently_available_actions":[{"action":"pause","mode":"self_serve"},{"action":"cancel","mode":"self_serve"},{"action":"extend_flight","mode":"self_serve"},{"action":"shorten_flight","mode":"self_serve"},{"action":"update_flight_dates","mode":"self_serve"},{"action":"increase_budget","mode":"self_serve"},{"action":"decrease_budget","mode":"self_serve"},{"action":"reallocate_budget","mode":"self_serve"},{"action":"update_targeting","mode":"self_serve"},{"action":"update_pacing","mode":"self_serve"},{"action":"update_frequency_caps","mode":"self_serve"},{"action":"update_creative_assignments","mode":"self_serve"},{"action":"remove_creative","mode":"self_serve"},{"action":"add_packages","mode":"self_serve"},{"action":"remove_packages","mode":"self_serve"},{"action":"sync_creatives","mode":"self_serve"}]}}
         "##]],
     );
+}
+
+#[test]
+fn nothing_is_added_to_a_buy_without_the_ad_server() {
+    let (shop, id) = shop();
+    let says = |supply| *shop.desk.world.supply.lock().unwrap() = Some(supply);
+    let more = || json!({"new_packages": [package(json!({}))]});
+    says(Ok(Supply { sold_out: vec!["display".to_owned()], age_seconds: 0, stale: None }));
+    refused(
+        &shop,
+        &id,
+        &[("sold out", more())],
+        &expect![[r##"
+            # sold out
+            {"code":"PRODUCT_UNAVAILABLE","message":"the product is sold out; choose another one","recovery":"correctable","field":"new_packages[0].product_id","suggestion":"choose another product"}
+        "##]],
+    );
+    says(Err(Unavailable::Down { retry_after: Some(9) }));
+    refused(
+        &shop,
+        &id,
+        &[("nobody to ask", more())],
+        &expect![[r##"
+            # nobody to ask
+            {"code":"SERVICE_UNAVAILABLE","message":"the seller cannot ask its ad server for the moment; send the same again","recovery":"transient","suggestion":"send the same request again later, backing off","retry_after":9}
+        "##]],
+    );
+    // What buys nothing new goes on without it.
+    assert_eq!(shop.update(&id, json!({"paused": true}))["revision"], 2);
 }
 
 #[test]

@@ -422,21 +422,24 @@ fn write(arguments: &Export, context: &Context) -> Outcome {
     let unreadable = unreadable(taken.iter().copied());
     record(&store, taken, (Action::LeadExported, Some(named)), context)?;
     match arguments.format {
-        Format::Json => context.output.raw(export::json(&entries).as_bytes()),
+        Format::Json => context.output.hand_over(export::json(&entries).as_bytes()),
         Format::Csv => {
             let csv = export::csv(&entries).map_err(|error| Failure::fault(&error))?;
-            context.output.raw(&csv);
+            context.output.hand_over(&csv)
         }
         Format::Adf => {
             // A CRM would take one without a customer for a lead.
             let readable = entries.iter().filter(|entry| entry.is_readable());
             let prospects: Vec<_> = readable.map(Entry::prospect).collect();
             match adf::write(&prospects, &dealers, &arguments.options()) {
-                Some(document) => context.output.raw(document.as_bytes()),
-                None => context.output.talk("no leads, and ADF has no empty document"),
+                Some(document) => context.output.hand_over(document.as_bytes()),
+                None => {
+                    context.output.talk("no leads, and ADF has no empty document");
+                    Ok(())
+                }
             }
         }
-    }
+    }?;
     despite(unreadable, context)
 }
 

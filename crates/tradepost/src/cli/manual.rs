@@ -34,10 +34,13 @@ pub fn man(arguments: &Man, program: clap::Command) -> Outcome {
 }
 
 /// Writes the completions of a shell to standard output.
-pub fn completions(arguments: &Completions, mut program: clap::Command, output: Output) {
+///
+/// # Errors
+/// When they could not be written.
+pub fn completions(arguments: &Completions, mut program: clap::Command, output: Output) -> Outcome {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut program, "tradepost", &mut script);
-    output.raw(&script);
+    output.hand_over(&script)
 }
 
 #[cfg(test)]

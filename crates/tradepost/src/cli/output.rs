@@ -158,12 +158,9 @@ pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// Writes data to a new file that only its owner can read, or to standard output where none is named.
 ///
 /// # Errors
-/// When there is such a file already, or it cannot be written.
+/// When there is such a file already, or it or standard output cannot be written.
 pub fn save(file: Option<&Path>, bytes: &[u8], output: Output) -> Result<(), Failure> {
-    let Some(path) = file else {
-        output.raw(bytes);
-        return Ok(());
-    };
+    let Some(path) = file else { return output.hand_over(bytes) };
     let name = path.display();
     write_new(path, bytes).map_err(|error| {
         let is_there = error.kind() == ErrorKind::AlreadyExists;
@@ -193,7 +190,22 @@ impl Output {
 
     /// Writes data to standard output as it is.
     pub fn raw(self, bytes: &[u8]) {
-        let _ = std::io::stdout().lock().write_all(bytes);
+        let _ = io::stdout().lock().write_all(bytes);
+    }
+
+    /// Writes data to standard output that somebody counts on having: a delivery or an export.
+    ///
+    /// # Errors
+    /// When not all of it could be written, also because nobody reads any more.
+    pub fn hand_over(self, bytes: &[u8]) -> Result<(), Failure> {
+        let mut out = io::stdout().lock();
+        out.write_all(bytes).and_then(|()| out.flush()).map_err(|error| {
+            let message = format!("cannot write to standard output: {}", error.kind());
+            let failure = Failure::new(1, message).hint("see that there is room, and a reader");
+            // Programs look for failures where nothing can be written.
+            let _ = Self::new(false).fail(&failure);
+            Failure { told: true, ..failure }
+        })
     }
 
     /// Writes a document for programs. It may hold what a seller wrote, so it is made fit for a

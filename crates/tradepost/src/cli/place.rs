@@ -25,7 +25,8 @@ const KEYGEN: &str = "make a key with `tradepost privacy keygen --out FILE`";
 /// A folder or a database.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Place {
-    /// The folder in which `serve` keeps its data.
+    /// The folder in which `serve` keeps its data, unless the configuration or the environment variable
+    /// TRADEPOST_SERVER__DATABASE names a database.
     #[arg(long, value_name = "DIR", default_value = dealers::DATA)]
     pub data: PathBuf,
     /// The PostgreSQL that keeps them instead, instead of the configured one. Other users of the

@@ -286,6 +286,38 @@ fn a_failing_handler_leaves_the_delivery_waiting() {
 }
 
 #[test]
+fn what_could_not_be_printed_is_handed_on_by_the_next_receiver() {
+    let folder = tempfile::tempdir().unwrap();
+    let tokens = folder.path().join("tokens");
+    fs::write(&tokens, TOKEN).unwrap();
+    let now = Clock::system().now();
+    let inbox = DurableInbox::open(folder.path(), now).unwrap();
+    let read = Received::read(update("t", "WORKING", 1).as_bytes(), "", now).unwrap();
+    let Received::Delivery(delivery) = read else { panic!("{read:?}") };
+    assert_eq!(inbox.put(&delivery).unwrap(), Put::New);
+    let (reader, nobody_reads) = std::io::pipe().unwrap();
+    drop(reader);
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    for out in [Stdio::from(full), Stdio::from(nobody_reads)] {
+        let output = Command::new(env!("CARGO_BIN_EXE_tradepost"))
+            .args(["receive", "--json", "--listen", "127.0.0.1:0", "--data"])
+            .arg(folder.path())
+            .arg("--token-file")
+            .arg(&tokens)
+            .stdout(out)
+            .stderr(Stdio::piped())
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains("error: cannot write to standard output: "), "{said}");
+        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(receive(folder.path(), &["list"])["deliveries"][0]["fate"], "waiting");
+    }
+    let line = Receiving::start(folder.path(), &[]).line();
+    assert!(line.contains("  1  push  statusUpdate  t  "), "{line}");
+}
+
+#[test]
 fn a_task_whose_deliveries_stay_away_is_asked_for() {
     let agent = start_conformance(Profile::Streaming);
     let id = agent.task("tck-complete-task")["id"].as_str().unwrap().to_owned();

@@ -13,19 +13,12 @@ use crate::buy::{self, MediaBuy, action};
 use crate::catalogue::Product;
 use crate::forms::buys::CreateMediaBuy;
 use crate::money::Amount;
-use crate::publisher::Publisher;
 use crate::refuse::Stop;
 use crate::reply::Reply;
 use crate::shelf::New;
 use crate::task::Task;
 use crate::task::end::record_id;
 use crate::work::Work;
-use crate::world::Supply;
-
-/// What the ad server has on offer now: nothing is sold without knowing.
-pub(super) async fn supply(publisher: &Publisher) -> Result<Supply, Stop> {
-    crate::supply::ask(publisher).await
-}
 
 /// What the governance agent has to be asked, once nothing else speaks against the request.
 pub(super) fn question(desk: &Desk<'_>, form: &CreateMediaBuy) -> Result<Option<Question>, Stop> {

@@ -23,7 +23,8 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &GetMediaBuys) -> Result<
     let desk = Desk::of(work);
     let (ids, filter) = (form.media_buy_ids.as_deref(), form.status_filter.as_ref());
     let buys = chosen(work, ids, filter, Some(&[Status::Active]))?;
-    let page = page::of(buys, form.pagination.as_ref(), "media_buys")?;
+    let scope = page::scope(&work.ask.arguments, work.admitted.account_id());
+    let page = page::of(buys, form.pagination.as_ref(), &scope)?;
     let offer = desk.offer()?;
     let library = desk.reach.all::<Creative>(desk.shelf, &Query::default())?;
     let mut sandbox = false;

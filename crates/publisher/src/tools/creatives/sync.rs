@@ -459,28 +459,22 @@ impl Sync<'_> {
             touched.extend(
                 item.assigned.iter().filter_map(|id| self.buys.places.get(id)).map(|at| at.0),
             );
-            let assigned = item.assigned.into_iter().map(|package| (package, now));
             let mut fresh = None;
             match item.action {
                 Action::Create(mut new) => {
-                    new.assigned.extend(assigned);
+                    new.assign(item.assigned, now);
                     let id = own_id(owner, account, &item.creative_id);
                     let place =
                         New { id: &id, owner, account: Some(account), state: new.state(), now };
                     shelf.add(place, &new)?;
                 }
                 Action::Update(mut known, _) => {
-                    known.thing.assigned.extend(assigned);
+                    known.thing.assign(item.assigned, now);
                     fresh = Some(known);
                 }
                 Action::Keep(mut known) => {
-                    let before = known.thing.assigned.len();
-                    for (package, at) in assigned {
-                        // Assigned again, it has been there since the first time.
-                        known.thing.assigned.entry(package).or_insert(at);
-                    }
                     // Nothing that is the same is written, so that its revision stays.
-                    fresh = (known.thing.assigned.len() != before).then_some(known);
+                    fresh = known.thing.assign(item.assigned, now).then_some(known);
                 }
                 Action::Archive(mut known) => {
                     known.thing.status = Status::Archived;

@@ -38,15 +38,15 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &CheckGovernance) -> Resu
                        delivery_metrics";
         return Err(refuse::invalid("payload", message).into());
     }
-    let unread = || Fault::new("reading a plan", "it is not in the form that it has");
     let plan_hash = kept.thing.hash();
-    let plan = KeptPlan::read(&kept.thing.given.into()).ok_or_else(unread)?;
     let (checks, outcomes) = history(work, id)?;
     let action = Action::of(work, form, &checks);
     // What the action itself has committed before is replaced and does not count twice.
     let others = outcomes.iter().filter(|kept| kept.thing.action != action.id);
     let committed: Amount = others.map(|kept| kept.thing.committed).sum();
-    let lately = committed_lately(work, &action.id)?;
+    let lately = committed_lately(work, &action.id, kept.thing.currency())?;
+    let unread = || Fault::new("reading a plan", "it is not in the form that it has");
+    let plan = KeptPlan::read(&kept.thing.given.into()).ok_or_else(unread)?;
     let mut check = Check { plan, form, action, amount: None, found: Vec::new() };
     check.authority(work);
     check.money(committed);

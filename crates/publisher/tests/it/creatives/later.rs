@@ -360,3 +360,22 @@ fn a_library_is_searched_sorted_and_read_page_by_page() {
         }
     "##]]);
 }
+
+#[test]
+fn an_assignment_has_the_moment_at_which_it_was_made() {
+    let mut script = Script::new();
+    buy(&mut script);
+    let mut sync = |creative: Value| {
+        let assignments = json!([{"creative_id": "new", "package_id": "held"}]);
+        let request = json!({"creatives": [creative], "assignments": assignments});
+        let answer = script.ask(Tool::SyncCreatives, request);
+        let listed = script.ask(Tool::ListCreatives, json!({"filters": {"creative_ids": ["new"]}}));
+        script.desk.now += SignedDuration::from_hours(1);
+        let moment = &listed["creatives"][0]["assignments"]["assigned_packages"][0];
+        format!("{} {}", answer["creatives"][0]["action"], moment["assigned_date"])
+    };
+    let renamed = but("new", json!({"name": "New name"}));
+    assert_eq!(sync(banner("new")), r#""created" "2026-06-01T12:00:00Z""#);
+    assert_eq!(sync(banner("new")), r#""unchanged" "2026-06-01T12:00:00Z""#);
+    assert_eq!(sync(renamed), r#""updated" "2026-06-01T12:00:00Z""#);
+}

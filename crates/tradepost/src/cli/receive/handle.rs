@@ -37,7 +37,7 @@ pub(super) struct Handler {
 }
 
 impl Handler {
-    /// Works until the inbox fails.
+    /// Works until the inbox or standard output fails.
     pub(super) async fn run(&self) -> Failure {
         loop {
             match self.one().await {
@@ -45,13 +45,13 @@ impl Handler {
                 Ok(false) => {
                     let _ = tokio::time::timeout(LOOK, self.news.notified()).await;
                 }
-                Err(fault) => return Failure::fault(&fault),
+                Err(failure) => return failure,
             }
         }
     }
 
     /// Handles the next delivery; whether there was one.
-    async fn one(&self) -> Result<bool, Fault> {
+    async fn one(&self) -> Result<bool, Failure> {
         let (inbox, now) = (Arc::clone(&self.inbox), self.clock.now());
         let Some(kept) = blocking(move || inbox.next(now)).await? else { return Ok(false) };
         let (program, seq, attempts) = (self.program.clone(), kept.seq, kept.attempts);
@@ -63,9 +63,13 @@ impl Handler {
         let inbox = Arc::clone(&self.inbox);
         match result {
             Ok(()) => {
+                // Said twice is better than never: what could not be said is not handled.
+                match self.program {
+                    None => self.output.hand_over(shown.as_bytes())?,
+                    // The program has it, and the line is for people.
+                    Some(_) => self.output.raw(shown.as_bytes()),
+                }
                 self.metrics.handled.add();
-                // Said twice is better than never.
-                self.output.raw(shown.as_bytes());
                 blocking(move || inbox.handled(seq)).await?;
             }
             Err(problem) => {
@@ -107,9 +111,10 @@ impl Handler {
 /// Runs what waits for a disk or a program where that disturbs nobody.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Fault> + Send + 'static,
-) -> Result<T, Fault> {
+) -> Result<T, Failure> {
     let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|_| Err(Fault::new("handling a delivery", "it panicked")))
+    let done = done.unwrap_or_else(|_| Err(Fault::new("handling a delivery", "it panicked")));
+    done.map_err(|fault| Failure::fault(&fault))
 }
 
 /// Has a program handle a delivery.

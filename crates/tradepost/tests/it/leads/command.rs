@@ -1,6 +1,7 @@
 //! `tradepost leads` on what a server has taken: one state everywhere, each change exported.
 
-use std::process::{Command, Output};
+use std::fs::File;
+use std::process::{Command, Output, Stdio};
 
 use jiff::SignedDuration;
 use tradepost_dealer::settings::Velocity;
@@ -9,15 +10,15 @@ use tradepost_wire::json::{Value, json};
 use crate::support::dealer::LISTED_VIN;
 use crate::support::{TestServer, lead, start_with, with};
 
-/// Runs `tradepost leads` on the server's folder.
+/// `tradepost leads` on the server's folder.
+fn command(server: &TestServer, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tradepost"));
+    command.arg("leads").args(arguments).arg("--data").arg(server.directory.path());
+    command
+}
+
 fn leads(server: &TestServer, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_tradepost"))
-        .arg("leads")
-        .args(arguments)
-        .arg("--data")
-        .arg(server.directory.path())
-        .output()
-        .unwrap()
+    command(server, arguments).output().unwrap()
 }
 
 /// What it writes to standard output.
@@ -160,4 +161,32 @@ fn leads_are_filtered_linked_counted_and_released() {
     let document: Value = tradepost_wire::json::from_slice(&again.stdout).unwrap();
     assert_eq!(document["error"]["not_held"], json!([third]), "{document}");
     assert_eq!(ids(&[]).len(), 3);
+}
+
+#[test]
+fn an_export_that_was_not_written_is_no_success() {
+    let server = start_with(|_| {});
+    let id = server.payload(&lead())["data"]["lead_id"].as_str().unwrap().to_owned();
+    let ends = |arguments: &[&str], out: Stdio| {
+        let output = command(&server, arguments).stdout(out).stderr(Stdio::piped()).output();
+        let output = output.unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let full = || Stdio::from(File::options().write(true).open("/dev/full").unwrap());
+    let unread = || Stdio::from(std::io::pipe().unwrap().1);
+    for arguments in [
+        &["export"][..],
+        &["export", "--format=csv"],
+        &["export", "--format=adf"],
+        &["evidence", &id],
+        &["evidence", &id, "--json"],
+    ] {
+        for out in [full(), unread()] {
+            let (code, said) = ends(arguments, out);
+            assert_eq!(code, Some(1), "{arguments:?} {said}");
+            assert!(said.contains("error: cannot write to standard output: "), "{said}");
+        }
+    }
+    // Whoever looks at a list may have seen enough.
+    assert_eq!(ends(&["list"], unread()).0, Some(0));
 }
