@@ -503,6 +503,10 @@ def judge(game, world):
     game.check(f"{len(whole)} streams are whole ({dict(ended)}, "
                f"{sum(map(int, lengths.values()))} entries)", whole and not torn,
                [(task, whole[task]["seen"][-3:], said.get(task, [])[-3:]) for task in torn[:3]])
-    left = say("SELECT count(*) FROM tasks WHERE state IN ('TASK_STATE_SUBMITTED', "
-               "'TASK_STATE_WORKING') AND worker NOT IN (SELECT process_id FROM processes)")[0][0]
+    at_work = ("SELECT count(*) FROM tasks "
+               "WHERE state IN ('TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING')")
+    # Those of a killed process are ended after half a minute of its silence.
+    until = time.monotonic() + 90
+    while (left := say(at_work)[0][0]) != "0" and time.monotonic() < until:
+        time.sleep(1)
     game.check("no task is left at work on which nobody works", left == "0", left)

@@ -152,14 +152,18 @@ impl Seller {
             return trouble.hint(plain(&gave_up.advice.to_string(), SENTENCE));
         }
         let key = gave_up.doubt.keys().next().map(|key| plain(key, 2 * WORD));
-        if let (Some(key), Some(sent)) = (&key, sent) {
-            self.unclear.remember(repeated(task, sent, key), begun);
-        }
-        match promise {
-            Idempotency::Within(window) if gave_up.doubt.may_repeat() => {
-                trouble.in_doubt_within(window, key)
+        // A repetition counts from when it was sent first.
+        let first = match (&key, sent) {
+            (Some(key), Some(sent)) => {
+                let call = repeated(task, sent, key);
+                self.unclear.remember(&call, begun);
+                self.unclear.recall(&call).unwrap_or(begun)
             }
-            Idempotency::Within(_) | Idempotency::Unpromised => trouble.in_doubt_for_good(key),
+            (Some(_), None) | (None, _) => begun,
+        };
+        match promise.left(self.age(first)) {
+            Some(left) if gave_up.doubt.may_repeat() => trouble.in_doubt_within(left, key),
+            Some(_) | None => trouble.in_doubt_for_good(key),
         }
     }
 
@@ -173,8 +177,11 @@ impl Seller {
 
     /// Whether the seller still knows what was first sent then.
     fn knows(&self, promise: Idempotency, first: Timestamp) -> bool {
-        let age = (self.now)().duration_since(first);
-        promise.permits(Duration::try_from(age).unwrap_or_default())
+        promise.left(self.age(first)).is_some()
+    }
+
+    fn age(&self, first: Timestamp) -> Duration {
+        Duration::try_from((self.now)().duration_since(first)).unwrap_or_default()
     }
 }
 

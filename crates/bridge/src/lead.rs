@@ -9,9 +9,9 @@ use tradepost_buyer::failure::Failure;
 use tradepost_buyer::refusal::By;
 use tradepost_buyer::text::{SENTENCE, plain};
 use tradepost_wire::aap::lead::Channel;
-use tradepost_wire::aap::{LeadSubmit, Skill, Vehicle, Version};
+use tradepost_wire::aap::{self, LeadSubmit, Skill, Vehicle, Version};
 use tradepost_wire::canonical;
-use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::catalog::{Open, Vocabulary as _};
 use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::mcp::Form;
@@ -74,12 +74,14 @@ impl Bridge {
         let answer = answer.map_err(|failure| {
             let trouble = dealer.trouble(&failure);
             if failure.may_have_acted() {
-                self.unclear.remember(subject.clone(), confirmed.clone());
+                self.unclear.remember(&subject, confirmed.clone());
             } else if settles(&failure) {
                 self.unclear.forget(&subject);
             }
             // Any other failure says nothing of what became of the lead before it.
-            if self.unclear.recall(&subject).is_some() {
+            if self.unclear.recall(&subject).is_some() && says_nothing_of_it(&failure) {
+                trouble.in_doubt_for_good(Some(confirmed.idempotency_key.clone()))
+            } else if self.unclear.recall(&subject).is_some() {
                 trouble.in_doubt(&confirmed.idempotency_key)
             } else {
                 trouble
@@ -159,7 +161,15 @@ impl Bridge {
 /// the receipt.
 fn settles(failure: &Failure) -> bool {
     let Failure::Refused(refused) = failure else { return false };
-    matches!(refused.by, By::Aap { .. }) && !refused.is_retryable()
+    matches!(refused.by, By::Aap { .. }) && !refused.is_retryable() && !says_nothing_of_it(failure)
+}
+
+/// Whether it is a refusal that a lead may get again and again which has arrived: its consent is looked at
+/// before its key is, and a conflict is about a key that is known.
+fn says_nothing_of_it(failure: &Failure) -> bool {
+    let Failure::Refused(refused) = failure else { return false };
+    let By::Aap { error, .. } = &refused.by else { return false };
+    matches!(error.code, Open::Known(aap::Code::InvalidConsent | aap::Code::IdempotencyConflict))
 }
 
 /// Everything that the user is asked about, as one text.

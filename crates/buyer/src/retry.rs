@@ -244,9 +244,9 @@ impl<W: World> Recoverer<W> {
             if key != Key::Same {
                 since = self.world.now();
             }
-            let sent = match unasked.take() {
-                Some(failure) => Err(failure),
-                None => self.within(left(begun), sender.send(key)).await,
+            let (sent, was_sent) = match unasked.take() {
+                Some(failure) => (Err(failure), false),
+                None => (self.within(left(begun), sender.send(key)).await, true),
             };
             let failure = match sent {
                 Ok(answer) => {
@@ -257,7 +257,7 @@ impl<W: World> Recoverer<W> {
                 Err(failure) => failure,
             };
             self.world.failed(&Record::of(&failure, &sender.private()));
-            if attempt.effect != Effect::Read && failure.may_have_acted() {
+            if was_sent && attempt.effect != Effect::Read && failure.may_have_acted() {
                 doubt.cast(sender.key());
             }
             let now = self.world.now();
@@ -295,7 +295,9 @@ impl<W: World> Recoverer<W> {
                 }
             }
             key = next;
-            if key == Key::Same && attempt.effect == Effect::Keyed {
+            // What never left cannot be done twice.
+            let may_be_known = doubt.may_have_acted() || !matches!(failure, Failure::Unsent(_));
+            if key == Key::Same && attempt.effect == Effect::Keyed && may_be_known {
                 let age = self.world.now().saturating_sub(since);
                 match self.within(left(begun), sender.may_repeat(age)).await {
                     Ok(true) => {}

@@ -106,6 +106,9 @@ struct Shared {
 struct Holdings {
     /// The permits of each caller, and when they were leased.
     callers: HashMap<Key, (u32, Nanos)>,
+    /// Until when there is no permit for a caller anywhere: they come back with time alone, so that
+    /// nobody need be asked until then.
+    dry: HashMap<Key, Nanos>,
     /// How many processes share the limit, as far as is known.
     processes: u32,
     /// Until when nobody is asked, because nobody answered.
@@ -179,6 +182,7 @@ impl Limiter {
             let now = buckets.clock().now();
             let mut held = shared.held.lock().unwrap_or_else(PoisonError::into_inner);
             held.callers.retain(|_, (_, since)| *since + window > now);
+            held.dry.retain(|_, until| *until > now);
         }
     }
 }
@@ -201,6 +205,9 @@ impl Shared {
                 *permits -= 1;
                 return Ok((None, held.processes));
             }
+            if let Some(until) = held.dry.get(key).filter(|until| now < **until) {
+                return Ok((Some(until.saturating_sub(now).into()), held.processes));
+            }
             if held.alone_until.is_some_and(|until| now < until) {
                 return Err(held.processes);
             }
@@ -211,7 +218,10 @@ impl Shared {
         match leased {
             Ok(Lease { permits, wait, processes }) => {
                 (held.processes, held.alone_until) = (processes, None);
-                let Some(left) = permits.checked_sub(1) else { return Ok((Some(wait), processes)) };
+                let Some(left) = permits.checked_sub(1) else {
+                    held.dry.insert(key.clone(), now + wait);
+                    return Ok((Some(wait), processes));
+                };
                 let (known, since) = held.callers.entry(key.clone()).or_insert((0, now));
                 (*known, *since) = (known.saturating_add(left), now);
                 Ok((None, processes))

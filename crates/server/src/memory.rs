@@ -140,8 +140,9 @@ impl TaskLog for Memory {
         Ok(())
     }
 
-    fn last_seq(&self, task_id: &str) -> Result<i64, Fault> {
-        Ok(self.lock().tasks.get(task_id).map_or(0, |task| task.row.last_seq))
+    fn standing(&self, task_id: &str) -> Result<(i64, bool), Fault> {
+        let standing = |task: &KeptTask| (task.row.last_seq, task.row.state.terminal());
+        Ok(self.lock().tasks.get(task_id).map(standing).unwrap_or_default())
     }
 
     fn task(&self, owner: &Owner, task_id: &str) -> Result<Option<TaskRow>, Fault> {

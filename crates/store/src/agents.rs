@@ -99,8 +99,8 @@ impl TaskLog for Store {
         })
     }
 
-    fn last_seq(&self, task_id: &str) -> Result<i64, Fault> {
-        self.read(|db| db.last_seq(task_id))
+    fn standing(&self, task_id: &str) -> Result<(i64, bool), Fault> {
+        self.read(|db| db.standing(task_id))
     }
 
     fn task(&self, owner: &Owner, task_id: &str) -> Result<Option<TaskRow>, Fault> {

@@ -174,8 +174,7 @@ impl fmt::Display for Unopened {
 
 impl Error for Unopened {}
 
-/// What was opened, or why that cannot be: a row that was damaged, or whose key is lost, keeps nobody
-/// from the others. Without any key nothing is read at all.
+/// What was opened, or why that cannot be: a row that was damaged keeps nobody from the others. Without any key nothing is read at all.
 pub(crate) fn readable<T>(opened: Read<T>) -> Read<Result<T, Unopened>> {
     opened.map(Ok).or_else(|why| match why.downcast::<Unopened>() {
         Ok(why) if *why == Unopened::Locked => Err(why as Unread),

@@ -89,8 +89,8 @@ impl Trouble {
 
     /// Of a repetition, which was not sent because the seller may not know it again.
     pub(crate) fn forgotten() -> Self {
-        let message = "this was sent before, and the seller does not promise to know it again: it might \
-                       be done twice";
+        let message = "this yes was used before, and the seller does not promise to know the request \
+                       again: if it was done, it might be done twice";
         Self::new(Code::Forgotten, message)
     }
 }

@@ -34,13 +34,19 @@ impl Idempotency {
         }
     }
 
+    /// For how much longer a request may be sent again that was first sent so long ago.
+    #[must_use]
+    pub fn left(self, age: Duration) -> Option<Duration> {
+        match self {
+            Self::Within(window) => window.checked_sub(age.saturating_add(MARGIN)),
+            Self::Unpromised => None,
+        }
+    }
+
     /// Whether a request may be sent again that was first sent so long ago.
     #[must_use]
     pub fn permits(self, age: Duration) -> bool {
-        match self {
-            Self::Within(window) => age.saturating_add(MARGIN) <= window,
-            Self::Unpromised => false,
-        }
+        self.left(age).is_some()
     }
 }
 

@@ -166,11 +166,12 @@ pub trait TaskLog: Secrets {
         Ok(())
     }
 
-    /// The number of a task's last entry, whosever it is; 0 where there is no such task.
+    /// The number of a task's last entry, whosever it is, and whether the task has ended; 0 where there is
+    /// no such task.
     ///
     /// # Errors
     /// When it cannot be read.
-    fn last_seq(&self, task_id: &str) -> Result<i64, Fault>;
+    fn standing(&self, task_id: &str) -> Result<(i64, bool), Fault>;
 
     /// Queues `job` and returns at once; `done` is called when what it did is kept, in the order of
     /// the queue. When `job` fails or panics, nothing has changed.

@@ -44,7 +44,12 @@ impl Tasks {
             live.keys().cloned().collect()
         };
         for task_id in live {
-            self.committed(&task_id, self.log.last_seq(&task_id)?);
+            let (seq, ended) = self.log.standing(&task_id)?;
+            self.committed(&task_id, seq);
+            // Who canceled it has told us, and may not have been heard.
+            if ended {
+                self.stop(&task_id);
+            }
         }
         self.stir();
         self.end_left()

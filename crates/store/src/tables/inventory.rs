@@ -444,8 +444,11 @@ impl Database {
         let mut read = Err(Fault::new("reading the inventory", "nobody reads"));
         // A number that was read apart from the rows might be that of others.
         self.0.snapshot(|| {
-            read = self.inventory(dealer_id, oldest).and_then(|(listings, gone)| {
-                Ok((self.inventory_state(dealer_id)?.generation, listings, gone))
+            // The number first: a server ends a session that is silent in a transaction, and parsing takes
+            // a while.
+            read = self.inventory_state(dealer_id).and_then(|state| {
+                let (listings, gone) = self.inventory(dealer_id, oldest)?;
+                Ok((state.generation, listings, gone))
             });
         })?;
         read

@@ -70,16 +70,18 @@ impl Transaction<'_> {
             .map(|rows| rows > 0)
     }
 
-    /// Lets somebody in whom others vouch for, as what they say now.
+    /// Lets somebody in whom others vouch for, as what they say now; `false` when that is nothing new.
     ///
     /// # Errors
     /// When the database fails.
-    pub fn vouch_for_member(&self, member: &Member) -> Result<(), Fault> {
-        self.0.execute(
+    pub fn vouch_for_member(&self, member: &Member) -> Result<bool, Fault> {
+        let changed = self.0.execute(
             "writing a member whom others vouch for",
             "INSERT INTO staff (name, dealer_id, role, password, created_at)
              VALUES ($1, $2, $3, $4, $5)
-             ON CONFLICT (name) DO UPDATE SET dealer_id = excluded.dealer_id, role = excluded.role",
+             ON CONFLICT (name) DO UPDATE SET dealer_id = excluded.dealer_id, role = excluded.role
+             WHERE staff.dealer_id IS DISTINCT FROM excluded.dealer_id
+                OR staff.role <> excluded.role",
             params![
                 member.name,
                 member.dealer_id,
@@ -88,7 +90,7 @@ impl Transaction<'_> {
                 member.created_at,
             ],
         )?;
-        Ok(())
+        Ok(changed > 0)
     }
 
     /// Gives somebody another password, and ends their sessions; `false` when nobody has the name.

@@ -142,11 +142,14 @@ impl Database {
         task_row(&self.0, owner, task_id, "")
     }
 
-    /// The number of a task's last entry; 0 where there is none.
-    pub(crate) fn last_seq(&self, task_id: &str) -> Result<i64, Fault> {
-        let query = "SELECT last_seq FROM tasks WHERE task_id = $1";
-        let found = self.0.first("reading a task", query, params![task_id], |row| row.get(0))?;
-        Ok(found.unwrap_or_default())
+    /// The number of a task's last entry, 0 where there is none, and whether it has ended.
+    pub(crate) fn standing(&self, task_id: &str) -> Result<(i64, bool), Fault> {
+        let query = "SELECT last_seq, state FROM tasks WHERE task_id = $1";
+        let found = self.0.first("reading a task", query, params![task_id], |row| {
+            let state = TaskState::from_name(&row.get::<String>(1)?);
+            Ok((row.get(0)?, state.is_some_and(TaskState::terminal)))
+        });
+        Ok(found?.unwrap_or_default())
     }
 
     /// Entries of a task after one and up to another, at most `limit`; those of artifacts only when

@@ -106,6 +106,8 @@ impl Database {
             WHAT,
             "SELECT table_name::TEXT, column_name::TEXT, data_type::TEXT, is_identity = 'YES'
              FROM information_schema.columns WHERE table_schema = current_schema()
+               AND table_name IN (SELECT table_name FROM information_schema.tables
+                                  WHERE table_schema = current_schema() AND table_type = 'BASE TABLE')
              ORDER BY table_name, ordinal_position",
             &[],
             |row| {

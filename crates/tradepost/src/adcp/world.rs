@@ -1,6 +1,7 @@
 //! The world around a publisher: limits, identifiers, and the governance agents of buyers, which
 //! are called like any seller of AdCP, where the guard of addresses permits.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,6 +46,15 @@ pub struct Signer {
     pub agent_url: String,
 }
 
+/// Credentials that others accept from us, by their addresses.
+struct Credentials(Vec<(String, String)>);
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Credentials")
+    }
+}
+
 /// The world of one publisher.
 #[derive(Debug)]
 pub struct Outside {
@@ -54,8 +64,8 @@ pub struct Outside {
     governance: Option<Arc<GovernanceKey>>,
     upstream: Option<Upstream>,
     signer: Option<Signer>,
-    /// The credentials that verifiers accept from us, by their addresses.
-    verifiers: Vec<(String, String)>,
+    /// Those of verifiers.
+    verifiers: Credentials,
     /// How long a governance agent may take to decide.
     patience: Duration,
     read: Limiter,
@@ -74,7 +84,7 @@ impl Outside {
             governance: None,
             upstream: None,
             signer: None,
-            verifiers: Vec::new(),
+            verifiers: Credentials(Vec::new()),
             patience: GOVERNANCE_PATIENCE,
             read: limiter(rates.read),
             write: limiter(rates.write),
@@ -102,7 +112,7 @@ impl Outside {
     /// The same, with the credentials that verifiers accept from it, by their addresses.
     #[must_use]
     pub fn known_to(self, verifiers: Vec<(String, String)>) -> Self {
-        Self { verifiers, ..self }
+        Self { verifiers: Credentials(verifiers), ..self }
     }
 
     /// The same, which signs decisions with this key.
@@ -257,7 +267,7 @@ impl World for Outside {
     ) -> Later<'_, Vec<Result<Map, Unreached>>> {
         Box::pin(async move {
             let asked = questions.into_iter().map(|(url, request)| async move {
-                let mut known = self.verifiers.iter();
+                let mut known = self.verifiers.0.iter();
                 let known = known.find(|(known, _)| is_same(known, &url));
                 let credential = known.map(|(_, credential)| credential.clone());
                 let agent = GovernanceAgent { url, credential };

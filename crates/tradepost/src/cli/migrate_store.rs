@@ -6,7 +6,7 @@ use tradepost_store::{DatabaseUrl, Moved, Store};
 use tradepost_wire::json::{Value, json};
 
 use super::output::Failure;
-use super::place::Place;
+use super::place::{self, Place};
 use super::serve::lock::lock;
 use super::{Context, Outcome, dealers};
 
@@ -16,9 +16,10 @@ pub struct Arguments {
     /// The folder in which `serve` keeps its data. It stays as it is.
     #[arg(long, value_name = "DIR", default_value = dealers::DATA)]
     data: PathBuf,
-    /// The PostgreSQL that is to keep them: one that is empty, or to which this was interrupted.
+    /// The PostgreSQL that is to keep them: one that is empty, or to which this was interrupted. Other users of
+    /// the machine see a password here; in the variable TRADEPOST_SERVER__DATABASE they do not.
     #[arg(long, value_name = "URL")]
-    to: String,
+    to: Option<String>,
 }
 
 /// Runs it.
@@ -27,7 +28,12 @@ pub struct Arguments {
 /// When a server uses the folder, the database holds something else, or one of them cannot be used.
 pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let (place, output) = (Place::folder(&arguments.data), context.output);
-    let to: Result<DatabaseUrl, _> = arguments.to.parse();
+    let variable = context.environment.iter().find(|(name, _)| name == place::VARIABLE);
+    let to = arguments.to.as_ref().or(variable.map(|(_, url)| url));
+    let to = to.ok_or_else(|| {
+        Failure::usage(format!("say where to, with --to or in {}", place::VARIABLE))
+    })?;
+    let to: Result<DatabaseUrl, _> = to.parse();
     let to = to.map_err(|why| Failure::usage(format!("--to {why}")))?;
     if !Store::exists(&place.data) {
         let message = format!("there is no data of tradepost in {}", place.data.display());

@@ -12,7 +12,7 @@ use super::{Context, dealers};
 use crate::config::Config;
 
 /// What names the database for commands that read no configuration, as for those that do.
-const VARIABLE: &str = "TRADEPOST_SERVER__DATABASE";
+pub(super) const VARIABLE: &str = "TRADEPOST_SERVER__DATABASE";
 
 /// What holds the key of personal data.
 const KEY: &str = "TRADEPOST_PRIVACY_KEY";

@@ -213,7 +213,7 @@ fn left_behind(unreadable: &BTreeSet<Unreadable>, context: &Context) -> Outcome 
         format!("{table}: {}", lead.as_deref().unwrap_or("of a lead that is not known"))
     };
     let failure = Failure::new(1, message).hint(
-        "add the key that is lost in a line of its own and run this again, or erase the leads with \
+        "they were damaged; look into a backup, or erase the leads with \
          `tradepost leads erase --lead ID`",
     );
     Err(Failure { lines: unreadable.iter().map(line).collect(), ..failure })

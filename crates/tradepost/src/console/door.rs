@@ -6,6 +6,7 @@ use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
 use tradepost_server::limit::{Key, Limiter, RateLimit, network};
 use tradepost_store::staff::{Member, Session};
+use tradepost_wire::catalog::Vocabulary as _;
 
 use super::password::{self, Judge};
 use super::reply::Reply;
@@ -218,11 +219,17 @@ impl Console {
         let id = visitor.session.id.clone();
         let mut entry = self.entry(&visitor, visitor.dealer_id(), Action::SignedIn, Some(id));
         entry.detail = is_vouched_for.then(|| "oidc".to_owned());
+        let name = Some(visitor.member.name.clone());
+        let mut let_in = self.entry(&visitor, visitor.dealer_id(), Action::MemberAdded, name);
+        let_in.actor = "oidc".to_owned();
+        let_in.detail = Some(visitor.member.role.name().to_owned());
         let (session, hash) = (visitor.session.clone(), session_hash(&visitor.secret));
         let member = is_vouched_for.then(|| visitor.member.clone());
         self.store.write_blocking(move |tx| {
-            if let Some(member) = &member {
-                tx.vouch_for_member(member)?;
+            if let Some(member) = &member
+                && tx.vouch_for_member(member)?
+            {
+                tx.record(&let_in)?;
             }
             tx.begin_session(&session, &hash)?;
             tx.record(&entry)

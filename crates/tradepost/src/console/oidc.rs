@@ -36,6 +36,10 @@ const PATIENCE: SignedDuration = SignedDuration::from_mins(10);
 /// For how long it is remembered where the provider is.
 const FRESH: SignedDuration = SignedDuration::from_mins(60);
 
+/// For how long it is remembered that the provider cannot be used: whoever comes meanwhile need not wait for
+/// it once more.
+const AWAY_FOR: SignedDuration = SignedDuration::from_secs(30);
+
 /// The longest name of a person.
 const NAME: usize = 200;
 
@@ -55,7 +59,7 @@ pub(super) struct Provider {
     back: String,
     transport: Transport,
     means: Means,
-    found: Mutex<Option<(Timestamp, Arc<Found>)>>,
+    found: Mutex<Option<(Timestamp, Result<Arc<Found>, String>)>>,
     /// The sign-ins that have ended, each with when it began: none ends twice.
     ended: Mutex<BTreeMap<String, Timestamp>>,
 }
@@ -204,19 +208,22 @@ impl Provider {
     fn found(&self) -> Result<Arc<Found>, String> {
         let now = self.means.clock.now();
         let mut known = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_fresh = |(at, _): &&(Timestamp, _)| now.duration_since(*at) < FRESH;
-        if let Some((_, found)) = known.as_ref().filter(is_fresh) {
-            return Ok(Arc::clone(found));
+        if let Some((at, found)) = known.as_ref() {
+            let lasts = if found.is_ok() { FRESH } else { AWAY_FOR };
+            if now.duration_since(*at) < lasts {
+                return found.clone();
+            }
         }
-        let found = Arc::new(self.discover()?);
-        *known = Some((now, Arc::clone(&found)));
-        Ok(found)
+        let found = self.discover().map(Arc::new);
+        *known = Some((now, found.clone()));
+        found
     }
 
     fn discover(&self) -> Result<Found, String> {
         let issuer = &self.settings.issuer;
         let address = format!("{}/.well-known/openid-configuration", issuer.trim_end_matches('/'));
         let url = Url::parse(&address).map_err(|_| "the issuer is no address")?;
+        let own = url.origin();
         let body = Handle::current().block_on(self.means.web.fetch(url))?;
         let document = std::str::from_utf8(&body).ok().and_then(|text| json::read(text).ok());
         let document = document.ok_or("what the provider publishes of itself is no JSON")?;
@@ -225,8 +232,8 @@ impl Provider {
         }
         let address = |name: &str| {
             let url = document.get(name).and_then(Value::as_str).and_then(|it| Url::parse(it).ok());
-            // As safe as the issuer itself, which may be on this machine.
-            let is_safe = |url: &Url| url.scheme() == "https" || issuer.starts_with("http://");
+            // An issuer on this machine may do without TLS, and nobody else.
+            let is_safe = |url: &Url| url.scheme() == "https" || url.origin() == own;
             url.filter(is_safe).ok_or_else(|| format!("the provider publishes no usable {name}"))
         };
         let keys = KeySet::open(&KeySource::Url(address("jwks_uri")?.into()), &self.means);
@@ -326,9 +333,6 @@ impl Console {
     /// Sends a browser to the provider.
     pub(super) fn leave_for_provider(&self, asked: &Asked) -> Result<Reply, Stop> {
         let provider = self.provider.as_ref().ok_or(Stop::NotFound)?;
-        if !self.door.admits(asked) {
-            return self.refuse(asked, door::TOO_OFTEN);
-        }
         let begun = Begun::fresh(self.clock.now(), &door::next(asked).unwrap_or_default())?;
         match provider.address(&begun) {
             Ok(address) => {

@@ -8,6 +8,7 @@ use std::path::{Path, absolute};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal};
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -145,8 +146,10 @@ async fn run(sftp: &Sftp, command: &str, folder: &Path) -> io::Result<(ExitStatu
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
+        .process_group(0)
         .kill_on_drop(true)
         .spawn()?;
+    let mut group = Group(child.id());
     if let Some(mut input) = child.stdin.take() {
         // What has ended before it was told anything says why.
         let _ = input.write_all(command.as_bytes()).await;
@@ -155,7 +158,23 @@ async fn run(sftp: &Sftp, command: &str, folder: &Path) -> io::Result<(ExitStatu
     if let Some(stderr) = child.stderr.take() {
         stderr.take(MOST_SAID).read_to_end(&mut said).await?;
     }
-    Ok((child.wait().await?, String::from_utf8_lossy(&said).into_owned()))
+    let status = child.wait().await?;
+    // The number may soon be another's.
+    group.0 = None;
+    Ok((status, String::from_utf8_lossy(&said).into_owned()))
+}
+
+/// The program with the `ssh` that it runs, which would outlive it: it waits for the server.
+struct Group(Option<u32>);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let pid = self.0.and_then(|id| Pid::from_raw(id.cast_signed()));
+        if let Some(pid) = pid {
+            // Those that have ended already are none.
+            let _ = rustix::process::kill_process_group(pid, Signal::TERM);
+        }
+    }
 }
 
 /// Resolves when a file is larger than it may be.

@@ -57,6 +57,12 @@ pub(in crate::cli) fn erase(
     context: &Context,
 ) -> Outcome {
     let fault = |fault| Failure::fault(&fault);
+    for id in &customer.leads {
+        if store.lead_history(id).map_err(fault)?.is_none() {
+            return Err(Failure::usage(format!("there is no lead {id}"))
+                .hint("`tradepost leads list` names them"));
+        }
+    }
     let (actor, now) = (context.actor(), Clock::system().now());
     let mut erased = store.erase_leads(customer.leads.clone(), &actor, now).map_err(fault)?;
     let mut unreadable = BTreeSet::new();
@@ -92,7 +98,7 @@ pub(in crate::cli) fn despite(unreadable: BTreeSet<String>, context: &Context) -
         return Err(Failure::told(1, message));
     }
     let failure = Failure::new(1, message).hint(
-        "`tradepost leads show ID` says why; with the key that is lost they can be read, and \
+        "`tradepost leads show ID` says why; a backup may still have them, and \
          `tradepost leads erase --lead ID` erases one",
     );
     Err(Failure { lines: unreadable.into_iter().collect(), ..failure })

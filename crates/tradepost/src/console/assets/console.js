@@ -53,7 +53,9 @@ async function look() {
   }
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const fresh = page.getElementById("news");
-  if (fresh && fresh.innerHTML !== news.innerHTML) news.replaceChildren(...fresh.childNodes);
+  // What there were news of has ended.
+  if (!fresh) return window.location.reload();
+  if (fresh.innerHTML !== news.innerHTML) news.replaceChildren(...fresh.childNodes);
   const count = page.querySelector("[data-count]");
   document.title = count ? `(${count.dataset.count}) ${title}` : title;
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use askama::Template;
 use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp};
+use jiff::{Timestamp, ToSpan as _};
 use tradepost_store::refusals::{Refusal, RefusalCount};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::{a2a, aap};
@@ -39,6 +39,8 @@ struct Page {
 
 #[derive(Debug)]
 struct Shown {
+    /// Whose agent refused it.
+    agent: String,
     code: String,
     meaning: String,
     error_id: String,
@@ -75,9 +77,11 @@ impl Console {
         visitor: &Visitor,
     ) -> Result<Reply, Stop> {
         let (now, zone) = (self.clock.now(), self.zone(visitor));
-        let since = now.saturating_sub(SignedDuration::from_hours(24 * DAYS));
+        // The days of the chart, so that it shows all that is counted.
+        let first = now.to_zoned(zone.clone()).date().saturating_sub((DAYS - 1).days());
+        let since = first.to_zoned(zone.clone()).map(|day| day.timestamp());
         let dealer = visitor.dealer_id();
-        let counts = self.store.refusal_counts(dealer, since.unwrap_or(Timestamp::MIN))?;
+        let counts = self.store.refusal_counts(dealer, since.unwrap_or(now))?;
         let codes = most_frequent(&counts);
         let only = asked.asked_for("code").filter(|it| codes.iter().any(|(code, _)| code == it));
         let wanted = asked.asked_for("error_id").unwrap_or_default().to_owned();
@@ -182,6 +186,7 @@ fn shown(refusal: Refusal, zone: &TimeZone, now: Timestamp) -> Shown {
     };
     Shown {
         meaning: meaning(&refusal.code),
+        agent: refusal.agent_id,
         code: refusal.code,
         when: When::of(refusal.at, zone, now),
         operation: refusal.operation.unwrap_or_else(|| "not known".to_owned()),

@@ -60,8 +60,7 @@ fn three_processes_let_as_many_requests_pass_as_one_would_and_few_of_them_wait()
     assert!((540..=600).contains(&passed), "{passed} of 600 have passed");
     let asked: u32 =
         processes.iter().map(|(counted, _)| counted.asked.load(Ordering::SeqCst)).sum();
-    let refused = u32::try_from(3_000 - passed).unwrap();
-    assert!(asked - refused < 600 / 2, "{asked} requests waited, of which {refused} were refused");
+    assert!(asked < 600 / 2, "{asked} requests waited");
     let wait = processes[0].1.admit(&caller("a")).unwrap_err().wait;
     assert!(wait <= std::time::Duration::from_secs(24 * 3_600 / 600), "{wait:?}");
     assert!(processes[1].1.admit(&caller("b")).is_ok(), "others are not concerned");
