@@ -87,6 +87,7 @@ impl Seller {
     }
 
     async fn client(&self) -> Result<AdcpClient, Failure> {
+        // Held until the seller is found: of several calls at once one looks.
         let mut known = self.known.lock().await;
         let now = Instant::now();
         if let Some((client, since)) = &*known
@@ -125,6 +126,7 @@ impl Seller {
         let client = self.client().await.map_err(|failure| self.trouble(&failure))?;
         // The person has agreed to one request, and to none that is made of its answer.
         let client = if row.asks == Asks::Nobody { client } else { client.without_rows() };
+        // Before the first attempt, from which on the seller's promise counts.
         let (sent, begun) = (task.keyed().then(|| payload.clone()), (self.now)());
         let called =
             client.call_with_recovery(task.name(), payload, &retries.0, |_, _, _| false).await;
@@ -226,6 +228,7 @@ impl Bridge {
         let count = sellers.len();
         let ask = |seller: Arc<Seller>| {
             let payload = payload.clone();
+            // These only read, so that nothing is done twice.
             let promise = Idempotency::Unpromised;
             async move { seller.call(&self.retries, row, row.task, payload, promise).await }
         };
@@ -250,6 +253,7 @@ impl Bridge {
         person: Person<'_>,
     ) -> Result<Reply, Trouble> {
         let Order { row, mut payload, confirmation } = order;
+        // Before the person is asked, who is told whether a repetition may be done twice.
         let promise = seller.promise(&self.retries, row.task).await?;
         let unclear = seller.was_unclear(row.task, &payload, promise);
         let mut told = None;
@@ -279,6 +283,7 @@ impl Bridge {
                     return Ok(Said { document, text }.into());
                 }
                 Agreement::Given(confirmed) => {
+                    // The same yes has come back, so that the call was sent before.
                     if confirmed.is_repeated && !seller.knows(promise, confirmed.granted_at) {
                         return Err(Trouble::forgotten().at_seller(&seller.id));
                     }
@@ -310,6 +315,7 @@ impl Bridge {
         payload: &Map,
         unclear: Option<bool>,
     ) -> Result<String, Trouble> {
+        // What cannot be shown cannot be agreed to.
         if !consent::is_whole(payload) {
             let message = "this is too much for a person to read in one question, or has characters \
                            that cannot be shown";
@@ -364,6 +370,8 @@ impl Bridge {
 
 /// Everything that the person is asked about.
 fn matter(seller: &Seller, row: &Row, payload: &Map, question: &str) -> Matter {
+    // The question is part of it, and with it the price: after a change the yes is to something
+    // else.
     let subject = canonical::to_string(&json!({
         "seller": seller.address, "tool": row.name, "payload": payload, "question": question,
     }));

@@ -78,6 +78,7 @@ impl Questions {
             return false;
         };
         let mut open = self.lock();
+        // Ids are easily guessed, and whose question it is is not (see `Sessions`).
         if open.get(&id).is_none_or(|question| question.whose != whose) {
             return false;
         }

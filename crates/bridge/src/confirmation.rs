@@ -141,6 +141,7 @@ impl Confirmations {
             return None;
         }
         if used.len() >= MAX_USED {
+            // One that is forgotten and comes back has the same key, but another moment of consent.
             let oldest = used.iter().min_by_key(|(_, known)| known.first).map(|(hash, _)| *hash);
             oldest.and_then(|oldest| used.remove(&oldest));
         }
@@ -173,6 +174,7 @@ fn mac(secret: &[u8; 32], purpose: &str, number: [u8; 8], subject: &str) -> Hmac
     let mac = Hmac::<Sha256>::new_from_slice(secret);
     let mut mac = mac.unwrap_or_else(|_| unreachable!("HMAC takes keys of every length"));
     mac.update(purpose.as_bytes());
+    // The purpose ends here, so that nothing of one kind is taken for another.
     mac.update(b"\0");
     mac.update(&number);
     mac.update(subject.as_bytes());

@@ -105,6 +105,7 @@ impl Bridge {
         // The count is in the subject, so a token does not fit another form than its own.
         let subject = by_client(count, &subject);
         let answer = answer.ok_or_else(misfit)?;
+        // First, so that a no is noted before anything is made of the token.
         self.heed(&form, answer, token, &subject)?;
         Ok(Agreement::Given(redeem(token, &subject)?))
     }
@@ -122,6 +123,8 @@ impl Bridge {
             Some(Elicited::Cancelled) => "the person has closed the form without an answer",
             None => return Err(misfit()),
         };
+        // To close the form is no yes, either: whatever comes back with this token is refused from
+        // now on.
         self.confirmations.decline(token, subject, (self.now)());
         Err(Trouble::new(Code::Declined, message))
     }

@@ -139,6 +139,7 @@ pub(super) async fn ask_all_of<W, T, F>(
 where
     F: Future<Output = Result<T, Trouble>>,
 {
+    // One deadline for all, so that whoever has to wait for a turn has less of it.
     let deadline = Instant::now() + patience;
     let asked = asked.into_iter().map(|one| {
         let answer = tokio::time::timeout_at(deadline, ask(Arc::clone(&one)));

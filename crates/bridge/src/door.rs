@@ -192,6 +192,7 @@ fn is_known_host(door: &Door, parts: &Parts) -> bool {
     // HTTP/2 has it in the place of `Host`.
     let authority = parts.uri.authority().map(|authority| authority.as_str());
     let named = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    // Who names no host may have meant anybody.
     let Some(host) = authority.or(named) else {
         return false;
     };

@@ -38,6 +38,7 @@ impl Bridge {
         arguments: LeadArguments,
         person: Person<'_>,
     ) -> Result<Reply, Trouble> {
+        // The card first: the text to agree to names the dealer as its card does.
         let connection = dealer.connect().await.map_err(|failure| dealer.trouble(&failure))?;
         let choice = connection.client.choice();
         if !choice.skills.contains(&Skill::LeadSubmit) {

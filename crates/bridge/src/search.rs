@@ -115,6 +115,7 @@ pub(super) fn merge(
             members.insert("message".into(), message.into());
         }
         dealers.push(about);
+        // Unknown as soon as one dealer does not say.
         total = total.zip(found.total).map(|(sum, more)| sum.saturating_add(more));
         more |= !found.is_all;
         cut |= found.cut;

@@ -155,6 +155,7 @@ pub async fn converse(
     while is_open || !answers.is_empty() {
         let mut written = Vec::new();
         tokio::select! {
+            // What is ready to be said goes out before more is heard.
             biased;
             Some(told) = said.recv() => written.push(told),
             Some(answer) = answers.next(), if !answers.is_empty() => {

@@ -144,6 +144,7 @@ impl AdcpClient {
         address: &str,
         ids: fastrand::Rng,
     ) -> Result<Self, Failure> {
+        // Servers of MCP usually stand at this path, and have no card to ask for.
         if address.trim_end_matches('/').ends_with("/mcp") {
             return Self::mcp(transport, address, ids);
         }
@@ -258,6 +259,8 @@ impl AdcpClient {
 
     async fn send(&self, task: &str, arguments: Map) -> Result<Answered, Failure> {
         let arguments = Value::Object(arguments);
+        // Before anything leaves: what stands among arguments stands in the seller's logs, too
+        // (`A-9`).
         let found = adcp::credentials::find(&arguments);
         if !found.is_empty() {
             return Err(Failure::Unsent(Unsent::Credential(found)));
@@ -342,6 +345,7 @@ impl Answered {
     /// Takes the state of an A2A task for want of a `status`.
     fn or_state(mut self, state: Option<&str>) -> Self {
         if self.outcome.standing.is_none() {
+            // AdCP spells its states as A2A 0.3 does.
             let name = |state: &str| {
                 let name = state.strip_prefix("TASK_STATE_").unwrap_or(state);
                 name.to_ascii_lowercase().replace('_', "-")

@@ -198,6 +198,7 @@ pub(crate) fn open<'a>(body: &'a [u8], id: &str) -> Result<Opened<'a>, Defect> {
         return Err(Defect::Empty);
     }
     let Some(envelope) = object::<Envelope<'_>>(text) else {
+        // serde refuses a member that stands twice, which is JSON all the same.
         return Err(match tradepost_wire::json::from_str::<IgnoredAny>(text) {
             Ok(_) if text.starts_with('{') => Defect::NotJsonRpc("a member is repeated"),
             Ok(_) => Defect::NotJsonRpc("it is not an object"),
@@ -241,6 +242,7 @@ fn read_result(result: &str, skill: Skill, response: &Response) -> Result<Read, 
         }
         (None, None) => return Err(malformed),
     };
+    // A2A permits one: of several, two readers could take two different ones.
     if parts.iter().any(|part| {
         let content = [part.data, part.text, part.raw, part.url];
         content.into_iter().flatten().count() > 1

@@ -115,6 +115,7 @@ impl Binding {
             endpoint: address(&discovered.url, interface)?,
             release: if newer { Release::V1_0 } else { Release::V0_3 },
             carrier,
+            // 0.3 has no tenants.
             tenant: interface.tenant.clone().filter(|_| newer),
         })
     }
@@ -124,8 +125,10 @@ impl Binding {
         let mut url = self.endpoint.clone();
         let (id, is_read) = (id.unwrap_or_default(), method == Method::Task);
         if let Ok(mut path) = url.path_segments_mut() {
+            // An address that ends in a slash has an empty last segment.
             path.pop_if_empty();
             path.extend(self.tenant.as_deref().filter(|tenant| !tenant.is_empty()));
+            // As segments, so that what an agent calls its task stays within one.
             match method {
                 Method::Send => path.push("message:send"),
                 Method::Stream => path.push("message:stream"),
@@ -273,6 +276,7 @@ impl Item {
     fn of(mut result: Value) -> Result<Self, Defect> {
         const NEITHER: Defect = Defect::NotA2a("the result has neither a task nor a message");
         let Some(members) = result.as_object_mut() else { return Err(NEITHER) };
+        // 0.3 names the kind in a member; 1.0 has a member of the kind's name around it.
         if let Some(kind) = members.get("kind").and_then(Value::as_str) {
             return Kind::from_name(kind).map(|kind| Self::made(kind, result)).ok_or(NEITHER);
         }

@@ -110,7 +110,9 @@ impl CardCache {
         let (etag, changed) = kept.terms.validators();
         let is_conditional = etag.is_some() || changed.is_some();
         match transport.get_unless(&url, etag, changed).await {
+            // Only what was asked about can be confirmed; any other 304 is no card.
             Ok(response) if response.status == 304 && is_conditional => {
+                // The tag in the answer is that of another card.
                 if !kept.terms.is_confirmed_by(&response.headers) {
                     return self.fetch(transport, url).await;
                 }
@@ -187,6 +189,7 @@ impl CardCache {
         let wanted = (self.clock)();
         let mut cards = self.lock();
         if !terms.may_be_kept() || self.bounds.cards == 0 {
+            // The seller no longer permits it, so that an earlier one goes, too.
             cards.remove(url.as_str());
             return;
         }

@@ -150,6 +150,7 @@ impl Card {
         if !json.is_object() {
             return Err(Some("it is not a JSON object"));
         }
+        // Errors of web servers are objects of JSON, too.
         let known = ["name", "supportedInterfaces", "capabilities", "skills"];
         if !known.iter().any(|name| json.get(name).is_some()) {
             return Err(Some("it has no member of an agent card"));
@@ -349,6 +350,7 @@ impl Interface {
 /// The interfaces of a card; those of one of A2A 0.3 stand in members of their own, the preferred
 /// one first.
 fn interfaces(json: &Value) -> Vec<Interface> {
+    // A card of both releases says everything twice; what it says of 1.0 counts alone.
     if json.get("supportedInterfaces").is_some() {
         return list(json.get("supportedInterfaces"), |interface| Interface {
             url: text_of(interface, "url"),

@@ -90,6 +90,7 @@ fn entries(url: &Url, value: &Value) -> Result<(Vec<Entry>, usize), &'static str
         let led = url.join(href).ok().and_then(|to| led_to(url, to.as_str()).ok());
         match led.filter(|_| found.len() < MOST && !href.is_empty()) {
             Some(to) => {
+                // The same card once more is no other agent, and nothing that was left out.
                 if seen.insert(to.clone()) {
                     let title = item.get("title").and_then(Value::as_str).map(str::to_owned);
                     found.push(Entry { url: to, title });

@@ -146,6 +146,7 @@ pub(crate) fn usable(text: &str) -> Result<Url, &'static str> {
     if !url.username().is_empty() || url.password().is_some() {
         return Err("contains credentials; give a token instead");
     }
+    // It is never sent, and would make two addresses of one.
     url.set_fragment(None);
     Ok(url)
 }

@@ -49,8 +49,10 @@ impl Reader {
         };
         self.begun = true;
         if line.is_empty() {
+            // Without data there was no event.
             self.ready.extend(self.data.take());
         } else if let Some(data) = line.strip_prefix(b"data:") {
+            // One space after the colon belongs to the form, and not to the data.
             let data = data.strip_prefix(b" ").unwrap_or(data);
             match &mut self.data {
                 Some(before) => {

@@ -108,6 +108,7 @@ impl End {
         let number = metadata("grpc-status")?.trim().parse().ok()?;
         let message = decoded(metadata("grpc-message").unwrap_or_default());
         let details = metadata("grpc-status-details-bin").map(|text| {
+            // Senders pad or do not, as they like.
             let bytes = STANDARD_NO_PAD
                 .decode(text.trim().trim_end_matches('='))
                 .map_err(|_| Unreadable)?;
@@ -162,6 +163,7 @@ fn decoded(text: &str) -> String {
             let digits = std::str::from_utf8(pair).ok()?;
             Some((u8::from_str_radix(digits, 16).ok()?, after))
         });
+        // What is no escape stays as it is: the text is for people.
         let (byte, after) = read.unwrap_or((*first, after));
         bytes.push(byte);
         rest = after;

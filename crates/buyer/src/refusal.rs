@@ -298,6 +298,7 @@ pub(crate) fn read_protocol(jsonrpc: i64, message: &str, data: &Value) -> Protoc
     let details = data.as_array().map(Vec::as_slice).unwrap_or_default();
     let info = typed(details, "ErrorInfo");
     let reason = info.map(|info| text(info, "reason")).filter(|reason| !reason.is_empty());
+    // Other bindings have no number, so that the reason tells the row.
     let row = Code::from_jsonrpc(jsonrpc).or_else(|| {
         let info = info.filter(|info| text(info, "domain") == DOMAIN)?;
         Code::from_name(&text(info, "reason"))

@@ -385,6 +385,8 @@ impl<W: World> Recoverer<W> {
                         if !sender.authenticate(*first).await {
                             return None;
                         }
+                        // From here on a rejection is one of this credential, which is not shown
+                        // again.
                         attempt.had_credentials = true;
                         attempt.tried.credentials = true;
                     }

@@ -65,6 +65,7 @@ impl<W: Clone + Send + Sync + 'static> Checklist<W> {
         claim.body(message, body)?;
         let agent = &signer.agent;
         let (key, holds) = (key_of(agent, &claim), (now, claim.remembered_until()));
+        // Last, so that only a message that is right in everything uses its signature up.
         let used = self.replay.take(&key, &claim.nonce, agent.keys.cap, holds).map_err(refused)?;
         Ok(Some(Signed { whose: agent.whose.clone(), used }))
     }

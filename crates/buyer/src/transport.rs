@@ -364,6 +364,7 @@ impl Transport {
                 .and_then(|text| refusal::retry_after(&text, header(DATE).as_deref())),
             headers: response.headers().clone(),
         };
+        // 304 is no redirect: what is kept still holds.
         if matches!(head.status, 300..=303 | 305..=399) {
             let location = header(LOCATION);
             return Err(Failure::garbled(Defect::Redirect { location }, head.kept(&[])));
@@ -394,6 +395,7 @@ impl Transport {
 
     /// What an error means that came before the head of an answer was read.
     fn before_the_answer(&self, error: &reqwest::Error) -> Failure {
+        // First, because a timeout while connecting is one before anything was sent.
         if error.is_connect() {
             Failure::Unsent(Unsent::Unreachable(innermost(error)))
         } else if error.is_builder() {
@@ -444,6 +446,7 @@ fn builder(limits: Limits) -> ClientBuilder {
         // Only who calls knows whether a request may be sent twice.
         .retry(reqwest::retry::never())
         .referer(false)
+        // A proxy of the environment would read what is sent and decide where it goes.
         .no_proxy()
         .timeout(limits.timeout)
         .connect_timeout(limits.connect.min(limits.timeout))

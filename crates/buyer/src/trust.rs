@@ -129,6 +129,7 @@ impl Trust {
         let signed = signed.map_err(Untrusted::NoForm)?;
         let judged = judge_online(&signed, &self.keys, now, (transport, &self.jku_hosts)).await;
         let any = |is: fn(Verdict) -> bool| judged.iter().any(|judged| is(judged.verdict));
+        // Before what is good about the card: one forged signature is enough.
         if any(|verdict| matches!(verdict, Verdict::Invalid(_))) {
             return Err(Untrusted::Forged(judged));
         }
@@ -207,6 +208,7 @@ fn allowed_url(jku: &str, allowed: &[String]) -> Option<Url> {
     let with_port = format!("{host}:{}", url.port_or_known_default()?);
     let named = |name: &String| {
         let name = name.to_ascii_lowercase();
+        // A host without a port means the usual one.
         name == with_port || (name == host && url.port().is_none())
     };
     let anonymous = url.username().is_empty() && url.password().is_none();

@@ -81,6 +81,8 @@ impl Claim {
         let algorithm = known.ok_or(Fault::AlgNotAllowed)?;
         let moment = |seconds| Timestamp::from_second(seconds).map_err(|_| Fault::WindowInvalid);
         let (created, expires) = (moment(created)?, moment(expires)?);
+        // Clocks may differ in either direction, so that one is also taken a minute before it
+        // begins and a minute after it ends.
         if expires <= created
             || expires.duration_since(created) > LONGEST
             || created.duration_since(now) > SKEW

@@ -74,6 +74,7 @@ impl<'m> Message<'m> {
             let value = value.ok_or(Malformed("a signature covers what is not there"))?;
             base.push_str(&format!("\"{name}\": {value}\n"));
         }
+        // The last line has no break behind it (RFC 9421 §2.5).
         base.push_str(&format!("\"@signature-params\": {}", input.text));
         Ok(base)
     }
@@ -85,6 +86,7 @@ impl<'m> Message<'m> {
             "scheme" => self.target.scheme().to_owned(),
             "authority" => self.target.authority().to_owned(),
             "path" => self.target.path().to_owned(),
+            // Without a query it is the question mark alone (RFC 9421 §2.2.7).
             "query" => format!("?{}", self.target.query().unwrap_or_default()),
             "target-uri" => self.target.uri(),
             _ => return None,

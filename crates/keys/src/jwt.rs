@@ -124,6 +124,7 @@ impl Expected<'_> {
             return invalid("another audience");
         }
         let now = now.as_duration().as_secs_f64();
+        // A moment may have a fraction (RFC 7519 §2).
         let moment = |name: &str| claims.get(name).map(Value::as_f64);
         match moment("exp") {
             Some(Some(end)) if now < end + LEEWAY => {}

@@ -220,6 +220,7 @@ impl KeySet {
 }
 
 fn trusted(jwk: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Trusted> {
+    // What is read here gets published; whoever puts a private key there has to hear of it.
     if jwk.get("d").is_some() || jwk.get("k").is_some() {
         let message = "holds a private key; keep it secret, and give its public part";
         reject(at, problems, message);
@@ -249,6 +250,7 @@ fn trusted(jwk: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Trusted>
         read
     };
     let (expires, begins) = (moment("exp"), moment("nbf"));
+    // There an object says when and why; whatever is there but null revokes.
     let revoked = jwk.get("revoked").is_some_and(|revoked| !revoked.is_null());
     let kid = member(jwk, "kid").map_or_else(|| key.thumbprint(), str::to_owned);
     for_signatures.then_some(Trusted { kid, key, expires, begins, revoked })

@@ -170,6 +170,7 @@ fn public(pair: &Pair) -> PublicKey {
 }
 
 fn from_pem(text: &str) -> Result<Pair, BadKey> {
+    // Other blocks may stand beside it, such as a certificate.
     let block = text.split(BEGIN).find_map(|block| block.strip_prefix(PRIVATE));
     let Some((body, _)) = block.and_then(|block| block.split_once("-----END ")) else {
         return Err(bad(if text.contains("ENCRYPTED PRIVATE KEY") {

@@ -80,6 +80,7 @@ impl Replay {
             keys.get(key).is_some_and(|used| used.len() >= cap)
                 || keys.values().map(HashMap::len).sum::<usize>() >= IN_ALL
         };
+        // Only when it is full, because to look through all of them takes time under the lock.
         if is_full(&keys) {
             forget(&mut keys, now);
             if is_full(&keys) {

@@ -132,6 +132,7 @@ impl Run {
     }
 
     async fn followed(&mut self) -> Result<Value, Verdict> {
+        // Five seconds in all.
         const PATIENCE: usize = 20;
         let mut task = self.task().await?;
         let id = shape::text(&task, "id").unwrap_or_default().to_owned();

@@ -234,6 +234,7 @@ async fn perform(run: &mut Run, step: &Step) -> Verdict {
     if let Some(way) = step.way {
         adcp::choose(run, way);
     }
+    // What was sent before belongs to no check.
     run.take_recorded();
     let judged: Judged = (step.check.run)(run).await;
     match judged {

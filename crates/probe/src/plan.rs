@@ -110,6 +110,7 @@ pub(super) async fn read_card(run: &mut Run) -> Result<(), Failure> {
     let url = run.card_url.clone();
     refuse_open_token(run, &url)?;
     let headers = run.headers(&Ask::default(), false);
+    // Without a credential: the card is for everybody.
     let headers = headers.into_iter().filter(|(name, _)| *name == "accept").collect();
     let out = Out { method: Method::GET, url, headers, body: Vec::new(), call: None };
     // Nobody there is no finding about an agent.
@@ -131,6 +132,7 @@ pub(super) async fn read_card(run: &mut Run) -> Result<(), Failure> {
     let usable = |interface: &Interface| check_version(&interface.protocol_version).is_ok();
     for interface in interfaces.filter(|it| usable(it)) {
         let Some(binding) = Binding::of_name(&interface.binding) else { continue };
+        // Of several of one binding the first is taken.
         let known = run.endpoints.iter().any(|endpoint| endpoint.binding == binding);
         if let (false, Ok(url)) = (known, address(&run.card_url, binding, interface)) {
             // An empty tenant is an absent one (ProtoJSON).

@@ -157,6 +157,7 @@ impl dyn Agent {
         params: Option<&Value>,
     ) -> Result<Request, ProtocolRefusal> {
         let tenant = params.and_then(|params| params.get("tenant"));
+        // Only 1.0 has tenants; to 0.3 the name is one of many that mean nothing.
         let is_newer = release == Release::V1_0;
         if is_newer && tenant.is_some_and(|tenant| !tenant.is_null() && tenant != "") {
             // No card of ours declares one (A2A §8.3.2): whoever it is meant for, it is not us.
@@ -190,6 +191,8 @@ impl dyn Agent {
             Release::V1_0 => request::asks_for_push,
             Release::V0_3 => older::asks_for_push,
         };
+        // A task that began without the webhook that was asked for would end without anybody being
+        // told.
         if params.is_some_and(asks_for_push) && !has(Capability::Push) {
             let message = "this agent sends no push notifications; leave the webhook out";
             return Err(ProtocolRefusal::new(Code::PushNotificationNotSupported, message));

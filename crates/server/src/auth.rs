@@ -337,9 +337,13 @@ impl Authenticator {
     }
 
     async fn judge(&self, credential: &str, now: Timestamp) -> Result<Principal, Denied> {
+        // How long this takes tells something, but these credentials are no secret (see
+        // `with_tokens`).
         if let Some((_, principal)) = self.known.iter().find(|(known, _)| *known == credential) {
             return Ok(principal.clone());
         }
+        // No token begins so: a JWS begins with its header, whose `{` makes the first letter an
+        // `e`.
         if self.policy.api_keys && credential.starts_with(key::PREFIX) {
             return key::judge(&*self.keys, &self.agent_id, credential, now);
         }
@@ -354,6 +358,7 @@ impl Authenticator {
         certificate: &ClientCertificate,
         now: Timestamp,
     ) -> Result<Principal, Denied> {
+        // It was valid in the handshake, which may have been hours ago.
         if certificate.has_expired(now) {
             return Err(Denied::Expired);
         }
@@ -392,6 +397,7 @@ fn credential(headers: &HeaderMap) -> Result<Option<&str>, &'static str> {
     let Some(value) = sent.next() else {
         return Ok(None);
     };
+    // Of two, a proxy in front may have checked the other one.
     if sent.next().is_some() {
         return Err("several credentials");
     }

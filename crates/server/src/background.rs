@@ -14,6 +14,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub async fn keep_going<F: Future<Output = ()>>(task: &'static str, mut begin: impl FnMut() -> F) {
     while let Err(panic) = AssertUnwindSafe(begin()).catch_unwind().await {
         tell(task, panic);
+        // Work that panics as soon as it begins would fill the log otherwise.
         tokio::time::sleep(PAUSE).await;
     }
 }

@@ -143,6 +143,7 @@ impl PublishedCard {
             .unwrap_or_else(|_| unreachable!("a card has only text keys"));
         let body = write(&card);
         let etag = format!("\"{}\"", hex_hash(&body));
+        // Read from what is published, so that what is let through and what is said cannot differ.
         Ok(Self { body, etag, identity, claims: Claims::of(&card) })
     }
 
@@ -171,6 +172,8 @@ impl PublishedCard {
     ) -> Result<Self, Problems> {
         let mut card = json::read(&String::from_utf8_lossy(&self.body))?;
         sign(&mut card, key, jku)?;
+        // Of the signature only what it is made with: a new key has to be noticed, a new signature
+        // not.
         let header = tradepost_keys::card::protected_header(key, jku).to_string();
         let content = [self.body.as_slice(), header.as_bytes()].concat();
         let modified_at = self.identity.modified_at.max(signed_at);

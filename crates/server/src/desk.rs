@@ -190,6 +190,7 @@ impl Desk {
     /// agent's failure keeps no other from being refreshed.
     pub fn refresh(&self) -> Result<(), Fault> {
         self.health.intact()?;
+        // All are asked before the first failure is looked at.
         let refreshed: Vec<_> = self.agents().all.iter().map(|agent| agent.refresh()).collect();
         refreshed.into_iter().collect()
     }
@@ -229,6 +230,7 @@ impl Desk {
     /// Performs a request that was admitted, when it is its turn.
     pub async fn perform(&self, agent: &SharedAgent, incoming: Incoming<'_>) -> Outcome {
         let (principal, operation) = (&incoming.caller.principal, incoming.request.operation());
+        // Before the turn: who may not do it takes nobody's place.
         if let Err(denied) = permit::check(principal, operation, agent.required(operation)) {
             return Outcome::Denied(denied);
         }
@@ -254,8 +256,10 @@ impl Desk {
 /// A `Host` header without its port.
 fn host_name(host: &str) -> &str {
     let name = match host.rsplit_once(':') {
+        // An IPv6 address has colons of its own, but a bracket after the last.
         Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
         Some(_) | None => host,
     };
+    // `example.com.` is the same host, written in full.
     name.trim_end_matches('.')
 }

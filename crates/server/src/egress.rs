@@ -140,6 +140,7 @@ impl Egress {
     /// # Errors
     /// What it must be instead.
     pub fn read(&self, text: &str) -> Result<Destination, Objection> {
+        // Parsers drop tabs and line breaks and read a backslash as a slash; other readers do not.
         if text.len() > LONGEST || !text.bytes().all(|b| b.is_ascii_graphic() && b != b'\\') {
             return Err(SHAPE);
         }
@@ -149,6 +150,7 @@ impl Egress {
             return Err(SCHEME);
         }
         let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        // In the text, because an empty user name leaves no trace in the parsed address.
         if authority.contains('@') {
             return Err(USER);
         }
@@ -180,6 +182,8 @@ impl Egress {
                 return Err(LITERAL);
             }
         }
+        // Clear text is for this machine alone, where nobody is on the way; whether it may be
+        // called at all has been judged above.
         let here = literal(&host).map_or(host == "localhost", |ip| ip.is_loopback());
         if !secure && !here {
             return Err(SCHEME);
@@ -193,6 +197,7 @@ impl Egress {
     /// What it must be instead.
     pub async fn admit(&self, destination: &Destination) -> Result<(), Objection> {
         if literal(&destination.host).is_some() {
+            // `read` has judged it, and there is nothing to resolve.
             return Ok(());
         }
         match self.resolve(&destination.host).await {
@@ -214,6 +219,7 @@ impl Egress {
         let found = resolved
             .map_err(|_| Unresolved::Failed(io::ErrorKind::TimedOut.into()))?
             .map_err(Unresolved::Failed)?;
+        // None at all would pass for addresses of which every one is good.
         if found.is_empty() {
             return Err(Unresolved::Failed(io::ErrorKind::NotFound.into()));
         }
@@ -225,6 +231,8 @@ impl Egress {
     async fn look_up(&self, host: String) -> io::Result<Vec<IpAddr>> {
         let place = Arc::clone(&self.room).acquire_owned().await.map_err(io::Error::other)?;
         let resolving = (self.resolver.0)(host);
+        // The place is kept until the lookup has ended: whoever gives up waiting would otherwise
+        // make room for one more thread.
         let looking = tokio::spawn(async move {
             let found = resolving.await;
             drop(place);
@@ -268,6 +276,7 @@ impl std::error::Error for Unresolved {
 
 /// An authority's host and port, as they are written.
 fn split_port(authority: &str) -> Result<(&str, Option<u16>), Objection> {
+    // Colons before the bracket belong to an IPv6 address.
     let end = authority.rfind(']').unwrap_or_default();
     let Some(colon) = authority.get(end..).and_then(|rest| rest.find(':')) else {
         return Ok((authority, None));
@@ -313,6 +322,8 @@ fn is_name(host: &str) -> bool {
             && !label.starts_with('-')
             && !label.ends_with('-')
     };
+    // No top-level domain begins with a digit, and a host that ends in a number is an IPv4 address
+    // to the client's parser, in whatever form.
     let last = host.rsplit('.').next().unwrap_or_default();
     host.len() <= 253
         && host.contains('.')

@@ -132,6 +132,7 @@ async fn unknown(request: Request) -> Response {
 }
 
 async fn method_not_allowed(State(desk): State<Arc<Desk>>, request: Request) -> Response {
+    // A host that nobody has tells nothing, not even which paths there are.
     if desk.agent(host(request.uri(), request.headers())).is_none() {
         return not_found().await;
     }

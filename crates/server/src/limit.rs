@@ -164,6 +164,8 @@ impl Limiter {
             None => alone(1).map(|refused| refused.wait_time_from(now)),
             Some(shared) => match shared.take(key, self.limit, now) {
                 Ok((wait, processes)) => {
+                    // What passes with a permit is counted here as well: the bucket must not be
+                    // full when it is needed because the others cannot be asked.
                     let _ = wait.is_none().then(|| alone(processes));
                     wait
                 }
@@ -227,6 +229,7 @@ impl Shared {
                 Ok((None, processes))
             }
             Err(fault) => {
+                // Once, until somebody answers again.
                 if held.alone_until.is_none() {
                     tracing::warn!(cause = %fault.chain(), "limits are held by shares for a while");
                 }

@@ -135,6 +135,8 @@ impl TaskLog for Memory {
             transaction.end(outcome.is_ok());
             outcome
         };
+        // `kept` is free by now, for whoever is told may read. `turn` is not, so that nobody tells
+        // of a later job first.
         done(outcome);
         drop(turn);
         Ok(())
@@ -321,6 +323,7 @@ impl<'k> Transaction<'k> {
             return;
         }
         kept.last_key = self.last_key;
+        // Backwards: a later change may be to what an earlier one made.
         for undo in self.undo.into_inner().into_iter().rev() {
             match undo {
                 Undo::Task(task_id) => kept.forget(&task_id),
@@ -437,6 +440,8 @@ impl PushWriter for Transaction<'_> {
         if task.places.len() - usize::from(same.is_some()) >= most {
             return Ok(PushKept::TooMany);
         }
+        // The other one gets a key of its own: what is under way to the old address is noted
+        // nowhere then.
         if let Some(same) = same {
             self.set(kept, same, None);
         }

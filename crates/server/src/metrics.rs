@@ -166,6 +166,7 @@ impl Metrics {
         if let Some(known) = names.get(id) {
             return known.clone();
         }
+        // To write while it is held for reading would be to wait for oneself.
         drop(names);
         let name = Name(id.into());
         self.names.write().unwrap_or_else(PoisonError::into_inner).insert(name.clone());

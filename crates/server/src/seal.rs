@@ -33,6 +33,7 @@ impl Seal {
     /// # Errors
     /// When the store fails.
     pub fn open(secrets: &dyn Secrets, name: &'static str) -> Result<Self, Fault> {
+        // Two random UUIDs have 244 random bits.
         let fresh = [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()];
         let fresh = fresh.iter().flat_map(|id| *id.as_bytes()).collect();
         secrets.secret(name, fresh).map(Self)
@@ -57,10 +58,12 @@ impl Seal {
         let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.0) else {
             unreachable!("HMAC takes a key of any length")
         };
+        // With its length each, so that no two lists of parts come to the same bytes.
         for part in purpose.iter().chain([&text]) {
             mac.update(&(part.len() as u64).to_be_bytes());
             mac.update(part.as_bytes());
         }
+        // Half of it is as much as may be left out (RFC 2104 §5).
         tradepost_wire::format::hex(mac.finalize().into_bytes().iter().take(16))
     }
 }

@@ -63,6 +63,7 @@ pub type Outcome<T> = Result<Result<T, Refusal>, Fault>;
 const PAGE_SIZE: u32 = 50;
 
 /// How long to wait before a task that failed is ended once more, when that failed too.
+// Nothing is waited for after the last attempt.
 const END_PAUSES: [Duration; 4] =
     [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(30), Duration::ZERO];
 
@@ -167,6 +168,8 @@ impl Tasks {
     /// When the log fails.
     // E-17 to E-20
     pub fn addressed(&self, owner: &Owner, message: &Message) -> Outcome<Option<TaskRow>> {
+        // Also what is only referred to: the answer for somebody else's task is the one for a task
+        // that there is not.
         for task_id in &message.reference_task_ids {
             if self.log.task(owner, task_id)?.is_none() {
                 return Ok(Err(not_found(task_id)));
@@ -180,6 +183,7 @@ impl Tasks {
             let description = "must be the task's context, or absent";
             return Ok(Err(invalid_param("message.contextId", description)));
         }
+        // Looked at again when the message is stored, since the task may end in between.
         if row.state.terminal() {
             return Ok(Err(ended("the task has ended and takes no further message")));
         }
@@ -231,6 +235,8 @@ impl Tasks {
                 if is_new {
                     tx.create_task(&owner, &job_row)?;
                 }
+                // The message last: its number is where the caller's stream begins, which has the
+                // state by then.
                 tx.append(&job_row.task_id, EntryKind::Status, &moved, Some((state, now)))?;
                 let seq = tx.append(&job_row.task_id, EntryKind::Message, &said, None)?;
                 if let Some(webhook) = webhook.as_ref().filter(|_| seq.is_some()) {
@@ -273,6 +279,8 @@ impl Tasks {
         if let Some(cause) = cause {
             self.fail(&progress, &cause).await;
         }
+        // `release` counts who holds the turn: what this one still held would keep the task in
+        // memory.
         drop(guard);
         drop(turn);
         self.release(progress.task_id());
@@ -396,6 +404,7 @@ impl Tasks {
         let id = row.task_id.clone();
         let canceled = Some((TaskState::Canceled, now));
         let job = move |tx: &dyn LogWriter| tx.append(&id, EntryKind::Status, &event, canceled);
+        // When the task has ended nothing is appended, and how it ended is read below.
         self.append(task_id, job).await?;
         self.stop(task_id);
         let task = self.get(owner, task_id, None).await?;
@@ -434,6 +443,7 @@ impl Tasks {
     ) -> Outcome<TaskStream> {
         let (owner, task_id) = (owner.clone(), task_id.to_owned());
         self.read(move |tasks| {
+            // Before it is watched: a watch makes an entry for whatever id is named.
             if tasks.log.task(&owner, &task_id)?.is_none() {
                 return Ok(Err(not_found(&task_id)));
             }
@@ -501,6 +511,7 @@ impl Tasks {
         begun: &Begun,
         history: Option<u32>,
     ) -> Outcome<Task> {
+        // Only the end is of interest here; the history is read with the task.
         let mut stream = self.stream_begun(owner, begun, Some(0)).await?.until_the_end();
         while stream.next().await?.is_some() {}
         self.get(owner, &begun.task_id, history).await

@@ -90,6 +90,7 @@ pub fn load(files: &Files) -> Result<Loaded, Vec<Mistake>> {
         });
         at(CLIENT_CA, path, verifier)
     });
+    // Every mistake is told at once, so that all files are read before one is looked at.
     let (chain, key, clients) = match (chain, key, clients.transpose()) {
         (Ok(chain), Ok(key), Ok(clients)) => (chain, key, clients),
         (chain, key, clients) => {
@@ -166,6 +167,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
 fn private_key(path: &Path, provider: &CryptoProvider) -> Result<Arc<dyn SigningKey>, String> {
     let bytes = read(path)?;
     let key = PrivateKeyDer::from_pem_slice(&bytes).map_err(|error| {
+        // To the parser this is a key that it does not know; its owner has to be told what to do.
         let encrypted = bytes.windows(9).any(|word| word == b"ENCRYPTED");
         if encrypted {
             "is encrypted; the server needs it unencrypted"
@@ -245,6 +247,7 @@ impl Identity {
     pub fn reload(&self) {
         // The state first: what is written in between is noticed the next time.
         let state = state(&self.files);
+        // Before the lock is taken: connections that begin meanwhile do not wait for a disk.
         let loaded = load(&self.files);
         let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
         // What is wrong is said once for each state of the files.

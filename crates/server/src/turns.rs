@@ -74,6 +74,7 @@ struct Wait<'t> {
 impl Drop for Wait<'_> {
     fn drop(&mut self) {
         let mut state = self.turns.lock();
+        // Under the lock, under which alone anybody is called: it is one or the other.
         self.called.close();
         if self.called.try_recv().is_ok() {
             // Called in the moment of leaving.
@@ -87,6 +88,7 @@ impl Drop for Wait<'_> {
 impl Turns {
     /// So many places, for one agent or several.
     pub(crate) fn new(places: usize) -> Self {
+        // Without any nobody would ever be answered.
         let places = places.max(1);
         Self(Mutex::new(State {
             places,
@@ -104,7 +106,9 @@ impl Turns {
         let mut state = self.lock();
         state.share = if agents.len() > 1 { (state.places / SHARES).max(1) } else { state.places };
         let known: std::collections::HashSet<&str> = agents.collect();
+        // An agent that is gone is counted until what it has begun is finished.
         state.running.retain(|agent, running| *running > 0 || known.contains(agent.as_str()));
+        // A share that has grown may have a place for somebody who waits.
         state.call();
     }
 

@@ -164,6 +164,7 @@ pub fn places(problems: &Problems) -> Vec<Value> {
 // E-001 to E-013
 pub fn read(bytes: &[u8]) -> Result<Request, Reject> {
     let (mut envelope, twice) = envelope(bytes)?;
+    // First, so that whatever is said of the body can name it.
     let id = id(envelope.id.take())?;
     if !twice.is_empty() {
         return Err(Reject::twice(id.unwrap_or_else(Id::null), twice));

@@ -76,6 +76,7 @@ impl Prices {
             lines.push(self.package(place, package, &mut sums)?);
         }
         let proposal = arguments.get("proposal_id").and_then(Value::as_str);
+        // Who reads of packages would not see that a proposal is bought besides.
         if proposal.is_some() && !lines.is_empty() {
             return Err(misleading("buy either a proposal_id or packages, not both at once"));
         }
@@ -114,6 +115,7 @@ impl Prices {
         let mut changed = HashSet::new();
         for package in list(arguments, "packages") {
             let id = text(package, "package_id");
+            // Which of the two counts would be for the seller to say.
             if !changed.insert(id) {
                 return Err(misleading(
                     "a package_id is there twice; say all of a package at once",

@@ -96,6 +96,7 @@ impl AdcpClient {
         let mut arguments = Map::new();
         arguments.insert("account".to_owned(), account.clone());
         let request = Request { task: "list_accounts", arguments };
+        // From before the question: what is told may be as old as that.
         let read = recoverer.world().now();
         let listed = self.recovering(request, recoverer, |_, _, _| false).await?;
         let accounts = listed.answer.payload.get("accounts").and_then(Value::as_array);
@@ -117,6 +118,7 @@ fn is_of(row: &Value, account: &Value) -> bool {
         (None, Some(_)) => false,
         (_, None) => true,
     };
+    // An account that nothing names is none.
     account.get("brand").is_some() && same("/brand/domain") && same("/operator")
 }
 

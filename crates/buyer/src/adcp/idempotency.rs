@@ -61,6 +61,7 @@ impl AdcpClient {
     /// # Errors
     /// When the seller cannot be asked at the moment.
     pub async fn idempotency<W: World>(&self, world: &W) -> Result<Idempotency, Failure> {
+        // From before the question, so that the promise is never taken for newer than it is.
         let now = world.now();
         let known = *self.idempotency.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((read, promise)) = known

@@ -40,6 +40,7 @@ struct Agreed {
 
 impl Session {
     fn agreed(&self) -> Agreed {
+        // A copy, so that no lock is held while a request is under way.
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -114,6 +115,7 @@ impl AdcpClient {
         let params = json!({
             "protocolVersion": VERSIONS.first(), "capabilities": {}, "clientInfo": client,
         });
+        // Nothing of an earlier session goes along, which the server may have forgotten.
         let (response, id) = self.post(&Agreed::default(), "initialize", &params).await?;
         let result = result_of(&response, &id)?;
         let named = result.get("protocolVersion").and_then(Value::as_str);
@@ -163,6 +165,8 @@ impl AdcpClient {
 
 fn mcp_headers(agreed: &Agreed) -> HeaderMap {
     let mut headers = HeaderMap::new();
+    // As long as nothing is agreed on the preferred one is named; a server that minds says so and
+    // is greeted.
     let version = agreed.version.or(VERSIONS.first().copied()).unwrap_or_default();
     headers.insert(VERSION_HEADER, HeaderValue::from_static(version));
     if let Some(id) = &agreed.id {
@@ -175,6 +179,7 @@ fn mcp_headers(agreed: &Agreed) -> HeaderMap {
 /// was: an error of its own about the task is an answer, whatever the status.
 fn wants_greeting(agreed: &Agreed, status: u16, failure: &Failure) -> bool {
     let refuses = if agreed.greeted {
+        // 404 to the id of a session says that the session has ended (MCP, "Session management").
         agreed.id.is_some() && status == 404
     } else {
         matches!(status, 400 | 404 | 422)

@@ -138,6 +138,7 @@ impl AdcpClient {
             arguments = planned.arguments;
             // Another request than the one before, and so with another key (`E-4`).
             arguments.insert(KEY.to_owned(), self.new_key().into());
+            // What else a row needs is for the caller, who finds it in the answer.
             let correct = |_: &Fix, _: &Failure, _: &mut Map| false;
             let (world, name) = (recoverer.world(), task.name());
             let mut calls =
@@ -200,6 +201,7 @@ where
     type Answer = Answered;
 
     async fn send(&mut self, key: Key) -> Result<Answered, Failure> {
+        // A correction may have brought a key of its own, which stays.
         if key == Key::Fresh && self.used.is_some() && self.arguments.get(KEY) == self.used.as_ref()
         {
             self.arguments.insert(KEY.to_owned(), self.client.new_key().into());

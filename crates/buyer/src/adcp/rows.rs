@@ -57,6 +57,7 @@ pub(super) fn again(
         let Some(entry) = told.and_then(|told| entry_of(told, sent, keys)) else { continue };
         let entry = match row.advise(attempt, budget) {
             Some(Advice::Retry(Retry { wait: pause, .. })) => {
+                // All rows go in one request, so that the longest of their pauses counts.
                 let longest = |one: Duration, other: Duration| one.max(other);
                 wait.at_least = longest(wait.at_least, pause.at_least);
                 wait.at_most = longest(wait.at_most, pause.at_most);
@@ -106,6 +107,7 @@ fn entry_of<'s>(told: &Value, sent: &'s [Value], keys: &[&str]) -> Option<&'s Va
             sent == told
         }) && any
     };
+    // Of two that could be meant neither is sent again.
     let mut found = sent.iter().filter(is_it);
     found.next().filter(|_| found.next().is_none())
 }

@@ -133,6 +133,7 @@ impl AgentClient {
                     Heard::Ended => {}
                     Heard::Stopped => return (task, End::Stopped),
                 }
+                // Something has happened, so that more may happen soon.
                 if task != before {
                     pause = PAUSES.after(None);
                 }
@@ -246,6 +247,7 @@ impl Sender for Saying<'_> {
     type Answer = (Reply, Option<Stream>);
 
     async fn send(&mut self, key: Key) -> Result<Self::Answer, Failure> {
+        // What was corrected is another message, with an id of its own.
         if self.begun && key == Key::Fresh {
             self.params = self.client.sending(self.said, &uuid(&self.client.ids));
         }

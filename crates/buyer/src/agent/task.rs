@@ -183,6 +183,7 @@ impl Task {
         let mut task = Self {
             id: id_of(value, name).ok_or(NO_ID)?,
             context_id: id_of(value, "contextId"),
+            // Until something says otherwise: what tells of an artifact names no state.
             state: Open::Known(TaskState::Submitted),
             said: None,
             artifacts: Vec::new(),
@@ -205,6 +206,7 @@ impl Task {
         match item {
             Item::Task(task) if id_of(&task, "id").as_ref() == Some(&self.id) => {
                 self.take_status(task.get("status"));
+                // A snapshot without the member says nothing of them.
                 if let Some(listed) = task.get("artifacts").and_then(Value::as_array) {
                     self.artifacts = listed.iter().take(MAX_ARTIFACTS).map(artifact).collect();
                 }
@@ -227,6 +229,7 @@ impl Task {
         if let Some(state) = status.get("state").and_then(Value::as_str) {
             self.state = read_state(state);
         }
+        // What was said of an earlier state is not said of this one.
         self.said = status.get("message").filter(|said| said.is_object()).map(Message::read);
     }
 

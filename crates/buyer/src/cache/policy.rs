@@ -128,6 +128,7 @@ impl Terms {
         if told && age < lifetime && !self.control.no_cache {
             return Use::Fresh;
         }
+        // A seller can permit more than the caller's patience; less only by forbidding it.
         let patience = self.control.stale_if_error.unwrap_or_default().max(patience);
         let stale_for = age.saturating_sub(lifetime);
         let forbidden = self.control.no_cache || self.control.must_revalidate;
@@ -144,6 +145,7 @@ impl Terms {
     /// §4.2.1.
     fn lifetime(&self) -> Duration {
         let date = self.date.unwrap_or(self.came);
+        // Where both are there, `Expires` is passed over (§5.3).
         if let Some(max_age) = self.control.max_age {
             return max_age;
         }
@@ -162,6 +164,7 @@ impl Control {
         let mut control = Self::default();
         for line in headers.get_all(CACHE_CONTROL) {
             control.is_there = true;
+            // What cannot be read may forbid anything.
             let Ok(line) = line.to_str() else {
                 control.no_cache = true;
                 continue;

@@ -93,6 +93,7 @@ impl<C: FnMut(&Fix, &Failure, &mut Value) -> bool + Send> Sender for Calls<'_, C
     type Answer = Answer;
 
     async fn send(&mut self, key: Key) -> Result<Answer, Failure> {
+        // A correction may have brought a key of its own, which stays.
         if key == Key::Fresh
             && self.skill == Skill::LeadSubmit
             && self.payload.get(KEY) == self.used.as_ref()

@@ -25,6 +25,7 @@ impl Client {
     // R-CARD-12
     pub async fn dealer_information(&self) -> Result<Dealer, Failure> {
         let payload = json!({"type": Skill::DealerInformation.request_type()});
+        // Nothing in it is judged by the time.
         self.typed(Skill::DealerInformation, payload, Timestamp::UNIX_EPOCH).await.map(Dealer)
     }
 
@@ -97,6 +98,7 @@ impl Client {
     ) -> Result<Answer, Failure> {
         // With terms of its own, `call` checks.
         if self.terms.is_none() {
+            // For how long a consent is good, when it does not say, is the dealer's to decide.
             let terms = Terms { now, clock_skew: SignedDuration::ZERO, consent_lifetime: None };
             self.check_on(&terms, skill, &payload)?;
         }

@@ -213,6 +213,7 @@ impl Authenticity {
             let (keyid, nonce) = signatures.verify(envelope, now).ok_or(Denied::Unproven)?;
             // The latest moment at which the signature could still be in force.
             let until = now.saturating_add(WINDOW * 2).unwrap_or(Timestamp::MAX);
+            // Only of a signature that is right: strangers could use up the nonces of others.
             let taken = self.nonces.take(&keyid, &nonce, MAX_NONCES, (now, until));
             used = Some(Used::Other(taken.map_err(|_| Denied::Unproven)?));
         }
@@ -267,6 +268,7 @@ impl Authenticity {
         let ours = || {
             let mut parts = one(envelope.headers, SIGNATURE)?.split(',').map(str::trim);
             let moment = parts.next()?.strip_prefix("t=")?;
+            // While keys are changed there are two; each one more would cost an HMAC for nothing.
             let digits: Option<Vec<_>> =
                 parts.take(4).map(|part| part.strip_prefix("v1=")).collect();
             Some((moment, digits?))
@@ -306,6 +308,7 @@ fn secrets<T>(lines: &[&str], least: usize, read: impl Fn(&str) -> T) -> Option<
 /// The value of a header that occurs once.
 pub(super) fn one<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     let mut values = headers.get_all(name).iter();
+    // Of two, each reader would have to guess which one counts.
     let value = values.next().filter(|_| values.next().is_none())?;
     value.to_str().ok().map(str::trim)
 }

@@ -213,6 +213,7 @@ impl Said {
     ) -> Delivery {
         let fingerprint = hash(&canonical::to_string(document));
         let id = match &self.key {
+            // Keys are the sender's own, so that two senders may use one.
             Some(key) => hash(&format!("{sender}\n{key}")),
             None => fingerprint.clone(),
         };
@@ -237,6 +238,7 @@ impl Said {
 
 fn open(body: &[u8]) -> Result<(Value, Box<RawValue>), NoDelivery> {
     let text = decoded(body).ok_or(NoDelivery::Other("it is not UTF-8"))?;
+    // What two readers read differently must not be kept as one of both.
     if is_ambiguous(text.as_bytes()) {
         return Err(NoDelivery::Ambiguous);
     }
@@ -358,6 +360,7 @@ impl Known {
                 delivery.status.is_some() && status
             }
             Kind::ArtifactUpdate => {
+                // Before the end even an artifact that was whole may get another piece.
                 self.ended && delivery.artifacts.iter().all(|id| self.whole.contains(id))
             }
             Kind::Task => {

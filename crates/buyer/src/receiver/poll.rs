@@ -112,6 +112,7 @@ where
             Some(pause) => drawn(pause / 2, pause, (edge.chance)()),
         };
         (edge.sleep)(wait.min(left)).await;
+        // Deliveries may have come while they were waited for.
         match known_of(inbox, sender, task_id).await {
             Ok(known) if known.ended || known.count > seen => continue,
             Ok(_) => {}
@@ -194,6 +195,7 @@ pub async fn get_task(
     let response = transport.post(endpoint, headers, question.to_string().into_bytes()).await?;
     let garbled = |defect| Failure::garbled(defect, response.kept());
     let document = tradepost_wire::jsonrpc::document(&response.body);
+    // An error comes with any HTTP status, and says more than that.
     if let Ok(document) = &document {
         let error = document.get("error").filter(|_| document.get("jsonrpc").is_some());
         let read = |error| refusal::read(error, response.retry_after, response.kept());

@@ -109,6 +109,7 @@ impl Signatures {
         }
         let keyid = input.keyid.as_deref()?;
         let (_, key) = self.keys.0.iter().find(|(known, _)| known == keyid)?;
+        // A key is for one algorithm, whatever the sender names.
         if input.alg.as_deref().is_some_and(|alg| alg != key.algorithm().http_name()) {
             return None;
         }
@@ -123,6 +124,8 @@ impl Signatures {
             None => {
                 let host = one(envelope.headers, "host")?;
                 let path = envelope.uri.path_and_query().map_or("/", |path| path.as_str());
+                // Nothing here knows whether TLS was spoken; where a signature covers the scheme,
+                // the address has to be set.
                 format!("http://{host}{path}")
             }
         };

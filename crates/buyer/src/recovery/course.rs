@@ -61,6 +61,7 @@ pub(super) fn of(attempt: &Attempt, failure: &Failure) -> Course {
     let mut cast = |net: Option<Course>| course = net.unwrap_or(course.clone());
     cast(of_http(attempt, refused.kept.status));
     match &refused.by {
+        // The rules of AdCP say all that there is to say, whatever the status.
         By::Adcp(adcp) => return rules::of_adcp(attempt, adcp),
         By::Aap { error, .. } => return of_aap(error, course),
         By::Protocol(error) => cast(of_protocol(attempt, error, refused)),
@@ -95,6 +96,7 @@ fn of_transport(failure: &Failure) -> Course {
         Failure::Unanswered(Unanswered::Stopped) => Course::Ask(Why::Stopped),
         Failure::Unanswered(Unanswered::TimedOut(_) | Unanswered::Broken(_)) => Course::AGAIN,
         Failure::Garbled(garbled) => match garbled.defect {
+            // Most likely something on the way: the page of a gateway, or an answer that was cut.
             Defect::Empty
             | Defect::Truncated
             | Defect::Stalled(_)

@@ -83,6 +83,7 @@ pub(super) fn of_adcp(attempt: &Attempt, adcp: &Adcp) -> Course {
         Rule::NewKey => by_class(class, || fix(adcp, Change::NewKey)),
         Rule::Reconcile => by_class(class, || fix(adcp, Change::Reconcile)),
         Rule::Context => by_class(class, || {
+            // The one text of a seller that decides something (`X-1`).
             let forgotten = error.message.to_ascii_lowercase().contains("context not found");
             let drop = forgotten && attempt.had_context && !attempt.tried.context;
             fix(adcp, if drop { Change::DropContext } else { Change::Request })
@@ -154,6 +155,7 @@ fn first(list: Option<&Value>) -> Option<String> {
 fn safe(address: &str, seller: Option<&str>) -> Option<String> {
     let url = reqwest::Url::parse(address).ok()?;
     let (host, seller) = (url.host_str()?, seller?);
+    // Without the dot it would be another's name that ends alike.
     let at_home =
         host == seller || host.strip_suffix(seller).is_some_and(|rest| rest.ends_with('.'));
     let plain = url.scheme() == "https" && url.username().is_empty() && url.password().is_none();

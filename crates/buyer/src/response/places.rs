@@ -144,6 +144,7 @@ impl<'v> Places<'v> {
 
     fn push_text(&mut self, text: &'v str) {
         self.texts.push(text);
+        // Texts may be long; only what looks like an object is parsed.
         if text.trim_ascii_start().starts_with('{')
             && let Ok(value @ Value::Object(_)) = tradepost_wire::json::from_str(text)
         {
@@ -167,6 +168,7 @@ impl<'v> Places<'v> {
     pub(crate) fn find(&self) -> Found {
         for (layer, candidate) in &self.objects {
             let value = candidate.value();
+            // Null says that there is none.
             let Some(error) = value.get("adcp_error").filter(|error| !error.is_null()) else {
                 continue;
             };

@@ -54,6 +54,7 @@ impl Doubt {
     }
 
     pub(super) fn settle(&mut self, answered: Option<&str>) {
+        // A request without a key is settled by nothing: an answer may be to another one.
         self.keys.retain(|key| Some(key.as_str()) != answered);
     }
 }

@@ -127,6 +127,7 @@ impl Sellers {
     /// Grants what time has given back since the last look.
     fn granted(&self, seller: &mut Seller, now: Duration) -> u32 {
         let passed = now.saturating_sub(seller.counted);
+        // Without a time for a refill everything is granted at once.
         let grants = passed.as_nanos().checked_div(self.sizes.refill.as_nanos());
         let grants = u32::try_from(grants.unwrap_or(u128::MAX)).unwrap_or(u32::MAX);
         seller.tokens = seller.tokens.saturating_add(grants);
@@ -134,6 +135,7 @@ impl Sellers {
             seller.tokens = self.sizes.tokens;
             seller.counted = now;
         } else {
+            // Not to this moment: the part of a refill that has passed counts the next time.
             // Below the capacity the product cannot be large.
             seller.counted += self.sizes.refill.saturating_mul(grants);
         }

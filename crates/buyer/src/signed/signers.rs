@@ -260,6 +260,7 @@ impl<W> Signer<W> {
         let held = self.held();
         let jwk = held.keys.iter().find(|key| named(key, kid)).cloned()?;
         let by_owner = held.revocations.is_some_and(|list| list.names(kid));
+        // Whatever stands there but `false` revokes: a mistake must not keep a key in use.
         let in_key = jwk.get("revoked").is_some_and(|revoked| revoked != false)
             || jwk.get("status").is_some_and(|status| status == "revoked");
         let by_us = self.agent.keys.revoked.iter().any(|revoked| revoked == kid);
@@ -285,9 +286,11 @@ impl<W> Signer<W> {
         if paused || !self.is_needed(kid, now, elapsed) {
             return;
         }
+        // Before the attempt, so that one that fails counts, too.
         *attempted = Some(elapsed);
         let url = self.agent.url.as_deref();
         let fetched = fetch(published, url, brand_json.as_deref(), now).await;
+        // Not held while fetching: others go on with what is known.
         let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
         match fetched {
             Ok((keys, revocations)) => {
@@ -353,6 +356,7 @@ async fn fetch(
     };
     if let Some(location) = elsewhere {
         brand = get_brand(published, &location).await?;
+        // What is revoked stands beside the description that counts.
         at = location;
     }
     let mut entries = entries(&brand).into_iter().filter(|entry| text(entry, "url") == Some(url));

@@ -38,6 +38,7 @@ impl Transport {
         time: Duration,
     ) -> Result<Messages, Failure> {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
+        // gRPC demands it: what drops trailers on the way drops this header, too.
         headers.insert(TE, HeaderValue::from_static("trailers"));
         let request = self.http2_client(url)?.post(url.clone()).headers(headers);
         let (head, response) = self.begin(request.body(framed(message)).timeout(time)).await?;
@@ -97,6 +98,7 @@ impl Messages {
     /// What the end says.
     fn ended<T>(&self) -> Result<Option<T>, Failure> {
         let stated = |name: &str| {
+            // An answer that is nothing but a status has it in the head.
             let value = self.trailers.get(name).or_else(|| self.head.headers.get(name));
             value.and_then(|value| value.to_str().ok())
         };

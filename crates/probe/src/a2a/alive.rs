@@ -91,6 +91,7 @@ fn request(
             Out { method: Method::POST, url: base, headers, body, call: None }
         }
         Binding::Rest => {
+            // 0.3 has its paths below `v1`.
             let path: &[&str] = if is_older { &["v1", "tasks", &id] } else { &["tasks", &id] };
             let headers = run.headers(&ask, false);
             let url = join(&base, tenant, path);

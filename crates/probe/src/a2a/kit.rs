@@ -103,6 +103,7 @@ async fn subscribe_waiting(run: &mut Run) -> Judged {
 
 async fn return_immediately(run: &mut Run) -> Judged {
     let task = running(run).await?;
+    // The task has shown what it can; nobody needs its work.
     let _ = run.call(Operation::CancelTask, json!({"id": id_of(&task)})).await?;
     match shape::state(&task) {
         state if shape::is_terminal(state) => fail(format!("the task came when it was {state:?}")),

@@ -161,12 +161,15 @@ impl FromFile {
     /// The keys as the file has them now; while it is absent or broken, those from before.
     fn current(&self) -> Arc<[IssuerKey]> {
         let held = self.held.read().unwrap_or_else(PoisonError::into_inner).clone();
+        // A file that is being replaced may be gone for a moment.
         let Ok(state) = Self::state(&self.path) else {
             return held.1;
         };
         if state == held.0 {
             return held.1;
         }
+        // Two that see the change at once both read the file: that costs little, and nobody waits
+        // for a lock while a disk is read.
         let fresh = Self::read(&self.path).unwrap_or_else(|fault| {
             tracing::error!(cause = %fault.chain(), "the issuer's keys stay as they were");
             // Said once for each state of the file.
@@ -213,6 +216,8 @@ impl FromWeb {
                 }
             }
         }
+        // Those from before when the attempt failed, or came too soon after the last one: keys that
+        // were good are better than none.
         let keys = self.held().map(|held| held.keys);
         keys.ok_or_else(|| Fault::new("checking a token", "the issuer's keys cannot be fetched"))
     }
@@ -221,6 +226,7 @@ impl FromWeb {
         if attempted.is_some_and(|last| now.saturating_sub(last) < PAUSE) {
             return;
         }
+        // Noted before the attempt, so that it also counts when it fails or its caller goes away.
         *attempted = Some(now);
         match self.fetch().await {
             Ok(keys) => {

@@ -32,6 +32,8 @@ impl Verifier {
     /// Whose token this is.
     pub(super) async fn judge(&self, text: &str, now: Timestamp) -> Result<Principal, Denied> {
         let token = Token::read(text).map_err(|reason| Denied::Invalid { reason })?;
+        // These two are what the caller says, before anything is verified; all that they choose
+        // among is the issuer's own keys.
         let key_id = token.key_id();
         let keys = self.keys.find(key_id).await.map_err(Denied::unavailable)?;
         let candidates = keys.iter().filter(|key| key.fits(key_id, token.algorithm()));
@@ -43,9 +45,11 @@ impl Verifier {
         let claims = token.claims(&candidates)?;
         let Jwt { issuer, audience, .. } = &self.policy;
         let subject = Expected { issuer, audience }.subject(&claims, now)?;
+        // Where the policy names a claim, a token without it permits nothing.
         let scopes = self.policy.scope_claim.as_ref().map_or(Scopes::All, |name| {
             Scopes::Only(claims.get(name).map(granted).unwrap_or_default())
         });
+        // A key's name has no colon (see `key::is_name`), so that no subject can be taken for one.
         Ok(Principal { name: format!("jwt:{subject}"), scopes })
     }
 }

@@ -102,6 +102,7 @@ impl Fresh {
 /// Whether a key can have this name: it becomes the caller's, beside `anonymous` and `jwt:…`.
 #[must_use]
 pub fn is_name(name: &str) -> bool {
+    // No colon, which stands in the names of everybody else who has a credential.
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
     (1..=64).contains(&name.len())
         && name.bytes().all(plain)
@@ -116,6 +117,7 @@ pub(super) fn judge(
     text: &str,
     now: Timestamp,
 ) -> Result<Principal, Denied> {
+    // What has not the form is not looked up: nonsense does not reach the store.
     let id = id_of(text).ok_or(Denied::Invalid { reason: "malformed key" })?;
     let record = keys.find(agent_id, id).map_err(Denied::unavailable)?;
     let hash = hash(text);
@@ -128,6 +130,8 @@ pub(super) fn judge(
     if !right {
         return Err(Denied::Invalid { reason: "wrong secret" });
     }
+    // After the secret, so that the public part alone tells nobody that a key was revoked or has
+    // ended.
     if record.revoked_at.is_some() {
         return Err(Denied::Invalid { reason: "revoked key" });
     }
@@ -135,6 +139,7 @@ pub(super) fn judge(
         return Err(Denied::Expired);
     }
     let today = now.to_zoned(TimeZone::UTC).date();
+    // Once a day, so that a busy key is not written with every request.
     if record.last_used_on != Some(today) {
         keys.note_use(id, today);
     }

@@ -30,6 +30,8 @@ pub fn check(
 pub fn permit(principal: &Principal, needed: Option<Permission>) -> Result<(), Denied> {
     match needed {
         Some(missing) if !principal.scopes.permit(missing.clone()) => {
+            // Who shows no credential lacks something only where a web page is between (see
+            // `http::cors`).
             Err(match principal.is_anonymous() {
                 true => Denied::Page,
                 false => Denied::Scope { missing },

@@ -48,8 +48,10 @@ fn add_older(members: &mut Map, url: &str, extended: bool) {
             continue;
         };
         scheme.extend(older);
+        // One requirement for each scheme: any of them is enough, as in 1.0.
         security.push(json!({name.as_str(): []}));
     }
+    // What is merely offered is not required in 0.3, either.
     if members.contains_key("securityRequirements") {
         members.insert("security".to_owned(), security.into());
     }
@@ -60,6 +62,7 @@ fn older_scheme(scheme: &Value) -> Map {
     let mut older = Map::new();
     let mut insert = |name: &str, value: Value| older.insert(name.to_owned(), value);
     let Some(http) = scheme.get("httpAuthSecurityScheme") else {
+        // Cards of ours have two kinds of schemes, and this is the other one.
         insert("type", "mutualTLS".into());
         return older;
     };

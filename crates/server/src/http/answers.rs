@@ -79,6 +79,7 @@ pub(super) fn echo_extensions(
 ) {
     let header = release.extensions_header();
     let known = agent.extensions(binding);
+    // What the agent does not know is not in use, and is not repeated.
     let used: Vec<_> =
         activated.iter().map(String::as_str).filter(|uri| known.contains(uri)).collect();
     if !used.is_empty()

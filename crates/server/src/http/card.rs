@@ -31,6 +31,7 @@ pub(super) async fn get(State(desk): State<Arc<Desk>>, request: Request) -> Resp
     } else {
         json_response(StatusCode::OK, card.body.clone())
     };
+    // Also with 304, by which the buyer renews what it has kept (RFC 9110 §15.4.5).
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, CACHE_CONTROL);
     for (name, value) in [
@@ -55,6 +56,7 @@ fn is_unchanged(headers: &HeaderMap, etag: &str, modified_at: Timestamp) -> bool
         .get(header::IF_MODIFIED_SINCE)
         .and_then(|value| value.to_str().ok())
         .and_then(date::read);
+    // Dates of HTTP have no parts of seconds.
     since.is_some_and(|since| modified_at.as_second() <= since.as_second())
 }
 

@@ -55,12 +55,14 @@ pub(super) async fn whole(response: Response) -> Response {
     let Ok(plain) = body.collect().await.map(http_body_util::Collected::to_bytes) else {
         unreachable!("what is in memory can be read");
     };
+    // This is done on a thread that serves others, too: quick is worth more than small.
     let mut encoder = GzEncoder::new(Vec::with_capacity(plain.len() / 4), Compression::fast());
     let Ok(compressed) = encoder.write_all(&plain).and_then(|()| encoder.finish()) else {
         unreachable!("a buffer takes everything");
     };
     let headers = &mut parts.headers;
     headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    // It is that of the plain text; hyper writes the other one.
     headers.remove(header::CONTENT_LENGTH);
     // Other bytes need another strong tag; a weak one is for both (RFC 9110 §8.8.1).
     let strong = headers.get(header::ETAG).filter(|tag| tag.as_bytes().starts_with(b"\""));

@@ -44,6 +44,7 @@ enum Page {
 
 impl Page {
     fn of(desk: &Desk, headers: &HeaderMap) -> Self {
+        // Browsers send one; of several none is believed.
         let mut origins = headers.get_all(header::ORIGIN).iter();
         let (Some(origin), None) = (origins.next(), origins.next()) else {
             return if headers.contains_key(header::ORIGIN) {
@@ -78,6 +79,7 @@ pub(super) fn open(desk: &Desk, asked: &HeaderMap, response: &mut Response) {
         Page::Other | Page::Named => asked.get(header::ORIGIN).cloned(),
         Page::Absent | Page::Unwelcome => None,
     };
+    // Without this a cache could give one page the answer that names another.
     if desk.settings.web_origins != [WebOrigin::Any] {
         headers.append(header::VARY, HeaderValue::from_static("origin"));
     }
@@ -90,6 +92,8 @@ pub(super) fn open(desk: &Desk, asked: &HeaderMap, response: &mut Response) {
 /// What is left of what somebody may do who has not said who they are and comes by a web page.
 pub(super) fn limit(desk: &Desk, headers: &HeaderMap, principal: Principal) -> Principal {
     match Page::of(desk, headers) {
+        // A credential that a page shows is one that somebody gave to it, so that it counts in
+        // full.
         Page::Other | Page::Unwelcome if principal.is_anonymous() => principal.reading(),
         Page::Absent | Page::Named | Page::Other | Page::Unwelcome => principal,
     }

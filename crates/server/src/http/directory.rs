@@ -29,6 +29,7 @@ pub(super) async fn get(State(desk): State<Arc<Desk>>, request: Request) -> Resp
         return not_found().await;
     }
     let agents = desk.agents();
+    // The first who asks has it written, which takes too long for a thread that serves others.
     let written = piece("writing the directory", move || {
         let directory = agents.directory();
         (directory.body.clone(), directory.etag.clone())

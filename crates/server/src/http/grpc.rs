@@ -77,6 +77,7 @@ pub(super) async fn unknown(parts: &Parts) -> Response {
 
 /// A path of this service as the log names it.
 pub(super) fn template(path: &str) -> Option<&'static str> {
+    // Whole paths, so that the log names ours and never a caller's.
     const PATHS: [&str; 11] = [
         "/lf.a2a.v1.A2AService/SendMessage",
         "/lf.a2a.v1.A2AService/SendStreamingMessage",
@@ -218,6 +219,7 @@ fn result(
             document(&Event::Message(message))
         }
         Answer::Written(written) => {
+            // It is written as the other bindings send it.
             tradepost_wire::json::from_slice(&written.json).map_err(Fault::on("reading an answer"))
         }
         Answer::Begun(task) => document(&Event::Task(task)),

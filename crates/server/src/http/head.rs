@@ -28,6 +28,7 @@ pub(super) fn name_one_host(request: &Request) -> Result<(), Box<Response>> {
                 // Credentials have no place there, and hide what the host is.
                 !authority.as_str().contains('@') && host.is_none_or(same)
             }
+            // HTTP/1.0 does not demand the header.
             (version, _, host) => host.is_some() || version < Version::HTTP_11,
         };
     if one {
@@ -43,6 +44,7 @@ pub(super) fn name_one_host(request: &Request) -> Result<(), Box<Response>> {
 
 /// The host that a request is for: in HTTP/2 that of `:authority`, which is in the URI.
 pub fn host<'r>(request_uri: &'r axum::http::Uri, headers: &'r HeaderMap) -> Option<&'r str> {
+    // A target with a host of its own counts before the header in HTTP/1.1, too (RFC 9112 §3.2.2).
     let header = headers.get(header::HOST).and_then(|value| value.to_str().ok());
     request_uri.host().or(header)
 }

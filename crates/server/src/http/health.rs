@@ -33,6 +33,7 @@ const REMARKS: Duration = Duration::from_secs(1);
 /// names are ours.
 async fn with_remarks(desk: Arc<Desk>) -> String {
     let remarks = tokio::task::spawn_blocking(move || desk.remarks());
+    // A store that is slow to count is no reason to be taken for dead.
     let remarks = tokio::time::timeout(REMARKS, remarks).await;
     let remarks = remarks.ok().and_then(Result::ok).unwrap_or_default();
     let some = remarks.into_iter().filter(|(_, count)| *count > 0);

@@ -227,6 +227,8 @@ async fn gather(
     body: &mut Body,
     limit: usize,
 ) -> Result<Vec<u8>, Unread> {
+    // Heads are kept as long as bodies: a crowd of requests with large ones and hardly a body would
+    // count for nothing otherwise.
     let head: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
     if !held.grow(head) {
         return Err(Unread::NoRoom);
@@ -237,6 +239,7 @@ async fn gather(
         // Trailers say nothing here.
         let Ok(data) = frame.into_data() else { continue };
         let length = bytes.len() + data.len();
+        // Whatever was declared: a chunked body declares nothing.
         if length > limit {
             return Err(Unread::TooLarge(limit));
         }
@@ -269,6 +272,7 @@ pub fn versions(parts: &Parts) -> Vec<String> {
         .headers
         .get_all(a2a::VERSION_HEADER)
         .iter()
+        // What is not ASCII is no version of ours, and must not pass for none at all.
         .map(|value| value.to_str().unwrap_or("?").trim().to_owned());
     in_headers.chain(in_query).filter(|version| !version.is_empty()).collect()
 }
@@ -294,6 +298,8 @@ pub fn release(agent: &dyn Agent, parts: &Parts, method: &str) -> Result<Release
     }
     let asked = versions(parts);
     if asked.is_empty() {
+        // Where a version is required, to name none means 0.3 (A2A §3.6.2); elsewhere the method
+        // tells.
         let is_older = agent.requires_version() || older::is_method(method);
         return Ok(if is_older { Release::V0_3 } else { Release::V1_0 });
     }
@@ -364,9 +370,12 @@ pub fn address_of(
     extensions: &Extensions,
 ) -> IpAddr {
     let forwarded = || {
+        // The last entry is by the proxy that we know; what stands before it came from the caller,
+        // who can write anything there.
         let last = headers.get_all("x-forwarded-for").iter().next_back()?;
         last.to_str().ok()?.rsplit(',').next()?.trim().parse().ok()
     };
+    // The server notes the peer; only a router that it does not serve, as in tests, has none.
     let peer = extensions.get::<Peer>().map_or([0, 0, 0, 0].into(), |peer| peer.0.ip());
     let address = if trust_forwarded_for { forwarded() } else { None };
     address.unwrap_or(peer)

@@ -66,6 +66,7 @@ fn not_taken(agent: &dyn Agent, unread: Unread) -> ProtocolRefusal {
 
 async fn admit(posted: Posted<'_>) -> Parcel {
     let Posted { desk, agent, parts, bytes } = posted;
+    // Before the body is read: who is not let in is told nothing about it, not even its id.
     let caller = match intake::caller(desk, &**agent, parts).await {
         Ok(caller) => caller,
         Err(denied) => return denied::respond(&**agent, &JsonRpc(&Id::null()), denied),
@@ -84,6 +85,7 @@ pub fn rejected(reject: &jsonrpc::Reject) -> Parcel {
 /// Has a request of a caller that was let in answered.
 pub async fn answer(posted: Posted<'_>, caller: &Caller, envelope: jsonrpc::Request) -> Parcel {
     let of = |release: Release| release.operation(&envelope.method);
+    // For the log, which names it also where the request is refused before its release is known.
     let operation = of(Release::V1_0).or_else(|| of(Release::V0_3));
     let (response, stamp) = perform(posted, caller, envelope).await;
     let stamp = stamp.by(caller);
@@ -203,6 +205,7 @@ fn result(agent: &SharedAgent, id: &Id, release: Release, answer: Answer) -> Res
         (Release::V1_0, Answer::PushConfig(config)) => succeed(id, config),
         (Release::V1_0, Answer::PushConfigs(page)) => succeed(id, answers::push_configs(&page)),
         (Release::V0_3, Answer::Written(written)) => {
+            // Agents write in 1.0 alone; for clients of 0.3 it is read and written again.
             let json = String::from_utf8_lossy(&written.json);
             json_response(StatusCode::OK, frame().event(&json, true))
         }

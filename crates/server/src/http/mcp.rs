@@ -61,6 +61,7 @@ fn may_come_in(tools: &dyn Tools, parts: &Parts) -> Result<(), Fail> {
         let mut allowed = tools.origins().iter();
         allowed.any(|known| known.as_bytes().eq_ignore_ascii_case(origin.as_bytes()))
     };
+    // A request without the header comes from no page.
     if !parts.headers.get_all(header::ORIGIN).iter().all(known) {
         return invalid(StatusCode::FORBIDDEN, "web pages of this origin are not allowed here");
     }
@@ -77,6 +78,7 @@ fn may_come_in(tools: &dyn Tools, parts: &Parts) -> Result<(), Fail> {
 
 fn reads_json(headers: &HeaderMap) -> bool {
     let mut named = headers.get_all(header::ACCEPT).iter().peekable();
+    // To say nothing is to permit everything (RFC 9110 §12.5.1).
     if named.peek().is_none() {
         return true;
     }
@@ -183,6 +185,7 @@ impl Inside<'_> {
     async fn call(self, caller: &Caller, mut request: mcp::Request, bytes: &[u8]) -> Parcel {
         let Self { desk, agent, tools, parts } = self;
         let tool = match request.tool(|name| tools.has(name)) {
+            // A copy, because the arguments are taken out of the request next.
             Ok(tool) => &tool.to_owned(),
             Err(fail) => return respond(&fail, &request.id),
         };

@@ -56,6 +56,7 @@ impl Refusals {
         }
         let code = stamp.code;
         let mut unwritten = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner);
+        // Agents and codes are ours, so that this stays small whoever calls.
         *unwritten.entry((agent.to_owned(), code)).or_default() += 1;
         false
     }

@@ -33,6 +33,7 @@ impl Pending {
         // A head belongs to a body, too.
         const HEAD: usize = 64 * 1024;
         let share = (limit / SHARES).max(largest.saturating_add(HEAD));
+        // The largest body that is permitted always fits, however little the setting leaves.
         Self { limit: limit.max(share), share, kept: Mutex::default() }
     }
 

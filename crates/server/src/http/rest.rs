@@ -48,6 +48,7 @@ pub(super) async fn handle(State(desk): State<Arc<Desk>>, request: Request) -> R
     };
     let (mut response, mut stamp) = answer(&desk, agent, &parts, body).await;
     let media_type = media_type(&parts.headers);
+    // Streams have a type of their own.
     let is_json = |value: &HeaderValue| value == JSON;
     if response.headers().get(header::CONTENT_TYPE).is_some_and(is_json) {
         let value = HeaderValue::from_static(media_type);
@@ -125,6 +126,7 @@ async fn receive<'d>(
     parts: &Parts,
     body: Body,
 ) -> Result<Option<Whole<'d>>, Unread> {
+    // What comes as the body of another method means nothing, and is not read.
     if parts.method != axum::http::Method::POST {
         return Ok(None);
     }

@@ -90,6 +90,7 @@ pub async fn serve(
         let (stream, address, place) = match accepted {
             Ok((stream, address, Some(place))) => (stream, address, place),
             Ok((stream, _, None)) => {
+                // Over TLS nothing can be said before the handshake, for which there is no room.
                 if identity.is_none() {
                     turn_away(&stream);
                 }
@@ -112,6 +113,8 @@ pub async fn serve(
             }
         };
     }
+    // The system lets nobody else in from here on, and the receivers that are left are those of
+    // connections.
     drop((tcp, told));
     stopping.send_replace(());
     if tokio::time::timeout(settings.shutdown_grace, stopping.closed()).await.is_err() {

@@ -26,6 +26,7 @@ pub(super) trait Frame: Send + 'static {
 pub(super) fn task_events(events: TaskStream, frame: impl Frame) -> Response {
     let body = stream::unfold(Some((events, frame)), |state| async move {
         let (mut events, frame) = state?;
+        // To stop waiting loses nothing: `next` takes an entry only when it is about to return it.
         let next = tokio::time::timeout(SILENCE, events.next()).await;
         let (text, more) = match next {
             Err(_) => (":\n\n".to_owned(), true),

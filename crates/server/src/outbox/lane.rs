@@ -57,9 +57,11 @@ impl<'a> Lane<'a> {
                 self.outbox.counts.delivered.fetch_add(1, Ordering::Relaxed);
                 tracing::debug!(webhook = self.key, task_id = %place.task_id, seq, "delivered");
             }
+            // Also past an entry that is not shown, or the place would never move on.
             let key = self.key;
             self.note(move |tx| tx.push_delivered(key, seq)).await?;
         }
+        // With more to tell the webhook is due again at once, behind those that have waited longer.
         let (key, now) = (self.key, self.outbox.tasks.clock().now());
         self.note(move |tx| tx.push_rested(key, now)).await
     }
@@ -78,6 +80,8 @@ impl<'a> Lane<'a> {
                     let seq = place.from_seq;
                     return Ok((Some(Next { place, seq, json }), read));
                 };
+                // Entries do not change, so that they are read in batches; the webhook may, and is
+                // read for each.
                 if read.is_empty() {
                     let range = (sent, place.last_seq);
                     read = log.task_entries(&place.task_id, range, true, BATCH)?.into();

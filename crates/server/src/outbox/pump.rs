@@ -93,6 +93,7 @@ pub async fn run<Q: Queue>(queue: Arc<Q>, stop: impl Future<Output = ()>, grace:
     }
     queue.stop();
     let rest = async { while running.join_next().await.is_some() {} };
+    // What still runs is dropped with the set; its place is where it was, for the next process.
     if tokio::time::timeout(grace, rest).await.is_err() {
         tracing::warn!("some deliveries were still under way when the grace period ended");
     }
@@ -116,6 +117,7 @@ async fn fill<Q: Queue>(
         let (found, mut started) = (due.len(), 0);
         for turn in due {
             let who = Q::who(&turn);
+            // The queue knows who was busy when it was asked, and not whom else it found.
             let count = |is: &dyn Fn(&Busy) -> bool| busy.values().filter(|b| is(b)).count();
             if count(&|b| b.host == who.host) < limits.per_host
                 && count(&|b| b.owner == who.owner) < limits.per_owner

@@ -160,6 +160,7 @@ impl HttpSender {
     }
 
     async fn attempt(&self, notification: Notification) -> Result<(), Failed> {
+        // What no header can hold cannot be sent by trying again.
         let not_permitted = Failed { why: Why::NotPermitted, retry_after: None };
         let headers = headers(&notification).ok_or(not_permitted)?;
         self.post(&notification.url, |_| Some(headers), notification.body).await
@@ -227,6 +228,7 @@ impl HttpSender {
             Some(egress) => client::build(egress, self.timeout, secure)?,
             None => client::unguarded(self.timeout, secure)?,
         };
+        // Two may have made one each; the first stays.
         Ok(slot.get_or_init(|| client))
     }
 }
@@ -283,6 +285,7 @@ async fn drain(mut response: Response) -> Vec<u8> {
 }
 
 fn why(error: &reqwest::Error) -> Why {
+    // The guard's word stands below what the client makes of it.
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = cause {
         if let Some(Unresolved::Forbidden) = error.downcast_ref::<Unresolved>() {

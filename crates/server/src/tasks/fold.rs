@@ -76,6 +76,7 @@ impl Folded {
                         self.history.extend(before.message);
                     }
                     Event::ArtifactUpdate(update) => self.add_artifact(update),
+                    // Nobody writes these into a log.
                     Event::Task(_) | Event::Message(_) => {}
                 }
             }

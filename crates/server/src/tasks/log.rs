@@ -348,6 +348,7 @@ pub(crate) fn submit<T: Send + 'static>(
     let kept = Arc::clone(&came_to);
     let job = move |tx: &dyn LogWriter| {
         let value = job(tx)?;
+        // Of several times the last is the one that is kept.
         *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
         Ok(())
     };
@@ -369,6 +370,7 @@ pub(crate) async fn write<T: Send + 'static>(
 ) -> Result<T, Fault> {
     let (sender, receiver) = tokio::sync::oneshot::channel();
     submit(log, job, move |ended| {
+        // The caller may have gone; what was done is done.
         let _ = sender.send(ended);
     })?;
     receiver.await.map_err(Fault::on("waiting for the writer"))?

@@ -39,6 +39,7 @@ impl Tasks {
 
     /// Finds out what was appended to the tasks that are worked on or followed here, by whomever.
     fn catch_up(&self) -> Result<(), Fault> {
+        // Not held while the log is read: `committed` takes the lock, too.
         let live: Vec<String> = {
             let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
             live.keys().cloned().collect()

@@ -98,10 +98,12 @@ impl Progress {
         status: Option<(TaskState, jiff::Timestamp)>,
     ) -> Result<(), Ended> {
         let inner = &self.0;
+        // The own bound first, so that work that is at it holds nothing of what all share.
         let Ok(room) = Arc::clone(&inner.room).acquire_owned().await else { return Err(Ended) };
         let Ok(place) = Arc::clone(&inner.tasks.room).acquire_owned().await else {
             return Err(Ended);
         };
+        // After the wait, in which the task may have ended.
         if *inner.ended.borrow() || inner.broken.load(Ordering::SeqCst) {
             return Err(Ended);
         }
@@ -144,6 +146,7 @@ impl Progress {
 
     /// Waits until everything reported is on disk.
     pub(super) async fn flush(&self) -> Result<(), Fault> {
+        // Every entry under way holds one: who gets them all knows that there is none.
         let _all = self.0.room.acquire_many(IN_FLIGHT).await;
         if self.0.broken.load(Ordering::SeqCst) {
             return Err(Fault::new("working on a task", "an event could not be stored"));

@@ -156,6 +156,7 @@ impl Service {
             Ok(continues) => continues,
             Err(refusal) => return Ok(Err(refusal)),
         };
+        // After all that can be decided without the network.
         if let Some(webhook) = &webhook
             && let Err(refusal) = self.webhooks.admit(owner, continues.as_ref(), webhook).await?
         {
@@ -168,6 +169,7 @@ impl Service {
         let work = match plan(message, earlier.as_ref()) {
             Ok(Plan::Work(work)) => work,
             Ok(Plan::Answer(parts)) => {
+                // No task comes of it, so that there is nothing to tell a webhook.
                 let answer = reply(message, parts);
                 return Ok(Ok(if streams {
                     Answer::MessageStream(answer)

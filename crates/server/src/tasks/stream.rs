@@ -63,6 +63,7 @@ impl TaskStream {
     /// When the log fails.
     pub async fn next(&mut self) -> Result<Option<Item>, Fault> {
         if let Some(task) = self.first.take() {
+            // Where more has happened since, what follows says whether it is over.
             self.closed = self.is_over(task.status.state) && !self.lags();
             let json = tradepost_wire::json::to_string(&Event::Task(task))
                 .map_err(Fault::on("writing a task"))?;
@@ -77,6 +78,8 @@ impl TaskStream {
                 continue;
             }
             let watch = &mut self.watch;
+            // Marked as seen before the log is read: what is committed after that ends the wait
+            // below.
             let until = *watch.committed.borrow_and_update();
             if until > self.seen {
                 let range = (self.seen, until);
@@ -129,6 +132,7 @@ impl TaskStream {
                 let event = tradepost_wire::json::from_str(&item.json)
                     .map_err(Fault::on("reading an event"))?;
                 if let Event::StatusUpdate(StatusUpdate { status, .. }) = event {
+                    // A pause that is over by now is passed by; an end is one in any case.
                     self.closed =
                         self.is_over(status.state) && (status.state.terminal() || !self.has_more());
                 }

@@ -27,6 +27,7 @@ impl ClientCertificate {
     #[must_use]
     pub fn read(certificate: &CertificateDer<'_>) -> Self {
         let names = webpki::EndEntityCert::try_from(certificate);
+        // A certificate whose names cannot be read can still be known by its fingerprint.
         let (dns, uris) = names.map_or_else(
             |_| (Vec::new(), Vec::new()),
             |names| {

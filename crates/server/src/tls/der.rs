@@ -18,6 +18,7 @@ pub(super) fn not_after(certificate: &[u8]) -> Option<Timestamp> {
     let mut skipped = 0;
     while skipped < 4 {
         let (tag, _, rest) = element(fields)?;
+        // Where it is left out it counts as passed.
         if skipped == 0 && tag != VERSION {
             skipped = 1;
         }

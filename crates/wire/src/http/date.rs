@@ -25,6 +25,7 @@ pub fn retry_after(header: &str, answered: Option<Timestamp>) -> Option<Duration
         return Some(Duration::from_secs(header.parse().unwrap_or(u64::MAX)));
     }
     let wait: SignedDuration = answered?.duration_until(read(header)?);
+    // A moment that has passed is no wait.
     Some(Duration::try_from(wait).unwrap_or_default())
 }
 

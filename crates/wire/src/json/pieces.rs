@@ -150,6 +150,7 @@ fn written<T: Serialize + ?Sized>(value: &T) -> String {
 /// escaped but these two, and white space where somebody has indented it.
 fn quote(json: &str, out: &mut String) {
     let mut done = 0;
+    // Byte by byte: in UTF-8 none of these is a part of another character.
     for (at, letter) in json.bytes().enumerate() {
         let escaped = match letter {
             b'"' => "\\\"",

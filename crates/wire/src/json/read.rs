@@ -146,6 +146,7 @@ impl<'t> Reader<'t> {
                             free.insert(value);
                         }
                         Entry::Occupied(mut taken) => {
+                            // The last counts, as with most readers; that there were two is told.
                             twice(&at.key(taken.key()), problems);
                             taken.insert(value);
                         }
@@ -163,6 +164,7 @@ impl<'t> Reader<'t> {
                 })?;
                 Ok(Value::Array(items))
             }
+            // Too deep, and passed without being kept.
             b'{' | b'[' => self.raw().map(|_| Value::Null),
             b'"' => {
                 let text = self.string()?;
@@ -204,6 +206,7 @@ impl<'t> Reader<'t> {
                     Err(Stop::Reserved)
                 }
                 Some(name) => take(reader, name, problems),
+                // What has no name has no place; it is read for what else is wrong in it.
                 None => reader.value(at, problems).map(drop),
             }
         })
@@ -286,6 +289,7 @@ impl<'t> Reader<'t> {
         let start = self.at;
         self.at += usize::from(self.rest().first() == Some(&b'-'));
         let whole = self.digits();
+        // No zero may lead but zero itself.
         let zeros = self.text.as_bytes().get(self.at - whole) == Some(&b'0') && whole > 1;
         if whole == 0 || zeros {
             return Err(Stop::Syntax);

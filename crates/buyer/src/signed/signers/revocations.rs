@@ -46,6 +46,7 @@ impl Revocations {
         if !signatures.iter().take(MAX_SIGNATURES).any(is_signed) {
             return None;
         }
+        // Not read before somebody has signed it.
         let content = json::read(std::str::from_utf8(&decode(payload)?).ok()?).ok()?;
         let moment = |name: &str| content.get(name)?.as_str()?.parse::<Timestamp>().ok();
         let origin = |url: &str| Url::parse(url).ok().map(|url| url.origin());
@@ -53,6 +54,7 @@ impl Revocations {
         let interval = next_update.duration_since(updated).clamp(FLOOR, CEILING);
         // Four intervals of grace, as the profile recommends.
         let grace = interval.checked_mul(4)?;
+        // What another operator has issued says nothing of these keys.
         if origin(content.get("issuer")?.as_str()?)? != origin(brand)?
             || now > next_update.checked_add(grace).ok()?
         {
@@ -62,6 +64,7 @@ impl Revocations {
         let (earliest, latest) = (now.checked_add(FLOOR).ok()?, now.checked_add(CEILING).ok()?);
         Some(Self {
             kids: kids.map(|kid| kid.as_str().map(str::to_owned)).collect::<Option<_>>()?,
+            // However far off that is: what is revoked meanwhile has to be noticed.
             next_update: next_update.clamp(earliest, latest),
         })
     }

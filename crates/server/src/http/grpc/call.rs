@@ -33,6 +33,7 @@ pub(super) async fn receive<'d>(
 ) -> Result<Message<'d>, Failure> {
     let limit = desk.settings.max_body_bytes;
     let invalid = |message: &str| Failure::from(&Refusal::new(Code::InvalidRequest, message));
+    // The limit is for the message, to which the prefix does not belong.
     let body = intake::collect(desk, parts, &mut body, limit.saturating_add(PREFIX)).await;
     let whole = body.map_err(|unread| match unread {
         Unread::TooLarge(_) => {
@@ -58,6 +59,7 @@ pub(super) async fn receive<'d>(
     }
     match usize::try_from(u32::from_be_bytes(length)).unwrap_or(usize::MAX).cmp(&message.len()) {
         std::cmp::Ordering::Equal => Ok(Message(whole)),
+        // What stands after it would be a second one.
         std::cmp::Ordering::Less => Err(invalid("send exactly one message")),
         std::cmp::Ordering::Greater => Err(invalid("the message ended early")),
     }
@@ -98,6 +100,7 @@ impl Deadline {
         let Some(value) = headers.get("grpc-timeout") else { return Ok(Self(None)) };
         let patience = value.to_str().ok().and_then(duration);
         let patience = patience.ok_or("grpc-timeout must be up to eight digits and a unit")?;
+        // A moment that no clock can reach is no deadline.
         Ok(Self(Instant::now().checked_add(patience)))
     }
 

@@ -45,6 +45,7 @@ pub(super) fn task_events(events: TaskStream, agent: SharedAgent, deadline: Dead
 }
 
 fn event(item: &Item) -> Result<Vec<u8>, Fault> {
+    // The log keeps events as the other bindings send them.
     let document =
         tradepost_wire::json::from_str(&item.json).map_err(Fault::on("reading an event"))?;
     protobuf::write(&schema::STREAM_RESPONSE, &document).map_err(Fault::on("writing an event"))

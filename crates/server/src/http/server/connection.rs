@@ -123,6 +123,7 @@ impl Protocol {
         let (mut ending, mut stopped, mut dismissed) = (false, false, false);
         loop {
             tokio::select! {
+                // In this order an answer that is ready goes out before anything is ended.
                 biased;
                 ended = connection.as_mut() => {
                     if let Err(error) = ended {
@@ -195,6 +196,8 @@ impl Idle {
     /// What is asked in one wait postpones the end by a whole one.
     async fn wait(&mut self) {
         loop {
+            // Before the first request there is the time that a head may take; after it the
+            // connection is kept for another.
             let patience = if self.seen == 0 { self.patience } else { IDLE };
             tokio::time::sleep(patience).await;
             let begun = self.requests.begun.load(Ordering::Relaxed);

@@ -30,6 +30,7 @@ pub(super) async fn shake(
 ) -> Option<(TlsStream<TcpStream>, Option<ClientCertificate>)> {
     let shaken = tokio::time::timeout(patience, async {
         let mut first = [0];
+        // Looked at and left where it is: the handshake reads it again.
         if stream.peek(&mut first).await.is_ok_and(|read| read > 0) && first != [HANDSHAKE] {
             decline(&mut stream).await;
             return None;
@@ -44,6 +45,7 @@ pub(super) async fn shake(
     };
     let stream = shaken?;
     let chain = stream.get_ref().1.peer_certificates();
+    // The client's own is the first (RFC 8446 §4.4.2).
     let certificate = chain.and_then(<[_]>::first).map(ClientCertificate::read);
     Some((stream, certificate))
 }

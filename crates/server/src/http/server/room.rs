@@ -99,6 +99,8 @@ impl Room {
         let idle =
             idle.filter_map(|(id, connection)| Some((connection.requests.idle_since()?, *id)));
         let Some((_, id)) = idle.min() else { return false };
+        // Off the list at once, so that the next who comes does not choose the same one; the place
+        // is free when it has gone.
         if let Some(connection) = open.remove(id) {
             connection.leave.notify_one();
         }
@@ -193,6 +195,8 @@ pub(super) struct Begun(Arc<Requests>);
 
 impl Drop for Begun {
     fn drop(&mut self) {
+        // The moment before the count: idle, with the moment of an earlier request, it would seem
+        // to be idle for longer than it is.
         self.0.rest();
         self.0.ended.fetch_add(1, Ordering::Relaxed);
     }
