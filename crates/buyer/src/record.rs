@@ -91,10 +91,10 @@ impl Record {
 /// The text without these values, bounded and fit for display.
 fn without(text: &str, private: &[String]) -> String {
     let mut text = text.to_owned();
-    let mut private: Vec<_> = private.iter().take(MAX_PRIVATE).collect();
-    // A longer value may have a shorter one in it.
+    let mut private: Vec<_> = private.iter().collect();
+    // A longer value may have a shorter one in it, and is the one that must not be left out.
     private.sort_by_key(|value| std::cmp::Reverse(value.len()));
-    for value in private {
+    for value in private.into_iter().take(MAX_PRIVATE) {
         if value.chars().count() >= LEAST_PRIVATE && text.contains(value.as_str()) {
             text = text.replace(value.as_str(), "[…]");
         }

@@ -59,10 +59,13 @@ pub(super) struct Provider {
     back: String,
     transport: Transport,
     means: Means,
-    found: Mutex<Option<(Timestamp, Result<Arc<Found>, String>)>>,
+    found: Mutex<Option<(Timestamp, Discovered)>>,
     /// The sign-ins that have ended, each with when it began: none ends twice.
     ended: Mutex<BTreeMap<String, Timestamp>>,
 }
+
+/// Where the provider is, or why that could not be found out.
+type Discovered = Result<Arc<Found>, String>;
 
 /// Where the provider is.
 #[derive(Debug)]
@@ -205,7 +208,7 @@ impl Provider {
     }
 
     /// Where the provider is, as it publishes itself (OpenID Connect Discovery §4).
-    fn found(&self) -> Result<Arc<Found>, String> {
+    fn found(&self) -> Discovered {
         let now = self.means.clock.now();
         let mut known = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((at, found)) = known.as_ref() {

@@ -69,7 +69,8 @@ impl Dialect for HttpJson {
 // E-14
 fn come_back(response: &mut Response) {
     if response.status() == StatusCode::SERVICE_UNAVAILABLE {
-        response.headers_mut().insert(header::RETRY_AFTER, PAUSE.as_secs().into());
+        let wait = response.headers_mut().entry(header::RETRY_AFTER);
+        wait.or_insert_with(|| PAUSE.as_secs().into());
     }
 }
 
