@@ -8,6 +8,7 @@
     reason = "a test that meets what it does not expect has to fail"
 )]
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -276,6 +277,32 @@ fn a_lead_in_doubt_is_sent_again_as_the_same_one() {
         payload.as_object_mut().unwrap().shift_remove("submitted_at");
     }
     assert_eq!(sent[0], sent[1]);
+}
+
+#[test]
+fn a_refusal_that_is_said_before_the_key_is_looked_up_ends_no_doubt() {
+    for code in ["INVALID_CONSENT", "IDEMPOTENCY_CONFLICT"] {
+        let tries = AtomicUsize::new(0);
+        let fake = fake::Fake::start(move |_| match tries.fetch_add(1, Ordering::SeqCst) {
+            0 => Err(json!("not an error object")),
+            _ => Err(json!({"code": -32000, "message": code, "data": {
+                "type": "aap.error", "code": code, "message": "no", "error_id": "e1",
+                "retryable": false, "details": {}}})),
+        });
+        let (bridge, _) = bridge(&[&fake.name]);
+        let first = call(&bridge, "aap_lead_submit", &lead()).document;
+        let key = |document: &Value| document["idempotency_key"].as_str().map(str::to_owned);
+        let lost = call(&bridge, "aap_lead_submit", &confirmed(lead(), &first)).document;
+        for _ in 0..2 {
+            let refused = call(&bridge, "aap_lead_submit", &confirmed(lead(), &first)).document;
+            assert_eq!(refused["code"], code);
+            assert_eq!(
+                (&refused["may_have_acted"], &refused["retryable"]),
+                (&json!(true), &json!(false))
+            );
+            assert_eq!(key(&refused), key(&lost), "{refused}");
+        }
+    }
 }
 
 #[test]

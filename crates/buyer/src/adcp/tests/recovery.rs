@@ -60,6 +60,11 @@ fn a_purchase_is_repeated_where_the_seller_promises_to_know_its_key_and_nowhere_
         assert!(!told.contains("send it again only"), "{told}");
         assert_eq!(told.contains(gave_up.key.as_deref().unwrap()), in_doubt, "{told}");
     }
+    // That the seller cannot be asked for its promise is no doubt about the purchase, which it refused.
+    let fake = Fake::start(std::iter::once(busy()).chain((0..20).map(|_| lost())).collect());
+    let gave_up = buy(&fake, Virtual::new(0.0)).unwrap_err();
+    assert!(!gave_up.doubt.may_have_acted(), "{gave_up}");
+    assert_eq!(names(&fake).iter().filter(|name| *name == "create_media_buy").count(), 1);
 }
 
 #[test]
