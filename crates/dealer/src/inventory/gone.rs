@@ -37,7 +37,7 @@ impl Graveyard {
             if let Some(stock) = known(&unit.stock) {
                 stocks.entry(stock).or_insert(position);
             }
-            // As it is written, like the ids of vehicles that are on offer: nobody types it in.
+            // As it is written, like the ids of vehicles that are on offer.
             vehicle_ids.entry(unit.vehicle_id.clone()).or_insert(position);
         }
         Self { units, vins, vehicle_ids, stocks }
