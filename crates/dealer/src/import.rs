@@ -183,6 +183,7 @@ pub fn read_as(
             format!("{} byte sequences are not {}", survey.replaced, survey.encoding.name());
         sorter.warn_of_file(Warning::ReplacedCharacters, &message);
     }
+    // Unpacked once more and not kept from the first pass: a feed may be larger than the memory.
     let source = BufReader::with_capacity(decode::CHUNK, packed.unpack()?);
     let text = decode::Utf8::new(source, survey.encoding);
     match survey.kind {

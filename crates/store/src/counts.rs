@@ -105,6 +105,7 @@ struct Kept {
 
 impl Collector for Kept {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        // Copied, so that whoever adds an agent does not wait for the database.
         let agents = self.agents.read().unwrap_or_else(PoisonError::into_inner).clone();
         let rows = self.store.read(|database| database.rows(&agents)).map_err(|fault: Fault| {
             tracing::warn!(cause = %fault.chain(), "what is kept could not be counted");

@@ -97,6 +97,7 @@ impl Store {
             let mut erased = Vec::with_capacity(leads.len());
             for lead_id in &leads {
                 let Some(chain) = tx.dealer_of_lead(lead_id)? else { continue };
+                // Somebody else may have erased it since it was looked for, and has recorded that.
                 if tx.erase_lead(lead_id, now)? {
                     tx.record(&NewEntry {
                         chain,

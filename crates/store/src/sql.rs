@@ -461,6 +461,7 @@ impl Column for bool {
 impl Column for Timestamp {
     fn of(cell: Cell<'_>) -> Read<Self> {
         let milliseconds = i64::of(cell)?;
+        // A number that is no moment makes one row odd, and not all of the table unreadable.
         let saturated = if milliseconds < 0 { Self::MIN } else { Self::MAX };
         Ok(Self::from_millisecond(milliseconds).unwrap_or(saturated))
     }

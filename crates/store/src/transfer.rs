@@ -35,10 +35,14 @@ impl Store {
         let tables = target.read(|db| db.tables())?;
         let sum = |store: &Self, table: &Table| store.read(|db| db.sum(table));
         let sums = tables.iter().map(|table| sum(self, table)).collect::<Result<Vec<_>, _>>()?;
+        // Before the first row: whoever goes on after an interruption counts what is there and does
+        // not compare it, which is good only while the folder is the same.
         target.claim(&tables, digest(&tables, &sums))?;
         let mut moved = Vec::new();
         for (table, wanted) in tables.iter().zip(&sums) {
             self.move_table(target, table, wanted.rows, &mut tell)?;
+            // Also where no row was left to move: an earlier attempt may have ended just before
+            // this.
             let counted = table.clone();
             target.write_blocking(move |tx| tx.count_on(&counted))?;
             if sum(target, table)? != *wanted {
@@ -78,6 +82,8 @@ impl Store {
         of: u64,
         tell: &mut impl FnMut(&Moved),
     ) -> Result<(), Fault> {
+        // Rows go over in the order of their key and in parts that are whole, so that what is there
+        // are the first ones.
         let there = target.read(|db| db.count(table))?;
         let (mut seen, mut done, mut part) = (0, there, Vec::new());
         let mut write = |part: Vec<_>| {

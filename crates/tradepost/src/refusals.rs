@@ -78,6 +78,7 @@ impl Refusals {
         let due = |at: Timestamp| now.duration_since(at) >= FORGOTTEN;
         let forgets = waiting.forgotten_at.is_none_or(due);
         if forgets {
+            // Before it is done: what fails is tried again after a while, and not each second.
             waiting.forgotten_at = Some(now);
         }
         let counts = std::mem::take(&mut waiting.counts).into_iter();

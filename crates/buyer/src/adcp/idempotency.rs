@@ -63,6 +63,8 @@ impl AdcpClient {
     pub async fn idempotency<W: World>(&self, world: &W) -> Result<Idempotency, Failure> {
         // From before the question, so that the promise is never taken for newer than it is.
         let now = world.now();
+        // Copied, so that the lock is not held while the seller is asked. Two who come at once may
+        // both ask.
         let known = *self.idempotency.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((read, promise)) = known
             && now.saturating_sub(read) < REFRESH

@@ -99,6 +99,7 @@ pub(super) fn doubts(uses: &[FieldUse], offered: usize, withheld: usize) -> Vec<
         };
         let meant = if key == "price" { withheld } else { 0 };
         let lacking = offered.saturating_sub(used.has + meant);
+        // Some units lack something in every feed. Where most do, a heading was misunderstood.
         if lacking * 2 <= offered {
             continue;
         }

@@ -78,12 +78,15 @@ impl Index {
         self.constraints(filters, query, |source, constraint: Constraint<'_>| {
             found.push((source, constraint.to_bitmap(all)));
         });
+        // Each with what all behind it leave, and below with what those before it leave: put
+        // together anew for each filter, the work would grow with the square of their number.
         let mut behind: Vec<Bitmap> = vec![Bitmap::full(all)];
         for (_, set) in found.iter().rev() {
             let mut next = behind.last().cloned().unwrap_or_default();
             next.intersect(set);
             behind.push(next);
         }
+        // That of all filters together is nobody's: no filter would be left out.
         behind.pop();
         let mut before = Bitmap::full(all);
         let mut reasons = Vec::with_capacity(found.len());

@@ -23,6 +23,7 @@ impl Bitmap {
         if let Some(last) = words.last_mut()
             && !rows.is_multiple_of(64)
         {
+            // What is behind the last row stays zero, because `len` counts every bit of a word.
             *last = (1 << (rows % 64)) - 1;
         }
         Self { words }
@@ -75,6 +76,7 @@ impl Bitmap {
     pub(super) fn retain(&mut self, mut keep: impl FnMut(u32) -> bool) {
         for (word, base) in self.words.iter_mut().zip((0u32..).step_by(64)) {
             for bit in Bits(*word) {
+                // The bits that are gone through are a copy: to clear one here disturbs nothing.
                 *word &= !(u64::from(!keep(base + bit)) << bit);
             }
         }
@@ -92,6 +94,8 @@ impl Bitmap {
             let mut kept = 0;
             for bit in Bits(*word) {
                 if let Some(code) = codes.get(bit as usize) {
+                    // One comparison for both bounds: a code below the start wraps around to more
+                    // than any width. `ABSENT` is at or behind every end.
                     kept |= u64::from(code.code().wrapping_sub(range.start) < width) << bit;
                 }
             }

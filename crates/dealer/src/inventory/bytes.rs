@@ -136,6 +136,8 @@ impl<'b> Reader<'b> {
         if distinct > rows {
             return Err(Broken("a column has more values than rows"));
         }
+        // How wide codes are is not written: it follows from the number of values, as in
+        // `ByRow::of`.
         let codes = if distinct <= usize::from(u8::MAX) {
             ByRow::One(self.take(rows)?.to_vec())
         } else if distinct <= usize::from(u16::MAX) {

@@ -77,6 +77,8 @@ impl Default for ByRow {
 impl ByRow {
     /// Codes below `distinct`, or [`ABSENT`].
     fn of(codes: &[u32], distinct: usize) -> Self {
+        // 255 values have the codes 0 to 254, which leaves one for rows without a value: `ABSENT`
+        // is the only code that does not fit, and becomes the highest number of its width.
         if distinct <= usize::from(u8::MAX) {
             Self::One(codes.iter().map(|code| u8::try_from(*code).unwrap_or(u8::MAX)).collect())
         } else if distinct <= usize::from(u16::MAX) {
@@ -195,6 +197,8 @@ impl Codes {
             end += size;
             end
         }));
+        // Counted into place and not sorted: it takes one pass, and rows of one code stay in the
+        // order of their ids (C-37).
         let mut free = starts.clone();
         let mut order = vec![0; codes.len()];
         for row in by_id {

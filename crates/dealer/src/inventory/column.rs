@@ -57,6 +57,7 @@ impl Column {
     pub(super) fn between(&self, min: Option<u32>, max: Option<u32>) -> Range<u32> {
         let from = min.map_or(0, |min| self.keys.partition_point(|key| *key < min));
         let to = max.map_or(self.keys.len(), |max| self.keys.partition_point(|key| *key <= max));
+        // A minimum above the maximum is an empty range, and none that runs backwards (C-40).
         index(from)..index(to.max(from))
     }
 
@@ -92,9 +93,12 @@ impl TextColumn {
         for text in values.iter().flatten() {
             *counts.entry(text).or_default() += 1;
         }
+        // Folded once for each distinct text, however many rows have it.
         let folded: HashMap<&str, Box<str>> = counts
             .keys()
             .map(|text| (*text, fold(field, text).into_boxed_str()))
+            // What folds to nothing, such as `-`, is how feeds leave a cell empty: the row has no
+            // value.
             .filter(|(_, key)| !key.is_empty())
             .collect();
         let mut keys: Vec<&str> = folded.values().map(AsRef::as_ref).collect();
@@ -106,6 +110,8 @@ impl TextColumn {
             .filter_map(|(text, key)| Some((*text, *codes.get(key.as_ref())?)))
             .collect();
 
+        // In text order, because a snapshot is named by its content: the order of a hash table
+        // would give the same rows other spellings, and another name.
         let mut written: BTreeMap<(u32, String), usize> = BTreeMap::new();
         for (text, count) in counts {
             if let Some(code) = codes.get(text) {

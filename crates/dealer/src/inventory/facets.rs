@@ -73,6 +73,8 @@ fn extent(column: &Column, matches: &Counted<'_>) -> Option<Range> {
     let (min, max) = match matches {
         Counted::All => (column.keys().first().copied()?, column.keys().last().copied()?),
         Counted::These(rows) => seen(column, rows)?,
+        // From both ends of the order the first matches are mostly near; where they are not, it
+        // gives up after as many steps as looking at each match takes.
         Counted::Set(set, rows) => match column.rows.ends_in(set, rows.len()) {
             Some((min, max)) => (column.key(min)?, column.key(max)?),
             None => seen(column, rows)?,

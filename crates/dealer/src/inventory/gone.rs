@@ -17,6 +17,8 @@ pub(super) struct Graveyard {
 
 impl Graveyard {
     pub(super) fn new(mut units: Vec<Tombstone>) -> Self {
+        // The latest first, because below the first to have an identifier keeps it. Ties go by id,
+        // so that the order does not depend on whoever lists them.
         units.sort_by(|a, b| {
             let key = |unit: &Tombstone| Reverse(unit.removed_at);
             let ids = || a.vehicle_id.cmp(&b.vehicle_id);
@@ -35,6 +37,7 @@ impl Graveyard {
             if let Some(stock) = known(&unit.stock) {
                 stocks.entry(stock).or_insert(position);
             }
+            // As it is written, like the ids of vehicles that are on offer.
             vehicle_ids.entry(unit.vehicle_id.clone()).or_insert(position);
         }
         Self { units, vins, vehicle_ids, stocks }

@@ -32,6 +32,8 @@ impl Order {
         stock: &'a TextColumn,
         key: &'a str,
     ) -> impl Iterator<Item = u32> {
+        // Squeezed anew at each of the few steps of a search, so that the squeezed texts need not
+        // be kept.
         let squeezed = |code: u32| squeeze(stock.keys().get(code as usize));
         let code = |place: usize| self.stocks.get(place).copied().unwrap_or_default();
         let from = partition_point(self.stocks.len(), |place| *squeezed(code(place)) < *key);

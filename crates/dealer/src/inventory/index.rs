@@ -186,6 +186,8 @@ impl Index {
         pairs.dedup();
         for (make, model) in pairs {
             let (makes, models) = (self.make.spelling(make), self.model.spelling(model));
+            // A row without a make or without a model is a pair, too; what is absent has the empty
+            // spelling.
             if !makes.is_empty() {
                 lexicon.add_pair((make, makes), (model, models));
             }

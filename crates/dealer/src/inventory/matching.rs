@@ -67,6 +67,7 @@ impl Constraint<'_> {
             Self::Listed(lists) => {
                 let mut rows = Vec::with_capacity(self.bound(all));
                 lists.iter().for_each(|list| list.append_to(&mut rows));
+                // A row can be in several lists, as a vehicle with two of the features is.
                 rows.sort_unstable();
                 rows.dedup();
                 rows
@@ -127,6 +128,7 @@ impl Constraint<'_> {
                     set.retain(|row| allows(spans, column.code(row)));
                 }
             }
+            // Not by its own bitmap, which would begin with all rows and take the same away.
             Self::Unlisted(lists) => set.subtract(&gathered(lists, all)),
             Self::Codes(..) | Self::Listed(_) => set.intersect(&self.to_bitmap(all)),
         }
@@ -326,6 +328,8 @@ impl Index {
                     lists.extend(values.iter().map(|value| self.value_rows(*value)));
                 }
                 Meaning::Pair { make, model } => {
+                    // `span` needs an order that lists every row; the models have it, because
+                    // listings are sorted by them.
                     let rows = self.model.rows().span(*model..model.saturating_add(1)).iter();
                     let of_make = |row: &&u32| self.make.rows().code(**row) == *make;
                     let rows: Vec<u32> = rows.filter(of_make).copied().collect();

@@ -21,6 +21,8 @@ impl Index {
         skip: usize,
         limit: usize,
     ) -> Vec<u32> {
+        // A page behind the end is seen to be empty before anything is sorted for it: how much to
+        // skip is whatever the caller says.
         let limit = limit.min(matches.len().saturating_sub(skip));
         if limit == 0 {
             return Vec::new();
@@ -109,8 +111,11 @@ impl Index {
             let code = match (column.code(row), sort.order) {
                 (ABSENT, SortOrder::Asc | SortOrder::Desc) => ABSENT,
                 (code, SortOrder::Asc) => code,
+                // The highest code first, and still before the rows without a value (C-38).
                 (code, SortOrder::Desc) => ABSENT - 1 - code,
             };
+            // No two keys are equal, so that an unstable selection gives the same page each time
+            // (C-37).
             u64::from(code) << 32 | u64::from(at(&self.id_ranks, row))
         };
         smallest(rows.map(key).collect(), skip, limit)
@@ -130,6 +135,7 @@ fn slices(
     order: SortOrder,
     bounds: Option<Range<u32>>,
 ) -> impl Iterator<Item = &[u32]> {
+    // Bounds are a filter, which a row without a value does not satisfy (C-38).
     let absent = bounds.is_none().then(|| column.absent());
     let codes = bounds.unwrap_or(0..column.distinct());
     let (ascending, descending) = match order {
@@ -137,6 +143,7 @@ fn slices(
         SortOrder::Desc => (None, Some(codes)),
     };
     let descending = descending.into_iter().flat_map(Iterator::rev);
+    // Code by code, and not the rows backwards: those of one value stay in the order of their ids.
     let descending = descending.map(|code| column.span(code..code + 1));
     ascending.into_iter().chain(descending).chain(absent)
 }

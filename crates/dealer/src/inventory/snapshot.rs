@@ -120,6 +120,8 @@ impl Inventory {
     pub fn read(snapshot: &[u8]) -> Result<Self, Broken> {
         let rest = snapshot.strip_prefix(MAGIC).ok_or(Broken("it begins otherwise"))?;
         let (expected, payload) = rest.split_first_chunk().ok_or(Broken("it is cut off"))?;
+        // The sum covers the code that made it, so that the snapshot of another release is refused
+        // here and made again, and is not searched with other keys.
         if *expected != sum(payload) {
             return Err(Broken("it was cut off, changed, or made by another version"));
         }
@@ -127,6 +129,8 @@ impl Inventory {
         let rows = from.size()?;
         let dictionary = Dictionary::from_bytes(from.bytes()?.to_vec());
         let packed = from.bytes()?.to_vec();
+        // Grown as the bytes come: a number of rows that is a lie would otherwise ask for its
+        // memory before the end is noticed.
         let mut ends = Vec::new();
         for _ in 0..rows {
             ends.push(from.u64()?);
@@ -147,6 +151,7 @@ impl Inventory {
 }
 
 fn write_index(index: &Index, out: &mut Writer) {
+    // In the order in which `read_index` takes them: nothing in a snapshot names its members.
     out.texts(&index.ids);
     out.u32s(&index.by_id);
     for column in [
@@ -212,6 +217,8 @@ fn read_index(rows: usize, from: &mut Reader<'_>) -> Result<Index, Broken> {
     let by_id = from.u32s()?;
     let mut seen = Bitmap::empty(by_id.len());
     by_id.iter().for_each(|row| seen.insert(*row));
+    // A row that is listed twice, or is none, leaves the set of those seen too small: then another
+    // row would have no id.
     if [ids.len(), by_id.len(), seen.len()] != [rows; 3] {
         return Err(Broken("its rows are not those of its ids"));
     }

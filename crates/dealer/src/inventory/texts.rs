@@ -18,6 +18,8 @@ impl Texts {
     pub(super) fn of(all: String, ends: Vec<u32>) -> Option<Self> {
         let mut start = 0;
         for end in &ends {
+            // `get` answers a cut that cannot be made with an empty text, so that nobody would
+            // notice later.
             if *end < start || !all.is_char_boundary(*end as usize) {
                 return None;
             }
@@ -56,6 +58,7 @@ impl Texts {
 
     /// Where the texts with a prefix stand among texts in ascending order.
     pub(super) fn starting_with(&self, prefix: &str) -> Range<u32> {
+        // Texts with a prefix stand together, beginning where the prefix itself would stand.
         let from = self.partition_point(|text| text < prefix);
         let to = self.partition_point(|text| text < prefix || text.starts_with(prefix));
         index(from)..index(to)
@@ -64,6 +67,7 @@ impl Texts {
     /// Whether each is behind the one before.
     pub(super) fn is_ascending(&self) -> bool {
         let next = self.iter().skip(1);
+        // Two that are equal are in disorder, too: each value has one code.
         self.iter().zip(next).all(|(one, next)| one.cmp(next) == Ordering::Less)
     }
 

@@ -64,6 +64,8 @@ pub(crate) fn nearest<'a>(
         }
         let distance = strsim::osa_distance(&wanted, &text);
         let letters = wanted.chars().count().max(text.chars().count());
+        // A part of a name is near to it, however much longer the name is. Two letters are a part
+        // of nearly anything.
         let contained = wanted.len() > 2 && (text.contains(&wanted) || wanted.contains(&text));
         (distance * 3 <= letters || contained).then_some(distance)
     };

@@ -89,6 +89,7 @@ async fn role(run: &mut Run) -> Judged {
 
 async fn message_id(run: &mut Run) -> Judged {
     let (_, first) = answer(run).await?;
+    // Now, because after the next question the last exchange is that one.
     let sent = run.last().map(|exchange| exchange.request.body.clone()).unwrap_or_default();
     let (_, second) = answer(run).await?;
     let id = |message: &Value| text(message, "messageId").unwrap_or_default().to_owned();

@@ -79,6 +79,7 @@ async fn object(run: &mut Run) -> Judged {
     each(run, |seen, wrong| {
         let data = data(seen);
         if text(data, "type") != Some("aap.error") {
+            // Something else than what is asked for: what it lacks besides says nothing.
             wrong.say("a refusal has no aap.error object in error.data");
             return;
         }
@@ -105,6 +106,7 @@ async fn closed(run: &mut Run) -> Judged {
 async fn code(run: &mut Run) -> Judged {
     each(run, |seen, wrong| {
         let name = text(data(seen), "code").unwrap_or_default();
+        // That there is none is the finding of `aap.error.object`.
         let known = name.is_empty() || Code::from_name(name).is_some();
         wrong.unless(known, || format!("{name:?} is none of them"));
     })

@@ -80,6 +80,7 @@ async fn any(run: &mut Run) -> Result<(Value, Value), Verdict> {
     let names = ["vehicle_id", "vin", "stock"];
     match names.into_iter().find(|name| first(&vehicles, name).is_some()) {
         Some(name) => match look_up(run, name).await {
+            // That looking one up fails is the finding of another check, and counts once.
             Err(Verdict::Fail(why)) => not_here(format!("there is no vehicle to look at: {why}")),
             other => other,
         },
@@ -125,6 +126,8 @@ async fn refused(run: &mut Run, members: &str, codes: &[Code], pointer: &str) ->
 }
 
 async fn zip(run: &mut Run) -> Judged {
+    // The VIN has nothing wrong with it, its check digit included: that `zip` was taken in v1.0 is
+    // seen by the dealer having looked for the vehicle.
     let answer = run.skill(VEHICLE, r#"{"vin": "1M8GDM9AXKP042788", "zip": "94105"}"#).await?;
     match run.version {
         Version::V1_0 => answer.refused(&[NOT_FOUND]),

@@ -169,6 +169,7 @@ async fn refuse(run: &mut Run, context: Option<Value>) -> Result<Answer, Verdict
 async fn context_of_error(run: &mut Run) -> Judged {
     let answer = refuse(run, Some(sample())).await?;
     if answer.is_success() {
+        // That it has to be refused is what `adcp.version.unsupported` finds.
         return not_here("nothing was refused");
     }
     echoes(&answer, &sample())

@@ -75,6 +75,7 @@ async fn conflict(run: &mut Run) -> Judged {
     each_error(run, |error, place, wrong| {
         if code(error) == Some(Code::IdempotencyConflict) {
             let known =
+                // Besides the three, ids of the request itself are no news to whoever sent it.
                 ["code", "message", "recovery", "correlation_id", "request_id", "operation_id"];
             wrong.closed(error, &known, place);
         }

@@ -20,6 +20,8 @@ impl<'a> Peek<'a> {
     pub(crate) fn at<T>(shelf: &'a dyn Shelf, job: impl FnOnce(&dyn Shelf) -> T) -> Option<T> {
         let peek = Self { shelf, wanted: Cell::new(false) };
         let done = job(&peek);
+        // By what was wanted and not by how the job has ended: it may have caught the error and
+        // gone on.
         (!peek.wanted.get()).then_some(done)
     }
 }
@@ -43,6 +45,7 @@ impl Shelf for Peek<'_> {
 
     fn check_writable(&self) -> Result<(), Fault> {
         self.wanted.set(true);
+        // An error ends most jobs here; nobody is shown it, because `at` gives nothing then.
         Err(Fault::new("looking at what is kept", "something was to be changed"))
     }
 

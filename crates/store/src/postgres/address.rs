@@ -43,6 +43,8 @@ impl FromStr for DatabaseUrl {
             return Err(SHAPE);
         }
         let (address, query) = text.split_once('?').unwrap_or((text, ""));
+        // These two are taken out: the library knows neither `verify-full` nor `sslrootcert`, and
+        // refuses what it does not know.
         let (mut mode, mut roots, mut rest) = (None, None, Vec::new());
         for setting in query.split('&').filter(|setting| !setting.is_empty()) {
             match setting.split_once('=') {

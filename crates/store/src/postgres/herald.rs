@@ -64,6 +64,8 @@ impl Herald {
             .name("store-news".to_owned())
             .spawn(move || {
                 while let Ok(news) = to_tell.recv() {
+                    // Copied, so that nobody who wants to be told waits for those who are being
+                    // told.
                     let ears = told.lock().unwrap_or_else(PoisonError::into_inner).clone();
                     ears.iter().for_each(|ear| ear(&news));
                 }
@@ -166,6 +168,7 @@ async fn converse(
         tokio::select! {
             notification = told.recv() => match notification {
                 None => return Err("the connection was lost".to_owned()),
+                // The server sends what this connection has said back to it as well.
                 Some(by) if by.process_id() == own => {}
                 Some(by) => drop(heard.send(News::read(by.payload()))),
             },
@@ -173,6 +176,8 @@ async fn converse(
             _ = beat.tick() => {
                 soon(client.execute(PRESENT, &[&way.process])).await?;
                 soon(client.execute(permits::TIDY, &[])).await?;
+                // Whatever was missed is found now. The first tick comes at once, so that this
+                // holds for the time without a connection, too.
                 drop(heard.send(News::Any));
             }
         }

@@ -45,6 +45,8 @@ impl Transaction<'_> {
         const NOTE: &str = "
             INSERT INTO alerts (destination, key, what, level, since, told_at)
             VALUES ($1, $2, $3, $4, $5, $6)";
+        // All of them anew: what is not amiss any more is not among them, and has to be told again
+        // should it come back.
         self.0.execute("forgetting alerts", FORGET, params![destination])?;
         for Told { key, what, level, since, told_at } in told {
             let level = i64::try_from(*level).unwrap_or(i64::MAX);

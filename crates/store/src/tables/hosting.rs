@@ -168,6 +168,7 @@ impl Transaction<'_> {
         if !taken.is_empty() {
             return Ok(Err(HostingConflict::HostsTaken(taken)));
         }
+        // Under the lock, without which two processes would give the same number.
         let mut revision = self.last_revision()?;
         for dealer in dealers {
             revision += 1;

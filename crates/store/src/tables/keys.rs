@@ -87,6 +87,7 @@ impl Transaction<'_> {
     pub(crate) fn note_api_key_use(&self, id: &str, day: Date) -> Result<(), Fault> {
         self.0
             .execute(
+                // A day and no moment: else each request would be a write.
                 "noting the use of an API key",
                 "UPDATE api_keys SET last_used_on = $2
                  WHERE id = $1 AND (last_used_on IS NULL OR last_used_on < $2)",

@@ -217,6 +217,8 @@ impl Database {
         busy: &PushBusy,
         limit: usize,
     ) -> Result<Vec<PushPlace>, Fault> {
+        // The query leaves the busy ones out: were that done with what it finds, they could fill
+        // the limit, and others would wait behind them.
         let (keys, texts) = (self.0.elements(3, "BIGINT"), |value| self.0.elements(value, "TEXT"));
         let (hosts, owners) = (texts(4), texts(5));
         let list = |values: tradepost_wire::json::Value| values.to_string();

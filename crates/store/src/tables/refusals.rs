@@ -87,6 +87,8 @@ impl Transaction<'_> {
             params![each],
             |row| row.get(0),
         )?;
+        // By the moment of the first one too many. Of several at that moment none stays, even if
+        // that leaves fewer than are allowed.
         for agent in agents {
             self.0.execute(
                 WHAT,

@@ -76,6 +76,8 @@ impl Transaction<'_> {
     /// When the database fails.
     pub fn vouch_for_member(&self, member: &Member) -> Result<bool, Fault> {
         let changed = self.0.execute(
+            // A row that says the same already is left alone, so that not each sign-in is a change
+            // to tell of. The password is never touched: whom others vouch for has none.
             "writing a member whom others vouch for",
             "INSERT INTO staff (name, dealer_id, role, password, created_at)
              VALUES ($1, $2, $3, $4, $5)
@@ -117,6 +119,7 @@ impl Transaction<'_> {
         self.end_sessions_of(name)?;
         self.0
             .execute(
+                // Sessions refer to their member, which is why they have gone first.
                 "removing a member of the staff",
                 "DELETE FROM staff WHERE name = $1",
                 params![name],
@@ -166,6 +169,7 @@ impl Transaction<'_> {
     /// When the database fails.
     pub fn touch_session(&self, id: &str, now: Timestamp) -> Result<(), Fault> {
         self.0.execute(
+            // Requests of one session overtake each other, and the moment must not go back.
             "noting the use of a session",
             "UPDATE staff_sessions SET seen_at = $2 WHERE id = $1 AND seen_at < $2",
             params![id, now],

@@ -54,12 +54,16 @@ impl Sum {
                 Value::Blob(blob) => (b'b', blob.as_ref().map(|it| it.to_vec())),
                 Value::Truth(truth) => (b'?', truth.map(|it| vec![u8::from(it)])),
             };
+            // With its length each value ends where it does: `ab` and `c` are not `a` and `bc`. A
+            // length that nothing has stands for no value, which is not an empty one.
             let length = bytes.as_ref().map_or(u64::MAX, |bytes| bytes.len() as u64);
             hash.update([tag]);
             hash.update(length.to_be_bytes());
             hash.update(bytes.unwrap_or_default());
         }
         self.rows += 1;
+        // Added up, the rows may come in any order, and two that are equal do not cancel each other
+        // out.
         let hash: [u8; 32] = hash.finalize().into();
         for (sum, part) in self.digest.iter_mut().zip(hash.chunks_exact(8)) {
             let part = part.iter().fold(0, |whole: u64, byte| whole << 8 | u64::from(*byte));
@@ -161,6 +165,8 @@ impl Database {
         mut take: impl FnMut(Vec<Value<'static>>) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         let mut bodies = Bodies::of(&self.0);
+        // What `take` says is kept aside: a row's reader has errors of another type, and the
+        // reading ends with the first.
         let mut outcome = Ok(());
         let mut hand_over = |row: &Row<'_>| {
             outcome = take(table.read(row, &mut bodies)?);
@@ -236,6 +242,8 @@ impl Transaction<'_> {
         rows: &[Vec<Value<'static>>],
     ) -> Result<(), Fault> {
         const WHAT: &str = "moving rows";
+        // Counting and adding are two statements: without the lock two who move at once could both
+        // find the same number.
         self.0.lock("what is moved here")?;
         let sql = format!("SELECT count(*) FROM {}", table.name);
         let there = self.0.one(WHAT, &sql, &[], |row| row.get::<usize>(0))?;
@@ -243,6 +251,8 @@ impl Transaction<'_> {
             return Err(Fault::new(WHAT, "somebody else writes to the database"));
         }
         let columns: Vec<_> = table.columns.iter().map(|(name, _)| name.as_str()).collect();
+        // Numbers go over as they are, also where the database would give its own: other rows refer
+        // to them.
         let values: Vec<_> = (1..=columns.len()).map(|number| format!("${number}")).collect();
         let sql = format!(
             "INSERT INTO {} ({}) OVERRIDING SYSTEM VALUE VALUES ({})",
@@ -255,6 +265,8 @@ impl Transaction<'_> {
 
     /// Has the database go on counting after what was moved.
     pub(crate) fn count_on(&self, table: &Table) -> Result<(), Fault> {
+        // Of an empty table nothing was counted, and the third value says that 1 is still to be
+        // given.
         let Some(column) = &table.counted else { return Ok(()) };
         let sql = format!(
             "SELECT setval(pg_get_serial_sequence($1, $2), GREATEST(1, max({column})), max({column}) IS NOT NULL)

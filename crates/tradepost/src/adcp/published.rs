@@ -37,6 +37,7 @@ impl Web {
         }
         let client = client::build(&self.egress, PATIENCE, secure)?;
         let limits = Limits { timeout: PATIENCE, connect: PATIENCE, max_body: MAX_DOCUMENT };
+        // Of two that are made at once the first stays, so that connections are kept by one.
         Ok(slot.get_or_init(|| Transport::over(client.clone(), client, limits)))
     }
 

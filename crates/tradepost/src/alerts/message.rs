@@ -40,6 +40,7 @@ impl Message {
     pub fn write(&self, to: &Delivery, id: &str) -> Written {
         let subject = self.subject();
         let body = match &to.destination.form {
+            // Mail: what would be ADF for leads is text for people here.
             Form::Adf(_) => self.text(&subject),
             Form::Event => self.document(&subject, id).to_string(),
             Form::Chat { style, .. } => self.chat(*style, &subject).to_string(),

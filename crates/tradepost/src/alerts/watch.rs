@@ -80,6 +80,7 @@ impl Watch {
     pub async fn problems(&self, now: Timestamp) -> Found {
         let mut problems = Vec::new();
         if let Err(why) = self.desk.check().await {
+            // It may be over at the next look, as when the database starts again.
             let what = format!("nothing new is taken: {why}");
             problems.push(Problem { key: "store".into(), what, level: 0, lasts: false });
         }
@@ -104,6 +105,8 @@ impl Watch {
                 free >> 20,
                 least >> 20
             ),
+            // That leads are refused from now on is news for those who know that there is little
+            // room.
             level: is_full.into(),
             lasts: true,
         })

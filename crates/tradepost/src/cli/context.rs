@@ -25,6 +25,7 @@ impl Context {
             let (_, value) = all.find(|(name, _)| name == wanted)?;
             Some(value.as_str()).filter(|value| is_name(value))
         };
+        // Whoever has become root is meant, and not root.
         let user = ["SUDO_USER", "USER", "LOGNAME"].into_iter().find_map(named);
         format!("cli:{}", user.unwrap_or("unknown"))
     }

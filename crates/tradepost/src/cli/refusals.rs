@@ -58,6 +58,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
             list(&found.map_err(fault)?, context);
         }
         Command::Show { error_id, place } => {
+            // Ids are copied out of answers and letters, often with a space at an end.
             let found = place.open(None, context)?.refusal(error_id.trim()).map_err(fault)?;
             let refusal = found.ok_or_else(|| {
                 Failure::usage("nothing is known of this id")

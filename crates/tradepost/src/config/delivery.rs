@@ -108,6 +108,7 @@ impl Secret {
             Self::File(path) => fs::read_to_string(path)
                 .map_err(|error| format!("cannot read {}: {}", path.display(), error.kind()))?,
         };
+        // Editors and `echo` end a file with a line break, which is no part of a secret.
         let text = text.trim();
         if text.is_empty() || text.contains(char::is_control) {
             return Err("must be one line that is not blank".to_owned());

@@ -87,6 +87,7 @@ impl Console {
         }
         let entry = self.lead_entry(visitor, &history, Action::NoteAdded);
         let author = visitor.member.name.clone();
+        // Browsers send the line breaks of a form as two characters.
         let note = Note { at: entry.at, author, text: Some(text.replace("\r\n", "\n")) };
         let id = id.to_owned();
         self.act(entry, "note", move |tx| tx.add_note(&id, &note))

@@ -115,15 +115,20 @@ impl Begun {
 
     /// The one of a cookie, unless it is too old.
     pub(super) fn read(cookie: &str, now: Timestamp) -> Option<Self> {
+        // The page comes last, because it may have dots of its own.
         let mut parts = cookie.splitn(3, '.');
         let at = Timestamp::from_second(parts.next()?.parse().ok()?).ok()?;
         let (_, next) = (parts.next()?, parts.next()?.to_owned());
         let age = now.duration_since(at);
+        // A moment to come was not written here, and would make a sign-in last for as long as
+        // somebody likes.
         let is_fresh = !age.is_negative() && age < PATIENCE;
         is_fresh.then(|| Self { cookie: cookie.to_owned(), at, next })
     }
 
     fn part(&self, purpose: &str) -> String {
+        // Of one secret three, none of which leads to another: the state stands in addresses, and
+        // must not give away the verifier by which a code is redeemed.
         encode(digest(purpose, &self.cookie))
     }
 
@@ -185,6 +190,8 @@ impl Provider {
         if !is_same {
             return Err("it is not the sign-in that this browser began".to_owned());
         }
+        // Before the provider is asked: of two that come at once one goes on, and one that fails
+        // from here on is not tried again.
         if !self.end(begun) {
             return Err("it has ended before".to_owned());
         }
@@ -203,6 +210,7 @@ impl Provider {
     fn end(&self, begun: &Begun) -> bool {
         let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.means.clock.now();
+        // Older ones are refused by their age, so that they need not be remembered.
         ended.retain(|_, at| now.duration_since(*at) < PATIENCE);
         ended.insert(begun.state(), begun.at).is_none()
     }
@@ -217,6 +225,8 @@ impl Provider {
                 return found.clone();
             }
         }
+        // With the lock held: whoever comes meanwhile waits for this answer and does not ask for
+        // another.
         let found = self.discover().map(Arc::new);
         *known = Some((now, found.clone()));
         found
@@ -230,6 +240,7 @@ impl Provider {
         let body = Handle::current().block_on(self.means.web.fetch(url))?;
         let document = std::str::from_utf8(&body).ok().and_then(|text| json::read(text).ok());
         let document = document.ok_or("what the provider publishes of itself is no JSON")?;
+        // OpenID Connect Discovery §4.3: one provider must not be able to speak for another.
         if document.get("issuer").and_then(Value::as_str) != Some(issuer) {
             return Err("the provider publishes another issuer".to_owned());
         }
@@ -317,6 +328,7 @@ impl Provider {
 /// The texts of a claim, which may stand inside of others: `realm_access.roles`.
 fn held<'c>(claims: &'c Value, name: &str) -> Vec<&'c str> {
     let inside = || name.split('.').try_fold(claims, |value, step| value.get(step));
+    // As a whole first: claims that are named by an address have dots in them, and lead nowhere.
     match claims.get(name).or_else(inside) {
         Some(Value::String(text)) => text.split(' ').collect(),
         Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).collect(),
@@ -368,10 +380,14 @@ impl Console {
                 return self.refuse(asked, AGAIN);
             }
         };
+        // Whoever had a grant before and has none now loses the sessions that it began, and not
+        // only this one.
         let Some(member) = vouched.member(now) else {
             self.shut_out(&vouched.name, now)?;
             return self.refuse(asked, NOTHING);
         };
+        // The cookie is not sealed: what it says could have been put there to lead somebody
+        // elsewhere.
         let target = if door::is_page(&begun.next) { begun.next } else { PATH.to_owned() };
         let session = self.begin(asked, member, true)?;
         // A way that began elsewhere has no cookie of this strictness; a page of ours begins a new one.

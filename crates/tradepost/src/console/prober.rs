@@ -93,6 +93,7 @@ pub(super) struct Place(Arc<Prober>);
 
 impl Drop for Place {
     fn drop(&mut self) {
+        // By dropping, because a run may also end in a panic: then nobody could begin another.
         *self.0.at_work.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }

@@ -67,6 +67,8 @@ impl Reply {
     /// A page that is kept as a file, whose name has letters, digits, dots, dashes and underscores.
     pub(super) fn download(name: &str, page: String) -> Self {
         let reply = Self::of("text/html; charset=utf-8", page);
+        // Never shown in its place: what strangers have said may stand in it, and would be on a
+        // page of this origin.
         Self { kept_as: Some(format!("attachment; filename=\"{name}\"")), ..reply }
     }
 

@@ -164,6 +164,7 @@ impl Row {
     /// What is asked for, if there is such a thing.
     #[must_use]
     pub fn of<'a>(method: &Method, path: &'a str) -> Option<(&'static Self, Route<'a>)> {
+        // The same as GET to whoever answers; the body is left out on the way (RFC 9110 §9.3.2).
         let method = if *method == Method::HEAD { &Method::GET } else { method };
         let meant = |row: &'static Self| {
             let id = row.matches(path)?;

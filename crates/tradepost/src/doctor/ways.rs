@@ -93,6 +93,7 @@ fn look_at_sftp(looks: &mut Looks, about: About, place: Sftp) {
 
 /// What to do about an answer, which is in our words.
 fn mend(answer: &str) -> &'static str {
+    // 530, 534 and 535 are about who logs in and how (RFC 4954 §6).
     if answer.starts_with("SMTP 53") {
         "correct `user` and `password_file` of the destination; the server does not take them"
     } else if answer.contains("TLS") {
@@ -113,6 +114,7 @@ async fn address(about: &About, url: &str, now: Timestamp) -> Finding {
     };
     match peer::look(host, port, url.scheme() == "https").await {
         Ok(Some(shown)) => match judge_end(about, shown.expires_at, now) {
+            // Only an end that is near is worth telling instead of what follows.
             finding if finding.hint.is_some() => finding,
             _ => about.ok("takes connections, with a certificate that is trusted"),
         },

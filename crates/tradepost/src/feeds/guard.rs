@@ -32,6 +32,7 @@ impl Guard {
     #[must_use]
     pub fn objection(&self, planned: &Replacement, report: &Report) -> Option<Objection> {
         let max_drop = self.max_drop;
+        // The first two hold with `force`, too: an empty file is no way to empty an inventory.
         let (message, hint) = if report.rows == 0 {
             let hint = "look whether the right file was uploaded, and whether it was complete";
             ("the feed has no rows".to_owned(), hint)
@@ -80,5 +81,7 @@ fn count(rows: usize) -> String {
 
 /// Whether more than `max_drop` percent of the units on offer would vanish.
 fn is_too_much(planned: &Replacement, max_drop: u8) -> bool {
+    // Multiplied, because a division would round what is just above the limit down to it. Where
+    // nothing was on offer before, nothing is too much.
     planned.removed.saturating_mul(100) > planned.before.saturating_mul(usize::from(max_drop))
 }

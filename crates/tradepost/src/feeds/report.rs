@@ -76,6 +76,8 @@ impl RunReport {
 
 fn skip(value: &Value) -> Skip {
     let reason = text(value, "reason");
+    // A run may have been kept by another version: a reason without words here is shown by its
+    // code.
     let known = Reason::ALL.iter().find(|known| known.code() == reason);
     Skip {
         line: number(value, "line").unwrap_or_default(),

@@ -89,11 +89,13 @@ pub async fn fetch(
     let fetched = tokio::time::timeout(timeout, perform(sftp, &command, folder.path()));
     tokio::select! {
         done = fetched => done.map_err(|_| "the server took too long".to_owned())??,
+        // The program knows no limit, so that the file is watched while it grows.
         () = outgrown(&path, most) => return Err(too_large()),
     }
     let summed = piece("reading a fetched feed", move || sum(folder)).await;
     let (file, size, sum) =
         summed.ok_or_else(|| "it could not be read".to_owned())?.map_err(|error| unkept(&error))?;
+    // It may have passed the limit and ended between two looks.
     if size > most {
         return Err(too_large());
     }
@@ -142,10 +144,12 @@ async fn run(sftp: &Sftp, command: &str, folder: &Path) -> io::Result<(ExitStatu
         .arg("--")
         .arg(format!("{}@{}", sftp.user, sftp.host))
         .current_dir(folder)
+        // What is said on errors is known in English alone (`REASONS`).
         .env("LC_ALL", "C")
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
+        // A group of its own, by which the `ssh` that it runs can be ended with it (`Group`).
         .process_group(0)
         .kill_on_drop(true)
         .spawn()?;

@@ -239,6 +239,7 @@ fn open_all(dealers: Vec<ToOpen>, ground: &Ground) -> Vec<Opened> {
         let threads: Vec<_> = parts.into_iter().map(work).collect();
         let opened = threads.into_iter().map(|thread| match thread.join() {
             Ok(opened) => opened,
+            // As if it had been opened on this thread: none is left out in silence.
             Err(panic) => std::panic::resume_unwind(panic),
         });
         opened.flatten().collect()

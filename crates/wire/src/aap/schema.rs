@@ -75,6 +75,7 @@ fn collect(schema: &Value, names: &mut BTreeSet<String>) {
 #[must_use]
 pub fn known_pointer(pointer: &str) -> String {
     let known = |step: &str| {
+        // More than three digits are no index, and may be somebody's telephone number.
         let is_index = !step.is_empty() && step.bytes().all(|byte| byte.is_ascii_digit());
         is_index && step.len() < 4 || NAMES.contains(step)
     };

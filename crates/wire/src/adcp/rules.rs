@@ -156,6 +156,7 @@ fn listed(found: Vec<place::Found>) -> Vec<Issue> {
     let mut listed = Vec::new();
     for found in found.into_iter().take(MAX_ISSUES) {
         let (issue, internals) = found.into_issue();
+        // With the comma that parts it from the next one.
         let Some(left) = room.checked_sub(size(&issue) + 1) else { break };
         room = left;
         listed.push((issue, internals));

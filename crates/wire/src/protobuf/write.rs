@@ -128,6 +128,7 @@ fn write_value(number: u32, kind: Kind, value: &Value, out: &mut Vec<u8>) -> Res
         }
         Kind::Duration => {
             let nanos = value.as_str().and_then(duration).ok_or(None)?;
+            // Both of one sign, other than in a timestamp.
             let content = moment(nanos / 1_000_000_000, nanos % 1_000_000_000).ok_or(None)?;
             chunk(number, &content, out);
         }
@@ -184,6 +185,7 @@ fn int32(value: &Value) -> Result<u64, Failure> {
 }
 
 fn sign_extended(number: i32) -> u64 {
+    // A negative `int32` takes ten bytes, so that it can be read as an `int64`.
     i64::from(number).cast_unsigned()
 }
 
@@ -206,6 +208,7 @@ fn moment(seconds: i128, nanos: i128) -> Option<Vec<u8>> {
         (well_known::SECONDS, seconds),
         (well_known::NANOS, sign_extended(i32::try_from(nanos).ok()?)),
     ] {
+        // What is zero is left out, as of every field without presence.
         if value != 0 {
             scalar(number, value, &mut out);
         }

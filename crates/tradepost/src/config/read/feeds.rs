@@ -128,6 +128,8 @@ fn feed(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Feed> {
         optional "known_hosts" => known_hosts: ssh_file,
         optional "max_bytes" => max_bytes: whole::<u64>(1_024, 1 << 40),
     });
+    // By what was written and not by what was read: a key whose value is wrong has its own problem
+    // already, and is not missing.
     check_keys(value, way, at, problems);
     if let Some(url) = &url {
         check_login(value, url, at, problems);
@@ -177,6 +179,8 @@ fn feed(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Feed> {
             Some(Mode::Delta) => Extent::Delta,
             Some(Mode::Full) | None => Extent::Full,
         },
+        // Nobody looks on when a feed arrives by itself, so that none is taken that looks
+        // incomplete.
         guard: Guard { max_drop: max_drop.unwrap_or(25), force: false },
         stale_after,
     })
@@ -235,9 +239,11 @@ fn sftp(text: &str) -> Option<Address> {
     if url.password().is_some() || url.query().is_some() || url.fragment().is_some() {
         return None;
     }
+    // Before anything is looked at: a quote that is written as %22 is a quote to the program.
     let decoded = |part| Some(percent_decode_str(part).decode_utf8().ok()?.into_owned());
     let (user, path) = (decoded(url.username())?, decoded(url.path())?);
     let host = url.host_str()?.to_owned();
+    // What began with a hyphen could be an option to `sftp`, or to the `ssh` that it runs.
     let is_name = |text: &str, others: &str| {
         text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[')
             && text.chars().all(|c| c.is_ascii_alphanumeric() || others.contains(c))

@@ -30,6 +30,7 @@ pub(super) fn oidc(value: &Value, at: &At<'_>, problems: &mut Problems) -> Optio
         client_id: client_id?,
         secret: Secret::File(secret?.into()),
         scope: scope.unwrap_or_else(|| "openid profile email".to_owned()),
+        // The one claim of a person that every id token has (OpenID Connect Core §2).
         name_claim: name_claim.unwrap_or_else(|| "sub".to_owned()),
         role_claim: role_claim?,
         grants: grants?,
@@ -37,6 +38,7 @@ pub(super) fn oidc(value: &Value, at: &At<'_>, problems: &mut Problems) -> Optio
 }
 
 fn read_scope(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+    // Without it a provider gives no id token (OpenID Connect Core §3.1.2.1).
     const HINT: &str = "must have openid among its words";
     let text = line(500)(value, at, problems)?;
     of_text((value, at, problems), HINT, |_| {
@@ -52,6 +54,7 @@ fn grant(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Grant> {
         optional "all_dealers" => all_dealers: parse::boolean,
     });
     let everybody = all_dealers.unwrap_or_default();
+    // All dealers are not the default: a line that was forgotten would open all of them.
     if everybody == value.get("dealer").is_some() {
         reject(at, problems, "needs either the id of a dealer or all_dealers = true");
         return None;

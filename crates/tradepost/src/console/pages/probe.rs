@@ -108,6 +108,8 @@ impl Console {
         let seller = dealers.iter().find(|seller| seller.dealer.terms.id == id);
         let seller = seller.ok_or(Stop::NotFound)?;
         let busy = "The prober is at work. Wait until it is done, then have it begin again.";
+        // The place first, so that the record holds no run that did not begin. Where the record
+        // fails, the place is free again.
         let place = self.prober.enter(id).ok_or(Stop::Unusable(busy))?;
         let entry = self.entry(visitor, Some(id), Action::AgentProbed, None);
         self.store.record_all(vec![entry])?;
@@ -129,6 +131,8 @@ impl Console {
     ) -> Result<Reply, Stop> {
         let dealers = self.dealers(visitor);
         let id = asked.asked_for("dealer").ok_or(Stop::NotFound)?;
+        // Looked for among those of the visitor first: that of somebody else is as little there as
+        // none.
         let is_own = dealers.iter().any(|seller| seller.dealer.terms.id == id);
         let report = if is_own { self.store.probe_report(id)? } else { None };
         let page = report.and_then(|report| report.page).ok_or(Stop::NotFound)?;

@@ -83,6 +83,8 @@ impl Console {
         let dealer = visitor.dealer_id();
         let counts = self.store.refusal_counts(dealer, since.unwrap_or(now))?;
         let codes = most_frequent(&counts);
+        // A code that was not counted is no code: what else stands in an address is not repeated as
+        // one.
         let only = asked.asked_for("code").filter(|it| codes.iter().any(|(code, _)| code == it));
         let wanted = asked.asked_for("error_id").unwrap_or_default().to_owned();
         let found = self.refused(visitor, &wanted)?.map(|refusal| shown(refusal, &zone, now));
@@ -120,6 +122,8 @@ fn most_frequent(counts: &[RefusalCount]) -> Vec<(String, u64)> {
         *codes.entry(&count.code).or_default() += count.refused.unsigned_abs();
     }
     let mut codes: Vec<_> = codes.into_iter().map(|(code, sum)| (code.to_owned(), sum)).collect();
+    // Stable: of two with the same number the first in the alphabet stays first, and keeps its
+    // colour.
     codes.sort_by_key(|(_, sum)| Reverse(*sum));
     codes
 }

@@ -90,6 +90,7 @@ impl<'b> Outline<'b> {
                 words.extend(others);
                 Some(words)
             }
+            // A branch without words permits any, so that a list of the others' would be a lie.
             (Some(_) | None, Some(_) | None) => None,
         };
         self.moment &= other.moment;
@@ -127,6 +128,7 @@ impl<'b> Outline<'b> {
         let properties: Map = self.members.iter().map(written).collect();
         out.insert("properties".into(), properties.into());
         let mut required = once(self.required);
+        // Members without a sentence are not listed, and what is not listed cannot be required.
         required.retain(|name| listed.contains(name));
         if !required.is_empty() {
             out.insert("required".into(), required.into());

@@ -51,6 +51,7 @@ fn references(book: &Book, node: &Node, found: &mut BTreeSet<&'static str>) {
     if let Some(name) = node.refers
         && found.insert(name)
     {
+        // Once for each name: shapes that refer to each other would never end.
         references(book, &book.referred(name).node, found);
     }
     children(node, &mut |child| references(book, child, found));
@@ -80,6 +81,7 @@ fn write(node: &Node, draft: Draft) -> Map {
     let nested = |node: &Node| value(node, draft);
     let all = |nodes: &[Node]| nodes.iter().map(nested).collect::<Vec<_>>();
     if let Some(name) = node.refers {
+        // Alone, because draft 7 ignores whatever stands beside a reference.
         out.insert("$ref".into(), reference(name, draft).into());
         return out;
     }
@@ -212,6 +214,7 @@ fn object(rules: &Object, draft: Draft, out: &mut Map) {
     }
     count(rules.count, "minProperties", "maxProperties", out);
     if !rules.together.is_empty() {
+        // Later drafts have two keywords for what was one, and this is the one of names.
         let keyword = match draft {
             Draft::Seven => "dependencies",
             Draft::Current => "dependentRequired",
