@@ -236,7 +236,7 @@ impl Provider {
         let issuer = &self.settings.issuer;
         let address = format!("{}/.well-known/openid-configuration", issuer.trim_end_matches('/'));
         let url = Url::parse(&address).map_err(|_| "the issuer is no address")?;
-        let own = url.origin();
+        let own = url.clone();
         let body = Handle::current().block_on(self.means.web.fetch(url))?;
         let document = std::str::from_utf8(&body).ok().and_then(|text| json::read(text).ok());
         let document = document.ok_or("what the provider publishes of itself is no JSON")?;
@@ -246,8 +246,10 @@ impl Provider {
         }
         let address = |name: &str| {
             let url = document.get(name).and_then(Value::as_str).and_then(|it| Url::parse(it).ok());
-            // An issuer on this machine may do without TLS, and nobody else.
-            let is_safe = |url: &Url| url.scheme() == "https" || url.origin() == own;
+            // A provider on this machine may do without TLS, and nobody else.
+            let is_here =
+                |url: &Url| matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
+            let is_safe = |url: &Url| url.scheme() == "https" || is_here(&own) && is_here(url);
             url.filter(is_safe).ok_or_else(|| format!("the provider publishes no usable {name}"))
         };
         let keys = KeySet::open(&KeySource::Url(address("jwks_uri")?.into()), &self.means);
