@@ -22,7 +22,7 @@ done
 cargo build --release --quiet --locked
 built=${CARGO_TARGET_DIR:-target}/release
 if [ -z "${SERVER:-}" ]; then
-    (cd .. && cargo build --profile dist --quiet --package tradepost --bin tradepost)
+    (cd .. && cargo build --profile dist --features jemalloc --quiet --package tradepost --bin tradepost)
     SERVER=../target/dist/tradepost
 fi
 

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 /// Gives memory back to the system soon after a burst, by a thread of its own. The system's allocator
 /// keeps what lies below anything in use, and others wait until the thread that took it asks again.
+#[cfg(feature = "jemalloc")]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
