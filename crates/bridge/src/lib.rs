@@ -214,14 +214,7 @@ impl Bridge {
         }
         let is_it = |skill: &&Skill| !self.dealers.is_empty() && tools::name(**skill) == name;
         let skill = Skill::ALL.iter().find(is_it)?;
-        let said = match skill {
-            Skill::DealerInformation => self.information(arguments).await,
-            Skill::InventoryFacets => self.facets(arguments).await,
-            Skill::InventorySearch => self.search(arguments).await,
-            Skill::InventoryVehicle => self.vehicle(arguments).await,
-            Skill::LeadSubmit => return Some(called(self.submit(arguments, person).await)),
-        };
-        Some(called(said.map(Reply::Said)))
+        Some(called(tools::perform(self, *skill, arguments, person).await))
     }
 
     async fn information(&self, arguments: &Value) -> Result<Said, Trouble> {

@@ -6,7 +6,9 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::mcp::{Annotations, Tool};
 
-use super::arguments;
+use super::asking::Person;
+use super::trouble::Trouble;
+use super::{Bridge, Reply, arguments};
 
 /// What a client is told before it lists the tools.
 pub(super) const INSTRUCTIONS: &str = "Finds cars at the dealers that the operator chose, and puts \
@@ -91,6 +93,23 @@ pub(super) fn tool(skill: Skill, dealers: &[String]) -> Tool {
         },
         meta: Some(meta.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()),
     }
+}
+
+/// Does what a tool says of itself, for this person.
+pub(super) async fn perform(
+    bridge: &Bridge,
+    skill: Skill,
+    arguments: &Value,
+    person: Person<'_>,
+) -> Result<Reply, Trouble> {
+    let said = match skill {
+        Skill::DealerInformation => bridge.information(arguments).await,
+        Skill::InventoryFacets => bridge.facets(arguments).await,
+        Skill::InventorySearch => bridge.search(arguments).await,
+        Skill::InventoryVehicle => bridge.vehicle(arguments).await,
+        Skill::LeadSubmit => return bridge.submit(arguments, person).await,
+    };
+    said.map(Reply::Said)
 }
 
 /// Clients check results against it, those of failed calls too.

@@ -7,7 +7,7 @@
 //! | status | when |
 //! |---|---|
 //! | 200 | it is kept, now or since before; or it was a challenge, which is answered |
-//! | 400 | it is authentic and no delivery; what is wrong with a webhook of AdCP is said |
+//! | 400 | its body broke off, or it is authentic and no delivery; what is wrong with a webhook of AdCP is said |
 //! | 401 | it is not authentic; only of AdCP's signatures is said what is wrong |
 //! | 408 | its body did not arrive in time |
 //! | 409 | its key was used for another webhook of the same sender |
@@ -19,11 +19,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use axum::routing::post;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use jiff::Timestamp;
 use tradepost_wire::adcp::signing::{Fault, Surface};
 use tradepost_wire::http::MediaType;
@@ -146,6 +147,7 @@ async fn receive(State(receiver): State<Arc<Receiver>>, request: Request) -> Res
         NotTaken::Denied(Denied::Later(_)) => (StatusCode::SERVICE_UNAVAILABLE, &metrics.unkept),
         NotTaken::Slow => (StatusCode::REQUEST_TIMEOUT, &metrics.unreadable),
         NotTaken::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, &metrics.unreadable),
+        NotTaken::Broken => (StatusCode::BAD_REQUEST, &metrics.unreadable),
         NotTaken::MediaType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, &metrics.unreadable),
         // Whoever signs what can be read in two ways is to give up, as with a wrong signature.
         NotTaken::Unreadable(NoDelivery::Ambiguous) => {
@@ -165,6 +167,7 @@ async fn receive(State(receiver): State<Arc<Receiver>>, request: Request) -> Res
         | NotTaken::Denied(_)
         | NotTaken::Slow
         | NotTaken::TooLarge
+        | NotTaken::Broken
         | NotTaken::MediaType
         | NotTaken::Conflict
         | NotTaken::Unkept => status(outcome),
@@ -190,6 +193,8 @@ enum NotTaken {
     Denied(Denied),
     Slow,
     TooLarge,
+    /// The body broke off, or was written wrongly.
+    Broken,
     MediaType,
     Unreadable(NoDelivery),
     Conflict,
@@ -209,6 +214,7 @@ impl NotTaken {
             Self::Unreadable(NoDelivery::Other(_))
             | Self::Slow
             | Self::TooLarge
+            | Self::Broken
             | Self::MediaType
             | Self::Unkept => None,
         }
@@ -225,8 +231,13 @@ impl Receiver {
         if !is_delivery(&parts.headers) {
             return Err(NotTaken::MediaType);
         }
-        let body = tokio::time::timeout(self.patience, to_bytes(body, self.max_body)).await;
-        let body = body.map_err(|_| NotTaken::Slow)?.map_err(|_| NotTaken::TooLarge)?;
+        let body = Limited::new(body, self.max_body).collect();
+        let body = tokio::time::timeout(self.patience, body).await.map_err(|_| NotTaken::Slow)?;
+        let body = match body {
+            Ok(collected) => collected.to_bytes(),
+            Err(error) if error.is::<LengthLimitError>() => return Err(NotTaken::TooLarge),
+            Err(_) => return Err(NotTaken::Broken),
+        };
         let now = (self.now)();
         let envelope = Envelope {
             method: &parts.method,

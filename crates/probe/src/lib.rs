@@ -1,8 +1,5 @@
 #![doc = include_str!("../README.md")]
 
-use std::time::Duration;
-
-use jiff::Timestamp;
 use tradepost_buyer::discover::card_url;
 use tradepost_buyer::failure::Failure;
 use tradepost_buyer::transport::Transport;
@@ -21,100 +18,25 @@ pub mod report;
 mod a2a;
 mod aap;
 mod adcp;
+mod binding;
 mod ending;
 mod grpc;
 mod leak;
+mod options;
 mod plan;
 mod reply;
 mod rest;
 mod run;
 mod shape;
 
-use check::{Check, Judged, Profile, Verdict};
+use check::{Check, Verdict};
 use ending::Ending;
+pub use options::{NAME, Options, Waiver};
+pub use plan::checks;
 use plan::{Plan, Step};
 pub use rehearsal::rehearse;
 use report::{Finding, Report};
-use run::{Binding, Run};
-use tradepost_wire::aap::Version;
-
-/// What this prober calls itself in `User-Agent`, before the address of whoever uses it.
-pub const NAME: &str = concat!("tradepost-probe/", env!("CARGO_PKG_VERSION"));
-
-/// What to probe, and how gently.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Options {
-    /// The specifications to judge by; `None` judges by those that the card names.
-    pub profile: Option<Profile>,
-    /// A bearer token.
-    pub token: Option<String>,
-    /// The bearer token of somebody else, to see whether callers are kept apart.
-    pub token_b: Option<String>,
-    /// Whether leads may be sent with which somebody could be contacted, and valid ones.
-    pub allow_leads: bool,
-    /// Whether messages may be sent that a generic agent works on.
-    pub allow_messages: bool,
-    /// Whether an AdCP seller may be asked to change something: an account in its sandbox.
-    pub allow_writes: bool,
-    /// Requests in a second at most; 0 is as many as can be.
-    pub rate: u32,
-    /// Requests in all at most.
-    pub budget: u32,
-    /// How long the run may take; then what was seen is reported, and the rest as skipped.
-    pub deadline: Option<Duration>,
-    /// Where whoever runs the agent finds whoever runs the prober: a URL or an e-mail address, which
-    /// `User-Agent` names. Visible ASCII; what no header can hold is left out.
-    pub contact: Option<String>,
-    /// The moment from which consents are dated.
-    pub now: Timestamp,
-    /// Makes ids that no other run has; letters and digits.
-    pub run_id: String,
-    /// What is known, and why it is accepted.
-    pub waivers: Vec<Waiver>,
-}
-
-impl Options {
-    /// Ten requests in a second and a thousand in all, by nobody in particular, and nothing that
-    /// stays with a seller. `run_id` has letters and digits and is new for each run.
-    #[must_use]
-    pub fn new(now: Timestamp, run_id: impl Into<String>) -> Self {
-        Self {
-            profile: None,
-            token: None,
-            token_b: None,
-            allow_leads: false,
-            allow_messages: true,
-            allow_writes: false,
-            rate: 10,
-            budget: 1000,
-            deadline: None,
-            contact: None,
-            now,
-            run_id: run_id.into(),
-            waivers: Vec::new(),
-        }
-    }
-
-    /// What requests say in `User-Agent`.
-    #[must_use]
-    pub fn user_agent(&self) -> String {
-        let shown = |text: &&String| text.bytes().all(|byte| (0x21..=0x7e).contains(&byte));
-        match self.contact.as_ref().filter(shown) {
-            Some(contact) => format!("{NAME} (+{contact})"),
-            None => NAME.to_owned(),
-        }
-    }
-}
-
-/// A failure that is accepted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Waiver {
-    /// The check.
-    pub check: String,
-    /// Why it is accepted; never empty.
-    pub reason: String,
-}
+use run::Run;
 
 /// How far a run is: told when a check begins, and when it is done.
 #[derive(Debug)]
@@ -133,11 +55,6 @@ pub struct Progress<'a> {
     pub on: &'a str,
     /// What came of it; `None` when it begins.
     pub finding: Option<&'a Finding>,
-}
-
-/// Every check, in the order in which they are run.
-pub fn checks() -> impl Iterator<Item = &'static Check> {
-    a2a::TABLES.iter().chain(aap::TABLES).chain(adcp::TABLES).flat_map(|table| table.iter())
 }
 
 /// Probes the agent at `address`: a base address, that of its card, or of an MCP endpoint.
@@ -189,7 +106,7 @@ pub async fn probe_until(
         if ending.reached().is_none() {
             tell(run.spent, done, None, &findings);
         }
-        let judged = ending.unless(perform(&mut run, step)).await;
+        let judged = ending.unless(plan::perform(&mut run, step)).await;
         let finding = match judged {
             Some(judged) => finding(&mut run, step, judged),
             None => {
@@ -224,21 +141,6 @@ fn report(
         left_out: plan::left_out(&run, plan),
         measured: run.seller.measured(),
         findings,
-    }
-}
-
-/// Makes everything ready for a check and runs it.
-async fn perform(run: &mut Run, step: &Step) -> Verdict {
-    run.binding = step.binding.unwrap_or(Binding::JsonRpc);
-    run.version = step.version.unwrap_or(Version::V1_1);
-    if let Some(way) = step.way {
-        adcp::choose(run, way);
-    }
-    // What was sent before belongs to no check.
-    run.take_recorded();
-    let judged: Judged = (step.check.run)(run).await;
-    match judged {
-        Ok(verdict) | Err(verdict) => verdict,
     }
 }
 

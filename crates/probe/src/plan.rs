@@ -2,15 +2,22 @@
 
 use reqwest::{Method, Url};
 use tradepost_buyer::card::{Card, Interface};
-use tradepost_buyer::discover::{endpoint, is_local};
+use tradepost_buyer::discover::is_local;
 use tradepost_buyer::failure::{BadAddress, Failure, Unsent};
 use tradepost_wire::a2a::check_version;
 use tradepost_wire::aap::Version;
 
-use super::adcp::{self, Way};
-use super::check::{Check, On, Profile};
-use super::run::{Ask, Binding, Endpoint, Out, Run};
-use super::{checks, grpc};
+use super::adcp::seller::Way;
+use super::adcp::{ask, mcp};
+use super::binding::{Binding, Endpoint, address};
+use super::check::{Check, Judged, On, Profile, Verdict};
+use super::run::{Ask, Out, Run};
+use super::{a2a, aap, adcp};
+
+/// Every check, in the order in which they are run.
+pub fn checks() -> impl Iterator<Item = &'static Check> {
+    a2a::TABLES.iter().chain(aap::TABLES).chain(adcp::TABLES).flat_map(|table| table.iter())
+}
 
 /// Which checks are run, and on what.
 pub(super) struct Plan {
@@ -32,13 +39,13 @@ pub(super) struct Step {
 /// Finds out what there is besides the card, and makes the plan.
 pub(super) async fn make(run: &mut Run, address: &str) -> Plan {
     run.speaks_aap = run.card_json.to_string().contains("autoagentprotocol.org/extensions/");
-    adcp::read_card(run);
+    ask::read_card(run);
     let profile = run.options.profile;
     let wants_adcp = profile == Some(Profile::Adcp);
     // An agent with a card says there what it speaks.
     let may_be_mcp = run.card.is_none() && run.card_answer.status != 200;
     if wants_adcp || profile.is_none() && (may_be_mcp || run.seller.extension.is_some()) {
-        adcp::mcp::find(run, address).await;
+        mcp::find(run, address).await;
         // Looking for a seller is no check, and shown with none.
         run.take_recorded();
     }
@@ -147,14 +154,6 @@ pub(super) async fn read_card(run: &mut Run) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The address of an interface, when it may be used.
-pub(super) fn address(card: &Url, binding: Binding, interface: &Interface) -> Result<Url, Failure> {
-    match binding {
-        Binding::JsonRpc | Binding::Rest => endpoint(card, interface),
-        Binding::Grpc => grpc::address(card, interface),
-    }
-}
-
 /// A token does not travel in the open.
 fn refuse_open_token(run: &Run, url: &Url) -> Result<(), Failure> {
     let has_token = run.options.token.is_some() || run.options.token_b.is_some();
@@ -166,6 +165,21 @@ fn refuse_open_token(run: &Run, url: &Url) -> Result<(), Failure> {
         from_card: *url != run.card_url,
         why: "is not https, so the token is not sent",
     })))
+}
+
+/// Makes everything ready for a check and runs it.
+pub(super) async fn perform(run: &mut Run, step: &Step) -> Verdict {
+    run.binding = step.binding.unwrap_or(Binding::JsonRpc);
+    run.version = step.version.unwrap_or(Version::V1_1);
+    if let Some(way) = step.way {
+        ask::choose(run, way);
+    }
+    // What was sent before belongs to no check.
+    run.take_recorded();
+    let judged: Judged = (step.check.run)(run).await;
+    match judged {
+        Ok(verdict) | Err(verdict) => verdict,
+    }
 }
 
 /// What the card offers and this prober does not look at.

@@ -9,8 +9,9 @@ use tradepost_wire::json::json;
 
 use super::check::{Check, Verdict};
 use super::exchange::Sent;
+use super::options::Options;
+use super::plan;
 use super::run::{REHEARSED, Run};
-use super::{Options, perform, plan};
 
 /// What would be sent.
 #[derive(Debug)]
@@ -60,7 +61,7 @@ pub async fn rehearse(
     let plan = plan::make(&mut run, address).await;
     let mut steps = Vec::with_capacity(plan.steps.len());
     for step in &plan.steps {
-        let verdict = perform(&mut run, step).await;
+        let verdict = plan::perform(&mut run, step).await;
         let requests: Vec<_> = run.take_recorded().into_iter().map(|it| it.request).collect();
         let nothing = requests.is_empty().then(|| match &verdict {
             Verdict::Skipped(why) if why == REHEARSED => {

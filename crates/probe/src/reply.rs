@@ -7,10 +7,10 @@ use tradepost_wire::a2a::status::Status;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
+use super::binding::Binding;
 use super::check::{Judged, Verdict, fail};
 use super::exchange::Got;
 use super::grpc;
-use super::run::Binding;
 
 /// An answer.
 #[derive(Debug, Clone)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use reqwest::{Method, Url};
 use tokio::time::Instant;
-use tradepost_buyer::card::{Card, Interface};
+use tradepost_buyer::card::Card;
 use tradepost_buyer::transport::Transport;
 use tradepost_wire::a2a::{EXTENSIONS_HEADER, Operation, VERSION, VERSION_HEADER};
 use tradepost_wire::aap;
@@ -14,13 +14,15 @@ use tradepost_wire::json::{Value, json};
 use tradepost_wire::protobuf::{self, schema};
 use transfer::wait_wanted;
 
-use super::adcp::Seller;
+use super::adcp::seller::Seller;
+use super::binding::{Binding, Endpoint};
 use super::check::{Judged, Verdict, fail, judge, not_here};
 use super::exchange::{Exchange, Got, Sent, blank, excerpt};
+use super::grpc;
+use super::options::Options;
 use super::reply::Reply;
 use super::rest;
 use super::shape::Wrong;
-use super::{Options, grpc};
 
 mod transfer;
 
@@ -36,41 +38,6 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// How long we wait for an agent in all; then it has said often enough that we are not welcome.
 const PATIENCE: Duration = Duration::from_secs(300);
-
-/// A binding of A2A that can be probed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Binding {
-    JsonRpc,
-    Rest,
-    Grpc,
-}
-
-impl Binding {
-    /// All of them, in the order in which they are probed.
-    pub(crate) const ALL: [Self; 3] = [Self::JsonRpc, Self::Rest, Self::Grpc];
-
-    /// As the card writes it.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::JsonRpc => "JSONRPC",
-            Self::Rest => "HTTP+JSON",
-            Self::Grpc => "GRPC",
-        }
-    }
-
-    /// The binding that the card calls so.
-    pub(crate) fn of_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|binding| binding.name() == name)
-    }
-}
-
-/// An interface of the card that can be probed.
-#[derive(Debug, Clone)]
-pub(crate) struct Endpoint {
-    pub(crate) binding: Binding,
-    pub(crate) url: Url,
-    pub(crate) declared: Interface,
-}
 
 /// A header that is as usual, absent, or another one.
 #[derive(Debug, Clone, Copy, Default)]

@@ -68,6 +68,16 @@ pub(crate) fn text<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
     value.get(name)?.as_str()
 }
 
+/// A text member, empty where there is none.
+pub(crate) fn member<'v>(value: &'v Value, name: &str) -> &'v str {
+    text(value, name).unwrap_or_default()
+}
+
+/// The id of a task.
+pub(crate) fn id_of(task: &Value) -> &str {
+    member(task, "id")
+}
+
 /// Sets the member at a pointer, where there is an object to hold it.
 pub(crate) fn set(value: &mut Value, pointer: &str, member: Value) {
     let (parent, name) = pointer.rsplit_once('/').unwrap_or_default();

@@ -1,6 +1,7 @@
 //! Grades and reports, without an agent.
 
 use expect_test::expect;
+use jiff::Timestamp;
 
 use super::check::Level;
 use super::exchange::{Answered, Exchange, Sent};

@@ -10,16 +10,13 @@ use tradepost_wire::a2a;
 use tradepost_wire::a2a::error::{
     Code as ProtocolCode, FieldViolation, Refusal as ProtocolRefusal,
 };
-use tradepost_wire::aap::error::{ConsentDefect, Gone};
-use tradepost_wire::aap::vehicle::TradeInCondition;
-use tradepost_wire::aap::{Code, Refusal, Skill};
+use tradepost_wire::aap::error::Asked;
+use tradepost_wire::aap::{Code, Refusal};
 use tradepost_wire::adcp::Answer;
 use tradepost_wire::adcp::error::{Code as TaskCode, Error, Recovery};
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::mcp::ToolResult;
-use tradepost_wire::parse;
-use tradepost_wire::problem::{At, Extra, Keyword, Problems};
 
 use super::script::{Page, Words};
 use super::sent::Sent;
@@ -121,68 +118,19 @@ pub fn task(code: TaskCode, words: &Words, sent: &Sent) -> Whole {
 
 /// A refusal with this code that could be true of the request.
 fn refusal(code: Code, sent: &Sent, now: Timestamp) -> Refusal {
-    let skill = sent.skill();
-    let requested = skill.map_or("inventory.search.request", Skill::request_type);
-    let (root, identifiers) = (At::Root, sent.vehicle());
-    let mut problems = Problems::new();
-    match code {
-        Code::UnsupportedSkill => {
-            let others: Vec<_> =
-                Skill::ALL.iter().copied().filter(|known| Some(*known) != skill).collect();
-            Refusal::unsupported_skill(requested, &others)
-        }
-        Code::SchemaValidationFailed => {
-            parse::wrong_type(&root.key("type"), &mut problems, "string");
-            parse::unknown(&root, &mut problems, "sandbox", &["type"]);
-            Refusal::schema_validation_failed(problems)
-        }
-        Code::MissingRequiredField => {
-            parse::missing(&root, &mut problems, "type");
-            Refusal::missing_required_field(problems)
-        }
-        Code::InvalidCondition => {
-            let message = "must be one of excellent, good, fair, poor";
-            let extra = Extra::OtherVocabulary(TradeInCondition::NAMES);
-            let trade_in = root.key("trade_in");
-            parse::push(&trade_in.key("condition"), &mut problems, Keyword::Enum, message, extra);
-            Refusal::from_problems(problems)
-        }
-        Code::VehicleNotFound => {
-            Refusal::vehicle_not_found(&identifiers, tradepost_dealer::demo::DEALER_ID)
-        }
-        Code::VehicleUnavailable => {
-            let named = |name| {
-                identifiers.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
-            };
-            let gone = Gone {
-                vin: named("vin"),
-                stock: named("stock"),
-                last_status: "available",
-                since: now,
-            };
-            Refusal::vehicle_unavailable(&gone, &[])
-        }
-        Code::ContactConsentRequired => {
-            parse::missing(&root, &mut problems, "consent");
-            Refusal::consent_missing(problems)
-        }
-        Code::InvalidConsent => {
-            Refusal::unusable_consent(ConsentDefect::Expired(now), Problems::new())
-        }
-        Code::AppointmentTimeUnavailable => {
-            let asked =
-                sent.data.as_ref().and_then(|data| data.pointer("/appointment/appointment_at"));
-            let asked = asked.and_then(Value::as_str).and_then(|text| text.parse().ok());
-            let lead_id = format!("lead_{}", uuid::Uuid::now_v7());
-            Refusal::appointment_time_unavailable(&lead_id, asked)
-        }
-        Code::IdempotencyConflict => {
-            let key = sent.key.as_deref().unwrap_or("none");
-            Refusal::idempotency_conflict(tradepost_wire::problem::clip(key), now)
-        }
-        Code::RateLimited => Refusal::rate_limited(WAIT, 1, WAIT),
-        Code::InternalError => Refusal::internal_error(Duration::from_secs(1)),
-    }
+    let data = sent.data.as_ref();
+    let appointment_at = data.and_then(|data| data.pointer("/appointment/appointment_at"));
+    let asked = Asked {
+        skill: sent.skill(),
+        vehicle: &sent.vehicle(),
+        appointment_at: appointment_at.and_then(Value::as_str).and_then(|text| text.parse().ok()),
+        key: tradepost_wire::problem::clip(sent.key.as_deref().unwrap_or("none")),
+        lead_id: &format!("lead_{}", uuid::Uuid::now_v7()),
+        dealer_id: tradepost_dealer::demo::DEALER_ID,
+        wait: WAIT,
+        now,
+    };
+    code.sample()(&asked)
 }
 
 /// The protocol's no.

@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest as _, Sha256};
 use tradepost_server::http::intake::activated_extensions;
 use tradepost_wire::a2a::{self, Content, Operation, Request};
+use tradepost_wire::aap::error::Remedy;
 use tradepost_wire::aap::{self, Code, Skill, Terms, Version};
 use tradepost_wire::adcp::rules::{self, Internals};
 use tradepost_wire::adcp::{Tool, credentials};
@@ -289,19 +290,16 @@ impl Sent {
         // How old a consent may be is a rule of each dealer, which a buyer need not know.
         let terms = Terms { now, clock_skew: SKEW, consent_lifetime: None };
         let Err(refusal) = aap::parse(skill, self.version, data, &terms) else { return };
-        let finding = match refusal.code {
-            Code::ContactConsentRequired => Finding::ConsentMissing,
-            Code::InvalidConsent => Finding::ConsentInvalid,
-            Code::UnsupportedSkill
-            | Code::SchemaValidationFailed
-            | Code::MissingRequiredField
-            | Code::InvalidCondition
-            | Code::VehicleNotFound
-            | Code::VehicleUnavailable
-            | Code::AppointmentTimeUnavailable
-            | Code::IdempotencyConflict
-            | Code::RateLimited
-            | Code::InternalError => Finding::RequestInvalid,
+        let finding = match refusal.code.remedy() {
+            Remedy::AskConsent if refusal.code == Code::InvalidConsent => Finding::ConsentInvalid,
+            Remedy::AskConsent => Finding::ConsentMissing,
+            Remedy::NotOffered
+            | Remedy::Correct
+            | Remedy::SearchAgain
+            | Remedy::AskTime
+            | Remedy::NewKey
+            | Remedy::SlowDown
+            | Remedy::TryAgain => Finding::RequestInvalid,
         };
         self.find(finding, refusal.message);
     }

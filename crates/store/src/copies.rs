@@ -60,7 +60,7 @@ impl From<Fault> for NotPut {
 /// The version that a store's schema has when it is up to date.
 #[must_use]
 pub const fn schema() -> usize {
-    sqlite::MIGRATIONS.len()
+    sqlite::schema::MIGRATIONS.len()
 }
 
 /// Copies the store in the folder `data` into a file that must not be there. Whoever uses the store
@@ -69,7 +69,7 @@ pub const fn schema() -> usize {
 /// # Errors
 /// When the store cannot be read, is of another version, or there is no room for the copy.
 pub fn copy(data: &Path, to: &Path) -> Result<(), Fault> {
-    let connection = sqlite::open(&data.join(FILE), sqlite::Schema::Keep)?;
+    let connection = sqlite::schema::open(&data.join(FILE), sqlite::Schema::Keep)?;
     // SQLite takes an empty file, and keeps its mode: nobody else reads customers.
     let private = File::options().write(true).create_new(true).mode(0o600).open(to);
     private.map_err(Fault::on("creating the copy"))?;
@@ -88,7 +88,7 @@ pub fn inspect(file: &Path) -> Result<Contents, Fault> {
     let on = Fault::on::<rusqlite::Error>;
     let connection = rusqlite::Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY);
     let connection = connection.map_err(on(WHAT))?;
-    let schema = sqlite::version(&connection)?;
+    let schema = sqlite::schema::version(&connection)?;
     if schema == 0 {
         return Err(Fault::new(WHAT, "it is no store of tradepost"));
     }
@@ -123,7 +123,7 @@ pub fn inspect(file: &Path) -> Result<Contents, Fault> {
 /// When it cannot be read.
 pub fn follow(file: &Path, keys: &Keys) -> Result<Chains, Fault> {
     let vault = Arc::new(Vault::default());
-    let link = Link::Sqlite(sqlite::open(file, sqlite::Schema::Migrate)?);
+    let link = Link::Sqlite(sqlite::schema::open(file, sqlite::Schema::Migrate)?);
     let database = Database(Connection::new(link, Arc::clone(&vault)));
     let is_open = vault.open_by(keys, &database.privacy_keys()?)?;
     // What people did is not encrypted.

@@ -48,6 +48,7 @@ pub use hosting::Hosted;
 pub use news::News;
 pub use postgres::DatabaseUrl;
 use privacy::Vault;
+pub use privacy::unlock::{Locked, Rekeyed, Sealing};
 use sql::{Connection, Link};
 use tables::Database;
 pub use tables::Transaction;
@@ -55,6 +56,7 @@ pub use tables::alerts::Told;
 pub use tables::feeds::{FeedOutcome, FeedRun, FeedState};
 pub use tables::hosting::{HostedDealer, HostedState, HostingConflict, NewHosted};
 pub use tables::inventory::Replacement;
+pub use tables::privacy::Unreadable;
 pub use tables::probes::ProbeReport;
 pub use tradepost_server::auth::key::ApiKey;
 pub use tradepost_server::card::CardIdentity;
@@ -150,10 +152,10 @@ impl Store {
         create_private(directory).map_err(Fault::on("creating the data folder"))?;
         let path = directory.join(FILE);
         restrict(&path).map_err(Fault::on("creating the database"))?;
-        let connection = sqlite::open(&path, schema)?;
+        let connection = sqlite::schema::open(&path, schema)?;
         let vault = Arc::new(Vault::default());
         let reader = || {
-            let link = Link::Sqlite(sqlite::open(&path, sqlite::Schema::Keep)?);
+            let link = Link::Sqlite(sqlite::schema::open(&path, sqlite::Schema::Keep)?);
             Ok(Readers::of(vec![Connection::new(link, Arc::clone(&vault))]))
         };
         let (readers, key_readers, shelf_readers) = (reader()?, reader()?, reader()?);

@@ -8,7 +8,6 @@
 //! made once and is itself kept sealed.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::error::Error;
 use std::fmt;
 use std::sync::OnceLock;
@@ -22,9 +21,9 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 use tradepost_wire::fault::Fault;
 use tradepost_wire::format::{base64 as from_base64, hex};
 
-use super::Store;
 use super::sql::{Read, Unread};
-use super::tables::privacy::Place;
+
+pub(crate) mod unlock;
 
 /// How many bytes a key has.
 const KEY: usize = 32;
@@ -37,9 +36,6 @@ const NONCE: usize = 12;
 
 /// Before what was hashed to be looked up. No plain value of such a column begins so.
 pub(crate) const BLIND: &str = "hmac:";
-
-/// How many rows are sealed anew in one transaction.
-const BATCH: u32 = 200;
 
 /// A key of the operator's.
 #[derive(Clone)]
@@ -330,160 +326,8 @@ impl Vault {
     }
 }
 
-/// Why a store was not unlocked.
-#[derive(Debug)]
-pub enum Locked {
-    /// What is in it is encrypted with these keys, and none was given.
-    NoKey(Vec<String>),
-    /// It is, and these are not among those given.
-    OtherKey(Vec<String>),
-    /// It broke.
-    Broken(Fault),
-}
-
-impl fmt::Display for Locked {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoKey(ids) => write!(
-                f,
-                "personal data is encrypted with the key {}, and no key was given",
-                ids.join(" and ")
-            ),
-            Self::OtherKey(ids) => write!(
-                f,
-                "personal data is encrypted with the key {}, which is not the one given",
-                ids.join(" and ")
-            ),
-            Self::Broken(fault) => f.write_str(&fault.chain()),
-        }
-    }
-}
-
-impl Error for Locked {}
-
-impl From<Fault> for Locked {
-    fn from(fault: Fault) -> Self {
-        Self::Broken(fault)
-    }
-}
-
-/// How far personal data is encrypted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sealing {
-    /// Each key with how many rows it has sealed; `None` for those in clear.
-    pub rows: Vec<(Option<String>, u64)>,
-    /// The keys without which something could not be read or looked up.
-    pub keys: Vec<String>,
-}
-
-/// What cannot be read any more: the table, and which lead it is of, where that is known.
-pub type Unreadable = (&'static str, Option<String>);
-
-/// What became of rows that were to be sealed anew.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Rekeyed {
-    /// How many were.
-    pub rows: u64,
-    /// Those that no key opens, and that stay as they are.
-    pub unreadable: BTreeSet<Unreadable>,
-}
-
 /// A key's row: its name, and the key of what is looked up, sealed by it.
 type KeyRow = (String, String);
-
-impl Store {
-    /// Takes the operator's keys: from now on everything personal is sealed by the first, and opened
-    /// by whichever has sealed it. With `begin` a store that is in clear is sealed from now on, and one
-    /// that another key seals goes over to the first; without, nothing changes in the store. Returns
-    /// whether it is sealed.
-    ///
-    /// # Errors
-    /// That other keys are needed, or the database fails.
-    pub fn unlock(&self, keys: &Keys, begin: bool, now: Timestamp) -> Result<bool, Locked> {
-        let known = self.read(|db| db.privacy_keys())?;
-        if keys.is_empty() {
-            let ids: Vec<_> = known.into_iter().map(|(id, _)| id).collect();
-            return if ids.is_empty() { Ok(false) } else { Err(Locked::NoKey(ids)) };
-        }
-        if known.is_empty() && !begin {
-            return Ok(false);
-        }
-        let lacking = missing(keys, &known);
-        if !lacking.is_empty() {
-            return Err(Locked::OtherKey(lacking));
-        }
-        let unlocked = if begin {
-            let fresh = random::<KEY>()?;
-            let keys = keys.clone();
-            self.write_blocking(move |tx| {
-                // Read again in here: two processes that begin at once must come to one key.
-                let known = tx.privacy_keys()?;
-                let index = unwrap(&keys, &known)?.unwrap_or(fresh);
-                let unlocked = Unlocked::new(&keys, &index)?;
-                if let Some(current) = keys.0.first()
-                    && !known.iter().any(|(id, _)| *id == current.id)
-                {
-                    tx.put_privacy_key((&current.id, &unlocked.sealed_index), now)?;
-                }
-                Ok(unlocked)
-            })?
-        } else {
-            let missing = || Fault::new(UNLOCKING, "there is no key of what is looked up");
-            Unlocked::new(keys, &unwrap(keys, &known)?.ok_or_else(missing)?)?
-        };
-        // Whoever was first has the same keys: they come from one place in a process.
-        let _ = self.vault.0.set(unlocked);
-        Ok(true)
-    }
-
-    /// How far personal data is encrypted.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn sealing(&self) -> Result<Sealing, Fault> {
-        let rows = self.read(|db| db.sealed_rows())?;
-        Ok(Sealing { rows, keys: self.privacy_keys()? })
-    }
-
-    /// The ids of the keys without which something cannot be read.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn privacy_keys(&self) -> Result<Vec<String>, Fault> {
-        Ok(self.read(|db| db.privacy_keys())?.into_iter().map(|(id, _)| id).collect())
-    }
-
-    /// Seals anew by the first key what is in clear or sealed by another, a limited number of rows in
-    /// a transaction, and forgets the other keys when nothing is theirs any more. Whatever ends it,
-    /// everything can be read by those who have both keys, and another call goes on. `told` hears how
-    /// many rows are done.
-    ///
-    /// # Errors
-    /// When there is no key, or the database fails.
-    pub fn rekey(&self, mut told: impl FnMut(u64)) -> Result<Rekeyed, Fault> {
-        let Some(key) = self.vault.key().map(ToOwned::to_owned) else {
-            return Err(Fault::new("encrypting anew", "there is no key"));
-        };
-        let mut done = Rekeyed::default();
-        for table in super::tables::privacy::Sealed::ALL {
-            let mut place = Place::default();
-            loop {
-                let batch = self.write_blocking(move |tx| tx.seal_anew(table, place, BATCH))?;
-                if batch.is_empty() {
-                    break;
-                }
-                place = batch.next(place);
-                done.rows += batch.sealed;
-                done.unreadable.extend(batch.unreadable);
-                told(done.rows);
-            }
-        }
-        self.write_blocking(move |tx| tx.forget_other_keys(&key))?;
-        // The log still has what stood there before.
-        self.read(|db| db.0.empty_log())?;
-        Ok(done)
-    }
-}
 
 const UNLOCKING: &str = "unlocking personal data";
 

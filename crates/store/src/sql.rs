@@ -13,7 +13,6 @@ use super::news::News;
 use super::postgres::Session;
 use super::privacy::{Of, Vault};
 use super::sqlite;
-use super::tables::processes;
 
 /// Why a row could not be read.
 pub(crate) type Unread = Box<dyn Error + Send + Sync>;
@@ -171,14 +170,6 @@ impl Connection {
         match &self.link {
             Link::Sqlite(_) => None,
             Link::Postgres(session) => Some(session.process()),
-        }
-    }
-
-    /// Of a task, as a condition: whether nobody works on it.
-    pub(crate) const fn is_left(&self) -> &'static str {
-        match &self.link {
-            Link::Sqlite(_) => "TRUE",
-            Link::Postgres(_) => processes::LEFT,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tradepost_wire::a2a::error::Code as A2a;
-use tradepost_wire::aap::error::{Code as Aap, Received};
+use tradepost_wire::aap::error::{Code as Aap, Received, Remedy};
 use tradepost_wire::catalog::Open;
 
 use super::rules;
@@ -169,19 +169,19 @@ fn of_aap(error: &Received, status: Course) -> Course {
 }
 
 fn of_aap_row(code: Aap, error: &Received) -> Course {
-    match code {
-        Aap::UnsupportedSkill => Course::Stop(End::NotOffered),
-        Aap::SchemaValidationFailed | Aap::MissingRequiredField | Aap::InvalidCondition => {
+    match code.remedy() {
+        Remedy::NotOffered => Course::Stop(End::NotOffered),
+        Remedy::Correct => {
             let problems = error.problems().take(MAX_FIELDS);
             let fields = problems.map(|(pointer, ..)| plain(pointer, 2 * WORD)).collect();
             Course::Fix { change: Change::Request, fields, suggestion: None }
         }
-        Aap::VehicleNotFound | Aap::VehicleUnavailable => Course::fix(Change::SearchAgain),
-        Aap::ContactConsentRequired | Aap::InvalidConsent => Course::Ask(Why::Consent),
-        Aap::AppointmentTimeUnavailable => Course::Ask(Why::OtherTime),
-        Aap::IdempotencyConflict => Course::fix(Change::NewKey),
-        Aap::RateLimited => Course::THROTTLED,
-        Aap::InternalError => Course::AGAIN,
+        Remedy::SearchAgain => Course::fix(Change::SearchAgain),
+        Remedy::AskConsent => Course::Ask(Why::Consent),
+        Remedy::AskTime => Course::Ask(Why::OtherTime),
+        Remedy::NewKey => Course::fix(Change::NewKey),
+        Remedy::SlowDown => Course::THROTTLED,
+        Remedy::TryAgain => Course::AGAIN,
     }
 }
 

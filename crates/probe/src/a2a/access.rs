@@ -4,11 +4,11 @@ use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::Code;
 use tradepost_wire::json::{Value, json};
 
-use super::id_of;
+use crate::binding::Binding;
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
 use crate::reply::Reply;
-use crate::run::{Ask, Binding, Run, Who};
-use crate::shape::{Wrong, items, set, text};
+use crate::run::{Ask, Run, Who};
+use crate::shape::{Wrong, id_of, items, set, text};
 
 const WHY_AUTH: &str = "A card that asks for credentials promises that nobody gets in without.";
 const WHY_OWN: &str =

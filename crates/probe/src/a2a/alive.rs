@@ -8,12 +8,13 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::json;
 use tradepost_wire::protobuf::{self, schema};
 
+use crate::binding::Binding;
+use crate::binding::address;
 use crate::check::{Check, Judged, Verdict, checks, judge, not_here};
 use crate::exchange::Got;
 use crate::grpc;
-use crate::plan::address;
 use crate::rest::join;
-use crate::run::{Ask, Binding, Call, Field, Out, Run, Who};
+use crate::run::{Ask, Call, Field, Out, Run, Who};
 
 pub(super) const CHECKS: &[Check] = checks![
     "a2a.card.interfaces-alive", Card, Must, ["D-02"], "A2A §8.3.1",

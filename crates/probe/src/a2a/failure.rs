@@ -5,9 +5,10 @@ use tradepost_wire::a2a::error::{Code, DOMAIN};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
+use crate::binding::Binding;
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
 use crate::reply::{ErrorView, Reply};
-use crate::run::{Binding, Run};
+use crate::run::Run;
 use crate::shape::{Wrong, set};
 
 const WHY: &str = "A client that cannot tell errors apart can only give up.";

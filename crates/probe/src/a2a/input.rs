@@ -4,9 +4,10 @@ use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::Code;
 use tradepost_wire::json::{Value, json};
 
+use crate::binding::Binding;
 use crate::check::{Check, Judged, Verdict, checks, fail, not_here};
 use crate::reply::{Reply, Said};
-use crate::run::{Binding, Run};
+use crate::run::Run;
 use crate::shape::set;
 
 const WHY: &str = "What is not checked is acted upon; a client that erred has to hear of it.";

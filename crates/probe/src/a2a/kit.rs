@@ -5,11 +5,10 @@ use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::Code;
 use tradepost_wire::json::{Value, json};
 
-use super::id_of;
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
 use crate::reply::Said;
 use crate::run::{Ask, Run};
-use crate::shape::{self, Wrong, items, text};
+use crate::shape::{self, Wrong, id_of, items, text};
 
 pub(super) const CHECKS: &[Check] = checks![
     "a2a.kit.input-required", Binding, Must, ["O-04", "O-07"], "A2A §3.2.2, §3.4.3",

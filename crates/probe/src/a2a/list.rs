@@ -3,10 +3,9 @@
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::json::{Value, json};
 
-use super::id_of;
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
 use crate::run::Run;
-use crate::shape::{Wrong, items, set, text};
+use crate::shape::{Wrong, id_of, items, set, text};
 
 const WHY: &str = "Clients page through lists; a page that lies loses tasks.";
 

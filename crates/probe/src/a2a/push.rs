@@ -4,11 +4,10 @@ use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::Code;
 use tradepost_wire::json::{Value, json};
 
-use super::id_of;
 use crate::check::{Check, Judged, Verdict, checks, fail, not_here};
 use crate::reply::Said;
 use crate::run::Run;
-use crate::shape::set;
+use crate::shape::{id_of, set};
 
 const WHY: &str = "A webhook on a task that is not the caller's would send somebody else's events.";
 

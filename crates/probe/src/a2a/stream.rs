@@ -4,9 +4,10 @@ use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::Code;
 use tradepost_wire::json::{Value, json};
 
+use crate::binding::Binding;
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
 use crate::reply::{Reply, Said};
-use crate::run::{Binding, Run};
+use crate::run::Run;
 use crate::shape::{self, Wrong};
 
 const WHY: &str = "A client follows a task by its stream, and believes what it says.";

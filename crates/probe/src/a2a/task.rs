@@ -4,10 +4,10 @@ use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::Code;
 use tradepost_wire::json::{Value, json};
 
-use super::id_of;
+use crate::binding::Binding;
 use crate::check::{Check, Judged, Verdict, checks, fail, not_here};
-use crate::run::{Binding, Run};
-use crate::shape::{self, items};
+use crate::run::Run;
+use crate::shape::{self, id_of, items};
 
 const WHY_END: &str =
     "What has ended stays as it is; a client that tries has to hear that it came too late.";

@@ -4,9 +4,10 @@ use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::Code;
 use tradepost_wire::json::json;
 
+use crate::binding::Binding;
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
 use crate::reply::Reply;
-use crate::run::{Ask, Binding, Field, Run};
+use crate::run::{Ask, Field, Run};
 use crate::shape::set;
 
 const WHY: &str =

@@ -3,7 +3,7 @@
 use tradepost_wire::aap::Skill;
 use tradepost_wire::json::{Value, json};
 
-use super::{Answer, request};
+use super::ask::{Answer, request};
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
 use crate::run::{Ask, Run, Who};
 use crate::shape::{Wrong, items, set, text};

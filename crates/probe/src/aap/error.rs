@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tradepost_wire::aap::Version;
-use tradepost_wire::aap::error::Code;
+use tradepost_wire::aap::error::{Code, Remedy};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
@@ -61,18 +61,7 @@ fn known(seen: &Seen) -> Option<Code> {
 
 /// Whether the request was wrong in itself.
 fn is_validation(code: Code) -> bool {
-    match code {
-        Code::SchemaValidationFailed | Code::MissingRequiredField | Code::InvalidCondition => true,
-        Code::UnsupportedSkill
-        | Code::VehicleNotFound
-        | Code::VehicleUnavailable
-        | Code::ContactConsentRequired
-        | Code::InvalidConsent
-        | Code::AppointmentTimeUnavailable
-        | Code::IdempotencyConflict
-        | Code::RateLimited
-        | Code::InternalError => false,
-    }
+    code.remedy() == Remedy::Correct
 }
 
 async fn object(run: &mut Run) -> Judged {
@@ -128,8 +117,8 @@ async fn retryable(run: &mut Run) -> Judged {
         let Some(code) = known(seen) else { return };
         let answer = data(seen).get("retryable").and_then(Value::as_bool);
         // A dealer may judge otherwise where time can help; a wrong request stays wrong.
-        let never = is_validation(code)
-            || matches!(code, Code::UnsupportedSkill | Code::IdempotencyConflict);
+        let never =
+            is_validation(code) || matches!(code.remedy(), Remedy::NotOffered | Remedy::NewKey);
         wrong
             .unless(!never || answer != Some(true), || format!("{code} says that it is retryable"));
     })

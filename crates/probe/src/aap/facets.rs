@@ -3,7 +3,7 @@
 use tradepost_wire::aap::Skill;
 use tradepost_wire::json::{Value, json};
 
-use super::first;
+use super::ask::first;
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
 use crate::run::Run;
 use crate::shape::{Wrong, items};

@@ -10,7 +10,7 @@ use tradepost_wire::aap::error::Code::{
     SchemaValidationFailed as SCHEMA,
 };
 
-use super::Answer;
+use super::ask::Answer;
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
 use crate::run::Run;
 use crate::shape::{Wrong, text};

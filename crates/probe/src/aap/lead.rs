@@ -10,7 +10,7 @@ use tradepost_wire::aap::error::Code::{
 };
 use tradepost_wire::json::{Value, json};
 
-use super::Answer;
+use super::ask::Answer;
 use super::input::judge_refusal;
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
 use crate::run::Run;

@@ -4,7 +4,7 @@ use tradepost_wire::aap::Skill;
 use tradepost_wire::format;
 use tradepost_wire::json::{Value, json};
 
-use super::{first, number};
+use super::ask::{first, number};
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
 use crate::run::Run;
 use crate::shape::{self, Wrong, items, text};

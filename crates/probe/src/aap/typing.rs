@@ -6,7 +6,7 @@ use tradepost_wire::aap::error::Code;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
-use super::Answer;
+use super::ask::Answer;
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
 use crate::run::{Run, Who};
 

@@ -8,8 +8,8 @@ use tradepost_wire::aap::error::Code::{
 };
 use tradepost_wire::json::{Value, json};
 
+use super::ask::{first, number};
 use super::input::judge_refusal;
-use super::{first, number};
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
 use crate::run::Run;
 use crate::shape::{self, Wrong, text};

@@ -2,9 +2,12 @@
 //! stand, and what the transport itself calls it.
 
 use tradepost_buyer::text::{WORD, plain};
+use tradepost_wire::adcp::error::Code;
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value};
 
-use super::Way;
+use super::seller::Way;
+use crate::check::{Judged, Verdict, fail};
 use crate::exchange::Got;
 use crate::reply::{Reply, Said};
 use crate::shape::{items, state, text};
@@ -161,4 +164,13 @@ impl Answer {
             (None, None) => format!("HTTP {status} with nothing of AdCP"),
         }
     }
+}
+
+/// Judges whether a refusal has one of these codes; the first is the expected one.
+pub(super) fn refused(answer: &Answer, codes: &[Code]) -> Judged {
+    if codes.iter().any(|code| answer.code() == Some(code.name())) {
+        return Ok(Verdict::Pass);
+    }
+    let names: Vec<_> = codes.iter().map(|code| code.name()).collect();
+    fail(format!("expected {}, and got {}", names.join(" or "), answer.describe()))
 }

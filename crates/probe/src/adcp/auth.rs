@@ -5,9 +5,11 @@ use tradepost_wire::adcp::error::{Code, Recovery};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
-use super::{Answer, member, refused};
+use super::answer::{Answer, refused};
+use super::ask::PIN;
 use crate::check::{Check, Judged, Verdict, checks, fail, not_here};
 use crate::run::{Run, Who};
+use crate::shape::member;
 
 /// What nobody should read without a credential. Capabilities and products may be open.
 const PRIVATE: &[(&str, &str)] = &[
@@ -79,13 +81,13 @@ async fn expected(run: &mut Run, modern: Code) -> Result<Vec<Code>, Verdict> {
 
 async fn missing(run: &mut Run) -> Judged {
     let codes = expected(run, Code::AuthMissing).await?;
-    let answer = ask(run, Who::Nobody, super::PIN).await?;
+    let answer = ask(run, Who::Nobody, PIN).await?;
     refused(&answer, &codes)
 }
 
 async fn invalid(run: &mut Run) -> Judged {
     let codes = expected(run, Code::AuthInvalid).await?;
-    let answer = ask(run, Who::Token(NO_TOKEN), super::PIN).await?;
+    let answer = ask(run, Who::Token(NO_TOKEN), PIN).await?;
     refused(&answer, &codes)
 }
 
@@ -104,12 +106,12 @@ fn terminal(answer: &Answer, code: Code) -> Judged {
 }
 
 async fn invalid_recovery(run: &mut Run) -> Judged {
-    let answer = ask(run, Who::Token(NO_TOKEN), super::PIN).await?;
+    let answer = ask(run, Who::Token(NO_TOKEN), PIN).await?;
     terminal(&answer, Code::AuthInvalid)
 }
 
 async fn challenge(run: &mut Run) -> Judged {
-    let answer = ask(run, Who::Nobody, super::PIN).await?;
+    let answer = ask(run, Who::Nobody, PIN).await?;
     if answer.got.status != 401 {
         return not_here("the seller does not answer 401");
     }

@@ -8,10 +8,9 @@ use tradepost_wire::json::{Map, Value};
 
 use super::capability::releases;
 use super::error::each_error;
-use super::member;
 use crate::check::{Check, Judged, checks};
 use crate::run::Run;
-use crate::shape::{Wrong, text};
+use crate::shape::{Wrong, member, text};
 
 const WHY_CLOSED: &str = "Each of these tells somebody what the seller thinks of somebody else.";
 

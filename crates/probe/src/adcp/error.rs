@@ -5,11 +5,12 @@ use tradepost_wire::adcp::error::{Code, MAX_BYTES, MAX_CODE, RETRY_AFTER, Recove
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
-use super::{Answer, Seen, Way, member};
+use super::answer::Answer;
+use super::seller::{Seen, Way};
 use crate::check::{Check, Judged, Verdict, checks, fail, not_here};
 use crate::leak;
 use crate::run::Run;
-use crate::shape::{self, Wrong, text};
+use crate::shape::{self, Wrong, member, text};
 
 const WHY: &str = "Buyer agents act on this object alone; what it lacks they cannot know.";
 const WHY_LAYERS: &str = "Some buyers read the envelope and some the payload.";

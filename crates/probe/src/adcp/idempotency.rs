@@ -5,7 +5,7 @@
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::json::{Value, json};
 
-use super::{Answer, refused};
+use super::answer::{Answer, refused};
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
 use crate::run::Run;
 use crate::shape::Wrong;

@@ -4,10 +4,10 @@
 use tradepost_wire::adcp::error::{Code, path};
 use tradepost_wire::json::{Value, json};
 
-use super::{Answer, member, refused};
+use super::answer::{Answer, refused};
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
 use crate::run::Run;
-use crate::shape::{Wrong, items, text};
+use crate::shape::{Wrong, items, member, text};
 
 /// A member of the wrong kind.
 const TYPE: &[(&str, &str)] = &[

@@ -6,10 +6,9 @@ use tradepost_wire::json::Value;
 
 use super::capability::is_release;
 use super::error::{each, each_error};
-use super::member;
 use crate::check::{Check, Judged, checks};
 use crate::run::Run;
-use crate::shape::{Wrong, items, text};
+use crate::shape::{Wrong, items, member, text};
 
 const WHY: &str = "A buyer agent mends its request by field and issues, and by nothing else.";
 const WHY_SCHEMA: &str = "A buyer looks the schema up by it, and finds nothing or another one.";

@@ -5,10 +5,10 @@ use tradepost_wire::adcp::error::Code;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
-use super::{Answer, member};
+use super::answer::Answer;
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
 use crate::run::{Run, Who};
-use crate::shape::{Wrong, items, text};
+use crate::shape::{Wrong, items, member, text};
 
 /// A question about something by its id.
 #[derive(Debug)]

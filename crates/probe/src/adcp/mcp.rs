@@ -6,7 +6,8 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
 use super::answer::Answer;
-use super::{Way, lookup};
+use super::lookup;
+use super::seller::{Session, Way};
 use crate::check::{Check, Judged, Profile, Verdict, checks, fail, judge, not_here};
 use crate::exchange::Got;
 use crate::run::{Ask, Out, Run, Who};
@@ -33,13 +34,6 @@ pub(super) const CHECKS: &[Check] = checks![
     "A list that depends on the caller tells what somebody else may do.",
     "list every tool for everybody and refuse the call" => identical();
 ];
-
-/// A session with an MCP server.
-#[derive(Debug, Clone)]
-pub(super) struct Session {
-    id: Option<String>,
-    revision: String,
-}
 
 /// Looks for MCP at the address, and at its `/mcp`; remembers where it is.
 pub(crate) async fn find(run: &mut Run, address: &str) {

@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use tradepost_wire::json::Value;
 
+use super::answer::Answer;
 use super::lookup::{LOOKUPS, Lookup};
+use super::pair::{Difference, Paired};
+use super::seller::Way;
 use super::statistics::{Compared, compare};
-use super::{Answer, Way};
 use crate::check::{Check, Judged, Verdict, checks, judge, not_here};
-use crate::exchange::Exchange;
-use crate::report::Measured;
 use crate::run::{Run, Who};
 use crate::shape::Wrong;
 
@@ -72,47 +72,6 @@ pub(super) const CHECKS: &[Check] = checks![
     "The answers take equally long", WHY,
     "do the same work on both ways, also when there is nothing to authorize" => latency();
 ];
-
-/// What differs in a pair; `None` where nothing does.
-#[derive(Debug, Clone, Default)]
-struct Difference {
-    error: Option<String>,
-    body: Option<String>,
-    status: Option<String>,
-    headers: Option<String>,
-    exchanges: Vec<Exchange>,
-}
-
-/// A lookup and its pairs.
-#[derive(Debug)]
-pub(super) struct Paired {
-    tool: &'static str,
-    is_full: bool,
-    differences: Vec<Difference>,
-    compared: Option<Compared>,
-}
-
-impl Paired {
-    /// For the report.
-    pub(super) fn measured(&self, on: &str) -> Measured {
-        let same = |of: fn(&Difference) -> &Option<String>| {
-            self.differences.iter().filter(|it| of(it).is_none()).count()
-        };
-        let (first, second) = self.compared.map_or((0, 0), |it| it.medians);
-        Measured {
-            tool: self.tool.to_owned(),
-            on: on.to_owned(),
-            callers: if self.is_full { 2 } else { 1 },
-            pairs: self.differences.len(),
-            same_error: same(|it| &it.error),
-            same_body: same(|it| &it.body),
-            same_status: same(|it| &it.status),
-            same_headers: same(|it| &it.headers),
-            median_micros: [first, second],
-            z: self.compared.map_or(0.0, |it| it.z),
-        }
-    }
-}
 
 /// An id of the same shape that nobody has: a short prefix stays, and every other letter or digit
 /// becomes another of its kind.

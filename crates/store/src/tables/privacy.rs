@@ -5,7 +5,7 @@ use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{self, Value};
 
 use super::{Database, Transaction};
-use crate::privacy::{BLIND, Of, Unopened, Unreadable, readable};
+use crate::privacy::{BLIND, Of, Unopened, readable};
 use crate::sql::{Read, Row, params};
 
 pub(crate) const SCHEMA: &str = "
@@ -69,6 +69,9 @@ pub(crate) struct Place {
     after: i64,
     unreadable: usize,
 }
+
+/// What cannot be read any more: the table, and which lead it is of, where that is known.
+pub type Unreadable = (&'static str, Option<String>);
 
 /// What became of a limited number of rows.
 #[derive(Debug, Default)]

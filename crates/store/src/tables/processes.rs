@@ -4,7 +4,7 @@
 use tradepost_wire::fault::Fault;
 
 use super::Transaction;
-use crate::sql::params;
+use crate::sql::{Connection, params};
 
 /// The moment by PostgreSQL's clock, in milliseconds.
 macro_rules! now {
@@ -33,11 +33,16 @@ pub(crate) const BEAT: &str = concat!(
 const TIDY: &str = concat!("DELETE FROM processes WHERE seen_at < ", now!(), " - 86400000");
 
 /// Of a task: whether nobody works on it. A process that has said nothing for half a minute is gone.
-pub(crate) const LEFT: &str = concat!(
+const LEFT: &str = concat!(
     "NOT EXISTS (SELECT 1 FROM processes WHERE process_id = worker AND seen_at > ",
     now!(),
     " - 30000)"
 );
+
+/// Of a task, as a condition: whether nobody works on it. What is in a file is one process's.
+pub(super) fn is_left(connection: &Connection) -> &'static str {
+    if connection.process().is_some() { LEFT } else { "TRUE" }
+}
 
 impl Transaction<'_> {
     /// Notes that this process is there, before it does anything that others could take for left.

@@ -7,6 +7,7 @@ use tradepost_wire::a2a::TaskState;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
 
+use super::processes::is_left;
 use super::{Database, Transaction};
 use crate::news::News;
 use crate::sql::{Connection, Read, Row, params};
@@ -232,7 +233,7 @@ impl Database {
                 "SELECT task_id, context_id, state, status_at, last_seq FROM tasks
                  WHERE agent_id = $1 AND state IN ({}) AND {}",
                 names.join(", "),
-                self.0.is_left()
+                is_left(&self.0)
             ),
             params![agent_id],
             read_row,

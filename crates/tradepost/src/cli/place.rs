@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
-use tradepost_store::privacy::{Keys, Locked};
+use tradepost_store::Locked;
+use tradepost_store::privacy::Keys;
 use tradepost_store::{DatabaseUrl, Store};
 
 use super::output::Failure;

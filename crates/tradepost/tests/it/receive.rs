@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{BufRead as _, BufReader};
-use std::net::SocketAddr;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Mutex;
@@ -159,6 +159,34 @@ fn every_answer_has_its_status_and_says_nothing_else() {
     let kept: Value = tradepost_wire::json::from_str(&one).unwrap();
     assert_eq!(listed["deliveries"][0]["delivery"], kept);
     assert_eq!(listed["deliveries"][0]["fate"], "handled");
+}
+
+#[test]
+fn a_body_that_breaks_off_is_not_called_too_large() {
+    let folder = tempfile::tempdir().unwrap();
+    let receiving = Receiving::start(folder.path(), &[]);
+    let head = format!(
+        "POST /webhook HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {TOKEN}\r\n\
+         Content-Type: application/json\r\n"
+    );
+    for (rest, says) in [
+        // The second chunk has no length.
+        ("Transfer-Encoding: chunked\r\n\r\n5\r\n{\"ta\"\r\nno\r\n", "HTTP/1.1 400 "),
+        // The sender ends in the middle; nobody waits for the rest.
+        ("Content-Length: 100\r\n\r\n{\"task\"", "HTTP/1.1 400 "),
+        ("Content-Length: 2000000\r\n\r\n{\"task\"", "HTTP/1.1 413 "),
+    ] {
+        let mut stream = TcpStream::connect(receiving.address).unwrap();
+        stream.write_all(format!("{head}{rest}").as_bytes()).unwrap();
+        stream.shutdown(Shutdown::Write).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with(says), "{answer:?} to {rest:?}");
+    }
+    let metrics = client::request(receiving.address, "GET", "/metrics", &[], b"").body;
+    let metrics = String::from_utf8(metrics).unwrap();
+    assert!(metrics.contains("tradepost_receiver_unreadable_total 3\n"), "{metrics}");
+    assert_eq!(receiving.signal("INT"), Some(0));
 }
 
 #[test]

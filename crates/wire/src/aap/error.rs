@@ -1,5 +1,5 @@
-//! Catalog 2: the twelve AAP error codes, what each says
-//! in its details, and the `aap.error` object both ways.
+//! What each of AAP's error codes says in its details, and the `aap.error` object both ways. The codes
+//! are a table in `code`.
 // R-ER-01 to R-ER-09
 
 use std::fmt;
@@ -10,99 +10,20 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::aap::schema::known_pointer;
 use crate::aap::{Skill, Version};
-use crate::catalog::{Open, Vocabulary, catalog};
+use crate::catalog::{Open, Vocabulary};
 use crate::format::rfc3339;
 use crate::json::{Map, Value, json};
 use crate::problem::{At, Extra, Keyword, Problems};
+
+mod code;
+
+pub use code::{Asked, Code, Remedy};
 
 /// The payload type of an error.
 pub const TYPE: &str = "aap.error";
 
 /// The domain of the `ErrorInfo` that v1.0's HTTP+JSON binding puts before it.
 pub const DOMAIN: &str = "autoagentprotocol.org";
-
-catalog! {
-    /// An AAP error code.
-    pub enum Code {
-        /// The JSON-RPC error code.
-        jsonrpc: i32,
-        /// Whether the same request may succeed later, unless the dealer says otherwise.
-        retryable: bool,
-        /// The HTTP status of v1.0's optional HTTP+JSON binding.
-        http: u16,
-        /// The status name that goes with it (google.rpc.Code).
-        grpc: &'static str,
-        /// What the buyer agent does next.
-        hint: &'static str,
-    }
-    /// The agent does not implement this skill. The details list the payload types that it does
-    /// take; the card's `skills` say the same.
-    UnsupportedSkill = "UNSUPPORTED_SKILL" {
-        jsonrpc: -32601, retryable: false, http: 404, grpc: "UNIMPLEMENTED",
-        hint: "call one of the skills that the agent card lists",
-    }
-    /// The request does not satisfy the skill's schema. `details.errors` lists every problem at
-    /// once: the failing location, the violated keyword and what to do.
-    SchemaValidationFailed = "SCHEMA_VALIDATION_FAILED" {
-        jsonrpc: -32602, retryable: false, http: 422, grpc: "INVALID_ARGUMENT",
-        hint: "correct every entry of details.errors and send again",
-    }
-    /// Something required is absent, and nothing else is wrong. `details.errors` lists everything
-    /// that is missing.
-    MissingRequiredField = "MISSING_REQUIRED_FIELD" {
-        jsonrpc: -32602, retryable: false, http: 422, grpc: "INVALID_ARGUMENT",
-        hint: "add what details.errors lists and send again",
-    }
-    /// A condition comes from the wrong vocabulary: a vehicle of interest is `new`, `used` or
-    /// `cpo`, a trade-in is `excellent`, `good`, `fair` or `poor`.
-    InvalidCondition = "INVALID_CONDITION" {
-        jsonrpc: -32602, retryable: false, http: 422, grpc: "INVALID_ARGUMENT",
-        hint: "use the vocabulary that details.allowed lists",
-    }
-    /// None of the identifiers matches a listing of this dealer.
-    VehicleNotFound = "VEHICLE_NOT_FOUND" {
-        jsonrpc: -32000, retryable: false, http: 404, grpc: "NOT_FOUND",
-        hint: "search again; the identifier is not this dealer's",
-    }
-    /// The vehicle was listed and is no longer on offer.
-    VehicleUnavailable = "VEHICLE_UNAVAILABLE" {
-        jsonrpc: -32000, retryable: false, http: 409, grpc: "FAILED_PRECONDITION",
-        hint: "search again and tell the user that the vehicle is gone",
-    }
-    /// Personal data came without consent, or the consent does not cover the channel on which the
-    /// dealer would answer.
-    ContactConsentRequired = "CONTACT_CONSENT_REQUIRED" {
-        jsonrpc: -32000, retryable: false, http: 403, grpc: "PERMISSION_DENIED",
-        hint: "ask the user for consent to a channel that is supplied, and send it along",
-    }
-    /// A consent was sent and cannot be used: malformed, expired, in the future, or of another
-    /// scope.
-    InvalidConsent = "INVALID_CONSENT" {
-        jsonrpc: -32000, retryable: false, http: 403, grpc: "PERMISSION_DENIED",
-        hint: "build a fresh consent grant with the user and send again",
-    }
-    /// The requested time cannot be honoured and there is none to propose. The lead itself may
-    /// have been received: see `details.lead_id`.
-    AppointmentTimeUnavailable = "APPOINTMENT_TIME_UNAVAILABLE" {
-        jsonrpc: -32000, retryable: false, http: 409, grpc: "FAILED_PRECONDITION",
-        hint: "ask the user for another time, or call the dealer",
-    }
-    /// The idempotency key was used before with a different payload.
-    IdempotencyConflict = "IDEMPOTENCY_CONFLICT" {
-        jsonrpc: -32000, retryable: false, http: 409, grpc: "ALREADY_EXISTS",
-        hint: "use a fresh idempotency key for a new request",
-    }
-    /// The caller has sent too many requests. The details say when to come back.
-    RateLimited = "RATE_LIMITED" {
-        jsonrpc: -32002, retryable: true, http: 429, grpc: "RESOURCE_EXHAUSTED",
-        hint: "wait for details.retry_after_ms and send the same request again",
-    }
-    /// The dealer's agent failed. The cause is in its log under the error id.
-    InternalError = "INTERNAL_ERROR" {
-        jsonrpc: -32603, retryable: true, http: 500, grpc: "INTERNAL",
-        hint: "wait for details.retry_after_ms and retry with exponential backoff; quote the error id to the dealer",
-    }
-}
 
 /// A request that we read and say no to.
 #[derive(Debug, Clone, PartialEq)]
@@ -133,6 +54,12 @@ impl std::error::Error for Refusal {
 }
 
 impl Refusal {
+    /// A refusal that says nothing besides its code and this text.
+    #[must_use]
+    pub fn of(code: Code, message: impl Into<String>) -> Self {
+        Self::new(code, message, Value::Null, Problems::new())
+    }
+
     fn new(code: Code, message: impl Into<String>, details: Value, problems: Problems) -> Self {
         let details = if let Value::Object(members) = details { members } else { Map::new() };
         Self { code, message: message.into(), details, problems, wait: None }

@@ -207,7 +207,7 @@ fn kin(found: &[String]) -> Vec<&str> {
 }
 
 /// The sources below a folder without their tests and comments, with their paths.
-fn sources(folder: &Path, found: &mut Vec<(String, String)>) {
+pub(crate) fn sources(folder: &Path, found: &mut Vec<(String, String)>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {

@@ -14,6 +14,7 @@ mod adcp_rules;
 mod beside;
 mod cases;
 mod catalogs;
+mod circles;
 mod dependencies;
 mod docs;
 mod documentation;

@@ -8,7 +8,8 @@ use tradepost_dealer::record::{AppointmentState, LeadEventKind, LeadState};
 use tradepost_wire::json::json;
 
 use super::*;
-use crate::sqlite::{self, MIGRATIONS, Schema};
+use crate::sqlite::Schema;
+use crate::sqlite::schema::{self, MIGRATIONS};
 
 /// How many steps there were when a lead was the list of its submissions.
 const BEFORE: usize = 5;
@@ -53,7 +54,7 @@ fn old(path: &std::path::Path) {
 }
 
 fn open(path: &std::path::Path) -> Database {
-    let link = crate::sql::Link::Sqlite(sqlite::open(path, Schema::Migrate).unwrap());
+    let link = crate::sql::Link::Sqlite(schema::open(path, Schema::Migrate).unwrap());
     Database(crate::sql::Connection::new(link, std::sync::Arc::default()))
 }
 

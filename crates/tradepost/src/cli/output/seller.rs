@@ -28,15 +28,14 @@ pub const NO_ANSWER: u8 = 10;
 /// The exit code of a refusal with this AAP code.
 #[must_use]
 pub fn exit_of_aap(code: aap::Code) -> u8 {
-    match code {
-        aap::Code::SchemaValidationFailed
-        | aap::Code::MissingRequiredField
-        | aap::Code::InvalidCondition => INVALID,
-        aap::Code::VehicleNotFound | aap::Code::VehicleUnavailable => NOT_FOUND,
-        aap::Code::ContactConsentRequired | aap::Code::InvalidConsent => CONSENT,
-        aap::Code::AppointmentTimeUnavailable | aap::Code::IdempotencyConflict => CONFLICT,
-        aap::Code::RateLimited | aap::Code::InternalError => LATER,
-        aap::Code::UnsupportedSkill => UNSUPPORTED,
+    use aap::error::Remedy;
+    match code.remedy() {
+        Remedy::Correct => INVALID,
+        Remedy::SearchAgain => NOT_FOUND,
+        Remedy::AskConsent => CONSENT,
+        Remedy::AskTime | Remedy::NewKey => CONFLICT,
+        Remedy::SlowDown | Remedy::TryAgain => LATER,
+        Remedy::NotOffered => UNSUPPORTED,
     }
 }
 

@@ -1,0 +1,249 @@
+//! How the checks of AAP ask a dealer, and how its answers are read.
+
+use tradepost_buyer::text::{WORD, plain};
+use tradepost_wire::a2a::Operation;
+use tradepost_wire::aap::error::Code;
+use tradepost_wire::aap::{Skill, Version};
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Value, json};
+
+use crate::check::{Judged, Verdict, fail, not_here};
+use crate::reply::{Reply, Said};
+use crate::run::{Ask, Field, Run, Seen, Who};
+use crate::shape::{items, set, text};
+
+/// What a dealer says to a payload.
+#[derive(Debug, Clone)]
+pub(super) struct Answer {
+    pub(super) reply: Reply,
+    /// The payload of the answer.
+    pub(super) payload: Option<Value>,
+    /// The `aap.error` object.
+    pub(super) refusal: Option<Value>,
+}
+
+impl Answer {
+    fn read(reply: Reply) -> Self {
+        let (mut payload, mut refusal) = (None, None);
+        match &reply.said {
+            Said::Result(result) => {
+                let message = result.get("message").unwrap_or(result);
+                payload = items(message, "parts").find_map(|part| part.get("data")).cloned();
+            }
+            Said::Error(error) => {
+                let is_aap = |data: &&Value| text(data, "type") == Some("aap.error");
+                refusal = error.details.as_ref().filter(is_aap).cloned();
+            }
+            Said::Stream(_) | Said::Other => {}
+        }
+        Self { reply, payload, refusal }
+    }
+
+    /// The `data` of the answer's payload, or that there should be one.
+    pub(super) fn data(&self) -> Result<Value, Verdict> {
+        match self.payload.as_ref().and_then(|payload| payload.get("data")) {
+            Some(data) => Ok(data.clone()),
+            None => fail(format!("expected an answer with data, and got {}", self.describe())),
+        }
+    }
+
+    /// The conversation that the answer belongs to.
+    pub(super) fn conversation(&self) -> Option<&str> {
+        match &self.reply.said {
+            Said::Result(result) => text(result.get("message").unwrap_or(result), "contextId"),
+            Said::Error(_) | Said::Stream(_) | Said::Other => None,
+        }
+    }
+
+    /// The code of the refusal.
+    pub(super) fn code(&self) -> Option<&str> {
+        text(self.refusal.as_ref()?, "code")
+    }
+
+    pub(super) fn describe(&self) -> String {
+        match self.code() {
+            Some(code) => format!("{} {}", plain(code, WORD), self.reply.describe()),
+            None => self.reply.describe(),
+        }
+    }
+
+    /// The entries of `details.errors`.
+    pub(super) fn problems(&self) -> Vec<&Value> {
+        let details = self.refusal.as_ref().and_then(|refusal| refusal.get("details"));
+        details.map(|details| items(details, "errors").collect()).unwrap_or_default()
+    }
+
+    /// Judges whether it is a refusal with one of these codes; the first is the expected one.
+    pub(super) fn refused(&self, codes: &[Code]) -> Judged {
+        if codes.iter().any(|code| self.code() == Some(code.name())) {
+            return Ok(Verdict::Pass);
+        }
+        let names: Vec<_> = codes.iter().map(|code| code.name()).collect();
+        fail(format!("expected {}, and got {}", names.join(" or "), self.describe()))
+    }
+
+    /// Whether a problem is listed for this place: there, above it for what is missing or too
+    /// much, or below it.
+    pub(super) fn lists(&self, pointer: &str) -> bool {
+        let parent = pointer.rsplit_once('/').map_or("", |(parent, _)| parent);
+        self.problems().iter().any(|problem| {
+            let place = text(problem, "instanceLocation").unwrap_or("?");
+            let keyword = text(problem, "keyword").unwrap_or_default();
+            let above = matches!(keyword, "required" | "additionalProperties" | "anyOf" | "if");
+            place == pointer
+                || pointer.is_empty()
+                || place.starts_with(&format!("{pointer}/"))
+                || (above && place == parent)
+        })
+    }
+}
+
+impl Run {
+    /// That the dealer offers a skill.
+    pub(super) fn offers(&self, skill: Skill) -> Result<(), Verdict> {
+        let mut skills = self.card.iter().flat_map(|card| card.skills.iter());
+        if skills.any(|listed| listed.id == skill.name()) {
+            return Ok(());
+        }
+        not_here(format!("the dealer does not offer {skill}"))
+    }
+
+    /// What makes a request one of the version that is probed.
+    fn activation(&self) -> String {
+        let mut uris = self.required_extensions();
+        let ours = self.version.uri();
+        if !uris.iter().any(|uri| uri == ours) {
+            uris.retain(|uri| !Version::ALL.iter().any(|version| version.uri() == uri));
+            uris.insert(0, ours.to_owned());
+        }
+        uris.join(", ")
+    }
+
+    /// Sends a payload.
+    pub(super) async fn tell(&mut self, payload: &Value) -> Result<Answer, Verdict> {
+        let parts = json!([self.part(payload)]);
+        self.tell_parts(parts, Who::First).await
+    }
+
+    /// The part that carries a payload.
+    pub(super) fn part(&self, payload: &Value) -> Value {
+        let skill = text(payload, "type").and_then(Skill::from_request_type);
+        match skill {
+            Some(skill) => json!({"data": payload, "mediaType": skill.request_media_type()}),
+            None => json!({"data": payload}),
+        }
+    }
+
+    /// Sends parts.
+    pub(super) async fn tell_parts(
+        &mut self,
+        parts: Value,
+        who: Who<'_>,
+    ) -> Result<Answer, Verdict> {
+        let activation = self.activation();
+        let ask = Ask { extensions: Field::Text(&activation), who, ..Ask::default() };
+        self.tell_as(ask, parts).await
+    }
+
+    /// Sends a payload in the conversation of an earlier answer.
+    pub(super) async fn tell_again(
+        &mut self,
+        earlier: &Answer,
+        payload: &Value,
+    ) -> Result<Answer, Verdict> {
+        let parts = json!([self.part(payload)]);
+        let activation = self.activation();
+        let ask = Ask { extensions: Field::Text(&activation), ..Ask::default() };
+        self.tell_within(ask, earlier.conversation(), parts).await
+    }
+
+    pub(super) async fn tell_as(&mut self, ask: Ask<'_>, parts: Value) -> Result<Answer, Verdict> {
+        self.tell_within(ask, None, parts).await
+    }
+
+    async fn tell_within(
+        &mut self,
+        ask: Ask<'_>,
+        conversation: Option<&str>,
+        parts: Value,
+    ) -> Result<Answer, Verdict> {
+        let id = self.fresh("m");
+        let mut message = json!({"messageId": id, "role": "ROLE_USER", "parts": parts});
+        if let Some(conversation) = conversation {
+            set(&mut message, "/contextId", json!(conversation));
+        }
+        let modes = json!({"acceptedOutputModes": ["application/json"]});
+        let params = json!({"message": message, "configuration": modes});
+        let reply = self.ask(ask, Operation::SendMessage, params).await?;
+        if let (Said::Error(error), Some(exchange)) = (&reply.said, self.last().cloned()) {
+            let error = error.whole.clone();
+            // A2A's own errors carry a list; whatever else there is should be AAP's.
+            if !error.get("data").is_some_and(Value::is_array) {
+                self.seen.push(Seen { error, version: self.version, exchange });
+            }
+        }
+        Ok(Answer::read(reply))
+    }
+
+    /// Calls a skill with the members of `text` besides its type.
+    pub(super) async fn skill(&mut self, skill: Skill, members: &str) -> Result<Answer, Verdict> {
+        self.offers(skill)?;
+        self.tell(&request(skill, members)).await
+    }
+
+    /// Calls a skill that has to answer; the answer's data.
+    pub(super) async fn data(&mut self, skill: Skill, members: &str) -> Result<Value, Verdict> {
+        self.skill(skill, members).await?.data()
+    }
+
+    /// The same, asked once for each version.
+    pub(super) async fn known(&mut self, skill: Skill, members: &str) -> Result<Value, Verdict> {
+        let key = format!("{} {skill} {members}", self.version);
+        if let Some(known) = self.memo.get(&key) {
+            return known.clone();
+        }
+        let data = match self.data(skill, members).await {
+            // That the skill does not answer is for one check to say.
+            Err(Verdict::Fail(why)) => not_here(format!("there is no answer to look at: {why}")),
+            other => other,
+        };
+        self.memo.insert(key, data.clone());
+        data
+    }
+
+    /// Vehicles on offer, as a search gives them.
+    pub(super) async fn vehicles(&mut self) -> Result<Vec<Value>, Verdict> {
+        let page = self.known(Skill::InventorySearch, r#"{"pagination": {"limit": 100}}"#).await?;
+        let vehicles: Vec<Value> = items(&page, "vehicles").cloned().collect();
+        if vehicles.is_empty() { not_here("the dealer offers no vehicle") } else { Ok(vehicles) }
+    }
+
+    /// The total of a search.
+    pub(super) async fn total(&mut self, members: &str) -> Result<u64, Verdict> {
+        let page = self.data(Skill::InventorySearch, members).await?;
+        page.get("total")
+            .and_then(Value::as_u64)
+            .ok_or_else(|| Verdict::Fail("the answer has no total".to_owned()))
+    }
+}
+
+/// A request with the members of a JSON text.
+pub(super) fn request(skill: Skill, members: &str) -> Value {
+    let mut payload = json!({"type": skill.request_type()});
+    if let (Some(payload), Ok(Value::Object(members))) =
+        (payload.as_object_mut(), tradepost_wire::json::from_str(members))
+    {
+        payload.extend(members);
+    }
+    payload
+}
+
+/// The first value of a member among vehicles.
+pub(super) fn first<'v>(vehicles: &'v [Value], name: &str) -> Option<&'v Value> {
+    vehicles.iter().find_map(|vehicle| vehicle.get(name)).filter(|value| !value.is_null())
+}
+
+/// A whole number of a vehicle.
+pub(super) fn number(vehicle: &Value, name: &str) -> Option<i64> {
+    vehicle.get(name)?.as_i64()
+}

@@ -1,0 +1,159 @@
+//! How the checks of AdCP ask a seller, over MCP or A2A.
+
+use tradepost_wire::a2a::Operation;
+use tradepost_wire::json::{Value, json};
+
+use super::answer::Answer;
+use super::mcp;
+use super::seller::{Seen, Way};
+use crate::binding::Binding;
+use crate::check::{Verdict, not_here};
+use crate::run::{Ask, Field, Run, Who};
+
+/// The release that every request names unless it says otherwise.
+pub(super) const PIN: &str = "3.1";
+
+/// How an extension of the card shows that an agent speaks AdCP.
+const EXTENSION: &str = "adcontextprotocol.org/extensions/adcp/";
+
+/// Notes whether the card names AdCP.
+pub(crate) fn read_card(run: &mut Run) {
+    let extensions = run.card.iter().flat_map(|card| card.extensions.iter());
+    let mut named = extensions.filter(|it| it.uri.contains(EXTENSION)).map(|it| it.uri.clone());
+    run.seller.extension = named.next();
+}
+
+/// Makes the interface of the card the one that is probed, where the seller is asked over A2A.
+pub(crate) fn choose(run: &mut Run, way: Way) {
+    run.seller.way = way;
+    let mut over_json = run.endpoints.iter().filter(|it| it.binding != Binding::Grpc);
+    if let Some(endpoint) = over_json.next() {
+        run.binding = endpoint.binding;
+    }
+}
+
+impl Run {
+    /// Calls a tool as the first caller.
+    pub(super) async fn tool(&mut self, tool: &str, arguments: Value) -> Result<Answer, Verdict> {
+        self.tool_as(Who::First, tool, arguments).await
+    }
+
+    /// Calls a tool as somebody. Names the release and a context where `arguments` do not.
+    pub(super) async fn tool_as(
+        &mut self,
+        who: Who<'_>,
+        tool: &str,
+        mut arguments: Value,
+    ) -> Result<Answer, Verdict> {
+        if let Some(members) = arguments.as_object_mut() {
+            members.entry("adcp_version").or_insert_with(|| PIN.into());
+            members.entry("context").or_insert_with(|| self.context());
+        }
+        let answer = match self.seller.way {
+            Way::Mcp => mcp::call(self, who, tool, arguments).await?,
+            Way::A2a => self.skill_of_a2a(who, tool, arguments).await?,
+        };
+        if answer.is_refusal()
+            && let Some(exchange) = self.last().cloned()
+        {
+            self.seller.seen.push(Seen { answer: answer.clone(), tool: tool.to_owned(), exchange });
+        }
+        Ok(answer)
+    }
+
+    /// The context that requests carry: the same in the whole run, so that answers can be compared.
+    fn context(&self) -> Value {
+        json!({"tradepost_probe": self.options.run_id})
+    }
+
+    async fn skill_of_a2a(
+        &mut self,
+        who: Who<'_>,
+        skill: &str,
+        input: Value,
+    ) -> Result<Answer, Verdict> {
+        let mut uris = self.required_extensions();
+        let ours = self.seller.extension.clone().unwrap_or_default();
+        if !uris.contains(&ours) {
+            uris.push(ours);
+        }
+        let uris = uris.join(", ");
+        let ask = Ask {
+            extensions: Field::Text(&uris),
+            who,
+            expects_401: who != Who::First,
+            ..Ask::default()
+        };
+        let id = self.fresh_of_one_length("m");
+        let parts = json!([{"data": {"skill": skill, "input": input}}]);
+        let message = json!({"messageId": id, "role": "ROLE_USER", "parts": parts});
+        let reply = self.ask(ask, Operation::SendMessage, json!({"message": message})).await?;
+        Ok(Answer::of_a2a(reply))
+    }
+
+    /// The names of the tools that the seller offers.
+    pub(super) async fn tools(&mut self) -> Result<Vec<String>, Verdict> {
+        match self.seller.way {
+            Way::Mcp => mcp::tools(self).await,
+            Way::A2a => {
+                let skills = self.card.iter().flat_map(|card| card.skills.iter());
+                Ok(skills.map(|skill| skill.id.clone()).collect())
+            }
+        }
+    }
+
+    /// The first of these tools that the seller offers, and what is sent to it.
+    pub(super) async fn first_of(
+        &mut self,
+        wanted: &[(&'static str, &str)],
+    ) -> Result<(&'static str, Value), Verdict> {
+        let offered = self.tools().await?;
+        let found = wanted.iter().find(|(tool, _)| offered.iter().any(|name| name == tool));
+        match found {
+            Some((tool, arguments)) => {
+                Ok((tool, tradepost_wire::json::from_str(arguments).unwrap_or_default()))
+            }
+            None => {
+                let names: Vec<_> = wanted.iter().map(|(tool, _)| *tool).collect();
+                not_here(format!("the seller offers none of {}", names.join(", ")))
+            }
+        }
+    }
+
+    /// What `get_adcp_capabilities` answers, asked once for each way.
+    pub(super) async fn capabilities(&mut self) -> Result<Answer, Verdict> {
+        let answer = self.tool("get_adcp_capabilities", json!({})).await?;
+        if answer.is_refusal() {
+            return not_here(format!("get_adcp_capabilities gives {}", answer.describe()));
+        }
+        Ok(answer)
+    }
+
+    /// The releases that the seller says it speaks, asked once for each way; empty when it does
+    /// not say.
+    pub(super) async fn releases(&mut self) -> Result<Vec<String>, Verdict> {
+        let key = format!("adcp releases {}", self.seller.way.name());
+        if let Some(known) = self.memo.get(&key) {
+            let known = known.clone()?;
+            return Ok(tradepost_wire::json::from_value(known).unwrap_or_default());
+        }
+        let releases = match self.capabilities().await {
+            Ok(answer) => {
+                let listed = answer.payload.pointer("/adcp/supported_versions").cloned();
+                let listed: Vec<String> = listed
+                    .and_then(|it| tradepost_wire::json::from_value(it).ok())
+                    .unwrap_or_default();
+                Ok(json!(listed))
+            }
+            Err(Verdict::NotApplicable(_)) => Ok(json!([])),
+            Err(other) => Err(other),
+        };
+        self.memo.insert(key, releases.clone());
+        Ok(tradepost_wire::json::from_value(releases?).unwrap_or_default())
+    }
+
+    /// Whether the seller speaks a release of 3.1 or later, as far as it says.
+    pub(super) async fn speaks_3_1(&mut self) -> Result<bool, Verdict> {
+        Ok(self.releases().await?.iter().any(|release| !release.starts_with("3.0")))
+    }
+}

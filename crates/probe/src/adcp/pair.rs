@@ -1,0 +1,46 @@
+//! What was measured of pairs of requests: what differs, and how long each took.
+
+use super::statistics::Compared;
+use crate::exchange::Exchange;
+use crate::report::Measured;
+
+/// What differs in a pair; `None` where nothing does.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Difference {
+    pub(super) error: Option<String>,
+    pub(super) body: Option<String>,
+    pub(super) status: Option<String>,
+    pub(super) headers: Option<String>,
+    pub(super) exchanges: Vec<Exchange>,
+}
+
+/// A lookup and its pairs.
+#[derive(Debug)]
+pub(super) struct Paired {
+    pub(super) tool: &'static str,
+    pub(super) is_full: bool,
+    pub(super) differences: Vec<Difference>,
+    pub(super) compared: Option<Compared>,
+}
+
+impl Paired {
+    /// For the report.
+    pub(super) fn measured(&self, on: &str) -> Measured {
+        let same = |of: fn(&Difference) -> &Option<String>| {
+            self.differences.iter().filter(|it| of(it).is_none()).count()
+        };
+        let (first, second) = self.compared.map_or((0, 0), |it| it.medians);
+        Measured {
+            tool: self.tool.to_owned(),
+            on: on.to_owned(),
+            callers: if self.is_full { 2 } else { 1 },
+            pairs: self.differences.len(),
+            same_error: same(|it| &it.error),
+            same_body: same(|it| &it.body),
+            same_status: same(|it| &it.status),
+            same_headers: same(|it| &it.headers),
+            median_micros: [first, second],
+            z: self.compared.map_or(0.0, |it| it.z),
+        }
+    }
+}

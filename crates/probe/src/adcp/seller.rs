@@ -1,0 +1,115 @@
+//! What is known of a seller: where it is, what it was asked and what was seen of it.
+
+use reqwest::Url;
+use tradepost_wire::adcp::error::Code;
+use tradepost_wire::catalog::Vocabulary as _;
+
+use super::answer::Answer;
+use super::pair::Paired;
+use crate::exchange::Exchange;
+use crate::report::Measured;
+
+/// By which way a seller is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Way {
+    #[default]
+    Mcp,
+    A2a,
+}
+
+impl Way {
+    /// As the report writes it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Mcp => "MCP",
+            Self::A2a => "AdCP over A2A",
+        }
+    }
+}
+
+/// What is known of a seller.
+#[derive(Debug, Default)]
+pub(crate) struct Seller {
+    /// Where it speaks MCP.
+    pub(crate) mcp: Option<Url>,
+    /// The URI of the card's extension, where the card names AdCP.
+    pub(crate) extension: Option<String>,
+    /// By which way it is being asked.
+    pub(crate) way: Way,
+    pub(super) sessions: Vec<(String, Session)>,
+    pub(super) seen: Vec<Seen>,
+    pub(super) pairs: Vec<(Way, Paired)>,
+    /// Answers that hold one of our credentials.
+    pub(crate) echoes: Vec<Exchange>,
+    /// An MCP server at the address that has none of AdCP's tools.
+    pub(crate) stranger: Option<Url>,
+}
+
+/// A session with an MCP server.
+#[derive(Debug, Clone)]
+pub(super) struct Session {
+    pub(super) id: Option<String>,
+    pub(super) revision: String,
+}
+
+/// A refusal that was seen.
+#[derive(Debug, Clone)]
+pub(super) struct Seen {
+    pub(super) answer: Answer,
+    /// `get_products`; empty where no tool was called.
+    pub(super) tool: String,
+    pub(super) exchange: Exchange,
+}
+
+impl Seller {
+    /// The ways in which it can be asked.
+    pub(crate) fn ways(&self) -> Vec<Way> {
+        let mcp = self.mcp.is_some().then_some(Way::Mcp);
+        let a2a = self.extension.is_some().then_some(Way::A2a);
+        mcp.into_iter().chain(a2a).collect()
+    }
+
+    /// What was measured.
+    pub(crate) fn measured(&self) -> Vec<Measured> {
+        self.pairs.iter().map(|(way, paired)| paired.measured(way.name())).collect()
+    }
+
+    /// Of the codes of the contract that the official harness never asserts, those that this run
+    /// did not see either.
+    pub(crate) fn unseen(&self) -> Vec<&'static str> {
+        let seen = |code: &Code| self.seen.iter().any(|it| it.answer.code() == Some(code.name()));
+        UNASSERTED.iter().filter(|code| !seen(code)).map(|code| code.name()).collect()
+    }
+}
+
+/// The codes of the contract that no storyboard of the official harness asserts (3.1.18).
+const UNASSERTED: &[Code] = &[
+    Code::AuthRequired,
+    Code::AuthMissing,
+    Code::AuthInvalid,
+    Code::RateLimited,
+    Code::ServiceUnavailable,
+    Code::ConfigurationError,
+    Code::PolicyViolation,
+    Code::CreativeRejected,
+    Code::AudienceTooSmall,
+    Code::AccountNotFound,
+    Code::AccountSetupRequired,
+    Code::AccountAmbiguous,
+    Code::AccountPaymentRequired,
+    Code::AccountSuspended,
+    Code::ComplianceUnsatisfied,
+    Code::BudgetExhausted,
+    Code::CreativeNotFound,
+    Code::SignalNotFound,
+    Code::SessionNotFound,
+    Code::PlanNotFound,
+    Code::RequoteRequired,
+    Code::ScopeInsufficient,
+    Code::ReadOnlyScope,
+    Code::FieldNotPermitted,
+    Code::PaymentTermsNotSupported,
+    Code::BrandRequired,
+    Code::AgentSuspended,
+    Code::AgentBlocked,
+];

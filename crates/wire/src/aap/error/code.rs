@@ -1,0 +1,199 @@
+//! Catalog 2: the twelve AAP error codes. Whoever has to decide about a code reads a column, so another
+//! code is a row here and nothing else.
+// R-ER-01 to R-ER-09
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::{ConsentDefect, Gone, Refusal};
+use crate::aap::Skill;
+use crate::aap::vehicle::TradeInCondition;
+use crate::catalog::{Vocabulary as _, catalog};
+use crate::parse;
+use crate::problem::{At, Extra, Keyword, Problems};
+
+/// What a buyer agent does about a refusal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remedy {
+    /// It goes without: the dealer does not do this.
+    NotOffered,
+    /// It corrects the request.
+    Correct,
+    /// It looks for another vehicle.
+    SearchAgain,
+    /// It asks its user for consent.
+    AskConsent,
+    /// It asks its user for another time.
+    AskTime,
+    /// It uses another idempotency key.
+    NewKey,
+    /// It waits before it sends anything more.
+    SlowDown,
+    /// It sends the same again, later.
+    TryAgain,
+}
+
+/// A request, as far as a sample of a refusal is about it.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// The skill that it calls.
+    pub skill: Option<Skill>,
+    /// Its vehicle, by every identifier that it has.
+    pub vehicle: &'a [(&'static str, &'a str)],
+    /// When an appointment was asked for.
+    pub appointment_at: Option<Timestamp>,
+    /// Its idempotency key.
+    pub key: &'a str,
+    /// The id that its lead would have.
+    pub lead_id: &'a str,
+    /// Whom it asks.
+    pub dealer_id: &'a str,
+    /// How long it is to wait, where waiting helps.
+    pub wait: Duration,
+    /// The moment.
+    pub now: Timestamp,
+}
+
+catalog! {
+    /// An AAP error code.
+    pub enum Code {
+        /// The JSON-RPC error code.
+        jsonrpc: i32,
+        /// Whether the same request may succeed later, unless the dealer says otherwise.
+        retryable: bool,
+        /// The HTTP status of v1.0's optional HTTP+JSON binding.
+        http: u16,
+        /// The status name that goes with it (google.rpc.Code).
+        grpc: &'static str,
+        /// What a buyer agent does about it by itself.
+        remedy: Remedy,
+        /// What the buyer agent does next.
+        hint: &'static str,
+        /// Makes a refusal that could be true of a request, for those who test buyers.
+        sample: fn(&Asked<'_>) -> Refusal,
+    }
+    /// The agent does not implement this skill. The details list the payload types that it does
+    /// take; the card's `skills` say the same.
+    UnsupportedSkill = "UNSUPPORTED_SKILL" {
+        jsonrpc: -32601, retryable: false, http: 404, grpc: "UNIMPLEMENTED",
+        remedy: Remedy::NotOffered,
+        hint: "call one of the skills that the agent card lists",
+        sample: |asked| {
+            let requested = asked.skill.map_or("inventory.search.request", Skill::request_type);
+            let others = Skill::ALL.iter().copied().filter(|known| Some(*known) != asked.skill);
+            Refusal::unsupported_skill(requested, &others.collect::<Vec<_>>())
+        },
+    }
+    /// The request does not satisfy the skill's schema. `details.errors` lists every problem at
+    /// once: the failing location, the violated keyword and what to do.
+    SchemaValidationFailed = "SCHEMA_VALIDATION_FAILED" {
+        jsonrpc: -32602, retryable: false, http: 422, grpc: "INVALID_ARGUMENT",
+        remedy: Remedy::Correct,
+        hint: "correct every entry of details.errors and send again",
+        sample: |_| {
+            let mut problems = Problems::new();
+            parse::wrong_type(&At::Root.key("type"), &mut problems, "string");
+            parse::unknown(&At::Root, &mut problems, "sandbox", &["type"]);
+            Refusal::schema_validation_failed(problems)
+        },
+    }
+    /// Something required is absent, and nothing else is wrong. `details.errors` lists everything
+    /// that is missing.
+    MissingRequiredField = "MISSING_REQUIRED_FIELD" {
+        jsonrpc: -32602, retryable: false, http: 422, grpc: "INVALID_ARGUMENT",
+        remedy: Remedy::Correct,
+        hint: "add what details.errors lists and send again",
+        sample: |_| Refusal::missing_required_field(lacking("type")),
+    }
+    /// A condition comes from the wrong vocabulary: a vehicle of interest is `new`, `used` or
+    /// `cpo`, a trade-in is `excellent`, `good`, `fair` or `poor`.
+    InvalidCondition = "INVALID_CONDITION" {
+        jsonrpc: -32602, retryable: false, http: 422, grpc: "INVALID_ARGUMENT",
+        remedy: Remedy::Correct,
+        hint: "use the vocabulary that details.allowed lists",
+        sample: |_| {
+            let mut problems = Problems::new();
+            let message = "must be one of excellent, good, fair, poor";
+            let extra = Extra::OtherVocabulary(TradeInCondition::NAMES);
+            let trade_in = At::Root.key("trade_in");
+            parse::push(&trade_in.key("condition"), &mut problems, Keyword::Enum, message, extra);
+            Refusal::from_problems(problems)
+        },
+    }
+    /// None of the identifiers matches a listing of this dealer.
+    VehicleNotFound = "VEHICLE_NOT_FOUND" {
+        jsonrpc: -32000, retryable: false, http: 404, grpc: "NOT_FOUND",
+        remedy: Remedy::SearchAgain,
+        hint: "search again; the identifier is not this dealer's",
+        sample: |asked| Refusal::vehicle_not_found(asked.vehicle, asked.dealer_id),
+    }
+    /// The vehicle was listed and is no longer on offer.
+    VehicleUnavailable = "VEHICLE_UNAVAILABLE" {
+        jsonrpc: -32000, retryable: false, http: 409, grpc: "FAILED_PRECONDITION",
+        remedy: Remedy::SearchAgain,
+        hint: "search again and tell the user that the vehicle is gone",
+        sample: |asked| {
+            let named = |name| asked.vehicle.iter().find(|it| it.0 == name).map(|it| it.1);
+            let (vin, stock) = (named("vin"), named("stock"));
+            let gone = Gone { vin, stock, last_status: "available", since: asked.now };
+            Refusal::vehicle_unavailable(&gone, &[])
+        },
+    }
+    /// Personal data came without consent, or the consent does not cover the channel on which the
+    /// dealer would answer.
+    ContactConsentRequired = "CONTACT_CONSENT_REQUIRED" {
+        jsonrpc: -32000, retryable: false, http: 403, grpc: "PERMISSION_DENIED",
+        remedy: Remedy::AskConsent,
+        hint: "ask the user for consent to a channel that is supplied, and send it along",
+        sample: |_| Refusal::consent_missing(lacking("consent")),
+    }
+    /// A consent was sent and cannot be used: malformed, expired, in the future, or of another
+    /// scope.
+    InvalidConsent = "INVALID_CONSENT" {
+        jsonrpc: -32000, retryable: false, http: 403, grpc: "PERMISSION_DENIED",
+        remedy: Remedy::AskConsent,
+        hint: "build a fresh consent grant with the user and send again",
+        sample: |asked| {
+            Refusal::unusable_consent(ConsentDefect::Expired(asked.now), Problems::new())
+        },
+    }
+    /// The requested time cannot be honoured and there is none to propose. The lead itself may
+    /// have been received: see `details.lead_id`.
+    AppointmentTimeUnavailable = "APPOINTMENT_TIME_UNAVAILABLE" {
+        jsonrpc: -32000, retryable: false, http: 409, grpc: "FAILED_PRECONDITION",
+        remedy: Remedy::AskTime,
+        hint: "ask the user for another time, or call the dealer",
+        sample: |asked| {
+            Refusal::appointment_time_unavailable(asked.lead_id, asked.appointment_at)
+        },
+    }
+    /// The idempotency key was used before with a different payload.
+    IdempotencyConflict = "IDEMPOTENCY_CONFLICT" {
+        jsonrpc: -32000, retryable: false, http: 409, grpc: "ALREADY_EXISTS",
+        remedy: Remedy::NewKey,
+        hint: "use a fresh idempotency key for a new request",
+        sample: |asked| Refusal::idempotency_conflict(asked.key, asked.now),
+    }
+    /// The caller has sent too many requests. The details say when to come back.
+    RateLimited = "RATE_LIMITED" {
+        jsonrpc: -32002, retryable: true, http: 429, grpc: "RESOURCE_EXHAUSTED",
+        remedy: Remedy::SlowDown,
+        hint: "wait for details.retry_after_ms and send the same request again",
+        sample: |asked| Refusal::rate_limited(asked.wait, 1, asked.wait),
+    }
+    /// The dealer's agent failed. The cause is in its log under the error id.
+    InternalError = "INTERNAL_ERROR" {
+        jsonrpc: -32603, retryable: true, http: 500, grpc: "INTERNAL",
+        remedy: Remedy::TryAgain,
+        hint: "wait for details.retry_after_ms and retry with exponential backoff; quote the error id to the dealer",
+        sample: |asked| Refusal::internal_error(asked.wait),
+    }
+}
+
+/// The problem that a member is absent.
+fn lacking(name: &'static str) -> Problems {
+    let mut problems = Problems::new();
+    parse::missing(&At::Root, &mut problems, name);
+    problems
+}
