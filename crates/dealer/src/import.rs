@@ -198,4 +198,6 @@ pub fn read_as(
 }
 
 #[cfg(test)]
+mod samples;
+#[cfg(test)]
 mod tests;
