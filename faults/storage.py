@@ -122,6 +122,84 @@ def limited_file(bench):
     bench.check(f"{len(acknowledged)} acknowledged leads are stored", not missing, missing)
 
 
+# Between a program and its files: while there is a file of that name, the database cannot be written.
+READ_ONLY = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+static int is_refused(int file) {
+    const char *flag = getenv("READ_ONLY_WHILE");
+    if (!flag || access(flag, F_OK) != 0) return 0;
+    char link[64], path[4096];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+    ssize_t size = readlink(link, path, sizeof path - 1);
+    if (size < 0) return 0;
+    path[size] = 0;
+    if (!strstr(path, "/tradepost.sqlite")) return 0;
+    errno = EROFS;
+    return 1;
+}
+
+#define GUARD(result, name, declared, passed)                                                  \
+    result name declared {                                                                     \
+        static result (*real) declared;                                                        \
+        if (!real) real = (result(*) declared)dlsym(RTLD_NEXT, #name);                          \
+        return is_refused(file) ? -1 : real passed;                                             \
+    }
+
+GUARD(ssize_t, write, (int file, const void *bytes, size_t size), (file, bytes, size))
+GUARD(ssize_t, pwrite, (int file, const void *bytes, size_t size, off_t at), (file, bytes, size, at))
+GUARD(ssize_t, pwrite64, (int file, const void *bytes, size_t size, off64_t at), (file, bytes, size, at))
+GUARD(int, ftruncate, (int file, off_t size), (file, size))
+GUARD(int, ftruncate64, (int file, off64_t size), (file, size))
+"""
+
+
+def read_only(bench):
+    """The database can only be read, as on a disk with errors: leads wait, and nothing is half stored."""
+    compiler = shutil.which("cc")
+    library, flag = os.path.join(bench.work, "readonly.so"), os.path.join(bench.work, "readonly")
+    if compiler is None:
+        bench.skip("the database that can only be read", "there is no C compiler")
+        return
+    subprocess.run([compiler, "-shared", "-fPIC", "-x", "c", "-", "-o", library, "-ldl"],
+                   input=READ_ONLY, text=True, check=True)
+    environment = {"LD_PRELOAD": library, "READ_ONLY_WHILE": flag}
+    server = bench.start(environment=environment)
+    before = server.lead("before")
+    bench.check("a lead is taken", before.error is None, before)
+    with open(flag, "w", encoding="utf-8"):
+        pass
+    payload = lead("late")
+    late = server.call(payload)
+    if late.error is None:
+        bench.skip("the database that can only be read", "nothing comes between this binary and its files")
+        return
+    bench.check("a lead is refused, and may be sent again",
+                (late.error, late.wait) == ("INTERNAL_ERROR", 5), late)
+    ready = server.ready()
+    failing = (503, "the store cannot be written")
+    bench.check("it is not ready", (ready.status, ready.message) == failing, ready)
+    bench.check("what only reads is answered", server.ask().error is None)
+    others = [server.lead(f"late-{number}").error for number in range(20)]
+    bench.check("20 more leads are refused", set(others) == {"INTERNAL_ERROR"}, others)
+    bench.check("nothing of them is stored", bench.stored() == [before.receipt["lead_id"]])
+    bench.check("it is alive", server.alive())
+    os.unlink(flag)
+    healed = eventually(lambda: server.ready().status == 200)
+    bench.check("once it can be written, it is ready again", healed)
+    again = server.call(payload)
+    bench.check("what is sent again is taken", again.error is None, again)
+    expected = {before.receipt["lead_id"], again.receipt["lead_id"]}
+    bench.check("and is stored once", sorted(bench.stored()) == sorted(expected))
+
+
 def little_space(bench):
     """There is less room than is to be kept free: leads are refused before the disk is full."""
     server = bench.start(f"min_free_space = {1 << 50}")

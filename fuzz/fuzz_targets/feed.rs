@@ -2,6 +2,7 @@
 
 #![no_main]
 
+use std::collections::HashSet;
 use std::io::Cursor;
 
 use libfuzzer_sys::fuzz_target;
@@ -16,5 +17,9 @@ fuzz_target!(|bytes: &[u8]| {
         let report = feed.report;
         assert_eq!(report.rows, report.accepted + report.sold + report.skipped);
         assert_eq!(feed.units.len(), report.accepted + report.sold);
+        assert_eq!(feed.units.offered(), report.accepted);
+        // As they are unpacked: no two have the same id.
+        let ids: HashSet<_> = feed.units.iter().map(|unit| unit.vehicle.vehicle_id).collect();
+        assert_eq!(ids.len(), feed.units.len());
     }
 });

@@ -19,6 +19,7 @@ mod columns;
 mod container;
 mod decode;
 mod fields;
+mod heads;
 mod json;
 mod map;
 pub mod mapping;
@@ -27,6 +28,7 @@ pub mod preset;
 mod remembered;
 pub mod report;
 mod table;
+mod units;
 mod vin;
 mod whose;
 mod words;
@@ -38,6 +40,7 @@ use decode::Kind;
 pub use mapping::Mapping;
 pub use preset::Preset;
 pub use report::{Reason, Report, Skip, Warning};
+pub use units::Units;
 
 /// The largest cell in bytes. A larger one is most often an opening quote without a closing one.
 pub const MAX_CELL: usize = 64 * 1024;
@@ -111,7 +114,7 @@ impl Target {
 pub struct Feed {
     /// The units on offer and the sold ones, in the order of the file. Identifiers are unique:
     /// the vehicle ids, the VINs, and the stock numbers of each rooftop.
-    pub units: Vec<Unit>,
+    pub units: Units,
     /// What became of each row.
     pub report: Report,
 }
@@ -194,5 +197,7 @@ pub fn read_as(
     Ok(sorter.finish())
 }
 
+#[cfg(test)]
+mod samples;
 #[cfg(test)]
 mod tests;

@@ -15,6 +15,7 @@ use jiff::Timestamp;
 use tradepost_wire::aap::{Facets, Filters, Raw, Search, SearchPage, Vehicle, VehicleQuery};
 use tradepost_wire::fault::Fault;
 
+use crate::packed::Dictionary;
 use crate::settings::SearchPolicy;
 
 mod advice;
@@ -24,6 +25,7 @@ mod codes;
 mod column;
 mod facets;
 mod features;
+mod gather;
 mod gone;
 mod identifiers;
 mod index;
@@ -43,10 +45,11 @@ mod questions;
 mod tests;
 
 pub(super) use advice::{Instead, Notes, Reason};
+use gather::Gathered;
 use gone::Graveyard;
 use index::Index;
-use listings::Listings;
 pub use listings::Recent;
+use listings::{Listings, Packing};
 pub use snapshot::{Broken, Snapshot};
 
 /// A unit that left the offer (C-23).
@@ -119,17 +122,20 @@ impl Inventory {
     /// # Errors
     /// When a listing cannot be written.
     pub fn build(mut vehicles: Vec<Vehicle>, gone: Vec<Tombstone>) -> Result<Self, Fault> {
-        const BUILDING: &str = "building an inventory";
         vehicles.sort_by(|a, b| {
             let key = |v: &Vehicle| Reverse(v.updated_at);
             let ids = || a.vehicle_id.cmp(&b.vehicle_id);
             key(a).cmp(&key(b)).then_with(ids)
         });
-        let written = vehicles.iter().map(tradepost_wire::json::to_string);
-        let written = written.collect::<Result<Vec<_>, _>>().map_err(Fault::on(BUILDING))?;
-        let texts: Vec<&str> = written.iter().map(String::as_str).collect();
-        let listings = Listings::pack(&texts).map_err(Fault::on(BUILDING))?;
-        Ok(Self::of(listings, Index::new(&vehicles), Graveyard::new(gone)))
+        let write = |vehicle| tradepost_wire::json::to_string(vehicle).unwrap_or_default();
+        let count = vehicles.len();
+        let samples = vehicles.iter().step_by(Dictionary::step(count)).map(write);
+        let dictionary = Dictionary::of_samples(count, samples);
+        let mut builder = Builder::new(dictionary, count);
+        for vehicle in vehicles {
+            builder.push(&vehicle)?;
+        }
+        builder.build(gone)
     }
 
     fn of(listings: Listings, index: Index, gone: Graveyard) -> Self {
@@ -251,6 +257,50 @@ impl Inventory {
         rows.sort_unstable_by_key(|row| (other_model(*row), *row));
         let ids = rows.into_iter().map(|row| self.index.vehicle_id(row).to_owned());
         ids.take(count).collect()
+    }
+}
+
+/// Builds an inventory of listings that come one after another, in any order.
+#[derive(Debug)]
+pub struct Builder {
+    packing: Packing,
+    gathered: Gathered,
+}
+
+impl Builder {
+    const BUILDING: &str = "building an inventory";
+
+    /// Packs listings with what was learned from some of them; about so many will come.
+    #[must_use]
+    pub fn new(dictionary: Dictionary, expected: usize) -> Self {
+        Self { packing: Packing::new(dictionary, expected), gathered: Gathered::default() }
+    }
+
+    /// Adds a listing. It has `vehicle_id`, `status` and `updated_at`.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn push(&mut self, vehicle: &Vehicle) -> Result<(), Fault> {
+        let text = tradepost_wire::json::to_string(vehicle).map_err(Fault::on(Self::BUILDING))?;
+        self.packing.push(&text).map_err(Fault::on(Self::BUILDING))?;
+        self.gathered.push(vehicle);
+        Ok(())
+    }
+
+    /// The inventory of all that came, and of units that left the offer.
+    ///
+    /// # Errors
+    /// When the dictionary is none.
+    pub fn build(self, gone: Vec<Tombstone>) -> Result<Inventory, Fault> {
+        let Self { packing, mut gathered } = self;
+        let order = gathered.default_order();
+        let listings = packing.finish(order.as_deref());
+        let listings =
+            listings.ok_or_else(|| Fault::new(Self::BUILDING, "the dictionary is broken"))?;
+        if let Some(order) = order {
+            gathered.put_in(&order);
+        }
+        Ok(Inventory::of(listings, Index::new(gathered), Graveyard::new(gone)))
     }
 }
 

@@ -41,17 +41,29 @@ impl Dictionary {
     /// Learns from texts. Of a few it is empty, which is a dictionary, too.
     #[must_use]
     pub fn of(texts: &[&str]) -> Self {
-        if texts.len() < FEWEST {
+        Self::of_samples(texts.len(), texts.iter().step_by(Self::step(texts.len())))
+    }
+
+    /// Each so manieth of so many texts is looked at: from all over a feed, because neighbours are often
+    /// of one make and more alike than the rest.
+    #[must_use]
+    pub fn step(texts: usize) -> usize {
+        texts.div_ceil(SAMPLES).max(1)
+    }
+
+    /// Learns from samples of so many texts.
+    #[must_use]
+    pub fn of_samples<T: AsRef<str>>(texts: usize, samples: impl Iterator<Item = T>) -> Self {
+        if texts < FEWEST {
             return Self::default();
         }
-        let (mut samples, mut sizes) = (Vec::new(), Vec::with_capacity(SAMPLES));
-        // From all over the feed: neighbours are often of one make and more alike than the rest.
-        for text in texts.iter().step_by(texts.len().div_ceil(SAMPLES)) {
-            samples.extend_from_slice(text.as_bytes());
-            sizes.push(text.len());
+        let (mut all, mut sizes) = (Vec::new(), Vec::with_capacity(SAMPLES));
+        for sample in samples {
+            all.extend_from_slice(sample.as_ref().as_bytes());
+            sizes.push(sample.as_ref().len());
         }
-        let mut learned = Vec::with_capacity(DICTIONARY.min(samples.len() / 8));
-        match zstd_safe::train_from_buffer(&mut learned, &samples, &sizes) {
+        let mut learned = Vec::with_capacity(DICTIONARY.min(all.len() / 8));
+        match zstd_safe::train_from_buffer(&mut learned, &all, &sizes) {
             Ok(_) => Self(learned),
             // Texts that have nothing in common.
             Err(_) => Self::default(),

@@ -167,7 +167,8 @@ impl Health {
         let is_one_of = |codes: &[ErrorCode]| code_of(fault).is_some_and(|c| codes.contains(&c));
         if is_one_of(&[ErrorCode::DatabaseCorrupt, ErrorCode::NotADatabase]) {
             self.lose(Trouble::Damaged);
-        } else if is_one_of(&[ErrorCode::DiskFull, ErrorCode::SystemIoFailure]) {
+        } else if is_one_of(&[ErrorCode::DiskFull, ErrorCode::SystemIoFailure, ErrorCode::ReadOnly])
+        {
             let failed = Arc::new(Fault::new("writing", fault.chain()));
             *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(failed);
         }

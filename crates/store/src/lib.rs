@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::consent::{ConsentCheck, Hash};
-use tradepost_dealer::import::Unit;
+use tradepost_dealer::import::Units;
 use tradepost_dealer::inventory::Tombstone;
 use tradepost_dealer::record::{LeadHistory, LeadRecord};
 use tradepost_keys::replay::Used;
@@ -315,14 +315,12 @@ impl Store {
     pub fn replace_inventory(
         &self,
         dealer_id: &str,
-        units: &[Unit],
+        units: impl Into<Units>,
         now: Timestamp,
         dry_run: bool,
     ) -> Result<Replacement, Fault> {
-        let dealer_id = dealer_id.to_owned();
-        // Before the writer is asked: everybody else would wait for this as well.
-        let rows = units.iter().map(tables::inventory::Row::new).collect::<Result<Vec<_>, _>>()?;
-        self.write_blocking(move |tx| tx.replace_inventory(&dealer_id, &rows, now, dry_run))
+        let (dealer_id, units) = (dealer_id.to_owned(), units.into());
+        self.write_blocking(move |tx| tx.replace_inventory(&dealer_id, &units, now, dry_run))
     }
 
     /// The signatures that were used at a publisher and still hold.
@@ -344,6 +342,14 @@ impl Store {
         lifetime: SignedDuration,
     ) -> Result<(Vec<Vehicle>, Vec<Tombstone>), Fault> {
         self.read(|db| db.inventory(dealer_id, oldest(now, lifetime)))
+    }
+
+    /// Hands over a dealer's listings one after another.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn each_listing(&self, dealer_id: &str, take: impl FnMut(Vehicle)) -> Result<(), Fault> {
+        self.read(|db| db.each_listing(dealer_id, take))
     }
 
     /// Gives room back that a large change has needed for its log.

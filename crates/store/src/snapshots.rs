@@ -3,13 +3,13 @@
 //! one that cannot be read is made again.
 
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest as _, Sha256};
-use tradepost_dealer::inventory::{Inventory, Snapshot};
+use tradepost_dealer::inventory::Inventory;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::format::hex;
 
@@ -43,19 +43,19 @@ impl Snapshots {
         fs::read(self.path(name)?).map_err(Fault::on("opening a snapshot"))
     }
 
-    /// Keeps a snapshot under its name.
+    /// Keeps the snapshot of an inventory under its name.
     ///
     /// # Errors
     /// That it cannot be written.
-    pub(super) fn keep(&self, name: &str, snapshot: &Snapshot) -> Result<(), Fault> {
+    pub(super) fn keep(&self, name: &str, inventory: &Inventory) -> Result<(), Fault> {
         let path = self.path(name)?;
         let write = || {
             super::create_private(&self.0)?;
             // Whoever reads sees the whole file or none. Two processes may write the same at once.
             let half = self.0.join(format!("{name}.{}", uuid::Uuid::new_v4()));
-            let mut file =
+            let file =
                 File::options().write(true).create(true).truncate(true).mode(0o600).open(&half)?;
-            let written = snapshot.parts().into_iter().try_for_each(|part| file.write_all(part));
+            let written = inventory.write_snapshot(file);
             written.and_then(|()| fs::rename(&half, &path)).inspect_err(|_| {
                 // What is left of it is of no use to anybody.
                 let _ = fs::remove_file(&half);
@@ -126,9 +126,8 @@ impl Store {
                 ),
             }
         }
-        let (generation, listings, gone) =
-            self.read(|db| db.inventory_rows(dealer_id, super::oldest(now, lifetime)))?;
-        let inventory = Inventory::build(listings, gone)?;
+        let (generation, inventory) =
+            self.read(|db| db.build_inventory(dealer_id, super::oldest(now, lifetime)))?;
         if generation > 0
             && let Err(fault) = self.keep_snapshot((dealer_id, generation), &inventory, now)
         {
@@ -156,19 +155,21 @@ impl Store {
         inventory: &Inventory,
         now: Timestamp,
     ) -> Result<(), Fault> {
-        let snapshot = inventory.snapshot();
-        let name = format!("{}{}", prefix(dealer_id), snapshot.name());
-        let (whose, noted) = (dealer_id.to_owned(), name.clone());
         let Some(files) = &self.snapshots else {
+            let snapshot = inventory.snapshot();
+            let whose = dealer_id.to_owned();
             return self.write_blocking(move |tx| {
+                let name = format!("{}{}", prefix(&whose), snapshot.name());
                 tx.0.lock(&whose)?;
-                match tx.note_snapshot(&whose, generation, &noted)? {
-                    Some(_) => tx.put_snapshot(&whose, &noted, &snapshot.parts()),
+                match tx.note_snapshot(&whose, generation, &name)? {
+                    Some(_) => tx.put_snapshot(&whose, &name, &snapshot.parts()),
                     None => Ok(()),
                 }
             });
         };
-        files.keep(&name, &snapshot)?;
+        let name = format!("{}{}", prefix(dealer_id), inventory.snapshot_name());
+        let (whose, noted) = (dealer_id.to_owned(), name.clone());
+        files.keep(&name, inventory)?;
         let before = self.write_blocking(move |tx| tx.note_snapshot(&whose, generation, &noted))?;
         match before {
             Some(before) => {

@@ -61,7 +61,7 @@ where
 
     fn end(self: Box<Self>, committed: Result<(), &Arc<Fault>>) {
         let outcome = match (self.outcome, committed) {
-            (Some(Err(fault)), _) => Err(fault),
+            (Some(Err(fault)), _) => Err(passing(fault)),
             (Some(Ok(done)), Ok(())) => Ok(done),
             (Some(Ok(_)) | None, Err(fault)) => Err(Fault::shared("committing", fault)),
             (None, Ok(())) => unreachable!("what is committed has run every job"),
@@ -233,13 +233,84 @@ fn commit(
             batch.iter_mut().try_for_each(|job| session.transaction(|| job.run(&tx)))
         }
     };
-    committed.map_err(|fault| {
-        let passing = [ErrorCode::DatabaseBusy, ErrorCode::DatabaseLocked, ErrorCode::DiskFull];
-        match code_of(&fault) {
-            Some(code) if passing.contains(&code) => fault.transient(),
-            Some(_) | None => fault,
-        }
-    })?;
+    committed.map_err(passing)?;
     // What went to a file that is no longer there is not stored.
     health.intact()
+}
+
+/// What is over once another program is done, or somebody has looked after the disk: nothing was stored, and
+/// whoever sends it again may be lucky.
+fn passing(fault: Fault) -> Fault {
+    const PASSING: [ErrorCode; 6] = [
+        ErrorCode::DatabaseBusy,
+        ErrorCode::DatabaseLocked,
+        ErrorCode::DiskFull,
+        // A disk with errors is made one that can only be read, and says the one or the other.
+        ErrorCode::ReadOnly,
+        ErrorCode::SystemIoFailure,
+        ErrorCode::CannotOpen,
+    ];
+    match code_of(&fault) {
+        Some(code) if PASSING.contains(&code) => fault.transient(),
+        Some(_) | None => fault,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::{SignedDuration, Timestamp};
+    use rusqlite::ffi;
+    use tradepost_dealer::demo;
+
+    use super::*;
+    use crate::{Store, Trouble};
+
+    #[test]
+    fn a_database_that_can_only_be_read_refuses_for_a_while_and_keeps_what_it_has() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        let now: Timestamp = "2026-04-30T12:00:00Z".parse().unwrap();
+        let stored = |store: &Store| store.inventory("one", now, SignedDuration::ZERO).unwrap();
+        store.replace_inventory("one", &demo::units(90, 7, now), now, false).unwrap();
+        let before = stored(&store);
+        assert_eq!(before.0.len(), 90);
+        let only_reads = |tx: &Transaction<'_>| {
+            let Link::Sqlite(file) = &tx.0.link else { unreachable!("it is a file") };
+            file.execute_batch("PRAGMA query_only = 1").map_err(Fault::on("no longer writing"))
+        };
+        store.write_blocking(only_reads).unwrap();
+        for _ in 0..3 {
+            let refused = store.replace_inventory("one", &[], now, false).unwrap_err();
+            assert!(refused.is_transient(), "{}", refused.chain());
+            assert_eq!(stored(&store), before);
+        }
+        let executor = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let ready = executor.block_on(store.health.check(&store.writer));
+        assert_eq!(ready.unwrap_err().trouble, Trouble::Failing);
+        drop(store);
+        let store = Store::open(folder.path()).unwrap();
+        assert_eq!(stored(&store), before);
+        let replaced = store.replace_inventory("one", &[], now, false).unwrap();
+        assert_eq!(replaced.removed, 90);
+        executor.block_on(store.health.check(&store.writer)).unwrap();
+    }
+
+    #[test]
+    fn what_somebody_can_mend_is_over_soon_and_what_is_wrong_in_a_job_is_not() {
+        for (code, expected) in [
+            (ffi::SQLITE_BUSY, true),
+            (ffi::SQLITE_FULL, true),
+            (ffi::SQLITE_READONLY_DBMOVED, true),
+            (ffi::SQLITE_IOERR_WRITE, true),
+            (ffi::SQLITE_IOERR_FSYNC, true),
+            (ffi::SQLITE_CANTOPEN, true),
+            (ffi::SQLITE_CORRUPT, false),
+            (ffi::SQLITE_CONSTRAINT, false),
+        ] {
+            let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+            let fault = passing(Fault::on::<rusqlite::Error>("writing")(error));
+            assert_eq!(fault.is_transient(), expected, "{code}");
+        }
+        assert!(!passing(Fault::new("writing", "not in the database")).is_transient());
+    }
 }

@@ -1,22 +1,21 @@
 //! The rows of a feed taken together: whose they are, duplicates, and models that other rows
 //! explain.
 
-use std::borrow::Cow;
-use std::collections::hash_map::Entry;
+use std::collections::hash_map::{Entry, RandomState};
 use std::collections::{HashMap, HashSet};
+use std::hash::BuildHasher as _;
 
 use jiff::Timestamp;
-use tradepost_wire::aap::Vehicle;
 
 use super::columns::{Cells, Column, Heading, is_silent};
+use super::heads::{Head, Heads, Named};
 use super::map::{Mapped, Mapper};
 use super::mapping::{Mapping, PriceRule};
 use super::preset::{self, Preset};
 use super::remembered::Remembered;
 use super::report::{ColumnUse, MAX_COLUMNS, PresetUse, Reason, Report, Warning, quote};
 use super::whose::{Names, Whose};
-use super::words::fold;
-use super::{Feed, Sorted, Target, Unit, fields};
+use super::{Feed, Sorted, Target, Unit, Units, fields};
 
 /// How many different headings are counted; a table of more is no feed of vehicles.
 const MAX_HEADINGS: usize = 1_000;
@@ -49,8 +48,8 @@ impl<'a> Sorter<'a> {
             now,
             price: PriceRule::default(),
             offers_unbuilt: false,
-            units: Vec::new(),
-            origins: Vec::new(),
+            units: Units::default(),
+            heads: Heads::default(),
             remembered: Remembered::default(),
             report: report.clone(),
         };
@@ -200,8 +199,8 @@ impl<'a> Sorter<'a> {
             now: of.now,
             price: of.price,
             offers_unbuilt: of.offers_unbuilt,
-            units: Vec::new(),
-            origins: Vec::new(),
+            units: Units::default(),
+            heads: Heads::default(),
             remembered: Remembered::default(),
             report: Report::default(),
         };
@@ -223,8 +222,8 @@ impl<'a> Sorter<'a> {
     /// Gives away what was taken since the last time.
     pub(super) fn hand_over(&mut self) -> Harvest {
         let of = |collector: &mut Collector<'_>| Sheaf {
-            units: replaced(&mut collector.units),
-            origins: replaced(&mut collector.origins),
+            units: settled(&mut collector.units),
+            heads: std::mem::take(&mut collector.heads),
             report: std::mem::take(&mut collector.report),
         };
         Harvest {
@@ -240,9 +239,9 @@ impl<'a> Sorter<'a> {
 
     /// Takes what a part has taken, behind what there is.
     pub(super) fn join(&mut self, harvest: Harvest) {
-        for (collector, mut sheaf) in self.collectors.iter_mut().zip(harvest.sheaves) {
-            collector.units.append(&mut sheaf.units);
-            collector.origins.append(&mut sheaf.origins);
+        for (collector, sheaf) in self.collectors.iter_mut().zip(harvest.sheaves) {
+            collector.units.append(sheaf.units);
+            collector.heads.append(sheaf.heads);
             collector.report.join(sheaf.report);
         }
         self.unplaced.join(harvest.unplaced);
@@ -302,17 +301,9 @@ pub(super) struct Harvest {
 /// What a part of the rows has come to for one dealer.
 #[derive(Debug)]
 struct Sheaf {
-    units: Vec<Unit>,
-    origins: Vec<Origin>,
+    units: Units,
+    heads: Heads,
     report: Report,
-}
-
-/// What is to be known of a unit's row when all rows are there.
-#[derive(Debug)]
-struct Origin {
-    line: usize,
-    /// Whether it has a word such as `Call` for a price.
-    is_price_withheld: bool,
 }
 
 /// Takes the rows of one dealer.
@@ -322,9 +313,9 @@ struct Collector<'a> {
     price: PriceRule,
     offers_unbuilt: bool,
     /// The units that can be in the inventory.
-    units: Vec<Unit>,
-    /// Where each of them comes from.
-    origins: Vec<Origin>,
+    units: Units,
+    /// What is to be known of each of them when all rows are there.
+    heads: Heads,
     remembered: Remembered,
     report: Report,
 }
@@ -367,8 +358,8 @@ impl Collector<'_> {
             };
             !text.is_empty() && !text.bytes().any(|byte| byte.is_ascii_digit())
         };
-        self.units.push(Unit { vehicle, sold });
-        self.origins.push(Origin { line, is_price_withheld });
+        self.heads.push(line, &vehicle, sold, is_price_withheld);
+        self.units.push(&Unit { vehicle, sold });
     }
 
     /// Records a row that cannot be in the inventory.
@@ -378,23 +369,33 @@ impl Collector<'_> {
     }
 
     fn finish(mut self, headings: &[(ColumnUse, Option<Column>)]) -> Feed {
-        self.separate_trims();
+        let splits = self.separate_trims();
+        let mut lost = vec![false; self.units.len()];
         // The surest first: a row that is gone by its VIN takes no stock number from another.
-        self.drop_duplicates(Reason::DuplicateVin, |vehicle| vehicle.vin.as_deref().map(Key::of));
-        self.drop_duplicates(Reason::DuplicateStock, |vehicle| {
-            let stock = fold(vehicle.stock.as_deref()?);
-            let rooftop = vehicle.rooftop.as_deref().unwrap_or_default();
-            Some(Key { rooftop, id: Cow::Owned(stock) })
+        self.drop_duplicates(&mut lost, Reason::DuplicateVin, |names| names.vin.map(Key::of));
+        self.drop_duplicates(&mut lost, Reason::DuplicateStock, |names| {
+            Some(Key { rooftop: names.rooftop.unwrap_or_default(), id: names.stock? })
         });
-        self.drop_duplicates(Reason::DuplicateId, |vehicle| {
-            vehicle.vehicle_id.as_deref().map(Key::of)
-        });
-        let Self { units, origins, mut report, .. } = self;
-        let pairs = units.iter().zip(&origins);
-        let withheld = pairs.filter(|(unit, from)| from.is_price_withheld && !unit.sold).count();
-        report.sold = units.iter().filter(|unit| unit.sold).count();
-        report.accepted = units.len() - report.sold;
-        report.fields = fields::uses(&units, headings);
+        self.drop_duplicates(&mut lost, Reason::DuplicateId, |names| names.vehicle_id.map(Key::of));
+        let Self { mut units, heads, mut report, .. } = self;
+        let is_lost = |place: usize| lost.get(place).copied().unwrap_or_default();
+        let kept = || {
+            let kept = heads.iter().enumerate().filter(|(place, _)| !is_lost(*place));
+            kept.map(|(_, (head, _))| head)
+        };
+        let offered = || kept().filter(|head| !head.sold);
+        let withheld = offered().filter(|head| head.is_price_withheld).count();
+        report.accepted = offered().count();
+        report.sold = kept().count() - report.accepted;
+        report.fields = fields::uses(offered().map(|head| head.has), headings);
+        if !splits.is_empty() || lost.contains(&true) {
+            let is_changed = |place: usize| is_lost(place) || splits.contains_key(&place);
+            units = units.changed(is_changed, |place, unit| match splits.get(&place) {
+                _ if is_lost(place) => None,
+                Some(split) => Some(split.of(unit)),
+                None => Some(unit),
+            });
+        }
         report.doubts.extend(fields::doubts(&report.fields, report.accepted, withheld));
         let unused = headings.iter().filter(|(_, column)| column.is_none());
         report.unused_columns =
@@ -403,66 +404,88 @@ impl Collector<'_> {
         Feed { units, report }
     }
 
-    /// Keeps one row of those that share an identifier: a sold one first, because the more
+    /// Loses all but one row of those that share an identifier: a sold one stays first, because the more
     /// restrictive statement wins (`R-ER-10`); else the most complete one; else the last one.
-    fn drop_duplicates(&mut self, reason: Reason, key: impl Fn(&Vehicle) -> Option<Key<'_>>) {
-        let Self { units, origins, report, .. } = self;
-        let mut places: HashMap<Key<'_>, (usize, usize)> = HashMap::with_capacity(units.len());
-        let mut lost: HashSet<usize> = HashSet::new();
-        for (place, (unit, origin)) in units.iter().zip(origins.iter()).enumerate() {
-            let Some(key) = key(&unit.vehicle) else {
+    fn drop_duplicates(
+        &mut self,
+        lost: &mut [bool],
+        reason: Reason,
+        key: impl Fn(Named<'_>) -> Option<Key<'_>>,
+    ) {
+        let Self { heads, report, .. } = self;
+        // Hardly any row shares anything, and a table of all identifiers would be larger than they are.
+        let state = RandomState::new();
+        let mut hashes: Vec<u64> =
+            heads.iter().filter_map(|(_, names)| Some(state.hash_one(key(names)?))).collect();
+        hashes.sort_unstable();
+        let mut shared: Vec<u64> = Vec::new();
+        for pair in hashes.windows(2) {
+            if let [one, next] = pair
+                && one == next
+                && shared.last() != Some(one)
+            {
+                shared.push(*one);
+            }
+        }
+        drop(hashes);
+        if shared.is_empty() {
+            return;
+        }
+        let mut places: HashMap<Key<'_>, (usize, Head)> = HashMap::new();
+        for (place, (head, names)) in heads.iter().enumerate() {
+            let Some(key) = key(names) else { continue };
+            let is_lost = lost.get(place).copied().unwrap_or_default();
+            if is_lost || shared.binary_search(&state.hash_one(&key)).is_err() {
                 continue;
-            };
+            }
             let mut earlier = match places.entry(key) {
                 Entry::Vacant(free) => {
-                    free.insert((place, origin.line));
+                    free.insert((place, head));
                     continue;
                 }
                 Entry::Occupied(earlier) => earlier,
             };
-            let (first, first_line) = *earlier.get();
-            let is_better = units.get(first).is_some_and(|first| rank(first) > rank(unit));
-            let (loser, winner) = if is_better {
-                lost.insert(place);
-                (origin.line, first_line)
+            let (first, first_head) = *earlier.get();
+            let (gone, loser, winner) = if rank(&first_head) > rank(&head) {
+                (place, head.line, first_head.line)
             } else {
-                lost.insert(first);
-                earlier.insert((place, origin.line));
-                (first_line, origin.line)
+                earlier.insert((place, head));
+                (first, first_head.line, head.line)
             };
+            if let Some(lost) = lost.get_mut(gone) {
+                *lost = true;
+            }
             let message = format!("rows {loser} and {winner} are the same; row {winner} is kept");
             report.skip(loser, reason, message);
-        }
-        drop(places);
-        if !lost.is_empty() {
-            retain(units, &lost);
-            retain(origins, &lost);
         }
     }
 
     /// `CR-V EX` in the column of the model is separated when other rows of the same make show
-    /// that `CR-V` is a model and `EX` one of its trims. Without such rows nothing is guessed.
-    fn separate_trims(&mut self) {
+    /// that `CR-V` is a model and `EX` one of its trims. Without such rows nothing is guessed. Returns
+    /// what becomes of the units at some places.
+    fn separate_trims(&mut self) -> HashMap<usize, Split> {
+        let Self { heads, report, .. } = self;
         let mut seen: HashSet<(&str, &str, Option<&str>)> = HashSet::new();
         let mut models: HashMap<(String, String), HashSet<String>> = HashMap::new();
-        for Unit { vehicle, .. } in &self.units {
-            if let (Some(make), Some(model)) = (&vehicle.make, &vehicle.model)
-                && seen.insert((make, model, vehicle.trim.as_deref()))
+        for (_, names) in heads.iter() {
+            if let (Some(make), Some(model)) = (names.make, names.model)
+                && seen.insert((make, model, names.trim))
             {
                 let trims = models.entry((make.to_lowercase(), model.to_lowercase())).or_default();
-                trims.extend(vehicle.trim.as_ref().map(|trim| trim.to_lowercase()));
+                trims.extend(names.trim.map(str::to_lowercase));
             }
         }
-        for (unit, origin) in self.units.iter_mut().zip(&self.origins) {
-            let vehicle = &mut unit.vehicle;
-            let (Some(make), Some(model)) = (&vehicle.make, &vehicle.model) else {
+        drop(seen);
+        let mut splits = HashMap::new();
+        for (place, (head, names)) in heads.iter().enumerate() {
+            let (Some(make), Some(model)) = (names.make, names.model) else {
                 continue;
             };
             if !model.contains(' ') {
                 continue;
             }
             let make = make.to_lowercase();
-            let own = vehicle.trim.as_ref().map(|trim| trim.to_lowercase());
+            let own = names.trim.map(str::to_lowercase);
             let split = model
                 .match_indices(' ')
                 .filter_map(|(at, _)| Some((model.get(..at)?, model.get(at + 1..)?)))
@@ -472,49 +495,62 @@ impl Collector<'_> {
                     models
                         .get(&(make.clone(), model.to_lowercase()))
                         .is_some_and(|trims| trims.contains(&trim.to_lowercase()))
-                })
-                .map(|(model, trim)| (model.to_owned(), trim.to_owned()));
+                });
             if let Some((model, trim)) = split {
                 let message = format!("separated into \"{model}\" and \"{trim}\"");
-                let line = Some(origin.line);
-                self.report.warn(Warning::ModelAndTrim, line, message);
-                vehicle.model = Some(model);
-                vehicle.trim.get_or_insert(trim);
+                report.warn(Warning::ModelAndTrim, Some(head.line), message);
+                splits.insert(place, Split(model.len()));
             }
         }
+        if !splits.is_empty() {
+            for (place, head) in heads.iter_mut().enumerate() {
+                if splits.contains_key(&place) {
+                    head.has = head.has.with("trim");
+                }
+            }
+        }
+        splits
+    }
+}
+
+/// At which byte a model ends, where a space and its trim are behind it.
+#[derive(Debug, Clone, Copy)]
+struct Split(usize);
+
+impl Split {
+    fn of(self, mut unit: Unit) -> Unit {
+        let vehicle = &mut unit.vehicle;
+        let whole = vehicle.model.take().unwrap_or_default();
+        let (model, rest) = whole.split_at_checked(self.0).unwrap_or((&whole, ""));
+        let trim = rest.strip_prefix(' ').unwrap_or(rest);
+        vehicle.trim.get_or_insert_with(|| trim.to_owned());
+        vehicle.model = Some(model.to_owned());
+        unit
     }
 }
 
 /// What a unit is told apart by.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Key<'a> {
+struct Key<'h> {
     /// The rooftop within which it counts, where it does.
-    rooftop: &'a str,
-    id: Cow<'a, str>,
+    rooftop: &'h str,
+    id: &'h str,
 }
 
-impl<'a> Key<'a> {
-    fn of(id: &'a str) -> Self {
-        Self { rooftop: "", id: Cow::Borrowed(id) }
+impl<'h> Key<'h> {
+    fn of(id: &'h str) -> Self {
+        Self { rooftop: "", id }
     }
 }
 
-/// What is there; in its place comes room for as much.
-fn replaced<T>(all: &mut Vec<T>) -> Vec<T> {
-    let room = Vec::with_capacity(all.len());
-    std::mem::replace(all, room)
-}
-
-/// Without what stands in some places.
-fn retain<T>(all: &mut Vec<T>, lost: &HashSet<usize>) {
-    let mut place = 0;
-    all.retain(|_| {
-        place += 1;
-        !lost.contains(&(place - 1))
-    });
+/// What is there, in as little room as it needs.
+fn settled(units: &mut Units) -> Units {
+    let mut units = std::mem::take(units);
+    units.settle();
+    units
 }
 
 /// Which of two rows about the same unit to keep: the greater one.
-fn rank(unit: &Unit) -> (bool, usize) {
-    (unit.sold, fields::filled(&unit.vehicle))
+fn rank(head: &Head) -> (bool, u32) {
+    (head.sold, head.has.len())
 }

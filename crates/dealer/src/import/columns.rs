@@ -46,7 +46,7 @@ macro_rules! columns {
 
 columns! {
     /// The dealer's own id of the unit.
-    VehicleId = "vehicle_id" | "unit_id" | "listing_id",
+    VehicleId = "vehicle_id" | "unit_id" | "listing_id" | "auto_listing_id",
     /// The VIN.
     Vin = "vin" | "vin_number" | "vehicle_identification_number" | "vin_no" | "vehicle_vin",
     /// The stock number.
@@ -349,15 +349,30 @@ fn is_nothing(text: &str) -> bool {
             && NOTHING.iter().any(|nothing| text.eq_ignore_ascii_case(nothing)))
 }
 
-/// The addresses in a JSON array of texts, or of objects with a `url`: so some catalogues put many
-/// photos into one cell.
-fn addresses(text: &str) -> Vec<String> {
-    let Ok(Value::Array(items)) = tradepost_wire::json::read(text) else {
-        return Vec::new();
+/// The items of a list that is JSON: texts, or objects with a `url` or a `value`. So some catalogues put
+/// many photos or features into one cell.
+fn items_of_json(text: &str) -> Vec<String> {
+    let items = match tradepost_wire::json::read(text) {
+        Ok(Value::Array(items)) => items,
+        Ok(item) => vec![item],
+        Err(_) => Vec::new(),
     };
-    let address =
-        |item: &Value| item.as_str().or_else(|| item.get("url")?.as_str()).map(str::to_owned);
-    items.iter().filter_map(address).collect()
+    let text = |item: &Value| {
+        let inner = || item.get("url").or_else(|| item.get("value"))?.as_str();
+        item.as_str().or_else(inner).map(str::to_owned)
+    };
+    items.iter().filter_map(text).collect()
+}
+
+/// An amount and its unit, where a cell has both as JSON: `{"value": 19880, "unit": "MI"}`.
+fn amount_of_json(text: &str) -> Option<(String, String)> {
+    let amount = tradepost_wire::json::read(text).ok()?;
+    let member = |name: &str| match amount.get(name)? {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    };
+    Some((member("value")?, member("unit").unwrap_or_default()))
 }
 
 /// A heading as it is understood.
@@ -430,6 +445,13 @@ impl Cells {
         if is_nothing(text) {
             return;
         }
+        if column == Column::Mileage
+            && text.starts_with('{')
+            && let Some((value, unit)) = amount_of_json(text)
+        {
+            self.put(Column::MileageUnit, &unit);
+            return self.put(Column::Mileage, &value);
+        }
         let Some(cell) = self.texts.get_mut(column as usize) else {
             return;
         };
@@ -437,8 +459,13 @@ impl Cells {
         self.is_suspect |= text.starts_with(FORMULA)
             || text.starts_with('[')
             || memchr(ITEM_BYTE, text.as_bytes()).is_some();
-        if column == Column::Photos && text.starts_with('[') {
-            for item in addresses(text) {
+        let nested = match text.starts_with(['[', '{']) && column.is_list() {
+            true => items_of_json(text),
+            false => Vec::new(),
+        };
+        if !nested.is_empty() {
+            for item in nested {
+                self.is_suspect |= item.starts_with(FORMULA);
                 cell.push_str(&item);
                 cell.push(ITEM);
             }

@@ -3,7 +3,6 @@
 
 use tradepost_wire::aap::Vehicle;
 
-use super::Unit;
 use super::columns::Column;
 use super::report::{ColumnUse, FieldUse};
 
@@ -64,17 +63,42 @@ fields! {
     "inventory_date" = [InStockSince], |v| v.inventory_date.is_some();
 }
 
-/// How many of its fields a listing has.
-pub(super) fn filled(vehicle: &Vehicle) -> usize {
-    FIELDS.iter().filter(|field| (field.has)(vehicle)).count()
+/// Which of its fields a listing has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Set(u32);
+
+// A bit for each.
+const _: () = assert!(FIELDS.len() <= u32::BITS as usize);
+
+impl Set {
+    pub(super) fn of(vehicle: &Vehicle) -> Self {
+        let bits =
+            FIELDS.iter().zip(0..).map(|(field, bit)| u32::from((field.has)(vehicle)) << bit);
+        Self(bits.sum())
+    }
+
+    /// How many they are.
+    pub(super) fn len(self) -> u32 {
+        self.0.count_ones()
+    }
+
+    /// The same, and the one that is called so.
+    pub(super) fn with(self, name: &str) -> Self {
+        let bit =
+            FIELDS.iter().zip(0..).find(|(field, _)| field.name == name).map(|(_, bit)| 1 << bit);
+        Self(self.0 | bit.unwrap_or_default())
+    }
 }
 
 /// Which columns fed each field, and how many of the units on offer have it.
-pub(super) fn uses(units: &[Unit], columns: &[(ColumnUse, Option<Column>)]) -> Vec<FieldUse> {
+pub(super) fn uses(
+    offered: impl Iterator<Item = Set>,
+    columns: &[(ColumnUse, Option<Column>)],
+) -> Vec<FieldUse> {
     let mut has = vec![0; FIELDS.len()];
-    for Unit { vehicle, .. } in units.iter().filter(|unit| !unit.sold) {
-        for (count, field) in has.iter_mut().zip(FIELDS) {
-            *count += usize::from((field.has)(vehicle));
+    for Set(bits) in offered {
+        for (count, bit) in has.iter_mut().zip(0..) {
+            *count += usize::from(bits >> bit & 1 == 1);
         }
     }
     let of = |(field, has): (&Field, usize)| FieldUse {

@@ -140,7 +140,8 @@ pub(super) fn plain(text: &str, greatest: u32) -> Amount {
     if !text.chars().any(|c| c.is_ascii_digit()) {
         return Amount::Withheld;
     }
-    match decimal(text) {
+    let upper = upper(text);
+    match decimal(strip_unit(&upper, &["MILES", "MPG", "MI"])) {
         Some((0, _)) => Amount::Withheld,
         Some((whole, _)) if whole <= greatest => Amount::Is(whole),
         Some(_) | None => Amount::Unreadable,

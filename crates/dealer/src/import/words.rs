@@ -89,7 +89,7 @@ pub(super) fn condition(text: &str) -> Option<Condition> {
     let has = |word: &str| folded.split('_').any(|part| part == word);
     let certified = has("certified") || has("cpo");
     // `Not Certified` says that it is used.
-    if certified && !has("not") && !has("non") && !has("uncertified") {
+    if folded == "c" || (certified && !has("not") && !has("non") && !has("uncertified")) {
         return Some(Condition::Cpo);
     }
     // A demonstrator is used in the sense of the FTC's Used Car Rule (16 CFR 455.1).
@@ -303,6 +303,7 @@ mod tests {
             ("BMW Certified", Some(Condition::Cpo)),
             ("Certified Pre-Owned", Some(Condition::Cpo)),
             ("CPO", Some(Condition::Cpo)),
+            ("C", Some(Condition::Cpo)),
             ("Non-Certified", Some(Condition::Used)),
             ("renewed", None),
             ("", None),

@@ -1,6 +1,10 @@
 //! Numbers and texts as bytes and back. What is read is believed of nobody: no length is taken for
 //! memory before as many bytes are there.
 
+use std::io;
+
+use sha2::{Digest as _, Sha256};
+
 use super::codes::ByRow;
 use super::snapshot::Broken;
 use super::texts::Texts;
@@ -8,17 +12,53 @@ use super::texts::Texts;
 /// Something is missing.
 const SHORT: Broken = Broken("it is cut off");
 
+/// Where bytes go.
+pub(super) trait Sink {
+    fn put(&mut self, bytes: &[u8]);
+}
+
+impl Sink for Vec<u8> {
+    fn put(&mut self, bytes: &[u8]) {
+        self.extend_from_slice(bytes);
+    }
+}
+
+impl Sink for Sha256 {
+    fn put(&mut self, bytes: &[u8]) {
+        self.update(bytes);
+    }
+}
+
+/// A file or the like. It is asked at the end whether all went well.
+#[derive(Debug)]
+pub(super) struct Out<W> {
+    pub(super) to: W,
+    pub(super) done: io::Result<()>,
+}
+
+impl<W: io::Write> Sink for Out<W> {
+    fn put(&mut self, bytes: &[u8]) {
+        if self.done.is_ok() {
+            self.done = self.to.write_all(bytes);
+        }
+    }
+}
+
 /// What is written, little end first.
 #[derive(Debug, Default)]
-pub(super) struct Writer(pub(super) Vec<u8>);
+pub(super) struct Writer<S>(pub(super) S);
 
-impl Writer {
+impl<S: Sink> Writer<S> {
+    pub(super) fn u8(&mut self, number: u8) {
+        self.0.put(&[number]);
+    }
+
     pub(super) fn u32(&mut self, number: u32) {
-        self.0.extend_from_slice(&number.to_le_bytes());
+        self.0.put(&number.to_le_bytes());
     }
 
     pub(super) fn u64(&mut self, number: u64) {
-        self.0.extend_from_slice(&number.to_le_bytes());
+        self.0.put(&number.to_le_bytes());
     }
 
     pub(super) fn size(&mut self, size: usize) {
@@ -27,7 +67,7 @@ impl Writer {
 
     pub(super) fn bytes(&mut self, bytes: &[u8]) {
         self.size(bytes.len());
-        self.0.extend_from_slice(bytes);
+        self.0.put(bytes);
     }
 
     pub(super) fn text(&mut self, text: &str) {
@@ -35,7 +75,7 @@ impl Writer {
     }
 
     pub(super) fn maybe_text(&mut self, text: Option<&str>) {
-        self.0.push(u8::from(text.is_some()));
+        self.u8(u8::from(text.is_some()));
         if let Some(text) = text {
             self.text(text);
         }
@@ -54,9 +94,9 @@ impl Writer {
 
     pub(super) fn codes(&mut self, codes: &ByRow) {
         match codes {
-            ByRow::One(codes) => self.0.extend_from_slice(codes),
-            ByRow::Two(codes) => self.0.extend(codes.iter().flat_map(|code| code.to_le_bytes())),
-            ByRow::Four(codes) => self.0.extend(codes.iter().flat_map(|code| code.to_le_bytes())),
+            ByRow::One(codes) => self.0.put(codes),
+            ByRow::Two(codes) => codes.iter().for_each(|code| self.0.put(&code.to_le_bytes())),
+            ByRow::Four(codes) => codes.iter().for_each(|code| self.u32(*code)),
         }
     }
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use super::codes::{ABSENT, Codes, index};
+use super::gather::Words;
 use super::texts::Texts;
 use crate::query::fold::{Field, fold, tidy};
 
@@ -88,34 +89,27 @@ pub(super) struct TextColumn {
 }
 
 impl TextColumn {
-    pub(super) fn new(field: Field, values: &[Option<&str>], by_id: &[u32]) -> Self {
-        let mut counts: HashMap<&str, usize> = HashMap::new();
-        for text in values.iter().flatten() {
-            *counts.entry(text).or_default() += 1;
-        }
+    /// Encodes what all rows say; `by_id` lists the rows by vehicle id.
+    pub(super) fn new(field: Field, words: &Words, by_id: &[u32]) -> Self {
         // Folded once for each distinct text, however many rows have it.
-        let folded: HashMap<&str, Box<str>> = counts
-            .keys()
-            .map(|text| (*text, fold(field, text).into_boxed_str()))
+        let folded: Vec<(&str, u32, usize, Box<str>)> = words
+            .counted()
+            .map(|(text, number, count)| (text, number, count, fold(field, text).into_boxed_str()))
             // What folds to nothing, such as `-`, is how feeds leave a cell empty: the row has no
             // value.
-            .filter(|(_, key)| !key.is_empty())
+            .filter(|(_, _, _, key)| !key.is_empty())
             .collect();
-        let mut keys: Vec<&str> = folded.values().map(AsRef::as_ref).collect();
+        let mut keys: Vec<&str> = folded.iter().map(|(_, _, _, key)| &**key).collect();
         keys.sort_unstable();
         keys.dedup();
-        let codes: HashMap<&str, u32> = keys.iter().copied().zip(0..).collect();
-        let codes: HashMap<&str, u32> = folded
-            .iter()
-            .filter_map(|(text, key)| Some((*text, *codes.get(key.as_ref())?)))
-            .collect();
-
+        let mut codes: HashMap<u32, u32> = HashMap::with_capacity(folded.len());
         // In text order, because a snapshot is named by its content: the order of a hash table
         // would give the same rows other spellings, and another name.
         let mut written: BTreeMap<(u32, String), usize> = BTreeMap::new();
-        for (text, count) in counts {
-            if let Some(code) = codes.get(text) {
-                *written.entry((*code, tidy(text))).or_default() += count;
+        for (text, number, count, key) in &folded {
+            if let Ok(code) = keys.binary_search(&&**key) {
+                codes.insert(*number, index(code));
+                *written.entry((index(code), tidy(text))).or_default() += count;
             }
         }
         let mut spellings: Vec<(usize, Box<str>)> = vec![Default::default(); keys.len()];
@@ -127,22 +121,34 @@ impl TextColumn {
                 *best = (count, text.into());
             }
         }
-
-        let code = |text: &Option<&str>| text.and_then(|text| codes.get(text).copied());
-        let encoded: Vec<u32> = values.iter().map(|text| code(text).unwrap_or(ABSENT)).collect();
+        let code = |number: &u32| codes.get(number).copied().unwrap_or(ABSENT);
+        let encoded: Vec<u32> = words.rows.iter().map(code).collect();
         let rows = Codes::new(&encoded, keys.len(), by_id);
-        let spellings = match field {
-            Field::Identifier => Texts::default(),
-            Field::Plain
-            | Field::Make
-            | Field::Body
-            | Field::Colour
-            | Field::Fuel
-            | Field::Transmission
-            | Field::Driveline
-            | Field::Condition => spellings.into_iter().map(|(_, text)| text).collect(),
-        };
+        let spellings = spellings.into_iter().map(|(_, text)| text).collect();
         Self { field, keys: keys.into_iter().collect(), rows, spellings }
+    }
+
+    /// Encodes identifiers, which nearly every row has for itself and which are not shown: `folded` by
+    /// row, and empty where there is none.
+    pub(super) fn identifiers(folded: &Texts, by_id: &[u32]) -> Self {
+        let text = |row: u32| folded.get(row as usize);
+        let mut sorted: Vec<u32> =
+            (0..index(folded.len())).filter(|row| !text(*row).is_empty()).collect();
+        sorted.sort_unstable_by(|one, other| text(*one).cmp(text(*other)));
+        let (mut keys, mut codes) = (Texts::default(), vec![ABSENT; folded.len()]);
+        let mut latest = "";
+        for row in sorted {
+            if text(row) != latest {
+                latest = text(row);
+                keys.push(latest);
+            }
+            if let Some(code) = codes.get_mut(row as usize) {
+                *code = index(keys.len() - 1);
+            }
+        }
+        keys.shrink();
+        let rows = Codes::new(&codes, keys.len(), by_id);
+        Self { field: Field::Identifier, keys, rows, spellings: Texts::default() }
     }
 
     /// What was encoded before.
@@ -243,7 +249,8 @@ mod tests {
     #[test]
     fn a_text_is_shown_as_it_is_mostly_written() {
         let texts = ["Chevy", "chevrolet", "Chevrolet", "Chevrolet ", "Ford", "-"].map(Some);
-        let column = TextColumn::new(Field::Make, &texts, &[0, 1, 2, 3, 4, 5]);
+        let words = texts.into_iter().collect();
+        let column = TextColumn::new(Field::Make, &words, &[0, 1, 2, 3, 4, 5]);
         let code = column.code("CHEVROLET").unwrap();
         assert_eq!(column.spelling(code), "Chevrolet");
         assert_eq!(column.find("chevy"), [0, 1, 2, 3]);

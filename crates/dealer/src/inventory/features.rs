@@ -2,12 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use tradepost_wire::aap::Vehicle;
-
 use super::bitmap::Bitmap;
 use super::codes::{Rows, is_dense};
 use super::texts::Texts;
-use crate::query::fold::tidy;
 
 /// Features and where they occur.
 #[derive(Debug, Default)]
@@ -26,19 +23,10 @@ enum Members {
 }
 
 impl Features {
-    pub(super) fn new(vehicles: &[Vehicle]) -> Self {
-        let mut found: BTreeMap<String, Vec<u32>> = BTreeMap::new();
-        for (vehicle, row) in vehicles.iter().zip(0..) {
-            for feature in &vehicle.features {
-                let rows = found.entry(tidy(feature)).or_default();
-                // A feature that a listing says twice is still one.
-                if rows.last() != Some(&row) {
-                    rows.push(row);
-                }
-            }
-        }
+    /// The rows of each, among `all`.
+    pub(super) fn new(found: BTreeMap<String, Vec<u32>>, all: usize) -> Self {
         let names = found.keys().collect();
-        Self::of(names, found.into_values(), vehicles.len())
+        Self::of(names, found.into_values(), all)
     }
 
     /// Features with their rows, among `all`.

@@ -1,16 +1,16 @@
 //! What searches look at: columns, orders and words.
 
 use jiff::Timestamp;
-use tradepost_wire::aap::{Filters, Vehicle};
-use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::aap::Filters;
+use tradepost_wire::catalog::Vocabulary as _;
 
 use super::codes::{Codes, at, index};
 use super::column::{Column, TextColumn, encode};
 use super::features::Features;
+use super::gather::{Gathered, Words};
 use super::identifiers;
 use super::texts::Texts;
 use crate::query::fold::Field;
-use crate::query::seats::seats;
 use crate::query::{Attribute, Lexicon, Understood, Value, understand};
 
 /// What searches look at. Rows are numbered in the default order: `updated_at` descending, then
@@ -52,63 +52,52 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// Indexes vehicles that are in the default order.
-    pub(super) fn new(vehicles: &[Vehicle]) -> Self {
-        let mut by_id: Vec<(&str, u32)> = vehicles
-            .iter()
-            .zip(0..)
-            .map(|(vehicle, row)| (vehicle.vehicle_id.as_deref().unwrap_or_default(), row))
-            .collect();
-        by_id.sort_unstable();
-        let ids: Texts = by_id.iter().map(|(id, _)| id).collect();
-        let by_id: Vec<u32> = by_id.into_iter().map(|(_, row)| row).collect();
+    /// Indexes what was gathered of vehicles in the default order. What is in a column is given back
+    /// before the next is made.
+    pub(super) fn new(all: Gathered) -> Self {
+        let mut by_id: Vec<u32> = (0..index(all.ids.len())).collect();
+        let id = |row: u32| (all.ids.get(row as usize), row);
+        by_id.sort_unstable_by(|one, other| id(*one).cmp(&id(*other)));
+        let ids: Texts = by_id.iter().map(|row| all.ids.get(*row as usize)).collect();
+        drop(all.ids);
+        let features = Features::new(all.features, by_id.len());
 
-        let text = |field, value: fn(&Vehicle) -> Option<&str>| {
-            let values: Vec<Option<&str>> = vehicles.iter().map(value).collect();
-            TextColumn::new(field, &values, &by_id)
-        };
-        let number = |value: fn(&Vehicle) -> Option<u32>| {
-            let values: Vec<Option<u32>> = vehicles.iter().map(value).collect();
-            Column::new(&values, &by_id)
-        };
-        let filtered = |field, value| text(field, value).for_filters();
-        let moments: Vec<Option<Timestamp>> = vehicles.iter().map(|v| v.updated_at).collect();
-        let mut distinct: Vec<Timestamp> = moments.iter().flatten().copied().collect();
+        let text = |field, words: Words| TextColumn::new(field, &words, &by_id);
+        let number = |values: Vec<Option<u32>>| Column::new(&values, &by_id);
+        let filtered = |field, words| text(field, words).for_filters();
+        let mut distinct: Vec<Timestamp> = all.updated_at.iter().flatten().copied().collect();
         distinct.sort_unstable();
         distinct.dedup();
-        let seats: Vec<_> = vehicles.iter().map(seats).collect();
-        let of_seats = |value: fn(&crate::query::seats::Seats) -> Option<u32>| {
-            let values: Vec<Option<u32>> = seats.iter().map(value).collect();
-            Column::new(&values, &by_id).for_filters()
-        };
-        let stock = text(Field::Identifier, |v| v.stock.as_deref());
-        let vin = text(Field::Identifier, |v| v.vin.as_deref());
+        let updated_at = encode(&all.updated_at, &distinct, &by_id);
+        drop((all.updated_at, distinct));
+        let identifiers = |texts: Texts| TextColumn::identifiers(&texts, &by_id);
+        let (stock, vin) = (identifiers(all.stock), identifiers(all.vin));
         let mut this = Self {
-            make: text(Field::Make, |v| v.make.as_deref()),
-            model: text(Field::Plain, |v| v.model.as_deref()),
-            trim: filtered(Field::Plain, |v| v.trim.as_deref()),
-            condition: filtered(Field::Condition, |v| v.condition.map(Vocabulary::name)),
-            status: filtered(Field::Plain, |v| v.status.map(Vocabulary::name)),
-            transmission: filtered(Field::Transmission, |v| v.transmission.as_deref()),
-            fuel: filtered(Field::Fuel, |v| v.fuel.as_deref()),
-            driveline: filtered(Field::Driveline, |v| v.driveline.as_deref()),
-            body: filtered(Field::Body, |v| v.body.as_deref()),
-            exterior_color: filtered(Field::Colour, |v| v.exterior_color.as_deref()),
-            interior_color: filtered(Field::Colour, |v| v.interior_color.as_deref()),
-            rooftop: filtered(Field::Plain, |v| v.rooftop.as_deref()),
-            engine: filtered(Field::Plain, |v| v.engine.as_deref()),
-            features: Features::new(vehicles),
+            make: text(Field::Make, all.make),
+            model: text(Field::Plain, all.model),
+            trim: filtered(Field::Plain, all.trim),
+            condition: filtered(Field::Condition, all.condition),
+            status: filtered(Field::Plain, all.status),
+            transmission: filtered(Field::Transmission, all.transmission),
+            fuel: filtered(Field::Fuel, all.fuel),
+            driveline: filtered(Field::Driveline, all.driveline),
+            body: filtered(Field::Body, all.body),
+            exterior_color: filtered(Field::Colour, all.exterior_color),
+            interior_color: filtered(Field::Colour, all.interior_color),
+            rooftop: filtered(Field::Plain, all.rooftop),
+            engine: filtered(Field::Plain, all.engine),
+            features,
             order: identifiers::Order::new(&stock, &vin),
             vin,
             stock,
-            year: number(|v| v.year.map(u32::from)).for_ranges(),
-            price: number(|v| v.price).for_ranges(),
-            list_price: number(|v| v.list_price),
-            msrp: number(|v| v.msrp),
-            mileage: number(|v| v.mileage).for_ranges(),
-            seats: of_seats(|seats| seats.seats),
-            rows_of_seats: of_seats(|seats| seats.rows),
-            updated_at: encode(&moments, &distinct, &by_id),
+            year: number(all.year).for_ranges(),
+            price: number(all.price).for_ranges(),
+            list_price: number(all.list_price),
+            msrp: number(all.msrp),
+            mileage: number(all.mileage).for_ranges(),
+            seats: number(all.seats).for_filters(),
+            rows_of_seats: number(all.rows_of_seats).for_filters(),
+            updated_at,
             lexicon: Lexicon::default(),
             id_ranks: ranks(&by_id),
             ids,

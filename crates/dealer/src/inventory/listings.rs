@@ -23,19 +23,6 @@ pub(super) struct Listings {
 }
 
 impl Listings {
-    /// Packs listings.
-    pub(super) fn pack(texts: &[&str]) -> Result<Self, Unpackable> {
-        let dictionary = Dictionary::of(texts);
-        let mut packer = Packer::new(&dictionary);
-        let (mut packed, mut ends) = (Vec::new(), Vec::with_capacity(texts.len()));
-        for text in texts {
-            packed.extend(packer.pack(text)?);
-            ends.push(packed.len() as u64);
-        }
-        packed.shrink_to_fit();
-        Self::of(dictionary, packed, ends).ok_or(Unpackable("the dictionary is broken"))
-    }
-
     /// What was packed before; `None` where that cannot be.
     pub(super) fn of(dictionary: Dictionary, packed: Vec<u8>, ends: Vec<u64>) -> Option<Self> {
         let is_ordered =
@@ -90,7 +77,59 @@ impl Listings {
 
 impl Default for Listings {
     fn default() -> Self {
-        Self::pack(&[]).unwrap_or_else(|_| unreachable!("the empty dictionary is one"))
+        let none = Self::of(Dictionary::default(), Vec::new(), Vec::new());
+        none.expect("the empty dictionary is one")
+    }
+}
+
+/// Packs listings one after another.
+#[derive(Debug)]
+pub(super) struct Packing {
+    dictionary: Dictionary,
+    packer: Packer,
+    packed: Vec<u8>,
+    ends: Vec<u64>,
+    /// How many there will be, as far as is known.
+    expected: usize,
+}
+
+/// After how many listings it is estimated how much room all will need.
+const ESTIMATED: usize = 256;
+
+impl Packing {
+    pub(super) fn new(dictionary: Dictionary, expected: usize) -> Self {
+        let (packer, packed) = (Packer::new(&dictionary), Vec::new());
+        Self { packer, dictionary, packed, ends: Vec::with_capacity(expected), expected }
+    }
+
+    pub(super) fn push(&mut self, text: &str) -> Result<(), Unpackable> {
+        self.packed.extend(self.packer.pack(text)?);
+        self.ends.push(self.packed.len() as u64);
+        if self.ends.len() == ESTIMATED {
+            // Whoever grows has everything twice for a moment. A tenth more, because they differ.
+            let all = self.packed.len() / ESTIMATED * self.expected;
+            self.packed.reserve_exact((all + all / 10).saturating_sub(self.packed.len()));
+        }
+        Ok(())
+    }
+
+    /// The listings, in another order where there is one.
+    pub(super) fn finish(mut self, order: Option<&[u32]>) -> Option<Listings> {
+        if let Some(order) = order {
+            let end = |row: usize| self.ends.get(row).copied().unwrap_or_default();
+            let (mut packed, mut ends) = (Vec::with_capacity(self.packed.len()), Vec::new());
+            for row in order {
+                let row = *row as usize;
+                let start = row.checked_sub(1).map_or(0, end);
+                let place = usize::try_from(start).ok()?..usize::try_from(end(row)).ok()?;
+                packed.extend_from_slice(self.packed.get(place)?);
+                ends.push(packed.len() as u64);
+            }
+            (self.packed, self.ends) = (packed, ends);
+        }
+        self.packed.shrink_to_fit();
+        self.ends.shrink_to_fit();
+        Listings::of(self.dictionary, self.packed, self.ends)
     }
 }
 

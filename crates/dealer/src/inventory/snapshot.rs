@@ -3,13 +3,14 @@
 //! what is not stored cannot disagree with what is.
 
 use std::fmt;
+use std::io::{self, Write as _};
 use std::sync::LazyLock;
 
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
 use super::bitmap::Bitmap;
-use super::bytes::{Reader, Writer};
+use super::bytes::{Out, Reader, Sink, Writer};
 use super::codes::Codes;
 use super::column::{Column, TextColumn};
 use super::features::Features;
@@ -46,6 +47,8 @@ static MADE_BY: LazyLock<[u8; 32]> = LazyLock::new(|| {
         include_str!("../../data/words/colours.txt"),
         include_str!("../../data/words/models.txt"),
         include_str!("../../data/words/seats.txt"),
+        include_str!("column.rs"),
+        include_str!("gather.rs"),
         include_str!("index.rs"),
         include_str!("snapshot.rs"),
     ];
@@ -94,7 +97,12 @@ impl fmt::Debug for Snapshot {
 }
 
 fn sum(payload: &[u8]) -> [u8; 32] {
-    Sha256::new().chain_update(*MADE_BY).chain_update(payload).finalize().into()
+    begun().chain_update(payload).finalize().into()
+}
+
+/// The sum of no payload yet.
+fn begun() -> Sha256 {
+    Sha256::new().chain_update(*MADE_BY)
 }
 
 impl Inventory {
@@ -102,15 +110,46 @@ impl Inventory {
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         let mut out = Writer::default();
+        self.write_payload(&mut out);
+        Snapshot::seal(out.0)
+    }
+
+    /// The name of its snapshot.
+    #[must_use]
+    pub fn snapshot_name(&self) -> String {
+        tradepost_wire::format::hex(&self.snapshot_sum())
+    }
+
+    /// Writes its snapshot, which is never in memory as a whole.
+    ///
+    /// # Errors
+    /// Those of `to`.
+    pub fn write_snapshot(&self, to: impl io::Write) -> io::Result<()> {
+        // The sum stands in front: everything is said twice, once for the sum alone.
+        let mut to = io::BufWriter::with_capacity(64 * 1024, to);
+        to.write_all(MAGIC)?;
+        to.write_all(&self.snapshot_sum())?;
+        let mut out = Writer(Out { to, done: Ok(()) });
+        self.write_payload(&mut out);
+        let Out { mut to, done } = out.0;
+        done.and_then(|()| to.flush())
+    }
+
+    fn snapshot_sum(&self) -> [u8; 32] {
+        let mut out = Writer(begun());
+        self.write_payload(&mut out);
+        out.0.finalize().into()
+    }
+
+    fn write_payload(&self, out: &mut Writer<impl Sink>) {
         let (dictionary, packed, ends) = self.listings.parts();
         out.size(self.len());
         out.bytes(dictionary.as_bytes());
         out.bytes(packed);
         ends.iter().for_each(|end| out.u64(*end));
-        write_index(&self.index, &mut out);
+        write_index(&self.index, out);
         out.size(self.gone.units.len());
-        self.gone.units.iter().for_each(|unit| write_unit(unit, &mut out));
-        Snapshot::seal(out.0)
+        self.gone.units.iter().for_each(|unit| write_unit(unit, out));
     }
 
     /// Reads a snapshot.
@@ -150,7 +189,7 @@ impl Inventory {
     }
 }
 
-fn write_index(index: &Index, out: &mut Writer) {
+fn write_index(index: &Index, out: &mut Writer<impl Sink>) {
     // In the order in which `read_index` takes them: nothing in a snapshot names its members.
     out.texts(&index.ids);
     out.u32s(&index.by_id);
@@ -200,14 +239,14 @@ fn write_index(index: &Index, out: &mut Writer) {
 }
 
 /// A list, or the words of a set where that is shorter.
-fn write_rows(rows: &[u32], all: usize, out: &mut Writer) {
+fn write_rows(rows: &[u32], all: usize, out: &mut Writer<impl Sink>) {
     if super::codes::is_dense(rows.len(), all) {
         let mut set = Bitmap::empty(all);
         rows.iter().for_each(|row| set.insert(*row));
-        out.0.push(1);
+        out.u8(1);
         set.words().iter().for_each(|word| out.u64(*word));
     } else {
-        out.0.push(0);
+        out.u8(0);
         out.u32s(rows);
     }
 }
@@ -321,15 +360,15 @@ fn read_features(all: usize, from: &mut Reader<'_>) -> Result<Features, Broken> 
     Ok(Features::of(names, features.into_iter(), all))
 }
 
-fn write_unit(unit: &Tombstone, out: &mut Writer) {
+fn write_unit(unit: &Tombstone, out: &mut Writer<impl Sink>) {
     out.text(&unit.vehicle_id);
     out.maybe_text(unit.vin.as_deref());
     out.maybe_text(unit.stock.as_deref());
     out.maybe_text(unit.make_model.as_ref().map(|(make, _)| make.as_str()));
     out.maybe_text(unit.make_model.as_ref().map(|(_, model)| model.as_str()));
     out.text(&unit.last_status);
-    out.0.extend_from_slice(&unit.removed_at.as_second().to_le_bytes());
-    out.0.extend_from_slice(&unit.removed_at.subsec_nanosecond().to_le_bytes());
+    out.0.put(&unit.removed_at.as_second().to_le_bytes());
+    out.0.put(&unit.removed_at.subsec_nanosecond().to_le_bytes());
 }
 
 fn read_unit(from: &mut Reader<'_>) -> Result<Tombstone, Broken> {

@@ -32,6 +32,12 @@ impl Texts {
         self.ends.len()
     }
 
+    /// Puts one behind the others.
+    pub(super) fn push(&mut self, text: &str) {
+        self.all.push_str(text);
+        self.ends.push(index(self.all.len()));
+    }
+
     pub(super) fn get(&self, place: usize) -> &str {
         let start = match place.checked_sub(1) {
             Some(before) => self.ends.get(before).copied().unwrap_or_default(),
@@ -76,6 +82,12 @@ impl Texts {
         partition_point(self.len(), |place| is_before(self.get(place)))
     }
 
+    /// Gives back the room that further ones would have.
+    pub(super) fn shrink(&mut self) {
+        self.all.shrink_to_fit();
+        self.ends.shrink_to_fit();
+    }
+
     /// How many bytes it takes.
     pub(super) fn bytes(&self) -> usize {
         self.all.capacity() + self.ends.capacity() * size_of::<u32>()
@@ -86,11 +98,9 @@ impl<T: AsRef<str>> FromIterator<T> for Texts {
     fn from_iter<I: IntoIterator<Item = T>>(texts: I) -> Self {
         let mut this = Self::default();
         for text in texts {
-            this.all.push_str(text.as_ref());
-            this.ends.push(index(this.all.len()));
+            this.push(text.as_ref());
         }
-        this.all.shrink_to_fit();
-        this.ends.shrink_to_fit();
+        this.shrink();
         this
     }
 }

@@ -1,21 +1,23 @@
 //! Listings and tombstones.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::sync::mpsc::sync_channel;
+use std::thread;
 
 use jiff::Timestamp;
 use serde::Serialize;
-use tradepost_dealer::import::Unit;
-use tradepost_dealer::inventory::Tombstone;
+use sha2::{Digest as _, Sha256};
+use tradepost_dealer::import::{Unit, Units};
 use tradepost_dealer::packed::{Bench, Dictionary, Packer, Unpacker};
-use tradepost_wire::aap::Version;
-use tradepost_wire::aap::vehicle::{Vehicle, Vocabularies};
+use tradepost_wire::aap::Vehicle;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
-use tradepost_wire::problem::{At, Problems};
 
-use super::{Database, Transaction};
+use super::Transaction;
 use crate::news::News;
 use crate::sql::{Bind, Cell, Column, Connection, Read, Value, params};
+
+mod reading;
 
 /// What a unit that is sold has for a status.
 const SOLD: &str = "sold";
@@ -93,9 +95,22 @@ impl<'c> Bodies<'c> {
 
 /// What is stored of a unit before a replacement.
 struct Before {
-    body: String,
-    status: String,
+    body: Digest,
+    is_sold: bool,
     removed: bool,
+    /// Whether the feed says anything of it.
+    seen: bool,
+}
+
+/// What a body is compared by: all bodies of a large dealer are more than there should be in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Digest([u8; 16]);
+
+impl Digest {
+    fn of(body: &str) -> Self {
+        let hash: [u8; 32] = Sha256::digest(body).into();
+        Self(*hash.first_chunk().expect("half of a hash is shorter than the hash"))
+    }
 }
 
 /// A listing's JSON as it stands in its row. A file has it packed once there is a dictionary; a server
@@ -202,18 +217,18 @@ impl Transaction<'_> {
     pub(crate) fn replace_inventory(
         &self,
         dealer_id: &str,
-        rows: &[Row],
+        units: &Units,
         now: Timestamp,
         dry_run: bool,
     ) -> Result<Replacement, Fault> {
         self.0.lock(dealer_id)?;
         let mut packing = packing(self.0, dealer_id)?;
-        let before = self.stored(dealer_id, &mut packing)?;
+        let mut before = self.stored(dealer_id, &mut packing)?;
         // Once: another dictionary would leave unreadable what the first one has packed.
         let learned = match packing {
             Some(_) => None,
             None if dry_run || self.0.is_shared() => None,
-            None => learn(rows),
+            None => learn(units),
         };
         if let Some(dictionary) = &learned {
             packing = Some(Packing::new(dictionary)?);
@@ -222,17 +237,19 @@ impl Transaction<'_> {
             before: before.values().filter(|unit| !unit.removed).count(),
             ..Replacement::default()
         };
-        let mut seen = HashSet::with_capacity(rows.len());
-        for row in rows {
-            seen.insert(row.vehicle_id.as_str());
-            let known = before.get(&row.vehicle_id);
-            let on_offer = known.is_some_and(|unit| !unit.removed);
+        each_row(units, |row| {
+            let row = &row;
+            let mut known = before.get_mut(&row.vehicle_id);
+            let on_offer = known.as_ref().is_some_and(|unit| !unit.removed);
+            if let Some(known) = &mut known {
+                known.seen = true;
+            }
             let sold = row.status == SOLD;
             match (sold, known) {
                 // It is a tombstone already, and stays as old as it is.
-                (true, Some(unit)) if unit.removed && unit.status == SOLD => continue,
+                (true, Some(unit)) if unit.removed && unit.is_sold => return Ok(()),
                 (true, _) => done.removed += usize::from(on_offer),
-                (false, Some(unit)) if on_offer && unit.body == row.body => {
+                (false, Some(unit)) if on_offer && unit.body == Digest::of(&row.body) => {
                     done.unchanged += 1;
                     // Until there was a dictionary nothing was packed; with the
                     // first one everything is.
@@ -241,7 +258,7 @@ impl Transaction<'_> {
                     } else if !dry_run {
                         self.put_listing(dealer_id, row, None, &mut packing)?;
                     }
-                    continue;
+                    return Ok(());
                 }
                 (false, _) if on_offer => done.changed += 1,
                 (false, _) => done.added += 1,
@@ -249,12 +266,11 @@ impl Transaction<'_> {
             if !dry_run {
                 self.put_listing(dealer_id, row, sold.then_some(now), &mut packing)?;
             }
-        }
+            Ok(())
+        })?;
         // The row stays: buyers are told that a unit is gone, and a
         // unit that was sold what it was.
-        for (vehicle_id, _) in
-            before.iter().filter(|(id, unit)| !unit.removed && !seen.contains(id.as_str()))
-        {
+        for (vehicle_id, _) in before.iter().filter(|(_, unit)| !unit.removed && !unit.seen) {
             done.removed += 1;
             if !dry_run {
                 self.0.execute(
@@ -381,8 +397,9 @@ impl Transaction<'_> {
              WHERE dealer_id = $1",
             params![dealer_id],
             |row| {
-                let body = Packing::text(packing, row.get(1)?)?;
-                let unit = Before { body, status: row.get(2)?, removed: row.get(3)? };
+                let body = Digest::of(&Packing::text(packing, row.get(1)?)?);
+                let is_sold = row.get::<String>(2)? == SOLD;
+                let unit = Before { body, is_sold, removed: row.get(3)?, seen: false };
                 stored.insert(row.get(0)?, unit);
                 Ok(true)
             },
@@ -391,10 +408,33 @@ impl Transaction<'_> {
     }
 }
 
+/// How many rows are made before the database is ready for them.
+const AHEAD: usize = 64;
+
+/// Takes the rows of units one after another. They are made beside: everybody waits for the writer, and
+/// nobody is to wait for what can be done elsewhere.
+fn each_row(units: &Units, mut take: impl FnMut(Row) -> Result<(), Fault>) -> Result<(), Fault> {
+    thread::scope(|scope| {
+        let (made, rows) = sync_channel(AHEAD);
+        scope.spawn(move || {
+            for unit in units {
+                // Nobody takes them any more where the database has failed.
+                if made.send(Row::new(&unit)).is_err() {
+                    return;
+                }
+            }
+        });
+        rows.into_iter().try_for_each(|row| take(row?))
+    })
+}
+
 /// What the listings on offer have in common, where they are enough to say so.
-fn learn(rows: &[Row]) -> Option<Dictionary> {
-    let bodies = rows.iter().filter(|row| row.status != SOLD).map(|row| row.body.as_str());
-    let dictionary = Dictionary::of(&bodies.collect::<Vec<_>>());
+fn learn(units: &Units) -> Option<Dictionary> {
+    let offered = units.iter().filter(|unit| !unit.sold);
+    // What cannot be written is told where it is stored.
+    let body = |unit: Unit| Row::new(&unit).map(|row| row.body).unwrap_or_default();
+    let samples = offered.step_by(Dictionary::step(units.offered())).map(body);
+    let dictionary = Dictionary::of_samples(units.offered(), samples);
     (!dictionary.as_bytes().is_empty()).then_some(dictionary)
 }
 
@@ -407,103 +447,4 @@ fn state(connection: &Connection, dealer_id: &str) -> Result<State, Fault> {
         Ok(State { generation: row.get(0)?, snapshot })
     });
     Ok(found?.unwrap_or_default())
-}
-
-impl Database {
-    pub(crate) fn inventory_state(&self, dealer_id: &str) -> Result<State, Fault> {
-        state(&self.0, dealer_id)
-    }
-
-    /// The dealers that have snapshots, and their names.
-    pub(crate) fn snapshot_names(&self) -> Result<Vec<(String, String)>, Fault> {
-        let sql = "SELECT dealer_id, snapshot FROM inventories WHERE snapshot IS NOT NULL";
-        self.0.all("looking for snapshots", sql, &[], |row| Ok((row.get(0)?, row.get(1)?)))
-    }
-
-    /// The bytes of a snapshot that is kept in the database.
-    pub(crate) fn snapshot(&self, dealer_id: &str, name: &str) -> Result<Vec<u8>, Fault> {
-        const WHAT: &str = "opening a snapshot";
-        const SQL: &str =
-            "SELECT bytes FROM snapshots WHERE dealer_id = $1 AND name = $2 AND part = $3";
-        let mut whole = Vec::new();
-        for number in 0_usize.. {
-            let part: Option<Vec<u8>> =
-                self.0.first(WHAT, SQL, params![dealer_id, name, number], |row| row.get(0))?;
-            let Some(part) = part else { break };
-            whole.extend(part);
-        }
-        Ok(whole)
-    }
-
-    /// The rows of an inventory, and of which generation they are.
-    pub(crate) fn inventory_rows(
-        &self,
-        dealer_id: &str,
-        oldest: Timestamp,
-    ) -> Result<(i64, Vec<Vehicle>, Vec<Tombstone>), Fault> {
-        let mut read = Err(Fault::new("reading the inventory", "nobody reads"));
-        // A number that was read apart from the rows might be that of others.
-        self.0.snapshot(|| {
-            // The number first: a server ends a session that is silent in a transaction, and parsing takes
-            // a while.
-            read = self.inventory_state(dealer_id).and_then(|state| {
-                let (listings, gone) = self.inventory(dealer_id, oldest)?;
-                Ok((state.generation, listings, gone))
-            });
-        })?;
-        read
-    }
-
-    pub(crate) fn inventory(
-        &self,
-        dealer_id: &str,
-        oldest: Timestamp,
-    ) -> Result<(Vec<Vehicle>, Vec<Tombstone>), Fault> {
-        let mut packing = packing(&self.0, dealer_id)?;
-        let (mut listings, mut gone, mut broken) = (Vec::new(), Vec::new(), None);
-        self.0.each(
-            "reading the inventory",
-            "SELECT vehicle_id, vin, stock, make, model, status, body, updated_at, removed_at
-             FROM listings WHERE dealer_id = $1 AND (removed_at IS NULL OR removed_at > $2)",
-            params![dealer_id, oldest],
-            |row| {
-                let make = row.get::<Option<String>>(3)?;
-                match row.get(8)? {
-                    None => {
-                        let body = Packing::text(&mut packing, row.get(6)?);
-                        match body.and_then(|body| listing(&body, row.get(7))) {
-                            Ok(vehicle) => listings.push(vehicle),
-                            // The reading ends here, and says so below: without a unit
-                            // the rest is not the inventory.
-                            Err(fault) => broken = Some(fault),
-                        }
-                    }
-                    Some(removed_at) => gone.push(Tombstone {
-                        vehicle_id: row.get(0)?,
-                        vin: row.get(1)?,
-                        stock: row.get(2)?,
-                        make_model: make.zip(row.get(4)?),
-                        last_status: row.get(5)?,
-                        removed_at,
-                    }),
-                }
-                Ok(broken.is_none())
-            },
-        )?;
-        broken.map_or(Ok((listings, gone)), Err)
-    }
-}
-
-fn listing(body: &str, updated_at: Read<Timestamp>) -> Result<Vehicle, Fault> {
-    let updated_at = updated_at.map_err(Fault::on("reading a listing's moment"))?;
-    let value =
-        tradepost_wire::json::from_str(body).map_err(Fault::on("reading a listing's JSON"))?;
-    let mut problems = Problems::new();
-    let version = Version::V1_1;
-    let vehicle = Vehicle::read(&value, &At::Root, &mut problems, version, Vocabularies::Sale);
-    let vehicle = problems.into_result(vehicle).map_err(|problems| {
-        let first = problems.listed().first().map(|p| format!("{} {}", p.pointer, p.message));
-        Fault::new("reading a listing", first.unwrap_or_default())
-    })?;
-    Ok(Vehicle { updated_at: Some(updated_at), ..vehicle })
 }

@@ -4,12 +4,12 @@
 //! plausible one is stored. A truncated upload must not empty the shop window.
 
 use std::fs::File;
-use std::io::{self, Cursor, IsTerminal as _, Read, Seek, Write as _};
+use std::io::{self, IsTerminal as _, Read, Seek, Write as _};
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Timestamp;
-use tradepost_dealer::import::{self, Feed, Mapping, Preset, Report, Sorted, Target};
+use tradepost_dealer::import::{self, Feed, Mapping, Preset, Report, Sorted, Target, Units};
 use tradepost_server::clock::Clock;
 use tradepost_store::{Replacement, Store};
 use tradepost_wire::catalog::Vocabulary as _;
@@ -207,7 +207,7 @@ fn stored_unless_refused<'a>(
         for change in &mut changes {
             change.replacement = replace(store, change.dealer_id, &change.feed, false)?;
             // They are read again as what searches need, and both at once would be twice the room.
-            change.feed.units = Vec::new();
+            change.feed.units = Units::default();
         }
     }
     Ok(changes)
@@ -280,10 +280,11 @@ fn parse(path: &Path, targets: &[Target], mapping: Option<&Mapping>) -> Result<S
             .hint("name a readable file, or - for standard input")
     };
     if path == Path::new("-") {
-        // What flows cannot be read a second time, so it is kept.
-        let mut bytes = Vec::new();
-        io::stdin().lock().read_to_end(&mut bytes).map_err(failed)?;
-        return read(Cursor::new(bytes), targets, mapping);
+        // What flows cannot be read a second time, so it is kept, and not in memory.
+        let mut file = tempfile::tempfile().map_err(failed)?;
+        io::copy(&mut io::stdin().lock(), &mut file).map_err(failed)?;
+        file.rewind().map_err(failed)?;
+        return read(file, targets, mapping);
     }
     let file = File::open(path).map_err(failed)?;
     let size = file.metadata().map_err(failed)?.len();

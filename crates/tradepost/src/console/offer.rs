@@ -65,6 +65,16 @@ pub(super) struct Summary {
 }
 
 impl Summary {
+    /// Looks at a listing.
+    fn add(&mut self, vehicle: &Vehicle, dealer: &Dealer) {
+        self.listings += 1;
+        self.latest = self.latest.max(vehicle.updated_at);
+        let found = warnings(vehicle, dealer);
+        if let (Some(id), false) = (&vehicle.vehicle_id, found.is_empty()) {
+            self.amiss.insert(id.clone(), found);
+        }
+    }
+
     /// How many listings have a warning.
     pub(super) fn count(&self, is_meant: impl Fn(Warning) -> bool) -> usize {
         self.amiss.values().filter(|all| all.iter().any(|one| is_meant(*one))).count()
@@ -90,12 +100,7 @@ pub(super) struct Offers(Mutex<HashMap<String, (i64, Arc<Summary>)>>);
 
 impl Offers {
     /// What there is to say about a dealer's inventory.
-    pub(super) fn of(
-        &self,
-        store: &Store,
-        dealer: &Dealer,
-        now: Timestamp,
-    ) -> Result<Arc<Summary>, Fault> {
+    pub(super) fn of(&self, store: &Store, dealer: &Dealer) -> Result<Arc<Summary>, Fault> {
         let generation = store.inventory_generation(&dealer.id)?;
         let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((of, summary)) = known().get(&dealer.id)
@@ -105,20 +110,12 @@ impl Offers {
         }
         // Without the lock: two who come at once work twice, and nobody waits
         // for a dealer of somebody else.
-        let (vehicles, _) = store.inventory(&dealer.id, now, SignedDuration::ZERO)?;
-        let summary = Arc::new(summarize(&vehicles, dealer));
+        let mut summary = Summary::default();
+        store.each_listing(&dealer.id, |vehicle| summary.add(&vehicle, dealer))?;
+        let summary = Arc::new(summary);
         known().insert(dealer.id.clone(), (generation, Arc::clone(&summary)));
         Ok(summary)
     }
-}
-
-fn summarize(vehicles: &[Vehicle], dealer: &Dealer) -> Summary {
-    let latest = vehicles.iter().filter_map(|vehicle| vehicle.updated_at).max();
-    let amiss = vehicles.iter().filter_map(|vehicle| {
-        let found = warnings(vehicle, dealer);
-        Some((vehicle.vehicle_id.clone()?, found)).filter(|(_, found)| !found.is_empty())
-    });
-    Summary { listings: vehicles.len(), amiss: amiss.collect(), latest }
 }
 
 fn warnings(vehicle: &Vehicle, dealer: &Dealer) -> Vec<Warning> {

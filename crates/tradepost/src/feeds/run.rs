@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use tradepost_dealer::import::{self, Report, Target, Unit};
+use tradepost_dealer::import::{self, Report, Target, Unit, Units};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
 use tradepost_store::{FeedOutcome, FeedRun, Replacement, Store, Transaction};
@@ -182,7 +182,7 @@ fn judge(
     };
     let units = match source.feed.extent {
         Extent::Full => feed.units,
-        Extent::Delta => with_the_others(store, &dealer, feed.units, now)?,
+        Extent::Delta => with_the_others(store, &dealer, feed.units)?,
     };
     // First without changing anything. Nobody else changes it in between, because of the lease.
     let planned = store.replace_inventory(&dealer, &units, now, true)?;
@@ -221,22 +221,20 @@ fn objection(
 }
 
 /// The units of a part, and those on offer of which it says nothing, as fresh as they were.
-fn with_the_others(
-    store: &Store,
-    dealer: &str,
-    mut units: Vec<Unit>,
-    now: Timestamp,
-) -> Result<Vec<Unit>, Fault> {
-    let ids: HashSet<String> = units.iter().filter_map(|u| u.vehicle.vehicle_id.clone()).collect();
-    let vins: HashSet<String> = units.iter().filter_map(|u| u.vehicle.vin.clone()).collect();
-    let (listings, _) = store.inventory(dealer, now, SignedDuration::ZERO)?;
+fn with_the_others(store: &Store, dealer: &str, mut units: Units) -> Result<Units, Fault> {
+    let (mut ids, mut vins) = (HashSet::new(), HashSet::new());
+    for unit in &units {
+        ids.extend(unit.vehicle.vehicle_id);
+        vins.extend(unit.vehicle.vin);
+    }
     let is_named = |of: &Option<String>, named: &HashSet<String>| {
         of.as_ref().is_some_and(|name| named.contains(name))
     };
-    let others = listings
-        .into_iter()
-        .filter(|other| !is_named(&other.vehicle_id, &ids) && !is_named(&other.vin, &vins));
-    units.extend(others.map(|vehicle| Unit { vehicle, sold: false }));
+    store.each_listing(dealer, |other| {
+        if !is_named(&other.vehicle_id, &ids) && !is_named(&other.vin, &vins) {
+            units.push(&Unit { vehicle: other, sold: false });
+        }
+    })?;
     Ok(units)
 }
 

@@ -137,7 +137,7 @@ fn a_second_feed_removes_what_it_does_not_name_and_keeps_the_rest() {
     let directory = tempfile::tempdir().unwrap();
     let store = Store::open(directory.path()).unwrap();
     let untidy = feed::untidy(&demo::units(6_000, 23, now()), 42).unwrap();
-    let first = read(&untidy.bytes).units;
+    let first = read(&untidy.bytes).units.to_vec();
     let offered = ids(&first, false);
 
     let planned = store.replace_inventory(DEALER_ID, &first, now(), true).unwrap();

@@ -88,7 +88,7 @@ fn columns_constants_words_and_names_of_a_dealers_own_are_understood() {
          A2;30000;21000;Teal;;;XX;Ford;F-150;gas;0417;In Production\n",
         PriceTruth::Warn,
     );
-    let [one, two] = feed.units.as_slice() else { panic!("{:?}", feed.report) };
+    let [one, two] = &feed.units.to_vec()[..] else { panic!("{:?}", feed.report) };
     let v = &one.vehicle;
     assert_eq!((v.list_price, v.price, v.msrp), (Some(20_000), Some(20_700), Some(30_000)));
     assert_eq!(v.exterior_color.as_deref(), Some("White"));
@@ -131,7 +131,7 @@ fn the_price_is_worked_out_by_the_rule_and_what_is_not_the_whole_truth_is_told_o
         let mapping = format!("{COLUMNS}{rule}");
         let text = format!("{HEADING}\nA1,Acme North,{cells}\n");
         let feed = read_with(&mapping, &text, PriceTruth::Warn);
-        assert_eq!(feed.units[0].vehicle.price, price, "{rule} {cells}");
+        assert_eq!(feed.units.to_vec()[0].vehicle.price, price, "{rule} {cells}");
         let kinds: Vec<Warning> = feed.report.warnings.iter().map(|w| w.kind).collect();
         let others = [Warning::NoMakeOrModel];
         let kinds: Vec<Warning> = kinds.into_iter().filter(|k| !others.contains(k)).collect();

@@ -27,7 +27,7 @@ fn what_stands_in_a_vehicle_is_a_cell_under_the_names_that_lead_to_it() {
          <g:options xmlns:g='x'>Tow, Roof</g:options></vehicle></inventory>",
     )
     .unwrap();
-    let [unit] = feed.units.as_slice() else { panic!("{:?}", feed.report) };
+    let [unit] = &feed.units.to_vec()[..] else { panic!("{:?}", feed.report) };
     let v = &unit.vehicle;
     assert_eq!(v.model.as_deref(), Some("F-150 & <b>"));
     assert_eq!(v.mileage, Some(52_777));
@@ -74,7 +74,7 @@ fn a_vehicle_beyond_all_measure_is_skipped_and_the_others_are_not() {
     .unwrap();
     assert_eq!(feed.report.skipped_for(Reason::OversizedCell), 2);
     assert_eq!(feed.report.skipped_for(Reason::Formula), 1);
-    assert_eq!(feed.units[0].vehicle.stock.as_deref(), Some("A4"));
+    assert_eq!(feed.units.to_vec()[0].vehicle.stock.as_deref(), Some("A4"));
 }
 
 proptest! {

@@ -69,7 +69,7 @@ impl Console {
         let mut dealers = Vec::new();
         for seller in self.dealers(visitor) {
             let terms = &seller.dealer.terms;
-            let summary = self.offers.of(&self.store, terms, now)?;
+            let summary = self.offers.of(&self.store, terms)?;
             let dead = self.store.deliveries(Some(&terms.id), None, Some(DeliveryState::Dead))?;
             let mut points = reachable(&seller);
             let feeds = Standing::of_all(&self.store, &seller.dealer)?;

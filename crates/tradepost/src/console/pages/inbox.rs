@@ -193,7 +193,7 @@ impl Console {
         let mut items = Vec::new();
         for seller in self.dealers(visitor) {
             let terms = &seller.dealer.terms;
-            let summary = self.offers.of(&self.store, terms, now)?;
+            let summary = self.offers.of(&self.store, terms)?;
             let zone = zone(terms);
             let latest = summary.latest.unwrap_or(now);
             let feeds = Standing::of_all(&self.store, &seller.dealer)?;

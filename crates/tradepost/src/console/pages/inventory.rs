@@ -79,7 +79,7 @@ impl Console {
             None => dealers.first(),
         };
         let seller = seller.ok_or(Stop::NotFound)?;
-        let summary = self.offers.of(&self.store, &seller.dealer.terms, self.clock.now())?;
+        let summary = self.offers.of(&self.store, &seller.dealer.terms)?;
         let wanted = Wanted {
             query: asked.asked_for("q"),
             amiss: asked.asked_for("amiss").map(|what| what == "price"),

@@ -66,7 +66,7 @@ fn every_format_brings_back_all_that_it_can_say() {
             })
             .collect();
         for (found, expected) in feed.units.iter().zip(&expected) {
-            assert_eq!(found, expected, "{format}");
+            assert_eq!(found, *expected, "{format}");
         }
         let report = &feed.report;
         assert_eq!(feed.units.len(), expected.len(), "{format}: {:?}", report.skips);

@@ -1,0 +1,185 @@
+//! What has to be known of each row until all rows are there: what tells units apart, and how much a row
+//! says of its unit. The texts of many rows are one allocation, because a large feed has many.
+
+use tradepost_wire::aap::Vehicle;
+
+use super::fields;
+use super::words::fold;
+
+/// How many rows share their allocations.
+const ROWS: usize = 512;
+
+/// Heads in the order of their units.
+#[derive(Debug, Default)]
+pub(super) struct Heads {
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, Default)]
+struct Part {
+    rows: Vec<Head>,
+    texts: String,
+    /// Where each of the texts ends: those of a row one after another.
+    ends: Vec<u32>,
+}
+
+/// What is known of a row by itself.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Head {
+    /// Where it is in the file.
+    pub(super) line: usize,
+    /// Which of its fields the listing has.
+    pub(super) has: fields::Set,
+    /// Which of its texts are there.
+    there: u8,
+    pub(super) sold: bool,
+    /// Whether it has a word such as `Call` for a price.
+    pub(super) is_price_withheld: bool,
+}
+
+/// The texts of a row.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Named<'h> {
+    pub(super) vin: Option<&'h str>,
+    /// Folded: two stock numbers that are the same but for their spelling are equal.
+    pub(super) stock: Option<&'h str>,
+    pub(super) vehicle_id: Option<&'h str>,
+    pub(super) rooftop: Option<&'h str>,
+    pub(super) make: Option<&'h str>,
+    pub(super) model: Option<&'h str>,
+    pub(super) trim: Option<&'h str>,
+}
+
+/// How many texts there are of a row.
+const TEXTS: usize = 7;
+
+impl Heads {
+    pub(super) fn push(&mut self, line: usize, vehicle: &Vehicle, sold: bool, withheld: bool) {
+        if self.parts.last().is_none_or(|part| part.rows.len() >= ROWS) {
+            self.parts.push(Part::default());
+        }
+        let Some(part) = self.parts.last_mut() else { return };
+        let stock = vehicle.stock.as_deref().map(fold);
+        let texts: [Option<&str>; TEXTS] = [
+            vehicle.vin.as_deref(),
+            stock.as_deref(),
+            vehicle.vehicle_id.as_deref(),
+            vehicle.rooftop.as_deref(),
+            vehicle.make.as_deref(),
+            vehicle.model.as_deref(),
+            vehicle.trim.as_deref(),
+        ];
+        let mut there = 0;
+        for (text, bit) in texts.iter().zip(0..) {
+            part.texts.push_str(text.unwrap_or_default());
+            part.ends.push(end(&part.texts));
+            there |= u8::from(text.is_some()) << bit;
+        }
+        let has = fields::Set::of(vehicle);
+        part.rows.push(Head { line, has, there, sold, is_price_withheld: withheld });
+    }
+
+    /// Puts others behind these.
+    pub(super) fn append(&mut self, other: Self) {
+        for mut part in other.parts {
+            match self.parts.last_mut() {
+                Some(last) if last.rows.len() + part.rows.len() <= ROWS => {
+                    let before = end(&last.texts);
+                    last.rows.append(&mut part.rows);
+                    last.texts.push_str(&part.texts);
+                    last.ends.extend(part.ends.iter().map(|end| before + end));
+                }
+                Some(_) | None => {
+                    part.rows.shrink_to_fit();
+                    part.texts.shrink_to_fit();
+                    part.ends.shrink_to_fit();
+                    self.parts.push(part);
+                }
+            }
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Head, Named<'_>)> {
+        self.parts.iter().flat_map(|part| {
+            (0..).zip(&part.rows).map(|(row, head)| (*head, part.names(row, head.there)))
+        })
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Head> {
+        self.parts.iter_mut().flat_map(|part| &mut part.rows)
+    }
+}
+
+impl Part {
+    fn names(&self, row: usize, there: u8) -> Named<'_> {
+        let text = |number: usize| {
+            let place = row * TEXTS + number;
+            let end_of = |place: usize| self.ends.get(place).copied().unwrap_or_default() as usize;
+            let start = place.checked_sub(1).map_or(0, end_of);
+            let text = self.texts.get(start..end_of(place)).unwrap_or_default();
+            (there >> number & 1 == 1).then_some(text)
+        };
+        Named {
+            vin: text(0),
+            stock: text(1),
+            vehicle_id: text(2),
+            rooftop: text(3),
+            make: text(4),
+            model: text(5),
+            trim: text(6),
+        }
+    }
+}
+
+fn end(texts: &str) -> u32 {
+    u32::try_from(texts.len()).expect("the texts of 512 rows are a few, and a cell has an end")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_come_back_as_they_were_however_they_were_put_together() {
+        let vehicle = |number: usize| {
+            let text = |of: &str| (number % of.len() > 0).then(|| format!("{of}-\u{e9}{number}"));
+            Vehicle {
+                vin: text("vin"),
+                stock: text("S0"),
+                vehicle_id: (number % 4 > 0).then(String::new),
+                rooftop: text("rooftop"),
+                make: text("make"),
+                model: text("model"),
+                trim: text("trim2"),
+                ..Vehicle::default()
+            }
+        };
+        for size in [1, 5, 300, 512, 2000] {
+            let mut all = Heads::default();
+            let numbers: Vec<usize> = (0..1500).collect();
+            for numbers in numbers.chunks(size) {
+                let mut part = Heads::default();
+                for number in numbers {
+                    part.push(*number, &vehicle(*number), number % 7 == 0, number % 3 == 0);
+                }
+                all.append(part);
+            }
+            let mut count = 0;
+            for (number, (head, names)) in all.iter().enumerate() {
+                let expected = vehicle(number);
+                assert_eq!((head.line, head.sold), (number, number % 7 == 0));
+                assert_eq!(head.is_price_withheld, number % 3 == 0);
+                assert_eq!(head.has, fields::Set::of(&expected));
+                assert_eq!(names.vin, expected.vin.as_deref());
+                assert_eq!(names.stock.map(str::to_owned), expected.stock.as_deref().map(fold));
+                assert_eq!(names.vehicle_id, expected.vehicle_id.as_deref());
+                assert_eq!(names.rooftop, expected.rooftop.as_deref());
+                assert_eq!(names.make, expected.make.as_deref());
+                assert_eq!(names.model, expected.model.as_deref());
+                assert_eq!(names.trim, expected.trim.as_deref());
+                count += 1;
+            }
+            assert_eq!(count, 1500, "{size}");
+        }
+    }
+}

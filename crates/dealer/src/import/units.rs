@@ -1,0 +1,367 @@
+//! Units as they are kept between a feed and an inventory: packed in blocks, because a large feed has
+//! more of them than there should be in memory. Only one block at a time is ever unpacked.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::sync::Arc;
+
+use zstd_safe::{CCtx, DCtx};
+
+use super::Unit;
+
+mod codec;
+
+/// How many bytes are packed at once, and a unit more at most.
+const BLOCK: usize = 64 * 1024;
+
+/// How much effort goes into packing: they are not kept for long, and reading is to be fast.
+const LEVEL: i32 = -3;
+
+/// Units in their order. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct Units {
+    blocks: Vec<Arc<Block>>,
+    open: Open,
+    len: usize,
+    sold: usize,
+}
+
+/// Some units, packed.
+struct Block {
+    packed: Box<[u8]>,
+    /// How many bytes they are when they are unpacked.
+    size: usize,
+    units: usize,
+    sold: usize,
+}
+
+/// The last units, not packed yet.
+#[derive(Clone, Default)]
+struct Open {
+    bytes: Vec<u8>,
+    units: usize,
+    sold: usize,
+}
+
+thread_local! {
+    /// Making one takes longer than packing a block.
+    static PACKER: RefCell<CCtx<'static>> = RefCell::new(CCtx::create());
+}
+
+impl Units {
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// How many of them are on offer, and not sold.
+    #[must_use]
+    pub fn offered(&self) -> usize {
+        self.len - self.sold
+    }
+
+    /// Puts one behind the others.
+    pub fn push(&mut self, unit: &Unit) {
+        codec::write(unit, &mut self.open.bytes);
+        let sold = usize::from(unit.sold);
+        (self.open.units, self.open.sold) = (self.open.units + 1, self.open.sold + sold);
+        (self.len, self.sold) = (self.len + 1, self.sold + sold);
+        if self.open.bytes.len() >= BLOCK {
+            self.pack();
+        }
+    }
+
+    /// One after the other.
+    #[must_use]
+    pub fn iter(&self) -> Iter<'_> {
+        let unpacker = DCtx::create();
+        Iter { units: self, next: 0, text: Vec::new(), at: 0, left: 0, unpacker }
+    }
+
+    /// All of them, unpacked: where they are few.
+    #[must_use]
+    pub fn to_vec(&self) -> Vec<Unit> {
+        self.iter().collect()
+    }
+
+    /// Puts others behind these.
+    pub(super) fn append(&mut self, other: Self) {
+        if !other.blocks.is_empty() {
+            self.pack();
+            self.blocks.extend(other.blocks);
+        }
+        self.open.bytes.extend_from_slice(&other.open.bytes);
+        self.open.units += other.open.units;
+        self.open.sold += other.open.sold;
+        (self.len, self.sold) = (self.len + other.len, self.sold + other.sold);
+        if self.open.bytes.len() >= BLOCK {
+            self.pack();
+        }
+    }
+
+    /// Packs the last ones, too, unless they are all there is: whoever takes a few behind others has
+    /// them packed together.
+    pub(super) fn settle(&mut self) {
+        if !self.blocks.is_empty() {
+            self.pack();
+        }
+    }
+
+    /// The same, with what `change` makes of the units at places where something `is_changed`; `None`
+    /// where one is to go.
+    pub(super) fn changed(
+        &self,
+        is_changed: impl Fn(usize) -> bool,
+        mut change: impl FnMut(usize, Unit) -> Option<Unit>,
+    ) -> Self {
+        let mut out = Self::default();
+        let mut rewrite = |out: &mut Self, places: std::ops::Range<usize>, mut bytes: &[u8]| {
+            for place in places {
+                let unit = codec::read(&mut bytes);
+                let kept = if is_changed(place) { change(place, unit) } else { Some(unit) };
+                kept.iter().for_each(|unit| out.push(unit));
+            }
+        };
+        let (mut begun, mut unpacker, mut bytes) = (0, DCtx::create(), Vec::new());
+        for block in &self.blocks {
+            let places = begun..begun + block.units;
+            begun = places.end;
+            if places.clone().any(&is_changed) {
+                block.unpack(&mut unpacker, &mut bytes);
+                rewrite(&mut out, places, &bytes);
+            } else {
+                out.pack();
+                out.blocks.push(Arc::clone(block));
+                (out.len, out.sold) = (out.len + block.units, out.sold + block.sold);
+            }
+        }
+        rewrite(&mut out, begun..self.len, &self.open.bytes);
+        out
+    }
+
+    fn pack(&mut self) {
+        if self.open.units == 0 {
+            return;
+        }
+        let bytes = &self.open.bytes;
+        let mut packed = Vec::with_capacity(zstd_safe::compress_bound(bytes.len()));
+        PACKER.with_borrow_mut(|packer| {
+            let done = packer.compress(&mut packed, bytes, LEVEL);
+            done.expect("there is as much room as zstd asks for");
+        });
+        // Copied, because the room that zstd asks for is more than that of all the bytes.
+        let packed = packed.as_slice().into();
+        let (size, units, sold) = (bytes.len(), self.open.units, self.open.sold);
+        self.blocks.push(Arc::new(Block { packed, size, units, sold }));
+        self.open.bytes.clear();
+        (self.open.units, self.open.sold) = (0, 0);
+    }
+}
+
+impl Block {
+    fn unpack(&self, unpacker: &mut DCtx<'static>, into: &mut Vec<u8>) {
+        into.clear();
+        into.reserve(self.size);
+        let done = unpacker.decompress(into, &self.packed);
+        done.expect("a block is unpacked as it was packed");
+    }
+}
+
+/// Units one after the other.
+pub struct Iter<'u> {
+    units: &'u Units,
+    /// Which block comes next.
+    next: usize,
+    text: Vec<u8>,
+    at: usize,
+    /// How many units there are in the rest of the text.
+    left: usize,
+    unpacker: DCtx<'static>,
+}
+
+impl Iterator for Iter<'_> {
+    type Item = Unit;
+
+    fn next(&mut self) -> Option<Unit> {
+        while self.left == 0 {
+            let blocks = &self.units.blocks;
+            if let Some(block) = blocks.get(self.next) {
+                block.unpack(&mut self.unpacker, &mut self.text);
+                self.left = block.units;
+            } else if self.next == blocks.len() {
+                self.text.clone_from(&self.units.open.bytes);
+                self.left = self.units.open.units;
+            } else {
+                return None;
+            }
+            (self.next, self.at) = (self.next + 1, 0);
+        }
+        let mut rest = self.text.get(self.at..).unwrap_or_default();
+        let unit = codec::read(&mut rest);
+        self.at = self.text.len() - rest.len();
+        self.left -= 1;
+        Some(unit)
+    }
+}
+
+impl<'u> IntoIterator for &'u Units {
+    type Item = Unit;
+    type IntoIter = Iter<'u>;
+
+    fn into_iter(self) -> Iter<'u> {
+        self.iter()
+    }
+}
+
+impl FromIterator<Unit> for Units {
+    fn from_iter<I: IntoIterator<Item = Unit>>(units: I) -> Self {
+        let mut this = Self::default();
+        units.into_iter().for_each(|unit| this.push(&unit));
+        this
+    }
+}
+
+impl From<&[Unit]> for Units {
+    fn from(units: &[Unit]) -> Self {
+        let mut this = Self::default();
+        units.iter().for_each(|unit| this.push(unit));
+        this
+    }
+}
+
+impl<const N: usize> From<&[Unit; N]> for Units {
+    fn from(units: &[Unit; N]) -> Self {
+        Self::from(units.as_slice())
+    }
+}
+
+impl From<&Vec<Unit>> for Units {
+    fn from(units: &Vec<Unit>) -> Self {
+        Self::from(units.as_slice())
+    }
+}
+
+impl From<&Self> for Units {
+    fn from(units: &Self) -> Self {
+        units.clone()
+    }
+}
+
+impl PartialEq for Units {
+    fn eq(&self, other: &Self) -> bool {
+        self.len == other.len && self.iter().eq(other)
+    }
+}
+
+impl PartialEq<Vec<Unit>> for Units {
+    fn eq(&self, other: &Vec<Unit>) -> bool {
+        self.len == other.len() && self.iter().eq(other.iter().cloned())
+    }
+}
+
+impl fmt::Debug for Units {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self).finish()
+    }
+}
+
+impl fmt::Debug for Iter<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Iter").field("next", &self.next).field("left", &self.left).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use tradepost_wire::json::{Value, json};
+
+    use super::*;
+    use crate::demo;
+
+    fn units(count: usize) -> Vec<Unit> {
+        let now: Timestamp = "2026-11-20T17:00:00.123456789Z".parse().unwrap();
+        let mut units = demo::units(count, 7, now);
+        for (unit, place) in units.iter_mut().zip(0..) {
+            unit.vehicle.electric_range_mi = (place % 3 == 0).then_some(0.1 + f64::from(place));
+            // As many digits as somebody wrote.
+            let others: Value = json!({"seats": place, "odd": {"\u{e9}": [null, "x"]}});
+            if place % 5 == 0 {
+                unit.vehicle.others = others.as_object().unwrap().clone();
+            }
+        }
+        units
+    }
+
+    #[test]
+    fn units_come_back_as_they_were_in_their_order() {
+        for count in [0, 1, 40, 700] {
+            let expected = units(count);
+            let packed = Units::from(&expected);
+            assert_eq!(packed, expected);
+            assert_eq!(packed.len(), expected.len());
+            assert_eq!(packed.is_empty(), expected.is_empty());
+            assert_eq!(packed.offered(), expected.iter().filter(|unit| !unit.sold).count());
+            assert_eq!(packed.blocks.is_empty(), count < 100, "{count}");
+        }
+    }
+
+    #[test]
+    fn parts_are_put_together_wherever_they_were_cut() {
+        let expected = units(700);
+        for size in [1, 7, 50, 300, 1000] {
+            let mut all = Units::default();
+            for part in expected.chunks(size) {
+                let mut part = Units::from(part);
+                part.settle();
+                all.append(part);
+            }
+            assert_eq!(all, expected, "{size}");
+            assert_eq!(all.offered(), Units::from(&expected).offered());
+        }
+    }
+
+    #[test]
+    fn units_go_or_change_and_others_stay() {
+        let all = units(700);
+        let packed = Units::from(&all);
+        for changed in [&[][..], &[0, 1, 299, 699], &(0..700).collect::<Vec<_>>()] {
+            let mut expected = Vec::new();
+            for (place, unit) in all.iter().enumerate() {
+                let mut unit = unit.clone();
+                if changed.contains(&place) {
+                    unit.vehicle.trim = Some(place.to_string());
+                    unit.sold ^= true;
+                }
+                if !changed.contains(&place) || place % 2 == 0 {
+                    expected.push(unit);
+                }
+            }
+            let found = packed.changed(
+                |place| changed.contains(&place),
+                |place, mut unit| {
+                    unit.vehicle.trim = Some(place.to_string());
+                    unit.sold ^= true;
+                    (place % 2 == 0).then_some(unit)
+                },
+            );
+            assert_eq!(found, expected);
+            assert_eq!(found.offered(), Units::from(&expected).offered());
+        }
+    }
+
+    #[test]
+    fn a_large_feed_takes_a_fraction_of_its_bytes() {
+        let packed = Units::from(&units(2_000));
+        let taken: usize = packed.blocks.iter().map(|block| block.packed.len()).sum();
+        let unpacked: usize = packed.blocks.iter().map(|block| block.size).sum();
+        assert!(packed.open.bytes.len() < BLOCK && taken * 5 < unpacked, "{taken} of {unpacked}");
+    }
+}

@@ -1,0 +1,155 @@
+//! A unit as bytes and back. Nothing is left out: what is packed here is the only thing that is known of
+//! a row. The bytes never leave the process, so that they are read as they were written.
+
+use jiff::Timestamp;
+use tradepost_wire::aap::Vehicle;
+use tradepost_wire::aap::vehicle::{AnyCondition, Status};
+use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::json::{self, Map};
+
+use crate::import::Unit;
+
+/// What is read was written by this module, in this process.
+const WRITTEN: &str = "a unit is read as it was written";
+
+/// Puts a unit at the end.
+pub(super) fn write(unit: &Unit, out: &mut Vec<u8>) {
+    out.push(u8::from(unit.sold));
+    write_vehicle(&unit.vehicle, out);
+}
+
+/// Takes the next unit.
+pub(super) fn read(from: &mut &[u8]) -> Unit {
+    let [sold] = array(from);
+    Unit { vehicle: read_vehicle(from), sold: sold == 1 }
+}
+
+macro_rules! members {
+    ($($member:ident),+ $(,)?) => {
+        fn write_vehicle(vehicle: &Vehicle, out: &mut Vec<u8>) {
+            // Without `..`: a member that is added to listings must not get lost here.
+            let Vehicle { $($member),+ } = vehicle;
+            $($member.write(out);)+
+        }
+
+        fn read_vehicle(from: &mut &[u8]) -> Vehicle {
+            Vehicle { $($member: Member::read(from)),+ }
+        }
+    };
+}
+
+members! {
+    dealer_id, vehicle_id, vin, stock, rooftop, year, make, model, trim, body, condition, status, msrp,
+    list_price, price, mileage, transmission, driveline, engine, fuel, city_mpg, highway_mpg,
+    electric_range_mi, exterior_color, interior_color, features, photos, vdp_url, description, notes,
+    inventory_date, updated_at, others,
+}
+
+/// What a listing is made of.
+trait Member: Sized {
+    fn write(&self, out: &mut Vec<u8>);
+    fn read(from: &mut &[u8]) -> Self;
+}
+
+impl<T: Member> Member for Option<T> {
+    fn write(&self, out: &mut Vec<u8>) {
+        out.push(u8::from(self.is_some()));
+        if let Some(member) = self {
+            member.write(out);
+        }
+    }
+
+    fn read(from: &mut &[u8]) -> Self {
+        (array(from) == [1]).then(|| T::read(from))
+    }
+}
+
+impl Member for String {
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.len().to_le_bytes());
+        out.extend_from_slice(self.as_bytes());
+    }
+
+    fn read(from: &mut &[u8]) -> Self {
+        let size = usize::from_le_bytes(array(from));
+        let (text, rest) = from.split_at_checked(size).expect(WRITTEN);
+        *from = rest;
+        Self::from_utf8(text.to_vec()).expect(WRITTEN)
+    }
+}
+
+impl Member for Vec<String> {
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.len().to_le_bytes());
+        self.iter().for_each(|text| text.write(out));
+    }
+
+    fn read(from: &mut &[u8]) -> Self {
+        (0..usize::from_le_bytes(array(from))).map(|_| String::read(from)).collect()
+    }
+}
+
+macro_rules! numbers {
+    ($($number:ty),+) => {$(
+        impl Member for $number {
+            fn write(&self, out: &mut Vec<u8>) {
+                out.extend_from_slice(&self.to_le_bytes());
+            }
+
+            fn read(from: &mut &[u8]) -> Self {
+                Self::from_le_bytes(array(from))
+            }
+        }
+    )+};
+}
+
+numbers!(u16, u32, f64);
+
+macro_rules! vocabularies {
+    ($($vocabulary:ty),+) => {$(
+        impl Member for $vocabulary {
+            fn write(&self, out: &mut Vec<u8>) {
+                out.push(*self as u8);
+            }
+
+            fn read(from: &mut &[u8]) -> Self {
+                let [row] = array(from);
+                *Self::ALL.get(usize::from(row)).expect(WRITTEN)
+            }
+        }
+    )+};
+}
+
+vocabularies!(AnyCondition, Status);
+
+impl Member for Timestamp {
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.as_second().to_le_bytes());
+        out.extend_from_slice(&self.subsec_nanosecond().to_le_bytes());
+    }
+
+    fn read(from: &mut &[u8]) -> Self {
+        let (second, nanosecond) =
+            (i64::from_le_bytes(array(from)), i32::from_le_bytes(array(from)));
+        Self::new(second, nanosecond).expect(WRITTEN)
+    }
+}
+
+impl Member for Map {
+    fn write(&self, out: &mut Vec<u8>) {
+        // Hardly any listing of a feed has members of its own.
+        let text = (!self.is_empty()).then(|| json::to_string(self).unwrap_or_default());
+        text.write(out);
+    }
+
+    fn read(from: &mut &[u8]) -> Self {
+        let text = Option::<String>::read(from);
+        text.map_or_else(Self::new, |text| json::from_str(&text).expect(WRITTEN))
+    }
+}
+
+fn array<const N: usize>(from: &mut &[u8]) -> [u8; N] {
+    let (array, rest) = from.split_first_chunk().expect(WRITTEN);
+    *from = rest;
+    *array
+}

@@ -1,0 +1,192 @@
+//! Inventories as they are read: some rows at a time, whatever their number.
+
+use jiff::Timestamp;
+use tradepost_dealer::inventory::{Builder, Inventory, Tombstone};
+use tradepost_dealer::packed::Dictionary;
+use tradepost_wire::aap::Version;
+use tradepost_wire::aap::vehicle::{Vehicle, Vocabularies};
+use tradepost_wire::fault::Fault;
+use tradepost_wire::problem::{At, Problems};
+
+use super::{Body, Packing, State, packing, state};
+use crate::sql::params;
+use crate::tables::Database;
+
+impl Database {
+    pub(crate) fn inventory_state(&self, dealer_id: &str) -> Result<State, Fault> {
+        state(&self.0, dealer_id)
+    }
+
+    /// The dealers that have snapshots, and their names.
+    pub(crate) fn snapshot_names(&self) -> Result<Vec<(String, String)>, Fault> {
+        let sql = "SELECT dealer_id, snapshot FROM inventories WHERE snapshot IS NOT NULL";
+        self.0.all("looking for snapshots", sql, &[], |row| Ok((row.get(0)?, row.get(1)?)))
+    }
+
+    /// The bytes of a snapshot that is kept in the database.
+    pub(crate) fn snapshot(&self, dealer_id: &str, name: &str) -> Result<Vec<u8>, Fault> {
+        const WHAT: &str = "opening a snapshot";
+        const SQL: &str =
+            "SELECT bytes FROM snapshots WHERE dealer_id = $1 AND name = $2 AND part = $3";
+        let mut whole = Vec::new();
+        for number in 0_usize.. {
+            let part: Option<Vec<u8>> =
+                self.0.first(WHAT, SQL, params![dealer_id, name, number], |row| row.get(0))?;
+            let Some(part) = part else { break };
+            whole.extend(part);
+        }
+        Ok(whole)
+    }
+
+    /// An inventory of the rows, and of which generation they are.
+    pub(crate) fn build_inventory(
+        &self,
+        dealer_id: &str,
+        oldest: Timestamp,
+    ) -> Result<(i64, Inventory), Fault> {
+        let mut built = Err(nobody_reads());
+        // A number that was read apart from the rows might be that of others.
+        self.0.snapshot(|| {
+            // The number first: a server ends a session that is silent in a transaction, and parsing takes
+            // a while.
+            built = self.inventory_state(dealer_id).and_then(|state| {
+                let gone = self.gone(dealer_id, oldest)?;
+                let offered = self.0.one(
+                    "counting listings",
+                    "SELECT count(*) FROM listings WHERE dealer_id = $1 AND removed_at IS NULL",
+                    params![dealer_id],
+                    |row| row.get::<usize>(0),
+                )?;
+                let mut builder = Builder::new(self.learn(dealer_id, offered)?, offered);
+                self.listings(dealer_id, |row| builder.push(&row.vehicle()?))?;
+                Ok((state.generation, builder.build(gone)?))
+            });
+        })?;
+        built
+    }
+
+    /// What so many listings have in common as they are sent.
+    fn learn(&self, dealer_id: &str, offered: usize) -> Result<Dictionary, Fault> {
+        let step = Dictionary::step(offered);
+        let (mut samples, mut place) = (Vec::new(), 0);
+        self.listings(dealer_id, |row| {
+            if place % step == 0 {
+                let text = tradepost_wire::json::to_string(&row.vehicle()?);
+                samples.push(text.map_err(Fault::on("writing a listing"))?);
+            }
+            place += 1;
+            Ok(())
+        })?;
+        Ok(Dictionary::of_samples(offered, samples.iter()))
+    }
+
+    pub(crate) fn inventory(
+        &self,
+        dealer_id: &str,
+        oldest: Timestamp,
+    ) -> Result<(Vec<Vehicle>, Vec<Tombstone>), Fault> {
+        let (mut listings, mut read) = (Vec::new(), Err(nobody_reads()));
+        self.0.snapshot(|| {
+            let all = self.listings(dealer_id, |row| {
+                listings.push(row.vehicle()?);
+                Ok(())
+            });
+            read = all.and_then(|()| self.gone(dealer_id, oldest));
+        })?;
+        read.map(|gone| (listings, gone))
+    }
+
+    /// Hands over the listings on offer as they are at one moment.
+    pub(crate) fn each_listing(
+        &self,
+        dealer_id: &str,
+        mut take: impl FnMut(Vehicle),
+    ) -> Result<(), Fault> {
+        let mut read = Err(nobody_reads());
+        self.0.snapshot(|| {
+            read = self.listings(dealer_id, |row| row.vehicle().map(&mut take));
+        })?;
+        read
+    }
+
+    /// Hands over the listings on offer by their ids. They are read some at a time: all of them may be
+    /// more than there should be in memory.
+    fn listings(
+        &self,
+        dealer_id: &str,
+        mut take: impl FnMut(Listing<'_>) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let mut packing = packing(&self.0, dealer_id)?;
+        let mut after = String::new();
+        loop {
+            let some = self.0.all(
+                "reading the inventory",
+                "SELECT vehicle_id, body, updated_at FROM listings
+                 WHERE dealer_id = $1 AND removed_at IS NULL AND vehicle_id > $2
+                 ORDER BY vehicle_id LIMIT $3",
+                params![dealer_id, after, AT_ONCE],
+                |row| Ok((row.get::<String>(0)?, row.get::<Body>(1)?, row.get::<Timestamp>(2)?)),
+            )?;
+            let Some((last, _, _)) = some.last() else { return Ok(()) };
+            after.clone_from(last);
+            for (_, body, updated_at) in some {
+                take(Listing { packing: &mut packing, body, updated_at })?;
+            }
+        }
+    }
+
+    /// The units that left the offer after a moment.
+    fn gone(&self, dealer_id: &str, oldest: Timestamp) -> Result<Vec<Tombstone>, Fault> {
+        self.0.all(
+            "reading the inventory",
+            "SELECT vehicle_id, vin, stock, make, model, status, removed_at
+             FROM listings WHERE dealer_id = $1 AND removed_at > $2",
+            params![dealer_id, oldest],
+            |row| {
+                let make = row.get::<Option<String>>(3)?;
+                Ok(Tombstone {
+                    vehicle_id: row.get(0)?,
+                    vin: row.get(1)?,
+                    stock: row.get(2)?,
+                    make_model: make.zip(row.get(4)?),
+                    last_status: row.get(5)?,
+                    removed_at: row.get(6)?,
+                })
+            },
+        )
+    }
+}
+
+/// How many listings are read at once.
+const AT_ONCE: usize = 256;
+
+fn nobody_reads() -> Fault {
+    Fault::new("reading the inventory", "nobody reads")
+}
+
+/// A listing as it is stored.
+struct Listing<'p> {
+    packing: &'p mut Option<Packing>,
+    body: Body,
+    updated_at: Timestamp,
+}
+
+impl Listing<'_> {
+    /// It, read.
+    fn vehicle(self) -> Result<Vehicle, Fault> {
+        listing(&Packing::text(self.packing, self.body)?, self.updated_at)
+    }
+}
+
+fn listing(body: &str, updated_at: Timestamp) -> Result<Vehicle, Fault> {
+    let value =
+        tradepost_wire::json::from_str(body).map_err(Fault::on("reading a listing's JSON"))?;
+    let mut problems = Problems::new();
+    let version = Version::V1_1;
+    let vehicle = Vehicle::read(&value, &At::Root, &mut problems, version, Vocabularies::Sale);
+    let vehicle = problems.into_result(vehicle).map_err(|problems| {
+        let first = problems.listed().first().map(|p| format!("{} {}", p.pointer, p.message));
+        Fault::new("reading a listing", first.unwrap_or_default())
+    })?;
+    Ok(Vehicle { updated_at: Some(updated_at), ..vehicle })
+}
