@@ -44,6 +44,10 @@ pub struct Creative {
     /// buyer is shown it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub observations: Vec<Value>,
+    /// The addresses of verifiers that were asked about it as it is. What one did not say was left to a
+    /// person.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asked: Vec<String>,
 }
 
 /// Why a creative cannot run, and since when.

@@ -74,6 +74,6 @@ pub(crate) struct Prepared {
     pub governance: Option<Map>,
     /// What addresses of subscribers have shown.
     pub proofs: Proofs,
-    /// What verifiers said of creatives, by the ids that their buyer chose.
-    pub verdicts: BTreeMap<String, Looked>,
+    /// What verifiers said of creatives.
+    pub looked: Vec<Looked>,
 }

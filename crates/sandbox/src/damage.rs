@@ -138,6 +138,19 @@ pub fn inject(poison: Poison, real: Whole) -> Whole {
         payload.entry("message").or_insert_with(|| "Welcome.".into());
     }
     infect(&mut document, &venom);
+    // A tool's result says the same twice, and a client reads whichever of the two it likes.
+    let told = document.pointer_mut("/result/content").and_then(Value::as_array_mut);
+    for text in told.into_iter().flatten().filter_map(|part| part.get_mut("text")) {
+        let Some(said) = text.as_str() else { continue };
+        *text = match tradepost_wire::json::from_str::<Value>(said) {
+            Ok(mut same) => {
+                infect(&mut same, &venom);
+                same.to_string()
+            }
+            Err(_) => format!("{said} {venom}"),
+        }
+        .into();
+    }
     Whole { body: document.to_string().into(), ..real }
 }
 
@@ -151,6 +164,9 @@ const PROSE: &[&str] = &[
     "interior_color",
     "name",
     "legal_name",
+    "suggestion",
+    "brief_relevance",
+    "rationale",
 ];
 
 fn infect(value: &mut Value, venom: &str) {

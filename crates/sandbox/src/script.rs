@@ -326,6 +326,7 @@ const BUILT_IN: &[&str] = &[
     include_str!("scenarios/lost-messages.toml"),
     include_str!("scenarios/lost-buys.toml"),
     include_str!("scenarios/refused-buys.toml"),
+    include_str!("scenarios/poisoned-offers.toml"),
 ];
 
 #[cfg(test)]

@@ -6,9 +6,13 @@ use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::form;
 use tradepost_wire::json::{Map, Value, json};
 
+use super::Creative;
 use super::asset::{Asset, Declared, Given, Verifier};
 use super::judge::canonical;
+use super::policy::Review;
+use crate::catalogue::Product;
 use crate::money::Amount;
+use crate::publisher::Publisher;
 use crate::refuse;
 
 /// The feature by which a verifier says whether a machine has made something. Only what it says there
@@ -26,6 +30,10 @@ const MACHINES: [&str; 4] = [
 /// The observation that is no contradiction, and that somebody may want to look into later
 /// (`creative/audit-observation.json`).
 const CARVED_OUT: &str = "OVERSIGHT_DISCLOSURE_CARVEOUT_CLAIMED";
+
+/// About how many creatives verifiers are asked for one request, at most; the others are as those whose
+/// verifier is silent.
+const MOST: usize = 20;
 
 /// How sure a verifier has to be in percent before its word counts against the buyer's.
 const SURE: u32 = 90;
@@ -60,10 +68,81 @@ pub(crate) enum Verdict {
 /// What a verifier was asked, and what follows from what it said.
 #[derive(Debug, Clone)]
 pub(crate) struct Looked {
+    /// About which creative, by the id that its buyer chose.
+    pub creative_id: String,
     /// What it was asked.
     pub question: Question,
     /// What follows.
     pub verdict: Verdict,
+}
+
+/// Has verifiers say what they know of creatives, which are named by the ids that their buyer chose. From a
+/// sandbox nobody is asked.
+pub(crate) async fn ask(publisher: &Publisher, questions: Vec<(String, Question)>) -> Vec<Looked> {
+    if questions.is_empty() {
+        return Vec::new();
+    }
+    let mut answers = if publisher.profile.sandbox {
+        questions.iter().map(|(_, question)| Ok(question.tried_out())).collect()
+    } else {
+        let asked = questions.iter().take(MOST);
+        let asked = asked.map(|(_, it)| (it.agent_url.clone(), it.arguments())).collect();
+        publisher.world.creative_features(asked).await
+    }
+    .into_iter();
+    let judged = questions.into_iter().map(|(creative_id, question)| {
+        let answer = answers.next().and_then(Result::ok);
+        let verdict = answer.map_or(Verdict::Silent, |answer| question.judge(&answer));
+        Looked { creative_id, question, verdict }
+    });
+    judged.collect()
+}
+
+/// What follows from a question about a creative. `None` when it was not asked: since verifiers looked,
+/// the creative has changed, or what is demanded of it.
+pub(crate) fn known<'a>(
+    looked: &'a [Looked],
+    creative_id: &str,
+    question: &Question,
+) -> Option<&'a Verdict> {
+    let mut about = looked.iter().filter(|it| it.creative_id == creative_id);
+    about.find(|it| it.question == *question).map(|it| &it.verdict)
+}
+
+/// What is to be asked about a creative of the library that comes to run in a product: what was true of it
+/// when it was sent may not be what its verifier knows today, and another product has other verifiers.
+pub(crate) fn on_assignment(creative: &Given, product: Option<&Product>) -> Option<Question> {
+    let policy = product?.published.creative_policy.as_ref()?;
+    let accepted: Vec<_> = policy.verifiers().collect();
+    Question::about(creative, &accepted)
+}
+
+/// What speaks against an assignment for which this was to be asked. `field` is its place in the request.
+pub(crate) fn against(
+    looked: &[Looked],
+    creative: &Creative,
+    question: &Question,
+    review: Review,
+    field: &str,
+) -> Option<Error> {
+    match known(looked, &creative.creative_id, question) {
+        None => Some(changed(field)),
+        Some(Verdict::Holds(_)) => None,
+        Some(Verdict::Contradicted(details)) => Some(contradicted(field, details)),
+        // Where nothing is said anew, what was found when the creative was sent stands: by this verifier,
+        // or by the person who looked for it.
+        Some(Verdict::Silent)
+            if review == Review::Person || creative.asked.contains(&question.agent_url) =>
+        {
+            None
+        }
+        Some(Verdict::Silent) => {
+            let message = "the product's verifier did not say how the content was made, and nobody has \
+                           looked at it for this product; send it under an id of its own with this \
+                           assignment, so that a person does";
+            Some(refuse::at(Code::InvalidState, field, message))
+        }
+    }
 }
 
 form! {
@@ -216,12 +295,19 @@ impl Question {
     }
 }
 
-/// The refusal of a creative whose provenance is not what it claims; `at` is its path in the request.
-pub(crate) fn contradicted(at: &str, details: &Value) -> Error {
+/// A verifier was asked about something else than what would be taken now.
+pub(crate) fn changed(field: &str) -> Error {
+    let message = "the creative, or what is demanded of it, changed while a verifier looked at it; send \
+                   it again";
+    refuse::at(Code::Conflict, field, message)
+}
+
+/// The refusal of a creative whose provenance is not what it claims; `field` is what names it, or the claim,
+/// in the request.
+pub(crate) fn contradicted(field: &str, details: &Value) -> Error {
     let message = "a verifier that this seller trusts says otherwise about how the content was made; \
                    details says what it was asked and what it found";
-    let field = format!("{at}.provenance.digital_source_type");
-    let mut error = refuse::at(Code::ProvenanceClaimContradicted, &field, message);
+    let mut error = refuse::at(Code::ProvenanceClaimContradicted, field, message);
     for (name, value) in details.as_object().into_iter().flatten() {
         error = refuse::with(error, name, value.clone());
     }

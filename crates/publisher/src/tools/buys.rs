@@ -1,5 +1,7 @@
 //! Media buys: `create_media_buy`, `update_media_buy` and `get_media_buys`.
 
+use std::cell::RefCell;
+
 use jiff::Timestamp;
 use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::fault::Fault;
@@ -9,6 +11,7 @@ use crate::account::Account;
 use crate::admit::Admitted;
 use crate::ask::Ask;
 use crate::catalogue::Product;
+use crate::creative::verdict::{self, Looked, Question, Verdict};
 use crate::forms::buys::{CreateMediaBuy, UpdateMediaBuy};
 use crate::money::Amount;
 use crate::profile::Profile;
@@ -45,11 +48,13 @@ pub(super) async fn prepare_purchase(
     // The ad server before the governance agent: what is sold out is refused
     // without bothering anybody about it.
     let supply = Some(supply::ask(publisher).await?);
-    let question = publisher.look(|shelf| {
-        create::question(&Desk::at(publisher, ask, admitted, shelf, &supply), form)
+    let (question, verifiers) = publisher.look(|shelf| {
+        let verifiers = RefCell::default();
+        let desk = Desk::at(publisher, ask, admitted, shelf, &supply);
+        let question = create::question(&desk.asking(&verifiers), form)?;
+        Ok::<_, Stop>((question, verifiers.into_inner()))
     })?;
-    let governance = governance::answer(publisher, question).await?;
-    Ok(Prepared { supply, governance, ..Prepared::default() })
+    prepared(publisher, supply, question, verifiers).await
 }
 
 /// The same for a change.
@@ -64,11 +69,27 @@ pub(super) async fn prepare_change(
         Some(_) => Some(supply::ask(publisher).await?),
         None => None,
     };
-    let question = publisher.look(|shelf| {
-        update::question(&Desk::at(publisher, ask, admitted, shelf, &supply), form)
+    let (question, verifiers) = publisher.look(|shelf| {
+        let verifiers = RefCell::default();
+        let desk = Desk::at(publisher, ask, admitted, shelf, &supply);
+        let question = update::question(&desk.asking(&verifiers), form)?;
+        Ok::<_, Stop>((question, verifiers.into_inner()))
     })?;
-    let governance = governance::answer(publisher, question).await?;
-    Ok(Prepared { supply, governance, ..Prepared::default() })
+    prepared(publisher, supply, question, verifiers).await
+}
+
+/// Asks verifiers of creatives, and then the governance agent: what is refused for what a verifier says is
+/// no concern of the agent's.
+async fn prepared(
+    publisher: &Publisher,
+    supply: Option<Supply>,
+    question: Option<governance::Question>,
+    verifiers: Vec<(String, Question)>,
+) -> Result<Prepared, Stop> {
+    let looked = verdict::ask(publisher, verifiers).await;
+    let refused = looked.iter().any(|it| matches!(it.verdict, Verdict::Contradicted(_)));
+    let governance = governance::answer(publisher, question.filter(|_| !refused)).await?;
+    Ok(Prepared { supply, governance, looked, ..Prepared::default() })
 }
 
 /// What a request about a media buy is looked at with.
@@ -79,10 +100,25 @@ pub(super) struct Desk<'a> {
     reach: &'a Reach,
     account: Option<&'a Kept<Account>>,
     supply: Option<&'a Supply>,
+    verifiers: Verifiers<'a>,
     now: Timestamp,
 }
 
+/// What verifiers have to do with a request about a media buy.
+#[derive(Clone, Copy)]
+enum Verifiers<'a> {
+    /// What they have to be asked is put here.
+    Asked(&'a RefCell<Vec<(String, Question)>>),
+    /// They were asked.
+    Looked(&'a [Looked]),
+}
+
 impl<'a> Desk<'a> {
+    /// The same, which finds out what verifiers have to be asked.
+    fn asking(self, list: &'a RefCell<Vec<(String, Question)>>) -> Self {
+        Self { verifiers: Verifiers::Asked(list), ..self }
+    }
+
     fn profile(&self) -> &'a Profile {
         &self.publisher.profile
     }
@@ -112,12 +148,15 @@ impl<'a> Desk<'a> {
             reach: &admitted.reach,
             account: admitted.account.as_ref(),
             supply: supply.as_ref(),
+            verifiers: Verifiers::Looked(&[]),
             now: ask.now,
         }
     }
 
     fn of(work: &'a Work<'_>) -> Self {
-        Self::at(work.publisher, work.ask, &work.admitted, work.shelf, &work.prepared.supply)
+        let Work { publisher, ask, admitted, prepared, shelf } = work;
+        let desk = Self::at(publisher, ask, admitted, *shelf, &prepared.supply);
+        Self { verifiers: Verifiers::Looked(&prepared.looked), ..desk }
     }
 }
 

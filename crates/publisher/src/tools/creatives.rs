@@ -42,6 +42,12 @@ impl Buys {
             .flat_map(|buy| buy.thing.packages.iter().map(move |package| (buy, package)))
     }
 
+    /// The package of this id.
+    fn package(&self, id: &str) -> Option<&Package> {
+        let (outer, inner) = self.places.get(id)?;
+        self.buys.get(*outer)?.thing.packages.get(*inner)
+    }
+
     /// The packages that a creative of an account is assigned to. `elsewhere` says whether another
     /// creative of the caller has the same id in the account with this id.
     fn assigned<'a>(

@@ -76,6 +76,7 @@ fn put_account(desk: &Desk, id: &str, status: Standing) {
 
 fn put_creative(desk: &Desk, account: &str, id: &str, status: Review) {
     let creative = Creative {
+        asked: Vec::new(),
         creative_id: id.to_owned(),
         status,
         rejection_reason: None,

@@ -74,7 +74,7 @@ fn fits(seller: Seller, rule: &Rule, at: &At<'_>, problems: &mut Problems) {
     }
     let of_others = match &rule.act {
         Act::Refuse(_) if seller == Seller::Agent => Some("refuse"),
-        Act::Inject(_) => Some("inject"),
+        Act::Inject(_) if seller == Seller::Agent => Some("inject"),
         Act::Sell(_) => Some("sell"),
         Act::Garbage(Garbage::OtherSkill) => Some("garbage"),
         Act::Protocol(_) if seller == Seller::Publisher => Some("protocol"),
@@ -86,6 +86,7 @@ fn fits(seller: Seller, rule: &Rule, at: &At<'_>, problems: &mut Problems) {
         | Act::Drop
         | Act::Truncate
         | Act::Garbage(_)
+        | Act::Inject(_)
         | Act::Redirect => None,
     };
     match (seller, of_others) {

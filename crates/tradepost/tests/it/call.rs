@@ -151,6 +151,19 @@ fn a_dealer_who_takes_a_lead_and_goes_down_has_perhaps_taken_it() {
 }
 
 #[test]
+fn the_time_of_all_attempts_together_ends_a_call_that_waits() {
+    let silent = dealer(Then::Wait);
+    let (exit, _, said) = ended(call(&silent, &["--retry", "--overall", "2"]));
+    let taken = silent.taken.recv().unwrap();
+    assert_eq!(exit, 10, "{said}");
+    // One attempt has all of it, and its own limit would be longer.
+    assert!(said.contains("error: no answer within ") && !said.contains("sent 2 times"), "{said}");
+    let hint = format!("send it again only with the idempotency_key {}\n", key_of(&taken));
+    assert!(said.ends_with(&hint), "{said}");
+    assert!(silent.taken.try_recv().is_err());
+}
+
+#[test]
 fn ctrl_c_ends_a_call_with_what_may_have_happened() {
     for more in [&["--retry"][..], &[]] {
         let silent = dealer(Then::Wait);

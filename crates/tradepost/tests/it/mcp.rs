@@ -7,7 +7,7 @@ use tradepost_wire::json::{Value, json};
 use crate::process::Process;
 use crate::support::models;
 
-mod client;
+pub mod client;
 mod http;
 
 /// That of the fictional publisher for one of its buyer agents, which is no secret.

@@ -386,6 +386,7 @@ fn our_own_client_understands_every_scenario_and_behaves_well_in_it() {
         ("lost-messages", &[]),
         ("lost-buys", &[]),
         ("refused-buys", &[]),
+        ("poisoned-offers", &[]),
     ];
     let played: Vec<_> = table.iter().map(|(name, _)| (*name).to_owned()).collect();
     let known: Vec<_> = Script::built_in().into_iter().map(|script| script.name).collect();

@@ -4,12 +4,12 @@
 use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::fault::Fault;
 
-use super::{Desk, all_not_done};
+use super::{Desk, Verifiers, all_not_done};
 use crate::audience::{Audience, Status as AudienceStatus};
 use crate::buy::Assigned;
 use crate::catalogue::{Product, Signal};
 use crate::creative::judge::Policies;
-use crate::creative::{Creative, Status};
+use crate::creative::{Creative, Status, verdict};
 use crate::forms::buys::{AimedSignal, Assignment, PackageRequest, Targeting};
 use crate::property::PropertyList;
 use crate::refuse::{self, at, invalid, with};
@@ -178,6 +178,7 @@ pub(super) fn assignments(
                 problems.extend(usable(desk, &creative, &field));
                 if !before.iter().any(|known| known.is(id)) {
                     problems.extend(policies.against(&creative.given, &field));
+                    problems.extend(verified(desk, &creative, product, &field));
                 }
             }
         }
@@ -185,6 +186,31 @@ pub(super) fn assignments(
             .push(Assigned { creative_id: Some(id.to_owned()), given: assignment.sent.clone() });
     }
     Ok(assigned)
+}
+
+/// What the product's verifier says against a creative that comes to run in it.
+fn verified(
+    desk: &Desk<'_>,
+    creative: &Creative,
+    product: Option<&Product>,
+    field: &str,
+) -> Option<Error> {
+    let question = verdict::on_assignment(&creative.given, product)?;
+    match desk.verifiers {
+        Verifiers::Looked(looked) => {
+            let review = desk.profile().catalogue.creatives.review;
+            verdict::against(looked, creative, &question, review, field)
+        }
+        Verifiers::Asked(list) => {
+            let asked = (creative.creative_id.clone(), question);
+            let mut list = list.borrow_mut();
+            // Packages of one product ask the same.
+            if !list.contains(&asked) {
+                list.push(asked);
+            }
+            None
+        }
+    }
 }
 
 fn creative(desk: &Desk<'_>, id: &str) -> Result<Option<Creative>, Fault> {

@@ -171,6 +171,7 @@ fn creative(at: &At<'_>, fixture: &Map) -> Result<(), Failed> {
         given.insert("format_id".to_owned(), format.ok_or_else(absent)?.given.into());
     }
     let creative = Creative {
+        asked: Vec::new(),
         creative_id: id.to_owned(),
         status: status.unwrap_or(Status::Approved),
         rejection_reason,

@@ -12,16 +12,13 @@ use crate::ask::Ask;
 use crate::catalogue::Product;
 use crate::creative::judge::Formats;
 use crate::creative::policy::Provenance;
-use crate::creative::verdict::{Looked, Question, Verdict};
+use crate::creative::verdict::{self, Question};
 use crate::creative::{Creative, Given};
 use crate::forms::creatives::{CreativeAsset, SyncCreatives};
 use crate::publisher::Publisher;
 use crate::refuse::Stop;
 use crate::shelf::{Kept, Query, Shelf};
 use crate::work::Prepared;
-
-/// About how many creatives verifiers are asked for one request, at most; people look at the others.
-const MOST: usize = 20;
 
 /// The products that demand anything.
 pub(super) struct Demands(Vec<Product>);
@@ -114,7 +111,7 @@ pub(super) fn merged(
     typed::read(whole).ok_or_else(unread)
 }
 
-/// Has verifiers look at what is new in a sync, before anything is done.
+/// Has verifiers look at what is new in a sync and at what it assigns anew, before anything is done.
 pub(in crate::tools) async fn prepare(
     publisher: &Publisher,
     _: &Ask,
@@ -122,26 +119,8 @@ pub(in crate::tools) async fn prepare(
     admitted: &Admitted,
 ) -> Result<Prepared, Stop> {
     let questions = publisher.look(|shelf| questions(publisher, form, admitted, shelf))?;
-    if questions.is_empty() {
-        return Ok(Prepared::default());
-    }
-    let verdicts: Vec<Verdict> = if publisher.profile.sandbox {
-        questions.iter().map(|(_, question)| question.judge(&question.tried_out())).collect()
-    } else {
-        let asked = questions.iter().take(MOST);
-        let asked = asked.map(|(_, it)| (it.agent_url.clone(), it.arguments())).collect();
-        let mut answers = publisher.world.creative_features(asked).await.into_iter();
-        let judged = questions.iter().map(|(_, question)| {
-            // Creatives beyond the limit have no answer, and go to a person as
-            // those do whose verifier was silent.
-            let answer = answers.next().and_then(Result::ok);
-            answer.map_or(Verdict::Silent, |answer| question.judge(&answer))
-        });
-        judged.collect()
-    };
-    let looked = |((id, question), verdict)| (id, Looked { question, verdict });
-    let verdicts = questions.into_iter().zip(verdicts).map(looked).collect();
-    Ok(Prepared { verdicts, ..Prepared::default() })
+    let looked = verdict::ask(publisher, questions).await;
+    Ok(Prepared { looked, ..Prepared::default() })
 }
 
 /// What is to be asked, by the ids of creatives.
@@ -162,7 +141,7 @@ fn questions(
     let (buys, formats) = (Buys::of(admitted, shelf)?, Formats::of(publisher, &products, shelf)?);
     let demands = Demands::of(&products);
     let mut found = Vec::new();
-    let mut seen = BTreeSet::new();
+    let (mut seen, mut changed) = (BTreeSet::new(), BTreeSet::new());
     for given in &form.creatives {
         let id = given.creative_id.as_str();
         // Of rows with one id the first is done, and what is said of another is not about it.
@@ -174,8 +153,25 @@ fn questions(
         }
         let known = library.get(id);
         let whole = merged(known, given)?;
+        if known.is_some_and(|known| known.thing.given.sent != whole.sent) {
+            changed.insert(id);
+        }
         let question = demands.question((id, &whole), known, form, &buys, &formats);
         found.extend(question.map(|question| (id.to_owned(), question)));
+    }
+    for assignment in &form.assignments {
+        let creative = library.get(&assignment.creative_id).map(|known| &known.thing);
+        let package = buys.package(&assignment.package_id);
+        let (Some(creative), Some(package)) = (creative, package) else { continue };
+        let product = products.iter().find(|it| it.id() == package.product_id);
+        let id = &assignment.creative_id;
+        // What is sent otherwise than it was is asked about as it is sent.
+        let asked =
+            Some(creative).filter(|_| !assigns(package, id) && !changed.contains(id.as_str()));
+        let question = asked.and_then(|it| verdict::on_assignment(&it.given, product));
+        let question = question.map(|question| (id.clone(), question));
+        // Packages of one product ask the same.
+        found.extend(question.filter(|it| !found.contains(it)));
     }
     Ok(found)
 }

@@ -157,15 +157,17 @@ impl Sync<'_> {
         // The creative as it will be: what was left out has to go with what is new.
         let mut errors = Judge { formats: &self.formats, policies }.judge(&whole, at);
         // What was not looked at because it is as it was has no verdict.
-        let looked = self.work.prepared.verdicts.get(id);
-        let verdict = looked.map(|looked| &looked.verdict);
         let question = self.demands.question((id, &whole), known, form, &self.buys, &self.formats);
-        if question.as_ref() != looked.map(|looked| &looked.question) {
-            return Ok(Action::Fail(vec![changed(at)]));
+        let looked = &self.work.prepared.looked;
+        let verdict = question.as_ref().and_then(|it| verdict::known(looked, id, it));
+        if question.is_some() && verdict.is_none() {
+            return Ok(Action::Fail(vec![verdict::changed(at)]));
         }
         if let (Some(Verdict::Contradicted(details)), true) = (verdict, errors.is_empty()) {
-            errors.push(verdict::contradicted(at, details));
+            let claim = format!("{at}.provenance.digital_source_type");
+            errors.push(verdict::contradicted(&claim, details));
         }
+        let asked: Vec<String> = question.into_iter().map(|it| it.agent_url).collect();
         let Some(known) = known else {
             if !errors.is_empty() {
                 return Ok(Action::Fail(errors));
@@ -180,6 +182,7 @@ impl Sync<'_> {
                 given: whole,
                 assigned: BTreeMap::new(),
                 observations: observed(verdict),
+                asked,
             }));
         };
         let mut changes: Vec<String> = whole
@@ -223,6 +226,10 @@ impl Sync<'_> {
         let (status, review_ends_at) = self.review(verdict);
         if verdict.is_some() {
             next.thing.observations = observed(verdict);
+        }
+        // What has changed is something that nobody was asked about before.
+        if known.thing.given.sent != whole.sent {
+            next.thing.asked = asked;
         }
         next.thing.given = whole;
         next.thing.status = status;
@@ -330,12 +337,13 @@ impl Sync<'_> {
         });
         // What this request sends was judged with the products that it assigns it to.
         let earlier = self.items.get(index).and_then(|item| match &item.action {
-            Action::Keep(known) => Some(known.thing.given.clone()),
-            Action::Create(_)
-            | Action::Update(..)
-            | Action::Archive(_)
-            | Action::Remove(_)
-            | Action::Fail(_) => None,
+            Action::Keep(known) => Some(known.thing.clone()),
+            Action::Update(known, _) => {
+                let before = self.library.get(&assignment.creative_id);
+                let same = |it: &&Kept<Creative>| it.thing.given.sent == known.thing.given.sent;
+                before.filter(same).map(|it| it.thing.clone())
+            }
+            Action::Create(_) | Action::Archive(_) | Action::Remove(_) | Action::Fail(_) => None,
         });
         let place = self.buys.places.get(&assignment.package_id).copied();
         let package = place.and_then(|(outer, inner)| {
@@ -377,7 +385,13 @@ impl Sync<'_> {
         if let (Some(earlier), false) = (earlier, assigns(package, id)) {
             let product = self.products.iter().find(|it| it.id() == package.product_id);
             let policies = Policies::on(&self.work.publisher.profile.catalogue, product);
-            let against = policies.against(&earlier, "assignments");
+            let mut against = policies.against(&earlier.given, "assignments");
+            if let Some(question) = verdict::on_assignment(&earlier.given, product) {
+                let looked = &self.work.prepared.looked;
+                let review = self.policy.review;
+                let error = verdict::against(looked, &earlier, &question, review, "assignments");
+                against.extend(error);
+            }
             if !against.is_empty() {
                 return Err(against);
             }
@@ -521,13 +535,6 @@ fn too_late(field: &str) -> Error {
     let message = "the deadline for creatives of a package has passed; get_media_buys shows it as \
                    creative_deadline";
     refuse::at(Code::CreativeDeadlineExceeded, field, message)
-}
-
-/// A verifier was asked about something else than what would be taken now.
-fn changed(field: &str) -> Error {
-    let message = "the creative, or what is demanded of it, changed while a verifier looked at it; send \
-                   it again";
-    refuse::at(Code::Conflict, field, message)
 }
 
 fn in_delivery(field: &str) -> Error {

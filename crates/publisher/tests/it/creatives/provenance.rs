@@ -608,3 +608,98 @@ fn a_verdict_about_what_has_changed_since_is_not_used() {
     let answer = script.ask(Tool::SyncCreatives, moved);
     assert_eq!(row(&answer), ("failed", "", "CONFLICT"), "{answer}");
 }
+
+/// The code, field and details of the only error of an answer.
+fn only(answer: &Value) -> (&str, &str, &Value) {
+    let [error] = answer["errors"].as_array().unwrap().as_slice() else { panic!("{answer}") };
+    (error["code"].as_str().unwrap(), error["field"].as_str().unwrap(), &error["details"])
+}
+
+fn found(value: bool) -> Value {
+    json!({"results": [{"feature_id": "ai_generated", "value": value, "confidence": 0.97}]})
+}
+
+/// A publisher with a creative that was sent before its product named a verifier, and a buy that shows it.
+fn sent_before_anybody_looked() -> (Script, Value) {
+    let mut script = live(json!({}));
+    let photographs = ["sunset", "harbour"]
+        .map(|id| photograph(id, &format!("https://cdn.acmeoutdoor.example/{id}.jpg")));
+    let answer = script.ask(Tool::SyncCreatives, json!({"creatives": photographs}));
+    assert_eq!(row(&answer), ("created", "approved", ""), "{answer}");
+    let bought = script.ask(Tool::CreateMediaBuy, order(&["harbour"]));
+    script.desk.publisher = script.desk.publisher.selling(selling(policy()));
+    (script, bought)
+}
+
+#[test]
+fn a_verifier_is_asked_anew_whenever_a_creative_is_assigned() {
+    let denied = json!({
+        "agent_url": VERIFIER, "feature_id": "ai_generated", "claimed_value": "digital_capture",
+        "observed_value": true, "confidence": 0.97,
+    });
+    let (mut script, bought) = sent_before_anybody_looked();
+    let (id, package) = (&bought["media_buy_id"], &bought["packages"][0]["package_id"]);
+    let update = |creatives: Value| {
+        let changed = json!({"package_id": package, "creative_assignments": creatives});
+        json!({"media_buy_id": id, "packages": [changed]})
+    };
+    let both = update(json!([{"creative_id": "harbour"}, {"creative_id": "sunset"}]));
+    let sync = json!({"creatives": [photograph("sunset", "https://cdn.acmeoutdoor.example/sunset.jpg")],
+        "assignments": [{"creative_id": "sunset", "package_id": package}]});
+    let asked = |script: &Script| script.desk.world.asked.lock().unwrap().len();
+    for (tool, request, field) in [
+        (
+            Tool::CreateMediaBuy,
+            order(&["sunset"]),
+            "packages[0].creative_assignments[0].creative_id",
+        ),
+        (Tool::UpdateMediaBuy, both.clone(), "packages[0].creative_assignments[1].creative_id"),
+        (Tool::SyncCreatives, sync.clone(), "assignments"),
+    ] {
+        let before = asked(&script);
+        says(&script, found(true));
+        let answer = script.ask(tool, request);
+        assert_eq!(only(&answer), ("PROVENANCE_CLAIM_CONTRADICTED", field, &denied), "{answer}");
+        assert_eq!(asked(&script), before + 1, "one question about one creative");
+    }
+    // What is shown already stays as it was judged, and nobody is asked about it.
+    let before = asked(&script);
+    let answer =
+        script.ask(Tool::UpdateMediaBuy, update(json!([{"creative_id": "harbour", "weight": 60}])));
+    assert_eq!(
+        (answer["status"].as_str(), asked(&script)),
+        (Some("completed"), before),
+        "{answer}"
+    );
+
+    says(&script, found(false));
+    let answer = script.ask(Tool::SyncCreatives, sync);
+    assert_eq!(answer["creatives"][0]["assigned_to"], json!([package]), "{answer}");
+    // In another buy it is asked about again: a verifier may have learned something.
+    says(&script, found(true));
+    let answer = script.ask(Tool::CreateMediaBuy, order(&["sunset"]));
+    assert_eq!(only(&answer).0, "PROVENANCE_CLAIM_CONTRADICTED", "{answer}");
+    says(&script, found(false));
+    let answer = script.ask(Tool::CreateMediaBuy, order(&["sunset"]));
+    assert_eq!(answer["status"], "completed", "{answer}");
+}
+
+#[test]
+fn a_verifier_that_is_silent_at_an_assignment_leaves_what_was_looked_at_and_nothing_else() {
+    let (mut script, _) = sent_before_anybody_looked();
+    let silent = |script: &Script| {
+        script.desk.world.verifiers.lock().unwrap().push(Err(Unreached::Silent));
+    };
+    silent(&script);
+    let answer = script.ask(Tool::CreateMediaBuy, order(&["sunset"]));
+    let field = "packages[0].creative_assignments[0].creative_id";
+    assert_eq!((only(&answer).0, only(&answer).1), ("INVALID_STATE", field), "{answer}");
+    // Sent under an id of its own it is asked about, and goes to a person where nothing is said.
+    silent(&script);
+    let again = photograph("again", "https://cdn.acmeoutdoor.example/again.jpg");
+    let answer = script.ask(Tool::SyncCreatives, json!({"creatives": [again]}));
+    assert_eq!(row(&answer), ("created", "pending_review", ""), "{answer}");
+    silent(&script);
+    let answer = script.ask(Tool::CreateMediaBuy, order(&["again"]));
+    assert_eq!(answer["status"], "completed", "{answer}");
+}

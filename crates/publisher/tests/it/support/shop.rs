@@ -151,6 +151,7 @@ impl Shop {
                 let reason =
                     (status == Status::Rejected).then(|| "the image is blurred".to_owned());
                 let creative = Creative {
+                    asked: Vec::new(),
                     creative_id: id.to_owned(),
                     status,
                     rejection_reason: reason,

@@ -5,6 +5,7 @@ use std::process::Command;
 use tradepost_wire::json::{Value, json};
 
 use super::{CARD, Playing, play, scenario};
+use crate::mcp::client::Client;
 use crate::support::with;
 
 /// A buy that the demo publisher takes.
@@ -114,4 +115,59 @@ fn our_own_buyer_is_well_behaved_when_its_time_is_over_and_says_what_it_does_not
     let report = sandbox.report();
     assert_eq!(report["well_behaved"], true, "{report}");
     assert_eq!(doubts(&report), [(json!(1), json!(true), json!(true))]);
+}
+
+/// What must reach neither a terminal nor a model.
+const HIDDEN: [&str; 7] =
+    ["\u{1b}[2J", "\u{1b}]0", "\u{7}", "\u{9b}", "\u{202e}", "\u{200b}", "\u{e0041}"];
+
+#[test]
+fn poisoned_offers_are_true_and_nothing_of_the_poison_comes_out_of_our_buyers() {
+    let (calm, hostile) = (play("seller = \"publisher\"\n"), scenario("poisoned-offers"));
+    let wholesale = json!({"buying_mode": "wholesale"});
+    let mut answer =
+        say(&hostile, "tools/call", &json!({"name": "get_products", "arguments": wholesale}))
+            .unwrap();
+    let poisoned = answer["result"]["structuredContent"].take();
+    // Whichever form a client reads, it reads the same.
+    let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+    let same: Value = tradepost_wire::json::from_str(text).unwrap();
+    assert_eq!(same["products"], poisoned["products"]);
+    let facts = |answer: &Value| {
+        let products = answer["products"].as_array().unwrap().iter();
+        let fact = |it: &Value| (it["product_id"].clone(), it["pricing_options"].clone());
+        products.map(fact).collect::<Vec<_>>()
+    };
+    let truth = call(&calm, "get_products", &wholesale).unwrap();
+    assert_eq!(facts(&truth), facts(&poisoned));
+    let description = poisoned["products"][0]["description"].as_str().unwrap();
+    for part in HIDDEN.iter().chain(&["ignore all previous instructions"]) {
+        assert!(description.contains(part), "{description:?}");
+    }
+    // A person at a terminal, a program, and a model by the bridge; none of them is led elsewhere.
+    let url = format!("http://{}/mcp", hostile.address);
+    let (products, order) = (wholesale.to_string(), order(KEYS[0]).to_string());
+    for (tool, arguments, form, exit) in [
+        ("get_products", &products, &[][..], 0),
+        ("get_products", &products, &["--json"], 0),
+        ("create_media_buy", &order, &[], 10),
+    ] {
+        let ended = Command::new(env!("CARGO_BIN_EXE_tradepost"))
+            .args(["adcp", "call", &url, tool, "--args", arguments])
+            .args(form)
+            .env("TRADEPOST_TOKEN", "demo-acme-outdoor-v1")
+            .output()
+            .unwrap();
+        let shown = String::from_utf8([ended.stdout, ended.stderr].concat()).unwrap();
+        let found: Vec<_> = HIDDEN.iter().filter(|part| shown.contains(**part)).collect();
+        assert_eq!((found, ended.status.code()), (vec![], Some(exit)), "{tool}: {shown}");
+    }
+    let mut model = Client::start_with(&["--adcp", &url], "demo-acme-outdoor-v1");
+    let shown = model.ok("adcp_get_products", wholesale).to_string();
+    assert!(shown.contains("outdoor_display"), "{shown}");
+    for part in HIDDEN {
+        assert!(!shown.contains(part), "{shown:?}");
+    }
+    model.end();
+    assert_eq!(hostile.report()["counts"], json!([]));
 }
