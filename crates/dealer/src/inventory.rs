@@ -25,6 +25,7 @@ mod column;
 mod facets;
 mod features;
 mod gone;
+mod groups;
 mod identifiers;
 mod index;
 mod listings;

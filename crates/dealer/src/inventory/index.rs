@@ -1,5 +1,7 @@
 //! What searches look at: columns, orders and words.
 
+use std::sync::OnceLock;
+
 use jiff::Timestamp;
 use tradepost_wire::aap::{Filters, Vehicle};
 use tradepost_wire::catalog::Vocabulary;
@@ -7,6 +9,7 @@ use tradepost_wire::catalog::Vocabulary;
 use super::codes::{Codes, at, index};
 use super::column::{Column, TextColumn, encode};
 use super::features::Features;
+use super::groups::Groups;
 use super::identifiers;
 use super::texts::Texts;
 use crate::query::fold::Field;
@@ -49,6 +52,8 @@ pub(super) struct Index {
     pub(super) features: Features,
     pub(super) order: identifiers::Order,
     pub(super) lexicon: Lexicon,
+    /// What facets count by, once somebody asks for those of some vehicles.
+    pub(super) groups: OnceLock<Groups>,
 }
 
 impl Index {
@@ -110,6 +115,7 @@ impl Index {
             rows_of_seats: of_seats(|seats| seats.rows),
             updated_at: encode(&moments, &distinct, &by_id),
             lexicon: Lexicon::default(),
+            groups: OnceLock::new(),
             id_ranks: ranks(&by_id),
             ids,
             by_id,
@@ -164,6 +170,7 @@ impl Index {
             + self.features.bytes()
             + self.order.bytes()
             + self.lexicon.bytes()
+            + self.groups.get().map_or(0, Groups::bytes)
     }
 
     /// The words of the columns.

@@ -3,7 +3,7 @@
 //! what is not stored cannot disagree with what is.
 
 use std::fmt;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
@@ -290,6 +290,7 @@ fn read_index(rows: usize, from: &mut Reader<'_>) -> Result<Index, Broken> {
         features,
         order,
         lexicon: Lexicon::default(),
+        groups: OnceLock::new(),
     };
     Ok(Index { lexicon: index.words(), ..index })
 }
