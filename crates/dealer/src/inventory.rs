@@ -27,6 +27,7 @@ mod facets;
 mod features;
 mod gather;
 mod gone;
+mod groups;
 mod identifiers;
 mod index;
 mod listings;

@@ -105,7 +105,9 @@ macro_rules! read_object {
                             ),
                         }
                     }
-                    $( $crate::read_object!(@absent $need at problems members $name $($alias)?); )*
+                    $( $crate::read_object!(
+                        @absent $need $slot at problems members $name $($alias)?
+                    ); )*
                 }
                 _ => $crate::parse::wrong_type(at, problems, "object"),
             }
@@ -122,8 +124,10 @@ macro_rules! read_object {
         { $others.insert($key.to_owned(), $value.clone()); }
     };
     (@absent optional $($rest:tt)*) => {};
-    (@absent required $at:ident $problems:ident $members:ident $name:literal $($alias:literal)?) => {
-        if !$members.contains_key($name) $(&& !$members.contains_key($alias))? {
+    (@absent required $slot:ident $at:ident $problems:ident $members:ident $name:literal
+        $($alias:literal)?) => {
+        // What was read is there; only what was not is looked for.
+        if $slot.is_none() && !$members.contains_key($name) $(&& !$members.contains_key($alias))? {
             $crate::parse::missing($at, $problems, $name);
         }
     };

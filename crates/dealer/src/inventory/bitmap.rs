@@ -11,6 +11,9 @@ pub(super) struct Bitmap {
     words: Vec<u64>,
 }
 
+/// How many words are looked at together by who searches for a row: a processor does several at once.
+const BLOCK: usize = 16;
+
 impl Bitmap {
     /// The empty set over `rows` rows.
     pub(super) fn empty(rows: usize) -> Self {
@@ -118,10 +121,24 @@ impl Bitmap {
         self.words.capacity() * size_of::<u64>()
     }
 
-    /// How many rows both sets have.
-    pub(super) fn common(&self, other: &Self) -> usize {
-        let both = self.words.iter().zip(&other.words);
-        both.map(|(one, other)| (one & other).count_ones() as usize).sum()
+    /// Whether both sets have a row.
+    pub(super) fn meets(&self, other: &Self) -> bool {
+        self.any(other, |word, other| word & other)
+    }
+
+    /// Whether the other set has each of its rows.
+    pub(super) fn is_within(&self, other: &Self) -> bool {
+        !self.any(other, |word, other| word & !other)
+    }
+
+    /// Whether the words of both sets together have a row anywhere.
+    fn any(&self, other: &Self, together: impl Fn(u64, u64) -> u64) -> bool {
+        let one = |all, (word, other): (&u64, &u64)| all | together(*word, *other);
+        let (blocks, rest) = self.words.as_chunks::<BLOCK>();
+        let (others, other_rest) = other.words.as_chunks::<BLOCK>();
+        let mut blocks = blocks.iter().zip(others);
+        blocks.any(|(words, others)| words.iter().zip(others).fold(0, one) != 0)
+            || rest.iter().zip(other_rest).fold(0, one) != 0
     }
 
     pub(super) fn len(&self) -> usize {
@@ -132,6 +149,15 @@ impl Bitmap {
     pub(super) fn rows(&self) -> impl Iterator<Item = u32> {
         let words = self.words.iter().zip((0u32..).step_by(64));
         words.flat_map(|(word, base)| Bits(*word).map(move |bit| base + bit))
+    }
+
+    /// Hands the rows out, ascending. A loop in a loop: an iterator over all of them takes twice as long.
+    pub(super) fn for_each(&self, mut take: impl FnMut(u32)) {
+        for (word, base) in self.words.iter().zip((0u32..).step_by(64)) {
+            for bit in Bits(*word) {
+                take(base + bit);
+            }
+        }
     }
 
     /// Some of the rows, ascending: `skip` are left out at the start. Whole words are skipped at

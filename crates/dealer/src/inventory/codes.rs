@@ -93,7 +93,7 @@ impl ByRow {
         each_width!(self, codes => codes.get(row as usize).map_or(ABSENT, |code| code.code()))
     }
 
-    fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         each_width!(self, codes => codes.len())
     }
 
@@ -266,34 +266,10 @@ impl Codes {
         to.saturating_sub(from) as usize
     }
 
-    /// How many of the rows of a set have which code.
-    pub(super) fn counts_in(&self, set: &Bitmap) -> Vec<usize> {
-        let mut counts = Vec::with_capacity(self.distinct() as usize);
-        for code in 0..self.distinct() {
-            counts.push(match self.rows(code) {
-                Rows::Set(members, _) => set.common(members),
-                Rows::List(rows) => rows.iter().filter(|row| set.contains(**row)).count(),
-            });
-        }
-        counts
-    }
-
-    /// About how many steps [`Codes::counts_in`] takes.
-    pub(super) fn counts_cost(&self) -> usize {
-        let words = Bitmap::combine_cost(self.codes.len());
-        self.short_cost(&(0..self.distinct())) + self.dense.len() * words
-    }
-
-    /// How many of these rows have which code.
-    pub(super) fn counts_of(&self, rows: &[u32]) -> Vec<usize> {
-        let mut counts = vec![0; self.distinct() as usize];
-        each_width!(&self.codes, codes => for row in rows {
-            let code = codes.get(*row as usize).map_or(ABSENT, |code| code.code());
-            if let Some(count) = counts.get_mut(code as usize) {
-                *count += 1;
-            }
-        });
-        counts
+    /// By code: how many rows have it.
+    pub(super) fn counts(&self) -> Vec<u32> {
+        let ends = self.starts.iter().skip(1);
+        self.starts.iter().zip(ends).map(|(start, end)| end - start).collect()
     }
 
     /// Prepares for long ranges.
@@ -304,7 +280,8 @@ impl Codes {
         let places: Vec<usize> = if self.starts.len() <= STRIDES {
             self.starts.iter().map(|start| *start as usize).collect()
         } else {
-            (0..=present).step_by(rows.div_ceil(STRIDES).max(1)).collect()
+            // The last one ends with the last row that has a value.
+            (0..present).step_by(rows.div_ceil(STRIDES).max(1)).chain([present]).collect()
         };
         let (mut set, mut from) = (Bitmap::empty(rows), 0);
         for to in places {
@@ -370,13 +347,26 @@ impl Codes {
         &self.order
     }
 
-    /// The lowest and the highest code that rows of a set have, when both are found in so many steps
-    /// from the ends of the order.
-    pub(super) fn ends_in(&self, set: &Bitmap, steps: usize) -> Option<(u32, u32)> {
-        let rows = self.span(0..self.distinct());
-        let first = rows.iter().take(steps).find(|row| set.contains(**row))?;
-        let last = rows.iter().rev().take(steps).find(|row| set.contains(**row))?;
+    /// The lowest and the highest code that rows of a set have; only for what is prepared for ranges. The
+    /// strides tell between which places of the order they are.
+    pub(super) fn ends_in(&self, set: &Bitmap) -> Option<(u32, u32)> {
+        let (_, present) = self.strides.last()?;
+        let mut valued = set.clone();
+        valued.intersect(present);
+        let is_before = |(_, with): &(usize, Bitmap)| !valued.meets(with);
+        let is_not_behind = |(_, with): &(usize, Bitmap)| !valued.is_within(with);
+        let first = self.stride(self.strides.partition_point(is_before))?;
+        let last = self.stride(self.strides.partition_point(is_not_behind))?;
+        let first = first.iter().find(|row| set.contains(**row))?;
+        let last = last.iter().rev().find(|row| set.contains(**row))?;
         Some((self.code(*first), self.code(*last)))
+    }
+
+    /// The rows of a stride.
+    fn stride(&self, number: usize) -> Option<&[u32]> {
+        let (from, _) = self.strides.get(number.checked_sub(1)?)?;
+        let (to, _) = self.strides.get(number)?;
+        self.order.get(*from..*to)
     }
 
     /// The rows without a value.

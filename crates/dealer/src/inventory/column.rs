@@ -247,6 +247,29 @@ mod tests {
     }
 
     #[test]
+    fn the_ends_of_some_rows_are_found_between_strides() {
+        for (values, gap) in [(1000, 9), (1000, 1001), (20, 9), (20, 1001), (1, 1)] {
+            let numbers: Vec<Option<u32>> =
+                (0..1000).map(|row| (row % gap > 0).then_some(row * 7919 % values)).collect();
+            let by_id: Vec<u32> = (0..1000).collect();
+            let column = Column::new(&numbers, &by_id).for_ranges();
+            for (step, from) in
+                [(1, 0), (7, 3), (97, 50), (9, 0), (500, 499), (1000, 999), (1, 1000)]
+            {
+                let rows: Vec<u32> = (from..1000).step_by(step).collect();
+                let mut set = Bitmap::empty(1000);
+                rows.iter().for_each(|row| set.insert(*row));
+                let found = rows.iter().filter_map(|row| numbers[*row as usize]);
+                let expected = found.clone().min().zip(found.max());
+                let ends = column.rows.ends_in(&set);
+                let ends =
+                    ends.map(|(min, max)| (column.key(min).unwrap(), column.key(max).unwrap()));
+                assert_eq!(ends, expected, "{values} values, {gap}, each {step} from {from}");
+            }
+        }
+    }
+
+    #[test]
     fn a_text_is_shown_as_it_is_mostly_written() {
         let texts = ["Chevy", "chevrolet", "Chevrolet", "Chevrolet ", "Ford", "-"].map(Some);
         let words = texts.into_iter().collect();

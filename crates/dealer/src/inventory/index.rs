@@ -1,5 +1,7 @@
 //! What searches look at: columns, orders and words.
 
+use std::sync::OnceLock;
+
 use jiff::Timestamp;
 use tradepost_wire::aap::Filters;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -8,6 +10,7 @@ use super::codes::{Codes, at, index};
 use super::column::{Column, TextColumn, encode};
 use super::features::Features;
 use super::gather::{Gathered, Words};
+use super::groups::Groups;
 use super::identifiers;
 use super::texts::Texts;
 use crate::query::fold::Field;
@@ -49,6 +52,8 @@ pub(super) struct Index {
     pub(super) features: Features,
     pub(super) order: identifiers::Order,
     pub(super) lexicon: Lexicon,
+    /// What facets count by, once somebody asks for those of some vehicles.
+    pub(super) groups: OnceLock<Groups>,
 }
 
 impl Index {
@@ -99,6 +104,7 @@ impl Index {
             rows_of_seats: number(all.rows_of_seats).for_filters(),
             updated_at,
             lexicon: Lexicon::default(),
+            groups: OnceLock::new(),
             id_ranks: ranks(&by_id),
             ids,
             by_id,
@@ -153,6 +159,7 @@ impl Index {
             + self.features.bytes()
             + self.order.bytes()
             + self.lexicon.bytes()
+            + self.groups.get().map_or(0, Groups::bytes)
     }
 
     /// The words of the columns.

@@ -4,7 +4,7 @@
 
 use std::fmt;
 use std::io::{self, Write as _};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
@@ -329,6 +329,7 @@ fn read_index(rows: usize, from: &mut Reader<'_>) -> Result<Index, Broken> {
         features,
         order,
         lexicon: Lexicon::default(),
+        groups: OnceLock::new(),
     };
     Ok(Index { lexicon: index.words(), ..index })
 }

@@ -1,0 +1,269 @@
+//! Columns that are counted together. What one of them says of a vehicle mostly follows from what another
+//! does, the make from the model, or is one of a few words. So the columns are put into a few groups, and
+//! rows that agree in all columns of a group have one code there: whoever counts rows takes a step for each
+//! row and group, and then one for each code that was met, instead of a step for each row and column.
+
+use super::codes::{Codes, Rows, index};
+
+/// Groups of columns.
+#[derive(Debug)]
+pub(super) struct Groups {
+    /// How many there are.
+    width: usize,
+    /// Row by row: the code in each group. The codes of all groups are numbered through.
+    codes: RowByRow,
+    /// Group by group: how many codes and how many columns it has.
+    shapes: Vec<(usize, usize)>,
+    /// Code by code: the values that rows with it have, as places in a list of the values of all columns.
+    values: Vec<u32>,
+    /// By column: how many values it has.
+    sizes: Vec<usize>,
+}
+
+/// Codes as narrow as their number permits.
+#[derive(Debug)]
+enum RowByRow {
+    Two(Vec<u16>),
+    Four(Vec<u32>),
+}
+
+/// How many codes a group may have at least and at most, and one for how many rows: to go through those
+/// that were met must take less than to go through the rows, and the counts must fit into a fast cache.
+const CODES: (usize, usize) = (64, 4096);
+const ROWS_OF_CODE: usize = 32;
+
+/// What is at the end of the list of values: rows without one are counted, too, and nobody asks.
+const NOTHING: usize = 1;
+
+impl Groups {
+    /// Groups these columns, all of which have the same rows; neighbours are most likely to join.
+    pub(super) fn of(columns: &[&Codes]) -> Self {
+        let sizes: Vec<usize> = columns.iter().map(|it| it.distinct() as usize).collect();
+        let nothing = index(sizes.iter().sum());
+        let (mut drafts, mut begin): (Vec<Draft>, u32) = (Vec::new(), 0);
+        for column in columns {
+            let most = (column.codes().len() / ROWS_OF_CODE).clamp(CODES.0, CODES.1);
+            let values = Values { begin, nothing };
+            begin += column.distinct();
+            if !drafts.iter_mut().any(|draft| draft.join(column, values, most)) {
+                drafts.push(Draft::of(column, values));
+            }
+        }
+        Self::put_together(&drafts, sizes)
+    }
+
+    fn put_together(drafts: &[Draft], sizes: Vec<usize>) -> Self {
+        let shapes: Vec<_> =
+            drafts.iter().map(|it| (it.values.len() / it.width, it.width)).collect();
+        let (mut firsts, mut count) = (Vec::with_capacity(drafts.len()), 0);
+        for (codes, _) in &shapes {
+            firsts.push(index(count));
+            count += codes;
+        }
+        let rows = drafts.first().map_or(0, |draft| draft.codes.len());
+        let of_row = |row: usize| {
+            let codes = drafts.iter().map(move |draft| draft.codes.get(row));
+            codes.zip(&firsts).map(|(code, first)| code.map_or(0, |code| first + code))
+        };
+        let codes = (0..rows).flat_map(of_row);
+        let codes = if count <= usize::from(u16::MAX) {
+            RowByRow::Two(codes.filter_map(|code| u16::try_from(code).ok()).collect())
+        } else {
+            RowByRow::Four(codes.collect())
+        };
+        let values = drafts.iter().flat_map(|draft| &draft.values).copied().collect();
+        Self { width: drafts.len(), codes, shapes, values, sizes }
+    }
+
+    /// By column: how many of some rows have which code.
+    pub(super) fn count(&self, rows: &Rows<'_>) -> Vec<Vec<u32>> {
+        let mut met = vec![0_u32; self.shapes.iter().map(|(codes, _)| codes).sum()];
+        match &self.codes {
+            RowByRow::Two(codes) => meet(codes, self.width, rows, &mut met),
+            RowByRow::Four(codes) => meet(codes, self.width, rows, &mut met),
+        }
+        let mut counts = vec![0_u32; self.sizes.iter().sum::<usize>() + NOTHING];
+        let (mut met, mut values) = (met.as_slice(), self.values.as_slice());
+        for (codes, columns) in &self.shapes {
+            let (met_here, met_behind) = met.split_at(*codes);
+            let (here, behind) = values.split_at(codes * columns);
+            for (times, values) in met_here.iter().zip(here.chunks_exact(*columns)) {
+                if *times > 0 {
+                    for value in values {
+                        if let Some(count) = counts.get_mut(*value as usize) {
+                            *count += times;
+                        }
+                    }
+                }
+            }
+            (met, values) = (met_behind, behind);
+        }
+        let mut rest = counts.into_iter();
+        self.sizes.iter().map(|size| rest.by_ref().take(*size).collect()).collect()
+    }
+
+    /// How many bytes they take.
+    pub(super) fn bytes(&self) -> usize {
+        let codes = match &self.codes {
+            RowByRow::Two(codes) => codes.capacity() * size_of::<u16>(),
+            RowByRow::Four(codes) => codes.capacity() * size_of::<u32>(),
+        };
+        codes + self.values.capacity() * size_of::<u32>()
+    }
+
+    /// How many groups there are.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.width
+    }
+}
+
+/// Counts the codes of rows of so many codes.
+fn meet<E: Copy + Into<u32>>(codes: &[E], width: usize, rows: &Rows<'_>, met: &mut [u32]) {
+    // The usual widths are known to the compiler: what a loop over three codes takes around them is as
+    // much as what it does with them.
+    match width {
+        1 => meet_in(|row| codes.as_chunks::<1>().0.get(row), rows, met),
+        2 => meet_in(|row| codes.as_chunks::<2>().0.get(row), rows, met),
+        3 => meet_in(|row| codes.as_chunks::<3>().0.get(row), rows, met),
+        4 => meet_in(|row| codes.as_chunks::<4>().0.get(row), rows, met),
+        _ => meet_in(|row| codes.get(row * width..(row + 1) * width), rows, met),
+    }
+}
+
+fn meet_in<'c, E: Copy + Into<u32> + 'c, C: IntoIterator<Item = &'c E>>(
+    codes: impl Fn(usize) -> Option<C>,
+    rows: &Rows<'_>,
+    met: &mut [u32],
+) {
+    let meet = |row: u32| {
+        let Some(codes) = codes(row as usize) else { return };
+        for code in codes {
+            if let Some(times) = met.get_mut((*code).into() as usize) {
+                *times += 1;
+            }
+        }
+    };
+    match rows {
+        Rows::List(rows) => rows.iter().copied().for_each(meet),
+        Rows::Set(set, _) => set.for_each(meet),
+    }
+}
+
+/// Where a column's values are among those of all.
+#[derive(Clone, Copy)]
+struct Values {
+    begin: u32,
+    /// What a row without a value has.
+    nothing: u32,
+}
+
+/// A group that columns may join.
+struct Draft {
+    /// How many columns there are.
+    width: usize,
+    /// By row.
+    codes: Vec<u32>,
+    /// Code by code: a value of each column.
+    values: Vec<u32>,
+}
+
+impl Draft {
+    /// A column alone.
+    fn of(column: &Codes, values: Values) -> Self {
+        let (rows, distinct) = (0..index(column.codes().len()), column.distinct());
+        let Values { begin, nothing } = values;
+        Self {
+            width: 1,
+            // Those without a value have a code of their own.
+            codes: rows.map(|row| column.code(row).min(distinct)).collect(),
+            values: (begin..begin + distinct).chain([nothing]).collect(),
+        }
+    }
+
+    /// Takes a column in, unless there would be more than so many codes.
+    fn join(&mut self, column: &Codes, values: Values, most: usize) -> bool {
+        let distinct = column.distinct();
+        let width = distinct as usize + 1;
+        let pairs = (self.values.len() / self.width).saturating_mul(width);
+        // A table of pairs that is much longer than the rows would be slower than the rows are.
+        if pairs > self.codes.len().saturating_mul(ROWS_OF_CODE) {
+            return false;
+        }
+        // By pair of codes: the code that it has, and one more.
+        let mut known = vec![0_u32; pairs];
+        let (mut joined, mut codes) = (Vec::new(), Vec::with_capacity(self.codes.len()));
+        let mut count = 0;
+        for (code, row) in self.codes.iter().zip(0..) {
+            let other = column.code(row).min(distinct);
+            let pair = *code as usize * width + other as usize;
+            let Some(known) = known.get_mut(pair) else { return false };
+            if *known == 0 {
+                if count == most {
+                    return false;
+                }
+                count += 1;
+                *known = index(count);
+                let from = *code as usize * self.width;
+                joined.extend(self.values.get(from..from + self.width).unwrap_or_default());
+                joined.push(if other < distinct { values.begin + other } else { values.nothing });
+            }
+            codes.push(*known - 1);
+        }
+        (self.codes, self.values) = (codes, joined);
+        self.width += 1;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::codes::ABSENT;
+    use super::*;
+
+    /// A column of values, of which `None` is a row without one.
+    fn column(rows: u32, value: impl Fn(u32) -> Option<u32>) -> Codes {
+        let codes: Vec<u32> = (0..rows).map(|row| value(row).unwrap_or(ABSENT)).collect();
+        let distinct =
+            codes.iter().filter(|code| **code != ABSENT).max().map_or(0, |most| most + 1);
+        let by_id: Vec<u32> = (0..rows).collect();
+        Codes::new(&codes, distinct as usize, &by_id)
+    }
+
+    #[test]
+    fn columns_of_which_one_follows_from_another_are_one_group_and_unlike_ones_are_not() {
+        let rows = 4000;
+        let scattered = |row: u32, salt: u32| (row ^ salt).wrapping_mul(2_654_435_761) >> 16;
+        let model = column(rows, |row| Some(scattered(row, 1) % 90));
+        let make = column(rows, |row| Some(scattered(row, 1) % 90 % 9));
+        let colour = column(rows, |row| Some(scattered(row, 2) % 40).filter(|it| *it > 0));
+        let always = column(rows, |_| Some(0));
+        let never = column(rows, |_| None);
+        let own = column(rows, Some);
+        let columns = [&model, &make, &colour, &always, &never, &own];
+        let groups = Groups::of(&columns);
+        // The colour and what each row has alone are for themselves.
+        assert_eq!(groups.len(), 3);
+        let all: Vec<u32> = (0..rows).collect();
+        let some: Vec<u32> = all.iter().copied().filter(|row| row % 7 == 3).collect();
+        for rows in [&[][..], &[17], &some[..40], &some, &all] {
+            let counts = groups.count(&Rows::List(rows.into()));
+            for (column, counts) in columns.iter().zip(&counts) {
+                let count = |code| rows.iter().filter(|row| column.code(**row) == code).count();
+                let expected: Vec<u32> =
+                    (0..column.distinct()).map(|code| index(count(code))).collect();
+                assert_eq!(*counts, expected, "{} rows", rows.len());
+            }
+        }
+        assert!(groups.bytes() > 0);
+    }
+
+    #[test]
+    fn without_rows_there_is_nothing_to_count() {
+        let nothing = column(0, Some);
+        assert_eq!(
+            Groups::of(&[&nothing, &nothing]).count(&Rows::List([][..].into())),
+            [Vec::<u32>::new(), Vec::new()]
+        );
+    }
+}
