@@ -192,12 +192,7 @@ impl TaskLog for Memory {
     }
 
     fn unfinished_tasks(&self, agent_id: &str) -> Result<Vec<TaskRow>, Fault> {
-        let kept = self.lock();
-        let left = kept.tasks.values().filter(|task| {
-            let state = task.row.state;
-            task.owner.agent_id == agent_id && !state.terminal() && !state.interrupted()
-        });
-        Ok(left.map(|task| task.row.clone()).collect())
+        Ok(self.lock().unfinished(agent_id))
     }
 
     fn push_configs(
@@ -266,6 +261,14 @@ fn in_millis(moment: Timestamp) -> Timestamp {
 impl Kept {
     fn task_of(&self, owner: &Owner, task_id: &str) -> Option<&KeptTask> {
         self.tasks.get(task_id).filter(|task| task.owner == *owner)
+    }
+
+    fn unfinished(&self, agent_id: &str) -> Vec<TaskRow> {
+        let left = self.tasks.values().filter(|task| {
+            let state = task.row.state;
+            task.owner.agent_id == agent_id && !state.terminal() && !state.interrupted()
+        });
+        left.map(|task| task.row.clone()).collect()
     }
 
     /// A webhook with the last entry of its task.
@@ -421,6 +424,10 @@ impl TaskWriter for Transaction<'_> {
             }
         }
         Ok(Some(seq))
+    }
+
+    fn unfinished_tasks(&self, agent_id: &str) -> Result<Vec<TaskRow>, Fault> {
+        Ok(self.kept().unfinished(agent_id))
     }
 }
 

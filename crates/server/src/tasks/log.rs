@@ -212,7 +212,8 @@ pub trait TaskLog: Secrets {
         limit: usize,
     ) -> Result<(Vec<TaskRow>, usize), Fault>;
 
-    /// An agent's tasks that somebody was working on, in a process that is there no more.
+    /// An agent's tasks that somebody was working on, in a process that is there no more. A moment
+    /// later it may be there again; who ends them asks once more in the transaction.
     ///
     /// # Errors
     /// When they cannot be read.
@@ -276,6 +277,13 @@ pub trait TaskWriter {
         body: &str,
         status: Option<(TaskState, Timestamp)>,
     ) -> Result<Option<i64>, Fault>;
+
+    /// An agent's tasks that somebody was working on, in a process that is there no more. Until the
+    /// transaction ends, nobody else appends to them.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn unfinished_tasks(&self, agent_id: &str) -> Result<Vec<TaskRow>, Fault>;
 }
 
 /// What a job can do with webhooks.

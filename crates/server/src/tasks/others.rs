@@ -4,32 +4,28 @@ use std::sync::PoisonError;
 
 use tradepost_wire::a2a::TaskState;
 
-use super::log::{self, Ear, EntryKind};
+use super::log::{self, Ear, EntryKind, TaskRow};
 use super::{Tasks, fold};
 use crate::fault::Fault;
 
 impl Tasks {
     /// Ends tasks as failed on which nobody works any more.
     pub(super) fn end_left(&self) -> Result<(), Fault> {
-        let now = self.clock.now();
-        let left = self.log.unfinished_tasks(&self.agent_id)?;
-        if left.is_empty() {
+        // Mostly there are none, and a look keeps nobody waiting.
+        if self.log.unfinished_tasks(&self.agent_id)?.is_empty() {
             return Ok(());
         }
-        let failures = left
-            .into_iter()
-            .map(|row| {
-                let event = fold::failure(&row, "The agent was restarted during its work.", now)?;
-                Ok((row.task_id, event))
-            })
-            .collect::<Result<Vec<_>, Fault>>()?;
+        let (agent_id, now) = (self.agent_id.clone(), self.clock.now());
         let ended = log::write_blocking(&*self.log, move |tx| {
-            let end = |(task_id, event): &(String, String)| {
+            let end = |row: TaskRow| {
+                let event = fold::failure(&row, "The agent was restarted during its work.", now)?;
                 let failed = Some((TaskState::Failed, now));
-                let seq = tx.append(task_id, EntryKind::Status, event, failed)?;
-                Ok(seq.map(|seq| (task_id.clone(), seq)))
+                let seq = tx.append(&row.task_id, EntryKind::Status, &event, failed)?;
+                Ok(seq.map(|seq| (row.task_id, seq)))
             };
-            failures.iter().map(end).collect::<Result<Vec<_>, Fault>>()
+            // Judged here, and not by the look: whoever has gone on meanwhile, goes on.
+            let left = tx.unfinished_tasks(&agent_id)?;
+            left.into_iter().map(end).collect::<Result<Vec<_>, Fault>>()
         })?;
         for (task_id, seq) in ended.into_iter().flatten() {
             self.committed(&task_id, seq);

@@ -4,11 +4,12 @@
 //! process or with the connection, is found by those who look every few seconds anyway.
 
 use std::future::poll_fn;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc as threads};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::{interval, sleep, timeout};
 use tokio_postgres::{AsyncMessage, Client, Config, Connection, Error, NoTls, Notification};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -25,7 +26,8 @@ const BEAT: Duration = Duration::from_secs(5);
 /// How long to wait before connecting again.
 const AGAIN: Duration = Duration::from_millis(250);
 
-/// How much may wait to be told. What comes then is found by looking.
+/// How much may wait to be told, here and to others. Who is behind by more is told that something was
+/// missed, and looks.
 const QUEUE: usize = 1_024;
 
 const TELL: &str = "
@@ -41,8 +43,55 @@ type Line = Arc<Mutex<Option<Arc<Client>>>>;
 /// Tells other processes of news, and this one of theirs.
 pub(super) struct Herald {
     said: mpsc::Sender<News>,
+    /// Whether others are to be told that something was not said.
+    unsaid: Arc<AtomicBool>,
     ears: Arc<Mutex<Vec<Ear>>>,
     line: Line,
+}
+
+/// What was heard and is to be told here, on a thread that may wait.
+#[derive(Clone)]
+struct Heard {
+    told: threads::SyncSender<News>,
+    /// Whether there was no room for something.
+    missed: Arc<AtomicBool>,
+}
+
+impl Heard {
+    /// Starts the thread.
+    fn start(ears: Arc<Mutex<Vec<Ear>>>) -> Result<Self, Fault> {
+        let (told, to_tell) = threads::sync_channel(QUEUE);
+        let missed: Arc<AtomicBool> = Arc::default();
+        let heard = Self { told, missed: Arc::clone(&missed) };
+        // Whoever is told may read the database, and wait for it.
+        std::thread::Builder::new()
+            .name("store-news".to_owned())
+            .spawn(move || {
+                while let Ok(news) = to_tell.recv() {
+                    let news = if missed.swap(false, Ordering::AcqRel) {
+                        // One look finds all that waits as well: logs are read from where each
+                        // reader is.
+                        to_tell.try_iter().for_each(drop);
+                        News::Any
+                    } else {
+                        news
+                    };
+                    // Copied, so that nobody who wants to be told waits for those who are being
+                    // told.
+                    let ears = ears.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                    ears.iter().for_each(|ear| ear(&news));
+                }
+            })
+            .map_err(Fault::on("starting the thread for news"))?;
+        Ok(heard)
+    }
+
+    /// Takes news. It never waits: the connection is read by whoever calls.
+    fn take(&self, news: News) {
+        if let Err(threads::TrySendError::Full(_)) = self.told.try_send(news) {
+            self.missed.store(true, Ordering::Release);
+        }
+    }
 }
 
 /// With whom a herald speaks, and as whom.
@@ -56,24 +105,12 @@ impl Herald {
     /// Starts one. It ends with the runtime that it is started on.
     pub(super) fn start(way: Way, runtime: &tokio::runtime::Handle) -> Result<Self, Fault> {
         let (said, to_say) = mpsc::channel(QUEUE);
-        let (heard, to_tell) = threads::channel();
-        let ears: Arc<Mutex<Vec<Ear>>> = Arc::default();
-        let told = Arc::clone(&ears);
-        // Whoever is told may read the database, and wait for it.
-        std::thread::Builder::new()
-            .name("store-news".to_owned())
-            .spawn(move || {
-                while let Ok(news) = to_tell.recv() {
-                    // Copied, so that nobody who wants to be told waits for those who are being
-                    // told.
-                    let ears = told.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                    ears.iter().for_each(|ear| ear(&news));
-                }
-            })
-            .map_err(Fault::on("starting the thread for news"))?;
-        let line = Line::default();
-        runtime.spawn(speak(way, to_say, heard, Arc::clone(&line)));
-        Ok(Self { said, ears, line })
+        let (ears, line): (Arc<Mutex<Vec<Ear>>>, Line) = Default::default();
+        let unsaid: Arc<AtomicBool> = Arc::default();
+        let heard = Heard::start(Arc::clone(&ears))?;
+        let lips = Lips { to_say, unsaid: Arc::clone(&unsaid) };
+        runtime.spawn(speak(way, lips, heard, Arc::clone(&line)));
+        Ok(Self { said, unsaid, ears, line })
     }
 
     /// Its connection, while there is one: for what has to be quick, or else is left.
@@ -90,7 +127,9 @@ impl Herald {
     pub(super) fn tell(&self, news: Vec<News>) {
         for news in news {
             // They look by themselves, too.
-            let _ = self.said.try_send(news);
+            if let Err(mpsc::error::TrySendError::Full(_)) = self.said.try_send(news) {
+                self.unsaid.store(true, Ordering::Release);
+            }
         }
     }
 }
@@ -129,14 +168,26 @@ where
     }
 }
 
-async fn speak(
-    way: Way,
-    mut to_say: mpsc::Receiver<News>,
-    heard: threads::Sender<News>,
-    line: Line,
-) {
+/// What is to be said to others.
+struct Lips {
+    to_say: mpsc::Receiver<News>,
+    unsaid: Arc<AtomicBool>,
+}
+
+impl Lips {
+    /// Everything that waits, beginning with this: for what found no room, that something was missed.
+    fn all(&mut self, first: News) -> Vec<News> {
+        let mut all = vec![first];
+        while let Ok(news) = self.to_say.try_recv() {
+            all.push(news);
+        }
+        if self.unsaid.swap(false, Ordering::AcqRel) { vec![News::Any] } else { all }
+    }
+}
+
+async fn speak(way: Way, mut lips: Lips, heard: Heard, line: Line) {
     loop {
-        let ended = converse(&way, &mut to_say, &heard, &line).await;
+        let ended = converse(&way, &mut lips, &heard, &line).await;
         let was_heard = line.lock().unwrap_or_else(PoisonError::into_inner).take().is_some();
         // Once for each time that it is lost.
         if was_heard && let Err(why) = ended {
@@ -147,53 +198,46 @@ async fn speak(
 }
 
 /// Tells and hears until the connection is lost.
-async fn converse(
-    way: &Way,
-    to_say: &mut mpsc::Receiver<News>,
-    heard: &threads::Sender<News>,
-    line: &Line,
-) -> Result<(), String> {
-    let (tell, mut told) = mpsc::unbounded_channel();
-    let hear = move |notification| {
-        // Nobody listens any more when the conversation has ended.
-        let _ = tell.send(notification);
+async fn converse(way: &Way, lips: &mut Lips, heard: &Heard, line: &Line) -> Result<(), String> {
+    // Nobody is told before it listens, and by then it knows who it is.
+    let own = Arc::new(AtomicI32::new(0));
+    // Dropped with the connection.
+    let (open, mut closed) = oneshot::channel::<()>();
+    let (heard_here, self_here) = (heard.clone(), Arc::clone(&own));
+    let hear = move |by: Notification| {
+        let _open = &open;
+        // The server sends what this connection has said back to it as well.
+        if by.process_id() != self_here.load(Ordering::Acquire) {
+            heard_here.take(News::read(by.payload()));
+        }
     };
     let client = Arc::new(soon(connect(&way.config, way.tls.clone(), hear)).await?);
-    let own = soon(client.query_one("SELECT pg_backend_pid()", &[])).await?;
-    let own: i32 = own.try_get(0).map_err(|error| chain(&error))?;
+    let row = soon(client.query_one("SELECT pg_backend_pid()", &[])).await?;
+    own.store(row.try_get(0).map_err(|error| chain(&error))?, Ordering::Release);
     soon(client.batch_execute("LISTEN tradepost")).await?;
     *line.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&client));
     let mut beat = interval(BEAT);
     loop {
         tokio::select! {
-            notification = told.recv() => match notification {
-                None => return Err("the connection was lost".to_owned()),
-                // The server sends what this connection has said back to it as well.
-                Some(by) if by.process_id() == own => {}
-                Some(by) => drop(heard.send(News::read(by.payload()))),
-            },
-            Some(first) = to_say.recv() => say(&client, first, to_say).await?,
+            _ = &mut closed => return Err("the connection was lost".to_owned()),
+            Some(first) = lips.to_say.recv() => {
+                let all = lips.all(first);
+                say(&client, &all).await?;
+            }
             _ = beat.tick() => {
                 soon(client.execute(PRESENT, &[&way.process])).await?;
                 soon(client.execute(permits::TIDY, &[])).await?;
                 // Whatever was missed is found now. The first tick comes at once, so that this
                 // holds for the time without a connection, too.
-                drop(heard.send(News::Any));
+                heard.take(News::Any);
             }
         }
     }
 }
 
-/// Says everything that waits at once.
-async fn say(
-    client: &Client,
-    first: News,
-    to_say: &mut mpsc::Receiver<News>,
-) -> Result<(), String> {
-    let mut lines = vec![first.line()];
-    while let Ok(news) = to_say.try_recv() {
-        lines.push(news.line());
-    }
+/// Says everything at once.
+async fn say(client: &Client, all: &[News]) -> Result<(), String> {
+    let lines: Vec<_> = all.iter().map(News::line).collect();
     let lines = tradepost_wire::json::to_string(&lines).map_err(|error| chain(&error))?;
     soon(client.execute(TELL, &[&lines])).await.map(|_| ())
 }
@@ -201,4 +245,56 @@ async fn say(
 async fn soon<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, String> {
     let done = timeout(PATIENCE, work).await;
     done.map_err(|_| "the database does not answer".to_owned())?.map_err(|error| chain(&error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn appended(seq: i64) -> News {
+        News::Appended { task_id: "a task".to_owned(), seq, ended: false }
+    }
+
+    #[test]
+    fn whoever_is_slow_to_hear_is_told_to_look_and_nothing_piles_up() {
+        let (tell, told) = threads::channel();
+        let (let_go, wait) = threads::channel::<()>();
+        let wait = Mutex::new(wait);
+        let ear = move |news: &News| {
+            tell.send(news.clone()).unwrap();
+            wait.lock().unwrap().recv().unwrap();
+        };
+        let ears: Arc<Mutex<Vec<Ear>>> = Arc::new(Mutex::new(vec![Arc::new(ear)]));
+        let heard = Heard::start(ears).unwrap();
+        heard.take(appended(0));
+        assert_eq!(told.recv().unwrap(), appended(0));
+        // It is being told, and there is room for as many again.
+        (1..=QUEUE).for_each(|seq| heard.take(appended(seq.try_into().unwrap())));
+        assert!(!heard.missed.load(Ordering::Acquire));
+        (0..3 * QUEUE).for_each(|_| heard.take(News::Due));
+        let_go.send(()).unwrap();
+        assert_eq!(told.recv().unwrap(), News::Any, "one look in the place of all of them");
+        heard.take(News::Changed);
+        let_go.send(()).unwrap();
+        assert_eq!(told.recv().unwrap(), News::Changed);
+        let_go.send(()).unwrap();
+    }
+
+    #[test]
+    fn what_cannot_be_said_in_time_becomes_one_line() {
+        let (said, to_say) = mpsc::channel(2);
+        let mut lips = Lips { to_say, unsaid: Arc::default() };
+        let herald = Herald {
+            said,
+            unsaid: Arc::clone(&lips.unsaid),
+            ears: Arc::default(),
+            line: Line::default(),
+        };
+        herald.tell(vec![News::Due, appended(1)]);
+        let first = lips.to_say.try_recv().unwrap();
+        assert_eq!(lips.all(first), [News::Due, appended(1)]);
+        herald.tell(vec![News::Due, appended(2), appended(3), News::Changed]);
+        let first = lips.to_say.try_recv().unwrap();
+        assert_eq!(lips.all(first), [News::Any]);
+    }
 }

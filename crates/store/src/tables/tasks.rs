@@ -105,6 +105,10 @@ impl TaskWriter for Transaction<'_> {
         self.0.tell(News::Appended { task_id: task_id.to_owned(), seq, ended });
         Ok(Some(seq))
     }
+
+    fn unfinished_tasks(&self, agent_id: &str) -> Result<Vec<TaskRow>, Fault> {
+        unfinished(self.0, agent_id, self.0.for_update())
+    }
 }
 
 impl Transaction<'_> {
@@ -224,21 +228,22 @@ impl Database {
 
     /// An agent's tasks that somebody was working on, and nobody is any more.
     pub(crate) fn unfinished_tasks(&self, agent_id: &str) -> Result<Vec<TaskRow>, Fault> {
-        // Interrupted ones wait for the caller, and can wait on.
-        let states = TaskState::ALL.iter().filter(|s| !s.terminal() && !s.interrupted());
-        let names: Vec<_> = states.map(|s| format!("'{}'", s.name())).collect();
-        self.0.all(
-            "reading unfinished tasks",
-            &format!(
-                "SELECT task_id, context_id, state, status_at, last_seq FROM tasks
-                 WHERE agent_id = $1 AND state IN ({}) AND {}",
-                names.join(", "),
-                is_left(&self.0)
-            ),
-            params![agent_id],
-            read_row,
-        )
+        unfinished(&self.0, agent_id, "")
     }
+}
+
+fn unfinished(connection: &Connection, agent_id: &str, and: &str) -> Result<Vec<TaskRow>, Fault> {
+    // Interrupted ones wait for the caller, and can wait on.
+    let states = TaskState::ALL.iter().filter(|s| !s.terminal() && !s.interrupted());
+    let names: Vec<_> = states.map(|s| format!("'{}'", s.name())).collect();
+    // In one order, so that two who end the same do not wait for each other.
+    let sql = format!(
+        "SELECT task_id, context_id, state, status_at, last_seq FROM tasks
+         WHERE agent_id = $1 AND state IN ({}) AND {} ORDER BY task_id{and}",
+        names.join(", "),
+        is_left(connection)
+    );
+    connection.all("reading unfinished tasks", &sql, params![agent_id], read_row)
 }
 
 fn task_row(

@@ -117,6 +117,35 @@ fn tasks_of_a_process_that_is_gone_end_and_those_of_others_do_not() {
 }
 
 #[test]
+fn a_task_with_which_another_process_goes_on_meanwhile_is_not_ended() {
+    let Some(scratch) = Scratch::new() else { return };
+    let [one, other] = two(&scratch);
+    let id = one.begin("tck-cancel")["id"].clone();
+    let is_it = format!("WHERE task_id = {id}").replace('"', "'");
+    let worker = scratch.say(&format!("SELECT worker FROM tasks {is_it}")).remove(0);
+    drop(one);
+    let third = std::thread::scope(|scope| {
+        // It is committed when whoever has found the task left waits for it.
+        let goes_on = format!(
+            "UPDATE tasks SET worker =
+                 (SELECT process_id FROM processes WHERE process_id <> '{worker}' LIMIT 1) {is_it};
+             DO $$ BEGIN
+                 WHILE NOT EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted
+                                   AND pg_backend_pid() = ANY (pg_blocking_pids(pid)))
+                 LOOP PERFORM pg_sleep(0.01); END LOOP;
+             END $$"
+        );
+        let (scratch, going_on) = (&scratch, goes_on);
+        scope.spawn(move || scratch.say(&going_on));
+        let lock = format!("SELECT task_id FROM tasks {is_it} FOR UPDATE SKIP LOCKED");
+        until("it is gone on with", || scratch.say(&lock).is_empty());
+        scratch.say(&format!("UPDATE processes SET seen_at = 0 WHERE process_id = '{worker}'"));
+        start_sharing(scratch.store())
+    });
+    assert_eq!([&third, &other].map(|it| state(it, &id)), ["TASK_STATE_WORKING"; 2]);
+}
+
+#[test]
 fn others_hear_of_leads_and_of_inventories() {
     let Some(scratch) = Scratch::new() else { return };
     let config = dealer::config();
