@@ -9,6 +9,9 @@
 //! an attacker's, and the attacker has somebody else's browser ask for it with credentials that the
 //! browser adds by itself. No answer here repeats a credential; credentials stand in headers that a
 //! page would have to know, and pages are never let in with a browser's own (see `cors`).
+//!
+//! What is refused stays as it is: refusals of what is another's and of what is nowhere are to be as long
+//! as each other wherever the requests are, and how small they become depends on their ids.
 
 use std::io::Write as _;
 
@@ -21,6 +24,10 @@ use http_body_util::BodyExt as _;
 
 /// What is shorter fits into a packet as it is.
 const WORTH: u64 = 1_024;
+
+/// Marks an answer that stays as it is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AsItIs;
 
 /// Whether a request permits answers in gzip (RFC 9110 §12.5.3).
 pub(super) fn is_wanted(headers: &HeaderMap) -> bool {
@@ -44,6 +51,7 @@ fn is_worth_it(response: &Response) -> bool {
     text.iter().any(|text| kind.starts_with(text))
         && response.body().size_hint().exact().is_some_and(|size| size >= WORTH)
         && !headers.contains_key(header::CONTENT_ENCODING)
+        && response.extensions().get::<AsItIs>().is_none()
 }
 
 /// The same answer in gzip, where that is worth it.

@@ -14,6 +14,7 @@ use jiff::SignedDuration;
 use tower::Service as _;
 use tradepost_wire::http::trace::{TRACEPARENT, Trace};
 
+use super::compress::AsItIs;
 use super::exchange::Stamp;
 use super::head::name_one_host;
 use super::site::{Site, known_path};
@@ -114,6 +115,7 @@ pub(super) async fn observe(
             if code == "OK" {
                 tracing::debug!(%method, path, status, micros, agent, code, skill, "answered");
             } else {
+                response.extensions_mut().insert(AsItIs);
                 let is_written = refusals.is_written(&Key::address(caller), agent, &stamp);
                 if is_written {
                     tracing::info!(%method, path, status, micros, agent, code, error_id, "refused");

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::error::{Error, Release};
 use super::{Standing, Tool, release};
 use crate::catalog::Vocabulary as _;
-use crate::json::{Map, Pieces, Value, literal};
+use crate::json::{Map, Pieces, Value, literal, to_string};
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,18 +91,37 @@ impl Answer {
     /// The text of [`document`](Self::document).
     #[must_use]
     pub fn text(&self) -> Pieces {
-        let mut text = Pieces::new();
+        const USUAL: usize = 1_024;
+        let (mut text, mut fresh) = (Pieces::new(), String::with_capacity(USUAL));
+        // The first error stands there twice: before the list that begins with it.
+        let mut first: Option<String> = None;
         for (index, (name, member)) in self.members().into_iter().enumerate() {
-            text.push(if index == 0 { "{" } else { "," });
-            text.write(name);
-            text.push(":");
-            if let Member::Written(pieces) = member {
-                text.append(pieces.clone());
-            } else {
-                text.write(&member);
+            fresh.push(if index == 0 { '{' } else { ',' });
+            fresh.push_str(&written(name));
+            fresh.push(':');
+            match member {
+                Member::Written(pieces) => {
+                    text.append(Pieces::from(std::mem::take(&mut fresh)));
+                    text.append(pieces.clone());
+                }
+                Member::Error(error) => fresh.push_str(first.insert(written(error))),
+                Member::Errors(errors) => {
+                    for (index, error) in errors.iter().enumerate() {
+                        fresh.push(if index == 0 { '[' } else { ',' });
+                        match first.take() {
+                            Some(first) => fresh.push_str(&first),
+                            None => fresh.push_str(&written(error)),
+                        }
+                    }
+                    fresh.push(']');
+                }
+                Member::Text(_) | Member::Flag(_) | Member::Value(_) => {
+                    fresh.push_str(&written(&member));
+                }
             }
         }
-        text.push("}");
+        fresh.push('}');
+        text.append(Pieces::from(fresh));
         text
     }
 
@@ -174,6 +193,10 @@ impl Member<'_> {
 pub fn whole(written: Vec<(&'static str, Pieces)>, body: Map) -> Map {
     let written = written.into_iter().map(|(name, pieces)| (name.to_owned(), read(&pieces)));
     written.chain(body).collect()
+}
+
+fn written<T: Serialize + ?Sized>(value: &T) -> String {
+    to_string(value).unwrap_or_else(|_| unreachable!("our own have text keys and finite numbers"))
 }
 
 fn read(pieces: &Pieces) -> Value {

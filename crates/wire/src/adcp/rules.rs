@@ -16,6 +16,7 @@ use super::tool::Tool;
 mod notation;
 mod number;
 mod outline;
+mod pattern;
 mod place;
 mod say;
 mod schema;

@@ -281,3 +281,32 @@ fn the_same_requests_find_what_is_the_callers_own() {
         blind.iter().map(|(tool, member)| (tool.as_str(), member.as_str())).collect();
     assert_eq!(blind, BLIND);
 }
+
+#[test]
+fn refusals_of_requests_of_one_length_are_as_long_as_each_other_for_those_who_ask_for_gzip_too() {
+    let publisher = start_with(&sells);
+    let gzip = [("Accept-Encoding", "gzip")];
+    let asked = |tool: &str, arguments: &Value, id: u64| {
+        let params = json!({"name": tool, "arguments": arguments});
+        let body = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+        let answer = publisher.post("acme", "/mcp", &gzip, &body.to_string());
+        (answer.header("content-encoding").map(str::to_owned), answer.body.len())
+    };
+    // The harness of AdCP counts its requests, and compares lengths as they are sent.
+    for (tool, arguments) in [
+        (
+            "get_signals",
+            json!({"signal_ids": [
+            {"source": "catalog", "data_provider_domain": "a.example", "id": "nowhere"}]}),
+        ),
+        ("get_creative_delivery", json!({"creative_ids": ["nowhere"]})),
+    ] {
+        let lengths: Vec<_> = (10..40).map(|id| asked(tool, &arguments, id)).collect();
+        let first = lengths.first().unwrap();
+        assert!(first.0.is_none() && first.1 > 1_024, "{tool}: {first:?}");
+        assert!(lengths.iter().all(|other| other == first), "{tool}: {lengths:?}");
+    }
+    // What is found is packed as before.
+    let found = asked("get_products", &json!({"buying_mode": "wholesale"}), 10);
+    assert_eq!(found.0.as_deref(), Some("gzip"));
+}

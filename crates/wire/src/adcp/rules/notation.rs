@@ -30,11 +30,10 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use regex_lite::Regex;
-
+use super::pattern::Pattern;
 use super::shape::{
-    Book, Bound, Condition, Count, Format, Limit, List, Member, Node, Object, Pattern, Shape, Text,
-    Type, Union,
+    Book, Bound, Condition, Count, Format, Limit, List, Member, Node, Object, Shape, Text, Type,
+    Union,
 };
 use crate::catalog::Vocabulary;
 use crate::decimal::Decimal;
@@ -433,14 +432,8 @@ impl Reader<'_> {
         if let Some(pattern) = self.compiled.get(source) {
             return Ok(pattern.clone());
         }
-        // The engine has no lookahead. The only one in use says that something has to follow.
-        let sources = match source.split_once("(?!$)") {
-            Some((before, after)) => vec![format!("{before}{after}"), format!("{before}(?s:.)")],
-            None => vec![source.to_owned()],
-        };
-        let parts: Result<Vec<_>, _> = sources.iter().map(|source| Regex::new(source)).collect();
-        let parts = parts.map_err(|error| self.wrong(format!("{source}: {error}")))?;
-        let pattern = Pattern { source, parts };
+        let pattern =
+            Pattern::read(source).map_err(|error| self.wrong(format!("{source}: {error}")))?;
         self.compiled.insert(source, pattern.clone());
         Ok(pattern)
     }

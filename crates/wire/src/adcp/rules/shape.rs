@@ -4,8 +4,7 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use regex_lite::Regex;
-
+use super::pattern::Pattern;
 use crate::decimal::Decimal;
 use crate::json::Value;
 
@@ -133,37 +132,6 @@ pub(super) struct Text {
     pub(super) length: Count,
     pub(super) pattern: Option<Pattern>,
     pub(super) format: Option<Format>,
-}
-
-/// A regular expression.
-#[derive(Debug, Clone)]
-pub(super) struct Pattern {
-    /// As published.
-    pub(super) source: &'static str,
-    /// All of these have to match.
-    pub(super) parts: Vec<Regex>,
-}
-
-/// The pattern of domains. Most requests have some, and a pattern is the dearest question of all.
-const DOMAIN: &str = r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$";
-
-impl Pattern {
-    pub(super) fn matches(&self, text: &str) -> bool {
-        match self.source {
-            DOMAIN => is_domain(text),
-            _ => self.parts.iter().all(|part| part.is_match(text)),
-        }
-    }
-}
-
-/// Whether a text matches [`DOMAIN`].
-fn is_domain(text: &str) -> bool {
-    let plain = |letter: u8| letter.is_ascii_lowercase() || letter.is_ascii_digit();
-    text.split('.').all(|label| {
-        let ends = [label.bytes().next(), label.bytes().next_back()];
-        ends.iter().all(|end| end.is_some_and(plain))
-            && label.bytes().all(|letter| plain(letter) || letter == b'-')
-    })
 }
 
 crate::catalog::catalog! {
@@ -329,27 +297,5 @@ impl Book {
             let in_all = |name: &&str| constants(name).len() == union.branches.len();
             if names.iter().any(in_all) { names } else { Vec::new() }
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use regex_lite::Regex;
-
-    use super::{DOMAIN, is_domain};
-
-    #[test]
-    fn domains_are_those_that_the_published_pattern_matches() {
-        let published = Regex::new(DOMAIN).unwrap();
-        let mut texts = vec![String::new()];
-        for _ in 0..5 {
-            let longer =
-                |text: &String| ['a', '7', '-', '.', 'A', 'é'].map(|it| format!("{text}{it}"));
-            texts = texts.iter().flat_map(longer).chain([String::new(), "\n".to_owned()]).collect();
-            for text in &texts {
-                assert_eq!(is_domain(text), published.is_match(text), "{text:?}");
-            }
-        }
-        assert!(super::super::FILES.iter().any(|source| source.contains(DOMAIN)));
     }
 }
