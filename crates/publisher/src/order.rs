@@ -20,7 +20,9 @@ use crate::publisher::Publisher;
 use crate::refuse::{self, Refusal, Stop};
 use crate::reply::Reply;
 use crate::shelf::peek::Peek;
+use crate::shelf::recent::{Noting, Recalled};
 use crate::shelf::{Kind, Query, Shelf};
+use crate::supply;
 use crate::task::Notice;
 use crate::task::end::{self, Office};
 use crate::tools;
@@ -196,8 +198,67 @@ impl Publisher {
             .admit(&ask.caller.principal, lane)
             .map_err(|wait| refuse::rate_limited(wait, "account"))?;
         self.may_notify(ask)?;
+        if ask.tool != Tool::GetProducts || !self.vault.may_be_away() {
+            return self.carry_out(ask, &request).await;
+        }
+        if self.recent.is_away(ask.now)
+            && let Some(recalled) = self.recall(ask, &request).await
+        {
+            return recalled;
+        }
+        let done = self.carry_out(ask, &request).await;
+        let is_away = matches!(&done, Err(Stop::Broken(broken)) if broken.is_transient());
+        self.recent.answered(!is_away, ask.now);
+        if is_away && let Some(recalled) = self.recall(ask, &request).await {
+            return recalled;
+        }
+        done
+    }
+
+    /// Does a search by what was read lately, and says how old that is; nothing when it needs anything
+    /// else, or would keep something.
+    async fn recall(&self, ask: &Ask, request: &Request) -> Option<Result<Reply, Stop>> {
+        let (admitted, prepared) = {
+            let entered = self.enter(ask, &Recalled::of(&self.recent, ask.now), Phase::Look);
+            let Ok(Entered::New { admitted, key: None }) = entered else { return None };
+            // One that is not there yet would be opened.
+            if admitted.account.as_ref().is_some_and(|it| admit::known_id(it).is_none()) {
+                return None;
+            }
+            let prepared = request.prepare(self, ask, &admitted).await;
+            (admitted, prepared)
+        };
+        let prepared = match prepared {
+            Ok(prepared) => prepared,
+            Err(stop) => return Some(Err(stop)),
+        };
+        // Both look: what the first has found may be older than what the second has.
+        let shelf = Recalled::of(&self.recent, ask.now);
+        drop(self.enter(ask, &shelf, Phase::Look));
+        let done = self.work(ask, request, *admitted, &prepared, &shelf);
+        let age = shelf.age()?;
+        Some(done.map(|mut reply| {
+            reply.warnings.push(supply::recalled(age));
+            reply
+        }))
+    }
+
+    /// Reads, and notes what is read where that may be needed again.
+    fn read<T, E: From<Fault>>(
+        &self,
+        ask: &Ask,
+        job: impl FnOnce(&dyn Shelf) -> Result<T, E>,
+    ) -> Result<T, E> {
+        if ask.tool != Tool::GetProducts || !self.vault.may_be_away() {
+            return self.vault.look(job);
+        }
+        self.vault.look(|shelf| job(&Noting { shelf, recent: &self.recent, now: ask.now }))
+    }
+
+    /// Does a request that is as it should be: standing, account, key and work.
+    async fn carry_out(&self, ask: &Ask, request: &Arc<Request>) -> Result<Reply, Stop> {
         // What a moment ago held holds for a refusal, and for finding out more outside.
-        let seen = self.vault.look(|shelf| self.enter(ask, shelf, Phase::Look))?;
+        let seen = self.read(ask, |shelf| self.enter(ask, shelf, Phase::Look))?;
         let (admitted, key) = match seen {
             Entered::Replay(reply) => return Ok(reply),
             Entered::New { admitted, key } => (admitted, key),
@@ -216,21 +277,20 @@ impl Publisher {
         // wait for somebody else's server.
         let prepared = request.prepare(self, ask, &admitted).await?;
         if !ask.keeps(self.profile.sandbox) {
-            return self.vault.look(|shelf| self.work(ask, &request, *admitted, &prepared, shelf));
+            return self.read(ask, |shelf| self.work(ask, request, *admitted, &prepared, shelf));
         }
         // Most searches come to what was found before, and keep nothing.
         let is_open = admitted.account.as_ref().is_none_or(|it| admit::known_id(it).is_some());
         if ask.searches() && key.is_none() && is_open {
             let look = |shelf: &dyn Shelf| {
-                let work =
-                    |shelf: &dyn Shelf| self.work(ask, &request, *admitted, &prepared, shelf);
+                let work = |shelf: &dyn Shelf| self.work(ask, request, *admitted, &prepared, shelf);
                 Ok::<_, Fault>(Peek::at(shelf, work))
             };
-            if let Some(done) = self.vault.look(look)? {
+            if let Some(done) = self.read(ask, look)? {
                 return done;
             }
         }
-        let (this, ask) = (self.clone(), ask.clone());
+        let (this, ask, request) = (self.clone(), ask.clone(), Arc::clone(request));
         // Entered again: the account may stand otherwise by now, and a flight is this process's
         // own, so that another one may have done the same request meanwhile.
         let job = move |shelf: &dyn Shelf| match this.enter(&ask, shelf, Phase::Act)? {

@@ -9,6 +9,7 @@ use tradepost_wire::json::Written;
 use crate::catalogue::Catalogue;
 use crate::idempotency::Flights;
 use crate::profile::Profile;
+use crate::shelf::recent::Recent;
 use crate::shelf::{Shelf, Vault};
 use crate::world::World;
 
@@ -24,6 +25,8 @@ pub struct Publisher {
     pub world: Arc<dyn World>,
     pub(crate) vault: Arc<dyn Vault>,
     pub(crate) flights: Flights,
+    /// What searches have read lately, where the vault may be away.
+    pub(crate) recent: Arc<Recent>,
     /// What it says it can do: worked out when somebody asks first, because nothing of it changes
     /// as long as the catalogue does not.
     pub(crate) capabilities: Arc<OnceLock<Sections>>,
@@ -33,8 +36,8 @@ impl Publisher {
     /// A publisher that keeps what it keeps in a vault.
     #[must_use]
     pub fn new(profile: Arc<Profile>, vault: Arc<dyn Vault>, world: Arc<dyn World>) -> Self {
-        let (flights, capabilities) = (Flights::default(), Arc::default());
-        Self { profile, world, vault, flights, capabilities }
+        let (flights, recent, capabilities) = Default::default();
+        Self { profile, world, vault, flights, recent, capabilities }
     }
 
     /// The same, which sells something else; what is under way goes on, and keys hold for both.

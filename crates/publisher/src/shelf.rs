@@ -14,6 +14,7 @@ use crate::world::Later;
 
 pub mod memory;
 pub(crate) mod peek;
+pub(crate) mod recent;
 
 /// A kind of thing that is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -156,7 +157,7 @@ pub fn own_id(owner: &str, account: &str, chosen: &str) -> String {
 }
 
 /// What to list, in the order of making.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Query {
     /// Only what belongs to this tenant.
     pub owner: Option<String>,
@@ -358,6 +359,12 @@ pub trait Vault: Send + Sync + fmt::Debug {
     /// # Errors
     /// When the store fails; nothing has changed then.
     fn write(&self, job: Job) -> Later<'_, Result<(), Fault>>;
+
+    /// Whether it is somewhere else, and may not answer for a while: searches are answered from what they
+    /// have read lately then.
+    fn may_be_away(&self) -> bool {
+        false
+    }
 }
 
 impl dyn Vault + '_ {

@@ -93,6 +93,11 @@ pub(crate) fn warning(supply: &Supply) -> Option<Error> {
     Some(stale(&cause.upstream, supply.age_seconds, Some(cause.freshness_target_seconds)))
 }
 
+/// What the caller is told where the seller's own store cannot be asked.
+pub(crate) fn recalled(age_seconds: u64) -> Error {
+    stale("store", age_seconds, None)
+}
+
 fn stale(upstream: &str, age_seconds: u64, target_seconds: Option<u64>) -> Error {
     let message = "availability is from an earlier answer, because what knows it cannot be asked";
     let mut error = refuse::warning(refuse::error(Code::StaleResponse, message));

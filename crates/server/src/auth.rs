@@ -25,6 +25,7 @@ use crate::tls::client::{ClientCertificate, Subject};
 pub mod jwks;
 pub mod jwt;
 pub mod key;
+pub mod known;
 pub mod permit;
 
 /// The HTTP authentication scheme of every credential in the header `Authorization`.

@@ -7,6 +7,9 @@ use tradepost_wire::fault::Fault;
 use tradepost_wire::json::Value;
 
 use super::Store;
+use super::sql::Connection;
+use super::tables::Transaction;
+use super::tables::consents::leads_unchanged_since;
 
 /// How many old leads are erased in one transaction.
 const ERASED_AT_ONCE: u32 = 100;
@@ -35,6 +38,55 @@ pub struct Named {
     pub unreadable: Vec<String>,
 }
 
+/// Which leads of a dealer are old.
+#[derive(Debug, Clone)]
+pub struct Old {
+    /// The dealer.
+    pub dealer_id: String,
+    /// They have not changed since then.
+    pub unchanged_since: Timestamp,
+    /// Whether those are among them that a destination is still to be told of.
+    pub with_undelivered: bool,
+    /// None, unless it was this change of the hosted dealers that has removed the dealer, and it has
+    /// not come back.
+    pub removed_by: Option<i64>,
+}
+
+impl Old {
+    fn leads(&self, connection: &Connection) -> Result<Vec<String>, Fault> {
+        let Self { dealer_id, unchanged_since, with_undelivered, removed_by: _ } = self;
+        let bounds = (*unchanged_since, *with_undelivered, ERASED_AT_ONCE);
+        leads_unchanged_since(connection, dealer_id, bounds)
+    }
+}
+
+impl Transaction<'_> {
+    fn erase_each(
+        &self,
+        leads: &[String],
+        actor: &str,
+        now: Timestamp,
+    ) -> Result<Vec<String>, Fault> {
+        let mut erased = Vec::with_capacity(leads.len());
+        for lead_id in leads {
+            let Some(chain) = self.dealer_of_lead(lead_id)? else { continue };
+            // Somebody else may have erased it since it was looked for, and has recorded that.
+            if self.erase_lead(lead_id, now)? {
+                self.record(&NewEntry {
+                    chain,
+                    at: now,
+                    actor: actor.to_owned(),
+                    action: Action::LeadErased,
+                    subject: Some(lead_id.clone()),
+                    detail: None,
+                })?;
+                erased.push(lead_id.clone());
+            }
+        }
+        Ok(erased)
+    }
+}
+
 impl Store {
     /// The leads, of one dealer if given, that name a customer by `email:…` or `phone:…`.
     ///
@@ -60,23 +112,30 @@ impl Store {
         Ok(Named { leads: self.erase_leads(named.leads, actor, now)?, ..named })
     }
 
-    /// Erases a dealer's leads that have not changed since a moment, a limited number at once, and
-    /// records it. Those that a destination is still to be told of stay, unless it is said otherwise.
-    /// Returns how many.
+    /// Erases old leads of a dealer, a limited number at once, and records it. Returns how many.
     ///
     /// # Errors
     /// When the database fails.
-    pub fn erase_old_leads(
-        &self,
-        dealer_id: &str,
-        unchanged_since: Timestamp,
-        with_undelivered: bool,
-        now: Timestamp,
-    ) -> Result<usize, Fault> {
-        let leads = self.read(|db| {
-            db.leads_unchanged_since(dealer_id, unchanged_since, with_undelivered, ERASED_AT_ONCE)
+    pub fn erase_old_leads(&self, old: Old, now: Timestamp) -> Result<usize, Fault> {
+        // Mostly there are none, and a look keeps nobody waiting.
+        if self.read(|db| old.leads(&db.0))?.is_empty() {
+            return Ok(0);
+        }
+        // Judged where nothing can change: a lead may have been answered since the look, and a dealer
+        // may have come back.
+        let erased = self.write_blocking(move |tx| {
+            tx.0.lock(&old.dealer_id)?;
+            if let Some(revision) = old.removed_by
+                && !tx.was_removed_by(&old.dealer_id, revision)?
+            {
+                return Ok(Vec::new());
+            }
+            tx.erase_each(&old.leads(tx.0)?, RETENTION, now)
         })?;
-        Ok(self.erase_leads(leads, RETENTION, now)?.len())
+        if !erased.is_empty() {
+            self.read(|db| db.0.empty_log())?;
+        }
+        Ok(erased.len())
     }
 
     /// Erases leads, whether or not they can be read, and records who did. Returns those that were.
@@ -93,25 +152,7 @@ impl Store {
             return Ok(leads);
         }
         let actor = actor.to_owned();
-        let erased = self.write_blocking(move |tx| {
-            let mut erased = Vec::with_capacity(leads.len());
-            for lead_id in &leads {
-                let Some(chain) = tx.dealer_of_lead(lead_id)? else { continue };
-                // Somebody else may have erased it since it was looked for, and has recorded that.
-                if tx.erase_lead(lead_id, now)? {
-                    tx.record(&NewEntry {
-                        chain,
-                        at: now,
-                        actor: actor.clone(),
-                        action: Action::LeadErased,
-                        subject: Some(lead_id.clone()),
-                        detail: None,
-                    })?;
-                    erased.push(lead_id.clone());
-                }
-            }
-            Ok(erased)
-        })?;
+        let erased = self.write_blocking(move |tx| tx.erase_each(&leads, &actor, now))?;
         // After the commit: until then the log is what has it.
         self.read(|db| db.0.empty_log())?;
         Ok(erased)

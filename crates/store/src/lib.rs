@@ -4,6 +4,7 @@
 //! It is kept in a file of SQLite, which is one process's, or by a PostgreSQL, which any number of
 //! processes share. A job is one transaction on both; see `writer` for who runs it.
 
+use std::collections::HashMap;
 use std::fs::{self, File, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
@@ -42,7 +43,7 @@ mod transfer;
 mod writer;
 
 pub use counts::{Amiss, Counted};
-pub use erasure::{Named, Proof};
+pub use erasure::{Named, Old, Proof};
 pub use health::{NotReady, Room, Trouble, room};
 pub use hosting::Hosted;
 pub use news::News;
@@ -65,7 +66,7 @@ pub use tradepost_server::tasks::log::{
     Entry, EntryKind, Owner, PushBusy, PushKept, PushPlace, PushTarget, TaskFilter, TaskLog,
     TaskRow,
 };
-pub use transfer::Moved;
+pub use transfer::{Moved, NotMoved};
 
 /// The database's name in the data folder.
 const FILE: &str = "tradepost.sqlite";
@@ -176,7 +177,10 @@ impl Store {
 
     fn connect_as(url: &DatabaseUrl, schema: sqlite::Schema) -> Result<Self, Fault> {
         let server = postgres::Server::at(url.clone())?;
-        postgres::prepare(&server.session(), schema)?;
+        let session = server.session();
+        postgres::check_locks(&session, &server.session())?;
+        postgres::prepare(&session, schema)?;
+        drop(session);
         let vault = Arc::new(Vault::default());
         let session = |_| Connection::new(Link::Postgres(server.session()), Arc::clone(&vault));
         let sessions = |count| (0..count).map(session).collect::<Vec<_>>();
@@ -262,6 +266,12 @@ impl Store {
         let Some(server) = &self.server else { return Ok(()) };
         self.write_blocking(|tx| tx.beat())?;
         server.hear(ear)
+    }
+
+    /// Whether it is a database that other processes may use, and that may be away for a while.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.server.is_some()
     }
 
     /// What limits have their permits from that are held together with other processes.
@@ -366,6 +376,14 @@ impl Store {
     /// When the database fails.
     pub fn inventory_generation(&self, dealer_id: &str) -> Result<i64, Fault> {
         Ok(self.read(|db| db.inventory_state(dealer_id))?.generation)
+    }
+
+    /// The same of all dealers that have an inventory: one query, however many they are.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn inventory_generations(&self) -> Result<HashMap<String, i64>, Fault> {
+        Ok(self.read(|db| db.inventory_generations())?.into_iter().collect())
     }
 
     /// The identity of a dealer's card with this content hash: a new one exactly when the content

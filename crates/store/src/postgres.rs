@@ -496,6 +496,28 @@ fn borrowed<'v>(values: &'v [Value<'static>]) -> Vec<&'v (dyn ToSql + Sync)> {
     values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
 }
 
+/// Whether a lock of one session keeps another out. Some databases that speak PostgreSQL's protocol have
+/// the functions, and all of them say yes; poolers that share sessions lend both the same one.
+pub(crate) fn check_locks(one: &Session, other: &Session) -> Result<(), Fault> {
+    const WHAT: &str = "trying the database's locks";
+    const TAKE: &str = "SELECT pg_try_advisory_lock(hashtextextended($1, 20260401))";
+    const GIVE: &str = "SELECT pg_advisory_unlock(hashtextextended($1, 20260401))";
+    // Of this process alone: others may be trying theirs.
+    let name = one.process().to_owned();
+    let ask = |session: &Session, sql| {
+        let rows = session.query(WHAT, sql, params![name])?;
+        Ok::<bool, Fault>(rows.first().is_some_and(|row| row.try_get(0).unwrap_or(false)))
+    };
+    let (first, second) = (ask(one, TAKE)?, ask(other, TAKE)?);
+    ask(one, GIVE)?;
+    if first && !second {
+        return Ok(());
+    }
+    let cause = "its advisory locks keep nobody out, so that one thing could happen twice: connect to a \
+                 PostgreSQL, and to it or a pooler that keeps sessions";
+    Err(Fault::new("opening the database", cause))
+}
+
 /// Brings the schema up to date, or says why it is not used. Processes that start together do so one
 /// after the other.
 pub(crate) fn prepare(session: &Session, schema: Schema) -> Result<(), Fault> {

@@ -1,11 +1,14 @@
 //! Moving what a folder keeps to a database: row by row, in parts that are whole, so that it goes on where
 //! it was interrupted, and compared in the end.
 
+use std::error::Error;
+use std::fmt;
+
 use sha2::{Digest as _, Sha256};
 use tradepost_wire::fault::Fault;
 
 use super::Store;
-use super::tables::transfer::{Sum, Table};
+use super::tables::transfer::{Claim, Sum, Table};
 
 /// How many rows are written together.
 const PART: usize = 500;
@@ -21,58 +24,92 @@ pub struct Moved {
     pub of: u64,
 }
 
+/// Why what a folder keeps is not moved, or not all of it.
+#[derive(Debug)]
+pub enum NotMoved {
+    /// The database holds something else; the name of a table.
+    Used(String),
+    /// Something else was moved or being moved there, or the folder has changed since.
+    Other,
+    /// A server uses the database at the moment.
+    Served,
+    /// What arrived is not what was sent; the name of a table.
+    Differs(String),
+    /// One of the two cannot be used.
+    Broken(Fault),
+}
+
+impl fmt::Display for NotMoved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Used(table) => write!(f, "it holds other data ({table})"),
+            Self::Other => {
+                f.write_str("something else was moved there, or the folder has changed since")
+            }
+            Self::Served => f.write_str("a server uses it"),
+            Self::Differs(table) => write!(f, "{table} is not the same there"),
+            Self::Broken(fault) => f.write_str(&fault.chain()),
+        }
+    }
+}
+
+impl Error for NotMoved {}
+
+impl From<Fault> for NotMoved {
+    fn from(fault: Fault) -> Self {
+        Self::Broken(fault)
+    }
+}
+
 impl Store {
     /// Moves everything to a database that is empty, or to which the same was being moved; what is here
-    /// stays. `tell` hears how far it is. Nobody may write to either meanwhile.
+    /// stays. `tell` hears how far it is. Nobody may write to either meanwhile: a server does not start
+    /// there until everything has arrived. Where it has arrived already, nothing is changed.
     ///
     /// # Errors
-    /// That the database holds something else, that a store fails, or that what arrived is not the same.
+    /// That the database is used for something else, that a store fails, or that what arrived is not the
+    /// same.
     pub fn move_to(
         &self,
         target: &Self,
         mut tell: impl FnMut(&Moved),
-    ) -> Result<Vec<Moved>, Fault> {
+    ) -> Result<Vec<Moved>, NotMoved> {
         let tables = target.read(|db| db.tables())?;
         let sum = |store: &Self, table: &Table| store.read(|db| db.sum(table));
         let sums = tables.iter().map(|table| sum(self, table)).collect::<Result<Vec<_>, _>>()?;
         // Before the first row: whoever goes on after an interruption counts what is there and does
         // not compare it, which is good only while the folder is the same.
-        target.claim(&tables, digest(&tables, &sums))?;
+        let (claimed, digest) = (tables.clone(), digest(&tables, &sums));
+        let claim = target.write_blocking(move |tx| tx.claim_for_move(&claimed, &digest))?;
+        let is_whole = match claim {
+            Claim::Begins => false,
+            Claim::Whole => true,
+            Claim::Used(table) => return Err(NotMoved::Used(table)),
+            Claim::Other => return Err(NotMoved::Other),
+            Claim::Served => return Err(NotMoved::Served),
+        };
         let mut moved = Vec::new();
         for (table, wanted) in tables.iter().zip(&sums) {
-            self.move_table(target, table, wanted.rows, &mut tell)?;
-            // Also where no row was left to move: an earlier attempt may have ended just before
-            // this.
-            let counted = table.clone();
-            target.write_blocking(move |tx| tx.count_on(&counted))?;
+            if !is_whole {
+                self.move_table(target, table, wanted.rows, &mut tell)?;
+                // Also where no row was left to move: an earlier attempt may have ended just before
+                // this.
+                let counted = table.clone();
+                target.write_blocking(move |tx| tx.count_on(&counted))?;
+            }
             if sum(target, table)? != *wanted {
-                let cause =
-                    format!("{} is not the same there; begin with an empty one", table.name);
-                return Err(Fault::new("comparing what was moved", cause));
+                let name = table.name.clone();
+                // What had arrived whole was changed by those who use it.
+                return Err(if is_whole { NotMoved::Used(name) } else { NotMoved::Differs(name) });
             }
             let (name, rows) = (table.name.clone(), wanted.rows);
             moved.push(Moved { table: name, done: rows, of: rows });
         }
-        self.move_snapshots(target)?;
+        if !is_whole {
+            self.move_snapshots(target)?;
+            target.write_blocking(|tx| tx.note_moved())?;
+        }
         Ok(moved)
-    }
-
-    /// Sees to it that nothing else is or comes there.
-    fn claim(&self, tables: &[Table], digest: Vec<u8>) -> Result<(), Fault> {
-        const WHAT: &str = "looking at the database";
-        let known = self.read(|db| db.moved_from())?;
-        if let Some(known) = known {
-            let cause = "something else was being moved there, or the folder has changed since; \
-                         name an empty database";
-            return if known == digest { Ok(()) } else { Err(Fault::new(WHAT, cause)) };
-        }
-        for table in tables {
-            if self.read(|db| db.count(table))? > 0 {
-                let cause = format!("it holds other data ({}); name an empty one", table.name);
-                return Err(Fault::new(WHAT, cause));
-            }
-        }
-        self.write_blocking(move |tx| tx.note_moved_from(&digest))
     }
 
     fn move_table(

@@ -451,7 +451,8 @@ impl Queue for Deliveries {
         }
         // Here and not when a lead is taken, so that leads of other
         // processes become deliveries as well.
-        for outlet in self.outlets().iter() {
+        let untold = self.store.dealers_with_untold()?;
+        for outlet in self.outlets().iter().filter(|it| untold.contains(&it.dealer().id)) {
             plan::plan(&self.store, outlet, now)?;
         }
         self.store.deliveries_due(now, busy, room)

@@ -11,6 +11,8 @@ use tradepost_buyer::{Transport, Url};
 use tradepost_server::agent::SharedAgent;
 use tradepost_server::auth::Means;
 use tradepost_server::auth::jwks::Fetch;
+use tradepost_server::auth::key::Keys;
+use tradepost_server::auth::known::KnownKeys;
 use tradepost_server::clock::Clock;
 use tradepost_server::desk::Desk;
 use tradepost_server::fault::Fault;
@@ -226,6 +228,15 @@ impl Wiring {
         Ok(())
     }
 
+    /// Has every agent take over what has changed in the store and around it. It waits for the disk.
+    ///
+    /// # Errors
+    /// When something fails; the others have taken over what is theirs.
+    pub fn refresh(&self) -> Result<(), Fault> {
+        let _round = self.ground.inventories.round()?;
+        self.desk.refresh()
+    }
+
     /// Erases old leads of dealers that were removed. It waits for the disk, and nobody for it.
     pub fn tidy(&self) {
         let roster = self.roster.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -318,7 +329,13 @@ pub fn site(desk: Arc<Desk>) -> Site {
 #[must_use]
 pub fn means(store: &Arc<Store>, clock: &Clock) -> Means {
     let web = Arc::new(Issuers(Transport::new(LIMITS)));
-    Means { keys: Arc::clone(store) as _, web, clock: clock.clone() }
+    let keys: Arc<dyn Keys> = Arc::clone(store) as _;
+    // A file does not go away for a while.
+    let keys = match store.is_shared() {
+        true => Arc::new(KnownKeys::of(keys, clock.clone())),
+        false => keys,
+    };
+    Means { keys, web, clock: clock.clone() }
 }
 
 /// What fetching an issuer's keys may cost.

@@ -11,6 +11,7 @@
 mod accounts;
 mod announcements;
 mod audiences;
+mod away;
 #[path = "../../../wire/tests/it/beside.rs"]
 mod beside;
 mod budgets;

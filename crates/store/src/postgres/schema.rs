@@ -7,7 +7,7 @@ pub(super) const VERSIONS: &str =
 
 /// One step for each version, applied in order.
 pub(super) const MIGRATIONS: &[&str] =
-    &[FIRST, STAFF, FEEDS, PRIVACY, ALERTS, HOSTING, PROCESSES, REFUSALS, PROBES];
+    &[FIRST, STAFF, FEEDS, PRIVACY, ALERTS, HOSTING, PROCESSES, REFUSALS, PROBES, MOVES];
 
 const FIRST: &str = r#"
     CREATE TABLE listings (
@@ -451,4 +451,9 @@ const PROBES: &str = r#"
         document    TEXT NOT NULL,      -- JSON
         page        TEXT                -- the report with what was sent, as HTML
     );
+"#;
+
+// Before this, a move that had ended was not noted: what was begun then counts as ended.
+const MOVES: &str = r#"
+    ALTER TABLE moved_from ADD COLUMN is_whole BOOLEAN NOT NULL DEFAULT TRUE;
 "#;

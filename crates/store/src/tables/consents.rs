@@ -15,7 +15,7 @@ use super::leads::word;
 use super::privacy::{ADDRESS, BODY, PAYLOAD, SALT, USER_AGENT, payload};
 use super::{Database, Transaction};
 use crate::privacy::{Of, readable};
-use crate::sql::{Read, Row, params};
+use crate::sql::{Connection, Read, Row, params};
 use crate::{Named, Proof};
 
 pub(crate) const SCHEMA: &str = "
@@ -387,30 +387,28 @@ impl Database {
         )?;
         Ok(found)
     }
+}
 
-    /// A dealer's leads that have not changed since a moment and are not erased, the oldest first.
-    /// Those that a destination is still to be told of are among them only where it is said.
-    pub(crate) fn leads_unchanged_since(
-        &self,
-        dealer_id: &str,
-        since: Timestamp,
-        with_undelivered: bool,
-        limit: u32,
-    ) -> Result<Vec<String>, Fault> {
-        self.0.all(
-            "looking for old leads",
-            "SELECT l.lead_id FROM leads l
-             WHERE l.dealer_id = $1 AND l.changed_at < $2 AND l.state <> 'erased' AND ($4
-                 OR NOT EXISTS (SELECT 1 FROM lead_deliveries d WHERE d.lead_id = l.lead_id
-                                AND d.state IN ('due', 'sending', 'dead'))
-                 AND NOT EXISTS (SELECT 1 FROM lead_events e
-                                 JOIN lead_delivery_places p ON p.dealer_id = e.dealer_id
-                                 WHERE e.lead_id = l.lead_id AND e.seq > p.event))
-             ORDER BY l.changed_at LIMIT $3",
-            params![dealer_id, since, limit, with_undelivered],
-            |row| row.get(0),
-        )
-    }
+/// A dealer's leads that have not changed since a moment and are not erased, the oldest first, at most so
+/// many. Those that a destination is still to be told of are among them only where it is said.
+pub(crate) fn leads_unchanged_since(
+    connection: &Connection,
+    dealer_id: &str,
+    (since, with_undelivered, limit): (Timestamp, bool, u32),
+) -> Result<Vec<String>, Fault> {
+    connection.all(
+        "looking for old leads",
+        "SELECT l.lead_id FROM leads l
+         WHERE l.dealer_id = $1 AND l.changed_at < $2 AND l.state <> 'erased' AND ($4
+             OR NOT EXISTS (SELECT 1 FROM lead_deliveries d WHERE d.lead_id = l.lead_id
+                            AND d.state IN ('due', 'sending', 'dead'))
+             AND NOT EXISTS (SELECT 1 FROM lead_events e
+                             JOIN lead_delivery_places p ON p.dealer_id = e.dealer_id
+                             WHERE e.lead_id = l.lead_id AND e.seq > p.event))
+         ORDER BY l.changed_at LIMIT $3",
+        params![dealer_id, since, limit, with_undelivered],
+        |row| row.get(0),
+    )
 }
 
 fn record(row: &Row<'_>) -> Read<(ConsentRecord, Hash)> {

@@ -265,6 +265,20 @@ impl Transaction<'_> {
         Ok(Ok(revision))
     }
 
+    /// Whether a dealer is one that was removed by a certain change. It stays so until the transaction
+    /// ends.
+    pub(crate) fn was_removed_by(&self, dealer_id: &str, revision: i64) -> Result<bool, Fault> {
+        let sql = format!(
+            "SELECT state = $3 FROM hosted_dealers WHERE dealer_id = $1 AND revision = $2{}",
+            self.0.for_update()
+        );
+        let removed = HostedState::Removed.name();
+        let values = params![dealer_id, revision, removed];
+        let found =
+            self.0.first("reading how a hosted dealer stands", &sql, values, |row| row.get(0));
+        Ok(found?.unwrap_or(false))
+    }
+
     fn last_revision(&self) -> Result<i64, Fault> {
         last_revision(self.0)
     }

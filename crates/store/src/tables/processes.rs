@@ -39,6 +39,9 @@ const LEFT: &str = concat!(
     " - 30000)"
 );
 
+const SERVED: &str =
+    concat!("SELECT EXISTS (SELECT 1 FROM processes WHERE seen_at > ", now!(), " - 30000)");
+
 /// Of a task, as a condition: whether nobody works on it. What is in a file is one process's.
 pub(super) fn is_left(connection: &Connection) -> &'static str {
     if connection.process().is_some() { LEFT } else { "TRUE" }
@@ -46,10 +49,19 @@ pub(super) fn is_left(connection: &Connection) -> &'static str {
 
 impl Transaction<'_> {
     /// Notes that this process is there, before it does anything that others could take for left.
+    ///
+    /// # Errors
+    /// When the database fails, or something is being moved to it.
     pub(crate) fn beat(&self) -> Result<(), Fault> {
         let Some(process) = self.0.process() else { return Ok(()) };
+        self.refuse_half_moved()?;
         self.0.execute("saying that a process is there", BEAT, params![process])?;
         self.0.execute("forgetting processes", TIDY, &[])?;
         Ok(())
+    }
+
+    /// Whether a process is there.
+    pub(crate) fn is_served(&self) -> Result<bool, Fault> {
+        self.0.one("looking for processes", SERVED, &[], |row| row.get(0))
     }
 }

@@ -15,6 +15,24 @@ const FIRST: [&str; 5] = ["lead_submissions", "appointments", "leads", "tasks", 
 const OWN: [&str; 6] =
     ["tradepost_schema", "processes", "permits", "snapshots", "health", "moved_from"];
 
+/// Whose turn it is to move something here, or to begin to serve it. No tenant has such an id.
+const MOVES: &str = "*moves";
+
+/// Whether something can be moved to a database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Claim {
+    /// It can, or goes on.
+    Begins,
+    /// All of it has arrived before.
+    Whole,
+    /// It holds something; the name of a table.
+    Used(String),
+    /// Something else was being moved there.
+    Other,
+    /// A server uses it.
+    Served,
+}
+
 /// How many rows are fetched at once.
 const PAGE: usize = 500;
 
@@ -189,16 +207,14 @@ impl Database {
 
     /// How many rows a table has.
     pub(crate) fn count(&self, table: &Table) -> Result<u64, Fault> {
-        let sql = format!("SELECT count(*) FROM {}", table.name);
-        let rows = self.0.one("counting rows", &sql, &[], |row| row.get::<usize>(0))?;
-        Ok(rows as u64)
+        count(&self.0, table)
     }
+}
 
-    /// What has been moved here, if anything: its digest.
-    pub(crate) fn moved_from(&self) -> Result<Option<Vec<u8>>, Fault> {
-        let sql = "SELECT digest FROM moved_from";
-        self.0.first("reading what was moved", sql, &[], |row| row.get(0))
-    }
+fn count(connection: &Connection, table: &Table) -> Result<u64, Fault> {
+    let sql = format!("SELECT count(*) FROM {}", table.name);
+    let rows = connection.one("counting rows", &sql, &[], |row| row.get::<usize>(0))?;
+    Ok(rows as u64)
 }
 
 /// Reads page by page where a query would have all of a table in memory.
@@ -228,10 +244,54 @@ fn walk(
 }
 
 impl Transaction<'_> {
-    /// Notes what is being moved here.
-    pub(crate) fn note_moved_from(&self, digest: &[u8]) -> Result<(), Fault> {
-        let sql = "INSERT INTO moved_from (one, digest) VALUES (1, $1)";
-        self.0.execute("noting what is moved", sql, params![digest]).map(drop)
+    /// Notes what is being moved here, unless the database is used for something else. From here on no
+    /// server starts until all of it has arrived.
+    pub(crate) fn claim_for_move(&self, tables: &[Table], digest: &[u8]) -> Result<Claim, Fault> {
+        self.0.lock(MOVES)?;
+        if let Some((known, is_whole)) = self.moved_from()? {
+            return Ok(match (known == digest, is_whole) {
+                (false, _) => Claim::Other,
+                (true, true) => Claim::Whole,
+                (true, false) => Claim::Begins,
+            });
+        }
+        // Before the tables are looked at: who is there may write to them.
+        if self.is_served()? {
+            return Ok(Claim::Served);
+        }
+        for table in tables {
+            if count(self.0, table)? > 0 {
+                return Ok(Claim::Used(table.name.clone()));
+            }
+        }
+        let sql = "INSERT INTO moved_from (one, digest, is_whole) VALUES (1, $1, FALSE)";
+        self.0.execute("noting what is moved", sql, params![digest])?;
+        Ok(Claim::Begins)
+    }
+
+    /// Notes that all of it has arrived.
+    pub(crate) fn note_moved(&self) -> Result<(), Fault> {
+        let sql = "UPDATE moved_from SET is_whole = TRUE";
+        self.0.execute("noting what was moved", sql, &[]).map(drop)
+    }
+
+    /// Refuses to be used while something is being moved here.
+    pub(crate) fn refuse_half_moved(&self) -> Result<(), Fault> {
+        self.0.lock(MOVES)?;
+        match self.moved_from()? {
+            Some((_, false)) => {
+                let cause = "a move to it has not ended; run `tradepost migrate-store` again, or name \
+                             another database";
+                Err(Fault::new("opening the database", cause))
+            }
+            Some((_, true)) | None => Ok(()),
+        }
+    }
+
+    /// What has been moved here, if anything: its digest, and whether all of it has arrived.
+    fn moved_from(&self) -> Result<Option<(Vec<u8>, bool)>, Fault> {
+        let sql = "SELECT digest, is_whole FROM moved_from";
+        self.0.first("reading what was moved", sql, &[], |row| Ok((row.get(0)?, row.get(1)?)))
     }
 
     /// Adds rows to a table, unless it has more or fewer than these go after.
@@ -244,10 +304,8 @@ impl Transaction<'_> {
         const WHAT: &str = "moving rows";
         // Counting and adding are two statements: without the lock two who move at once could both
         // find the same number.
-        self.0.lock("what is moved here")?;
-        let sql = format!("SELECT count(*) FROM {}", table.name);
-        let there = self.0.one(WHAT, &sql, &[], |row| row.get::<usize>(0))?;
-        if there as u64 != after {
+        self.0.lock(MOVES)?;
+        if count(self.0, table)? != after {
             return Err(Fault::new(WHAT, "somebody else writes to the database"));
         }
         let columns: Vec<_> = table.columns.iter().map(|(name, _)| name.as_str()).collect();

@@ -1,6 +1,7 @@
 //! Which dealers' inventories are in memory. One is loaded when it is first asked for, and given up
 //! when others need the room; a new one takes the place of an old one whole.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
@@ -27,6 +28,19 @@ pub struct Inventories {
     loaded: Mutex<Vec<Weak<Shared>>>,
     /// Counts uses.
     uses: AtomicU64,
+    /// The generations of all, while somebody goes round.
+    generations: RwLock<Option<HashMap<String, i64>>>,
+}
+
+/// While it is there, every shelf is refreshed by what one query has found.
+#[derive(Debug)]
+#[must_use]
+pub struct Round<'a>(&'a Inventories);
+
+impl Drop for Round<'_> {
+    fn drop(&mut self) {
+        *self.0.generations.write().unwrap_or_else(PoisonError::into_inner) = None;
+    }
 }
 
 /// A dealer's inventory, in memory or not.
@@ -62,7 +76,27 @@ impl Inventories {
             recent: Arc::new(Recent::of(RECENT)),
             loaded: Mutex::default(),
             uses: AtomicU64::default(),
+            generations: RwLock::default(),
         })
+    }
+
+    /// Asks once which generations there are, for whoever refreshes all shelves: thousands of queries
+    /// each second would be a load of their own.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn round(&self) -> Result<Round<'_>, Fault> {
+        let is_any = !self.loaded.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
+        let found = is_any.then(|| self.store.inventory_generations()).transpose()?;
+        *self.generations.write().unwrap_or_else(PoisonError::into_inner) = found;
+        Ok(Round(self))
+    }
+
+    fn generation(&self, dealer_id: &str) -> Result<i64, Fault> {
+        if let Some(all) = &*self.generations.read().unwrap_or_else(PoisonError::into_inner) {
+            return Ok(all.get(dealer_id).copied().unwrap_or_default());
+        }
+        self.store.inventory_generation(dealer_id)
     }
 
     /// The inventory of a dealer, not loaded yet.
@@ -94,9 +128,13 @@ impl Inventories {
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         loaded.retain(|other| other.upgrade().is_some_and(|other| !Arc::ptr_eq(&other, shelf)));
         let mut others: Vec<Arc<Shared>> = loaded.iter().filter_map(Weak::upgrade).collect();
-        others.sort_by_key(|other| other.used.load(Ordering::Relaxed));
         let bytes = |shelf: &Arc<Shared>| shelf.bytes.load(Ordering::Relaxed);
         let mut total = bytes(shelf) + others.iter().map(bytes).sum::<usize>();
+        if total <= self.budget {
+            // Mostly there is room, and who was used when does not matter.
+            others.clear();
+        }
+        others.sort_by_key(|other| other.used.load(Ordering::Relaxed));
         // The one that was just loaded is not among them: somebody
         // waits for it, however large it is.
         for other in &others {
@@ -143,7 +181,8 @@ impl Shelf {
     pub fn refresh(&self) -> Result<(), Fault> {
         // What is not in memory is read as it is by then, whenever it is asked for.
         let Some(known) = self.0.generation() else { return Ok(()) };
-        if self.0.all.store.inventory_generation(&self.0.dealer_id)? == known {
+        // What was loaded since the generations were asked for may be newer than they say.
+        if self.0.all.generation(&self.0.dealer_id)? <= known {
             return Ok(());
         }
         let _turn = self.0.loading.lock().unwrap_or_else(PoisonError::into_inner);
@@ -238,6 +277,15 @@ mod tests {
         store.replace_inventory("two", &demo::units(70, 7, now), now, false).unwrap();
         two.refresh().unwrap();
         assert_eq!(two.load().unwrap().len(), 70);
+        let round = all.round().unwrap();
+        store.replace_inventory("two", &demo::units(60, 7, now), now, false).unwrap();
+        two.refresh().unwrap();
+        assert_eq!(two.load().unwrap().len(), 70, "it was replaced after the question");
+        drop(round);
+        let round = all.round().unwrap();
+        two.refresh().unwrap();
+        drop(round);
+        assert_eq!(two.load().unwrap().len(), 60);
     }
 
     #[test]

@@ -25,7 +25,7 @@ use tradepost_server::fault::{Fault, LATE};
 use tradepost_server::limit::{self, Exceeded, Limiter};
 use tradepost_server::permission::Permission;
 use tradepost_server::seal::Seal;
-use tradepost_store::{Store, Transaction};
+use tradepost_store::{Old, Store, Transaction};
 use tradepost_wire::a2a::error::{Code, Refusal as ProtocolRefusal};
 use tradepost_wire::a2a::{Content, Operation, Request, SendMessage};
 use tradepost_wire::aap::{self, Call, DealerInformation, Reply, Skill, Terms, Version};
@@ -155,7 +155,8 @@ impl Seller {
         self.limiter.tidy();
         self.auth.tidy();
         let (terms, now) = (&self.dealer.terms, self.clock.now());
-        if let Err(fault) = erase_old(&self.store, terms, terms.leads.erase_undelivered, now) {
+        let erased = erase_old(&self.store, terms, (terms.leads.erase_undelivered, None), now);
+        if let Err(fault) = erased {
             tracing::error!(dealer = %terms.id, cause = %fault.chain(), "old leads could not be erased");
         }
         self.inventory.refresh()
@@ -424,19 +425,24 @@ impl Agent for Seller {
 }
 
 /// Erases what a dealer keeps no longer of leads, with `anyway` also those that a destination is still to be
-/// told of.
+/// told of. Of a dealer that was removed nothing is erased when it has come back since `removed_by`.
 ///
 /// # Errors
 /// When the store fails.
 pub fn erase_old(
     store: &Store,
     dealer: &tradepost_dealer::settings::Dealer,
-    anyway: bool,
+    (anyway, removed_by): (bool, Option<i64>),
     now: Timestamp,
 ) -> Result<(), Fault> {
     let Some(retention) = dealer.leads.retention else { return Ok(()) };
-    let since = now.saturating_sub(retention).unwrap_or(Timestamp::MIN);
-    let erased = store.erase_old_leads(&dealer.id, since, anyway, now)?;
+    let old = Old {
+        dealer_id: dealer.id.clone(),
+        unchanged_since: now.saturating_sub(retention).unwrap_or(Timestamp::MIN),
+        with_undelivered: anyway,
+        removed_by,
+    };
+    let erased = store.erase_old_leads(old, now)?;
     if erased > 0 {
         tracing::info!(dealer = %dealer.id, erased, "old leads erased");
     }

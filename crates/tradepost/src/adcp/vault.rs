@@ -85,8 +85,14 @@ impl Vault for StoreVault {
             Ok(())
         })
     }
+
+    fn may_be_away(&self) -> bool {
+        self.store.is_shared()
+    }
 }
 
 fn broken(fault: Fault) -> Fault {
-    Fault::new("using the store", fault)
+    let is_passing = fault.is_transient();
+    let fault = Fault::new("using the store", fault);
+    if is_passing { fault.transient() } else { fault }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tradepost_store::{DatabaseUrl, Moved, Store};
+use tradepost_store::{DatabaseUrl, Moved, NotMoved, Store};
 use tradepost_wire::json::{Value, json};
 
 use super::output::Failure;
@@ -44,10 +44,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let source = Store::attach(&place.data).map_err(|fault| place.unusable(&fault))?;
     let target = place.migrate(Some(&to))?;
     let tell = |Moved { table, done, of }: &Moved| output.talk(format!("{table}: {done} of {of}"));
-    let moved = source.move_to(&target, tell).map_err(|fault| {
-        Failure::new(1, format!("cannot move to {to}: {}", fault.chain()))
-            .hint("run it again to go on; what has arrived is not moved twice")
-    })?;
+    let moved = source.move_to(&target, tell).map_err(|why| refused(&to, &why))?;
     let rows: u64 = moved.iter().map(|table| table.of).sum();
     if output.is_json() {
         let row = |it: &Moved| json!({"table": it.table, "rows": it.of});
@@ -57,4 +54,29 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
         output.line(format!("{rows} rows are in {to}, the same as in the folder"));
     }
     Ok(())
+}
+
+fn refused(to: &DatabaseUrl, why: &NotMoved) -> Failure {
+    let (exit, code, hint) = match why {
+        NotMoved::Used(_) => (2, "database_used", "nothing was changed; name an empty database"),
+        NotMoved::Other => (
+            2,
+            "other_source",
+            "nothing was changed; name an empty database, or the folder that was being moved as it was",
+        ),
+        NotMoved::Served => (
+            1,
+            "database_served",
+            "nothing was changed; end the server, wait for half a minute and try again, or name \
+             another database",
+        ),
+        NotMoved::Differs(_) => {
+            (1, "differs", "somebody else has written to it; begin with an empty one")
+        }
+        NotMoved::Broken(_) => {
+            (1, "failed", "run it again to go on; what has arrived is not moved twice")
+        }
+    };
+    let failure = Failure::new(exit, format!("cannot move to {to}: {why}")).hint(hint);
+    Failure { data: Some(json!({"code": code})), ..failure }
 }

@@ -291,7 +291,7 @@ async fn keep_fresh(wiring: Arc<Wiring>, tls: Option<Arc<Identity>>) {
                     identity.refresh();
                 }
                 // What one of them cannot do must not keep the other from its work.
-                let (followed, refreshed) = (fresh.follow(), fresh.desk.refresh());
+                let (followed, refreshed) = (fresh.follow(), fresh.refresh());
                 fresh.tidy();
                 if let (Err(fault), Err(_)) = (&followed, &refreshed) {
                     // One is said here, and the other where it is handed back to.

@@ -24,8 +24,9 @@ pub struct Roster {
     /// Those of the file, in its order.
     file: Arc<[Arc<Seller>]>,
     hosted: Arc<BTreeMap<String, Arc<Seller>>>,
-    /// Those that were removed, whose leads are still erased when their time has come.
-    removed: Arc<BTreeMap<String, Arc<Dealer>>>,
+    /// Those that were removed, each with the number of that change: their leads are still erased when
+    /// their time has come.
+    removed: Arc<BTreeMap<String, (Arc<Dealer>, i64)>>,
     /// Those that could not be opened, and are tried again.
     failed: Arc<BTreeMap<String, Arc<HostedDealer>>>,
     /// Up to which change of the store it goes.
@@ -120,7 +121,8 @@ impl Roster {
             match read_kept(&known, self.fixed.process) {
                 Ok(dealer) if known.state == HostedState::Removed => {
                     take(&mut self.hosted, id);
-                    Arc::make_mut(&mut self.removed).insert(id.clone(), Arc::new(dealer));
+                    let removed = (Arc::new(dealer), known.revision);
+                    Arc::make_mut(&mut self.removed).insert(id.clone(), removed);
                 }
                 Ok(dealer) => {
                     if is_new {
@@ -178,8 +180,11 @@ impl Roster {
     /// is nobody left who could. The leads of one that the file has again are its seller's.
     pub fn tidy(&self, ground: &Ground) {
         let now = ground.means.clock.now();
-        for (id, dealer) in self.removed.iter().filter(|(id, _)| !self.fixed.has(id)) {
-            if let Err(fault) = erase_old(&ground.store, &dealer.terms, true, now) {
+        let removed = self.removed.iter().filter(|(id, _)| !self.fixed.has(id));
+        for (id, (dealer, revision)) in removed {
+            // By this process's roster, which may be a moment old: the store looks whether it is so.
+            let how = (true, Some(*revision));
+            if let Err(fault) = erase_old(&ground.store, &dealer.terms, how, now) {
                 let cause = fault.chain();
                 tracing::error!(dealer = %id, %cause, "old leads of a removed dealer could not be erased");
             }

@@ -17,6 +17,12 @@ impl Database {
         state(&self.0, dealer_id)
     }
 
+    /// The generations of all inventories.
+    pub(crate) fn inventory_generations(&self) -> Result<Vec<(String, i64)>, Fault> {
+        let sql = "SELECT dealer_id, generation FROM inventories";
+        self.0.all("reading the generations", sql, &[], |row| Ok((row.get(0)?, row.get(1)?)))
+    }
+
     /// The dealers that have snapshots, and their names.
     pub(crate) fn snapshot_names(&self) -> Result<Vec<(String, String)>, Fault> {
         let sql = "SELECT dealer_id, snapshot FROM inventories WHERE snapshot IS NOT NULL";

@@ -4,11 +4,14 @@ use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
+use tradepost::config::Auth;
 use tradepost_store::{DatabaseUrl, Store};
-use tradepost_wire::json::json;
+use tradepost_wire::json::{Value, json};
 
 use super::{customer, lead_id};
+use crate::auth::{bearer, issue};
 use crate::support::postgres::{SERVER, Scratch};
+use crate::support::publisher::{self, Binding};
 use crate::support::{TestServer, client, dealer, start_on};
 
 /// The way to a database, which can be cut.
@@ -39,6 +42,12 @@ impl Way {
             }
         });
         Self { address, passing }
+    }
+
+    /// A store in a database at its end.
+    fn store(&self, scratch: &Scratch) -> Store {
+        let url = format!("postgres://postgres@{}/{}", self.address, scratch.name);
+        Store::connect(&url.parse::<DatabaseUrl>().unwrap()).unwrap()
     }
 
     fn cut(&self) {
@@ -77,9 +86,7 @@ pub fn until(what: &str, is_so: impl Fn() -> bool) {
 fn a_server_without_its_database_reads_refuses_writes_says_so_and_heals() {
     let Some(scratch) = Scratch::new() else { return };
     let way = Way::open();
-    let url: DatabaseUrl =
-        format!("postgres://postgres@{}/{}", way.address, scratch.name).parse().unwrap();
-    let store = Store::connect(&url).unwrap();
+    let store = way.store(&scratch);
     dealer::stock(&store, &dealer::config());
     let server = start_on(store, dealer::config());
     assert!(lead_id(&server.call(&customer("before")).json()).is_some());
@@ -114,4 +121,112 @@ fn whoever_starts_without_a_database_hears_so_without_its_password() {
     let fault = Store::connect(&url).unwrap_err();
     assert!(fault.is_transient());
     assert!(!fault.chain().contains("s3cret"), "{}", fault.chain());
+}
+
+#[test]
+fn without_the_database_who_is_known_goes_on_for_a_while_and_others_may_try_again() {
+    let Some(scratch) = Scratch::new() else { return };
+    let way = Way::open();
+    let config = {
+        let mut config = dealer::config();
+        config.dealers[0].auth = Auth { required: true, api_keys: true, ..Auth::default() };
+        config
+    };
+    let store = way.store(&scratch);
+    dealer::stock(&store, &config);
+    let server = start_on(store, config);
+    let (known, unknown) = (issue(&server, "acme", |_| ()), issue(&server, "nova", |_| ()));
+    let search = json!({"type": "inventory.search.request"});
+    let ask = |key: &str| bearer(&server, key, &search);
+    assert_eq!(ask(&known).status, 200);
+
+    way.cut();
+    let is_served = |key: &str| {
+        let found = ask(key).json();
+        let vehicles = found.pointer("/result/message/parts/0/data/data/vehicles");
+        vehicles.and_then(Value::as_array).is_some_and(|vehicles| vehicles.len() == 4)
+    };
+    assert!(is_served(&known));
+    let refused = ask(&unknown);
+    let error = &refused.json()["error"]["data"];
+    assert_eq!((&error["code"], &error["retryable"]), (&json!("INTERNAL_ERROR"), &json!(true)));
+    server.advance(jiff::SignedDuration::from_mins(6));
+    assert_eq!(ask(&known).json()["error"]["data"]["retryable"], true, "it was too long ago");
+
+    way.mend();
+    // While nobody could be told, it was revoked elsewhere.
+    let id = known.split('_').nth(1).unwrap();
+    scratch.say(&format!("UPDATE api_keys SET revoked_at = 1 WHERE id = '{id}'"));
+    until("the database answers again", || {
+        // Those that nobody could judge are counted for the address, too.
+        server.advance(jiff::SignedDuration::from_secs(10));
+        is_served(&unknown)
+    });
+    assert_eq!(ask(&known).status, 401);
+}
+
+#[test]
+fn without_the_database_a_search_for_products_says_how_old_its_answer_is() {
+    let Some(scratch) = Scratch::new() else { return };
+    let way = Way::open();
+    let publisher = publisher::start_sharing(way.store(&scratch));
+    let all = json!({"buying_mode": "wholesale"});
+    let brief = json!({"buying_mode": "brief", "brief": "display beside hiking stories"});
+    let ask = |tool: &str, arguments: &Value| {
+        let answer = publisher.call(Binding::Mcp, "acme", tool, arguments).json();
+        answer["result"]["structuredContent"].clone()
+    };
+    let before = ask("get_products", &all);
+    assert!(before.get("errors").is_none() && before["products"].as_array().is_some(), "{before}");
+    ask("get_products", &brief);
+    let proposed = ask("get_products", &brief);
+    assert!(proposed["proposals"].as_array().is_some_and(|it| !it.is_empty()), "{proposed}");
+
+    way.cut();
+    publisher.hand.advance(jiff::SignedDuration::from_secs(90));
+    for (arguments, before) in [(&all, &before), (&brief, &proposed)] {
+        let mut meanwhile = ask("get_products", arguments);
+        let warning = meanwhile["errors"][0].clone();
+        assert_eq!(warning["code"], "STALE_RESPONSE", "{meanwhile}");
+        assert_eq!(warning["details"]["served_from_cache"], true);
+        assert_eq!(warning["details"]["cache_age_seconds"], 90);
+        meanwhile.as_object_mut().unwrap().shift_remove("errors");
+        assert_eq!(&meanwhile, before);
+    }
+    let mut buys = vec![ask("get_media_buys", &json!({}))];
+    // It would keep what nobody has proposed yet.
+    buys.push(ask(
+        "get_products",
+        &json!({"buying_mode": "brief", "brief": "Display advertising"}),
+    ));
+    for refused in buys {
+        let error = &refused["adcp_error"];
+        assert_eq!(error["code"], "SERVICE_UNAVAILABLE", "{refused}");
+        assert_eq!(error["recovery"], "transient");
+    }
+    publisher.hand.advance(jiff::SignedDuration::from_mins(5));
+    assert_eq!(ask("get_products", &all)["adcp_error"]["code"], "SERVICE_UNAVAILABLE");
+
+    way.mend();
+    until("it answers from what there is", || {
+        publisher.hand.advance(jiff::SignedDuration::from_secs(1));
+        ask("get_products", &all) == before
+    });
+}
+
+#[test]
+fn a_database_whose_locks_keep_nobody_out_is_refused() {
+    let Some(scratch) = Scratch::new() else { return };
+    drop(scratch.store());
+    scratch.say(&format!(
+        "CREATE SCHEMA like_others;
+         CREATE FUNCTION like_others.pg_try_advisory_lock(BIGINT) RETURNS BOOLEAN
+             LANGUAGE SQL AS 'SELECT TRUE';
+         ALTER DATABASE {} SET search_path = like_others, public, pg_catalog",
+        scratch.name
+    ));
+    for opened in [Store::connect(&scratch.url()), Store::join(&scratch.url())] {
+        let fault = opened.unwrap_err().chain();
+        assert!(fault.contains("locks keep nobody out"), "{fault}");
+    }
 }

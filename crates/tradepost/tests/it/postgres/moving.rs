@@ -6,7 +6,8 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 use proptest::prelude::*;
 use tradepost::adcp::vault::StoreVault;
-use tradepost_store::Store;
+use tradepost_store::{NotMoved, Store};
+use tradepost_wire::json::Value;
 
 use super::{customer, lead_id};
 use crate::adcp::vault::{everything, step, write};
@@ -115,10 +116,53 @@ fn a_database_that_holds_something_else_is_refused_and_the_folder_stays() {
     let (_folder, source) = folder();
     let target = scratch.store();
     dealer::stock(&target, &dealer::config());
-    let refused = source.move_to(&target, |_| ()).unwrap_err().chain();
-    assert!(refused.contains("it holds other data") && refused.contains("empty"), "{refused}");
+    let refused = source.move_to(&target, |_| ()).unwrap_err();
+    assert!(matches!(refused, NotMoved::Used(_)), "{refused}");
     assert_eq!(target.leads(None).unwrap(), []);
     assert_eq!(source.leads(None).unwrap().len(), 40);
+}
+
+#[test]
+fn a_database_is_moved_to_once_and_served_when_all_has_arrived() {
+    let Some(scratch) = Scratch::new() else { return };
+    let (one, first) = folder();
+    let (_two, second) = folder();
+    let target = scratch.store();
+    let begun = catch_unwind(AssertUnwindSafe(|| {
+        first.move_to(&target, |moved| assert!(moved.table != "listings", "here it ends"))
+    }));
+    assert!(begun.is_err());
+    // Whoever is killed has no transaction open afterwards.
+    drop(first);
+    let first = Store::open(one.path()).unwrap();
+    let refused = second.move_to(&target, |_| ()).unwrap_err();
+    assert!(matches!(refused, NotMoved::Other), "{refused}");
+    let unserved = scratch.store().hear(|_| ()).unwrap_err().chain();
+    assert!(unserved.contains("migrate-store"), "{unserved}");
+    first.move_to(&target, |_| ()).unwrap();
+    first.move_to(&target, |_| panic!("nothing is moved twice")).unwrap();
+
+    // From now on it is used, and what is gone there does not come back.
+    target.hear(|_| ()).unwrap();
+    let gone = target.leads(None).unwrap()[0].lead_id.clone();
+    target.erase_leads(vec![gone], "test", at(NOW)).unwrap();
+    let kept = target.leads(None).unwrap();
+    for source in [&first, &second] {
+        let refused = source.move_to(&target, |_| ()).unwrap_err();
+        assert!(matches!(refused, NotMoved::Used(_) | NotMoved::Other), "{refused}");
+    }
+    assert_eq!(target.leads(None).unwrap(), kept);
+}
+
+#[test]
+fn a_database_that_a_server_uses_is_not_moved_to() {
+    let Some(scratch) = Scratch::new() else { return };
+    let (_folder, source) = folder();
+    let target = scratch.store();
+    target.hear(|_| ()).unwrap();
+    let refused = source.move_to(&target, |_| ()).unwrap_err();
+    assert!(matches!(refused, NotMoved::Served), "{refused}");
+    assert_eq!(scratch.say("SELECT count(*)::text FROM moved_from"), ["0"]);
 }
 
 #[test]
@@ -144,6 +188,12 @@ fn the_command_moves_a_folder_that_no_server_uses() {
         assert_eq!(moved.status.code(), Some(0), "{said}");
     }
     assert_eq!(scratch.say("SELECT count(*)::text FROM leads"), ["1"]);
+    scratch.say("UPDATE leads SET changed_at = changed_at + 1");
+    let refused = run(&address);
+    let said = String::from_utf8(refused.stdout).unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    let said: Value = tradepost_wire::json::from_str(&said).unwrap();
+    assert_eq!(said["error"]["code"], "database_used", "{said}");
     let echo = run("mysql://u:s3cret@h/d");
     let said = String::from_utf8(echo.stderr).unwrap();
     assert!(echo.status.code() == Some(2) && !said.contains("s3cret"), "{said}");

@@ -6,6 +6,7 @@ use tradepost::wiring::Wiring;
 use tradepost_dealer::delivery::NewDelivery;
 use tradepost_dealer::record::LeadState;
 use tradepost_server::clock::Clock;
+use tradepost_store::{HostedState, NewHosted, Old};
 
 use super::*;
 
@@ -105,4 +106,36 @@ fn what_is_old_is_erased_and_recorded_but_not_while_somebody_is_to_be_told() {
         assert_eq!(who, ["delivery lead_delivered", "retention lead_erased"]);
         assert_eq!(server.store.check_consents(None, None).unwrap()[0].faults, []);
     }
+}
+
+#[test]
+fn the_old_leads_of_a_removed_dealer_stay_when_it_has_come_back_since() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = serve(folder.path(), FIRST);
+    let lead = send(&server, &of("ada@example.com", "+14155550123"));
+    let store = &server.store;
+    let hosted = || NewHosted {
+        dealer_id: dealer::ID.to_owned(),
+        document: "{}".to_owned(),
+        hosts: Vec::new(),
+    };
+    store.host_dealers(vec![hosted()], false, at(NOW)).unwrap().unwrap();
+    let remove = || {
+        let removed = store.set_hosted_state(dealer::ID, HostedState::Removed, None, at(NOW));
+        removed.unwrap().unwrap()
+    };
+    let old = |revision| Old {
+        dealer_id: dealer::ID.to_owned(),
+        unchanged_since: at(NOW) + SignedDuration::from_hours(1),
+        with_undelivered: true,
+        removed_by: Some(revision),
+    };
+    let first = remove();
+    store.host_dealers(vec![hosted()], true, at(NOW)).unwrap().unwrap();
+    assert_eq!(store.erase_old_leads(old(first), at(NOW)).unwrap(), 0);
+    let second = remove();
+    assert_eq!(store.erase_old_leads(old(first), at(NOW)).unwrap(), 0, "that was another time");
+    assert_eq!(server.history(&json!(lead)).lead.state, LeadState::Received);
+    assert_eq!(store.erase_old_leads(old(second), at(NOW)).unwrap(), 1);
+    assert_eq!(server.history(&json!(lead)).lead.state, LeadState::Erased);
 }

@@ -78,14 +78,32 @@ pub fn start_here(change: &dyn Fn(&mut Config)) -> Publisher {
     launch(tempfile::tempdir().unwrap(), changed(change), None)
 }
 
+/// The usual publisher, who sells something, on a store that others may have, too.
+pub fn start_sharing(store: Store) -> Publisher {
+    let named = Some("127.0.0.1:8080".parse().unwrap());
+    let config = changed(&|config| {
+        config.publishers[0].profile.catalogue = tradepost_publisher::demo::catalogue();
+    });
+    launch_on(store, tempfile::tempdir().unwrap(), config, named)
+}
+
 fn start_in(directory: tempfile::TempDir, config: Config) -> Publisher {
     // The card names a fixed address, so that it can be compared.
     launch(directory, config, Some("127.0.0.1:8080".parse().unwrap()))
 }
 
 fn launch(directory: tempfile::TempDir, config: Config, named: Option<SocketAddr>) -> Publisher {
+    launch_on(Store::open(directory.path()).unwrap(), directory, config, named)
+}
+
+fn launch_on(
+    store: Store,
+    directory: tempfile::TempDir,
+    config: Config,
+    named: Option<SocketAddr>,
+) -> Publisher {
     let same = config.clone();
-    let store = Arc::new(Store::open(directory.path()).unwrap());
+    let store = Arc::new(store);
     let (clock, hand) = Clock::manual(at(NOW));
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();

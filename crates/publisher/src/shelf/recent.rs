@@ -1,0 +1,265 @@
+//! What searches have read lately, for a while in which the store cannot be asked: a search that needs
+//! nothing else is answered from here, and its answer says how old that is.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use jiff::{SignedDuration, Timestamp};
+use tradepost_wire::fault::Fault;
+
+use super::{KeyRow, Kind, Query, Record, Shelf, Whose};
+
+/// For how long something counts after it was read: also what a tenant may do is among it, and another
+/// process may have taken that away.
+const HOLDS: SignedDuration = SignedDuration::from_mins(5);
+
+/// While the store cannot be asked, one search in this time tries; the others do not wait for it.
+const PAUSE: SignedDuration = SignedDuration::from_secs(1);
+
+/// How many things and answers are remembered.
+const MOST: usize = 20_000;
+
+/// What was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Asked {
+    Whose(Kind, String),
+    Get(Kind, String),
+    List(Kind, Query),
+}
+
+/// What was found.
+#[derive(Debug, Clone)]
+enum Found {
+    Whose(Option<Whose>),
+    Records(Vec<Record>),
+}
+
+impl Found {
+    fn size(&self) -> usize {
+        match self {
+            Self::Whose(_) => 1,
+            Self::Records(records) => 1 + records.len(),
+        }
+    }
+}
+
+/// What was read lately.
+#[derive(Debug, Default)]
+pub(crate) struct Recent(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    found: HashMap<Asked, (Found, Timestamp)>,
+    size: usize,
+    /// When the store was asked last, since it did not answer.
+    tried_at: Option<Timestamp>,
+}
+
+impl Recent {
+    fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
+        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether the store did not answer a moment ago, so that it is not asked again yet.
+    pub(crate) fn is_away(&self, now: Timestamp) -> bool {
+        self.with(|state| match state.tried_at {
+            None => false,
+            Some(at) if now.duration_since(at) < PAUSE => true,
+            Some(_) => {
+                // This one tries.
+                state.tried_at = Some(now);
+                false
+            }
+        })
+    }
+
+    /// Notes whether the store has answered.
+    pub(crate) fn answered(&self, has_answered: bool, now: Timestamp) {
+        self.with(|state| state.tried_at = (!has_answered).then_some(now));
+    }
+
+    fn note(&self, asked: Asked, found: Found, now: Timestamp) {
+        self.with(|state| {
+            if state.size + found.size() > MOST {
+                state.found.retain(|_, (_, at)| now.duration_since(*at) < HOLDS);
+                state.size = state.found.values().map(|(found, _)| found.size()).sum();
+            }
+            // It begins anew: what is asked for is read again in a moment.
+            if state.size + found.size() > MOST {
+                state.found.clear();
+                state.size = 0;
+            }
+            state.size += found.size();
+            if let Some((before, _)) = state.found.insert(asked, (found, now)) {
+                state.size -= before.size();
+            }
+        });
+    }
+}
+
+/// A shelf of which is noted what is read.
+pub(crate) struct Noting<'a> {
+    pub(crate) shelf: &'a dyn Shelf,
+    pub(crate) recent: &'a Recent,
+    pub(crate) now: Timestamp,
+}
+
+impl Shelf for Noting<'_> {
+    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, Fault> {
+        let found = self.shelf.whose(kind, id)?;
+        let asked = Asked::Whose(kind, id.to_owned());
+        self.recent.note(asked, Found::Whose(found.clone()), self.now);
+        Ok(found)
+    }
+
+    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, Fault> {
+        let found = self.shelf.get(kind, id)?;
+        let records = Found::Records(found.iter().cloned().collect());
+        self.recent.note(Asked::Get(kind, id.to_owned()), records, self.now);
+        Ok(found)
+    }
+
+    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, Fault> {
+        let found = self.shelf.list(kind, query)?;
+        let asked = Asked::List(kind, query.clone());
+        self.recent.note(asked, Found::Records(found.clone()), self.now);
+        Ok(found)
+    }
+
+    // What became of a key has to be the truth.
+    fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, Fault> {
+        self.shelf.key(scope, key)
+    }
+
+    fn check_writable(&self) -> Result<(), Fault> {
+        self.shelf.check_writable()
+    }
+
+    fn put(&self, record: Record) -> Result<(), Fault> {
+        self.shelf.put(record)
+    }
+
+    fn remove(&self, kind: Kind, id: &str) -> Result<bool, Fault> {
+        self.shelf.remove(kind, id)
+    }
+
+    fn remember(&self, scope: &str, key: &str, row: KeyRow) -> Result<(), Fault> {
+        self.shelf.remember(scope, key, row)
+    }
+
+    fn forget_keys(&self, before: Timestamp) -> Result<(), Fault> {
+        self.shelf.forget_keys(before)
+    }
+}
+
+/// A shelf from memory. It says what it does not know, and cannot be written to.
+pub(crate) struct Recalled<'a> {
+    recent: &'a Recent,
+    now: Timestamp,
+    /// The oldest of what was read from it.
+    oldest: RefCell<Option<Timestamp>>,
+    lacked: Cell<bool>,
+}
+
+impl<'a> Recalled<'a> {
+    pub(crate) fn of(recent: &'a Recent, now: Timestamp) -> Self {
+        Self { recent, now, oldest: RefCell::default(), lacked: Cell::new(false) }
+    }
+
+    /// How many seconds old is what was read from it; `None` when something was not there.
+    pub(crate) fn age(&self) -> Option<u64> {
+        let oldest = self.oldest.borrow().unwrap_or(self.now);
+        let age = self.now.duration_since(oldest).as_secs();
+        (!self.lacked.get()).then(|| u64::try_from(age).unwrap_or_default())
+    }
+
+    fn find(&self, asked: &Asked) -> Result<Found, Fault> {
+        let known = self.recent.with(|state| state.found.get(asked).cloned());
+        match known.filter(|(_, at)| self.now.duration_since(*at) < HOLDS) {
+            Some((found, at)) => {
+                let mut oldest = self.oldest.borrow_mut();
+                *oldest = Some(oldest.map_or(at, |oldest| oldest.min(at)));
+                Ok(found)
+            }
+            None => Err(self.lacks()),
+        }
+    }
+
+    fn lacks(&self) -> Fault {
+        self.lacked.set(true);
+        Fault::new("recalling what was read", "it was not read lately").transient()
+    }
+
+    fn records(&self, asked: &Asked) -> Result<Vec<Record>, Fault> {
+        match self.find(asked)? {
+            Found::Records(records) => Ok(records),
+            Found::Whose(_) => Err(self.lacks()),
+        }
+    }
+}
+
+impl Shelf for Recalled<'_> {
+    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, Fault> {
+        match self.find(&Asked::Whose(kind, id.to_owned()))? {
+            Found::Whose(whose) => Ok(whose),
+            Found::Records(_) => Err(self.lacks()),
+        }
+    }
+
+    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, Fault> {
+        Ok(self.records(&Asked::Get(kind, id.to_owned()))?.into_iter().next())
+    }
+
+    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, Fault> {
+        self.records(&Asked::List(kind, query.clone()))
+    }
+
+    fn key(&self, _: &str, _: &str) -> Result<Option<KeyRow>, Fault> {
+        Err(self.lacks())
+    }
+
+    fn check_writable(&self) -> Result<(), Fault> {
+        Err(self.lacks())
+    }
+
+    fn put(&self, _: Record) -> Result<(), Fault> {
+        Err(self.lacks())
+    }
+
+    fn remove(&self, _: Kind, _: &str) -> Result<bool, Fault> {
+        Err(self.lacks())
+    }
+
+    fn remember(&self, _: &str, _: &str, _: KeyRow) -> Result<(), Fault> {
+        Err(self.lacks())
+    }
+
+    fn forget_keys(&self, _: Timestamp) -> Result<(), Fault> {
+        Err(self.lacks())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_remembered_is_bounded_and_counted_once() {
+        let recent = Recent::default();
+        let now = Timestamp::UNIX_EPOCH;
+        let note = |id: usize, now| {
+            recent.note(Asked::Whose(Kind::Account, id.to_string()), Found::Whose(None), now);
+        };
+        let size = || recent.with(|state| (state.size, state.found.len()));
+        (0..10).for_each(|_| note(1, now));
+        assert_eq!(size(), (1, 1));
+        (0..MOST).for_each(|id| note(id, now));
+        assert_eq!(size(), (MOST, MOST));
+        note(MOST, now);
+        assert_eq!(size(), (1, 1), "it begins anew");
+        (1..MOST).for_each(|id| note(id, now + HOLDS));
+        note(MOST + 1, now + HOLDS);
+        assert_eq!(size(), (MOST, MOST), "what holds no longer goes first");
+    }
+}

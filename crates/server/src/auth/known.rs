@@ -1,0 +1,200 @@
+//! Keys that were looked up, for the while in which they cannot be: callers that are known go on, others
+//! hear that we cannot tell.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use jiff::civil::Date;
+
+use super::key::{ApiKey, Keys};
+use crate::clock::Clock;
+use crate::fault::Fault;
+
+/// For how long a key is believed after it was looked up. Where the database cannot be asked, nobody here
+/// hears that a key was revoked elsewhere.
+const HOLDS: Duration = Duration::from_mins(5);
+
+/// While keys cannot be looked up, one request in this time tries; the others do not wait for it.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// How many keys are remembered.
+const MOST: usize = 10_000;
+
+/// Keys that somewhere else has, remembered for a while.
+#[derive(Debug)]
+pub struct KnownKeys {
+    keys: Arc<dyn Keys>,
+    clock: Clock,
+    state: Mutex<State>,
+}
+
+/// An agent and the public part of a key of its.
+type Name = (String, String);
+
+#[derive(Debug, Default)]
+struct State {
+    /// Each with the moment at which it was looked up, as the clock runs.
+    known: HashMap<Name, (ApiKey, Duration)>,
+    /// When somebody tried last, since it went wrong.
+    tried_at: Option<Duration>,
+}
+
+impl State {
+    fn get(&self, name: &Name, now: Duration) -> Option<ApiKey> {
+        let (key, at) = self.known.get(name)?;
+        (now.saturating_sub(*at) < HOLDS).then(|| key.clone())
+    }
+
+    fn keep(&mut self, name: Name, key: ApiKey, now: Duration) {
+        if self.known.len() >= MOST && !self.known.contains_key(&name) {
+            self.known.retain(|_, (_, at)| now.saturating_sub(*at) < HOLDS);
+        }
+        // Who finds no room is asked about each time, as everybody is.
+        if self.known.len() < MOST || self.known.contains_key(&name) {
+            self.known.insert(name, (key, now));
+        }
+    }
+}
+
+impl KnownKeys {
+    /// These keys, by this clock.
+    #[must_use]
+    pub fn of(keys: Arc<dyn Keys>, clock: Clock) -> Self {
+        Self { keys, clock, state: Mutex::default() }
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
+        work(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Keys for KnownKeys {
+    fn find(&self, agent_id: &str, id: &str) -> Result<Option<ApiKey>, Fault> {
+        let (name, now) = ((agent_id.to_owned(), id.to_owned()), self.clock.elapsed());
+        let meanwhile = self.with(|state| {
+            let tried_at = state.tried_at?;
+            if now.saturating_sub(tried_at) >= PAUSE {
+                // This one tries.
+                state.tried_at = Some(now);
+                return None;
+            }
+            state.get(&name, now)
+        });
+        if meanwhile.is_some() {
+            return Ok(meanwhile);
+        }
+        match self.keys.find(agent_id, id) {
+            Ok(found) => self.with(|state| {
+                state.tried_at = None;
+                match &found {
+                    Some(key) => state.keep(name, key.clone(), now),
+                    None => drop(state.known.remove(&name)),
+                }
+                Ok(found)
+            }),
+            Err(fault) if fault.is_transient() => self.with(|state| {
+                let now = self.clock.elapsed();
+                if state.tried_at.replace(now).is_none() {
+                    let cause = fault.chain();
+                    tracing::warn!(%cause, "keys cannot be looked up; those that are known go on for a while");
+                }
+                state.get(&name, now).map(Some).ok_or(fault)
+            }),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    fn note_use(&self, id: &str, day: Date) {
+        self.keys.note_use(id, day);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+    use jiff::{SignedDuration, Timestamp};
+
+    use super::*;
+
+    /// One key, while it can be asked for.
+    #[derive(Debug, Default)]
+    struct Far {
+        is_away: AtomicBool,
+        is_revoked: AtomicBool,
+        asked: AtomicUsize,
+    }
+
+    impl Keys for Far {
+        fn find(&self, agent_id: &str, id: &str) -> Result<Option<ApiKey>, Fault> {
+            self.asked.fetch_add(1, Ordering::SeqCst);
+            if self.is_away.load(Ordering::SeqCst) {
+                return Err(Fault::new("looking a key up", "nobody answers").transient());
+            }
+            let at = Timestamp::UNIX_EPOCH;
+            Ok((agent_id == "shop" && id == "one").then(|| ApiKey {
+                id: id.to_owned(),
+                agent_id: agent_id.to_owned(),
+                name: "acme".to_owned(),
+                hash: [7; 32],
+                scopes: None,
+                created_at: at,
+                expires_at: None,
+                revoked_at: self.is_revoked.load(Ordering::SeqCst).then_some(at),
+                last_used_on: None,
+            }))
+        }
+
+        fn note_use(&self, _: &str, _: Date) {}
+    }
+
+    #[test]
+    fn who_is_known_goes_on_for_a_while_and_nobody_else_does() {
+        let far = Arc::new(Far::default());
+        let (clock, hand) = Clock::manual(Timestamp::UNIX_EPOCH);
+        let keys = KnownKeys::of(Arc::clone(&far) as _, clock);
+        let find = |id: &str| keys.find("shop", id).map(|key| key.is_some());
+        let away = |is_away| far.is_away.store(is_away, Ordering::SeqCst);
+        let asked = || far.asked.swap(0, Ordering::SeqCst);
+        assert!(matches!((find("one"), find("two")), (Ok(true), Ok(false))));
+        assert_eq!(asked(), 2, "as long as it can be asked, it is asked each time");
+
+        away(true);
+        for _ in 0..10 {
+            assert!(find("one").unwrap());
+        }
+        assert_eq!(asked(), 1, "one tries, and the others do not wait");
+        assert!(find("two").unwrap_err().is_transient(), "we cannot tell");
+        assert!(keys.find("other shop", "one").unwrap_err().is_transient());
+        hand.advance(SignedDuration::from_secs(2));
+        let _ = asked();
+        assert!(find("one").unwrap() && find("one").unwrap());
+        assert_eq!(asked(), 1);
+        hand.advance(SignedDuration::from_mins(5));
+        assert!(find("one").unwrap_err().is_transient(), "it was looked up too long ago");
+
+        away(false);
+        far.is_revoked.store(true, Ordering::SeqCst);
+        hand.advance(SignedDuration::from_secs(1));
+        let key = keys.find("shop", "one").unwrap().unwrap();
+        assert!(key.revoked_at.is_some(), "what happened meanwhile holds as soon as it is heard");
+        away(true);
+        let key = keys.find("shop", "one").unwrap().unwrap();
+        assert!(key.revoked_at.is_some(), "and stays so");
+    }
+
+    #[test]
+    fn what_is_remembered_is_bounded() {
+        let mut state = State::default();
+        let far = Far::default();
+        let key = far.find("shop", "one").unwrap().unwrap();
+        let name = |number: usize| ("shop".to_owned(), number.to_string());
+        (0..MOST + 5).for_each(|number| state.keep(name(number), key.clone(), Duration::ZERO));
+        assert_eq!(state.known.len(), MOST);
+        state.keep(name(0), key.clone(), HOLDS);
+        assert!(state.get(&name(0), HOLDS).is_some(), "who is known is renewed");
+        state.keep(name(MOST), key, HOLDS);
+        assert_eq!(state.known.len(), 2, "what holds no longer makes room");
+    }
+}
