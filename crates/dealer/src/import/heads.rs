@@ -142,11 +142,13 @@ mod tests {
     #[test]
     fn heads_come_back_as_they_were_however_they_were_put_together() {
         let vehicle = |number: usize| {
-            let text = |of: &str| (number % of.len() > 0).then(|| format!("{of}-\u{e9}{number}"));
+            let text = |of: &str| {
+                (!number.is_multiple_of(of.len())).then(|| format!("{of}-\u{e9}{number}"))
+            };
             Vehicle {
                 vin: text("vin"),
                 stock: text("S0"),
-                vehicle_id: (number % 4 > 0).then(String::new),
+                vehicle_id: (!number.is_multiple_of(4)).then(String::new),
                 rooftop: text("rooftop"),
                 make: text("make"),
                 model: text("model"),

@@ -25,7 +25,8 @@ fn listings(preset: Preset, feed: &[u8]) -> String {
         price_truth: PriceTruth::Warn,
     };
     let mapping = Mapping::of(preset);
-    let sorted = read_as(Cursor::new(feed), &[target.clone()], Some(&mapping), now).unwrap();
+    let sorted =
+        read_as(Cursor::new(feed), std::slice::from_ref(&target), Some(&mapping), now).unwrap();
     let [feed_of_acme] = sorted.feeds.as_slice() else { panic!("one dealer, one feed") };
     let mut out = String::new();
     for unit in &feed_of_acme.units {

@@ -74,9 +74,9 @@ impl Database {
     /// What so many listings have in common as they are sent.
     fn learn(&self, dealer_id: &str, offered: usize) -> Result<Dictionary, Fault> {
         let step = Dictionary::step(offered);
-        let (mut samples, mut place) = (Vec::new(), 0);
+        let (mut samples, mut place) = (Vec::new(), 0_usize);
         self.listings(dealer_id, |row| {
-            if place % step == 0 {
+            if place.is_multiple_of(step) {
                 let text = tradepost_wire::json::to_string(&row.vehicle()?);
                 samples.push(text.map_err(Fault::on("writing a listing"))?);
             }
