@@ -1,3 +1,5 @@
+use std::io::Cursor;
+
 use tradepost_dealer::import::PriceTruth;
 
 use super::*;
