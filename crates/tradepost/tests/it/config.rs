@@ -453,6 +453,37 @@ fn whoever_wants_credentials_has_to_say_which() {
 }
 
 #[test]
+fn the_provider_of_adf_is_direct_or_a_named_network() {
+    let with = |adf: &str| {
+        format!(
+            "{MINIMAL}\n[[dealers.deliveries]]\nname = 'crm'\nby = 'https'\n\
+             url = 'https://crm.example/leads'\nadf = {{ {adf} }}\n"
+        )
+    };
+    for good in [
+        "provider = 'direct'",
+        "provider = 'network', network = 'Acme Leads'",
+        "provider = 'network', network = 'Acme Leads', network_url = 'https://leads.example'",
+    ] {
+        assert_eq!(mistakes(&with(good), &[]), "valid\n", "{good}");
+    }
+    for (bad, message) in [
+        ("provider = 'network'", "network: is missing; a provider that is a network has a name"),
+        ("provider = 'direct', network = 'x'", "network: belongs to provider = \"network\""),
+        ("network_url = 'https://a.example'", "network_url: belongs to provider = \"network\""),
+        ("provider = 'network', network = ''", "network: must not be empty"),
+        (
+            "provider = 'network', network = 'x', network_url = 'a'",
+            "network_url: must be an absolute web address such as https://www.example.com/page",
+        ),
+    ] {
+        let mistakes = mistakes(&with(bad), &[]);
+        let line = format!("dealers[0].deliveries[0].adf.{message}\n");
+        assert!(mistakes.ends_with(&line) && mistakes.lines().count() == 1, "{bad}: {mistakes}");
+    }
+}
+
+#[test]
 fn certificates_are_meant_by_one_thing_and_need_an_authority() {
     let dealer = |certificates: &str| {
         format!("[[dealers]]\nauth.certificates = [\n{certificates}]\n{}", &MINIMAL[12..])
