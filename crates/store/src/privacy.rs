@@ -436,6 +436,35 @@ impl Store {
         Ok(true)
     }
 
+    /// Has the first of these keys seal from now on, where the others that are known of are those. Where
+    /// none of them is given, nothing that was hashed can be looked up again: it is removed.
+    pub(crate) fn begin_with(
+        &self,
+        keys: &Keys,
+        known: Vec<KeyRow>,
+        now: Timestamp,
+    ) -> Result<(), Locked> {
+        let lacking = missing(keys, &known);
+        if !lacking.is_empty() {
+            return Err(Locked::OtherKey(lacking));
+        }
+        let (fresh, keys) = (random::<KEY>()?, keys.clone());
+        let unlocked = self.write_blocking(move |tx| {
+            let index = unwrap(&keys, &known)?;
+            let unlocked = Unlocked::new(&keys, &index.unwrap_or(fresh))?;
+            if let Some(first) = keys.0.first() {
+                if index.is_none() {
+                    tx.erase_hashed()?;
+                }
+                tx.put_privacy_key((&first.id, &unlocked.sealed_index), now)?;
+            }
+            Ok(unlocked)
+        })?;
+        // Whoever was first has the same keys: they come from one place in a process.
+        let _ = self.vault.0.set(unlocked);
+        Ok(())
+    }
+
     /// How far personal data is encrypted.
     ///
     /// # Errors
