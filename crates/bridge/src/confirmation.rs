@@ -60,6 +60,8 @@ pub(super) struct Confirmations {
 struct Use {
     /// When it first did.
     first: Timestamp,
+    /// Until when it could come back for the first time.
+    until: Timestamp,
     /// Whether the person said no.
     declined: bool,
 }
@@ -123,7 +125,7 @@ impl Confirmations {
     }
 
     /// What became of this token when it came back first, and whether that was before; `None` when it
-    /// would be too late.
+    /// would be too late, or nothing more can be remembered.
     fn first_use(
         &self,
         hash: Hash,
@@ -142,10 +144,12 @@ impl Confirmations {
         }
         if used.len() >= MAX_USED {
             // One that is forgotten and comes back has the same key, but another moment of consent.
-            let oldest = used.iter().min_by_key(|(_, known)| known.first).map(|(hash, _)| *hash);
-            oldest.and_then(|oldest| used.remove(&oldest));
+            // A no that is forgotten would be a yes: it stays until nothing can be had for the token.
+            let spare = used.iter().filter(|(_, known)| !known.declined || known.until <= now);
+            let oldest = spare.min_by_key(|(_, known)| known.first).map(|(hash, _)| *hash);
+            used.remove(&oldest?);
         }
-        let known = Use { first: now, declined };
+        let known = Use { first: now, until, declined };
         used.insert(hash, known);
         Some((known, false))
     }
@@ -220,6 +224,29 @@ mod tests {
         // What has been sent is not undone.
         confirmations.decline(&token, "this", at(6));
         assert!(confirmations.redeem(&token, "this", at(7)).is_ok());
+    }
+
+    #[test]
+    fn a_no_is_remembered_however_many_others_come_back() {
+        let confirmations = Confirmations::new([7; 32]);
+        let (refused, _) = confirmations.issue("this", at(0));
+        confirmations.decline(&refused, "this", at(1));
+        for number in 0..=MAX_USED {
+            let subject = number.to_string();
+            let (token, _) = confirmations.issue(&subject, at(2));
+            assert!(confirmations.redeem(&token, &subject, at(3)).is_ok());
+        }
+        assert_eq!(confirmations.redeem(&refused, "this", at(4)), Err(Rejected::Declined));
+        // Where there is room for nothing but a no, nothing is agreed to.
+        let confirmations = Confirmations::new([7; 32]);
+        for number in 0..MAX_USED {
+            let subject = number.to_string();
+            let (token, _) = confirmations.issue(&subject, at(0));
+            confirmations.decline(&token, &subject, at(1));
+        }
+        let (token, _) = confirmations.issue("this", at(2));
+        assert_eq!(confirmations.redeem(&token, "this", at(3)), Err(Rejected::Expired));
+        assert!(confirmations.redeem(&token, "this", at(31)).is_ok(), "those are over by then");
     }
 
     #[test]

@@ -83,8 +83,27 @@ pub enum Timeframe {
     Dates,
 }
 
+/// Who is named as the provider of a lead (`R-ADF-01`).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Provider {
+    /// The agent that brought it.
+    #[default]
+    Direct,
+    /// A network, of which the agent is a service.
+    Network(Network),
+}
+
+/// A network that delivers leads under its own name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Network {
+    /// Its name, as the receiving system knows it.
+    pub name: String,
+    /// Its address on the web.
+    pub url: Option<String>,
+}
+
 /// What receiving systems differ in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Options {
     /// The prolog.
     pub prolog: Prolog,
@@ -96,6 +115,8 @@ pub struct Options {
     pub contacts: ContactValues,
     /// Appointments.
     pub timeframe: Timeframe,
+    /// Who brings the lead.
+    pub provider: Provider,
 }
 
 /// A lead for a document.
@@ -141,17 +162,25 @@ fn prospect(xml: &mut Xml, seller: &Seller<'_>, sent: &Prospect<'_>, options: &O
         vehicle::trade_in(xml, lead);
         customer::customer(xml, seller, lead, sent.same_person, options);
         seller.write(xml, &record.dealer_id);
-        provider(xml, lead);
+        provider(xml, lead, &options.provider);
     });
 }
 
-fn provider(xml: &mut Xml, lead: LeadView<'_>) {
-    let Some(name) = lead.agent().filter(|name| !name.trim().is_empty()) else {
-        return;
+fn provider(xml: &mut Xml, lead: LeadView<'_>, how: &Provider) {
+    let agent = lead.agent().filter(|name| !xml::one_line(name).is_empty());
+    let url = lead.text("/source_agent/url");
+    let (name, service, url) = match how {
+        Provider::Direct => (agent, None, url),
+        // Where the network has no page of its own, the agent's is the one there is.
+        Provider::Network(network) => {
+            (Some(network.name.as_str()), agent, network.url.as_deref().or(url))
+        }
     };
+    let Some(name) = name else { return };
     xml.within("provider", &[], |xml| {
         xml.leaf("name", &[("part", "full"), ("type", "business")], name);
-        xml.some("url", lead.text("/source_agent/url"));
+        xml.some("service", service);
+        xml.some("url", url);
     });
 }
 

@@ -78,7 +78,7 @@ pub struct Destination {
 }
 
 /// What a destination reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Form {
     /// ADF 1.0.
     Adf(adf::Options),

@@ -73,6 +73,8 @@ words! {
         AgentProbed = "agent_probed",
         /// Had everything personal encrypted by another key.
         KeyChanged = "key_changed",
+        /// Gave up a key that was lost, with everything that it alone could read.
+        KeyForgotten = "key_forgotten",
         /// Took a record away in a file.
         RecordExported = "record_exported",
         /// Let somebody in from now on.

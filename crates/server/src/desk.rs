@@ -16,6 +16,7 @@ use crate::http::settings::Settings;
 use crate::memory::Memory;
 use crate::metrics::Metrics;
 use crate::refusals::Ledger;
+use crate::tls::Identity;
 use crate::tools::{Call, Called, Tools};
 use crate::traces::Tracer;
 use crate::turns::{Turn, Turns};
@@ -36,6 +37,7 @@ pub struct Desk {
     turns: Turns,
     tracer: OnceLock<Tracer>,
     ledger: OnceLock<Arc<dyn Ledger>>,
+    certificate: RwLock<Vec<(&'static str, u64)>>,
 }
 
 /// The agents of a process, and how they are found.
@@ -95,8 +97,19 @@ impl Desk {
         let turns = Turns::new(settings.max_running_requests);
         let agents = RwLock::new(Arc::default());
         let (tracer, ledger) = (OnceLock::new(), OnceLock::new());
-        let desk =
-            Self { settings, clock, metrics, pending, health, agents, turns, tracer, ledger };
+        let certificate = RwLock::default();
+        let desk = Self {
+            settings,
+            clock,
+            metrics,
+            pending,
+            health,
+            agents,
+            turns,
+            tracer,
+            ledger,
+            certificate,
+        };
         desk.replace(among);
         desk
     }
@@ -198,7 +211,22 @@ impl Desk {
     /// What a person should look at some time. May wait for a disk.
     #[must_use]
     pub fn remarks(&self) -> Vec<(&'static str, u64)> {
-        self.health.remarks()
+        let mut remarks = self.health.remarks();
+        remarks.extend(&*self.certificate.read().unwrap_or_else(PoisonError::into_inner));
+        remarks
+    }
+
+    /// Notes how our certificate stands, and how many orders of one have failed in a row where it is
+    /// ordered.
+    pub fn note_certificate(&self, identity: &Identity, failed_orders: Option<u32>) {
+        let end = identity.expires_at();
+        self.metrics.certificate(end, failed_orders);
+        let remarks = vec![
+            ("certificate_ends_soon", identity.ends_soon(self.clock.now()).is_some().into()),
+            ("certificate_missing", (failed_orders.is_some() && end.is_none()).into()),
+            ("failed_certificate_orders", failed_orders.unwrap_or_default().into()),
+        ];
+        *self.certificate.write().unwrap_or_else(PoisonError::into_inner) = remarks;
     }
 
     /// Lets agents do what has come due without anybody asking. To be called every second or so.

@@ -8,14 +8,18 @@
 use std::borrow::Borrow;
 use std::collections::HashSet;
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
+use jiff::Timestamp;
+use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text;
-use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
+use prometheus_client::encoding::{
+    DescriptorEncoder, EncodeLabelSet, EncodeLabelValue, EncodeMetric as _, LabelValueEncoder,
+};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
@@ -40,6 +44,7 @@ pub struct Metrics {
     limited: Family<Asked, Counter>,
     seconds: Family<Asked, Histogram, fn() -> Histogram>,
     in_flight: Gauge,
+    certificate: Arc<Certificate>,
     /// Names that were labels before, so that one more request needs no copy of its own.
     names: RwLock<HashSet<Name>>,
 }
@@ -68,7 +73,17 @@ impl Default for Metrics {
             seconds.clone(),
         );
         registry.register("requests_in_flight", "Requests being answered", in_flight.clone());
-        Self { registry, requests, limited, seconds, in_flight, names: RwLock::default() }
+        let certificate = Arc::new(Certificate::default());
+        registry.register_collector(Box::new(Told(Arc::clone(&certificate))));
+        Self {
+            registry,
+            requests,
+            limited,
+            seconds,
+            in_flight,
+            certificate,
+            names: RwLock::default(),
+        }
     }
 }
 
@@ -184,6 +199,12 @@ impl Metrics {
         self.limited.get_or_create(asked).inc();
     }
 
+    /// How our certificate stands.
+    pub(crate) fn certificate(&self, end: Option<Timestamp>, failed_orders: Option<u32>) {
+        *self.certificate.0.lock().unwrap_or_else(PoisonError::into_inner) =
+            (end.map(Timestamp::as_second), failed_orders.map(i64::from));
+    }
+
     /// All of it as text. It may ask a store, and wait for it.
     ///
     /// # Errors
@@ -192,6 +213,38 @@ impl Metrics {
         let mut out = String::new();
         text::encode(&mut out, &self.registry)?;
         Ok(out)
+    }
+}
+
+/// When our certificate ends, and how many orders of one have failed, where there is one or it is ordered.
+#[derive(Debug, Default)]
+struct Certificate(Mutex<(Option<i64>, Option<i64>)>);
+
+/// Has it told: where there is none nothing is said, because no number would be true.
+#[derive(Debug)]
+struct Told(Arc<Certificate>);
+
+impl Collector for Told {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let (end, failed) = *self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for (name, help, number) in [
+            (
+                "certificate_expiry_timestamp_seconds",
+                "When the certificate of server.tls ends, in seconds since 1970",
+                end,
+            ),
+            (
+                "certificate_orders_failed",
+                "How many orders of a certificate have failed since one that did not",
+                failed,
+            ),
+        ] {
+            let Some(number) = number else { continue };
+            let gauge = ConstGauge::new(number);
+            let described = encoder.encode_descriptor(name, help, None, gauge.metric_type())?;
+            gauge.encode(described)?;
+        }
+        Ok(())
     }
 }
 
@@ -235,6 +288,16 @@ mod tests {
             assert!(text.lines().any(|written| written == line), "{line}\n{text}");
         }
         assert_eq!(metrics.names.read().unwrap().len(), 1);
+        assert!(!text.contains("certificate"), "{text}");
+        let end = "2026-04-30T12:00:00Z".parse().unwrap();
+        metrics.certificate(Some(end), Some(2));
+        let text = metrics.write().unwrap();
+        for line in [
+            "tradepost_certificate_expiry_timestamp_seconds 1777550400",
+            "tradepost_certificate_orders_failed 2",
+        ] {
+            assert!(text.lines().any(|written| written == line), "{line}\n{text}");
+        }
         drop(two);
         assert!(metrics.write().unwrap().contains("tradepost_requests_in_flight 0\n"));
     }

@@ -13,13 +13,18 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::danger::ClientCertVerifier;
-use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
+use rustls::server::{
+    NoServerSessionStorage, ResolvesServerCert, ResolvesServerCertUsingSni, WebPkiClientVerifier,
+};
 use rustls::sign::{CertifiedKey, SigningKey, SingleCertAndKey};
 use rustls::{Error, InconsistentKeys, RootCertStore, ServerConfig, version};
+
+use challenge::Challenges;
 
 use crate::clock::Clock;
 use crate::limit::{FAILURES, Key, Limiter};
 
+pub mod challenge;
 pub mod client;
 pub mod peer;
 
@@ -68,6 +73,8 @@ pub struct Loaded {
     pub config: Arc<ServerConfig>,
     /// When our certificate ends, as far as it says so in a way that we read.
     pub expires_at: Option<jiff::Timestamp>,
+    /// When it begins, as far as it says so.
+    pub begins_at: Option<jiff::Timestamp>,
     /// Our certificate.
     pub certificate: Option<CertificateDer<'static>>,
 }
@@ -80,16 +87,7 @@ pub fn load(files: &Files) -> Result<Loaded, Vec<Mistake>> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let chain = at(CERTIFICATE, &files.certificate, certificates(&files.certificate));
     let key = at(KEY, &files.key, private_key(&files.key, &provider));
-    let clients = files.client_ca.as_deref().map(|path| {
-        let verifier = authorities(path).and_then(|roots| {
-            let builder =
-                WebPkiClientVerifier::builder_with_provider(roots.into(), Arc::clone(&provider));
-            // Cards are for everybody, so that nobody is turned away for having no certificate
-            // before it has said which agent it is for and what it wants.
-            builder.allow_unauthenticated().build().map_err(|error| error.to_string())
-        });
-        at(CLIENT_CA, path, verifier)
-    });
+    let clients = clients(files, &provider);
     // Every mistake is told at once, so that all files are read before one is looked at.
     let (chain, key, clients) = match (chain, key, clients.transpose()) {
         (Ok(chain), Ok(key), Ok(clients)) => (chain, key, clients),
@@ -97,7 +95,8 @@ pub fn load(files: &Files) -> Result<Loaded, Vec<Mistake>> {
             return Err([chain.err(), key.err(), clients.err()].into_iter().flatten().collect());
         }
     };
-    let expires_at = chain.first().and_then(|certificate| der::not_after(certificate));
+    let validity = chain.first().and_then(|certificate| der::validity(certificate));
+    let (begins_at, expires_at) = validity.unzip();
     let certificate = chain.first().cloned();
     let certified = CertifiedKey::new(chain, key);
     match certified.keys_match() {
@@ -116,14 +115,42 @@ pub fn load(files: &Files) -> Result<Loaded, Vec<Mistake>> {
             return Err(vec![Mistake { key: CERTIFICATE, message }]);
         }
     }
-    let config = server(provider, certified, clients)
-        .map_err(|error| vec![Mistake { key: "server.tls", message: error.to_string() }])?;
-    Ok(Loaded { config: config.into(), expires_at, certificate })
+    let shown = Arc::new(SingleCertAndKey::from(certified));
+    let config = server(provider, shown, clients).map_err(unfit)?;
+    Ok(Loaded { config: config.into(), expires_at, begins_at, certificate })
+}
+
+/// What is served with while there is no certificate: a connection ends with an alert.
+fn without(files: &Files) -> Result<Arc<ServerConfig>, Vec<Mistake>> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let clients = clients(files, &provider).transpose().map_err(|mistake| vec![mistake])?;
+    let nothing = Arc::new(ResolvesServerCertUsingSni::new());
+    Ok(server(provider, nothing, clients).map_err(unfit)?.into())
+}
+
+fn unfit(error: Error) -> Vec<Mistake> {
+    vec![Mistake { key: "server.tls", message: error.to_string() }]
+}
+
+/// Who vouches for clients, where somebody does.
+fn clients(
+    files: &Files,
+    provider: &Arc<CryptoProvider>,
+) -> Option<Result<Arc<dyn ClientCertVerifier>, Mistake>> {
+    let path = files.client_ca.as_deref()?;
+    let verifier = authorities(path).and_then(|roots| {
+        let builder =
+            WebPkiClientVerifier::builder_with_provider(roots.into(), Arc::clone(provider));
+        // Cards are for everybody, so that nobody is turned away for having no certificate
+        // before it has said which agent it is for and what it wants.
+        builder.allow_unauthenticated().build().map_err(|error| error.to_string())
+    });
+    Some(at(CLIENT_CA, path, verifier))
 }
 
 fn server(
     provider: Arc<CryptoProvider>,
-    certified: CertifiedKey,
+    shown: Arc<dyn ResolvesServerCert>,
     clients: Option<Arc<dyn ClientCertVerifier>>,
 ) -> Result<ServerConfig, Error> {
     let builder = ServerConfig::builder_with_provider(provider)
@@ -133,7 +160,7 @@ fn server(
         Some(verifier) => builder.with_client_cert_verifier(verifier),
         None => builder.with_no_client_auth(),
     };
-    let mut config = builder.with_cert_resolver(Arc::new(SingleCertAndKey::from(certified)));
+    let mut config = builder.with_cert_resolver(shown);
     config.alpn_protocols = PROTOCOLS.map(<[u8]>::to_vec).to_vec();
     if asks {
         // A session that is resumed brings its certificate along without being verified again.
@@ -200,11 +227,29 @@ type FileState = Option<(Option<SystemTime>, u64)>;
 pub struct Identity {
     files: Files,
     held: RwLock<([FileState; 3], Arc<ServerConfig>)>,
-    /// When what is held ends.
-    ends: RwLock<Option<jiff::Timestamp>>,
+    /// From when to when what is held is good.
+    validity: RwLock<Validity>,
+    /// What authorities are shown who look whether our names lead here.
+    challenges: Option<Challenges>,
     clock: Clock,
     failures: Limiter,
 }
+
+/// From when to when a certificate is good, as far as it says so in a way that we read.
+#[derive(Debug, Clone, Copy, Default)]
+struct Validity {
+    begins_at: Option<jiff::Timestamp>,
+    expires_at: Option<jiff::Timestamp>,
+}
+
+impl From<&Loaded> for Validity {
+    fn from(loaded: &Loaded) -> Self {
+        Self { begins_at: loaded.begins_at, expires_at: loaded.expires_at }
+    }
+}
+
+/// How long before its end a certificate is told of, at most: short ones have less.
+const SOON: jiff::SignedDuration = jiff::SignedDuration::from_hours(14 * 24);
 
 impl Identity {
     /// Reads the files.
@@ -216,9 +261,47 @@ impl Identity {
         let state = state(&files);
         let loaded = load(&files)?;
         warn_of_end(&loaded, clock);
+        let validity = RwLock::new(Validity::from(&loaded));
         let failures = Limiter::new(FAILURES, clock.clone());
-        let (held, ends) = (RwLock::new((state, loaded.config)), RwLock::new(loaded.expires_at));
-        Ok(Self { files, held, ends, clock: clock.clone(), failures })
+        let held = RwLock::new((state, loaded.config));
+        Ok(Self { files, held, validity, challenges: None, clock: clock.clone(), failures })
+    }
+
+    /// The same for files that somebody orders from an authority: they may not be there yet, and whoever
+    /// connects until they are is sent away. What the authority asks for is shown.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the file of clients' authorities.
+    pub fn ordered(
+        files: Files,
+        challenges: Challenges,
+        clock: &Clock,
+    ) -> Result<Self, Vec<Mistake>> {
+        let state = state(&files);
+        let empty = without(&files)?;
+        let (config, validity) = match load(&files) {
+            Ok(loaded) => {
+                warn_of_end(&loaded, clock);
+                let validity = Validity::from(&loaded);
+                (loaded.config, validity)
+            }
+            Err(mistakes) => {
+                if files.certificate.exists() {
+                    tracing::error!(cause = joined(&mistakes), "there is no certificate to use");
+                }
+                (empty, Validity::default())
+            }
+        };
+        let (held, validity) = (RwLock::new((state, config)), RwLock::new(validity));
+        let failures = Limiter::new(FAILURES, clock.clone());
+        let challenges = Some(challenges);
+        Ok(Self { files, held, validity, challenges, clock: clock.clone(), failures })
+    }
+
+    /// What authorities are shown; `None` when nobody orders certificates.
+    #[must_use]
+    pub fn challenges(&self) -> Option<&Challenges> {
+        self.challenges.as_ref()
     }
 
     /// What a new connection is served with.
@@ -230,7 +313,17 @@ impl Identity {
     /// When the certificate ends that new connections get, as far as it says so.
     #[must_use]
     pub fn expires_at(&self) -> Option<jiff::Timestamp> {
-        *self.ends.read().unwrap_or_else(PoisonError::into_inner)
+        self.validity.read().unwrap_or_else(PoisonError::into_inner).expires_at
+    }
+
+    /// When it ends, when people should be told: in the last two weeks, or in the last quarter of a
+    /// short life.
+    #[must_use]
+    pub fn ends_soon(&self, now: jiff::Timestamp) -> Option<jiff::Timestamp> {
+        let validity = *self.validity.read().unwrap_or_else(PoisonError::into_inner);
+        let end = validity.expires_at?;
+        let quarter = validity.begins_at.map_or(SOON, |begin| end.duration_since(begin) / 4);
+        (end.duration_since(now) < SOON.min(quarter)).then_some(end)
     }
 
     /// Reads the files again when they have changed. What they say is for new connections; while
@@ -256,12 +349,12 @@ impl Identity {
             Ok(loaded) => {
                 tracing::info!("certificate replaced");
                 warn_of_end(&loaded, &self.clock);
+                let validity = Validity::from(&loaded);
                 held.1 = loaded.config;
-                *self.ends.write().unwrap_or_else(PoisonError::into_inner) = loaded.expires_at;
+                *self.validity.write().unwrap_or_else(PoisonError::into_inner) = validity;
             }
             Err(mistakes) => {
-                let cause = mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-                tracing::error!(cause, "the certificate stays as it was");
+                tracing::error!(cause = joined(&mistakes), "the certificate stays as it was");
             }
         }
     }
@@ -272,6 +365,10 @@ impl Identity {
             tracing::warn!(reason, "authentication failed");
         }
     }
+}
+
+fn joined(mistakes: &[Mistake]) -> String {
+    mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 fn state(files: &Files) -> [FileState; 3] {

@@ -27,6 +27,7 @@ mod counts;
 mod deliveries;
 mod erasure;
 mod feeds;
+pub mod forget;
 mod health;
 mod hosting;
 pub mod inbox;

@@ -21,6 +21,7 @@ use tradepost_wire::aap::Version;
 use crate::adcp::seller::Front;
 use delivery::{Delivery, Secret};
 
+pub mod acme;
 pub mod delivery;
 pub mod feeds;
 pub mod oidc;
@@ -124,6 +125,8 @@ pub struct Server {
     pub web_origins: Vec<WebOrigin>,
     /// How it speaks TLS; it does not when `None`.
     pub tls: Option<Tls>,
+    /// Where the files of it come from, when the server orders them.
+    pub acme: Option<acme::Acme>,
 }
 
 impl Server {
@@ -156,7 +159,7 @@ impl Server {
             ("server.log_json", self.log_json != other.log_json),
             ("server.trust_forwarded_for", self.trust_forwarded_for != other.trust_forwarded_for),
             ("server.web_origins", self.web_origins != other.web_origins),
-            ("server.tls", self.tls != other.tls),
+            ("server.tls", self.tls != other.tls || self.acme != other.acme),
         ];
         // The filter of the log is not among them: a running process takes a new one over.
         keys.into_iter().filter_map(|(key, differs)| differs.then_some(key)).collect()

@@ -2,6 +2,7 @@
 //! by none.
 
 pub mod aap;
+pub mod acme;
 pub mod adcp;
 pub mod alerts;
 pub mod backup;

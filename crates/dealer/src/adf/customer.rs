@@ -5,7 +5,9 @@ use tradepost_wire::catalog::Vocabulary as _;
 
 use super::view::LeadView;
 use super::xml::{Comments, Xml, one_line};
-use super::{ContactValues, NameParts, Options, Seller, Timeframe, UNKNOWN_CONTACT};
+use super::{
+    ContactValues, NameParts, Network, Options, Provider, Seller, Timeframe, UNKNOWN_CONTACT,
+};
 use crate::record::{AppointmentRecord, LeadState};
 
 /// The customer.
@@ -216,6 +218,10 @@ fn comments(
     let preferred = lead.text("/customer/preferred_contact");
     comments.some("PREFERRED CONTACT", preferred);
     comments.some("SOURCE AGENT", lead.agent());
+    if let Provider::Network(Network { url: Some(_), .. }) = &how.provider {
+        // The provider has the network's in its place.
+        comments.some("AGENT PAGE", lead.text("/source_agent/url"));
+    }
     comments.some("AGENT CARD", lead.text("/source_agent/agent_card_url"));
     comments.some("MESSAGE", lead.text("/message"));
     comments

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use reqwest::{Client, ClientBuilder, redirect};
+use reqwest::{Certificate, Client, ClientBuilder, redirect};
 
 use super::Egress;
 use crate::fault::Fault;
@@ -26,6 +26,14 @@ pub fn build(egress: &Egress, timeout: Duration, secure: bool) -> Result<Client,
 /// When this machine has no certificates to trust.
 pub fn unguarded(timeout: Duration, secure: bool) -> Result<Client, Fault> {
     finish(base(timeout), secure)
+}
+
+/// The same for one whom the machine trusts, or these do.
+///
+/// # Errors
+/// When neither has certificates to trust.
+pub fn trusting(timeout: Duration, secure: bool, roots: Vec<Certificate>) -> Result<Client, Fault> {
+    finish(base(timeout).tls_certs_merge(roots), secure)
 }
 
 fn base(timeout: Duration) -> ClientBuilder {

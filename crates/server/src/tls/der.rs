@@ -1,5 +1,5 @@
-//! The one fact about a certificate that neither rustls nor webpki tells: when it ends (RFC 5280
-//! §4.1.2.5). What is read here has been verified, or is our own.
+//! The one fact about a certificate that neither rustls nor webpki tells: from when to when it is good
+//! (RFC 5280 §4.1.2.5). What is read here has been verified, or is our own.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -12,6 +12,11 @@ const GENERALIZED_TIME: u8 = 0x18;
 
 /// The end of a certificate's validity, when it has the form that RFC 5280 demands.
 pub(super) fn not_after(certificate: &[u8]) -> Option<Timestamp> {
+    validity(certificate).map(|(_, end)| end)
+}
+
+/// Its beginning and its end.
+pub(super) fn validity(certificate: &[u8]) -> Option<(Timestamp, Timestamp)> {
     let (_, certificate, _) = element(certificate)?;
     let (_, mut fields, _) = element(certificate)?;
     // version, serialNumber, signature, issuer; the version may be left out.
@@ -26,9 +31,10 @@ pub(super) fn not_after(certificate: &[u8]) -> Option<Timestamp> {
         skipped += 1;
     }
     let (tag, validity, _) = element(fields)?;
-    let (_, _, rest) = element(validity).filter(|_| tag == SEQUENCE)?;
-    let (tag, text, _) = element(rest)?;
-    time(tag, std::str::from_utf8(text).ok()?)
+    let (begin_tag, begin, rest) = element(validity).filter(|_| tag == SEQUENCE)?;
+    let (end_tag, end, _) = element(rest)?;
+    let read = |tag, text| time(tag, std::str::from_utf8(text).ok()?);
+    Some((read(begin_tag, begin)?, read(end_tag, end)?))
 }
 
 /// The first element: its tag, its content, and what follows it.
@@ -88,6 +94,17 @@ mod tests {
         ] {
             assert_eq!(not_after(&certificate(year)), Some(end.parse().unwrap()));
         }
+    }
+
+    #[test]
+    fn the_beginning_is_read_beside_the_end() {
+        let mut params = rcgen::CertificateParams::new(vec!["a.example".to_owned()]).unwrap();
+        params.not_before = rcgen::date_time_ymd(2029, 12, 3);
+        params.not_after = rcgen::date_time_ymd(2051, 3, 2);
+        let key = rcgen::KeyPair::generate().unwrap();
+        let der = params.self_signed(&key).unwrap().der().to_vec();
+        let (begin, end) = ("2029-12-03T00:00:00Z", "2051-03-02T00:00:00Z");
+        assert_eq!(validity(&der), Some((begin.parse().unwrap(), end.parse().unwrap())));
     }
 
     proptest! {

@@ -7,7 +7,7 @@ use std::fmt;
 use jiff::Timestamp;
 use tradepost_wire::fault::Fault;
 
-use super::{KEY, Keys, UNLOCKING, Unlocked, missing, random, unwrap};
+use super::{KEY, KeyRow, Keys, UNLOCKING, Unlocked, missing, random, unwrap};
 use crate::Store;
 use crate::tables::privacy::{Place, Sealed, Unreadable};
 
@@ -112,6 +112,35 @@ impl Store {
         // Whoever was first has the same keys: they come from one place in a process.
         let _ = self.vault.0.set(unlocked);
         Ok(true)
+    }
+
+    /// Has the first of these keys seal from now on, where the others that are known of are those. Where
+    /// none of them is given, nothing that was hashed can be looked up again: it is removed.
+    pub(crate) fn begin_with(
+        &self,
+        keys: &Keys,
+        known: Vec<KeyRow>,
+        now: Timestamp,
+    ) -> Result<(), Locked> {
+        let lacking = missing(keys, &known);
+        if !lacking.is_empty() {
+            return Err(Locked::OtherKey(lacking));
+        }
+        let (fresh, keys) = (random::<KEY>()?, keys.clone());
+        let unlocked = self.write_blocking(move |tx| {
+            let index = unwrap(&keys, &known)?;
+            let unlocked = Unlocked::new(&keys, &index.unwrap_or(fresh))?;
+            if let Some(first) = keys.0.first() {
+                if index.is_none() {
+                    tx.erase_hashed()?;
+                }
+                tx.put_privacy_key((&first.id, &unlocked.sealed_index), now)?;
+            }
+            Ok(unlocked)
+        })?;
+        // Whoever was first has the same keys: they come from one place in a process.
+        let _ = self.vault.0.set(unlocked);
+        Ok(())
     }
 
     /// How far personal data is encrypted.

@@ -6,15 +6,14 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use tradepost_server::desk::Desk;
 use tradepost_server::tls::Identity;
 use tradepost_store::{Amiss, Store, room};
 use tradepost_wire::fault::Fault;
 use tradepost_wire::format::rfc3339;
 
-/// How long before its end a certificate is told of.
-const SOON: SignedDuration = SignedDuration::from_hours(14 * 24);
+use crate::acme::Orders;
 
 /// How many times the space that is kept free has to be left.
 const AMPLE: u64 = 2;
@@ -57,6 +56,8 @@ pub struct Watch {
     pub agents: Box<dyn Fn() -> Vec<String> + Send + Sync>,
     /// Our certificate, where there is one.
     pub identity: Option<Arc<Identity>>,
+    /// What orders it, when something does.
+    pub orders: Option<Arc<Orders>>,
     /// The data folder, where there is one, and how many bytes have to be free there.
     pub disk: Option<(PathBuf, u64)>,
 }
@@ -91,6 +92,7 @@ impl Watch {
         problems.extend(waiting(amiss));
         problems.extend(self.little_room());
         problems.extend(self.certificate(now));
+        problems.extend(self.orders());
         Found { problems, is_counted }
     }
 
@@ -112,11 +114,17 @@ impl Watch {
         })
     }
 
+    fn orders(&self) -> Option<Problem> {
+        let (orders, identity) = self.orders.as_ref().zip(self.identity.as_ref())?;
+        let (what, is_bad) = orders.amiss(identity)?;
+        Some(Problem { key: "acme".into(), what, level: is_bad.into(), lasts: true })
+    }
+
     fn certificate(&self, now: Timestamp) -> Option<Problem> {
-        let end = self.identity.as_ref()?.expires_at()?;
+        let end = self.identity.as_ref()?.ends_soon(now)?;
         let has_ended = end <= now;
         let word = if has_ended { "has ended" } else { "ends" };
-        (end.duration_since(now) < SOON).then(|| Problem {
+        Some(Problem {
             key: "certificate".into(),
             what: format!("the certificate of server.tls {word} on {}", rfc3339(end)),
             level: has_ended.into(),

@@ -8,7 +8,7 @@ use tradepost_dealer::settings::Rooftop;
 use tradepost_keys::private::SigningKey;
 use tradepost_publisher::catalogue::Catalogue;
 use tradepost_server::clock::Clock;
-use tradepost_server::tls;
+use tradepost_server::tls::{self, Identity};
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::toml::Mistake;
@@ -17,6 +17,7 @@ use super::output::Failure;
 use super::place::load_keys;
 use super::{Context, Outcome};
 
+use crate::acme;
 use crate::config::delivery::Delivery;
 use crate::config::{Alerts, Config, Dealer, Publisher, Tls, read};
 use crate::delivery::carrier;
@@ -68,7 +69,13 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     }
     context.output.line(match &config.server.tls {
         None => format!("listens on {}", config.server.listen),
-        Some(files) => format!("listens on {}, over TLS{}", config.server.listen, end_of(files)),
+        Some(files) => {
+            let ordered = config.server.acme.as_ref().map(|acme| acme.domains.join(", "));
+            let ordered =
+                ordered.map_or_else(String::new, |names| format!(", ordered for {names}"));
+            let end = end_of(files);
+            format!("listens on {}, over TLS{end}{ordered}", config.server.listen)
+        }
     });
     for warning in warnings(&config) {
         context.output.talk(format!("warning: {warning}"));
@@ -166,7 +173,13 @@ pub fn check_keys(config: &Config) -> Result<(), Failure> {
         let why = SigningKey::load(&signing.key_file, signing.kid.as_deref()).err()?;
         Some(format!("dealer {}: {why}", dealer.terms.id))
     };
-    let tls = config.server.tls.as_ref().and_then(|files| tls::load(files).err());
+    let tls = config.server.tls.as_ref().and_then(|files| match &config.server.acme {
+        // What is ordered may not be there yet.
+        Some(acme) => {
+            Identity::ordered(files.clone(), acme::challenges(acme), &Clock::system()).err()
+        }
+        None => tls::load(files).err(),
+    });
     let tls = tls.as_deref().map(unusable_tls);
     let mut keys: Vec<_> = config.dealers.iter().filter_map(why_not).collect();
     let of_cards = !keys.is_empty();
@@ -177,6 +190,8 @@ pub fn check_keys(config: &Config) -> Result<(), Failure> {
     let oidc = config.server.console.iter().find_map(|console| console.oidc.as_ref());
     let unusable = oidc.and_then(|oidc| oidc.secret.read().err());
     keys.extend(unusable.map(|why| format!("server.console.oidc.client_secret_file: {why}")));
+    let unusable = config.server.acme.as_ref().and_then(|acme| acme::check(acme).err());
+    keys.extend(unusable.map(|trouble| trouble.to_string()));
     if keys.is_empty() {
         // A failure of TLS alone keeps its own hint.
         return tls.map_or(Ok(()), Err);

@@ -6,10 +6,11 @@ use std::collections::BTreeSet;
 use clap::Subcommand;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _, civil};
+use tradepost_buyer::text::escape_json;
 use tradepost_server::auth::key::{Fresh, is_name};
 use tradepost_server::clock::Clock;
 use tradepost_server::permission::Permission;
-use tradepost_store::ApiKey;
+use tradepost_store::{ApiKey, Store};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::format;
 use tradepost_wire::json::{Value, json};
@@ -137,9 +138,14 @@ fn create(arguments: &Create, context: &Context, now: Timestamp) -> Outcome {
         if let Some(members) = document.as_object_mut() {
             members.insert("key".into(), fresh.text.into());
         }
-        context.output.document(&document);
+        hand_over(
+            &format!("{}\n", escape_json(&format!("{document:#}"))),
+            &key.id,
+            &store,
+            context,
+        )?;
     } else {
-        context.output.line(&fresh.text);
+        hand_over(&format!("{}\n", fresh.text), &key.id, &store, context)?;
         context.output.talk("this is the only time that the key is shown; it is kept hashed");
     }
     if !takes_keys {
@@ -149,6 +155,16 @@ fn create(arguments: &Create, context: &Context, now: Timestamp) -> Outcome {
         ));
     }
     Ok(())
+}
+
+/// Shows a new key. One that nobody has seen is good for nobody, and is revoked.
+fn hand_over(text: &str, id: &str, store: &Store, context: &Context) -> Outcome {
+    context.output.hand_over(text.as_bytes()).inspect_err(|_| {
+        context.output.talk(match store.revoke_api_key(id, Clock::system().now()) {
+            Ok(_) => format!("nobody has seen the key {id}, so it was revoked; create another one"),
+            Err(_) => format!("nobody has seen the key {id}: revoke it, and create another one"),
+        });
+    })
 }
 
 /// What the key permits: what buyers may do, or administrators.

@@ -182,6 +182,15 @@ struct Export {
     /// adf: what stands for a vehicle of interest that the lead does not name.
     #[arg(long, value_enum, default_value_t = NoVehicle::Unknown)]
     adf_no_vehicle: NoVehicle,
+    /// adf: how the time of an appointment is written.
+    #[arg(long, value_enum, default_value_t = Timeframe::Text)]
+    adf_timeframe: Timeframe,
+    /// adf: name this network as the provider, and the agent as a service of it.
+    #[arg(long, value_name = "NAME")]
+    adf_network: Option<String>,
+    /// adf: the network's address on the web.
+    #[arg(long, value_name = "URL", requires = "adf_network")]
+    adf_network_url: Option<String>,
     /// adf: write contact values that no consented channel can use, too. Whoever receives them
     /// must keep to the CONSENT line.
     #[arg(long)]
@@ -212,6 +221,14 @@ enum Names {
     Full,
     /// First and last name apart.
     Parts,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Timeframe {
+    /// In words.
+    Text,
+    /// In words and as earliest and latest date, which the DTD forbids and the text of ADF describes.
+    Dates,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -464,7 +481,17 @@ impl Export {
             } else {
                 adf::ContactValues::Consented
             },
-            timeframe: adf::Timeframe::Text,
+            timeframe: match self.adf_timeframe {
+                Timeframe::Text => adf::Timeframe::Text,
+                Timeframe::Dates => adf::Timeframe::Dates,
+            },
+            provider: match self.adf_network.clone() {
+                None => adf::Provider::Direct,
+                Some(name) => {
+                    let url = self.adf_network_url.clone();
+                    adf::Provider::Network(adf::Network { name, url })
+                }
+            },
         }
     }
 }

@@ -182,7 +182,8 @@ pub fn unlock(store: &Store, keys: &Keys, begin: bool) -> Result<bool, Failure> 
             }
             Locked::OtherKey(_) => {
                 "give the key that it was encrypted with, too, in the line after the new one, until \
-                 `tradepost privacy rekey` is done"
+                 `tradepost privacy rekey` is done; if it is lost for good, `tradepost privacy \
+                 forget-key` goes on without what it alone can read"
             }
             Locked::Broken(_) => return Failure::new(1, locked.to_string()),
         };

@@ -23,6 +23,8 @@ use super::serve::lock::lock;
 use super::{Context, Outcome};
 use crate::evidence;
 
+mod forget;
+
 /// Its arguments.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
@@ -47,6 +49,15 @@ enum Command {
     /// Encrypt by the first key what is in clear, or encrypted by another. It can be stopped at any
     /// time, and goes on when it is run again.
     Rekey {
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Go on after a key was lost: erase everything that it alone can read, once you have typed that this
+    /// is meant. The server must not run.
+    ForgetKey {
+        /// The name of the lost key, as `privacy status` and the server that does not start say it.
+        #[arg(value_name = "KEY")]
+        lost: String,
         #[command(flatten)]
         place: Place,
     },
@@ -103,6 +114,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         }
         Command::Status { place } => status(&place.open(None, context)?, context),
         Command::Rekey { place } => rekey(&place, context),
+        Command::ForgetKey { lost, place } => forget::forget_key(&lost, &place, context),
         Command::Export { customer, dealer, format, out, place } => {
             let store = place.open(None, context)?;
             let (document, unreadable) = export(&store, &customer, dealer.as_deref(), context)?;

@@ -14,6 +14,7 @@ use tradepost_server::background::{keep_going, piece};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
 use tradepost_server::http;
+use tradepost_server::outbox::Edge;
 use tradepost_server::tls::Identity;
 use tradepost_server::traces::Tracer;
 use tradepost_store::Store;
@@ -21,8 +22,10 @@ use tradepost_store::Store;
 use super::output::Failure;
 use super::place::{self, Place};
 use super::{Context, Outcome, check_config, dealers};
+use crate::acme::{self, Orders};
 use crate::alerts::Alerts;
 use crate::alerts::watch::Watch;
+use crate::config::acme::Acme;
 use crate::config::{self, Config, Server};
 use crate::hosting;
 use crate::log::Log;
@@ -98,8 +101,9 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         signal(SignalKind::hangup()).map_err(|error| Failure::fault(&error))?
     };
     let clock = Clock::system();
-    let tls = config.server.tls.clone().map(|files| Identity::open(files, &clock)).transpose();
-    let tls = tls.map_err(|mistakes| check_config::unusable_tls(&mistakes))?.map(Arc::new);
+    let tls = identity(&config.server, &clock)?.map(Arc::new);
+    let order = |it: &Acme| Arc::new(Orders::new(it.clone(), clock.clone(), Edge::system()));
+    let orders = config.server.acme.as_ref().map(order);
     // Held until the process ends, and before the schema is touched: another server may be running.
     let database = arguments.place.database(Some(&config), context)?;
     let _lock = database.is_none().then(|| lock(&arguments.place)).transpose()?;
@@ -120,10 +124,21 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         alerts: config.alerts.clone(),
         traces: config.traces.clone(),
         tls: tls.clone(),
+        orders,
         log,
     };
     let data = database.is_none().then(|| arguments.place.data.clone());
     runtime.block_on(serve(config, store, clock, (reload, hangups, data), context))
+}
+
+/// The certificate that is shown: that of files, or the one that is ordered.
+fn identity(server: &Server, clock: &Clock) -> Result<Option<Identity>, Failure> {
+    let Some(files) = server.tls.clone() else { return Ok(None) };
+    let opened = match &server.acme {
+        Some(acme) => Identity::ordered(files, acme::challenges(acme), clock),
+        None => Identity::open(files, clock),
+    };
+    opened.map(Some).map_err(|mistakes| check_config::unusable_tls(&mistakes))
 }
 
 /// Gives the demo dealer its inventory.
@@ -162,7 +177,7 @@ async fn serve(
     let desk = Arc::clone(&wiring.desk);
     let wiring = Arc::new(wiring);
     let stop = stop_signal().map_err(|error| Failure::fault(&error))?;
-    let tls = reload.tls.clone();
+    let (tls, orders) = (reload.tls.clone(), reload.orders.clone());
     if let Some(settings) = traces {
         let percent = settings.percent;
         let (queue, exporter) = traces::open(settings).map_err(|it| Failure::fault(&it))?;
@@ -170,14 +185,22 @@ async fn serve(
         wiring.trace_with(&Tracer::new(Arc::new(queue), percent, wiring.clock.clone()));
     }
     if let Some(settings) = alerts {
-        let alerts = alarm(settings, &wiring, tls.clone(), data, &server)?;
+        let certificate = (tls.clone(), orders.clone());
+        let alerts = alarm(settings, &wiring, certificate, data, &server)?;
         let run = move || {
             let alerts = Arc::clone(&alerts);
             async move { alerts.run().await }
         };
         tokio::spawn(keep_going("alerts", run));
     }
-    tokio::spawn(keep_fresh(Arc::clone(&wiring), tls.clone()));
+    tokio::spawn(keep_fresh(Arc::clone(&wiring), tls.clone(), orders.clone()));
+    if let Some((orders, identity)) = orders.zip(tls.clone()) {
+        let run = move || {
+            let (orders, identity) = (Arc::clone(&orders), Arc::clone(&identity));
+            async move { orders.run(&identity).await }
+        };
+        tokio::spawn(keep_going("orders of certificates", run));
+    }
     tokio::spawn(reload::follow(hangups, Arc::new(reload), Arc::clone(&wiring)));
     // Dropped when deliveries are to stop.
     let (stop_deliveries, deliveries_stopped) = tokio::sync::watch::channel(());
@@ -253,7 +276,7 @@ async fn serve(
 fn alarm(
     settings: config::Alerts,
     wiring: &Arc<Wiring>,
-    identity: Option<Arc<Identity>>,
+    (identity, orders): (Option<Arc<Identity>>, Option<Arc<Orders>>),
     data: Option<PathBuf>,
     server: &Server,
 ) -> Result<Arc<Alerts>, Failure> {
@@ -264,6 +287,7 @@ fn alarm(
         store: Arc::clone(&store),
         agents: Box::new(move || of.agent_ids()),
         identity,
+        orders,
         disk: data.map(|folder| (folder, server.min_free_space)),
     };
     let alerts = Alerts::open(settings, watch, store, clock);
@@ -276,7 +300,7 @@ pub(super) fn for_operators(server: &Server) -> Server {
     Server { max_connections: CONNECTIONS, connections_per_address: CONNECTIONS, ..server.clone() }
 }
 
-async fn keep_fresh(wiring: Arc<Wiring>, tls: Option<Arc<Identity>>) {
+async fn keep_fresh(wiring: Arc<Wiring>, tls: Option<Arc<Identity>>, orders: Option<Arc<Orders>>) {
     keep_going("what comes due by itself", || async {
         loop {
             tokio::select! {
@@ -284,11 +308,13 @@ async fn keep_fresh(wiring: Arc<Wiring>, tls: Option<Arc<Identity>>) {
                 () = wiring.feeds.taken() => {}
                 () = wiring.changed() => {}
             }
-            let (fresh, tls) = (Arc::clone(&wiring), tls.clone());
+            let (fresh, tls, orders) = (Arc::clone(&wiring), tls.clone(), orders.clone());
             // Building an index takes a while; requests must not wait for it.
             let refreshed = piece("taking over inventories", move || {
                 if let Some(identity) = tls {
                     identity.refresh();
+                    let failures = orders.map(|orders| orders.failures());
+                    fresh.desk.note_certificate(&identity, failures);
                 }
                 // What one of them cannot do must not keep the other from its work.
                 let (followed, refreshed) = (fresh.follow(), fresh.refresh());

@@ -13,6 +13,7 @@ use tradepost_wire::toml::{self, Mistake, Variables};
 
 use super::{Config, Dealer};
 
+mod acme;
 mod alerts;
 mod auth;
 mod delivery;
@@ -250,7 +251,7 @@ mod tests {
 zz = 0
 [server]
 zz = 0
-tls = { zz = 0 }
+tls = { zz = 0, acme = { zz = 0 } }
 console = { zz = 0, oidc = { zz = 0, roles = [{ zz = 0 }] } }
 [[dealers]]
 zz = 0
@@ -287,7 +288,7 @@ scope = { zz = 0 }
         let known = known_keys(planted);
         // Every table of the plant has answered, and none has been forgotten: a key whose value
         // is a table must be among the planted ones.
-        assert_eq!(planted.matches("zz").count(), 39);
+        assert_eq!(planted.matches("zz").count(), 40);
         assert!(known.len() > 70, "{}", known.len());
         let documented: BTreeSet<_> = TEMPLATE.lines().flat_map(keys_of).collect();
         let missing: Vec<_> = known.iter().filter(|key| !documented.contains(*key)).collect();

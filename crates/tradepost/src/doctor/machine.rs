@@ -109,8 +109,13 @@ impl Examiner {
     /// The files that hold a secret, with the key of the configuration that names each.
     fn secrets(&self) -> Vec<(String, PathBuf)> {
         let mut files = Vec::new();
-        if let Some(tls) = &self.config.server.tls {
-            files.push(("server.tls.key".to_owned(), tls.key.clone()));
+        match (&self.config.server.tls, &self.config.server.acme) {
+            (Some(tls), None) => files.push(("server.tls.key".to_owned(), tls.key.clone())),
+            // What is ordered may not be there yet.
+            (Some(tls), Some(_)) if tls.key.exists() => {
+                files.push(("server.tls.acme.folder".to_owned(), tls.key.clone()));
+            }
+            (Some(_), Some(_)) | (None, _) => {}
         }
         if let Some(key) = &self.config.privacy.key_file {
             files.push(("privacy.key_file".to_owned(), key.clone()));

@@ -12,6 +12,8 @@ use tradepost_wire::http::date;
 use tradepost_wire::json::{self, Value};
 
 use super::{About, Area, Examiner, Finding, Looks, Seen, judge_end};
+use crate::acme;
+use crate::config::acme::Acme;
 
 /// Where a card is (A2A §8.2).
 const CARD: &str = "/.well-known/agent-card.json";
@@ -94,9 +96,18 @@ impl Examiner {
     /// Our own certificate, as the files have it.
     fn look_at_certificate(&self, looks: &mut Looks) {
         let Some(files) = self.config.server.tls.clone() else { return };
-        let about = About::new(Area::Tls, "server.tls.certificate");
+        let acme = self.config.server.acme.clone();
+        let key = if acme.is_some() { "server.tls.acme" } else { "server.tls.certificate" };
+        let about = About::new(Area::Tls, key);
         let (now, config) = (self.now(), self.config.clone());
         looks.begin_blocking(about.clone(), move || {
+            let failed = acme.as_ref().and_then(|acme| failed_order(&about, acme));
+            let is_ordered = acme.as_ref().is_some_and(|acme| !acme.file().exists());
+            if is_ordered {
+                let hint = "run the server: it orders one";
+                let none = || about.bad("no certificate has been issued yet", hint);
+                return vec![failed.unwrap_or_else(none)].into();
+            }
             let loaded = match tls::load(&files) {
                 Ok(loaded) => loaded,
                 Err(mistakes) => {
@@ -106,13 +117,17 @@ impl Examiner {
                 }
             };
             let mut findings = vec![judge_end(&about, loaded.expires_at, now)];
+            findings.extend(failed);
             let dealers = config.dealers.iter().flat_map(|dealer| &dealer.hosts);
             let hosts = config.publishers.iter().flat_map(|publisher| &publisher.front.hosts);
             for host in dealers.chain(hosts) {
                 let covers =
                     loaded.certificate.as_ref().is_some_and(|leaf| peer::is_for(leaf, host));
                 if !covers {
-                    let hint = "have it issued for every one of `hosts`";
+                    let hint = match acme.is_some() {
+                        true => "have server.tls.acme.domains name every one of `hosts`",
+                        false => "have it issued for every one of `hosts`",
+                    };
                     findings.push(about.bad(format!("is not for {host}"), hint));
                 }
             }
@@ -177,6 +192,16 @@ impl Examiner {
         seen.findings.push(compare(about, &outside, inside, self.inside()));
         seen
     }
+}
+
+/// That the last order of a certificate has failed, and why.
+fn failed_order(about: &About, acme: &Acme) -> Option<Finding> {
+    let standing = acme::standing(acme);
+    let code = standing.code.filter(|_| standing.failures > 0)?;
+    let times = standing.failures;
+    let says =
+        format!("{times} orders have failed, the last one by {code}: {}", standing.says.join("; "));
+    Some(about.bad(says, code.hint()))
 }
 
 fn compare(

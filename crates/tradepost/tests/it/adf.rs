@@ -8,7 +8,8 @@ use jiff::SignedDuration;
 use proptest::prelude::*;
 use tradepost::config::read;
 use tradepost_dealer::adf::{
-    self, ContactValues, NameParts, NoVehicle, Options, Prolog, Prospect, Timeframe,
+    self, ContactValues, NameParts, Network, NoVehicle, Options, Prolog, Prospect, Provider,
+    Timeframe,
 };
 use tradepost_dealer::record::{
     AppointmentRecord, AppointmentState, LeadRecord, LeadState, SubmissionRecord,
@@ -484,6 +485,97 @@ fn options_change_what_they_say() {
     assert!(dated.contains(dates) && dated.contains("<description>test drive, "), "{dated}");
 
     assert_eq!(write(&[], &dealers(), &Options::default()), None);
+}
+
+/// Every way to write a document, and what is against it: the prolog, the vehicle or the timeframe.
+fn every_option() -> Vec<(Options, [bool; 3])> {
+    let network = |url: Option<&str>| {
+        Provider::Network(Network { name: "Acme & Leads".into(), url: url.map(str::to_owned) })
+    };
+    let providers = [Provider::Direct, network(None), network(Some("https://leads.example"))];
+    let mut all = Vec::new();
+    for prolog in [Prolog::Xml, Prolog::Legacy] {
+        for names in [NameParts::Full, NameParts::FirstLast] {
+            for no_vehicle in [NoVehicle::Unknown, NoVehicle::Empty, NoVehicle::Omit] {
+                for timeframe in [Timeframe::Text, Timeframe::Dates] {
+                    for provider in &providers {
+                        let against = [
+                            prolog == Prolog::Legacy,
+                            no_vehicle != NoVehicle::Unknown,
+                            timeframe == Timeframe::Dates,
+                        ];
+                        let options = Options {
+                            prolog,
+                            names,
+                            no_vehicle,
+                            timeframe,
+                            provider: provider.clone(),
+                            ..Options::default()
+                        };
+                        all.push((options, against));
+                    }
+                }
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn every_option_with_every_other_is_as_valid_as_it_says() {
+    let Some(dtd) = validator() else { return };
+    let mut met = [0; 2];
+    for (options, [prolog, vehicle, timeframe]) in every_option() {
+        for (name, lead) in [("minimal", lead(minimal())), ("full", full())] {
+            // What the lead has is written in the same way, whatever stands for what it has not.
+            let against = prolog || vehicle && name == "minimal" || timeframe && name == "full";
+            let document = write(&[lead], &dealers(), &options).unwrap();
+            let complaints = complaints(&document, &dtd);
+            assert_eq!(complaints.is_empty(), !against, "{name} {options:?}: {complaints}");
+            met[usize::from(against)] += 1;
+        }
+    }
+    // Of 72 ways for two leads: 18 that suit the one that names a vehicle, and 12 the other.
+    assert_eq!(met, [18 + 12, 114]);
+}
+
+#[test]
+fn the_provider_is_the_agent_or_a_network_of_which_it_is_a_service() {
+    let network = |url: Option<&str>| {
+        Provider::Network(Network { name: "Acme & Leads".into(), url: url.map(str::to_owned) })
+    };
+    let (agent, page) = ("Helper", "https://helper.example");
+    let own = "https://leads.example";
+    let mut nameless = minimal();
+    nameless["source_agent"] = json!({"name": " "});
+    let nameless = lead(nameless);
+    // The option, the lead, and name, service and url of the provider; and whether the agent's page
+    // stands in the comments instead.
+    let no = None;
+    let brand = Some("Acme &amp; Leads");
+    for (provider, lead, expected, in_comments) in [
+        (Provider::Direct, full(), [Some(agent), no, Some(page)], false),
+        (Provider::Direct, lead(minimal()), [Some(agent), no, no], false),
+        (Provider::Direct, nameless.clone(), [no, no, no], false),
+        (network(None), full(), [brand, Some(agent), Some(page)], false),
+        (network(None), lead(minimal()), [brand, Some(agent), no], false),
+        (network(Some(own)), full(), [brand, Some(agent), Some(own)], true),
+        (network(Some(own)), lead(minimal()), [brand, Some(agent), Some(own)], false),
+        (network(Some(own)), nameless, [brand, no, Some(own)], false),
+    ] {
+        let options = Options { provider, ..Options::default() };
+        let document = write(&[lead], &dealers(), &options).unwrap();
+        let part = document.split_once("<provider>").map_or("", |(_, rest)| rest);
+        let said = ["name", "service", "url"].map(|element| {
+            let (_, rest) = part.split_once(&format!("<{element}"))?;
+            rest.split_once('>')?.1.split_once('<').map(|(text, _)| text)
+        });
+        assert_eq!(said, expected, "{options:?}");
+        assert_eq!(document.contains(&format!("AGENT PAGE: {page}")), in_comments, "{document}");
+        // Whoever brings it is told in any case.
+        let said = document.contains(&format!("SOURCE AGENT: {agent}"));
+        assert_eq!(said, expected.contains(&Some(agent)), "{document}");
+    }
 }
 
 #[test]

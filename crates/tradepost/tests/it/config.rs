@@ -453,6 +453,78 @@ fn whoever_wants_credentials_has_to_say_which() {
 }
 
 #[test]
+fn a_certificate_is_in_files_or_ordered_and_the_terms_are_agreed_to() {
+    let with = |acme: &str| format!("[server.tls.acme]\n{acme}\n{MINIMAL}");
+    let good = "domains = ['b.example', 'A.example', 'a.example']\nterms_agreed = true\n\
+                folder = 'f'\ncontact = ['it@example.com']";
+    assert_eq!(mistakes(&with(good), &[]), "valid\n");
+    let config = read(&with(good), &[]).unwrap();
+    let acme = config.server.acme.unwrap();
+    assert_eq!(acme.domains, ["a.example", "b.example"]);
+    assert_eq!(acme.directory, "https://acme-v02.api.letsencrypt.org/directory");
+    assert_eq!(config.server.tls.unwrap().key, acme.file());
+    check(
+        &with(
+            "terms_agreed = false\nfolder = ''\ndirectory = 'http://ca.example'\ncontact = ['x']\n\
+               domains = ['*.example.com', '192.0.2.1', '[::1]', 'https://a.example', 'ok.example']",
+        ),
+        &[],
+        expect![[r#"
+        2: server.tls.acme.terms_agreed: must be true: read the terms of the authority, which orders a certificate for nobody who does not agree to them
+        3: server.tls.acme.folder: must not be empty
+        4: server.tls.acme.directory: must be an address with https, such as https://www.example.com/page; http only on 127.0.0.1 or [::1]
+        5: server.tls.acme.contact[0]: must be an e-mail address such as leads@crm.example.com
+        6: server.tls.acme.domains[0]: must be one host name such as cars.example.com: an address, or a wildcard, cannot be shown to be ours in this way
+        6: server.tls.acme.domains[1]: must be one host name such as cars.example.com: an address, or a wildcard, cannot be shown to be ours in this way
+        6: server.tls.acme.domains[2]: must be one host name such as cars.example.com: an address, or a wildcard, cannot be shown to be ours in this way
+        6: server.tls.acme.domains[3]: must be a host name without scheme and port, such as cars.example.com
+    "#]],
+    );
+    let both = format!("[server.tls]\ncertificate = 'c'\n[server.tls.acme]\n{MINIMAL}");
+    let mistakes = mistakes(&both, &[]);
+    for line in [
+        "server.tls.certificate: is what [server.tls.acme] orders; keep one of the two\n",
+        "server.tls.acme.domains: is missing; it has no default\n",
+        "server.tls.acme.terms_agreed: is missing; it has no default\n",
+        "server.tls.acme.folder: is missing; it has no default\n",
+    ] {
+        assert!(mistakes.contains(line), "{mistakes}");
+    }
+    assert_eq!(mistakes.lines().count(), 4, "{mistakes}");
+}
+
+#[test]
+fn the_provider_of_adf_is_direct_or_a_named_network() {
+    let with = |adf: &str| {
+        format!(
+            "{MINIMAL}\n[[dealers.deliveries]]\nname = 'crm'\nby = 'https'\n\
+             url = 'https://crm.example/leads'\nadf = {{ {adf} }}\n"
+        )
+    };
+    for good in [
+        "provider = 'direct'",
+        "provider = 'network', network = 'Acme Leads'",
+        "provider = 'network', network = 'Acme Leads', network_url = 'https://leads.example'",
+    ] {
+        assert_eq!(mistakes(&with(good), &[]), "valid\n", "{good}");
+    }
+    for (bad, message) in [
+        ("provider = 'network'", "network: is missing; a provider that is a network has a name"),
+        ("provider = 'direct', network = 'x'", "network: belongs to provider = \"network\""),
+        ("network_url = 'https://a.example'", "network_url: belongs to provider = \"network\""),
+        ("provider = 'network', network = ''", "network: must not be empty"),
+        (
+            "provider = 'network', network = 'x', network_url = 'a'",
+            "network_url: must be an absolute web address such as https://www.example.com/page",
+        ),
+    ] {
+        let mistakes = mistakes(&with(bad), &[]);
+        let line = format!("dealers[0].deliveries[0].adf.{message}\n");
+        assert!(mistakes.ends_with(&line) && mistakes.lines().count() == 1, "{bad}: {mistakes}");
+    }
+}
+
+#[test]
 fn certificates_are_meant_by_one_thing_and_need_an_authority() {
     let dealer = |certificates: &str| {
         format!("[[dealers]]\nauth.certificates = [\n{certificates}]\n{}", &MINIMAL[12..])
@@ -476,7 +548,7 @@ fn certificates_are_meant_by_one_thing_and_need_an_authority() {
         "[server.tls]\ncertificate = ''\nclient_ca = 1\n",
         &[],
         expect![[r#"
-        1: server.tls.key: is missing; it has no default
+        1: server.tls.key: is missing; name the file, or have the server order a certificate by [server.tls.acme]
         2: server.tls.certificate: must not be empty
         3: server.tls.client_ca: must be a text in "quotes"
         -: dealers: is missing; there has to be a dealer or a publisher

@@ -3,6 +3,7 @@
 
 mod audit;
 mod customers;
+mod forgotten;
 mod keys;
 mod planted;
 mod unreadable;

@@ -18,6 +18,7 @@ use tradepost_wire::json::{Value, json};
 
 use crate::conformance::Profile;
 
+pub mod acme;
 pub mod adcp;
 pub mod bindings;
 pub mod client;

@@ -14,6 +14,7 @@ use tradepost_wire::json::json;
 use crate::support::tls::{self, Authority, NAME, connect, request};
 use crate::support::{TestServer, client, envelope, h2, start_with};
 
+mod acme;
 mod clients;
 mod files;
 

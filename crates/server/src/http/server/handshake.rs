@@ -4,14 +4,16 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use rustls::CertificateError;
+use rustls::server::Acceptor;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
-use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
+use tokio_rustls::{LazyConfigAcceptor, TlsAcceptor};
 
 use crate::http::head::Peer;
 use crate::http::plain::plain_error_body;
 use crate::tls::Identity;
+use crate::tls::challenge::{self, Challenges};
 use crate::tls::client::ClientCertificate;
 
 /// The first byte of a client that speaks TLS: a handshake record (RFC 8446 §5.1).
@@ -35,9 +37,11 @@ pub(super) async fn shake(
             decline(&mut stream).await;
             return None;
         }
-        let acceptor = TlsAcceptor::from(identity.current());
-        let accepted = acceptor.accept(stream).await;
-        accepted.inspect_err(|error| report(error, peer, identity)).ok()
+        let accepted = match identity.challenges() {
+            None => TlsAcceptor::from(identity.current()).accept(stream).await.map(Some),
+            Some(challenges) => unless_asked(stream, identity, challenges).await,
+        };
+        accepted.inspect_err(|error| report(error, peer, identity)).ok().flatten()
     });
     let Ok(shaken) = shaken.await else {
         tracing::debug!("a TLS handshake took too long");
@@ -48,6 +52,28 @@ pub(super) async fn shake(
     // The client's own is the first (RFC 8446 §4.4.2).
     let certificate = chain.and_then(<[_]>::first).map(ClientCertificate::read);
     Some((stream, certificate))
+}
+
+/// The same where certificates are ordered: an authority that looks whether a name leads here is shown
+/// what it asked for, and that is all (RFC 8737 §3).
+async fn unless_asked(
+    stream: TcpStream,
+    identity: &Identity,
+    challenges: &Challenges,
+) -> std::io::Result<Option<TlsStream<TcpStream>>> {
+    let begun = LazyConfigAcceptor::new(Acceptor::default(), stream).await?;
+    let Some(file) = challenges.asked_for(&begun.client_hello()) else {
+        return begun.into_stream(identity.current()).await.map(Some);
+    };
+    let answer = tokio::task::spawn_blocking(move || challenge::answer(&file)).await;
+    let Some(answer) = answer.ok().flatten() else {
+        // Without a challenge it is a client that speaks nothing we do, and hears that.
+        return begun.into_stream(identity.current()).await.map(|_| None);
+    };
+    let mut shown = begun.into_stream(answer).await?;
+    tracing::info!("an authority has looked whether a name leads here");
+    let _ = shown.shutdown().await;
+    Ok(None)
 }
 
 /// Tells somebody who speaks clear text why that does not work here. What was sent is not looked

@@ -8,6 +8,7 @@ use tokio::signal::unix::Signal;
 use tradepost_server::background::{keep_going, piece};
 use tradepost_server::tls::Identity;
 
+use crate::acme::Orders;
 use crate::cli::output::Failure;
 use crate::cli::{check_config, dealers};
 use crate::config::{Alerts, Server, Traces};
@@ -28,6 +29,8 @@ pub(super) struct Reload {
     /// Where traces go.
     pub(super) traces: Option<Traces>,
     pub(super) tls: Option<Arc<Identity>>,
+    /// What orders its certificate, when something does.
+    pub(super) orders: Option<Arc<Orders>>,
     pub(super) log: Arc<Log>,
 }
 
@@ -53,6 +56,9 @@ impl Reload {
     fn run(&self, wiring: &Wiring) {
         if let Some(identity) = &self.tls {
             identity.reload();
+        }
+        if let Some(orders) = &self.orders {
+            orders.hurry();
         }
         let Some(source) = self.source.as_ref().filter(|source| !source.demo) else {
             tracing::info!("there is no configuration file to read again");

@@ -13,7 +13,7 @@ use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 use tradepost_wire::words;
 
-use super::values::{self, duration, host, line, of_text, reject, secure_address, whole};
+use super::values::{self, duration, host, line, of_text, reject, secure_address, web_page, whole};
 use crate::config::delivery::{By, Delivery, Http, Secret, Smtp, SmtpTls};
 
 const MOMENT: (SignedDuration, &str) = (SignedDuration::from_secs(1), "1s");
@@ -86,6 +86,15 @@ words! {
         Text = "text",
         /// With dates.
         Dates = "dates",
+    }
+}
+
+words! {
+    enum Provider {
+        /// The agent.
+        Direct = "direct",
+        /// A network, of which the agent is a service.
+        Network = "network",
     }
 }
 
@@ -351,7 +360,7 @@ fn default_port(tls: Option<Protection>) -> u16 {
 }
 
 /// An address that the mail library can send from and to as it is.
-fn mailbox(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+pub(super) fn mailbox(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
     const HINT: &str = "must be an e-mail address such as leads@crm.example.com";
     of_text((value, at, problems), HINT, |text| {
         let is_mailbox = text.is_ascii() && text.parse::<lettre::Address>().is_ok();
@@ -365,8 +374,34 @@ fn read_adf(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<adf::
         optional "names" => names: parse::word::<Names>,
         optional "no_vehicle" => no_vehicle: parse::word::<NoVehicle>,
         optional "timeframe" => timeframe: parse::word::<Timeframe>,
+        optional "provider" => provider: parse::word::<Provider>,
+        optional "network" => network: line(200),
+        optional "network_url" => network_url: web_page,
     });
+    let provider = match (provider, network) {
+        (Some(Provider::Network), Some(name)) => {
+            adf::Provider::Network(adf::Network { name, url: network_url })
+        }
+        (Some(Provider::Network), None) => {
+            if value.get("network").is_none() {
+                let message = "is missing; a provider that is a network has a name";
+                reject(&at.key("network"), problems, message);
+            }
+            adf::Provider::Direct
+        }
+        (Some(Provider::Direct) | None, _) => {
+            // One that cannot be read may have been meant to be a network.
+            let is_direct = provider.is_some() || value.get("provider").is_none();
+            for key in ["network", "network_url"] {
+                if is_direct && value.get(key).is_some() {
+                    reject(&at.key(key), problems, "belongs to provider = \"network\"");
+                }
+            }
+            adf::Provider::Direct
+        }
+    };
     Some(adf::Options {
+        provider,
         prolog: prolog.map_or_else(adf::Prolog::default, |prolog| match prolog {
             Prolog::Xml => adf::Prolog::Xml,
             Prolog::Legacy => adf::Prolog::Legacy,

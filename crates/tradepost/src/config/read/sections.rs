@@ -13,8 +13,8 @@ use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 
 use super::values::{self, duration, line, prose, reject, whole, words};
-use super::{auth, delivery, feeds, leads, oidc, rooftop};
-use crate::config::{CardSigning, Console, Dealer, RateLimit, Server, Tls, WebOrigin};
+use super::{acme, auth, delivery, feeds, leads, oidc, rooftop};
+use crate::config::{CardSigning, Console, Dealer, RateLimit, Server, WebOrigin};
 
 const DAY: i64 = 24;
 const NOTHING: (SignedDuration, &str) = (SignedDuration::ZERO, "0s");
@@ -49,6 +49,7 @@ impl Default for Server {
             trust_forwarded_for: false,
             web_origins: vec![WebOrigin::Any],
             tls: None,
+            acme: None,
         }
     }
 }
@@ -84,7 +85,7 @@ pub(super) fn server(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opt
         optional "web_origins" => web_origins: |v: &Value, at: &At<'_>, p: &mut Problems| {
             parse::list(v, at, p, (0, None), web_origin)
         },
-        optional "tls" => tls: read_tls,
+        optional "tls" => tls: acme::tls,
     });
     let is_open = |console: &&Console| {
         let proxied = console.public_url.as_ref().is_some_and(|url| url.starts_with("https://"));
@@ -96,6 +97,7 @@ pub(super) fn server(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opt
         reject(&at.key("console").key("listen"), problems, message);
     }
     let default = Server::default();
+    let (tls, acme) = tls.unzip();
     Some(Server {
         listen: listen.unwrap_or(default.listen),
         operator_listen,
@@ -118,6 +120,7 @@ pub(super) fn server(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opt
         trust_forwarded_for: trust_forwarded_for.unwrap_or(default.trust_forwarded_for),
         web_origins: web_origins.unwrap_or(default.web_origins),
         tls,
+        acme: acme.flatten(),
     })
 }
 
@@ -158,21 +161,6 @@ fn web_origin(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Web
         reject(at, problems, HINT);
     }
     is_origin.then(|| WebOrigin::Named(base.to_ascii_lowercase()))
-}
-
-/// `[server.tls]`
-fn read_tls(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Tls> {
-    let file = line(4_000);
-    read_object!(value, at, problems, closed {
-        required "certificate" => certificate: &file,
-        required "key" => key: &file,
-        optional "client_ca" => client_ca: &file,
-    });
-    Some(Tls {
-        certificate: certificate?.into(),
-        key: key?.into(),
-        client_ca: client_ca.map(Into::into),
-    })
 }
 
 /// `[[dealers]]`

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use askama::Template;
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::staff::Stage;
 use tradepost_store::staff::Origin;
 
@@ -12,7 +12,7 @@ use super::super::door::Visitor;
 use super::super::reply::Reply;
 use super::super::request::Asked;
 use super::super::{Console, Stop};
-use super::chart::{Chart, Counts, DAYS};
+use super::chart::{Chart, Counts, DAYS, beginning};
 use super::{Frame, When, counted};
 
 #[derive(Debug, Template)]
@@ -43,10 +43,9 @@ impl Console {
         visitor: &Visitor,
     ) -> Result<Reply, Stop> {
         let now = self.clock.now();
-        let since = now.saturating_sub(SignedDuration::from_hours(24 * DAYS));
-        let since = since.unwrap_or(Timestamp::MIN);
-        let origins = self.store.origins(visitor.dealer_id(), since)?;
         let zone = self.zone(visitor);
+        // The days of the chart, so that it shows all that is counted.
+        let origins = self.store.origins(visitor.dealer_id(), beginning(&zone, now))?;
         let say = |counts: &[u32]| counted(counts.iter().sum::<u32>() as usize, "lead", "leads");
         let chart = Chart::new(&by_day(&origins, &zone), &zone, now, say);
         let page = Page {

@@ -12,6 +12,8 @@ pub(super) const DAYS: i64 = 30;
 
 /// How high the chart is, and how wide a day is in it.
 const HEIGHT: u32 = 120;
+/// The least that is seen.
+const LEAST: u32 = 2;
 const DAY: usize = 24;
 
 /// How many of each kind there were, by day.
@@ -40,6 +42,12 @@ pub(super) struct Part {
     pub(super) height: u32,
 }
 
+/// When the first day of a chart begins that ends with today.
+pub(super) fn beginning(zone: &TimeZone, now: Timestamp) -> Timestamp {
+    let first = now.to_zoned(zone.clone()).date().saturating_sub((DAYS - 1).days());
+    first.to_zoned(zone.clone()).map_or(now, |day| day.timestamp())
+}
+
 impl Chart {
     /// A chart that ends with today. `say` puts the counts of a day into words.
     pub(super) fn new(
@@ -66,15 +74,29 @@ impl Chart {
     }
 }
 
-/// One above the other. What there is at all is seen.
+/// One above the other. What there is at all is seen, at the cost of the highest of them.
 fn parts(counts: &[u32], most: u32) -> Vec<Part> {
+    let scaled = |count: u32| {
+        let scaled = u64::from(count) * u64::from(HEIGHT) / u64::from(most);
+        u32::try_from(scaled).unwrap_or(HEIGHT).clamp(LEAST, HEIGHT)
+    };
+    let there = counts.iter().enumerate().filter(|(_, count)| **count > 0);
+    let mut parts: Vec<_> =
+        there.map(|(kind, count)| Part { kind, y: 0, height: scaled(*count) }).collect();
+    let all = |parts: &[Part]| parts.iter().map(|part| part.height).sum::<u32>();
+    while all(&parts) > HEIGHT {
+        let over = all(&parts) - HEIGHT;
+        let Some(highest) = parts.iter_mut().max_by_key(|part| part.height) else { break };
+        // Of more kinds than there is room for the chart shows that there is much.
+        if highest.height <= LEAST {
+            break;
+        }
+        highest.height -= over.min(highest.height - LEAST);
+    }
     let mut below = 0_u32;
-    let mut parts = Vec::new();
-    for (kind, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-        let scaled = u64::from(*count) * u64::from(HEIGHT) / u64::from(most);
-        let height = u32::try_from(scaled).unwrap_or(HEIGHT).max(2);
-        below = (below + height).min(HEIGHT);
-        parts.push(Part { kind, y: HEIGHT - below, height });
+    for part in &mut parts {
+        below = (below + part.height).min(HEIGHT);
+        part.y = HEIGHT - below;
     }
     parts
 }
@@ -102,5 +124,29 @@ mod tests {
         assert_eq!(seen(last), ("Apr 30: [30, 10]".into(), vec![(0, 113, 7), (1, 111, 2)]));
         assert_eq!(seen(before), ("Apr 29: [0, 1]".into(), vec![(1, 118, 2)]));
         assert_eq!((chart.days.len(), chart.days[0].label.as_str()), (30, "Apr 1: []"));
+    }
+
+    #[test]
+    fn no_bar_is_higher_than_the_chart_and_no_part_covers_another() {
+        for (counts, expected) in [
+            (vec![1_000, 1, 1], vec![(4, 116), (2, 2), (0, 2)]),
+            (vec![1, 1_000, 1_000], vec![(118, 2), (60, 58), (0, 60)]),
+            (vec![7], vec![(0, 120)]),
+        ] {
+            let parts = parts(&counts, counts.iter().sum());
+            let seen: Vec<_> = parts.iter().map(|part| (part.y, part.height)).collect();
+            assert_eq!(seen, expected, "{counts:?}");
+            assert!(seen.iter().map(|(_, height)| height).sum::<u32>() <= HEIGHT);
+        }
+    }
+
+    #[test]
+    fn what_is_counted_begins_with_the_first_day_that_is_shown() {
+        let zone = TimeZone::get("America/Los_Angeles").unwrap();
+        let now: Timestamp = "2026-04-30T12:00:00Z".parse().unwrap();
+        let first: Timestamp = "2026-04-01T07:00:00Z".parse().unwrap();
+        assert_eq!(beginning(&zone, now), first);
+        let chart = Chart::new(&Counts::new(), &zone, now, |_| String::new());
+        assert_eq!(chart.days[0].label, "Apr 1: ");
     }
 }

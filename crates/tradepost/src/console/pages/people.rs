@@ -170,6 +170,7 @@ const fn said_of(action: Action) -> (&'static str, bool) {
         Action::LeadDelivered => ("brought", true),
         Action::AgentProbed => ("probed the agent", false),
         Action::KeyChanged => ("changed the key of personal data", false),
+        Action::KeyForgotten => ("gave up a lost key of personal data:", false),
         Action::RecordExported => ("exported this record", false),
         Action::MemberAdded => ("let in", false),
         Action::PasswordSet => ("set the password of", false),

@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use askama::Template;
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use jiff::{Timestamp, ToSpan as _};
 use tradepost_store::refusals::{Refusal, RefusalCount};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::{a2a, aap};
@@ -14,7 +14,7 @@ use super::super::door::Visitor;
 use super::super::reply::Reply;
 use super::super::request::Asked;
 use super::super::{Console, PATH, Stop};
-use super::chart::{Chart, Counts, DAYS};
+use super::chart::{Chart, Counts, DAYS, beginning};
 use super::{Frame, When, counted, thousands};
 
 /// How many refusals are listed.
@@ -78,10 +78,8 @@ impl Console {
     ) -> Result<Reply, Stop> {
         let (now, zone) = (self.clock.now(), self.zone(visitor));
         // The days of the chart, so that it shows all that is counted.
-        let first = now.to_zoned(zone.clone()).date().saturating_sub((DAYS - 1).days());
-        let since = first.to_zoned(zone.clone()).map(|day| day.timestamp());
         let dealer = visitor.dealer_id();
-        let counts = self.store.refusal_counts(dealer, since.unwrap_or(now))?;
+        let counts = self.store.refusal_counts(dealer, beginning(&zone, now))?;
         let codes = most_frequent(&counts);
         // A code that was not counted is no code: what else stands in an address is not repeated as
         // one.

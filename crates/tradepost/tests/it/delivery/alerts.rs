@@ -30,6 +30,7 @@ fn alerts_on(
         store: Arc::clone(store),
         agents: Box::new(move || agents.clone()),
         identity: None,
+        orders: None,
         disk: None,
     };
     let (every, remind) = (SignedDuration::from_mins(15), SignedDuration::from_hours(24));

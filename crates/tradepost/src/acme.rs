@@ -1,0 +1,310 @@
+//! The server's own certificate, ordered from an authority and renewed before it ends (ACME, RFC 8555).
+//!
+//! What is ordered goes into a file, from which the listener takes it as it takes any other
+//! ([`Identity`]): an order that fails changes nothing. Names are shown to be ours on the port that serves
+//! (`tls-alpn-01`, RFC 8737), so that no second one is needed.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::{PoisonError, RwLock};
+use std::time::Duration;
+
+use folder::Folder;
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::Notify;
+use tradepost_server::clock::Clock;
+use tradepost_server::outbox::Edge;
+use tradepost_server::tls::challenge::Challenges;
+use tradepost_server::tls::{self, Files, Identity, Loaded, peer};
+use tradepost_wire::backoff::{Backoff, drawn};
+use tradepost_wire::format::rfc3339;
+use trouble::{Code, Trouble};
+
+use crate::config::acme::Acme;
+
+mod folder;
+mod order;
+pub mod trouble;
+mod web;
+
+pub use folder::Standing;
+
+/// How often is looked whether something is due, whatever a clock that was set meanwhile says.
+const LOOK: Duration = Duration::from_secs(600);
+
+/// How soon is looked again while another process orders.
+const ELSEWHERE: Duration = Duration::from_secs(60);
+
+/// How long an order may take.
+const DEADLINE: Duration = Duration::from_secs(15 * 60);
+
+/// How soon after one certificate another may be ordered.
+const BETWEEN: SignedDuration = SignedDuration::from_mins(10);
+
+/// After orders that failed. An authority lets few of them fail: Let's Encrypt five in an hour.
+const REFUSED: Backoff =
+    Backoff { first: Duration::from_secs(15 * 60), longest: Duration::from_secs(12 * 3600) };
+
+/// After those that never were orders.
+const UNHEARD: Backoff =
+    Backoff { first: Duration::from_secs(60), longest: Duration::from_secs(3600) };
+
+/// As long as an authority's wish to be left alone is heeded.
+const LONGEST_WAIT: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// From so many orders on that failed in a row, people are told.
+const SEVERAL: u32 = 3;
+
+/// What orders certificates.
+pub struct Orders {
+    settings: Acme,
+    folder: Folder,
+    clock: Clock,
+    edge: Edge,
+    /// By which this process is late or early: those that got certificates at once do not come back at
+    /// once.
+    spread: f64,
+    standing: RwLock<Standing>,
+    hurry: Notify,
+}
+
+impl fmt::Debug for Orders {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Orders").field("domains", &self.settings.domains).finish_non_exhaustive()
+    }
+}
+
+/// What authorities are shown who look whether the names lead here.
+#[must_use]
+pub fn challenges(settings: &Acme) -> Challenges {
+    Challenges::new(settings.folder.clone(), settings.domains.clone())
+}
+
+/// How orders went, of whichever process.
+#[must_use]
+pub fn standing(settings: &Acme) -> Standing {
+    Folder::new(settings.folder.clone()).standing(&wanted(settings))
+}
+
+/// Whether an authority could be asked at all.
+///
+/// # Errors
+/// That the file with those who vouch for it cannot be used.
+pub fn check(settings: &Acme) -> Result<(), Trouble> {
+    web::Web::open(settings).map(drop)
+}
+
+/// What is wanted, in one line: when another one is, failures of the old one say nothing.
+fn wanted(settings: &Acme) -> String {
+    format!("{} from {}", settings.domains.join(" "), settings.directory)
+}
+
+impl Orders {
+    /// Orders that are not yet begun.
+    #[must_use]
+    pub fn new(settings: Acme, clock: Clock, edge: Edge) -> Self {
+        let folder = Folder::new(settings.folder.clone());
+        let standing = RwLock::new(folder.standing(&wanted(&settings)));
+        let spread = (edge.random)();
+        Self { settings, folder, clock, edge, spread, standing, hurry: Notify::new() }
+    }
+
+    /// Orders whenever something is due, for as long as the process lives.
+    pub async fn run(&self, identity: &Identity) {
+        loop {
+            let pause = self.step(identity).await;
+            tokio::select! {
+                () = (self.edge.sleep)(pause) => {}
+                () = self.hurry.notified() => {}
+            }
+        }
+    }
+
+    /// Does not wait any longer after an order that failed: somebody has mended what was wrong.
+    pub fn hurry(&self) {
+        let mut standing = self.current();
+        if standing.next_at.is_some() && standing.failures > 0 {
+            standing.next_at = None;
+            self.keep(standing);
+        }
+        self.hurry.notify_one();
+    }
+
+    /// What people should know: that several orders have failed, or one without which nobody is served;
+    /// and whether it is so bad.
+    #[must_use]
+    pub fn amiss(&self, identity: &Identity) -> Option<(String, bool)> {
+        let standing = self.standing.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let now = self.clock.now();
+        let unserved = identity.expires_at().is_none_or(|end| end <= now);
+        let code = standing.code.filter(|_| standing.failures >= SEVERAL || unserved)?;
+        let next = standing
+            .next_at
+            .map_or_else(String::new, |at| format!("; the next try is on {}", rfc3339(at)));
+        let times = if standing.failures == 1 { "once" } else { "several times in a row" };
+        Some((
+            format!("no certificate could be had, {times} ({code}): {}{next}", code.hint()),
+            unserved,
+        ))
+    }
+
+    /// How many orders in a row have failed.
+    #[must_use]
+    pub fn failures(&self) -> u32 {
+        self.standing.read().unwrap_or_else(PoisonError::into_inner).failures
+    }
+
+    /// How orders went, also those of other processes.
+    fn current(&self) -> Standing {
+        let standing = self.folder.standing(&wanted(&self.settings));
+        let known = self.standing.read().unwrap_or_else(PoisonError::into_inner).clone();
+        // What could not be written down is known here alone.
+        if known.code == Some(Code::Folder) && standing.failures < known.failures {
+            return known;
+        }
+        *self.standing.write().unwrap_or_else(PoisonError::into_inner) = standing.clone();
+        standing
+    }
+
+    fn keep(&self, standing: Standing) {
+        if let Err(trouble) = self.folder.keep_standing(&standing) {
+            tracing::error!(cause = %trouble, "how an order went could not be written down");
+        }
+        *self.standing.write().unwrap_or_else(PoisonError::into_inner) = standing;
+    }
+
+    /// Orders if something is due. How long to wait until the next look.
+    async fn step(&self, identity: &Identity) -> Duration {
+        let standing = self.current();
+        let now = self.clock.now();
+        let at = self.due(&standing, now).max(standing.next_at.unwrap_or(Timestamp::MIN));
+        if at > now {
+            let pause = Duration::try_from(at.duration_since(now)).unwrap_or_default();
+            return pause.min(LOOK);
+        }
+        let locked = self.folder.prepare().and_then(|()| self.folder.lock());
+        let _lock = match locked {
+            Ok(Some(lock)) => lock,
+            Ok(None) => return ELSEWHERE,
+            Err(trouble) => return self.failed(standing, trouble, identity),
+        };
+        // Another process may have been ahead of us before the lock was ours.
+        let standing = self.current();
+        if self.due(&standing, now) > now || standing.next_at.is_some_and(|next| next > now) {
+            return Duration::ZERO;
+        }
+        let names = self.settings.domains.join(" ");
+        tracing::info!(names, "a certificate is ordered");
+        let ordered = tokio::time::timeout(DEADLINE, self.order(identity)).await;
+        let ordered = ordered.unwrap_or_else(|_| {
+            let minutes = DEADLINE.as_secs() / 60;
+            Err(Trouble::new(Code::Slow, format_args!("it took more than {minutes} minutes")))
+        });
+        match ordered {
+            Ok(end) => {
+                tracing::info!(names, expires_at = %end, "a certificate was issued");
+                self.keep(Standing {
+                    issued_by: Some(self.settings.directory.clone()),
+                    next_at: now.checked_add(BETWEEN).ok(),
+                    wanted: standing.wanted,
+                    ..Standing::default()
+                });
+                Duration::ZERO
+            }
+            Err(trouble) => self.failed(standing, trouble, identity),
+        }
+    }
+
+    /// Notes that an order has failed. How long to wait.
+    fn failed(&self, standing: Standing, trouble: Trouble, identity: &Identity) -> Duration {
+        let backoff = match trouble.code {
+            Code::Folder | Code::Unreachable | Code::Slow => UNHEARD,
+            Code::Limited | Code::Refused | Code::Unproven | Code::Unusable => REFUSED,
+        };
+        let pause = backoff.pause(standing.failures);
+        let pause = drawn(pause / 2, pause, (self.edge.random)());
+        let pause = pause.max(trouble.wait.unwrap_or_default().min(LONGEST_WAIT));
+        let now = self.clock.now();
+        let next_at = SignedDuration::try_from(pause).ok().and_then(|it| now.checked_add(it).ok());
+        let (code, hint, cause) =
+            (trouble.code.to_string(), trouble.code.hint(), trouble.to_string());
+        let next = next_at.map(rfc3339);
+        if identity.expires_at().is_none_or(|end| end <= now) {
+            tracing::error!(
+                code,
+                cause,
+                hint,
+                next,
+                "no certificate could be had; nobody is served"
+            );
+        } else {
+            tracing::warn!(
+                code,
+                cause,
+                hint,
+                next,
+                "no certificate could be had; the old one stays"
+            );
+        }
+        self.keep(Standing {
+            failures: standing.failures.saturating_add(1),
+            next_at,
+            code: Some(trouble.code),
+            says: trouble.says,
+            ..standing
+        });
+        pause.min(LOOK)
+    }
+
+    /// When a certificate is to be ordered: now, unless the one that is there is for all names, from the
+    /// authority that is named now, and has more than a third of its life before it.
+    fn due(&self, standing: &Standing, now: Timestamp) -> Timestamp {
+        let held = held(&self.settings.file(), &self.settings.domains).ok();
+        let by_it = standing.issued_by.as_deref() == Some(self.settings.directory.as_str());
+        let Some((begin, end)) = held.filter(|_| by_it) else { return now };
+        let life = Duration::try_from(end.duration_since(begin)).unwrap_or_default();
+        // Up to a tenth of it earlier, by chance.
+        let early = drawn(life / 3, life / 3 + life / 10, self.spread);
+        end.checked_sub(early).unwrap_or(now)
+    }
+
+    /// Has one issued, and puts it in place when it can be used. When it ends.
+    async fn order(&self, identity: &Identity) -> Result<Timestamp, Trouble> {
+        let web = web::Web::open(&self.settings)?;
+        let pem = order::obtain(&self.settings, &self.folder, &web).await;
+        let pem = pem.map_err(|trouble| Trouble { wait: web.wait(), ..trouble })?;
+        let name = "certificate.pem";
+        let half = self.folder.write_half(name, pem.as_bytes())?;
+        let (_, end) = held(&half, &self.settings.domains)
+            .and_then(|(begin, end)| {
+                let good = end > self.clock.now();
+                good.then_some((begin, end)).ok_or_else(|| vec!["it has ended already".to_owned()])
+            })
+            .map_err(|says| {
+                let _ = std::fs::remove_file(&half);
+                Trouble::all(Code::Unusable, says)
+            })?;
+        self.folder.put_in_place(&half, name)?;
+        // Not before somebody looks at the files the next time.
+        identity.refresh();
+        Ok(end)
+    }
+}
+
+/// From when to when the certificate in a file is good, if it can be used for all the names; or everything
+/// that speaks against it.
+fn held(file: &Path, names: &[String]) -> Result<(Timestamp, Timestamp), Vec<String>> {
+    let files = Files { certificate: file.to_owned(), key: file.to_owned(), client_ca: None };
+    let loaded = tls::load(&files).map_err(|mistakes| {
+        mistakes.into_iter().map(|mistake| mistake.message).collect::<Vec<_>>()
+    })?;
+    let Loaded { certificate, begins_at, expires_at, .. } = loaded;
+    let covers = |name: &&String| certificate.as_ref().is_some_and(|leaf| peer::is_for(leaf, name));
+    let missing = names.iter().filter(|name| !covers(name));
+    let missing: Vec<_> = missing.map(|name| format!("it is not for {name}")).collect();
+    match begins_at.zip(expires_at) {
+        Some(validity) if missing.is_empty() => Ok(validity),
+        Some(_) => Err(missing),
+        None => Err(vec!["it does not say when it ends".to_owned()]),
+    }
+}

@@ -1,0 +1,206 @@
+//! One order: the account, what the authority is shown for each name, and what it issues.
+
+use std::time::Duration;
+
+use instant_acme::{
+    Account, AccountCredentials, AuthorizationStatus, ChallengeType, Error, Identifier, NewAccount,
+    NewOrder, Order, OrderStatus, RetryPolicy,
+};
+use rcgen::{CertificateParams, CustomExtension, DistinguishedName, KeyPair};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use tradepost_server::tls::challenge::Challenges;
+use tradepost_wire::{format, json};
+
+use super::folder::Folder;
+use super::trouble::{Code, Trouble, words};
+use super::web::Web;
+use crate::config::acme::Acme;
+
+/// How often is asked whether an authority has made up its mind.
+const ASKING: RetryPolicy = RetryPolicy::new()
+    .initial_delay(Duration::from_millis(500))
+    .backoff(1.5)
+    .timeout(Duration::from_secs(5 * 60));
+
+/// An account, as it is kept.
+#[derive(Serialize, Deserialize)]
+struct Known {
+    /// Whom the authority may write to, as it was told last.
+    contact: Vec<String>,
+    credentials: AccountCredentials,
+}
+
+/// Has a certificate issued: its key and, after it, the certificate and those between it and the
+/// authority, in PEM.
+pub(super) async fn obtain(settings: &Acme, folder: &Folder, web: &Web) -> Result<String, Trouble> {
+    let account = account(settings, folder, web).await?;
+    let names: Vec<_> = settings.domains.iter().cloned().map(Identifier::Dns).collect();
+    let order = match account.new_order(&NewOrder::new(&names)).await {
+        Err(error) if Trouble::is_of_a_lost_account(&error) => {
+            // Its authority has forgotten the account: there is nothing to lose with it.
+            let account = introduce(settings, folder, web).await?;
+            account.new_order(&NewOrder::new(&names)).await
+        }
+        order => order,
+    };
+    let mut order = order?;
+    let shown = Shown { challenges: super::challenges(settings), folder };
+    if let Some(told) = show(&mut order, &shown).await? {
+        return Err(unproven(&mut order, Some(told)).await);
+    }
+    match order.poll_ready(&ASKING).await {
+        Ok(OrderStatus::Ready) => {}
+        Ok(_) => return Err(unproven(&mut order, None).await),
+        Err(Error::Api(problem)) => {
+            return Err(unproven(&mut order, Some(Trouble::of_problem(&problem))).await);
+        }
+        Err(error) => return Err(error.into()),
+    }
+    let key = KeyPair::generate().map_err(unmade)?;
+    let mut params = CertificateParams::new(settings.domains.clone()).map_err(unmade)?;
+    params.distinguished_name = DistinguishedName::new();
+    let request = params.serialize_request(&key).map_err(unmade)?;
+    order.finalize_csr(request.der()).await?;
+    let chain = order.poll_certificate(&ASKING).await?;
+    Ok(format!("{}{chain}", key.serialize_pem()))
+}
+
+fn unmade(error: rcgen::Error) -> Trouble {
+    Trouble::new(Code::Refused, format_args!("the request could not be written: {error}"))
+}
+
+/// The account with the authority: the one that is known, or a new one.
+async fn account(settings: &Acme, folder: &Folder, web: &Web) -> Result<Account, Trouble> {
+    let name = account_file(settings);
+    let Some(bytes) = folder.read(&name)? else {
+        return introduce(settings, folder, web).await;
+    };
+    let known: Known =
+        json::from_slice(&bytes).map_err(|_| Trouble::of_file(&name, "cannot be read"))?;
+    let builder = Account::builder_with_http(Box::new(web.clone()));
+    let same_contact = known.contact == settings.contact;
+    let kept = json::to_value(&known.credentials)
+        .map_err(|_| Trouble::of_file(&name, "cannot be written"))?;
+    let account = builder.from_credentials(known.credentials).await?;
+    if !same_contact {
+        let contact = addresses(settings);
+        let contact: Vec<_> = contact.iter().map(String::as_str).collect();
+        account.update_contacts(&contact).await?;
+        keep(settings, folder, &kept)?;
+    }
+    Ok(account)
+}
+
+/// A new account. The terms have been agreed to: a configuration without that is none.
+async fn introduce(settings: &Acme, folder: &Folder, web: &Web) -> Result<Account, Trouble> {
+    let contact = addresses(settings);
+    let contact: Vec<_> = contact.iter().map(String::as_str).collect();
+    let new = NewAccount {
+        contact: &contact,
+        terms_of_service_agreed: true,
+        only_return_existing: false,
+    };
+    let builder = Account::builder_with_http(Box::new(web.clone()));
+    let (account, credentials) = builder.create(&new, settings.directory.clone(), None).await?;
+    let name = account_file(settings);
+    let credentials =
+        json::to_value(&credentials).map_err(|_| Trouble::of_file(&name, "cannot be written"))?;
+    keep(settings, folder, &credentials)?;
+    tracing::info!("the authority has a new account of ours");
+    Ok(account)
+}
+
+fn keep(settings: &Acme, folder: &Folder, credentials: &json::Value) -> Result<(), Trouble> {
+    let known = json::json!({"contact": settings.contact, "credentials": credentials});
+    folder.write(&account_file(settings), known.to_string().as_bytes())
+}
+
+fn addresses(settings: &Acme) -> Vec<String> {
+    settings.contact.iter().map(|address| format!("mailto:{address}")).collect()
+}
+
+/// Each authority has a file of its own: what one knows is nothing to another.
+fn account_file(settings: &Acme) -> String {
+    let digest = Sha256::digest(&settings.directory);
+    format!("account-{}.json", format::hex(digest.iter().take(8)))
+}
+
+/// Shows the authority what it asks for, for each name that it has not looked at yet. What it says at once
+/// against one of them.
+async fn show(order: &mut Order, shown: &Shown<'_>) -> Result<Option<Trouble>, Trouble> {
+    let mut told = None;
+    let mut authorizations = order.authorizations();
+    while let Some(next) = authorizations.next().await {
+        let mut authorization = next?;
+        if authorization.status == AuthorizationStatus::Valid {
+            continue;
+        }
+        let name = authorization.identifier().to_string();
+        let Some(mut challenge) = authorization.challenge(ChallengeType::TlsAlpn01) else {
+            let says = format!("{name}: the authority does not offer tls-alpn-01");
+            return Err(Trouble::new(Code::Refused, says));
+        };
+        shown.put(&name, challenge.key_authorization().digest().as_ref())?;
+        match challenge.set_ready().await {
+            // The others are looked at all the same, so that all is said that is wrong.
+            Err(Error::Api(problem)) => told = Some(Trouble::of_problem(&problem)),
+            other => other?,
+        }
+    }
+    Ok(told)
+}
+
+/// Which names the authority did not believe, and why: all of them.
+async fn unproven(order: &mut Order, told: Option<Trouble>) -> Trouble {
+    let mut says = Vec::new();
+    let mut authorizations = order.authorizations();
+    while let Some(next) = authorizations.next().await {
+        let Ok(mut authorization) = next else { continue };
+        if authorization.refresh().await.is_err() {
+            continue;
+        }
+        let name = authorization.identifier().to_string();
+        let problems = authorization.challenges.iter().filter_map(|it| it.error.as_ref());
+        says.extend(problems.flat_map(words).map(|text| format!("{name}: {text}")));
+    }
+    match told {
+        Some(told) if says.is_empty() => told,
+        None if says.is_empty() => {
+            Trouble::new(Code::Unproven, "the authority has ended the order and does not say why")
+        }
+        Some(_) | None => Trouble::all(Code::Unproven, says),
+    }
+}
+
+/// What the authority is shown, for as long as an order is open.
+struct Shown<'a> {
+    challenges: Challenges,
+    folder: &'a Folder,
+}
+
+impl Shown<'_> {
+    /// A certificate of ours with the digest in it that the authority looks for (RFC 8737 §3).
+    fn put(&self, name: &str, digest: &[u8]) -> Result<(), Trouble> {
+        let unasked = || Trouble::new(Code::Refused, format_args!("{name} was not ordered"));
+        let file = self.challenges.file(name).ok_or_else(unasked)?;
+        if digest.len() != 32 {
+            return Err(unasked());
+        }
+        let key = KeyPair::generate().map_err(unmade)?;
+        let mut params = CertificateParams::new(vec![name.to_owned()]).map_err(unmade)?;
+        params.custom_extensions.push(CustomExtension::new_acme_identifier(digest));
+        let certificate = params.self_signed(&key).map_err(unmade)?;
+        let pem = format!("{}{}", key.serialize_pem(), certificate.pem());
+        let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        self.folder.write(name, pem.as_bytes())
+    }
+}
+
+impl Drop for Shown<'_> {
+    fn drop(&mut self) {
+        for file in self.challenges.files() {
+            let _ = std::fs::remove_file(file);
+        }
+    }
+}

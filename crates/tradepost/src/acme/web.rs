@@ -1,0 +1,107 @@
+//! Requests to an authority, with limits on how long they take and how much is read.
+
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::http::{Request, Response, header};
+use http_body_util::{BodyExt as _, Full};
+use instant_acme::{BodyWrapper, BytesResponse, Error, HttpClient};
+use reqwest::Client;
+use tradepost_server::egress::client;
+use tradepost_wire::http::date;
+
+use super::trouble::{Code, Trouble};
+use crate::config::acme::Acme;
+
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A chain of certificates has some thousand bytes.
+const LARGEST: usize = 1 << 20;
+
+/// What asks an authority.
+#[derive(Debug, Clone)]
+pub(super) struct Web {
+    client: Client,
+    /// How long it wants to be left alone, as it said last.
+    wait: Arc<Mutex<Option<Duration>>>,
+}
+
+impl Web {
+    pub(super) fn open(settings: &Acme) -> Result<Self, Trouble> {
+        let read = |path: &PathBuf| {
+            let read = std::fs::read(path).map_err(|error| error.kind().to_string());
+            let roots = read.and_then(|pem| {
+                let of_pem = reqwest::Certificate::from_pem_bundle(&pem);
+                of_pem.ok().filter(|roots| !roots.is_empty()).ok_or("has no certificate".into())
+            });
+            roots.map_err(|why| Trouble::of_file("server.tls.acme.ca_file", why))
+        };
+        let roots = settings.ca_file.as_ref().map(read).transpose()?.unwrap_or_default();
+        let secure = settings.directory.starts_with("https://");
+        let client = client::trusting(PATIENCE, secure, roots);
+        let client = client.map_err(|fault| Trouble::new(Code::Unreachable, fault.chain()))?;
+        Ok(Self { client, wait: Arc::default() })
+    }
+
+    /// How long the authority wants to be left alone.
+    pub(super) fn wait(&self) -> Option<Duration> {
+        *self.wait.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn ask(self, request: Request<BodyWrapper<Bytes>>) -> Result<BytesResponse, Error> {
+        let (head, body) = request.into_parts();
+        let body = match body.collect().await {
+            Ok(body) => body.to_bytes(),
+            Err(never) => match never {},
+        };
+        let request = reqwest::Request::try_from(Request::from_parts(head, body)).map_err(other)?;
+        let mut answer = self.client.execute(request).await.map_err(other)?;
+        let mut response = Response::new(());
+        *response.status_mut() = answer.status();
+        *response.headers_mut() = answer.headers().clone();
+        self.note_wait(&response);
+        let mut body = Vec::new();
+        while let Some(chunk) = answer.chunk().await.map_err(other)? {
+            if body.len() + chunk.len() > LARGEST {
+                return Err(Error::Other("the answer is too large".into()));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        let status = response.status();
+        let whole = status.is_success() || body.first() == Some(&b'{');
+        if !whole {
+            // What a proxy or a page says in HTML is no problem document.
+            return Err(Error::Other(
+                format!("the answer has the status {}", status.as_u16()).into(),
+            ));
+        }
+        Ok(BytesResponse::from(response.map(|()| Full::new(Bytes::from(body)))))
+    }
+
+    /// Of refusals alone: how long to wait until an order is looked at again is the library's affair.
+    fn note_wait(&self, response: &Response<()>) {
+        let header = |name| response.headers().get(name)?.to_str().ok();
+        let answered = header(header::DATE).and_then(date::read);
+        let wait = header(header::RETRY_AFTER).and_then(|text| date::retry_after(text, answered));
+        if response.status().is_client_error() || response.status().is_server_error() {
+            *self.wait.lock().unwrap_or_else(PoisonError::into_inner) = wait;
+        }
+    }
+}
+
+impl HttpClient for Web {
+    fn request(
+        &self,
+        request: Request<BodyWrapper<Bytes>>,
+    ) -> Pin<Box<dyn Future<Output = Result<BytesResponse, Error>> + Send>> {
+        Box::pin(self.clone().ask(request))
+    }
+}
+
+fn other(error: reqwest::Error) -> Error {
+    Error::Other(Box::new(error.without_url()))
+}

@@ -1,0 +1,90 @@
+//! `tradepost privacy forget-key`: to go on after a key was lost.
+
+use std::io::BufRead as _;
+
+use tradepost_dealer::staff::{Action, EVERYBODY, NewEntry};
+use tradepost_store::forget::OnlyBy;
+use tradepost_store::privacy::Locked;
+use tradepost_wire::json::json;
+
+use crate::cli::output::Failure;
+use crate::cli::place::Place;
+use crate::cli::serve::lock::lock;
+use crate::cli::{Context, Outcome};
+
+/// Erases what only a lost key can read, once somebody has typed that this is meant.
+pub(super) fn forget_key(lost: &str, place: &Place, context: &Context) -> Outcome {
+    let fault = |fault| Failure::fault(&fault);
+    let keys = place.keys(None, context)?;
+    if keys.is_empty() {
+        return Err(Failure::usage("there is no key to go on with").hint(
+            "make a new one with `tradepost privacy keygen --out FILE`, and name it with --key-file",
+        ));
+    }
+    if keys.ids().contains(&lost) {
+        return Err(Failure::usage(format!("the key {lost} is among those given, and not lost"))
+            .hint("encrypt by another key with `tradepost privacy rekey`"));
+    }
+    // Opening creates, which would hide a mistyped folder.
+    let is_folder = place.database(None, context)?.is_none();
+    if is_folder && !tradepost_store::Store::exists(&place.data) {
+        let message = format!("there is no data of tradepost in {}", place.data.display());
+        return Err(Failure::usage(message).hint("name the folder of `serve` with --data"));
+    }
+    let _lock = is_folder.then(|| lock(place)).transpose()?;
+    let store = place.open_to_begin(context)?;
+    let known = store.privacy_keys().map_err(fault)?;
+    if !known.iter().any(|id| id == lost) {
+        let message = format!("nothing here is encrypted with a key {lost}");
+        return Err(Failure::usage(message).hint(match known.is_empty() {
+            true => "nothing is encrypted".to_owned(),
+            false => format!("what is here is encrypted with {}", known.join(" and ")),
+        }));
+    }
+    let found = store.only_by(lost, &keys).map_err(fault)?;
+    confirm(lost, &found, context)?;
+    let OnlyBy { leads, notes, replies, is_last } = &found;
+    let detail = Some(format!("{} leads, {notes} notes, {replies} answers", leads.len()));
+    let entry = NewEntry { detail, ..context.entry(EVERYBODY, Action::KeyForgotten, Some(lost)) };
+    let done = store.forget_key(lost, &keys, entry).map_err(|locked| match locked {
+        Locked::Broken(fault) => Failure::fault(&fault),
+        Locked::NoKey(_) | Locked::OtherKey(_) => Failure::usage(locked.to_string())
+            .hint("give every other key, too; or have each that is lost forgotten, one by one"),
+    })?;
+    if context.output.is_json() {
+        context.output.document(&json!({
+            "forgotten": lost, "key": keys.ids().first(), "leads": done.leads, "notes": notes,
+            "replies": replies, "index_lost": is_last,
+        }));
+    } else {
+        let leads = done.leads.len();
+        context.output.line(format!("the key {lost} is forgotten; {leads} leads were erased"));
+        context.output.talk("the server starts again with the keys that you have given");
+    }
+    Ok(())
+}
+
+/// Has somebody type what is about to happen. Nothing else is a yes.
+fn confirm(lost: &str, found: &OnlyBy, context: &Context) -> Outcome {
+    let words = format!("erase {} leads", found.leads.len());
+    context.output.talk(format!(
+        "what only the key {lost} can read is erased for good: {} leads, {} notes, {} remembered answers",
+        found.leads.len(),
+        found.notes,
+        found.replies
+    ));
+    if found.is_last {
+        context.output.talk(
+            "no other key can look anything up: customers, and requests that are repeated, are not known \
+             again",
+        );
+    }
+    context.output.talk("the hashes of the consents and the record of what was done stay");
+    context.output.talk(format!("type \"{words}\" to go on:"));
+    let mut typed = String::new();
+    std::io::stdin().lock().read_line(&mut typed).map_err(|error| Failure::fault(&error))?;
+    if typed.trim() == words {
+        return Ok(());
+    }
+    Err(Failure::new(1, "nothing was erased").hint(format!("type exactly: {words}")))
+}
