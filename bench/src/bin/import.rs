@@ -54,7 +54,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let resident = resident()?;
     // What searches need, and every listing in it.
     let listings = import::read(File::open(path)?, &[demo::target()], now)?;
-    let listings = listings.feeds.into_iter().flat_map(|feed| feed.units);
+    let listings = listings.feeds.iter().flat_map(|feed| &feed.units);
     let listings = listings.filter(|unit| !unit.sold).map(|unit| unit.vehicle).collect();
     let index = Inventory::build(listings, Vec::new())?.memory().total();
     let mut out = io::stdout().lock();
