@@ -8,7 +8,8 @@ use tradepost_dealer::staff::NewEntry;
 use tradepost_wire::fault::Fault;
 
 use super::Store;
-use super::privacy::{Keys, Locked};
+use super::privacy::Keys;
+use super::privacy::unlock::Locked;
 
 /// How many leads are erased in one transaction.
 const AT_ONCE: usize = 100;
