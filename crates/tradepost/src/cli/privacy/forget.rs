@@ -3,8 +3,8 @@
 use std::io::BufRead as _;
 
 use tradepost_dealer::staff::{Action, EVERYBODY, NewEntry};
+use tradepost_store::Locked;
 use tradepost_store::forget::OnlyBy;
-use tradepost_store::privacy::Locked;
 use tradepost_wire::json::json;
 
 use crate::cli::output::Failure;
