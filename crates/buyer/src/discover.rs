@@ -162,6 +162,13 @@ pub(crate) fn without_credentials(text: &str) -> String {
     url.to_string()
 }
 
+/// Whether a host, as addresses write it, is this very machine: nobody listens on the way there.
+#[must_use]
+pub fn is_this_machine(host: &str) -> bool {
+    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
+
 /// Whether a host is of this machine or its network, as far as its spelling tells.
 #[must_use]
 pub fn is_local(url: &Url) -> bool {

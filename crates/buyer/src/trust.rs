@@ -7,7 +7,6 @@
 // D-10
 
 use std::fmt;
-use std::net::IpAddr;
 
 use jiff::Timestamp;
 use reqwest::Url;
@@ -17,6 +16,7 @@ use tradepost_wire::json;
 use tradepost_wire::problem::Problems;
 
 use crate::card::Card;
+use crate::discover::is_this_machine;
 use crate::text::{WORD, decoded, plain};
 use crate::transport::Transport;
 
@@ -202,9 +202,7 @@ fn allowed_url(jku: &str, allowed: &[String]) -> Option<Url> {
     let mut url = Url::parse(jku).ok()?;
     url.set_fragment(None);
     let host = url.host_str()?;
-    let local = host == "localhost"
-        || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
-    let safe = url.scheme() == "https" || (url.scheme() == "http" && local);
+    let safe = url.scheme() == "https" || (url.scheme() == "http" && is_this_machine(host));
     let with_port = format!("{host}:{}", url.port_or_known_default()?);
     let named = |name: &String| {
         let name = name.to_ascii_lowercase();

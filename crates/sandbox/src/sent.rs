@@ -69,27 +69,33 @@ impl Sent {
         Self { target: Some(Target::Card), ..Self::nothing(parts) }
     }
 
-    /// A request to the endpoint.
-    #[must_use]
-    pub fn message(parts: &Parts, body: &[u8], now: Timestamp) -> Self {
-        let mut sent = Self::nothing(parts);
+    /// The operation of a request with its parameters, unless it is none of A2A 1.0.
+    fn open(&mut self, parts: &Parts, body: &[u8]) -> Option<(Operation, Option<Value>)> {
         if parts.headers.get(a2a::VERSION_HEADER).is_none() {
-            sent.find(Finding::VersionMissing, "the request names no protocol version");
+            self.find(Finding::VersionMissing, "the request names no protocol version");
         }
         let envelope = match jsonrpc::read(body) {
             Ok(envelope) => envelope,
             Err(reject) => {
-                sent.find(Finding::RequestInvalid, reject.message);
-                return sent;
+                self.find(Finding::RequestInvalid, reject.message);
+                return None;
             }
         };
-        sent.id = envelope.id;
-        let Some(operation) = Operation::from_name(&envelope.method) else {
-            sent.find(Finding::RequestInvalid, "the method is none of A2A 1.0");
-            return sent;
-        };
+        self.id = envelope.id;
+        let operation = Operation::from_name(&envelope.method);
+        if operation.is_none() {
+            self.find(Finding::RequestInvalid, "the method is none of A2A 1.0");
+        }
+        Some((operation?, envelope.params))
+    }
+
+    /// A request to the endpoint.
+    #[must_use]
+    pub fn message(parts: &Parts, body: &[u8], now: Timestamp) -> Self {
+        let mut sent = Self::nothing(parts);
+        let Some((operation, params)) = sent.open(parts, body) else { return sent };
         let activated = activated_extensions(&parts.headers);
-        let message = match a2a::request::read(operation, envelope.params.as_ref()) {
+        let message = match a2a::request::read(operation, params.as_ref()) {
             Ok(Request::SendMessage(send)) => send.message,
             Ok(_) => {
                 sent.find(Finding::RequestInvalid, "AAP uses SendMessage alone");
@@ -130,23 +136,9 @@ impl Sent {
     #[must_use]
     pub fn call(parts: &Parts, body: &[u8]) -> Self {
         let mut sent = Self::nothing(parts);
-        if parts.headers.get(a2a::VERSION_HEADER).is_none() {
-            sent.find(Finding::VersionMissing, "the request names no protocol version");
-        }
-        let envelope = match jsonrpc::read(body) {
-            Ok(envelope) => envelope,
-            Err(reject) => {
-                sent.find(Finding::RequestInvalid, reject.message);
-                return sent;
-            }
-        };
-        sent.id = envelope.id;
-        let Some(operation) = Operation::from_name(&envelope.method) else {
-            sent.find(Finding::RequestInvalid, "the method is none of A2A 1.0");
-            return sent;
-        };
+        let Some((operation, params)) = sent.open(parts, body) else { return sent };
         sent.target = Some(Target::Operation(operation));
-        match a2a::request::read(operation, envelope.params.as_ref()) {
+        match a2a::request::read(operation, params.as_ref()) {
             Ok(Request::SendMessage(send) | Request::SendStreamingMessage(send)) => {
                 sent.message_id = Some(send.message.message_id.clone());
                 sent.key.clone_from(&sent.message_id);
@@ -154,7 +146,7 @@ impl Sent {
             Ok(_) => {}
             Err(refusal) => sent.find(Finding::RequestInvalid, refusal.message),
         }
-        let mut wanted = envelope.params.unwrap_or_default();
+        let mut wanted = params.unwrap_or_default();
         sent.data = Some(wanted.clone());
         if let Some(message) = wanted.get_mut("message").and_then(Value::as_object_mut) {
             message.shift_remove("messageId");

@@ -35,7 +35,7 @@ pub mod health;
 pub mod prelude {
     pub use std::future::pending;
 
-    pub use crate::a2a::{Artifact, Message, Part, TaskState};
+    pub use crate::a2a::{Artifact, Content, Message, Part, TaskState};
     pub use crate::agent::{Agent, BoxFuture, Incoming, Outcome};
     pub use crate::auth::Authenticator;
     pub use crate::card::{self, PublishedCard};

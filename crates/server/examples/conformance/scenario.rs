@@ -171,7 +171,7 @@ async fn finish(
 async fn flood(progress: &Progress, events: u32) -> Result<(), Ended> {
     progress.status(TaskState::Working, None).await?;
     for number in 0..events {
-        let part = Part::from(Content::Data(json!({"number": number})));
+        let part = Part::data(json!({"number": number}));
         progress.artifact(result(vec![part]), number > 0, number + 1 == events).await?;
     }
     progress.status(TaskState::Completed, None).await
@@ -182,22 +182,13 @@ fn result(parts: Vec<Part>) -> Artifact {
 }
 
 fn part(result: Product) -> Part {
-    let file = |content, media_type: &str| Part {
-        content,
-        metadata: None,
-        filename: Some("output.txt".to_owned()),
-        media_type: Some(media_type.to_owned()),
-    };
+    let file = |content| Part::file(content, "output.txt", "text/plain");
     match result {
         Product::Text(text) => Part::text(text),
         // "Generated file content", in base64.
-        Product::File => {
-            file(Content::Raw("R2VuZXJhdGVkIGZpbGUgY29udGVudA==".to_owned()), "text/plain")
-        }
-        Product::FileUrl => {
-            file(Content::Url("https://example.com/output.txt".to_owned()), "text/plain")
-        }
-        Product::Data => Content::Data(json!({"key": "value", "count": 42})).into(),
+        Product::File => file(Content::Raw("R2VuZXJhdGVkIGZpbGUgY29udGVudA==".to_owned())),
+        Product::FileUrl => file(Content::Url("https://example.com/output.txt".to_owned())),
+        Product::Data => Part::data(json!({"key": "value", "count": 42})),
         Product::Chunks => Part::text("chunk-1 chunk-2"),
     }
 }

@@ -13,6 +13,7 @@ use axum::routing::get;
 use jiff::SignedDuration;
 use tokio::sync::Notify;
 use tradepost_buyer::Url;
+use tradepost_buyer::discover::is_this_machine;
 use tradepost_buyer::receiver::authentic::{Authenticity, Keys, Signatures, Webhooks};
 use tradepost_buyer::receiver::metrics::Metrics;
 use tradepost_buyer::receiver::webhooks::PER_KEY;
@@ -262,7 +263,7 @@ fn sellers(arguments: &Arguments, clock: &Clock) -> Result<Signers<Arc<str>>, Fa
     // to this machine.
     let local = |url: &String| {
         let host = Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned));
-        host.is_some_and(|host| watch::is_local(&host))
+        host.is_some_and(|host| is_this_machine(&host))
     };
     let egress = Egress::new(Resolver::system(), arguments.seller.iter().all(local));
     for url in arguments.seller.iter().chain(&arguments.brand_json) {

@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use jiff::{SignedDuration, Timestamp};
 use reqwest::{Client, Url, redirect};
+use tradepost_buyer::discover::is_this_machine;
 use tradepost_buyer::transport::innermost;
 use tradepost_server::tls::peer::Unfit;
 use tradepost_server::tls::{self, peer};
@@ -154,7 +155,7 @@ impl Examiner {
                 // What follows says so.
                 Err(Unfit::Unreachable(_) | Unfit::NoRoots) => {}
             }
-        } else if !is_here(&host) {
+        } else if !is_this_machine(&host) {
             let tls = About::new(Area::Tls, &host);
             let hint = "have TLS, by [server.tls] or by a proxy, and https in public_url";
             seen.findings.push(tls.warning("its address is without TLS", hint));
@@ -163,7 +164,9 @@ impl Examiner {
         let outside = match outside {
             Ok(outside) => outside,
             Err(why) => {
-                let hint = if is_here(&host) && door.base.port() == Some(self.inside().port()) {
+                let hint = if is_this_machine(&host)
+                    && door.base.port() == Some(self.inside().port())
+                {
                     "see that the server runs: `tradepost serve`"
                 } else {
                     "see that the name leads to this server or its proxy, and that the proxy passes the \
@@ -174,7 +177,7 @@ impl Examiner {
             }
         };
         if let Some(ahead) = outside.ahead
-            && !is_here(&host)
+            && !is_this_machine(&host)
         {
             seen.clocks.push((host.clone(), ahead));
         }
@@ -313,11 +316,6 @@ fn ahead(told: Timestamp, asked: Timestamp, answered: Timestamp) -> SignedDurati
     } else {
         SignedDuration::ZERO
     }
-}
-
-fn is_here(host: &str) -> bool {
-    let ip = host.trim_matches(['[', ']']).parse::<IpAddr>();
-    host == "localhost" || ip.is_ok_and(|ip| ip.is_loopback())
 }
 
 /// Where a name leads.

@@ -169,23 +169,22 @@ fn a_body_that_breaks_off_is_not_called_too_large() {
         "POST /webhook HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {TOKEN}\r\n\
          Content-Type: application/json\r\n"
     );
-    for (rest, says) in [
+    for rest in [
         // The second chunk has no length.
-        ("Transfer-Encoding: chunked\r\n\r\n5\r\n{\"ta\"\r\nno\r\n", "HTTP/1.1 400 "),
-        // The sender ends in the middle; nobody waits for the rest.
-        ("Content-Length: 100\r\n\r\n{\"task\"", "HTTP/1.1 400 "),
-        ("Content-Length: 2000000\r\n\r\n{\"task\"", "HTTP/1.1 413 "),
+        "Transfer-Encoding: chunked\r\n\r\n5\r\n{\"ta\"\r\nno\r\n",
+        // The sender ends in the middle.
+        "Content-Length: 100\r\n\r\n{\"task\"",
     ] {
         let mut stream = TcpStream::connect(receiving.address).unwrap();
         stream.write_all(format!("{head}{rest}").as_bytes()).unwrap();
         stream.shutdown(Shutdown::Write).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
-        assert!(answer.starts_with(says), "{answer:?} to {rest:?}");
+        assert!(answer.starts_with("HTTP/1.1 400 "), "{answer:?} to {rest:?}");
     }
     let metrics = client::request(receiving.address, "GET", "/metrics", &[], b"").body;
     let metrics = String::from_utf8(metrics).unwrap();
-    assert!(metrics.contains("tradepost_receiver_unreadable_total 3\n"), "{metrics}");
+    assert!(metrics.contains("tradepost_receiver_unreadable_total 2\n"), "{metrics}");
     assert_eq!(receiving.signal("INT"), Some(0));
 }
 

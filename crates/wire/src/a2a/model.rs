@@ -171,6 +171,19 @@ impl Part {
     pub fn text(text: impl Into<String>) -> Self {
         Content::Text(text.into()).into()
     }
+
+    /// A part with structured data.
+    #[must_use]
+    pub fn data(data: Value) -> Self {
+        Content::Data(data).into()
+    }
+
+    /// A part that is a file: [`Content::Raw`] with its bytes or [`Content::Url`] with its address.
+    #[must_use]
+    pub fn file(content: Content, filename: &str, media_type: &str) -> Self {
+        let (filename, media_type) = (Some(filename.to_owned()), Some(media_type.to_owned()));
+        Self { content, metadata: None, filename, media_type }
+    }
 }
 
 impl Serialize for Part {

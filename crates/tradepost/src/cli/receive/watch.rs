@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tradepost_buyer::adcp::AdcpClient;
 use tradepost_buyer::client::random_ids;
-use tradepost_buyer::discover::discover;
+use tradepost_buyer::discover::{discover, is_this_machine};
 use tradepost_buyer::receiver::Inbox;
 use tradepost_buyer::receiver::metrics::Metrics;
 use tradepost_buyer::receiver::poll::{self, Edge, Ended, Policy};
@@ -50,12 +50,6 @@ pub(super) enum Question {
     A2aTaskStatus,
 }
 
-/// Whether a host is this machine.
-pub(super) fn is_local(host: &str) -> bool {
-    let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
-    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
-}
-
 impl Missed {
     /// Reads them together with the sellers whose webhooks are taken, and the environment.
     pub(super) fn read(
@@ -86,7 +80,7 @@ impl Missed {
             environment.iter().find(|(name, value)| name == TOKEN_VARIABLE && !value.is_empty());
         let mut authorization = None;
         if let (Some((_, token)), Some(endpoint)) = (token, &endpoint) {
-            let local = endpoint.host_str().is_some_and(is_local);
+            let local = endpoint.host_str().is_some_and(is_this_machine);
             if endpoint.scheme() != "https" && !local {
                 return Err(Failure::usage("--endpoint is not https, so the token is not sent"));
             }

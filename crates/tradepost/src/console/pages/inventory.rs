@@ -5,7 +5,7 @@ use tradepost_dealer::inventory::Lookup;
 use tradepost_dealer::settings::SearchPolicy;
 use tradepost_dealer::skills;
 use tradepost_server::fault::Fault;
-use tradepost_wire::aap::inventory::{Filters, Search, SearchPage};
+use tradepost_wire::aap::inventory::{Filters, Search};
 use tradepost_wire::aap::{Raw, ReplyData, VehicleQuery};
 use tradepost_wire::json::Value;
 
@@ -145,13 +145,8 @@ fn find(
     let search = Search { filters, skip: wanted.skip, limit: Some(ON_A_PAGE), sort: None };
     let policy = SearchPolicy { default_limit: ON_A_PAGE, max_limit: ON_A_PAGE };
     let reply = skills::search(&inventory, &search, policy).map_err(Fault::on(WHAT))?;
-    let page = match reply.data {
-        ReplyData::Page(page) => page,
-        ReplyData::Dealer(_)
-        | ReplyData::Facets(_)
-        | ReplyData::Vehicle(_)
-        | ReplyData::Lead(_) => SearchPage { total: 0, skip: 0, limit: 0, vehicles: Vec::new() },
-    };
+    // A search answers with nothing else.
+    let ReplyData::Page(page) = reply.data else { return Ok((0, Vec::new(), None)) };
     Ok((page.total, page.vehicles, reply.message.filter(|_| wanted.query.is_some())))
 }
 
