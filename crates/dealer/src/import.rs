@@ -198,6 +198,4 @@ pub fn read_as(
 }
 
 #[cfg(test)]
-mod samples;
-#[cfg(test)]
 mod tests;

@@ -4,6 +4,8 @@ use tradepost_wire::aap::vehicle::{AnyCondition, Status};
 
 use super::*;
 
+mod samples;
+
 fn now() -> Timestamp {
     "2026-11-20T17:00:00Z".parse().unwrap()
 }

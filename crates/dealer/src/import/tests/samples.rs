@@ -8,7 +8,7 @@ use std::io::Cursor;
 use expect_test::{Expect, expect};
 use jiff::Timestamp;
 
-use super::{Mapping, Preset, PriceTruth, Rooftop, Target, read, read_as};
+use crate::import::{Mapping, Preset, PriceTruth, Rooftop, Target, read, read_as};
 
 /// The listings of a feed that is read by a preset, and what its report says beside them.
 fn listings(preset: Preset, feed: &[u8]) -> String {
