@@ -1,9 +1,15 @@
 //! What the HTTP bindings say alike.
 
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use axum::body::{Body, HttpBody};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
+use bytes::Bytes;
+use hyper::body::{Frame, SizeHint};
 use serde::Serialize;
 use tradepost_wire::a2a::error::{Code, Refusal};
 use tradepost_wire::a2a::{self, Release};
@@ -15,6 +21,9 @@ use super::plain::json_response;
 use crate::agent::{Agent, Answer, Binding, Blame, PAUSE, ProfileRefusal, Written};
 use crate::fault::Fault;
 use crate::tasks::{PushPage, TaskPage};
+
+/// Names the extensions in use; as a name that is known it is not read from its text each time.
+const EXTENSIONS: HeaderName = HeaderName::from_static(a2a::EXTENSIONS_HEADER);
 
 /// How a binding says no. A status that is given is the answer's; otherwise it is the binding's
 /// usual one for the error.
@@ -118,8 +127,7 @@ pub(super) fn mark(response: &mut Response, refusal: &ProfileRefusal) {
 
 /// Names the extension of an answer, and what is wanted of its caller.
 pub(super) fn head(response: &mut Response, extension: Option<&str>, challenge: Option<&str>) {
-    let extensions = HeaderName::from_static(a2a::EXTENSIONS_HEADER);
-    for (name, text) in [(extensions, extension), (header::WWW_AUTHENTICATE, challenge)] {
+    for (name, text) in [(EXTENSIONS, extension), (header::WWW_AUTHENTICATE, challenge)] {
         if let Some(value) = text.and_then(|text| HeaderValue::from_str(text).ok()) {
             response.headers_mut().insert(name, value);
         }
@@ -151,12 +159,45 @@ pub(super) fn stamp_answer(agent: &dyn Agent, answer: &Answer) -> Stamp {
 }
 
 /// What an agent has written itself, with JSON of ours around it.
-pub(super) fn written(before: &str, written: &Written, after: &str) -> Response {
-    let bytes = [before.as_bytes(), &written.json, after.as_bytes()].concat();
-    let mut response = json_response(StatusCode::OK, bytes);
-    let uri = HeaderValue::from_static(written.extension);
-    response.headers_mut().insert(a2a::EXTENSIONS_HEADER, uri);
+pub(super) fn written(before: String, written: Written, after: &'static str) -> Response {
+    /// What is longer is copied for more than it takes to send it in pieces.
+    const LONG: usize = 4 * 1024;
+    let Written { json, extension, .. } = written;
+    let body = if json.len() > LONG {
+        let pieces = [before.into(), json.into(), Bytes::from_static(after.as_bytes())];
+        Body::new(Pieces(pieces.into_iter()))
+    } else {
+        [before.as_bytes(), &json, after.as_bytes()].concat().into()
+    };
+    let mut response = json_response(StatusCode::OK, body);
+    let uri = HeaderValue::from_static(extension);
+    response.headers_mut().insert(EXTENSIONS, uri);
     response
+}
+
+/// A body whose pieces are sent as they are.
+struct Pieces(std::array::IntoIter<Bytes, 3>);
+
+impl HttpBody for Pieces {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        // An empty piece would be an empty frame.
+        let next = self.0.by_ref().find(|piece| !piece.is_empty());
+        Poll::Ready(next.map(|piece| Ok(Frame::data(piece))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.as_slice().iter().all(Bytes::is_empty)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.0.as_slice().iter().map(|piece| piece.len() as u64).sum())
+    }
 }
 
 /// What is written of something of ours.
@@ -166,5 +207,35 @@ pub(super) fn write<T: Serialize>(envelope: &T) -> Response {
     match tradepost_wire::json::to_writer(&mut bytes, envelope) {
         Ok(()) => json_response(StatusCode::OK, bytes),
         Err(_) => unreachable!("our own envelopes have text keys and finite numbers"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_sent_in_pieces_is_the_same_text_and_says_how_long_it_is() {
+        for length in [0, 1, 4 * 1024, 4 * 1024 + 1, 100_000] {
+            for (before, after) in [("", ""), (r#"{"result":"#, "}")] {
+                let json = vec![b'1'; length];
+                let text = [before.as_bytes(), &json, after.as_bytes()].concat();
+                let written = super::Written { json, extension: "urn:x", skill: "search" };
+                let response = super::written(before.to_owned(), written, after);
+                assert_eq!(response.headers()[a2a::EXTENSIONS_HEADER], "urn:x");
+                let mut body = response.into_body();
+                assert_eq!(body.size_hint().exact(), Some(text.len() as u64));
+                let mut sent = Vec::new();
+                while let Some(frame) = body.frame().await {
+                    let piece = frame.unwrap().into_data().unwrap();
+                    assert!(!piece.is_empty());
+                    sent.extend(piece);
+                }
+                assert!(body.is_end_stream());
+                assert_eq!(sent, text, "{length}");
+            }
+        }
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::request::Parts;
-use axum::http::{Extensions, HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
@@ -262,15 +262,19 @@ pub(super) fn media_type(headers: &HeaderMap) -> MediaType<'_> {
     MediaType::of(named.unwrap_or_default())
 }
 
+/// In which the version is named; as a name that is known it is not read from its text each time.
+const VERSION: HeaderName = HeaderName::from_static(a2a::VERSION_HEADER);
+
 /// The versions of the protocol that a request asks for, by header and query (A2A §3.6).
 pub fn versions(parts: &Parts) -> Vec<String> {
-    let query = parts.uri.query().unwrap_or_default().as_bytes();
-    let in_query = form_urlencoded::parse(query)
+    let in_query = parts.uri.query().into_iter();
+    let in_query = in_query
+        .flat_map(|query| form_urlencoded::parse(query.as_bytes()))
         .filter(|(name, _)| name.eq_ignore_ascii_case(a2a::VERSION_HEADER))
         .map(|(_, value)| value.into_owned());
     let in_headers = parts
         .headers
-        .get_all(a2a::VERSION_HEADER)
+        .get_all(VERSION)
         .iter()
         // What is not ASCII is no version of ours, and must not pass for none at all.
         .map(|value| value.to_str().unwrap_or("?").trim().to_owned());
@@ -383,7 +387,8 @@ pub fn address_of(
 
 /// The last event of a stream that the caller has seen.
 pub fn resume_after(headers: &HeaderMap) -> Option<i64> {
-    headers.get("last-event-id")?.to_str().ok()?.trim().parse().ok()
+    const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+    headers.get(LAST_EVENT_ID)?.to_str().ok()?.trim().parse().ok()
 }
 
 /// How a request was sent.

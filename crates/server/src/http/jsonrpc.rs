@@ -196,7 +196,7 @@ fn result(agent: &SharedAgent, id: &Id, release: Release, answer: Answer) -> Res
         (_, Answer::Stream(events)) => sse::task_events(events, frame()),
         (Release::V1_0, Answer::Written(written)) => {
             let before = format!(r#"{{"jsonrpc":"2.0","id":{},"result":"#, id.as_json());
-            answers::written(&before, &written, "}")
+            answers::written(before, written, "}")
         }
         (Release::V1_0, Answer::Message(message)) => succeed(id, Event::Message(message)),
         (Release::V1_0, Answer::Task(task)) => succeed(id, task),

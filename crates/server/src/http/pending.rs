@@ -56,21 +56,26 @@ impl Held<'_> {
     /// Keeps so much more; `false` when there is no room for it.
     pub(super) fn grow(&mut self, more: usize) -> bool {
         let mut kept = self.pending.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = kept.by_address.get(&self.address).copied().unwrap_or_default();
-        let agents = self.agent.as_ref().and_then(|agent| kept.by_agent.get(agent)).copied();
-        let agents = agents.unwrap_or_default();
+        let Kept { total, by_address, by_agent } = &mut *kept;
+        let (own, agents) = (by_address.get_mut(&self.address), self.agent.as_ref());
+        let agents = agents.map(|agent| (agent, by_agent.get_mut(agent)));
         let (limit, share) = (self.pending.limit, self.pending.share);
-        let fits = |kept: usize, limit: usize| kept.saturating_add(more) <= limit;
-        if !fits(kept.total, limit) || !fits(own, share) || !fits(agents, share) {
+        let fits = |kept: Option<&usize>, limit: usize| {
+            kept.copied().unwrap_or_default().saturating_add(more) <= limit
+        };
+        let of_agent = agents.as_ref().and_then(|(_, kept)| kept.as_deref());
+        if !fits(Some(&*total), limit) || !fits(own.as_deref(), share) || !fits(of_agent, share) {
             return false;
         }
-        kept.total += more;
-        kept.by_address.insert(self.address.clone(), own + more);
-        if let Some(agent) = &self.agent {
-            match kept.by_agent.get_mut(agent) {
-                Some(agents) => *agents += more,
-                None => drop(kept.by_agent.insert(agent.clone(), more)),
-            }
+        *total += more;
+        match own {
+            Some(own) => *own += more,
+            None => drop(by_address.insert(self.address.clone(), more)),
+        }
+        match agents {
+            Some((_, Some(kept))) => *kept += more,
+            Some((agent, None)) => drop(by_agent.insert(agent.clone(), more)),
+            None => {}
         }
         self.bytes += more;
         true

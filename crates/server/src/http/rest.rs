@@ -205,7 +205,7 @@ fn result(agent: &SharedAgent, answer: Answer) -> Response {
         answers::write(&result)
     }
     match answer {
-        Answer::Written(written) => answers::written("", &written, ""),
+        Answer::Written(written) => answers::written(String::new(), written, ""),
         Answer::Message(message) => succeed(Event::Message(message)),
         Answer::Task(task) => succeed(task),
         Answer::Begun(task) => succeed(Event::Task(task)),
