@@ -8,8 +8,10 @@
 //! percentile of the latency in microseconds, and the errors. An answer counts as an error unless
 //! its status is 200 and it begins as the file `ANSWER` does. ADDRESS may have a path (`…:8080/mcp`),
 //! which is `/a2a` otherwise; a bearer token comes from the environment (`LOAD_TOKEN`), and so do hosts that
-//! are asked in turn (`LOAD_HOSTS`, `d{}.example:1..5000`: each number in the place of the brackets).
+//! are asked in turn (`LOAD_HOSTS`, `d{}.example:1..5000`: each number in the place of the brackets). Where a
+//! body has `#########`, every request has a number of its own.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::error::Error;
 use std::io::Write as _;
@@ -38,9 +40,14 @@ struct Target<'a> {
     path: &'a str,
 }
 
+/// What stands where every request has a number of its own.
+const NUMBER: &[u8] = b"#########";
+
 /// What is sent to which hosts, and how what comes back begins.
 struct Exchange {
     requests: Vec<Vec<u8>>,
+    /// Whether each is another.
+    is_numbered: bool,
     beginning: Vec<u8>,
 }
 
@@ -107,7 +114,26 @@ fn exchange(target: Target<'_>, files: &str) -> Result<Exchange, Box<dyn Error>>
     let (body, answer) = files.split_once('=').ok_or("write BODY=ANSWER")?;
     let mut beginning = std::fs::read(answer)?;
     beginning.truncate(COMPARED);
-    Ok(Exchange { requests: requests(target, body)?, beginning })
+    let requests = requests(target, body)?;
+    let is_numbered = requests.first().is_some_and(|request| numbered(request, 0) != *request);
+    Ok(Exchange { requests, is_numbered, beginning })
+}
+
+/// A request with its number.
+fn numbered(request: &[u8], number: usize) -> Vec<u8> {
+    let digits = format!("{number:0width$}", width = NUMBER.len());
+    let mut whole = Vec::with_capacity(request.len());
+    let mut rest = request;
+    while let Some((first, others)) = rest.split_first() {
+        if let Some(others) = rest.strip_prefix(NUMBER) {
+            whole.extend(digits.bytes());
+            rest = others;
+        } else {
+            whole.push(*first);
+            rest = others;
+        }
+    }
+    whole
 }
 
 /// The hosts that are asked; the address itself when nothing else is said.
@@ -170,7 +196,7 @@ async fn connection(address: SocketAddr, run: Rc<Run>) -> std::io::Result<()> {
     let mut buffer = Vec::with_capacity(64 * 1024);
     while let Some((exchange, request)) = next(&run) {
         let sent = Instant::now();
-        let outcome = tokio::time::timeout(PATIENCE, answer(&mut stream, request, &mut buffer));
+        let outcome = tokio::time::timeout(PATIENCE, answer(&mut stream, &request, &mut buffer));
         let good = match outcome.await {
             Ok(Ok((status, body))) => status == 200 && body.starts_with(&exchange.beginning),
             Ok(Err(_)) | Err(_) => false,
@@ -192,7 +218,7 @@ async fn connection(address: SocketAddr, run: Rc<Run>) -> std::io::Result<()> {
     Ok(())
 }
 
-fn next(run: &Run) -> Option<(&Exchange, &[u8])> {
+fn next(run: &Run) -> Option<(&Exchange, Cow<'_, [u8]>)> {
     let mut state = run.state.borrow_mut();
     if state.left == 0 || Instant::now() >= run.end {
         return None;
@@ -202,6 +228,10 @@ fn next(run: &Run) -> Option<(&Exchange, &[u8])> {
     let (round, body) = (state.sent / run.exchanges.len(), state.sent % run.exchanges.len());
     let exchange = run.exchanges.get(body)?;
     let request = exchange.requests.get(round % exchange.requests.len())?;
+    let request = match exchange.is_numbered {
+        true => Cow::Owned(numbered(request, state.sent)),
+        false => Cow::Borrowed(request.as_slice()),
+    };
     Some((exchange, request))
 }
 
