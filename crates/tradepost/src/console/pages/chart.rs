@@ -130,7 +130,7 @@ mod tests {
     fn no_bar_is_higher_than_the_chart_and_no_part_covers_another() {
         for (counts, expected) in [
             (vec![1_000, 1, 1], vec![(4, 116), (2, 2), (0, 2)]),
-            (vec![1, 1_000, 1_000], vec![(118, 2), (60, 58), (0, 60)]),
+            (vec![1, 1_000, 1_000], vec![(118, 2), (59, 59), (0, 59)]),
             (vec![7], vec![(0, 120)]),
         ] {
             let parts = parts(&counts, counts.iter().sum());
