@@ -2,11 +2,12 @@
 //! that names the task and carries its arguments; what does not is refused by the protocol itself,
 //! because no task was begun (AdCP A2A profile extension v3, "Invocation message").
 
-use tradepost_publisher::ask::Ask;
+use jiff::Timestamp;
 use tradepost_wire::a2a::error::{FieldViolation, Refusal};
 use tradepost_wire::a2a::request::invalid_fields;
 use tradepost_wire::a2a::{Artifact, Content, Message, Part, Release, Task, TaskState, TaskStatus};
 use tradepost_wire::adcp::error::Code;
+use tradepost_wire::adcp::tool::is_of_others;
 use tradepost_wire::adcp::{Answer, EXTENSION, Tool};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value};
@@ -36,8 +37,8 @@ impl Form {
 /// What a message asks for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Invocation {
-    /// The task of AdCP.
-    pub tool: Tool,
+    /// The task of AdCP; none for one of AdCP's that this seller does not have.
+    pub tool: Option<Tool>,
     /// Its arguments.
     pub input: Map,
 }
@@ -93,11 +94,10 @@ fn invocation(
         wrong.push(violation(at.to_owned(), "must be an object {\"skill\": …, \"input\": {…}}"));
         return None;
     };
-    let tool = match members.get("skill") {
-        Some(Value::String(name)) => Tool::of_name(name).filter(|tool| tools.contains(tool)),
-        Some(_) | None => None,
-    };
-    if tool.is_none() {
+    let name = members.get("skill").and_then(Value::as_str).unwrap_or_default();
+    let tool = Tool::of_name(name).filter(|tool| tools.contains(tool));
+    // A task that other agents have is answered, as over MCP: not here.
+    if tool.is_none() && !is_of_others(name) {
         let skill = "must be the id of a skill of the agent card";
         wrong.push(violation(format!("{at}.skill"), skill));
     }
@@ -129,7 +129,7 @@ fn invocation(
         let others = "has members besides skill and input; put the request into input";
         wrong.push(violation(at.to_owned(), others));
     }
-    Some(Invocation { tool: tool?, input: input? })
+    Some(Invocation { tool, input: input? })
 }
 
 fn violation(field: String, description: &str) -> FieldViolation {
@@ -139,7 +139,7 @@ fn violation(field: String, description: &str) -> FieldViolation {
 /// The A2A task that carries an answer. AdCP's own standing is in the data: whatever is no
 /// failure has completed the invocation (requirements §1.11 row 3).
 #[must_use]
-pub fn task(ask: &Ask, answer: &Answer, document: Value, ids: (String, String)) -> Task {
+pub fn task(now: Timestamp, answer: &Answer, document: Value, ids: (String, String)) -> Task {
     let failed = answer.is_failure();
     let mut parts = Vec::with_capacity(2);
     if !answer.message.is_empty() {
@@ -159,7 +159,7 @@ pub fn task(ask: &Ask, answer: &Answer, document: Value, ids: (String, String)) 
     Task {
         id,
         context_id,
-        status: TaskStatus { state, message: None, timestamp: ask.now },
+        status: TaskStatus { state, message: None, timestamp: now },
         artifacts: Some(vec![artifact]),
         history: None,
         metadata: None,

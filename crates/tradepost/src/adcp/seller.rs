@@ -266,14 +266,7 @@ impl PublisherAgent {
 
     /// Has the publisher answer.
     pub async fn answer(&self, caller: &Caller, tool: Tool, arguments: Map) -> Answer {
-        self.attend(self.ask(caller, tool, arguments)).await
-    }
-
-    fn ask(&self, caller: &Caller, tool: Tool, arguments: Map) -> Ask {
-        Ask { tool, arguments, caller: self.caller(caller), now: self.clock.now() }
-    }
-
-    async fn attend(&self, ask: Ask) -> Answer {
+        let ask = Ask { tool, arguments, caller: self.caller(caller), now: self.clock.now() };
         let context = ask.arguments.get("context").cloned();
         // A panic in a tool is a fault like any other: the caller learns an error id.
         let publisher = self.publisher();
@@ -325,14 +318,17 @@ impl PublisherAgent {
             });
         }
         let invocation = invocation::read(message, form, &self.tools)?;
-        let ask = self.ask(caller, invocation.tool, invocation.input);
-        let answer = self.attend(ask.clone()).await;
+        let now = self.clock.now();
+        let answer = match invocation.tool {
+            Some(tool) => self.answer(caller, tool, invocation.input).await,
+            None => self.publisher().lacking(&invocation.input),
+        };
         let fresh = || uuid::Uuid::now_v7().to_string();
         let context_id = message.context_id.clone().filter(|id| !id.is_empty());
         let ids = (fresh(), context_id.unwrap_or_else(fresh));
         let document = answer.document();
         let size = document.to_string().len();
-        let task = invocation::task(&ask, &answer, document, ids);
+        let task = invocation::task(now, &answer, document, ids);
         self.exchanges.keep(&tenant, task.clone(), size);
         Ok(task)
     }

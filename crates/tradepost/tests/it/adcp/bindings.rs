@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 use tradepost_wire::json::{Value, json};
 
 use crate::support::client;
-use crate::support::publisher::{Publisher, message, older_message, start, start_with};
+use crate::support::publisher::{Binding, Publisher, message, older_message, start, start_with};
 
 #[track_caller]
 fn check(response: &crate::support::Response, expected: Expect) {
@@ -249,6 +249,27 @@ fn a_publisher_that_does_not_require_the_profile_speaks_it_and_says_so() {
     };
     // A2A 0.3 has no such header.
     assert_eq!(whole("0.3").header("a2a-extensions"), None);
+}
+
+#[test]
+fn a_task_of_adcp_that_is_not_offered_is_answered_alike_on_every_binding() {
+    let publisher = start();
+    for task in ["preview_creative", "log_event"] {
+        let input = json!({"context": {"trace": "t-1"}});
+        let [mcp, newer, older] = [
+            publisher.call(Binding::Mcp, "acme", task, &input).json()["result"]["structuredContent"]
+                .clone(),
+            publisher.call(Binding::A2a, "acme", task, &input).json()["result"]["task"]["artifacts"]
+                [0]["parts"][1]["data"]
+                .clone(),
+            publisher.call(Binding::Older, "acme", task, &input).json()["result"]["artifacts"][0]
+                ["parts"][1]["data"]
+                .clone(),
+        ];
+        assert_eq!(mcp["adcp_error"]["code"], "UNSUPPORTED_FEATURE", "{task}: {mcp}");
+        assert_eq!(mcp["context"]["trace"], "t-1", "{task}");
+        assert_eq!((&newer, &older), (&mcp, &mcp), "{task}");
+    }
 }
 
 fn started(publisher: &Publisher, who: &str) -> String {
