@@ -56,9 +56,11 @@ struct Kept {
     orders: Vec<Order>,
 }
 
+/// A name, its token, and what was seen there, once it was looked at.
+type Ordered = (String, String, Option<Result<(), String>>);
+
 struct Order {
-    /// Each name, its token, and what is wrong with it, once it was looked at.
-    names: Vec<(String, String, Option<Result<(), String>>)>,
+    names: Vec<Ordered>,
     chain: Option<String>,
 }
 
