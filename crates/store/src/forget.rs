@@ -10,22 +10,10 @@ use tradepost_wire::fault::Fault;
 use super::Store;
 use super::privacy::Keys;
 use super::privacy::unlock::Locked;
+pub use super::tables::privacy::OnlyBy;
 
 /// How many leads are erased in one transaction.
 const AT_ONCE: usize = 100;
-
-/// What a key alone can read.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct OnlyBy {
-    /// Leads that are not erased, of which at least one submission or its evidence is.
-    pub leads: Vec<String>,
-    /// How many notes, also of other leads.
-    pub notes: u64,
-    /// How many remembered answers.
-    pub replies: u64,
-    /// Whether nobody could look anything up any more: no other key has the one of what is hashed.
-    pub is_last: bool,
-}
 
 impl Store {
     /// What a key alone can read, beside these, which are there.

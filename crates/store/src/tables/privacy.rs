@@ -7,7 +7,6 @@ use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{self, Value};
 
 use super::{Database, Transaction};
-use crate::forget::OnlyBy;
 use crate::privacy::{BLIND, Of, Unopened, readable};
 use crate::sql::{Read, Row, params};
 
@@ -138,6 +137,19 @@ impl Database {
             Ok((row.get(0)?, row.get::<i64>(1)?.unsigned_abs()))
         })
     }
+}
+
+/// What a key alone can read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OnlyBy {
+    /// Leads that are not erased, of which at least one submission or its evidence is.
+    pub leads: Vec<String>,
+    /// How many notes, also of other leads.
+    pub notes: u64,
+    /// How many remembered answers.
+    pub replies: u64,
+    /// Whether nobody could look anything up any more: no other key has the one of what is hashed.
+    pub is_last: bool,
 }
 
 impl Database {

@@ -254,7 +254,7 @@ fn a_publisher_that_does_not_require_the_profile_speaks_it_and_says_so() {
 #[test]
 fn a_task_of_adcp_that_is_not_offered_is_answered_alike_on_every_binding() {
     let publisher = start();
-    for task in ["preview_creative", "log_event"] {
+    for task in ["preview_creative", "get_creative_features"] {
         let input = json!({"context": {"trace": "t-1"}});
         let [mcp, newer, older] = [
             publisher.call(Binding::Mcp, "acme", task, &input).json()["result"]["structuredContent"]
