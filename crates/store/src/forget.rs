@@ -10,7 +10,7 @@ use tradepost_wire::fault::Fault;
 use super::Store;
 use super::privacy::Keys;
 use super::privacy::unlock::Locked;
-pub use super::tables::privacy::OnlyBy;
+pub use super::tables::privacy::lost::OnlyBy;
 
 /// How many leads are erased in one transaction.
 const AT_ONCE: usize = 100;

@@ -1,0 +1,96 @@
+//! A key that was lost: what it alone could read, and going on without.
+
+use jiff::Timestamp;
+use tradepost_dealer::record::LeadState;
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::fault::Fault;
+
+use super::PAYLOAD;
+use crate::privacy::{BLIND, Of};
+use crate::sql::params;
+use crate::tables::{Database, Transaction};
+
+/// What a key alone can read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OnlyBy {
+    /// Leads that are not erased, of which at least one submission or its evidence is.
+    pub leads: Vec<String>,
+    /// How many notes, also of other leads.
+    pub notes: u64,
+    /// How many remembered answers.
+    pub replies: u64,
+    /// Whether nobody could look anything up any more: no other key has the one of what is hashed.
+    pub is_last: bool,
+}
+
+impl Database {
+    /// What this key alone can read; whether it is the last of them is said by whoever has the others.
+    pub(crate) fn only_by(&self, key: &str) -> Result<OnlyBy, Fault> {
+        let what = "counting what a key alone can read";
+        let sql = "SELECT DISTINCT s.lead_id FROM lead_submissions s
+                   JOIN leads l ON l.lead_id = s.lead_id
+                   LEFT JOIN consent_evidence e ON e.submission = s.seq
+                   WHERE (s.sealed_by = $1 OR e.sealed_by = $1) AND l.state <> $2
+                   ORDER BY s.lead_id";
+        let leads =
+            self.0.all(what, sql, params![key, LeadState::Erased.name()], |row| row.get(0))?;
+        let count = |table: &str| {
+            let sql = format!("SELECT count(*) FROM {table} WHERE sealed_by = $1");
+            let number: Option<i64> = self.0.first(what, &sql, params![key], |row| row.get(0))?;
+            Ok::<_, Fault>(number.unwrap_or_default().unsigned_abs())
+        };
+        let (notes, replies) = (count("lead_notes")?, count("idempotency_keys")?);
+        Ok(OnlyBy { leads, notes, replies, is_last: false })
+    }
+}
+
+impl Transaction<'_> {
+    /// Removes what was hashed to be looked up, and the answers that are found by it.
+    pub(crate) fn erase_hashed(&self) -> Result<(), Fault> {
+        for (table, column) in [
+            ("lead_contacts", "contact"),
+            ("lead_matches", "proof"),
+            ("lead_tallies", "subject"),
+            ("idempotency_keys", "key"),
+        ] {
+            let sql = format!("DELETE FROM {table} WHERE {column} LIKE '{BLIND}%'");
+            self.0.execute("removing what cannot be looked up", &sql, params![])?;
+        }
+        Ok(())
+    }
+
+    /// Erases what a key has sealed: of leads that are erased there is nothing else to keep.
+    pub(crate) fn erase_sealed_by(&self, lost: &str, now: Timestamp) -> Result<(), Fault> {
+        let key = self.sealing_key(now)?;
+        let rows: Vec<(i64, Of)> = self.0.all(
+            "reading what a lost key has sealed",
+            "SELECT seq, dealer_id, lead_id, received_at FROM lead_submissions
+             WHERE sealed_by = $1",
+            params![lost],
+            |row| {
+                let (dealer, lead): (String, String) = (row.get(1)?, row.get(2)?);
+                Ok((row.get(0)?, Of::lead(PAYLOAD, &dealer, &lead, row.get(3)?)))
+            },
+        )?;
+        for (submission, of) in rows {
+            self.0.execute(
+                "erasing a submission",
+                "UPDATE lead_submissions SET payload = $2, address = NULL, sealed_by = $3
+                 WHERE seq = $1",
+                params![submission, self.0.vault().seal(&of, "null")?, key],
+            )?;
+        }
+        for table in ["consent_evidence", "lead_notes", "idempotency_keys"] {
+            let sql = format!("DELETE FROM {table} WHERE sealed_by = $1");
+            self.0.execute("erasing what a lost key has sealed", &sql, params![lost])?;
+        }
+        Ok(())
+    }
+
+    /// Forgets a key by which nothing is sealed any more.
+    pub(crate) fn forget_key(&self, lost: &str) -> Result<(), Fault> {
+        let sql = "DELETE FROM privacy_keys WHERE key_id = $1";
+        self.0.execute("forgetting a key", sql, params![lost])?;
+        Ok(())
+    }
+}
