@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Gives every dealer of a data folder the inventory that one has: what importing the same feed into each would
-leave, without doing it thousands of times.
+leave, without doing it thousands of times. But listings go on naming FROM as their dealer.
 
     bench/copies.py DATA FROM PATTERN FIRST LAST      # PATTERN as d{}: each number in the place of the brackets
 

@@ -147,7 +147,12 @@ impl Confirmations {
             // A no that is forgotten would be a yes: it stays until nothing can be had for the token.
             let spare = used.iter().filter(|(_, known)| !known.declined || known.until <= now);
             let oldest = spare.min_by_key(|(_, known)| known.first).map(|(hash, _)| *hash);
-            used.remove(&oldest?);
+            match oldest {
+                Some(oldest) => drop(used.remove(&oldest)),
+                // A no finds room: tokens end soon.
+                None if declined => {}
+                None => return None,
+            }
         }
         let known = Use { first: now, until, declined };
         used.insert(hash, known);

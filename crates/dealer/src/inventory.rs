@@ -53,6 +53,9 @@ pub use listings::Recent;
 use listings::{Listings, Packing};
 pub use snapshot::{Broken, Snapshot};
 
+/// From so many vehicles on everything that searches need is made with the inventory.
+const LARGE: usize = 10_000;
+
 /// A unit that left the offer (C-23).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tombstone {
@@ -140,6 +143,11 @@ impl Inventory {
     }
 
     fn of(listings: Listings, index: Index, gone: Graveyard) -> Self {
+        // Here, where somebody waits for an inventory anyway: the first search would hold a thread of the
+        // requests, and everybody who asks behind it.
+        if index.by_id.len() >= LARGE {
+            index.groups();
+        }
         let all = Arc::new(index.count(&index.matches(&Filters::default(), None)));
         Self { listings, index, all, gone }
     }

@@ -204,20 +204,20 @@ impl Publisher {
         if self.recent.is_away(ask.now)
             && let Some(recalled) = self.recall(ask, &request).await
         {
-            return recalled;
+            return Ok(recalled);
         }
         let done = self.carry_out(ask, &request).await;
         let is_away = matches!(&done, Err(Stop::Broken(broken)) if broken.is_transient());
         self.recent.answered(!is_away, ask.now);
         if is_away && let Some(recalled) = self.recall(ask, &request).await {
-            return recalled;
+            return Ok(recalled);
         }
         done
     }
 
     /// Does a search by what was read lately, and says how old that is; nothing when it needs anything
     /// else, or would keep something.
-    async fn recall(&self, ask: &Ask, request: &Request) -> Option<Result<Reply, Stop>> {
+    async fn recall(&self, ask: &Ask, request: &Request) -> Option<Reply> {
         let (admitted, prepared) = {
             let entered = self.enter(ask, &Recalled::of(&self.recent, ask.now), Phase::Look);
             let Ok(Entered::New { admitted, key: None }) = entered else { return None };
@@ -225,22 +225,16 @@ impl Publisher {
             if admitted.account.as_ref().is_some_and(|it| admit::known_id(it).is_none()) {
                 return None;
             }
-            let prepared = request.prepare(self, ask, &admitted).await;
+            // A no may have been a yes since: it is the store's to say.
+            let prepared = request.prepare(self, ask, &admitted).await.ok()?;
             (admitted, prepared)
-        };
-        let prepared = match prepared {
-            Ok(prepared) => prepared,
-            Err(stop) => return Some(Err(stop)),
         };
         // Both look: what the first has found may be older than what the second has.
         let shelf = Recalled::of(&self.recent, ask.now);
         drop(self.enter(ask, &shelf, Phase::Look));
-        let done = self.work(ask, request, *admitted, &prepared, &shelf);
-        let age = shelf.age()?;
-        Some(done.map(|mut reply| {
-            reply.warnings.push(supply::recalled(age));
-            reply
-        }))
+        let mut reply = self.work(ask, request, *admitted, &prepared, &shelf).ok()?;
+        reply.warnings.push(supply::recalled(shelf.age()?));
+        Some(reply)
     }
 
     /// Reads, and notes what is read where that may be needed again.

@@ -16,34 +16,53 @@ pub use super::tables::privacy::lost::OnlyBy;
 const AT_ONCE: usize = 100;
 
 impl Store {
-    /// What a key alone can read, beside these, which are there.
+    /// What lost keys alone can read, beside these, which are there.
     ///
     /// # Errors
     /// When the database fails.
-    pub fn only_by(&self, lost: &str, keys: &Keys) -> Result<OnlyBy, Fault> {
+    pub fn only_by(&self, lost: &[String], keys: &Keys) -> Result<OnlyBy, Fault> {
         let others = self.privacy_keys()?;
         let given: BTreeSet<_> = keys.ids().into_iter().map(ToOwned::to_owned).collect();
-        let found = self.read(|db| db.only_by(lost))?;
-        Ok(OnlyBy { is_last: !others.iter().any(|id| given.contains(id)), ..found })
+        let (mut leads, mut all) = (BTreeSet::new(), OnlyBy::default());
+        for key in lost {
+            let found = self.read(|db| db.only_by(key))?;
+            leads.extend(found.leads);
+            all.notes += found.notes;
+            all.replies += found.replies;
+        }
+        let is_last = !others.iter().any(|id| given.contains(id));
+        Ok(OnlyBy { leads: leads.into_iter().collect(), is_last, ..all })
     }
 
-    /// Gives a key up: erases every lead that it alone could read, and every other row, and forgets it.
+    /// Gives keys up: erases every lead that they alone could read, and every other row, and forgets them.
     /// From then on the first of the keys that are there seals. What has ended it is done again by
-    /// another call. `entry` says who did it, with the key's name and what was erased.
+    /// another call. `entry` says who did it, with the keys' names and what was erased.
     ///
     /// # Errors
-    /// When the database fails, or the keys cannot be used.
-    pub fn forget_key(&self, lost: &str, keys: &Keys, entry: NewEntry) -> Result<OnlyBy, Locked> {
+    /// When the database fails, a server uses it, or the keys cannot be used.
+    pub fn forget_keys(
+        &self,
+        lost: &[String],
+        keys: &Keys,
+        entry: NewEntry,
+    ) -> Result<OnlyBy, Locked> {
         let now = entry.at;
+        // A server that still has a lost key would go on sealing with it.
+        if self.is_shared() && self.write_blocking(|tx| tx.is_served())? {
+            let cause = "a server uses the database: stop every one, and wait for half a minute";
+            return Err(Fault::new("forgetting a key", cause).into());
+        }
         let found = self.only_by(lost, keys)?;
         self.begin_without(lost, keys, now)?;
         for some in found.leads.chunks(AT_ONCE) {
             self.erase_leads(some.to_vec(), &entry.actor, now)?;
         }
-        let lost = lost.to_owned();
+        let lost = lost.to_vec();
         self.write_blocking(move |tx| {
-            tx.erase_sealed_by(&lost, now)?;
-            tx.forget_key(&lost)?;
+            for key in &lost {
+                tx.erase_sealed_by(key, now)?;
+                tx.forget_key(key)?;
+            }
             tx.record(&entry)
         })?;
         // The log still has what stood there before.
@@ -51,10 +70,10 @@ impl Store {
         Ok(found)
     }
 
-    /// Has the first of the keys seal from now on, although another one is missing.
-    fn begin_without(&self, lost: &str, keys: &Keys, now: Timestamp) -> Result<(), Locked> {
+    /// Has the first of the keys seal from now on, although others are missing.
+    fn begin_without(&self, lost: &[String], keys: &Keys, now: Timestamp) -> Result<(), Locked> {
         let known = self.read(|db| db.privacy_keys())?;
-        let known: Vec<_> = known.into_iter().filter(|(id, _)| id != lost).collect();
+        let known: Vec<_> = known.into_iter().filter(|(id, _)| !lost.contains(id)).collect();
         self.begin_with(keys, known, now)
     }
 }

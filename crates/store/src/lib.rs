@@ -269,6 +269,14 @@ impl Store {
         server.hear(ear)
     }
 
+    /// Says to others that this process is there, where there can be others: before it writes anything.
+    ///
+    /// # Errors
+    /// When the database fails, or something is being moved to it.
+    pub fn enter(&self) -> Result<(), Fault> {
+        self.write_blocking(|tx| tx.beat())
+    }
+
     /// Whether it is a database that other processes may use, and that may be away for a while.
     #[must_use]
     pub fn is_shared(&self) -> bool {

@@ -126,8 +126,9 @@ impl Store {
                 ),
             }
         }
-        let (generation, inventory) =
-            self.read(|db| db.build_inventory(dealer_id, super::oldest(now, lifetime)))?;
+        let (generation, builder, gone) =
+            self.read(|db| db.gather_inventory(dealer_id, super::oldest(now, lifetime)))?;
+        let inventory = builder.build(gone)?;
         if generation > 0
             && let Err(fault) = self.keep_snapshot((dealer_id, generation), &inventory, now)
         {

@@ -49,10 +49,24 @@ pub(super) fn savepoint(connection: &Connection, work: impl FnOnce() -> bool) ->
     connection.execute_batch(end).map_err(on("ending a savepoint"))
 }
 
+/// A transaction that ends with whoever has it, if nothing has ended it before.
+struct Open<'c>(&'c Connection);
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        if !self.0.is_autocommit() {
+            // Fails only when SQLite has rolled back by itself.
+            let _ = self.0.execute_batch("ROLLBACK");
+        }
+    }
+}
+
 /// Has something read in one consistent state.
 pub(super) fn snapshot(connection: &Connection, read: impl FnOnce()) -> Result<(), Fault> {
     let on = Fault::on::<rusqlite::Error>;
     connection.execute_batch("BEGIN").map_err(on("beginning to read"))?;
+    // Whoever reads next on this connection would see the same old state, should this panic.
+    let _open = Open(connection);
     read();
     connection.execute_batch("COMMIT").map_err(on("ending to read"))
 }

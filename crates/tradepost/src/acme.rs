@@ -6,6 +6,7 @@
 
 use std::fmt;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
@@ -28,6 +29,9 @@ pub mod trouble;
 mod web;
 
 pub use folder::Standing;
+
+/// The file with the key and the chain.
+const CERTIFICATE: &str = "certificate.pem";
 
 /// How often is looked whether something is due, whatever a clock that was set meanwhile says.
 const LOOK: Duration = Duration::from_secs(600);
@@ -65,6 +69,8 @@ pub struct Orders {
     /// once.
     spread: f64,
     standing: RwLock<Standing>,
+    /// Whether that is newer than the file's.
+    is_unwritten: AtomicBool,
     hurry: Notify,
 }
 
@@ -83,7 +89,7 @@ pub fn challenges(settings: &Acme) -> Challenges {
 /// How orders went, of whichever process.
 #[must_use]
 pub fn standing(settings: &Acme) -> Standing {
-    Folder::new(settings.folder.clone()).standing(&wanted(settings))
+    Folder::new(settings.folder.clone()).standing(&wanted(settings)).unwrap_or_default()
 }
 
 /// Whether an authority could be asked at all.
@@ -104,9 +110,18 @@ impl Orders {
     #[must_use]
     pub fn new(settings: Acme, clock: Clock, edge: Edge) -> Self {
         let folder = Folder::new(settings.folder.clone());
-        let standing = RwLock::new(folder.standing(&wanted(&settings)));
+        let standing = RwLock::new(folder.standing(&wanted(&settings)).unwrap_or_default());
         let spread = (edge.random)();
-        Self { settings, folder, clock, edge, spread, standing, hurry: Notify::new() }
+        Self {
+            settings,
+            folder,
+            clock,
+            edge,
+            spread,
+            standing,
+            is_unwritten: AtomicBool::new(false),
+            hurry: Notify::new(),
+        }
     }
 
     /// Orders whenever something is due, for as long as the process lives.
@@ -123,7 +138,9 @@ impl Orders {
     /// Does not wait any longer after an order that failed: somebody has mended what was wrong.
     pub fn hurry(&self) {
         let mut standing = self.current();
-        if standing.next_at.is_some() && standing.failures > 0 {
+        // What the authority asks for is not ours to shorten.
+        let is_asked = standing.code == Some(Code::Limited);
+        if standing.next_at.is_some() && standing.failures > 0 && !is_asked {
             standing.next_at = None;
             self.keep(standing);
         }
@@ -156,18 +173,24 @@ impl Orders {
 
     /// How orders went, also those of other processes.
     fn current(&self) -> Standing {
-        let standing = self.folder.standing(&wanted(&self.settings));
         let known = self.standing.read().unwrap_or_else(PoisonError::into_inner).clone();
-        // What could not be written down is known here alone.
-        if known.code == Some(Code::Folder) && standing.failures < known.failures {
+        // What could not be written down is known here alone; nor does what cannot be read say anything.
+        if self.is_unwritten.load(Ordering::Relaxed) {
             return known;
         }
+        let Ok(mut standing) = self.folder.standing(&wanted(&self.settings)) else { return known };
+        // A moment from before the clock was put right is no reason to wait for years.
+        let latest = SignedDuration::try_from(LONGEST_WAIT).ok();
+        let latest = latest.and_then(|wait| self.clock.now().checked_add(wait).ok());
+        standing.next_at = standing.next_at.filter(|at| latest.is_none_or(|latest| *at <= latest));
         *self.standing.write().unwrap_or_else(PoisonError::into_inner) = standing.clone();
         standing
     }
 
     fn keep(&self, standing: Standing) {
-        if let Err(trouble) = self.folder.keep_standing(&standing) {
+        let kept = self.folder.keep_standing(&standing);
+        self.is_unwritten.store(kept.is_err(), Ordering::Relaxed);
+        if let Err(trouble) = kept {
             tracing::error!(cause = %trouble, "how an order went could not be written down");
         }
         *self.standing.write().unwrap_or_else(PoisonError::into_inner) = standing;
@@ -218,6 +241,7 @@ impl Orders {
     /// Notes that an order has failed. How long to wait.
     fn failed(&self, standing: Standing, trouble: Trouble, identity: &Identity) -> Duration {
         let backoff = match trouble.code {
+            _ if trouble.is_spent => REFUSED,
             Code::Folder | Code::Unreachable | Code::Slow => UNHEARD,
             Code::Limited | Code::Refused | Code::Unproven | Code::Unusable => REFUSED,
         };
@@ -273,8 +297,8 @@ impl Orders {
         let web = web::Web::open(&self.settings)?;
         let pem = order::obtain(&self.settings, &self.folder, &web).await;
         let pem = pem.map_err(|trouble| Trouble { wait: web.wait(), ..trouble })?;
-        let name = "certificate.pem";
-        let half = self.folder.write_half(name, pem.as_bytes())?;
+        let half = self.folder.write_half(CERTIFICATE, pem.as_bytes());
+        let half = half.map_err(Trouble::of_a_spent_order)?;
         let (_, end) = held(&half, &self.settings.domains)
             .and_then(|(begin, end)| {
                 let good = end > self.clock.now();
@@ -284,7 +308,8 @@ impl Orders {
                 let _ = std::fs::remove_file(&half);
                 Trouble::all(Code::Unusable, says)
             })?;
-        self.folder.put_in_place(&half, name)?;
+        let put = self.folder.put_in_place(&half, CERTIFICATE);
+        put.map_err(Trouble::of_a_spent_order)?;
         // Not before somebody looks at the files the next time.
         identity.refresh();
         Ok(end)

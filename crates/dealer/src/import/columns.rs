@@ -327,10 +327,15 @@ fn shielded(text: &str) -> &str {
 /// How formulas begin.
 const FORMULA: [char; 4] = ['=', '+', '-', '@'];
 
+/// What is taken away from the front of a text before anybody sees it.
+fn is_removed(c: char) -> bool {
+    c.is_whitespace() || c.is_control()
+}
+
 /// Whether a spreadsheet would run it: whatever begins with `=`, and calls behind the other signs that
 /// begin formulas. A dash in front of words is none.
 fn is_formula(text: &str) -> bool {
-    let mut characters = text.chars();
+    let mut characters = text.trim_start_matches(is_removed).chars();
     match characters.next() {
         Some('=') => characters.any(|c| !matches!(c, '=' | ' ')),
         Some('+' | '-' | '@') => {
@@ -350,18 +355,15 @@ fn is_nothing(text: &str) -> bool {
 }
 
 /// The items of a list that is JSON: texts, or objects with a `url` or a `value`. So some catalogues put
-/// many photos or features into one cell.
-fn items_of_json(text: &str) -> Vec<String> {
-    let items = match tradepost_wire::json::read(text) {
-        Ok(Value::Array(items)) => items,
-        Ok(item) => vec![item],
-        Err(_) => Vec::new(),
-    };
+/// many photos or features into one cell. `None` is a text that is no JSON.
+fn items_of_json(text: &str) -> Option<Vec<String>> {
+    let whole = tradepost_wire::json::read(text).ok()?;
+    let items = whole.as_array().map_or(std::slice::from_ref(&whole), Vec::as_slice);
     let text = |item: &Value| {
         let inner = || item.get("url").or_else(|| item.get("value"))?.as_str();
         item.as_str().or_else(inner).map(str::to_owned)
     };
-    items.iter().filter_map(text).collect()
+    Some(items.iter().filter_map(text).collect())
 }
 
 /// An amount and its unit, where a cell has both as JSON: `{"value": 19880, "unit": "MI"}`.
@@ -449,29 +451,34 @@ impl Cells {
             && text.starts_with('{')
             && let Some((value, unit)) = amount_of_json(text)
         {
-            self.put(Column::MileageUnit, &unit);
+            // The unit is that of the amount that is kept.
+            if self.get(Column::Mileage).is_empty() {
+                self.put(Column::MileageUnit, &unit);
+            }
             return self.put(Column::Mileage, &value);
         }
         let Some(cell) = self.texts.get_mut(column as usize) else {
             return;
         };
         // What has several parts may have one that is a formula.
-        self.is_suspect |= text.starts_with(FORMULA)
+        self.is_suspect |= text.trim_start_matches(is_removed).starts_with(FORMULA)
             || text.starts_with('[')
             || memchr(ITEM_BYTE, text.as_bytes()).is_some();
         let nested = match text.starts_with(['[', '{']) && column.is_list() {
             true => items_of_json(text),
-            false => Vec::new(),
+            false => None,
         };
-        if !nested.is_empty() {
-            for item in nested {
-                self.is_suspect |= item.starts_with(FORMULA);
-                cell.push_str(&item);
+        if let Some(nested) = nested {
+            // An item of JSON may have anything in it, also what parts items.
+            let parts = nested.iter().flat_map(|item| item.split(ITEM)).map(trim);
+            for item in parts.filter(|item| !item.is_empty()) {
+                self.is_suspect |= item.trim_start_matches(is_removed).starts_with(FORMULA);
+                cell.push_str(item);
                 cell.push(ITEM);
             }
         } else if column.is_list() {
             for item in items(text) {
-                self.is_suspect |= item.starts_with(FORMULA);
+                self.is_suspect |= item.trim_start_matches(is_removed).starts_with(FORMULA);
                 cell.push_str(item);
                 cell.push(ITEM);
             }

@@ -76,11 +76,20 @@ impl Recent {
 
     /// Notes whether the store has answered.
     pub(crate) fn answered(&self, has_answered: bool, now: Timestamp) {
-        self.with(|state| state.tried_at = (!has_answered).then_some(now));
+        // Whoever waited long says it late: others may have tried since.
+        let latest = |state: &State| state.tried_at.map_or(now, |at| at.max(now));
+        self.with(|state| state.tried_at = (!has_answered).then(|| latest(state)));
     }
 
     fn note(&self, asked: Asked, found: Found, now: Timestamp) {
         self.with(|state| {
+            // One long list is not worth everything else.
+            if found.size() > MOST / 10 {
+                if let Some((before, _)) = state.found.remove(&asked) {
+                    state.size -= before.size();
+                }
+                return;
+            }
             if state.size + found.size() > MOST {
                 state.found.retain(|_, (_, at)| now.duration_since(*at) < HOLDS);
                 state.size = state.found.values().map(|(found, _)| found.size()).sum();

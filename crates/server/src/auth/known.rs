@@ -106,6 +106,14 @@ impl Keys for KnownKeys {
     }
 
     fn note_use(&self, id: &str, day: Date) {
+        // Known as noted: while the database is away, it would be noted anew with each request.
+        self.with(|state| {
+            for ((_, known), (key, _)) in &mut state.known {
+                if known == id {
+                    key.last_used_on = Some(day);
+                }
+            }
+        });
         self.keys.note_use(id, day);
     }
 }

@@ -416,7 +416,7 @@ const AHEAD: usize = 64;
 fn each_row(units: &Units, mut take: impl FnMut(Row) -> Result<(), Fault>) -> Result<(), Fault> {
     thread::scope(|scope| {
         let (made, rows) = sync_channel(AHEAD);
-        scope.spawn(move || {
+        let making = thread::Builder::new().spawn_scoped(scope, move || {
             for unit in units {
                 // Nobody takes them any more where the database has failed.
                 if made.send(Row::new(&unit)).is_err() {
@@ -424,6 +424,7 @@ fn each_row(units: &Units, mut take: impl FnMut(Row) -> Result<(), Fault>) -> Re
                 }
             }
         });
+        making.map_err(Fault::on("making rows"))?;
         rows.into_iter().try_for_each(|row| take(row?))
     })
 }

@@ -65,7 +65,8 @@ impl Folder {
         match file.try_lock() {
             Ok(()) => Ok(Some(file)),
             Err(TryLockError::WouldBlock) => Ok(None),
-            // Some network file systems have no locks: two orders at once are a waste, and no harm.
+            // Some network file systems have no locks. Two orders at once take each other's challenges away,
+            // and are tried again later.
             Err(TryLockError::Error(_)) => Ok(Some(file)),
         }
     }
@@ -102,14 +103,16 @@ impl Folder {
         put.map_err(|error| Trouble::of_file(name, error.kind()))
     }
 
-    /// How orders of this went. What cannot be read is as if nothing had been ordered.
-    pub(super) fn standing(&self, wanted: &str) -> Standing {
-        let bytes = self.read(STANDING).ok().flatten().unwrap_or_default();
+    /// How orders of this went. What says nothing is as if nothing had been ordered; what cannot be read now
+    /// may be read later.
+    pub(super) fn standing(&self, wanted: &str) -> Result<Standing, Trouble> {
+        let bytes = self.read(STANDING)?.unwrap_or_default();
         let known: Standing = json::from_slice(&bytes).unwrap_or_default();
         if known.wanted == wanted {
-            return known;
+            return Ok(known);
         }
-        Standing { wanted: wanted.to_owned(), issued_by: known.issued_by, ..Standing::default() }
+        let (wanted, issued_by) = (wanted.to_owned(), known.issued_by);
+        Ok(Standing { wanted, issued_by, ..Standing::default() })
     }
 
     pub(super) fn keep_standing(&self, standing: &Standing) -> Result<(), Trouble> {

@@ -23,6 +23,9 @@ const ASKING: RetryPolicy = RetryPolicy::new()
     .backoff(1.5)
     .timeout(Duration::from_secs(5 * 60));
 
+/// More than a key and a chain take.
+const ROOM: usize = 16 * 1024;
+
 /// An account, as it is kept.
 #[derive(Serialize, Deserialize)]
 struct Known {
@@ -61,8 +64,13 @@ pub(super) async fn obtain(settings: &Acme, folder: &Folder, web: &Web) -> Resul
     let mut params = CertificateParams::new(settings.domains.clone()).map_err(unmade)?;
     params.distinguished_name = DistinguishedName::new();
     let request = params.serialize_request(&key).map_err(unmade)?;
-    order.finalize_csr(request.der()).await?;
-    let chain = order.poll_certificate(&ASKING).await?;
+    // What could not be kept is not asked for: authorities issue few of a kind in a week.
+    folder.write_half(super::CERTIFICATE, &[b' '; ROOM])?;
+    let issued = async {
+        order.finalize_csr(request.der()).await?;
+        order.poll_certificate(&ASKING).await
+    };
+    let chain = issued.await.map_err(|error| Trouble::from(error).of_a_spent_order())?;
     Ok(format!("{}{chain}", key.serialize_pem()))
 }
 

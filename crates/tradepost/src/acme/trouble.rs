@@ -73,6 +73,8 @@ pub struct Trouble {
     pub says: Vec<String>,
     /// How long the authority wants to be left alone.
     pub wait: Option<Duration>,
+    /// Whether an order was spent on it: authorities count what they have issued, too.
+    pub is_spent: bool,
 }
 
 impl Trouble {
@@ -84,7 +86,12 @@ impl Trouble {
     /// Several.
     pub(super) fn all(code: Code, says: Vec<String>) -> Self {
         let says = says.iter().map(|text| plain(text, LONGEST)).collect();
-        Self { code, says, wait: None }
+        Self { code, says, wait: None, is_spent: false }
+    }
+
+    /// The same, of an order that the authority has carried out or may have.
+    pub(super) fn of_a_spent_order(self) -> Self {
+        Self { is_spent: true, ..self }
     }
 
     /// Something about a file of ours.

@@ -281,7 +281,11 @@ fn parse(path: &Path, targets: &[Target], mapping: Option<&Mapping>) -> Result<S
     };
     if path == Path::new("-") {
         // What flows cannot be read a second time, so it is kept, and not in memory.
-        let mut file = tempfile::tempfile().map_err(failed)?;
+        let unkept = |error: io::Error| {
+            Failure::usage(format!("cannot keep what standard input has in a file: {error}"))
+                .hint("set TMPDIR to a folder with room for it")
+        };
+        let mut file = tempfile::tempfile().map_err(unkept)?;
         io::copy(&mut io::stdin().lock(), &mut file).map_err(failed)?;
         file.rewind().map_err(failed)?;
         return read(file, targets, mapping);

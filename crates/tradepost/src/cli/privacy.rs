@@ -52,12 +52,12 @@ enum Command {
         #[command(flatten)]
         place: Place,
     },
-    /// Go on after a key was lost: erase everything that it alone can read, once you have typed that this
+    /// Go on after keys were lost: erase everything that they alone can read, once you have typed that this
     /// is meant. The server must not run.
     ForgetKey {
-        /// The name of the lost key, as `privacy status` and the server that does not start say it.
-        #[arg(value_name = "KEY")]
-        lost: String,
+        /// The names of all lost keys, as `privacy status` and the server that does not start say them.
+        #[arg(value_name = "KEY", required = true)]
+        lost: Vec<String>,
         #[command(flatten)]
         place: Place,
     },
@@ -114,7 +114,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         }
         Command::Status { place } => status(&place.open(None, context)?, context),
         Command::Rekey { place } => rekey(&place, context),
-        Command::ForgetKey { lost, place } => forget::forget_key(&lost, &place, context),
+        Command::ForgetKey { lost, place } => forget::forget_keys(&lost, &place, context),
         Command::Export { customer, dealer, format, out, place } => {
             let store = place.open(None, context)?;
             let (document, unreadable) = export(&store, &customer, dealer.as_deref(), context)?;

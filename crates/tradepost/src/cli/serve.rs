@@ -109,6 +109,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let _lock = database.is_none().then(|| lock(&arguments.place)).transpose()?;
     let keys = arguments.place.keys(Some(&config), context)?;
     let store = arguments.place.migrate(database.as_ref())?;
+    // What is being moved there must not meet anything that this process writes.
+    store.enter().map_err(|fault| Failure::fault(&fault))?;
     if place::unlock(&store, &keys, true)? {
         tracing::info!(key = keys.ids().first(), "personal data is encrypted");
     }

@@ -1,7 +1,7 @@
 //! Inventories as they are read: some rows at a time, whatever their number.
 
 use jiff::Timestamp;
-use tradepost_dealer::inventory::{Builder, Inventory, Tombstone};
+use tradepost_dealer::inventory::{Builder, Tombstone};
 use tradepost_dealer::packed::Dictionary;
 use tradepost_wire::aap::Version;
 use tradepost_wire::aap::vehicle::{Vehicle, Vocabularies};
@@ -44,18 +44,19 @@ impl Database {
         Ok(whole)
     }
 
-    /// An inventory of the rows, and of which generation they are.
-    pub(crate) fn build_inventory(
+    /// The rows, ready to be made an inventory of, what is gone, and of which generation they are. It is
+    /// made by whoever calls: an index takes a while, and others wait to read.
+    pub(crate) fn gather_inventory(
         &self,
         dealer_id: &str,
         oldest: Timestamp,
-    ) -> Result<(i64, Inventory), Fault> {
-        let mut built = Err(nobody_reads());
+    ) -> Result<(i64, Builder, Vec<Tombstone>), Fault> {
+        let mut gathered = Err(nobody_reads());
         // A number that was read apart from the rows might be that of others.
         self.0.snapshot(|| {
             // The number first: a server ends a session that is silent in a transaction, and parsing takes
             // a while.
-            built = self.inventory_state(dealer_id).and_then(|state| {
+            gathered = self.inventory_state(dealer_id).and_then(|state| {
                 let gone = self.gone(dealer_id, oldest)?;
                 let offered = self.0.one(
                     "counting listings",
@@ -65,10 +66,10 @@ impl Database {
                 )?;
                 let mut builder = Builder::new(self.learn(dealer_id, offered)?, offered);
                 self.listings(dealer_id, |row| builder.push(&row.vehicle()?))?;
-                Ok((state.generation, builder.build(gone)?))
+                Ok((state.generation, builder, gone))
             });
         })?;
-        built
+        gathered
     }
 
     /// What so many listings have in common as they are sent.

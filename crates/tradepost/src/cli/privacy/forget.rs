@@ -12,8 +12,8 @@ use crate::cli::place::Place;
 use crate::cli::serve::lock::lock;
 use crate::cli::{Context, Outcome};
 
-/// Erases what only a lost key can read, once somebody has typed that this is meant.
-pub(super) fn forget_key(lost: &str, place: &Place, context: &Context) -> Outcome {
+/// Erases what only lost keys can read, once somebody has typed that this is meant.
+pub(super) fn forget_keys(lost: &[String], place: &Place, context: &Context) -> Outcome {
     let fault = |fault| Failure::fault(&fault);
     let keys = place.keys(None, context)?;
     if keys.is_empty() {
@@ -21,8 +21,8 @@ pub(super) fn forget_key(lost: &str, place: &Place, context: &Context) -> Outcom
             "make a new one with `tradepost privacy keygen --out FILE`, and name it with --key-file",
         ));
     }
-    if keys.ids().contains(&lost) {
-        return Err(Failure::usage(format!("the key {lost} is among those given, and not lost"))
+    if let Some(given) = lost.iter().find(|id| keys.ids().contains(&id.as_str())) {
+        return Err(Failure::usage(format!("the key {given} is among those given, and not lost"))
             .hint("encrypt by another key with `tradepost privacy rekey`"));
     }
     // Opening creates, which would hide a mistyped folder.
@@ -34,22 +34,23 @@ pub(super) fn forget_key(lost: &str, place: &Place, context: &Context) -> Outcom
     let _lock = is_folder.then(|| lock(place)).transpose()?;
     let store = place.open_to_begin(context)?;
     let known = store.privacy_keys().map_err(fault)?;
-    if !known.iter().any(|id| id == lost) {
-        let message = format!("nothing here is encrypted with a key {lost}");
+    if let Some(unknown) = lost.iter().find(|id| !known.contains(id)) {
+        let message = format!("nothing here is encrypted with a key {unknown}");
         return Err(Failure::usage(message).hint(match known.is_empty() {
             true => "nothing is encrypted".to_owned(),
             false => format!("what is here is encrypted with {}", known.join(" and ")),
         }));
     }
     let found = store.only_by(lost, &keys).map_err(fault)?;
-    confirm(lost, &found, context)?;
+    let names = lost.join(" and ");
+    confirm(&names, &found, context)?;
     let OnlyBy { leads, notes, replies, is_last } = &found;
     let detail = Some(format!("{} leads, {notes} notes, {replies} answers", leads.len()));
-    let entry = NewEntry { detail, ..context.entry(EVERYBODY, Action::KeyForgotten, Some(lost)) };
-    let done = store.forget_key(lost, &keys, entry).map_err(|locked| match locked {
+    let entry = NewEntry { detail, ..context.entry(EVERYBODY, Action::KeyForgotten, Some(&names)) };
+    let done = store.forget_keys(lost, &keys, entry).map_err(|locked| match locked {
         Locked::Broken(fault) => Failure::fault(&fault),
         Locked::NoKey(_) | Locked::OtherKey(_) => Failure::usage(locked.to_string())
-            .hint("give every other key, too; or have each that is lost forgotten, one by one"),
+            .hint("give every other key, too, or name all that are lost in one call"),
     })?;
     if context.output.is_json() {
         context.output.document(&json!({
@@ -58,24 +59,24 @@ pub(super) fn forget_key(lost: &str, place: &Place, context: &Context) -> Outcom
         }));
     } else {
         let leads = done.leads.len();
-        context.output.line(format!("the key {lost} is forgotten; {leads} leads were erased"));
+        context.output.line(format!("forgotten: {names}; {leads} leads were erased"));
         context.output.talk("the server starts again with the keys that you have given");
     }
     Ok(())
 }
 
 /// Has somebody type what is about to happen. Nothing else is a yes.
-fn confirm(lost: &str, found: &OnlyBy, context: &Context) -> Outcome {
+fn confirm(names: &str, found: &OnlyBy, context: &Context) -> Outcome {
     let words = format!("erase {} leads", found.leads.len());
     context.output.talk(format!(
-        "what only the key {lost} can read is erased for good: {} leads, {} notes, {} remembered answers",
+        "what only {names} can read is erased for good: {} leads, {} notes, {} remembered answers",
         found.leads.len(),
         found.notes,
         found.replies
     ));
     if found.is_last {
         context.output.talk(
-            "no other key can look anything up: customers, and requests that are repeated, are not known \
+            "no key that is left can look anything up: customers, and requests that are repeated, are not known \
              again",
         );
     }

@@ -7,9 +7,10 @@ use super::*;
 use crate::support::postgres::Scratch;
 
 /// Has a key forgotten, and types this.
-fn forget(folder: &Path, key: &str, lost: &str, typed: &str) -> Output {
+fn forget(folder: &Path, key: &str, lost: &[&str], typed: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tradepost"));
-    command.args(["--json", "privacy", "forget-key", lost, "--data", folder.to_str().unwrap()]);
+    command.args(["--json", "privacy", "forget-key", "--data", folder.to_str().unwrap()]);
+    command.args(lost);
     command.env("USER", "ana").env_remove("SUDO_USER").env_remove("TRADEPOST_PRIVACY_KEY");
     if !key.is_empty() {
         command.env("TRADEPOST_PRIVACY_KEY", key);
@@ -47,7 +48,7 @@ fn with_the_only_key_every_lead_is_lost_and_the_server_opens_again() {
         (FIRST, &first, "erase 2 leads\n", 2, "is among those given"),
         ("", &first, "erase 2 leads\n", 2, "there is no key to go on with"),
     ] {
-        let output = forget(folder.path(), key, lost, typed);
+        let output = forget(folder.path(), key, &[lost], typed);
         let says = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(code), "{typed:?}: {says}");
         let out = String::from_utf8(output.stdout).unwrap();
@@ -57,7 +58,7 @@ fn with_the_only_key_every_lead_is_lost_and_the_server_opens_again() {
     assert_eq!(send(&server, &of(ADA.0, ADA.1)), ada, "all is as it was");
     drop(server);
 
-    let output = forget(folder.path(), SECOND, &first, "erase 2 leads\n");
+    let output = forget(folder.path(), SECOND, &[&first], "erase 2 leads\n");
     let says = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{says}");
     assert!(says.contains("2 leads, 0 notes, "), "{says}");
@@ -65,7 +66,7 @@ fn with_the_only_key_every_lead_is_lost_and_the_server_opens_again() {
     let mut leads = [ada.as_str(), bob.as_str()];
     leads.sort_unstable();
     assert_eq!(done["leads"], json!(leads));
-    assert_eq!((&done["index_lost"], &done["forgotten"]), (&json!(true), &json!(first)));
+    assert_eq!((&done["index_lost"], &done["forgotten"]), (&json!(true), &json!([first])));
 
     // A server with the new key, and everything that is in the record.
     let server = serve(folder.path(), SECOND);
@@ -83,12 +84,40 @@ fn with_the_only_key_every_lead_is_lost_and_the_server_opens_again() {
     assert!(record.contains("key_forgotten") && record.contains("2 leads, 0 notes"), "{record}");
     assert_eq!(record.matches("lead_erased").count(), 2, "{record}");
     said(SECOND, &[&["audit", "verify"][..], &place].concat());
-    let again = forget(folder.path(), SECOND, &first, "erase 0 leads\n");
+    let again = forget(folder.path(), SECOND, &[&first], "erase 0 leads\n");
     assert_eq!(again.status.code(), Some(2));
 }
 
+#[test]
+fn several_lost_keys_are_forgotten_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = serve(folder.path(), FIRST);
+    let ada = send(&server, &of(ADA.0, ADA.1));
+    drop(server);
+    let server = serve(folder.path(), &format!("{SECOND} {FIRST}"));
+    let bob = send(&server, &of(BOB.0, BOB.1));
+    drop(server);
+    let third = "3".repeat(64);
+    let (first, second) = (name(FIRST), name(SECOND));
+    // One alone is not enough to go on, and nothing changes.
+    let output = forget(folder.path(), &third, &[&first], "erase 1 leads\n");
+    let says = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{says}");
+    assert!(says.contains(&second) && says.contains("name all that are lost"), "{says}");
+
+    let output = forget(folder.path(), &third, &[&first, &second], "erase 2 leads\n");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let done: Value = tradepost_wire::json::from_slice(&output.stdout).unwrap();
+    assert_eq!(done["forgotten"], json!([first, second]));
+    let mut leads = [ada, bob];
+    leads.sort_unstable();
+    assert_eq!(done["leads"], json!(leads));
+    let server = serve(folder.path(), &third);
+    assert_eq!(server.store.privacy_keys().unwrap(), [name(&third)]);
+}
+
 /// Two keys of which one is lost, after `rekey` has not been done.
-fn with_one_of_two(open: impl Fn() -> Store) {
+fn with_one_of_two(open: impl Fn() -> Store, servers: Option<&Scratch>) {
     let config = dealer::config();
     let serve = |key: &str| {
         let store = open();
@@ -111,7 +140,7 @@ fn with_one_of_two(open: impl Fn() -> Store) {
     drop(server);
 
     let store = open();
-    let lost = name(FIRST);
+    let lost = [name(FIRST)];
     let found = store.only_by(&lost, &keys(SECOND)).unwrap();
     assert_eq!(
         (found.leads.as_slice(), found.notes, found.is_last),
@@ -122,10 +151,17 @@ fn with_one_of_two(open: impl Fn() -> Store) {
         at: at(NOW),
         actor: "cli:ana".to_owned(),
         action: tradepost_dealer::staff::Action::KeyForgotten,
-        subject: Some(lost.clone()),
+        subject: Some(lost[0].clone()),
         detail: None,
     };
-    store.forget_key(&lost, &keys(SECOND), entry).unwrap();
+    if let Some(servers) = servers {
+        // The one above was there a moment ago.
+        let refused = store.forget_keys(&lost, &keys(SECOND), entry.clone()).unwrap_err();
+        assert!(refused.to_string().contains("a server uses the database"), "{refused}");
+        assert_eq!(store.only_by(&lost, &keys(SECOND)).unwrap(), found, "nothing was erased");
+        servers.say("DELETE FROM processes");
+    }
+    store.forget_keys(&lost, &keys(SECOND), entry).unwrap();
     drop(store);
 
     let server = serve(SECOND);
@@ -141,11 +177,11 @@ fn with_one_of_two(open: impl Fn() -> Store) {
 #[test]
 fn with_one_of_two_keys_only_what_it_alone_could_read_is_lost() {
     let folder = tempfile::tempdir().unwrap();
-    with_one_of_two(|| Store::open(folder.path()).unwrap());
+    with_one_of_two(|| Store::open(folder.path()).unwrap(), None);
 }
 
 #[test]
 fn with_one_of_two_keys_only_what_it_alone_could_read_is_lost_on_postgresql() {
     let Some(scratch) = Scratch::new() else { return };
-    with_one_of_two(|| scratch.store());
+    with_one_of_two(|| scratch.store(), Some(&scratch));
 }
