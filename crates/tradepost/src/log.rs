@@ -7,7 +7,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
 use std::time::Duration;
 
 use tracing::Subscriber;
@@ -24,6 +24,9 @@ const QUEUE: usize = 4_096;
 
 /// How long the end of the process waits for the last lines.
 const LAST_LINES: Duration = Duration::from_secs(1);
+
+/// How often it looks within that time whether there is room for the word that it ends.
+const TRIES: u32 = 100;
 
 type Mistake = Box<dyn Error + Send + Sync>;
 
@@ -71,9 +74,19 @@ impl Log {
 impl Drop for Log {
     fn drop(&mut self) {
         let (done, written) = sync_channel(1);
-        // Where the queue is full nobody reads, and nobody would read these lines either.
-        if self.queue.entries.try_send(Entry::End(done)).is_ok() {
-            let _ = written.recv_timeout(LAST_LINES);
+        let mut end = Entry::End(done);
+        // Where the queue stays full nobody reads, and nobody would read these lines either.
+        for _ in 0..TRIES {
+            match self.queue.entries.try_send(end) {
+                Ok(()) => {
+                    let _ = written.recv_timeout(LAST_LINES);
+                    return;
+                }
+                Err(TrySendError::Full(entry)) => end = entry,
+                Err(TrySendError::Disconnected(_)) => return,
+            }
+            // Nobody answers yet: the word is still here.
+            let _ = written.recv_timeout(LAST_LINES / TRIES);
         }
     }
 }
