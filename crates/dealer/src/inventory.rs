@@ -34,7 +34,7 @@ mod listings;
 mod matching;
 mod order;
 mod snapshot;
-mod texts;
+pub(crate) mod texts;
 
 #[cfg(test)]
 mod damage;

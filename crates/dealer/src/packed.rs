@@ -38,12 +38,6 @@ impl std::error::Error for Unpackable {}
 pub struct Dictionary(Vec<u8>);
 
 impl Dictionary {
-    /// Learns from texts. Of a few it is empty, which is a dictionary, too.
-    #[must_use]
-    pub fn of(texts: &[&str]) -> Self {
-        Self::of_samples(texts.len(), texts.iter().step_by(Self::step(texts.len())))
-    }
-
     /// Each so manieth of so many texts is looked at: from all over a feed, because neighbours are often
     /// of one make and more alike than the rest.
     #[must_use]
@@ -51,7 +45,7 @@ impl Dictionary {
         texts.div_ceil(SAMPLES).max(1)
     }
 
-    /// Learns from samples of so many texts.
+    /// Learns from samples of so many texts. Of a few it is empty, which is a dictionary, too.
     #[must_use]
     pub fn of_samples<T: AsRef<str>>(texts: usize, samples: impl Iterator<Item = T>) -> Self {
         if texts < FEWEST {
@@ -197,12 +191,17 @@ mod tests {
         (0..count).map(text).collect()
     }
 
+    fn learned(texts: &[&str]) -> Dictionary {
+        let samples = texts.iter().step_by(Dictionary::step(texts.len()));
+        Dictionary::of_samples(texts.len(), samples)
+    }
+
     #[test]
     fn what_was_packed_is_unpacked_and_small() {
         for count in [1, 63, 64, 500] {
             let texts = texts(count);
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-            let dictionary = Dictionary::of(&texts);
+            let dictionary = learned(&texts);
             assert_eq!(dictionary.as_bytes().is_empty(), count < FEWEST);
             let dictionary = Dictionary::from_bytes(dictionary.as_bytes().to_vec());
             let (mut packer, mut bench) = (Packer::new(&dictionary), Bench::default());
@@ -222,7 +221,7 @@ mod tests {
     fn what_was_not_packed_so_is_refused() {
         let texts = texts(100);
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let dictionary = Dictionary::of(&texts);
+        let dictionary = learned(&texts);
         let packed = Packer::new(&dictionary).pack(texts[0]).unwrap();
         let (unpacker, mut bench) = (Unpacker::new(&dictionary).unwrap(), Bench::default());
         assert!(unpacker.unpack(&mut bench, b"").is_err());

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
 use tradepost_dealer::staff::NewEntry;
 use tradepost_wire::fault::Fault;
 
@@ -53,7 +52,7 @@ impl Store {
             return Err(Fault::new("forgetting a key", cause).into());
         }
         let found = self.only_by(lost, keys)?;
-        self.begin_without(lost, keys, now)?;
+        self.begin(keys, lost, now)?;
         for some in found.leads.chunks(AT_ONCE) {
             self.erase_leads(some.to_vec(), &entry.actor, now)?;
         }
@@ -68,12 +67,5 @@ impl Store {
         // The log still has what stood there before.
         self.read(|db| db.0.empty_log())?;
         Ok(found)
-    }
-
-    /// Has the first of the keys seal from now on, although others are missing.
-    fn begin_without(&self, lost: &[String], keys: &Keys, now: Timestamp) -> Result<(), Locked> {
-        let known = self.read(|db| db.privacy_keys())?;
-        let known: Vec<_> = known.into_iter().filter(|(id, _)| !lost.contains(id)).collect();
-        self.begin_with(keys, known, now)
     }
 }

@@ -43,11 +43,16 @@ impl Snapshots {
         fs::read(self.path(name)?).map_err(Fault::on("opening a snapshot"))
     }
 
-    /// Keeps the snapshot of an inventory under its name.
+    /// Keeps the snapshot of an inventory, which has this sum, under its name.
     ///
     /// # Errors
     /// That it cannot be written.
-    pub(super) fn keep(&self, name: &str, inventory: &Inventory) -> Result<(), Fault> {
+    pub(super) fn keep(
+        &self,
+        name: &str,
+        inventory: &Inventory,
+        sum: &[u8; 32],
+    ) -> Result<(), Fault> {
         let path = self.path(name)?;
         let write = || {
             super::create_private(&self.0)?;
@@ -55,7 +60,7 @@ impl Snapshots {
             let half = self.0.join(format!("{name}.{}", uuid::Uuid::new_v4()));
             let file =
                 File::options().write(true).create(true).truncate(true).mode(0o600).open(&half)?;
-            let written = inventory.write_snapshot(file);
+            let written = inventory.write_snapshot(sum, file);
             written.and_then(|()| fs::rename(&half, &path)).inspect_err(|_| {
                 // What is left of it is of no use to anybody.
                 let _ = fs::remove_file(&half);
@@ -168,9 +173,10 @@ impl Store {
                 }
             });
         };
-        let name = format!("{}{}", prefix(dealer_id), inventory.snapshot_name());
+        let sum = inventory.snapshot_sum();
+        let name = format!("{}{}", prefix(dealer_id), hex(&sum));
         let (whose, noted) = (dealer_id.to_owned(), name.clone());
-        files.keep(&name, inventory)?;
+        files.keep(&name, inventory, &sum)?;
         let before = self.write_blocking(move |tx| tx.note_snapshot(&whose, generation, &noted))?;
         match before {
             Some(before) => {

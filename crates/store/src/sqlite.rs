@@ -22,34 +22,8 @@ pub(super) enum Schema {
     Keep,
 }
 
-/// Runs `work` in a transaction that takes the write lock at once.
-pub(super) fn transaction<T>(
-    connection: &Connection,
-    work: impl FnOnce() -> Result<T, Fault>,
-) -> Result<T, Fault> {
-    let on = Fault::on::<rusqlite::Error>;
-    // Whoever reads first and wants to write later may be refused in between.
-    connection.execute_batch("BEGIN IMMEDIATE").map_err(on("beginning a transaction"))?;
-    let outcome = work().and_then(|value| {
-        connection.execute_batch("COMMIT").map_err(on("committing"))?;
-        Ok(value)
-    });
-    if outcome.is_err() {
-        // Fails only when SQLite has rolled back by itself.
-        let _ = connection.execute_batch("ROLLBACK");
-    }
-    outcome
-}
-
-/// Runs `work`, and undoes what it did when it says so.
-pub(super) fn savepoint(connection: &Connection, work: impl FnOnce() -> bool) -> Result<(), Fault> {
-    let on = Fault::on::<rusqlite::Error>;
-    connection.execute_batch("SAVEPOINT job").map_err(on("setting a savepoint"))?;
-    let end = if work() { "RELEASE job" } else { "ROLLBACK TO job; RELEASE job" };
-    connection.execute_batch(end).map_err(on("ending a savepoint"))
-}
-
-/// A transaction that ends with whoever has it, if nothing has ended it before.
+/// A transaction that ends with whoever has it, if nothing has ended it before: whoever comes next on this
+/// connection would be in it.
 struct Open<'c>(&'c Connection);
 
 impl Drop for Open<'_> {
@@ -61,11 +35,32 @@ impl Drop for Open<'_> {
     }
 }
 
+/// Runs `work` in a transaction that takes the write lock at once.
+pub(super) fn transaction<T>(
+    connection: &Connection,
+    work: impl FnOnce() -> Result<T, Fault>,
+) -> Result<T, Fault> {
+    let on = Fault::on::<rusqlite::Error>;
+    // Whoever reads first and wants to write later may be refused in between.
+    connection.execute_batch("BEGIN IMMEDIATE").map_err(on("beginning a transaction"))?;
+    let _open = Open(connection);
+    let value = work()?;
+    connection.execute_batch("COMMIT").map_err(on("committing"))?;
+    Ok(value)
+}
+
+/// Runs `work`, and undoes what it did when it says so.
+pub(super) fn savepoint(connection: &Connection, work: impl FnOnce() -> bool) -> Result<(), Fault> {
+    let on = Fault::on::<rusqlite::Error>;
+    connection.execute_batch("SAVEPOINT job").map_err(on("setting a savepoint"))?;
+    let end = if work() { "RELEASE job" } else { "ROLLBACK TO job; RELEASE job" };
+    connection.execute_batch(end).map_err(on("ending a savepoint"))
+}
+
 /// Has something read in one consistent state.
 pub(super) fn snapshot(connection: &Connection, read: impl FnOnce()) -> Result<(), Fault> {
     let on = Fault::on::<rusqlite::Error>;
     connection.execute_batch("BEGIN").map_err(on("beginning to read"))?;
-    // Whoever reads next on this connection would see the same old state, should this panic.
     let _open = Open(connection);
     read();
     connection.execute_batch("COMMIT").map_err(on("ending to read"))

@@ -21,7 +21,7 @@ use tradepost_wire::backoff::{Backoff, drawn};
 use tradepost_wire::format::rfc3339;
 use trouble::{Code, Trouble};
 
-use crate::config::acme::Acme;
+use crate::config::acme::{Acme, CERTIFICATE};
 
 mod folder;
 mod order;
@@ -29,9 +29,6 @@ pub mod trouble;
 mod web;
 
 pub use folder::Standing;
-
-/// The file with the key and the chain.
-const CERTIFICATE: &str = "certificate.pem";
 
 /// How often is looked whether something is due, whatever a clock that was set meanwhile says.
 const LOOK: Duration = Duration::from_secs(600);

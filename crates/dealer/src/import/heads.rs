@@ -5,6 +5,7 @@ use tradepost_wire::aap::Vehicle;
 
 use super::fields;
 use super::words::fold;
+use crate::inventory::texts::Texts;
 
 /// How many rows share their allocations.
 const ROWS: usize = 512;
@@ -18,9 +19,8 @@ pub(super) struct Heads {
 #[derive(Debug, Default)]
 struct Part {
     rows: Vec<Head>,
-    texts: String,
-    /// Where each of the texts ends: those of a row one after another.
-    ends: Vec<u32>,
+    /// Those of a row one after another.
+    texts: Texts,
 }
 
 /// What is known of a row by itself.
@@ -71,8 +71,7 @@ impl Heads {
         ];
         let mut there = 0;
         for (text, bit) in texts.iter().zip(0..) {
-            part.texts.push_str(text.unwrap_or_default());
-            part.ends.push(end(&part.texts));
+            part.texts.push(text.unwrap_or_default());
             there |= u8::from(text.is_some()) << bit;
         }
         let has = fields::Set::of(vehicle);
@@ -84,15 +83,12 @@ impl Heads {
         for mut part in other.parts {
             match self.parts.last_mut() {
                 Some(last) if last.rows.len() + part.rows.len() <= ROWS => {
-                    let before = end(&last.texts);
                     last.rows.append(&mut part.rows);
-                    last.texts.push_str(&part.texts);
-                    last.ends.extend(part.ends.iter().map(|end| before + end));
+                    part.texts.iter().for_each(|text| last.texts.push(text));
                 }
                 Some(_) | None => {
                     part.rows.shrink_to_fit();
-                    part.texts.shrink_to_fit();
-                    part.ends.shrink_to_fit();
+                    part.texts.shrink();
                     self.parts.push(part);
                 }
             }
@@ -113,11 +109,7 @@ impl Heads {
 impl Part {
     fn names(&self, row: usize, there: u8) -> Named<'_> {
         let text = |number: usize| {
-            let place = row * TEXTS + number;
-            let end_of = |place: usize| self.ends.get(place).copied().unwrap_or_default() as usize;
-            let start = place.checked_sub(1).map_or(0, end_of);
-            let text = self.texts.get(start..end_of(place)).unwrap_or_default();
-            (there >> number & 1 == 1).then_some(text)
+            (there >> number & 1 == 1).then(|| self.texts.get(row * TEXTS + number))
         };
         Named {
             vin: text(0),
@@ -129,10 +121,6 @@ impl Part {
             trim: text(6),
         }
     }
-}
-
-fn end(texts: &str) -> u32 {
-    u32::try_from(texts.len()).expect("the texts of 512 rows are a few, and a cell has an end")
 }
 
 #[cfg(test)]

@@ -10,44 +10,47 @@ use super::column::{Column, TextColumn};
 use super::groups::Groups;
 use super::matching::Matches;
 
+/// How many columns matches are counted by.
+const COUNTED: usize = 13;
+
 impl Index {
     /// Counts the matches by their values.
     pub(super) fn count(&self, matches: &Matches) -> Facets {
-        let mut counts = self.counts(matches).into_iter();
-        let mut next = || counts.next().unwrap_or_default();
         // In the order of `counted`.
-        let models = terms(&self.model, &next());
-        let makes = terms(&self.make, &next());
-        let bodies = terms(&self.body, &next());
-        let trims = terms(&self.trim, &next());
-        let fuels = terms(&self.fuel, &next());
-        let drivelines = terms(&self.driveline, &next());
-        let transmissions = terms(&self.transmission, &next());
-        let by_year = next();
-        let conditions = terms(&self.condition, &next());
-        let statuses = terms(&self.status, &next());
-        let exterior_colors = terms(&self.exterior_color, &next());
-        let interior_colors = terms(&self.interior_color, &next());
-        let rooftops = terms(&self.rooftop, &next());
+        let [
+            models,
+            makes,
+            bodies,
+            trims,
+            fuels,
+            drivelines,
+            transmissions,
+            by_year,
+            conditions,
+            statuses,
+            exterior_colors,
+            interior_colors,
+            rooftops,
+        ] = self.counts(matches);
         let years = self.year.keys().iter().zip(&by_year).filter(|(_, count)| **count > 0);
         let ends = years.clone().next().zip(years.clone().next_back());
         let year_range = ends.map(|((min, _), (max, _))| Range { min: *min, max: *max });
         let years = years.map(|(year, count)| term(TermValue::Number(*year), *count)).rev();
         let extent = |column| extent(column, matches);
         Facets {
-            makes,
-            models,
-            trims,
+            makes: terms(&self.make, &makes),
+            models: terms(&self.model, &models),
+            trims: terms(&self.trim, &trims),
             years: years.collect(),
-            conditions,
-            transmissions,
-            fuels,
-            drivelines,
-            bodies,
-            exterior_colors,
-            interior_colors,
-            rooftops,
-            statuses,
+            conditions: terms(&self.condition, &conditions),
+            transmissions: terms(&self.transmission, &transmissions),
+            fuels: terms(&self.fuel, &fuels),
+            drivelines: terms(&self.driveline, &drivelines),
+            bodies: terms(&self.body, &bodies),
+            exterior_colors: terms(&self.exterior_color, &exterior_colors),
+            interior_colors: terms(&self.interior_color, &interior_colors),
+            rooftops: terms(&self.rooftop, &rooftops),
+            statuses: terms(&self.status, &statuses),
             price_range: extent(&self.price),
             mileage_range: extent(&self.mileage),
             year_range,
@@ -56,7 +59,7 @@ impl Index {
 
     /// The columns by which matches are counted. What mostly follows from each other is side by side, for
     /// [`Groups`].
-    fn counted(&self) -> [&Codes; 13] {
+    fn counted(&self) -> [&Codes; COUNTED] {
         [
             self.model.rows(),
             self.make.rows(),
@@ -80,23 +83,27 @@ impl Index {
     }
 
     /// By column that is counted: how many matches have which code.
-    fn counts(&self, matches: &Matches) -> Vec<Vec<u32>> {
-        let groups = || self.groups();
+    fn counts(&self, matches: &Matches) -> [Vec<u32>; COUNTED] {
+        let by_groups = |rows: &Rows<'_>| {
+            let counts = self.groups().count(rows).try_into();
+            counts.expect("each of the columns is in a group")
+        };
         match matches {
-            Matches::All(_) => self.counted().map(Codes::counts).into(),
-            Matches::Few(rows) => groups().count(&Rows::List(rows.into())),
+            Matches::All(_) => self.counted().map(Codes::counts),
+            Matches::Few(rows) => by_groups(&Rows::List(rows.into())),
             Matches::Many(set, count) if *count <= self.by_id.len() / 2 => {
-                groups().count(&Rows::Set(set, *count))
+                by_groups(&Rows::Set(set, *count))
             }
             // There are fewer others.
             Matches::Many(set, count) => {
                 let mut others = Bitmap::full(self.by_id.len());
                 others.subtract(set);
-                let others = groups().count(&Rows::Set(&others, self.by_id.len() - count));
-                let without = |(all, others): (Vec<u32>, Vec<u32>)| {
-                    all.into_iter().zip(others).map(|(all, others)| all - others).collect()
-                };
-                self.counted().map(Codes::counts).into_iter().zip(others).map(without).collect()
+                let others = by_groups(&Rows::Set(&others, self.by_id.len() - count));
+                let mut counts = self.counted().map(Codes::counts);
+                for (count, other) in counts.iter_mut().flatten().zip(others.iter().flatten()) {
+                    *count -= other;
+                }
+                counts
             }
         }
     }

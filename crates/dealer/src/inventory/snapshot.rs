@@ -114,28 +114,24 @@ impl Inventory {
         Snapshot::seal(out.0)
     }
 
-    /// The name of its snapshot.
-    #[must_use]
-    pub fn snapshot_name(&self) -> String {
-        tradepost_wire::format::hex(&self.snapshot_sum())
-    }
-
-    /// Writes its snapshot, which is never in memory as a whole.
+    /// Writes its snapshot, which is never in memory as a whole; `sum` is its own.
     ///
     /// # Errors
     /// Those of `to`.
-    pub fn write_snapshot(&self, to: impl io::Write) -> io::Result<()> {
-        // The sum stands in front: everything is said twice, once for the sum alone.
+    pub fn write_snapshot(&self, sum: &[u8; 32], to: impl io::Write) -> io::Result<()> {
         let mut to = io::BufWriter::with_capacity(64 * 1024, to);
         to.write_all(MAGIC)?;
-        to.write_all(&self.snapshot_sum())?;
+        to.write_all(sum)?;
         let mut out = Writer(Out { to, done: Ok(()) });
         self.write_payload(&mut out);
         let Out { mut to, done } = out.0;
         done.and_then(|()| to.flush())
     }
 
-    fn snapshot_sum(&self) -> [u8; 32] {
+    /// The sum of its snapshot, by which it is named and which stands in front: to know it, everything is
+    /// said once.
+    #[must_use]
+    pub fn snapshot_sum(&self) -> [u8; 32] {
         let mut out = Writer(begun());
         self.write_payload(&mut out);
         out.0.finalize().into()

@@ -7,7 +7,7 @@ use super::codes::index;
 
 /// A list of texts.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(super) struct Texts {
+pub(crate) struct Texts {
     all: String,
     /// By text: where it ends.
     ends: Vec<u32>,
@@ -28,17 +28,17 @@ impl Texts {
         (start as usize == all.len()).then_some(Self { all, ends })
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }
 
     /// Puts one behind the others.
-    pub(super) fn push(&mut self, text: &str) {
+    pub(crate) fn push(&mut self, text: &str) {
         self.all.push_str(text);
         self.ends.push(index(self.all.len()));
     }
 
-    pub(super) fn get(&self, place: usize) -> &str {
+    pub(crate) fn get(&self, place: usize) -> &str {
         let start = match place.checked_sub(1) {
             Some(before) => self.ends.get(before).copied().unwrap_or_default(),
             None => 0,
@@ -47,7 +47,7 @@ impl Texts {
         self.all.get(start as usize..end as usize).unwrap_or_default()
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
         (0..self.len()).map(|place| self.get(place))
     }
 
@@ -83,7 +83,7 @@ impl Texts {
     }
 
     /// Gives back the room that further ones would have.
-    pub(super) fn shrink(&mut self) {
+    pub(crate) fn shrink(&mut self) {
         self.all.shrink_to_fit();
         self.ends.shrink_to_fit();
     }

@@ -83,64 +83,49 @@ impl Store {
             let ids: Vec<_> = known.into_iter().map(|(id, _)| id).collect();
             return if ids.is_empty() { Ok(false) } else { Err(Locked::NoKey(ids)) };
         }
-        if known.is_empty() && !begin {
+        if begin {
+            return self.begin(keys, &[], now).map(|()| true);
+        }
+        if known.is_empty() {
             return Ok(false);
         }
-        let lacking = missing(keys, &known);
-        if !lacking.is_empty() {
-            return Err(Locked::OtherKey(lacking));
-        }
-        let unlocked = if begin {
-            let fresh = random::<KEY>()?;
-            let keys = keys.clone();
-            self.write_blocking(move |tx| {
-                // Read again in here: two processes that begin at once must come to one key.
-                let known = tx.privacy_keys()?;
-                let index = unwrap(&keys, &known)?.unwrap_or(fresh);
-                let unlocked = Unlocked::new(&keys, &index)?;
-                if let Some(current) = keys.0.first()
-                    && !known.iter().any(|(id, _)| *id == current.id)
-                {
-                    tx.put_privacy_key((&current.id, &unlocked.sealed_index), now)?;
-                }
-                Ok(unlocked)
-            })?
-        } else {
-            let missing = || Fault::new(UNLOCKING, "there is no key of what is looked up");
-            Unlocked::new(keys, &unwrap(keys, &known)?.ok_or_else(missing)?)?
-        };
-        // Whoever was first has the same keys: they come from one place in a process.
-        let _ = self.vault.0.set(unlocked);
+        refuse_lacking(keys, &known)?;
+        let none = || Fault::new(UNLOCKING, "there is no key of what is looked up");
+        self.hold(Unlocked::new(keys, &unwrap(keys, &known)?.ok_or_else(none)?)?);
         Ok(true)
     }
 
-    /// Has the first of these keys seal from now on, where the others that are known of are those. Where
-    /// none of them is given, nothing that was hashed can be looked up again: it is removed.
-    pub(crate) fn begin_with(
-        &self,
-        keys: &Keys,
-        known: Vec<KeyRow>,
-        now: Timestamp,
-    ) -> Result<(), Locked> {
-        let lacking = missing(keys, &known);
-        if !lacking.is_empty() {
-            return Err(Locked::OtherKey(lacking));
-        }
-        let (fresh, keys) = (random::<KEY>()?, keys.clone());
-        let unlocked = self.write_blocking(move |tx| {
+    /// Has the first of these keys seal from now on, where all others that are known of are among them, or
+    /// `lost`. Where keys are lost and none that is left has the one of what was hashed, nothing of that can
+    /// be looked up again: it is removed.
+    pub(crate) fn begin(&self, keys: &Keys, lost: &[String], now: Timestamp) -> Result<(), Locked> {
+        let left = |mut known: Vec<KeyRow>, lost: &[String]| {
+            known.retain(|(id, _)| !lost.contains(id));
+            known
+        };
+        refuse_lacking(keys, &left(self.read(|db| db.privacy_keys())?, lost))?;
+        let (fresh, keys, lost) = (random::<KEY>()?, keys.clone(), lost.to_vec());
+        self.hold(self.write_blocking(move |tx| {
+            // Read again in here: two processes that begin at once must come to one key.
+            let known = left(tx.privacy_keys()?, &lost);
             let index = unwrap(&keys, &known)?;
+            if index.is_none() && !lost.is_empty() {
+                tx.erase_hashed()?;
+            }
             let unlocked = Unlocked::new(&keys, &index.unwrap_or(fresh))?;
-            if let Some(first) = keys.0.first() {
-                if index.is_none() {
-                    tx.erase_hashed()?;
-                }
+            if let Some(first) = keys.0.first()
+                && !known.iter().any(|(id, _)| *id == first.id)
+            {
                 tx.put_privacy_key((&first.id, &unlocked.sealed_index), now)?;
             }
             Ok(unlocked)
-        })?;
+        })?);
+        Ok(())
+    }
+
+    fn hold(&self, unlocked: Unlocked) {
         // Whoever was first has the same keys: they come from one place in a process.
         let _ = self.vault.0.set(unlocked);
-        Ok(())
     }
 
     /// How far personal data is encrypted.
@@ -167,7 +152,7 @@ impl Store {
     ///
     /// # Errors
     /// When there is no key, or the database fails.
-    pub fn rekey(&self, mut told: impl FnMut(u64)) -> Result<Rekeyed, Fault> {
+    pub fn rekey(&self, mut progress: impl FnMut(u64)) -> Result<Rekeyed, Fault> {
         let Some(key) = self.vault.key().map(ToOwned::to_owned) else {
             return Err(Fault::new("encrypting anew", "there is no key"));
         };
@@ -182,7 +167,7 @@ impl Store {
                 place = batch.next(place);
                 done.rows += batch.sealed;
                 done.unreadable.extend(batch.unreadable);
-                told(done.rows);
+                progress(done.rows);
             }
         }
         self.write_blocking(move |tx| tx.forget_other_keys(&key))?;
@@ -190,4 +175,10 @@ impl Store {
         self.read(|db| db.0.empty_log())?;
         Ok(done)
     }
+}
+
+/// Refuses where keys that are known of are not given.
+fn refuse_lacking(keys: &Keys, known: &[KeyRow]) -> Result<(), Locked> {
+    let lacking = missing(keys, known);
+    if lacking.is_empty() { Ok(()) } else { Err(Locked::OtherKey(lacking)) }
 }

@@ -15,7 +15,7 @@ use tradepost_wire::{format, json};
 use super::folder::Folder;
 use super::trouble::{Code, Trouble, words};
 use super::web::Web;
-use crate::config::acme::Acme;
+use crate::config::acme::{Acme, CERTIFICATE};
 
 /// How often is asked whether an authority has made up its mind.
 const ASKING: RetryPolicy = RetryPolicy::new()
@@ -49,8 +49,8 @@ pub(super) async fn obtain(settings: &Acme, folder: &Folder, web: &Web) -> Resul
     };
     let mut order = order?;
     let shown = Shown { challenges: super::challenges(settings), folder };
-    if let Some(told) = show(&mut order, &shown).await? {
-        return Err(unproven(&mut order, Some(told)).await);
+    if let Some(cause) = show(&mut order, &shown).await? {
+        return Err(unproven(&mut order, Some(cause)).await);
     }
     match order.poll_ready(&ASKING).await {
         Ok(OrderStatus::Ready) => {}
@@ -65,7 +65,7 @@ pub(super) async fn obtain(settings: &Acme, folder: &Folder, web: &Web) -> Resul
     params.distinguished_name = DistinguishedName::new();
     let request = params.serialize_request(&key).map_err(unmade)?;
     // What could not be kept is not asked for: authorities issue few of a kind in a week.
-    folder.write_half(super::CERTIFICATE, &[b' '; ROOM])?;
+    folder.write_half(CERTIFICATE, &[b' '; ROOM])?;
     let issued = async {
         order.finalize_csr(request.der()).await?;
         order.poll_certificate(&ASKING).await
@@ -137,7 +137,7 @@ fn account_file(settings: &Acme) -> String {
 /// Shows the authority what it asks for, for each name that it has not looked at yet. What it says at once
 /// against one of them.
 async fn show(order: &mut Order, shown: &Shown<'_>) -> Result<Option<Trouble>, Trouble> {
-    let mut told = None;
+    let mut cause = None;
     let mut authorizations = order.authorizations();
     while let Some(next) = authorizations.next().await {
         let mut authorization = next?;
@@ -152,15 +152,15 @@ async fn show(order: &mut Order, shown: &Shown<'_>) -> Result<Option<Trouble>, T
         shown.put(&name, challenge.key_authorization().digest().as_ref())?;
         match challenge.set_ready().await {
             // The others are looked at all the same, so that all is said that is wrong.
-            Err(Error::Api(problem)) => told = Some(Trouble::of_problem(&problem)),
+            Err(Error::Api(problem)) => cause = Some(Trouble::of_problem(&problem)),
             other => other?,
         }
     }
-    Ok(told)
+    Ok(cause)
 }
 
 /// Which names the authority did not believe, and why: all of them.
-async fn unproven(order: &mut Order, told: Option<Trouble>) -> Trouble {
+async fn unproven(order: &mut Order, cause: Option<Trouble>) -> Trouble {
     let mut says = Vec::new();
     let mut authorizations = order.authorizations();
     while let Some(next) = authorizations.next().await {
@@ -172,8 +172,8 @@ async fn unproven(order: &mut Order, told: Option<Trouble>) -> Trouble {
         let problems = authorization.challenges.iter().filter_map(|it| it.error.as_ref());
         says.extend(problems.flat_map(words).map(|text| format!("{name}: {text}")));
     }
-    match told {
-        Some(told) if says.is_empty() => told,
+    match cause {
+        Some(cause) if says.is_empty() => cause,
         None if says.is_empty() => {
             Trouble::new(Code::Unproven, "the authority has ended the order and does not say why")
         }

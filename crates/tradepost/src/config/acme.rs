@@ -20,10 +20,13 @@ pub struct Acme {
 /// Let's Encrypt, unless another one is named.
 pub const DIRECTORY: &str = "https://acme-v02.api.letsencrypt.org/directory";
 
+/// The name of the file with the certificate and its key.
+pub const CERTIFICATE: &str = "certificate.pem";
+
 impl Acme {
     /// The file with the certificate and its key: one, so that they cannot be of two ages.
     #[must_use]
     pub fn file(&self) -> PathBuf {
-        self.folder.join("certificate.pem")
+        self.folder.join(CERTIFICATE)
     }
 }
