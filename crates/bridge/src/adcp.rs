@@ -256,7 +256,7 @@ impl Bridge {
         // Before the person is asked, who is told whether a repetition may be done twice.
         let promise = seller.promise(&self.retries, row.task).await?;
         let unclear = seller.was_unclear(row.task, &payload, promise);
-        let mut told = None;
+        let mut agreed_to = None;
         if row.asks == Asks::Nobody {
             if unclear == Some(false) {
                 return Err(Trouble::forgotten().at_seller(&seller.id));
@@ -291,7 +291,7 @@ impl Bridge {
                     if row.task.keyed() {
                         payload.entry(KEY).or_insert_with(|| confirmed.idempotency_key.into());
                     }
-                    told = Some(question);
+                    agreed_to = Some(question);
                 }
             }
         }
@@ -300,7 +300,7 @@ impl Bridge {
         let mut document = document(seller, row, &recovered, &mut cleaner);
         if let Some(members) = document.as_object_mut() {
             members.insert("truncated".into(), cleaner.cut.into());
-            members.extend(told.map(|told| ("agreed_to".to_owned(), told.into())));
+            members.extend(agreed_to.map(|question| ("agreed_to".to_owned(), question.into())));
         }
         let text = show::result(&document);
         Ok(Said { document, text }.into())

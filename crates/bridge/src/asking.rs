@@ -161,8 +161,8 @@ impl Line<'_> {
             Err(_) => {
                 // So that the form does not stay open for nothing.
                 let params = json!({"requestId": asked.id, "reason": "the time was up"});
-                let told = json!({"jsonrpc": "2.0", "method": mcp::CANCELLED, "params": params});
-                let _ = self.out.send(told.to_string()).await;
+                let notice = json!({"jsonrpc": "2.0", "method": mcp::CANCELLED, "params": params});
+                let _ = self.out.send(notice.to_string()).await;
                 Err(Silence::Late)
             }
         }

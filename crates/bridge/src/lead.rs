@@ -108,8 +108,8 @@ impl Bridge {
         let conversation = answer.context_id.as_deref().map(|id| plain(id, MAX_CONVERSATION));
         let more = [("conversation", &conversation), ("message", &message)];
         if let Some(members) = document.as_object_mut() {
-            let told = more.into_iter().filter_map(|(name, text)| Some((name, text.as_ref()?)));
-            members.extend(told.map(|(name, text)| (name.to_owned(), text.as_str().into())));
+            let given = more.into_iter().filter_map(|(name, text)| Some((name, text.as_ref()?)));
+            members.extend(given.map(|(name, text)| (name.to_owned(), text.as_str().into())));
         }
         let text = show::receipt(&dealer.id, &receipt, (conversation, message));
         Ok(Said { document, text }.into())

@@ -157,7 +157,7 @@ pub async fn converse(
         tokio::select! {
             // What is ready to be said goes out before more is heard.
             biased;
-            Some(told) = said.recv() => written.push(told),
+            Some(line) = said.recv() => written.push(line),
             Some(answer) = answers.next(), if !answers.is_empty() => {
                 // What is said during a call goes before its answer.
                 written.extend(std::iter::from_fn(|| said.try_recv().ok()));

@@ -284,7 +284,7 @@ impl Wait {
 
     /// What a seller asked for, and up to a quarter more: never less.
     // H-1, E-2
-    fn told(delay: Duration) -> Self {
+    fn of_seller(delay: Duration) -> Self {
         let at_least = delay.max(Duration::from_secs(1));
         Self { at_least, at_most: at_least + at_least / 4 }
     }

@@ -326,8 +326,8 @@ impl<W: World> Recoverer<W> {
         tokio::select! {
             // What has come is taken.
             biased;
-            told = self.world.within(time, asking) => {
-                told.unwrap_or(Err(Failure::Unanswered(Unanswered::TimedOut(time))))
+            outcome = self.world.within(time, asking) => {
+                outcome.unwrap_or(Err(Failure::Unanswered(Unanswered::TimedOut(time))))
             }
             () = self.world.stopped() => Err(Failure::Unanswered(Unanswered::Stopped)),
         }

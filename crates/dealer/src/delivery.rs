@@ -295,7 +295,7 @@ fn as_permitted<'a>(
 
 /// The lead in the state after one of its events, with the event.
 #[must_use]
-pub fn told(history: &LeadHistory, event: i64) -> Option<(&LeadEvent, LeadRecord)> {
+pub fn as_of(history: &LeadHistory, event: i64) -> Option<(&LeadEvent, LeadRecord)> {
     history.changes().find(|(known, _)| known.seq == event)
 }
 

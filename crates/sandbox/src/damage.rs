@@ -139,8 +139,8 @@ pub fn inject(poison: Poison, real: Whole) -> Whole {
     }
     infect(&mut document, &venom);
     // A tool's result says the same twice, and a client reads whichever of the two it likes.
-    let told = document.pointer_mut("/result/content").and_then(Value::as_array_mut);
-    for text in told.into_iter().flatten().filter_map(|part| part.get_mut("text")) {
+    let content = document.pointer_mut("/result/content").and_then(Value::as_array_mut);
+    for text in content.into_iter().flatten().filter_map(|part| part.get_mut("text")) {
         let Some(said) = text.as_str() else { continue };
         *text = match tradepost_wire::json::from_str::<Value>(said) {
             Ok(mut same) => {

@@ -28,7 +28,7 @@ const MAX_CONNECTIONS: usize = 256;
 /// Serves until `stop` resolves, and then until what has been answered is sent.
 pub async fn serve(listener: TcpListener, sandbox: Arc<Sandbox>, stop: impl Future<Output = ()>) {
     // Every connection holds a receiver until it has ended.
-    let (stopping, told) = watch::channel(());
+    let (stopping, stopped) = watch::channel(());
     let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     tokio::pin!(stop);
     loop {
@@ -47,14 +47,14 @@ pub async fn serve(listener: TcpListener, sandbox: Arc<Sandbox>, stop: impl Futu
             continue;
         };
         let _ = stream.set_nodelay(true);
-        let (sandbox, told) = (Arc::clone(&sandbox), told.clone());
+        let (sandbox, stopped) = (Arc::clone(&sandbox), stopped.clone());
         tokio::spawn(async move {
-            connection(stream, Peer(peer), sandbox, told).await;
+            connection(stream, Peer(peer), sandbox, stopped).await;
             drop(place);
         });
     }
     // Nobody new comes in, and this receiver would keep the channel open.
-    drop((listener, told));
+    drop((listener, stopped));
     stopping.send_replace(());
     let _ = tokio::time::timeout(GRACE, stopping.closed()).await;
 }

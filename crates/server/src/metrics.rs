@@ -74,7 +74,7 @@ impl Default for Metrics {
         );
         registry.register("requests_in_flight", "Requests being answered", in_flight.clone());
         let certificate = Arc::new(Certificate::default());
-        registry.register_collector(Box::new(Told(Arc::clone(&certificate))));
+        registry.register_collector(Box::new(CertificateMetrics(Arc::clone(&certificate))));
         Self {
             registry,
             requests,
@@ -222,9 +222,9 @@ struct Certificate(Mutex<(Option<i64>, Option<i64>)>);
 
 /// Has it told: where there is none nothing is said, because no number would be true.
 #[derive(Debug)]
-struct Told(Arc<Certificate>);
+struct CertificateMetrics(Arc<Certificate>);
 
-impl Collector for Told {
+impl Collector for CertificateMetrics {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let (end, failed) = *self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
         for (name, help, number) in [

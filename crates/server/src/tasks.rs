@@ -464,7 +464,7 @@ impl Tasks {
     ///
     /// # Errors
     /// When the log fails.
-    pub fn told_first(&self, place: &PushPlace, agent_id: &str) -> Result<String, Fault> {
+    pub fn first_event_of(&self, place: &PushPlace, agent_id: &str) -> Result<String, Fault> {
         let owner = Owner { agent_id: agent_id.to_owned(), principal: place.owner.clone() };
         let row = self.log.task(&owner, &place.task_id)?;
         let row = row.ok_or_else(|| Fault::new("reading a webhook's task", "it is gone"))?;

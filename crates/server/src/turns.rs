@@ -299,7 +299,7 @@ mod tests {
         drain(&mut asked, &order);
         let order = order.into_inner();
         assert_eq!(order.len(), 52, "everybody comes");
-        let place = |who| order.iter().position(|came| *came == who).unwrap();
+        let place = |who| order.iter().position(|turn| *turn == who).unwrap();
         assert!(place(("quiet", 3)) <= 1, "{order:?}");
         assert!(place(("noisy", 2)) <= 3, "{order:?}");
         assert_eq!(turns.waiting(), 0);

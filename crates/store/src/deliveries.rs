@@ -14,16 +14,20 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails, here as everywhere.
-    pub fn untold_events(&self, dealer_id: &str, limit: u32) -> Result<Vec<(i64, String)>, Fault> {
-        self.read_due(|db| db.untold_events(dealer_id, limit))
+    pub fn unplanned_events(
+        &self,
+        dealer_id: &str,
+        limit: u32,
+    ) -> Result<Vec<(i64, String)>, Fault> {
+        self.read_due(|db| db.unplanned_events(dealer_id, limit))
     }
 
     /// The dealers with events of which nobody has been told: one query, however many dealers there are.
     ///
     /// # Errors
     /// When the database fails.
-    pub fn dealers_with_untold(&self) -> Result<BTreeSet<String>, Fault> {
-        Ok(self.read_due(|db| db.dealers_with_untold())?.into_iter().collect())
+    pub fn dealers_with_unplanned(&self) -> Result<BTreeSet<String>, Fault> {
+        Ok(self.read_due(|db| db.dealers_with_unplanned())?.into_iter().collect())
     }
 
     /// Deliveries that are due, the longest due first, but for those who have to wait. A busy host

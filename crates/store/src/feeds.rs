@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use tradepost_wire::fault::Fault;
 
 use super::Store;
-use super::tables::alerts::Told;
+use super::tables::alerts::Notice;
 use super::tables::feeds::{FeedRun, FeedState};
 
 impl Store {
@@ -33,8 +33,8 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn told_alerts(&self, destination: &str) -> Result<Vec<Told>, Fault> {
-        self.read(|db| db.told_alerts(destination))
+    pub fn noticed_alerts(&self, destination: &str) -> Result<Vec<Notice>, Fault> {
+        self.read(|db| db.noticed_alerts(destination))
     }
 
     /// How many feeds are stale.

@@ -54,7 +54,7 @@ pub use privacy::unlock::{Locked, Rekeyed, Sealing};
 use sql::{Connection, Link};
 use tables::Database;
 pub use tables::Transaction;
-pub use tables::alerts::Told;
+pub use tables::alerts::Notice;
 pub use tables::feeds::{FeedOutcome, FeedRun, FeedState};
 pub use tables::hosting::{HostedDealer, HostedState, HostingConflict, NewHosted};
 pub use tables::inventory::Replacement;

@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest as _, Sha256};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
-use tradepost_store::{Store, Told};
+use tradepost_store::{Notice, Store};
 use tradepost_wire::format::hex;
 
 use crate::config::Alerts as Settings;
@@ -64,36 +64,37 @@ impl fmt::Debug for Alerts {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Board {
     /// What is amiss as far as it knows, by its key.
-    pub told: BTreeMap<String, Told>,
+    pub noticed: BTreeMap<String, Notice>,
     /// When it was last told anything.
     pub last: Option<Timestamp>,
 }
 
 impl Board {
-    fn of(rows: Vec<Told>) -> Self {
+    fn of(rows: Vec<Notice>) -> Self {
         // A row without a key is the moment of the last message, which stays
         // when nothing is amiss any more.
-        let (marks, told): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.key.is_empty());
-        let told = told.into_iter().map(|row| (row.key.clone(), row)).collect();
-        Self { told, last: marks.first().map(|mark| mark.told_at) }
+        let (marks, noticed): (Vec<_>, Vec<_>) =
+            rows.into_iter().partition(|row| row.key.is_empty());
+        let noticed = noticed.into_iter().map(|row| (row.key.clone(), row)).collect();
+        Self { noticed, last: marks.first().map(|mark| mark.noticed_at) }
     }
 
-    fn rows(&self) -> Vec<Told> {
-        let mark = |at: Timestamp| Told {
+    fn rows(&self) -> Vec<Notice> {
+        let mark = |at: Timestamp| Notice {
             key: String::new(),
             what: String::new(),
             level: 0,
             since: at,
-            told_at: at,
+            noticed_at: at,
         };
-        self.told.values().cloned().chain(self.last.map(mark)).collect()
+        self.noticed.values().cloned().chain(self.last.map(mark)).collect()
     }
 
     /// What is amiss after a look in which nothing could be counted: what was told of that goes on, for
     /// nobody knows better.
     fn uncounted(&self, mut amiss: Vec<(Problem, Timestamp)>) -> Vec<(Problem, Timestamp)> {
-        for row in self.told.values().filter(|row| Problem::is_of_store(&row.key)) {
-            let Told { key, what, level, since, .. } = row.clone();
+        for row in self.noticed.values().filter(|row| Problem::is_of_store(&row.key)) {
+            let Notice { key, what, level, since, .. } = row.clone();
             amiss.push((Problem { key, what, level, lasts: true }, since));
         }
         amiss
@@ -108,29 +109,29 @@ impl Board {
         now: Timestamp,
     ) -> Option<(Message, Self)> {
         let mut message = Message { at: now, ..Message::default() };
-        let mut told = BTreeMap::new();
+        let mut noticed = BTreeMap::new();
         for (problem, since) in amiss {
-            let before = self.told.get(&problem.key);
-            let row = Told {
+            let before = self.noticed.get(&problem.key);
+            let row = Notice {
                 key: problem.key.clone(),
                 what: problem.what.clone(),
                 level: problem.level,
                 since: before.map_or(*since, |before| before.since),
-                told_at: now,
+                noticed_at: now,
             };
             // Less of it than before is no news.
             let is_known = before.is_some_and(|before| problem.level <= before.level);
             if is_known { &mut message.goes_on } else { &mut message.new }.push(row.clone());
-            told.insert(problem.key.clone(), row);
+            noticed.insert(problem.key.clone(), row);
         }
-        let is_over = |row: &&Told| !told.contains_key(&row.key);
-        message.over = self.told.values().filter(is_over).cloned().collect();
+        let is_over = |row: &&Notice| !noticed.contains_key(&row.key);
+        message.over = self.noticed.values().filter(is_over).cloned().collect();
         let passed = self.last.map(|last| now.duration_since(last));
         let is_news = !message.new.is_empty() || !message.over.is_empty();
         let may = passed.is_none_or(|passed| passed >= settings.every);
         let reminds = passed.is_some_and(|passed| passed >= settings.remind);
         let is_due = may && (is_news || !message.goes_on.is_empty() && reminds);
-        is_due.then_some((message, Self { told, last: Some(now) }))
+        is_due.then_some((message, Self { noticed, last: Some(now) }))
     }
 
     /// By what a message after this state is known: the same for the same news.
@@ -254,7 +255,7 @@ impl Alerts {
     /// is remembered here while the store cannot be read.
     async fn board(&self, way: &Way) -> Board {
         let (store, name) = (Arc::clone(&self.store), way.delivery.destination.name.clone());
-        let read = tokio::task::spawn_blocking(move || store.told_alerts(&name)).await;
+        let read = tokio::task::spawn_blocking(move || store.noticed_alerts(&name)).await;
         let kept = read.ok().and_then(Result::ok).map(Board::of);
         let own = lock(&way.board).clone();
         match (kept, own) {
@@ -290,11 +291,11 @@ mod tests {
     }
 
     /// What is told of a state of things, as the keys of what is new, goes on and is over.
-    fn told(board: &mut Board, minutes: i64, amiss: &[(Problem, Timestamp)]) -> Option<String> {
+    fn noticed(board: &mut Board, minutes: i64, amiss: &[(Problem, Timestamp)]) -> Option<String> {
         let (message, after) = board.due(amiss, &settings(), at(minutes))?;
         *board = Board::of(after.rows());
         let keys =
-            |rows: &[Told]| rows.iter().map(|it| it.key.clone()).collect::<Vec<_>>().join(",");
+            |rows: &[Notice]| rows.iter().map(|it| it.key.clone()).collect::<Vec<_>>().join(",");
         let Message { new, goes_on, over, .. } = &message;
         Some(format!("{}/{}/{}", keys(new), keys(goes_on), keys(over)))
     }
@@ -302,28 +303,28 @@ mod tests {
     #[test]
     fn what_is_amiss_is_told_together_and_seldom_and_also_that_it_is_over() {
         let mut board = Board::default();
-        assert_eq!(told(&mut board, 0, &[]), None, "all is well from the start");
+        assert_eq!(noticed(&mut board, 0, &[]), None, "all is well from the start");
         let (dead, full) = (problem("dead", 1), problem("full", 0));
-        assert_eq!(told(&mut board, 1, from_ref(&dead)).as_deref(), Some("dead//"), "at once");
-        assert_eq!(told(&mut board, 2, from_ref(&dead)), None, "once");
+        assert_eq!(noticed(&mut board, 1, from_ref(&dead)).as_deref(), Some("dead//"), "at once");
+        assert_eq!(noticed(&mut board, 2, from_ref(&dead)), None, "once");
         let both = [problem("dead", 2), full.clone(), problem("stale", 0)];
-        assert_eq!(told(&mut board, 3, &both), None, "not within the period");
+        assert_eq!(noticed(&mut board, 3, &both), None, "not within the period");
         assert_eq!(
-            told(&mut board, 16, &both).as_deref(),
+            noticed(&mut board, 16, &both).as_deref(),
             Some("dead,full,stale//"),
             "more of it is new"
         );
-        assert_eq!(told(&mut board, 40, &both), None);
-        assert_eq!(told(&mut board, 41, from_ref(&full)).as_deref(), Some("/full/dead,stale"));
-        assert_eq!(told(&mut board, 100, from_ref(&full)), None);
+        assert_eq!(noticed(&mut board, 40, &both), None);
+        assert_eq!(noticed(&mut board, 41, from_ref(&full)).as_deref(), Some("/full/dead,stale"));
+        assert_eq!(noticed(&mut board, 100, from_ref(&full)), None);
         assert_eq!(
-            told(&mut board, 41 + 24 * 60, &[full]).as_deref(),
+            noticed(&mut board, 41 + 24 * 60, &[full]).as_deref(),
             Some("/full/"),
             "a reminder"
         );
-        assert_eq!(told(&mut board, 2_000, &[]).as_deref(), Some("//full"));
-        assert_eq!(told(&mut board, 9_000, &[]), None);
-        assert_eq!(told(&mut board, 9_001, &[dead]).as_deref(), Some("dead//"));
+        assert_eq!(noticed(&mut board, 2_000, &[]).as_deref(), Some("//full"));
+        assert_eq!(noticed(&mut board, 9_000, &[]), None);
+        assert_eq!(noticed(&mut board, 9_001, &[dead]).as_deref(), Some("dead//"));
     }
 
     #[test]
@@ -332,17 +333,17 @@ mod tests {
         let dead = problem("dead/one", 2);
         let stale = problem("stale/one/lot", 0);
         let all = [dead.clone(), problem("disk", 0), stale];
-        assert_eq!(told(&mut board, 1, &all).as_deref(), Some("dead/one,disk,stale/one/lot//"));
+        assert_eq!(noticed(&mut board, 1, &all).as_deref(), Some("dead/one,disk,stale/one/lot//"));
         let amiss = board.uncounted(vec![problem("reading", 0)]);
         assert_eq!(
-            told(&mut board, 20, &amiss).as_deref(),
+            noticed(&mut board, 20, &amiss).as_deref(),
             Some("reading/dead/one,stale/one/lot/disk"),
             "they go on, and the disk was looked at"
         );
         let amiss = board.uncounted(vec![problem("reading", 0)]);
-        assert_eq!(told(&mut board, 40, &amiss), None, "nothing is told twice");
+        assert_eq!(noticed(&mut board, 40, &amiss), None, "nothing is told twice");
         assert_eq!(
-            told(&mut board, 60, &[dead]).as_deref(),
+            noticed(&mut board, 60, &[dead]).as_deref(),
             Some("/dead/one/reading,stale/one/lot")
         );
     }
@@ -354,7 +355,7 @@ mod tests {
         let one = [problem("flaps", 0)];
         let messages = minutes.filter(|minute| {
             let amiss = if minute % 2 == 0 { &one[..] } else { &[] };
-            told(&mut board, *minute, amiss).is_some()
+            noticed(&mut board, *minute, amiss).is_some()
         });
         assert_eq!(messages.count(), 240 / 15);
     }

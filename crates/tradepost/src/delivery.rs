@@ -242,7 +242,7 @@ impl Deliveries {
         let Some(history) = self.read(move |store| store.lead_history(&lead_id)).await? else {
             return Ok(None);
         };
-        let Some((event, lead)) = delivery::told(&history, record.event) else {
+        let Some((event, lead)) = delivery::as_of(&history, record.event) else {
             return Ok(None);
         };
         match delivery::audience(&history.lead, event) {
@@ -451,8 +451,8 @@ impl Queue for Deliveries {
         }
         // Here and not when a lead is taken, so that leads of other
         // processes become deliveries as well.
-        let untold = self.store.dealers_with_untold()?;
-        for outlet in self.outlets().iter().filter(|it| untold.contains(&it.dealer().id)) {
+        let unplanned = self.store.dealers_with_unplanned()?;
+        for outlet in self.outlets().iter().filter(|it| unplanned.contains(&it.dealer().id)) {
             plan::plan(&self.store, outlet, now)?;
         }
         self.store.deliveries_due(now, busy, room)

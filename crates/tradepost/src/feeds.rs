@@ -67,7 +67,7 @@ impl Source {
                     let text = std::fs::read_to_string(path).map_err(|error| {
                         format!("feed {name}: cannot read its mapping: {error}")
                     })?;
-                    let told = |mistakes: Vec<tradepost_wire::toml::Mistake>| {
+                    let mistaken = |mistakes: Vec<tradepost_wire::toml::Mistake>| {
                         let lines = mistakes.iter().map(|mistake| match mistake.line {
                             Some(line) => format!("line {line}: {mistake}"),
                             None => mistake.to_string(),
@@ -75,7 +75,7 @@ impl Source {
                         let lines: Vec<String> = lines.collect();
                         format!("feed {name}: its mapping has mistakes: {}", lines.join("; "))
                     };
-                    Some(Mapping::parse(&text).map_err(told)?)
+                    Some(Mapping::parse(&text).map_err(mistaken)?)
                 }
             };
             Ok(Self { dealer: Arc::clone(dealer), feed: feed.clone(), mapping })

@@ -150,14 +150,14 @@ struct Writer<W> {
 
 impl<W: Write> Writer<W> {
     fn run(&mut self, entries: &Receiver<Entry>) {
-        let mut since_told = 0;
+        let mut since_look = 0;
         loop {
             let entry = match entries.try_recv() {
                 Ok(entry) => entry,
                 Err(TryRecvError::Disconnected) => return self.tell_dropped(),
                 Err(TryRecvError::Empty) => {
                     self.tell_dropped();
-                    since_told = 0;
+                    since_look = 0;
                     let Ok(entry) = entries.recv() else { return };
                     entry
                 }
@@ -167,7 +167,7 @@ impl<W: Write> Writer<W> {
                     if self.out.write_all(&line).is_err() {
                         self.dropped.fetch_add(1, Ordering::Relaxed);
                     }
-                    since_told += 1;
+                    since_look += 1;
                 }
                 Entry::End(done) => {
                     self.tell_dropped();
@@ -175,9 +175,9 @@ impl<W: Write> Writer<W> {
                 }
             }
             // In a flood the queue is never empty.
-            if since_told == QUEUE {
+            if since_look == QUEUE {
                 self.tell_dropped();
-                since_told = 0;
+                since_look = 0;
             }
         }
     }
@@ -244,12 +244,13 @@ mod tests {
             queue.write_all(format!("{number}\n").as_bytes()).unwrap();
         }
         drop((stall, queue));
-        let (told, lines): (Vec<_>, Vec<_>) = read.iter().partition(|line| line.contains("WARN"));
+        let (warnings, lines): (Vec<_>, Vec<_>) =
+            read.iter().partition(|line| line.contains("WARN"));
         // One line may have been with the thread already.
         assert!((QUEUE..=QUEUE + 1).contains(&lines.len()), "{}", lines.len());
-        assert_eq!((lines[0].as_str(), told.len()), ("0\n", 1));
+        assert_eq!((lines[0].as_str(), warnings.len()), ("0\n", 1));
         let missing = format!("are missing lines={}\n", 2 * QUEUE - lines.len());
-        assert!(told[0].ends_with(&missing), "{told:?}");
+        assert!(warnings[0].ends_with(&missing), "{warnings:?}");
     }
 
     #[test]

@@ -368,7 +368,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_told_from_a_message_and_is_one_thing() {
-        let told = |body: &str| match read_incoming(body.as_bytes()) {
+        let outcome = |body: &str| match read_incoming(body.as_bytes()) {
             Ok(Incoming::Message(message)) => format!("message {}", message.method),
             Ok(Incoming::Reply(Reply { id, outcome: Ok(_) })) => format!("result {}", id.as_json()),
             Ok(Incoming::Reply(Reply { id, outcome: Err(_) })) => format!("error {}", id.as_json()),
@@ -390,7 +390,7 @@ mod tests {
                 "7 the body has members twice; send each once",
             ),
         ] {
-            assert_eq!(told(body), expected, "{body}");
+            assert_eq!(outcome(body), expected, "{body}");
         }
     }
 

@@ -297,7 +297,7 @@ mod tests {
         prices
     }
 
-    fn told(arguments: &Value) -> String {
+    fn refusal(arguments: &Value) -> String {
         match prices().of_new(arguments.as_object().unwrap()) {
             Ok(lines) => lines.join("\n"),
             Err(trouble) => trouble.text(),
@@ -317,13 +317,13 @@ mod tests {
             package 1: 0.10 USD for "Front' (page)(http://x)" (p1), cpm, fixed at 12.50
             package 2: 0.20 USD for "Front' (page)(http://x)" (p1), cpm, fixed at 12.50
             package 3: 1,234,567.50 EUR for "Front' (page)(http://x)" (p1), cpm, by auction from 4"#]]
-        .assert_eq(&told(&json!({"packages": packages})));
+        .assert_eq(&refusal(&json!({"packages": packages})));
         let proposal = json!({"proposal_id": "plan", "total_budget":
             {"amount": 5000, "currency": "USD"}});
         expect![[r#"
             It spends up to 5,000 USD.
             proposal "plan""#]]
-        .assert_eq(&told(&proposal));
+        .assert_eq(&refusal(&proposal));
     }
 
     #[test]
@@ -338,8 +338,8 @@ mod tests {
             json!({"packages": []}),
             json!({"proposal_id": "plan"}),
         ] {
-            let told = told(&arguments);
-            assert!(told.starts_with("PRICE_UNKNOWN: "), "{arguments} {told}");
+            let refusal = refusal(&arguments);
+            assert!(refusal.starts_with("PRICE_UNKNOWN: "), "{arguments} {refusal}");
         }
     }
 
@@ -347,7 +347,7 @@ mod tests {
     fn a_purchase_says_once_what_it_spends() {
         let total = |amount: u32, currency: &str| json!({"amount": amount, "currency": currency});
         let packages = [package("cpm", "10"), package("cpm", "20")];
-        let right = told(&json!({"packages": packages, "total_budget": total(30, "USD")}));
+        let right = refusal(&json!({"packages": packages, "total_budget": total(30, "USD")}));
         assert!(
             right.starts_with("It spends up to 30 USD.") && right.ends_with("30 USD"),
             "{right}"
@@ -359,8 +359,8 @@ mod tests {
             json!({"packages": both, "total_budget": total(10, "USD")}),
             json!({"packages": packages, "proposal_id": "plan", "total_budget": total(1, "USD")}),
         ] {
-            let told = told(&arguments);
-            assert!(told.starts_with("INVALID_ARGUMENTS: "), "{arguments} {told}");
+            let refusal = refusal(&arguments);
+            assert!(refusal.starts_with("INVALID_ARGUMENTS: "), "{arguments} {refusal}");
         }
     }
 

@@ -315,9 +315,9 @@ fn a_person_who_never_answers_is_not_waited_for_without_end() {
         client.hello("2025-06-18", json!({"elicitation": {}})).await;
         client.submit(1, lead()).await;
         let question = client.next().await;
-        let told = client.next().await;
-        assert_eq!(told["method"], "notifications/cancelled");
-        assert_eq!(told["params"]["requestId"], question["id"]);
+        let notice = client.next().await;
+        assert_eq!(notice["method"], "notifications/cancelled");
+        assert_eq!(notice["params"]["requestId"], question["id"]);
         assert_eq!(code(&client.next().await), "PERSON_SILENT");
         client.send(answer(&question, yes())).await;
         // Whoever says nothing more gives no answer either.

@@ -114,7 +114,7 @@ fn is_of(row: &Value, account: &Value) -> bool {
         return row.get("account_id") == Some(id);
     }
     let same = |pointer: &str| match (row.pointer(pointer), account.pointer(pointer)) {
-        (Some(told), Some(wanted)) => told == wanted,
+        (Some(named), Some(wanted)) => named == wanted,
         (None, Some(_)) => false,
         (_, None) => true,
     };

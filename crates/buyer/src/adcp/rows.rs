@@ -53,8 +53,10 @@ pub(super) fn again(
     let sent = arguments.get(name)?.as_array()?;
     let (mut list, mut wait, mut billing) = (Vec::new(), Wait::default(), false);
     for row in rows {
-        let told = payload.pointer(&row.pointer);
-        let Some(entry) = told.and_then(|told| entry_of(told, sent, keys)) else { continue };
+        let answered = payload.pointer(&row.pointer);
+        let Some(entry) = answered.and_then(|answered| entry_of(answered, sent, keys)) else {
+            continue;
+        };
         let entry = match row.advise(attempt, budget) {
             Some(Advice::Retry(Retry { wait: pause, .. })) => {
                 // All rows go in one request, so that the longest of their pauses counts.
@@ -94,17 +96,17 @@ fn billed(entry: &Value, fix: &Fix) -> Option<Value> {
 }
 
 /// The one entry of the request that a row of the answer is about.
-fn entry_of<'s>(told: &Value, sent: &'s [Value], keys: &[&str]) -> Option<&'s Value> {
+fn entry_of<'s>(answered: &Value, sent: &'s [Value], keys: &[&str]) -> Option<&'s Value> {
     let is_it = |entry: &&Value| {
         let mut known = keys.iter().filter_map(|key| {
             // An account that was named by its id is told with the id alone.
             let short = key.strip_prefix("/account").unwrap_or(key);
-            Some((entry.pointer(key)?, told.pointer(key).or_else(|| told.pointer(short))?))
+            Some((entry.pointer(key)?, answered.pointer(key).or_else(|| answered.pointer(short))?))
         });
         let mut any = false;
-        known.all(|(sent, told)| {
+        known.all(|(sent, answered)| {
             any = true;
-            sent == told
+            sent == answered
         }) && any
     };
     // Of two that could be meant neither is sent again.
@@ -185,8 +187,8 @@ mod tests {
             assert!(plan(&arguments, &passing(), &Attempt::default()).0.is_none(), "{arguments}");
         }
         let by_id = json!({"accounts": [{"account": {"account_id": "a1"}, "billing": "agent"}]});
-        let mut told = row("b.example", "SERVICE_UNAVAILABLE", json!({}));
-        told["account_id"] = "a1".into();
-        assert!(plan(&by_id, &json!({"accounts": [told]}), &Attempt::default()).0.is_some());
+        let mut answered = row("b.example", "SERVICE_UNAVAILABLE", json!({}));
+        answered["account_id"] = "a1".into();
+        assert!(plan(&by_id, &json!({"accounts": [answered]}), &Attempt::default()).0.is_some());
     }
 }

@@ -125,7 +125,8 @@ mod tests {
         let signer = RequestSigner::new(key, || Timestamp::UNIX_EPOCH);
         let url = Url::parse("https://seller.example/mcp").unwrap();
         let mut headers = HeaderMap::new();
-        let told = json!(signer.sign(&url, b"", &mut headers).map_err(|why| why.to_string()).err());
-        assert!(!told.to_string().contains("PRIVATE"), "{told}");
+        let shown =
+            json!(signer.sign(&url, b"", &mut headers).map_err(|why| why.to_string()).err());
+        assert!(!shown.to_string().contains("PRIVATE"), "{shown}");
     }
 }

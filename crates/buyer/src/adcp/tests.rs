@@ -157,7 +157,7 @@ fn over_mcp_a_server_with_sessions_is_greeted_and_greeted_again_when_it_forgot()
         let value = head.lines().find_map(|line| line.strip_prefix(&format!("{name}: ")));
         value.map(str::to_owned).unwrap_or_default()
     };
-    let told: Vec<_> = sent
+    let lines: Vec<_> = sent
         .iter()
         .map(|(head, body)| {
             let session = header(head, "mcp-session-id");
@@ -176,7 +176,7 @@ fn over_mcp_a_server_with_sessions_is_greeted_and_greeted_again_when_it_forgot()
         notifications/initialized s2 2025-03-26
         tools/call s2 2025-03-26
     "#]]
-    .assert_eq(&(told.join("\n") + "\n"));
+    .assert_eq(&(lines.join("\n") + "\n"));
     // The same request, with the same key, before and after the greeting; another for another call.
     let key = |index: usize| sent[index].1["params"]["arguments"]["idempotency_key"].clone();
     assert_eq!((key(0), key(5)), (key(3), key(8)));

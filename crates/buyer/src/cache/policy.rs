@@ -29,7 +29,7 @@ pub struct Terms {
     last_modified: Option<String>,
     varies_without_end: bool,
     asked: Timestamp,
-    came: Timestamp,
+    received: Timestamp,
 }
 
 /// `Cache-Control`.
@@ -59,7 +59,7 @@ pub enum Use {
 impl Terms {
     /// Reads the header of an answer that was asked for and came at these moments.
     #[must_use]
-    pub fn read(headers: &HeaderMap, asked: Timestamp, came: Timestamp) -> Self {
+    pub fn read(headers: &HeaderMap, asked: Timestamp, received: Timestamp) -> Self {
         let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
         let owned = |name| text(name).map(str::to_owned);
         let seconds = |text: &str| digits(text.split(',').next().unwrap_or_default());
@@ -75,14 +75,14 @@ impl Terms {
                 .flat_map(|names| names.split(','))
                 .any(|name| name.trim() == "*"),
             asked,
-            came,
+            received,
         }
     }
 
     /// The terms after a 304 with this header, which replaces what it names (§4.3.4).
     #[must_use]
-    pub fn renewed(&self, headers: &HeaderMap, asked: Timestamp, came: Timestamp) -> Self {
-        let new = Self::read(headers, asked, came);
+    pub fn renewed(&self, headers: &HeaderMap, asked: Timestamp, received: Timestamp) -> Self {
+        let new = Self::read(headers, asked, received);
         Self {
             control: if new.control.is_there { new.control } else { self.control },
             expires: new.expires.or(self.expires),
@@ -124,27 +124,27 @@ impl Terms {
     pub fn at(&self, now: Timestamp, patience: Duration) -> Use {
         let (age, lifetime) = (self.age_at(now), self.lifetime());
         // A clock that was set back tells no age.
-        let told = now >= self.came;
-        if told && age < lifetime && !self.control.no_cache {
+        let is_later = now >= self.received;
+        if is_later && age < lifetime && !self.control.no_cache {
             return Use::Fresh;
         }
         // A seller can permit more than the caller's patience; less only by forbidding it.
         let patience = self.control.stale_if_error.unwrap_or_default().max(patience);
         let stale_for = age.saturating_sub(lifetime);
         let forbidden = self.control.no_cache || self.control.must_revalidate;
-        Use::Check { usable: told && !forbidden && stale_for <= patience }
+        Use::Check { usable: is_later && !forbidden && stale_for <= patience }
     }
 
     /// §4.2.3: the larger of what the dates and what the header say, and the time since.
     fn age_at(&self, now: Timestamp) -> Duration {
-        let apparent = self.date.map(|date| between(date, self.came)).unwrap_or_default();
-        let told = self.age.saturating_add(between(self.asked, self.came));
-        apparent.max(told).saturating_add(between(self.came, now))
+        let apparent = self.date.map(|date| between(date, self.received)).unwrap_or_default();
+        let stated = self.age.saturating_add(between(self.asked, self.received));
+        apparent.max(stated).saturating_add(between(self.received, now))
     }
 
     /// §4.2.1.
     fn lifetime(&self) -> Duration {
-        let date = self.date.unwrap_or(self.came);
+        let date = self.date.unwrap_or(self.received);
         // Where both are there, `Expires` is passed over (§5.3).
         if let Some(max_age) = self.control.max_age {
             return max_age;

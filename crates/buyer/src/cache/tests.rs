@@ -25,11 +25,11 @@ fn card(headers: &[(&str, &str)], body: &str) -> Reply {
 fn ask(fake: &Fake, bounds: Bounds, seconds: &[i64]) -> (Vec<String>, CardCache) {
     let (cache, now) = cache(bounds);
     let transport = transport();
-    let mut told = Vec::new();
+    let mut outcomes = Vec::new();
     fake.run(async {
         for second in seconds {
             now.store(1_000 + second, Ordering::Relaxed);
-            told.push(match cache.discover(&transport, &fake.url).await {
+            outcomes.push(match cache.discover(&transport, &fake.url).await {
                 Err(failure) => failure.to_string(),
                 Ok(Found { discovered, how }) => {
                     let how = match how {
@@ -43,7 +43,7 @@ fn ask(fake: &Fake, bounds: Bounds, seconds: &[i64]) -> (Vec<String>, CardCache)
             });
         }
     });
-    (told, cache)
+    (outcomes, cache)
 }
 
 #[test]
@@ -59,10 +59,10 @@ fn d_06_a_fresh_card_is_not_asked_for_and_a_stale_one_is_revalidated() {
         card(&[("cache-control", "max-age=5")], OTHER),
         card(&[], CARD),
     ]);
-    let (told, _) = ask(&fake, Bounds::default(), &[0, 59, 60, 119, 120, 124, 125]);
+    let (outcomes, _) = ask(&fake, Bounds::default(), &[0, 59, 60, 119, 120, 124, 125]);
     let expected =
         ["A fetched", "A kept", "A confirmed", "A kept", "B fetched", "B kept", "A fetched"];
-    assert_eq!(told, expected);
+    assert_eq!(outcomes, expected);
     let requests = fake.requests();
     let conditional = |request: &String| {
         (
@@ -84,8 +84,8 @@ fn a_card_is_kept_until_a_date_in_any_form_of_http_and_may_begin_with_a_mark() {
     ] {
         let marked = format!("\u{feff}{CARD}");
         let fake = Fake::start(vec![card(&[("expires", date)], &marked), card(&[], OTHER)]);
-        let (told, _) = ask(&fake, Bounds::default(), &[0, 19, 20]);
-        assert_eq!(told, ["A fetched", "A kept", "B fetched"], "{date}");
+        let (outcomes, _) = ask(&fake, Bounds::default(), &[0, 19, 20]);
+        assert_eq!(outcomes, ["A fetched", "A kept", "B fetched"], "{date}");
     }
 }
 
@@ -93,8 +93,8 @@ fn a_card_is_kept_until_a_date_in_any_form_of_http_and_may_begin_with_a_mark() {
 fn a_card_that_must_not_be_kept_is_asked_for_every_time() {
     let no_store = || card(&[("cache-control", "no-store, max-age=60")], CARD);
     let fake = Fake::start(vec![no_store(), no_store()]);
-    let (told, cache) = ask(&fake, Bounds::default(), &[0, 1]);
-    assert_eq!((told, cache.len()), (vec!["A fetched".to_owned(); 2], 0));
+    let (outcomes, cache) = ask(&fake, Bounds::default(), &[0, 1]);
+    assert_eq!((outcomes, cache.len()), (vec!["A fetched".to_owned(); 2], 0));
 }
 
 #[test]
@@ -109,14 +109,14 @@ fn a_stale_card_helps_over_an_outage_unless_the_seller_forbids_it() {
         Reply::http(404, &[], ""),
         Reply::http(404, &[], ""),
     ]);
-    let (told, cache) = ask(&fake, bounds, &[0, 10, 110, 111, 112, 5]);
+    let (outcomes, cache) = ask(&fake, bounds, &[0, 10, 110, 111, 112, 5]);
     let (down, gone) = ("the server answers with HTTP 503", "the server answers with HTTP 404");
-    assert_eq!(told, ["A fetched", "A stale", "A stale", down, gone, gone]);
+    assert_eq!(outcomes, ["A fetched", "A stale", "A stale", down, gone, gone]);
     assert!(cache.is_empty());
     for control in ["max-age=10, must-revalidate", "no-cache"] {
         let fake = Fake::start(vec![card(&[("cache-control", control)], CARD), outage()]);
-        let (told, cache) = ask(&fake, bounds, &[0, 11]);
-        assert_eq!((told[1].as_str(), cache.len()), (down, 1));
+        let (outcomes, cache) = ask(&fake, bounds, &[0, 11]);
+        assert_eq!((outcomes[1].as_str(), cache.len()), (down, 1));
     }
 }
 
@@ -127,8 +127,8 @@ fn what_is_no_card_replaces_none_and_is_an_error() {
         card(&[], "<html>"),
         Reply::http(304, &[], ""),
     ]);
-    let (told, _) = ask(&fake, Bounds::default(), &[0, 10, 11]);
-    assert_eq!(told, ["A fetched", "the answer is not valid JSON", "A confirmed"]);
+    let (outcomes, _) = ask(&fake, Bounds::default(), &[0, 10, 11]);
+    assert_eq!(outcomes, ["A fetched", "the answer is not valid JSON", "A confirmed"]);
 }
 
 #[test]
@@ -140,9 +140,9 @@ fn a_304_about_another_card_is_not_believed() {
         card(&[], CARD),
         Reply::http(304, &[], ""),
     ]);
-    let (told, _) = ask(&fake, Bounds::default(), &[0, 1, 2, 3]);
+    let (outcomes, _) = ask(&fake, Bounds::default(), &[0, 1, 2, 3]);
     let expected = ["A fetched", "B fetched", "A fetched", "the server answers with HTTP 304"];
-    assert_eq!(told, expected);
+    assert_eq!(outcomes, expected);
 }
 
 #[test]

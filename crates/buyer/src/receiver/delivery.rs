@@ -434,8 +434,8 @@ mod tests {
     #[test]
     fn what_has_been_told_is_covered_and_nothing_else() {
         use Source::{Poll, Push};
-        type Told = (&'static str, Source);
-        let table: &[(&[Told], Told, bool)] = &[
+        type Row = (&'static str, Source);
+        let table: &[(&[Row], Row, bool)] = &[
             (&[], (WORKING, Push), false),
             (&[(WORKING, Push)], (WORKING, Push), true),
             (&[(WORKING, Push)], (DONE, Push), false),

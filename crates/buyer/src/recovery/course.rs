@@ -214,7 +214,7 @@ fn of_protocol(attempt: &Attempt, error: &ProtocolError, refused: &Refused) -> O
     })
 }
 
-fn told(failure: &Failure) -> Option<Duration> {
+fn sellers_wait(failure: &Failure) -> Option<Duration> {
     match failure {
         Failure::Refused(refused) => refused.retry_after,
         Failure::Unsent(_) | Failure::Unanswered(_) | Failure::Garbled(_) => None,
@@ -223,7 +223,7 @@ fn told(failure: &Failure) -> Option<Duration> {
 
 /// The pause that was asked for, else one that grows with the retries.
 pub(super) fn pause(attempt: &Attempt, failure: &Failure) -> Wait {
-    told(failure).map_or_else(|| Wait::backoff(attempt.tried.retries), Wait::told)
+    sellers_wait(failure).map_or_else(|| Wait::backoff(attempt.tried.retries), Wait::of_seller)
 }
 
 /// A retry, if the budget has one.
@@ -237,10 +237,10 @@ pub(super) fn retry(
     let retries = attempt.tried.retries;
     let wait = match pace {
         Pace::Backoff | Pace::Throttled => pause(attempt, failure),
-        Pace::AtOnce => told(failure).map_or_else(Wait::default, Wait::told),
+        Pace::AtOnce => sellers_wait(failure).map_or_else(Wait::default, Wait::of_seller),
         Pace::Scope => {
             let (least, most) = (Duration::from_secs(1), Duration::from_secs(5));
-            let at_least = told(failure).unwrap_or(least).max(least);
+            let at_least = sellers_wait(failure).unwrap_or(least).max(least);
             if retries >= SCOPE_RETRIES || at_least > most {
                 return Advice::Ask(Why::Scope(retries));
             }

@@ -525,8 +525,8 @@ proptest! {
         if retried {
             prop_assert!(attempts > 0 && tokens > 0);
             prop_assert!(wait.drawn(draw) <= seconds(time));
-            if let Some(told) = delay {
-                prop_assert!(wait.drawn(draw).as_secs_f64() >= told.clamp(1.0, 3_600.0));
+            if let Some(delay_asked) = delay {
+                prop_assert!(wait.drawn(draw).as_secs_f64() >= delay_asked.clamp(1.0, 3_600.0));
             }
         }
     }

@@ -162,15 +162,15 @@ fn a_payload_that_holds_an_error_alone_is_a_failure() {
         json!({"message": message}),
         message,
     ] {
-        let told = rpc(200, "result", result.clone());
-        assert!(told.contains("RATE_LIMITED"), "{result}: {told}");
+        let shown = rpc(200, "result", result.clone());
+        assert!(shown.contains("RATE_LIMITED"), "{result}: {shown}");
     }
-    let told = found(Via::HttpJson, 200, &alone.to_string());
-    assert!(told.contains("RATE_LIMITED"), "{told}");
+    let shown = found(Via::HttpJson, 200, &alone.to_string());
+    assert!(shown.contains("RATE_LIMITED"), "{shown}");
     // A tool has a word of its own for it: without that, what it says is not gone by.
     for payload in [alone.clone(), json!({"adcp_error": "no"})] {
-        let told = tool(json!({"content": [], "structuredContent": payload}));
-        assert!(told != "no failure" && !told.contains("RATE_LIMITED"), "{told}");
+        let shown = tool(json!({"content": [], "structuredContent": payload}));
+        assert!(shown != "no failure" && !shown.contains("RATE_LIMITED"), "{shown}");
     }
     for more in ["context", "errors", "status"] {
         let mut beside = alone.clone();

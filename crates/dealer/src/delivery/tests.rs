@@ -100,10 +100,10 @@ fn who_is_told_of_what_as_the_lead_stands_now() {
     let kinds: BTreeSet<_> = rows.iter().map(|(kind, ..)| *kind).collect();
     assert_eq!(kinds.len(), Kind::ALL.len(), "every kind has a row");
     for (kind, then, expected) in rows {
-        let told = State::ALL
+        let audiences = State::ALL
             .iter()
             .map(|now| audience(&LeadRecord { state: *now, ..record() }, &event(kind, then)));
-        assert_eq!(told.collect::<Vec<_>>(), expected, "{kind} {then}");
+        assert_eq!(audiences.collect::<Vec<_>>(), expected, "{kind} {then}");
     }
 }
 
@@ -251,9 +251,9 @@ fn what_an_event_says_has_changed() {
             }
         };
         let current = current.map(|state| appointment(AppointmentType::Sales, state));
-        let told = LeadEvent { appointment: current.clone(), ..event(kind, state) };
+        let changed = LeadEvent { appointment: current.clone(), ..event(kind, state) };
         let record = LeadRecord { appointment: current, state, ..record() };
-        let written = event::write(&parcel(&record, &told));
+        let written = event::write(&parcel(&record, &changed));
         let said = ["event_kind", "entity_id", "status"].map(|name| &written[name]);
         assert_eq!(said, expected.map(|text| json!(text)).each_ref(), "{kind}");
         let reachable = written.pointer("/payload/lead/customer/email").is_some();

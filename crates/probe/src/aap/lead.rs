@@ -140,9 +140,9 @@ async fn tell_of_nobody(run: &mut Run, changes: &[(&str, &str)]) -> Result<Answe
 }
 
 async fn nobody(run: &mut Run, changes: &[(&str, &str)], pointer: &str) -> Judged {
-    let told = tell_of_nobody(run, changes).await?;
+    let answered = tell_of_nobody(run, changes).await?;
     // A consent without a customer to give it may be found wanting too.
-    judge_refusal(run.version, &told, &[SCHEMA, MISSING, BAD_CONSENT, NO_CONSENT], pointer)
+    judge_refusal(run.version, &answered, &[SCHEMA, MISSING, BAD_CONSENT, NO_CONSENT], pointer)
 }
 
 async fn long_message(run: &mut Run) -> Judged {
@@ -154,7 +154,7 @@ async fn all_listed(run: &mut Run) -> Judged {
     if run.version == Version::V1_0 {
         return not_here("v1.0 lists one problem (requirements §1.3)");
     }
-    let told = tell_of_nobody(
+    let answered = tell_of_nobody(
         run,
         &[
             ("/source_agent", "{}"),
@@ -164,8 +164,8 @@ async fn all_listed(run: &mut Run) -> Judged {
         ],
     )
     .await?;
-    if told.refusal.is_none() {
-        return not_here(format!("there is no refusal to look at: {}", told.describe()));
+    if answered.refusal.is_none() {
+        return not_here(format!("there is no refusal to look at: {}", answered.describe()));
     }
     let mut wrong = Wrong::default();
     for pointer in [
@@ -176,7 +176,7 @@ async fn all_listed(run: &mut Run) -> Judged {
         "/appointment/duration_minutes",
         "/tradepost_probe",
     ] {
-        wrong.unless(told.lists(pointer), || format!("{pointer} is not listed"));
+        wrong.unless(answered.lists(pointer), || format!("{pointer} is not listed"));
     }
     judge(&wrong.0)
 }
@@ -187,8 +187,8 @@ async fn no_echo(run: &mut Run) -> Judged {
     let (email, phone) = ("not-an-address-7f3a", "not-a-number-7f3a");
     let customer = json!({"email": email, "phone": phone});
     let lead = changed(run.valid_lead(), &[("/customer", &customer.to_string())]);
-    let told = run.tell(&lead).await?;
-    let answer = told.reply.got.text();
+    let answered = run.tell(&lead).await?;
+    let answer = answered.reply.got.text();
     let shown: Vec<_> = [email, phone].into_iter().filter(|mark| answer.contains(mark)).collect();
     if shown.is_empty() { Ok(Verdict::Pass) } else { fail(format!("it repeats {shown:?}")) }
 }
@@ -201,8 +201,8 @@ async fn somebody(
 ) -> Judged {
     run.may_send_leads()?;
     let lead = changed(run.valid_lead(), changes);
-    let told = run.tell(&lead).await?;
-    judge_refusal(run.version, &told, codes, pointer)
+    let answered = run.tell(&lead).await?;
+    judge_refusal(run.version, &answered, codes, pointer)
 }
 
 async fn test_drive(run: &mut Run) -> Judged {

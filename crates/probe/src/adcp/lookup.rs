@@ -177,8 +177,8 @@ async fn asked(run: &mut Run) -> Result<Vec<(&'static Lookup, String, Answer)>, 
     let mut all = Vec::new();
     for lookup in LOOKUPS.iter().filter(|it| offered.iter().any(|name| name == it.tool)) {
         let id = run.unknown_id();
-        let told = run.tool(lookup.tool, lookup.arguments(&id)).await?;
-        all.push((lookup, id, told));
+        let answer = run.tool(lookup.tool, lookup.arguments(&id)).await?;
+        all.push((lookup, id, answer));
     }
     if all.is_empty() {
         not_here("the seller offers no tool that looks something up")
@@ -191,8 +191,8 @@ async fn asked(run: &mut Run) -> Result<Vec<(&'static Lookup, String, Answer)>, 
 async fn each(run: &mut Run, look: impl Fn(&Lookup, &str, &Value, &mut Wrong)) -> Judged {
     let mut wrong = Wrong::default();
     let mut count = 0;
-    for (lookup, id, told) in asked(run).await? {
-        if let Some(error) = told.error() {
+    for (lookup, id, answer) in asked(run).await? {
+        if let Some(error) = answer.error() {
             count += 1;
             look(lookup, &id, error, &mut wrong);
         }
@@ -207,10 +207,10 @@ fn is_reference(error: &Value) -> bool {
 async fn coded(run: &mut Run, wanted: fn(Code) -> bool) -> Judged {
     let mut wrong = Wrong::default();
     let mut count = 0;
-    for (lookup, _, told) in asked(run).await?.iter().filter(|(it, ..)| wanted(it.code)) {
+    for (lookup, _, answer) in asked(run).await?.iter().filter(|(it, ..)| wanted(it.code)) {
         count += 1;
-        wrong.unless(told.code() == Some(lookup.code.name()), || {
-            format!("{} gives {}, not {}", lookup.tool, told.describe(), lookup.code)
+        wrong.unless(answer.code() == Some(lookup.code.name()), || {
+            format!("{} gives {}, not {}", lookup.tool, answer.describe(), lookup.code)
         });
     }
     if count == 0 { not_here("the seller offers no such tool") } else { judge(&wrong.0) }
@@ -248,8 +248,8 @@ async fn echo(run: &mut Run) -> Judged {
 async fn generic(run: &mut Run) -> Judged {
     each(run, |lookup, _, error, wrong| {
         let message = member(error, "message").to_ascii_lowercase();
-        let told = lookup.words.iter().find(|word| message.contains(**word));
-        if let (true, Some(word)) = (is_reference(error), told) {
+        let word = lookup.words.iter().find(|word| message.contains(**word));
+        if let (true, Some(word)) = (is_reference(error), word) {
             wrong.say(format!("the message of {} says {word:?}", lookup.tool));
         }
     })
@@ -269,8 +269,8 @@ async fn field(run: &mut Run) -> Judged {
 async fn list(run: &mut Run) -> Judged {
     let mut wrong = Wrong::default();
     let mut count = 0;
-    for (lookup, _, told) in asked(run).await? {
-        let (Some(list), Some(error)) = (lookup.list, told.error()) else { continue };
+    for (lookup, _, answer) in asked(run).await? {
+        let (Some(list), Some(error)) = (lookup.list, answer.error()) else { continue };
         count += 1;
         let field = member(error, "field");
         let fine = field.is_empty() || field == list || is_reference(error);

@@ -130,17 +130,17 @@ fn steady(value: &Value, id: &str) -> Value {
     }
 }
 
-fn body(told: &Answer, id: &str) -> String {
+fn body(answer: &Answer, id: &str) -> String {
     let event =
-        || told.got.events().last().and_then(|data| tradepost_wire::json::from_str(data).ok());
-    match told.got.json().or_else(event) {
+        || answer.got.events().last().and_then(|data| tradepost_wire::json::from_str(data).ok());
+    match answer.got.json().or_else(event) {
         Some(body) => steady(&body, id).to_string(),
-        None => without(&told.got.text(), id),
+        None => without(&answer.got.text(), id),
     }
 }
 
-fn headers(told: &Answer) -> Vec<(String, String)> {
-    let mut headers: Vec<_> = told
+fn headers(answer: &Answer) -> Vec<(String, String)> {
+    let mut headers: Vec<_> = answer
         .got
         .headers
         .iter()
@@ -157,14 +157,14 @@ fn headers(told: &Answer) -> Vec<(String, String)> {
     headers
 }
 
-fn errors(told: &Answer, id: &str) -> Vec<String> {
-    told.errors().iter().map(|error| without(&error.to_string(), id)).collect()
+fn errors(answer: &Answer, id: &str) -> Vec<String> {
+    answer.errors().iter().map(|error| without(&error.to_string(), id)).collect()
 }
 
 /// What is different about the answers for two ids.
 fn difference(tool: &str, (first, a): (&Answer, &str), (second, b): (&Answer, &str)) -> Difference {
     let differs = |is: bool, what: &str| is.then(|| format!("{tool}: {what}"));
-    let status = |told: &Answer| (told.got.status, told.is_failed, told.protocol.is_some());
+    let status = |answer: &Answer| (answer.got.status, answer.is_failed, answer.protocol.is_some());
     let (one, other) = (headers(first), headers(second));
     let odd = one.iter().chain(&other).find(|it| !one.contains(it) || !other.contains(it));
     Difference {
@@ -206,12 +206,12 @@ async fn measure(run: &mut Run, lookup: &'static Lookup) -> Result<Paired, Verdi
         let order = if round % 2 == 0 { [0, 1] } else { [1, 0] };
         for side in order {
             let id = if side == 0 { &known } else { &unknown };
-            let told = run.tool_as(who, lookup.tool, lookup.arguments(id)).await?;
+            let answer = run.tool_as(who, lookup.tool, lookup.arguments(id)).await?;
             let took: &mut Vec<Duration> =
                 if side == 0 { &mut known_took } else { &mut unknown_took };
             took.push(run.took);
             if let Some(place) = pair.get_mut(side) {
-                *place = Some((told, run.last().cloned()));
+                *place = Some((answer, run.last().cloned()));
             }
         }
         if let [Some((first, one)), Some((second, other))] = pair {

@@ -280,8 +280,8 @@ impl<'a> Office<'a> {
         thing.draft = None;
         thing.due_at = None;
         thing.completed_at = Some(self.now);
-        let told = json!({"timestamp": self.now, "type": "response", "data": result});
-        thing.history.push(told);
+        let entry = json!({"timestamp": self.now, "type": "response", "data": result});
+        thing.history.push(entry);
         thing.result = Some(result);
         if let Some(notice) = self.notice(thing, message)? {
             let id = self.publisher.world.fresh_id("notice");

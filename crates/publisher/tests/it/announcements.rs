@@ -66,7 +66,7 @@ fn challenged(desk: &Desk) -> Vec<Value> {
 }
 
 /// What is queued, oldest first; notifications about creatives fit their published schema.
-fn told(desk: &Desk) -> Vec<Value> {
+fn announced(desk: &Desk) -> Vec<Value> {
     let notices = desk.vault.look(|shelf| shelf.list(Kind::Notice, &Query::default())).unwrap();
     let read = |record: tradepost_publisher::shelf::Record| {
         let body: Value =
@@ -179,7 +179,7 @@ fn subscribers_hear_of_a_creative_whatever_changes_it_but_its_buyer() {
     ]);
     subscribe(&script, both);
     script.ask(Tool::SyncCreatives, json!({"creatives": [banner("one")]}));
-    assert_eq!(told(&script.desk), Vec::<Value>::new());
+    assert_eq!(announced(&script.desk), Vec::<Value>::new());
     // The review ends by itself.
     script.desk.now += SignedDuration::from_secs(61);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -187,7 +187,7 @@ fn subscribers_hear_of_a_creative_whatever_changes_it_but_its_buyer() {
         runtime.block_on(script.desk.publisher.tick(script.desk.now));
     }
     check(
-        &told(&script.desk)[0].to_string(),
+        &announced(&script.desk)[0].to_string(),
         &expect![[
             r#"{"url":"https://hooks.example/creatives?key=s3cret","authentication":null,"body":{"idempotency_key":"webhook-delivery_6","notification_id":"creative-change_5","notification_type":"creative.status_changed","fired_at":"2026-06-01T12:01:01Z","subscriber_id":"main","account_id":"acc_2","creative_id":"one","transition":{"from":"pending_review","to":"approved","observed_at":"2026-06-01T12:01:01Z"},"reason_code":"review_passed","initiator":"system"}}"#
         ]],
@@ -195,7 +195,7 @@ fn subscribers_hear_of_a_creative_whatever_changes_it_but_its_buyer() {
     // A person declines it.
     let declined = decision(Matter::Creative, "one", Step::Decline);
     decide(&script.desk, &declined).unwrap();
-    let second = told(&script.desk);
+    let second = announced(&script.desk);
     let transition = &second[1]["body"];
     check(
         &format!(
@@ -208,7 +208,7 @@ fn subscribers_hear_of_a_creative_whatever_changes_it_but_its_buyer() {
     );
     // The buyer itself brings it back, and puts it away.
     script.ask(Tool::SyncCreatives, json!({"creatives": [banner("one")]}));
-    assert_eq!(told(&script.desk).len(), 2);
+    assert_eq!(announced(&script.desk).len(), 2);
     let asked = json!({"include_webhook_activity": true, "webhook_activity_limit": 1});
     let listed = script.ask(Tool::ListCreatives, asked);
     check(
@@ -233,11 +233,11 @@ fn whoever_waits_for_an_account_hears_once_how_it_stands() {
     let opened = desk.ask(Tool::SyncAccounts, request).document();
     assert_eq!(opened["accounts"][0]["status"], "pending_approval");
     let id = opened["accounts"][0]["account_id"].as_str().unwrap();
-    assert_eq!(told(&desk), Vec::<Value>::new());
+    assert_eq!(announced(&desk), Vec::<Value>::new());
     for step in [Step::Approve, Step::Suspend] {
         decide(&desk, &decision(Matter::Account, id, step)).unwrap();
     }
-    let heard = told(&desk);
+    let heard = announced(&desk);
     assert_eq!(heard.len(), 1);
     check(
         &heard[0].to_string(),

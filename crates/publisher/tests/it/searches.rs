@@ -55,9 +55,9 @@ fn what_a_test_put_there_last_comes_first() {
 fn a_brief_where_none_belongs_decides_nothing_and_is_remarked() {
     let mut script = Script::new();
     let plain = script.ask(Tool::GetProducts, everything(json!({})));
-    let told = script.ask(Tool::GetProducts, everything(json!({"brief": "cats"})));
-    assert_eq!(plain["products"], told["products"]);
-    expect![[r#"[{"code":"INVALID_REQUEST","message":"a brief goes with buying_mode brief alone, and was not looked at","recovery":"correctable","field":"brief","suggestion":"correct what field and issues name and send again","severity":"warning"}]"#]].assert_eq(&told["errors"].to_string());
+    let warned = script.ask(Tool::GetProducts, everything(json!({"brief": "cats"})));
+    assert_eq!(plain["products"], warned["products"]);
+    expect![[r#"[{"code":"INVALID_REQUEST","message":"a brief goes with buying_mode brief alone, and was not looked at","recovery":"correctable","field":"brief","suggestion":"correct what field and issues name and send again","severity":"warning"}]"#]].assert_eq(&warned["errors"].to_string());
 }
 
 #[test]

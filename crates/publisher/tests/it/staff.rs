@@ -43,7 +43,7 @@ pub(crate) fn decide(desk: &Desk, decision: &Decision) -> Result<Moved, Denied> 
 }
 
 /// In short.
-fn told(done: &Result<Moved, Denied>) -> String {
+fn outline(done: &Result<Moved, Denied>) -> String {
     match done {
         Ok(Moved { before, after }) if before == after => "as it was".to_owned(),
         Ok(Moved { before, after }) => format!("{before} -> {after}"),
@@ -187,7 +187,7 @@ fn what_cannot_be_decided_changes_nothing_and_says_why() {
     };
     let before = everything();
     let mut lines = String::new();
-    let mut check = |it: Decision| lines.push_str(&format!("{}\n", told(&decide(&desk, &it))));
+    let mut check = |it: Decision| lines.push_str(&format!("{}\n", outline(&decide(&desk, &it))));
     let of = decision;
     check(of(Matter::Account, "nobody", Step::Close));
     check(of(Matter::Task, "nothing", Step::Approve));
@@ -269,7 +269,8 @@ fn a_creative_that_a_person_looks_at_is_approved_or_declined_with_a_reason() {
     };
     let mut lines = format!("{}\n", kept(&shop));
     for step in [Step::Approve, Step::Suspend, Step::Resume, Step::Decline] {
-        lines.push_str(&told(&decide(&shop.desk, &decision(Matter::Creative, "banner-2", step))));
+        lines
+            .push_str(&outline(&decide(&shop.desk, &decision(Matter::Creative, "banner-2", step))));
         lines.push('\n');
     }
     lines.push_str(&kept(&shop));
@@ -308,13 +309,13 @@ fn a_buy_that_a_person_approves_is_booked_and_announced() {
     shop.wait(24);
     assert_eq!((shop.tick(), notices(&shop).len()), (0, 0));
     let approve = decision(Matter::Task, &id, Step::Approve);
-    assert_eq!(told(&decide(&shop.desk, &approve)), "submitted -> completed");
-    assert_eq!(told(&decide(&shop.desk, &approve)), "as it was");
+    assert_eq!(outline(&decide(&shop.desk, &approve)), "submitted -> completed");
+    assert_eq!(outline(&decide(&shop.desk, &approve)), "as it was");
     let result = status(&shop, &id)["result"].take();
     let buy = shop.buy(result["media_buy_id"].as_str().unwrap());
     assert_eq!(buy.thing.confirmed_at, Some(shop.desk.now));
-    let told = notices(&shop);
-    assert_eq!((told.len(), &told[0]["result"]), (1, &result));
+    let outline = notices(&shop);
+    assert_eq!((outline.len(), &outline[0]["result"]), (1, &result));
     expect![[r#"{"status":"completed","message":"how the task stands","task_id":"task_3","task_type":"create_media_buy","created_at":"2026-06-01T12:00:00Z","updated_at":"2026-06-02T12:00:00Z","completed_at":"2026-06-02T12:00:00Z","has_webhook":true,"protocol":"media-buy","result":{"media_buy_id":"mb_1","media_buy_status":"pending_start","revision":1,"currency":"USD","total_budget":1000,"valid_actions":["pause","cancel","extend_flight","shorten_flight","update_flight_dates","increase_budget","decrease_budget","reallocate_budget","update_targeting","update_pacing","update_frequency_caps","update_creative_assignments","remove_creative","add_packages","remove_packages","sync_creatives"],"available_actions":[{"action":"pause","mode":"self_serve"},{"action":"cancel","mode":"self_serve"},{"action":"extend_flight","mode":"self_serve"},{"action":"shorten_flight","mode":"self_serve"},{"action":"update_flight_dates","mode":"self_serve"},{"action":"increase_budget","mode":"self_serve"},{"action":"decrease_budget","mode":"self_serve"},{"action":"reallocate_budget","mode":"self_serve"},{"action":"update_targeting","mode":"self_serve"},{"action":"update_pacing","mode":"self_serve"},{"action":"update_frequency_caps","mode":"self_serve"},{"action":"update_creative_assignments","mode":"self_serve"},{"action":"remove_creative","mode":"self_serve"},{"action":"add_packages","mode":"self_serve"},{"action":"remove_packages","mode":"self_serve"},{"action":"sync_creatives","mode":"self_serve"}],"confirmed_at":"2026-06-02T12:00:00Z","packages":[{"package_id":"pkg_2","product_id":"person","pricing_option_id":"cpm","budget":1000,"start_time":"2026-07-01T00:00:00Z","end_time":"2026-08-01T00:00:00Z","paused":false,"creative_assignments":[{"creative_id":"banner"}]}],"account":{"account_id":"acc_acme","name":"acmeoutdoor.example c/o pinnacle.example","status":"active","brand":{"domain":"acmeoutdoor.example"},"operator":"pinnacle.example","billing":"operator","account_scope":"operator_brand","sandbox":false},"status":"completed"},"adcp_version":"3.1"}"#]].assert_eq(&status(&shop, &id).to_string());
 }
 
@@ -324,7 +325,7 @@ fn a_buy_that_a_person_declines_comes_to_nothing_and_its_buyer_reads_why() {
     let id = waiting(&shop);
     assert_eq!(shop.kept(Kind::Account)[0]["funds"]["committed"], 1000.0);
     let decline = decision(Matter::Task, &id, Step::Decline);
-    assert_eq!(told(&decide(&shop.desk, &decline)), "submitted -> failed");
+    assert_eq!(outline(&decide(&shop.desk, &decline)), "submitted -> failed");
     assert_eq!(shop.kept(Kind::Account)[0]["funds"]["committed"], 0.0);
     assert_eq!(shop.kept(Kind::MediaBuy), Vec::<Value>::new());
     assert_eq!(notices(&shop)[0]["status"], "failed");
@@ -343,19 +344,19 @@ fn a_buy_of_an_account_that_may_not_spend_is_not_approved() {
     let by_time = shop.create(json!({"packages": [package(json!({"product_id": "soon"}))]}));
     decide(&shop.desk, &decision(Matter::Account, ACCOUNT, Step::Suspend)).unwrap();
     let approve = decision(Matter::Task, &by_person, Step::Approve);
-    assert_eq!(told(&decide(&shop.desk, &approve)), "objections: ACCOUNT_SUSPENDED");
+    assert_eq!(outline(&decide(&shop.desk, &approve)), "objections: ACCOUNT_SUSPENDED");
     assert_eq!(status(&shop, &by_person)["status"], "submitted", "it waits as before");
     shop.wait(1);
     assert_eq!(shop.tick(), 1);
     let ended = status(&shop, by_time["task_id"].as_str().unwrap());
     expect![[r#"{"status":"failed","message":"how the task stands","task_id":"task_6","task_type":"create_media_buy","created_at":"2026-06-01T12:00:00Z","updated_at":"2026-06-01T13:00:00Z","completed_at":"2026-06-01T13:00:00Z","has_webhook":false,"protocol":"media-buy","error":{"code":"ACCOUNT_SUSPENDED","message":"the account is suspended; a person has to settle it with the seller"},"result":{"status":"failed","adcp_error":{"code":"ACCOUNT_SUSPENDED","message":"the account is suspended; a person has to settle it with the seller","recovery":"terminal","suggestion":"ask the seller to lift the suspension"},"errors":[{"code":"ACCOUNT_SUSPENDED","message":"the account is suspended; a person has to settle it with the seller","recovery":"terminal","suggestion":"ask the seller to lift the suspension"}]},"adcp_version":"3.1"}"#]].assert_eq(&ended.to_string());
     decide(&shop.desk, &decision(Matter::Account, ACCOUNT, Step::Resume)).unwrap();
-    assert_eq!(told(&decide(&shop.desk, &approve)), "submitted -> completed");
+    assert_eq!(outline(&decide(&shop.desk, &approve)), "submitted -> completed");
     // A flight that is over cannot be approved either.
     let late = waiting(&shop);
     shop.wait(24 * 90);
     let approve = decision(Matter::Task, &late, Step::Approve);
-    assert_eq!(told(&decide(&shop.desk, &approve)), "objections: INVALID_REQUEST");
+    assert_eq!(outline(&decide(&shop.desk, &approve)), "objections: INVALID_REQUEST");
 }
 
 fn rights(tasks: &[&str], fields: &[(&str, &[&str])], read_only: bool) -> Authorization {
@@ -438,7 +439,7 @@ fn rights_that_cannot_be_are_refused_with_everything_that_is_wrong() {
     put_account(&desk, "acc_over", Standing::Closed);
     let check = |account: &str, agent: &str, given: Authorization, expected: Expect| {
         let done = grant(&desk, account, agent, Some(given)).map(|_| unreachable!());
-        expected.assert_eq(&told(&done));
+        expected.assert_eq(&outline(&done));
     };
     let any = || rights(&[], &[], false);
     check("acc_none", "nova", any(), expect!["absent"]);

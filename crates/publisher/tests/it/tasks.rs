@@ -67,13 +67,13 @@ fn a_buy_waits_for_approval_and_comes_about_with_it() {
     assert_eq!(kept.thing.confirmed_at, Some(shop.desk.now));
     let mut notices = notices(&shop);
     assert_eq!(notices.len(), 1);
-    let mut told = notices[0]["body"]["result"].take();
+    let mut announced = notices[0]["body"]["result"].take();
     // X-2: the caller's context goes with the result.
     assert_eq!(
-        told.as_object_mut().unwrap().shift_remove("context"),
+        announced.as_object_mut().unwrap().shift_remove("context"),
         Some(json!({"trace": "t-1"}))
     );
-    assert_eq!(told, result);
+    assert_eq!(announced, result);
     expect![[r#"{"url":"https://buyer.example/hooks","authentication":{"schemes":["Bearer"],"credentials":"01234567890123456789012345678901"},"body":{"idempotency_key":"webhook-delivery_4","operation_id":"op-1","task_id":"task_3","task_type":"create_media_buy","protocol":"media-buy","status":"completed","timestamp":"2026-06-01T13:00:00Z","message":"the task is completed","token":"token-of-the-buyer-1","context":{"trace":"t-1"},"result":null},"attempts":0,"due_at":"2026-06-01T13:00:00Z"}"#]].assert_eq(&notices[0].to_string());
 }
 

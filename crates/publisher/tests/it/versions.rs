@@ -73,9 +73,9 @@ fn a_task_of_a_caller_of_3_0_ends_in_the_words_of_3_0() {
     );
     let id = &submitted["task_id"];
     let status = json!({"task_id": id, "include_result": true, "adcp_version": "3.0"});
-    let told = shop.ask(Tool::GetTaskStatus, status);
+    let status_shown = shop.ask(Tool::GetTaskStatus, status);
     check(
-        &members(&told["result"], &["status", "media_buy_status"]),
+        &members(&status_shown["result"], &["status", "media_buy_status"]),
         &expect![[r#"
         status: "pending_start"
         media_buy_status: null"#]],

@@ -57,7 +57,7 @@ pub async fn serve(
 ) {
     let Listener { tcp, identity } = listener.into();
     // Every connection holds a receiver until it has ended.
-    let (stopping, told) = watch::channel(());
+    let (stopping, stopped) = watch::channel(());
     let host = Host {
         protocol: Protocol::new(settings.read_timeout),
         site: site.into(),
@@ -105,17 +105,17 @@ pub async fn serve(
         };
         // Answers are small and complete; waiting to fill a packet only delays them.
         let _ = stream.set_nodelay(true);
-        let (host, told) = (host.clone(), told.clone());
+        let (host, stopped) = (host.clone(), stopped.clone());
         match identity.clone() {
-            None => tokio::spawn(host.welcome(stream, address, place, told)),
+            None => tokio::spawn(host.welcome(stream, address, place, stopped)),
             Some(identity) => {
-                tokio::spawn(host.welcome_over_tls(stream, address, place, told, identity))
+                tokio::spawn(host.welcome_over_tls(stream, address, place, stopped, identity))
             }
         };
     }
     // The system lets nobody else in from here on, and the receivers that are left are those of
     // connections.
-    drop((tcp, told));
+    drop((tcp, stopped));
     stopping.send_replace(());
     if tokio::time::timeout(settings.shutdown_grace, stopping.closed()).await.is_err() {
         tracing::warn!("some requests were still running when the grace period ended");
@@ -160,10 +160,10 @@ impl Host {
         stream: TcpStream,
         address: SocketAddr,
         place: Place,
-        told: watch::Receiver<()>,
+        stopped: watch::Receiver<()>,
     ) {
         let client = Client { peer: Peer(address), secure: false, certificate: None };
-        self.protocol.serve(stream, client, (self.site, self.refusals), place, told).await;
+        self.protocol.serve(stream, client, (self.site, self.refusals), place, stopped).await;
     }
 
     async fn welcome_over_tls(
@@ -171,20 +171,20 @@ impl Host {
         stream: TcpStream,
         address: SocketAddr,
         place: Place,
-        mut told: watch::Receiver<()>,
+        mut stopped: watch::Receiver<()>,
         identity: Arc<Identity>,
     ) {
         let peer = Peer(address);
         // Nothing has been asked yet, so that nothing is lost when the server stops or when somebody
         // else needs the place.
         let shaken = tokio::select! {
-            _ = told.changed() => None,
+            _ = stopped.changed() => None,
             () = place.needed() => None,
             shaken = handshake::shake(stream, peer, &identity, self.protocol.patience) => shaken,
         };
         if let Some((stream, certificate)) = shaken {
             let client = Client { peer, secure: true, certificate };
-            self.protocol.serve(stream, client, (self.site, self.refusals), place, told).await;
+            self.protocol.serve(stream, client, (self.site, self.refusals), place, stopped).await;
         }
     }
 }

@@ -76,7 +76,7 @@ impl<'a> Lane<'a> {
                 let log = outbox.tasks.kept();
                 let Some(place) = log.push_place(key)? else { return Ok((None, read)) };
                 let Some(sent) = place.sent_seq else {
-                    let json = Some(outbox.tasks.told_first(&place, &outbox.agent_id)?);
+                    let json = Some(outbox.tasks.first_event_of(&place, &outbox.agent_id)?);
                     let seq = place.from_seq;
                     return Ok((Some(Next { place, seq, json }), read));
                 };

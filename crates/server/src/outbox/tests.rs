@@ -81,7 +81,7 @@ impl Script {
     }
 
     /// What a path has been told: kind and number or state of each notification.
-    fn told(&self, path: &str) -> Vec<String> {
+    fn received(&self, path: &str) -> Vec<String> {
         let kind = |body: &str| {
             let body: Value = tradepost_wire::json::from_str(body).unwrap();
             let (kind, event) = body.as_object().unwrap().iter().next().unwrap();
@@ -211,8 +211,8 @@ impl World {
         self.script.seen(path)
     }
 
-    fn told(&self, path: &str) -> Vec<String> {
-        self.script.told(path)
+    fn received(&self, path: &str) -> Vec<String> {
+        self.script.received(path)
     }
 
     async fn until(&self, what: &str, is: impl Fn(&Self) -> bool) {
@@ -225,7 +225,7 @@ impl World {
         panic!("never {what}: {:?}", self.script.seen.lock().unwrap());
     }
 
-    async fn until_told(&self, path: &str, count: usize) {
+    async fn until_received(&self, path: &str, count: usize) {
         self.until(path, |world| world.seen(path).len() >= count).await;
     }
 
@@ -292,9 +292,9 @@ async fn p_03_a_failing_receiver_is_retried_on_schedule_and_given_up() {
     assert_eq!(world.seen("down").len(), 6);
     assert_eq!(world.log.revive(world.clock.now()), 1);
     world.tasks.stir();
-    world.until_told("down", 11).await;
-    let told = world.told("down");
-    assert_eq!(told[6..], [TASK, WORKING, "artifactUpdate 0", "artifactUpdate 1", DONE]);
+    world.until_received("down", 11).await;
+    let received = world.received("down");
+    assert_eq!(received[6..], [TASK, WORKING, "artifactUpdate 0", "artifactUpdate 1", DONE]);
     let ids: Vec<_> = world.seen("down").into_iter().map(|seen| seen.id).collect();
     assert!(ids[..7].iter().all(|id| *id == ids[0]), "one entry has one id: {ids:?}");
 }
@@ -309,13 +309,13 @@ async fn p_03_whoever_asks_for_a_pause_gets_it_and_success_begins_the_count_anew
     answers.extend(vec![failed(Why::Unreachable); 2]);
     let world = World::new(&[], &[("busy", answers)]);
     let task_id = world.task("ada", &["a.example/busy"]).await;
-    world.until_told("busy", 4).await;
+    world.until_received("busy", 4).await;
     let before = [0, 100, 104, 3_704];
     assert_eq!(world.seconds("busy"), before, "100, then 4, then an hour and no longer");
     world.finish("ada", &task_id, 0).await;
-    world.until_told("busy", 8).await;
+    world.until_received("busy", 8).await;
     assert_eq!(world.seconds("busy")[4..], [3_704, 3_706, 3_710, 3_710], "2 and 4 again");
-    assert_eq!(world.told("busy")[6..], [WORKING, DONE]);
+    assert_eq!(world.received("busy")[6..], [WORKING, DONE]);
 }
 
 #[tokio::test]
@@ -324,9 +324,9 @@ async fn a_receiver_that_is_gone_is_given_up_at_once() {
     let world = World::new(&[], &answers);
     let task_id = world.task("ada", &["a.example/gone", "a.example/there"]).await;
     world.finish("ada", &task_id, 1).await;
-    world.until_told("there", 4).await;
+    world.until_received("there", 4).await;
     world.until("given up", |world| world.outbox.counts().given_up() == 1).await;
-    assert_eq!(world.told("gone"), [TASK, WORKING]);
+    assert_eq!(world.received("gone"), [TASK, WORKING]);
     let off = world.log.given_up();
     assert_eq!((off.len(), off[0].failure.as_deref()), (1, Some("HTTP 410")));
 }
@@ -336,23 +336,26 @@ async fn another_process_goes_on_where_this_one_stopped() {
     let answers = [("hook", vec![Ok(()), Ok(()), Ok(()), failed(Why::Broken)])];
     let world = World::new(&[], &answers);
     let task_id = world.task("ada", &["a.example/hook"]).await;
-    world.until_told("hook", 1).await;
+    world.until_received("hook", 1).await;
     // The rest happens while nobody delivers, and is delivered by two processes.
     let world = world.restart(&[], None).await;
     world.finish("ada", &task_id, 200).await;
     // However quick it is, it gets no further.
     let world = world.restart(&["hook"], Some(&answers)).await;
-    world.until_told("hook", 4).await;
+    world.until_received("hook", 4).await;
     let before = Arc::clone(&world.script);
     let world = world.restart(&[], Some(&[])).await;
-    world.until("told all", |world| world.told("hook").last().is_some_and(|l| l == DONE)).await;
-    let mut told = [before.told("hook"), world.told("hook")].concat();
-    assert_eq!(told[..4], [WORKING, "artifactUpdate 0", "artifactUpdate 1", "artifactUpdate 2"]);
-    assert_eq!(told[3], told[4], "it was not taken the first time");
-    told.dedup();
+    world.until("told all", |world| world.received("hook").last().is_some_and(|l| l == DONE)).await;
+    let mut received = [before.received("hook"), world.received("hook")].concat();
+    assert_eq!(
+        received[..4],
+        [WORKING, "artifactUpdate 0", "artifactUpdate 1", "artifactUpdate 2"]
+    );
+    assert_eq!(received[3], received[4], "it was not taken the first time");
+    received.dedup();
     let artifacts = (0..200).map(|n| format!("artifactUpdate {n}"));
     let whole = [WORKING.to_owned()].into_iter().chain(artifacts).chain([DONE.to_owned()]);
-    assert!(whole.eq(told), "in order, without a gap");
+    assert!(whole.eq(received), "in order, without a gap");
 }
 
 #[tokio::test]
@@ -362,21 +365,21 @@ async fn receivers_that_never_answer_delay_nobody_else() {
     for _ in 0..5 {
         world.task("mallory", &["slow.example/mute"]).await;
     }
-    world.until_told("mute", 2).await;
+    world.until_received("mute", 2).await;
     for number in 0..5 {
         let host = format!("slow{number}.example/mute");
         world.task("mallory", &[&host]).await;
     }
-    world.until_told("mute", 4).await;
+    world.until_received("mute", 4).await;
     let task_id = world.task("ada", &["quick.example/quick"]).await;
     world.finish("ada", &task_id, 100).await;
-    world.until_told("quick", 103).await;
+    world.until_received("quick", 103).await;
     assert_eq!(world.seen("mute").len(), 4, "two for the host, four for the owner");
     assert_eq!(world.script.most.lock().unwrap().get("quick"), Some(&1), "one at a time");
-    let told = world.told("quick");
+    let received = world.received("quick");
     let artifacts = (0..100).map(|n| format!("artifactUpdate {n}"));
     let begun = [TASK, WORKING].map(str::to_owned).into_iter();
-    assert!(told.into_iter().eq(begun.chain(artifacts).chain([DONE.to_owned()])));
+    assert!(received.into_iter().eq(begun.chain(artifacts).chain([DONE.to_owned()])));
 }
 
 #[tokio::test]
@@ -384,8 +387,8 @@ async fn a_webhook_that_is_deleted_or_replaced_hears_nothing_more() {
     let world = World::new(&[], &[("old", vec![Ok(()), failed(Why::Status(500))])]);
     let owner = world.owner("ada");
     let task_id = world.task("ada", &["a.example/old", "a.example/kept"]).await;
-    world.until_told("kept", 1).await;
-    world.until_told("old", 1).await;
+    world.until_received("kept", 1).await;
+    world.until_received("old", 1).await;
     world.webhooks.delete(&owner, &task_id, "old").await.unwrap().unwrap();
     let other = PushConfig {
         url: "https://b.example/new".to_owned(),
@@ -394,8 +397,8 @@ async fn a_webhook_that_is_deleted_or_replaced_hears_nothing_more() {
     };
     world.webhooks.create(&owner, other).await.unwrap().unwrap();
     world.finish("ada", &task_id, 0).await;
-    world.until_told("new", 3).await;
-    assert_eq!(world.told("new"), [TASK, WORKING, DONE], "it begins with the task as it is");
+    world.until_received("new", 3).await;
+    assert_eq!(world.received("new"), [TASK, WORKING, DONE], "it begins with the task as it is");
     assert_eq!(world.seen("new")[0].headers, (None, Some("t".to_owned())));
     assert_eq!((world.seen("old").len(), world.seen("kept").len()), (1, 1));
 }

@@ -352,8 +352,8 @@ pub(crate) fn submit<T: Send + 'static>(
     mut job: impl FnMut(&dyn LogWriter) -> Result<T, Fault> + Send + 'static,
     done: impl FnOnce(Result<T, Fault>) + Send + 'static,
 ) -> Result<(), Fault> {
-    let came_to = Arc::new(Mutex::new(None));
-    let kept = Arc::clone(&came_to);
+    let outcome = Arc::new(Mutex::new(None));
+    let kept = Arc::clone(&outcome);
     let job = move |tx: &dyn LogWriter| {
         let value = job(tx)?;
         // Of several times the last is the one that is kept.
@@ -361,7 +361,7 @@ pub(crate) fn submit<T: Send + 'static>(
         Ok(())
     };
     let done = move |ended: Result<(), Fault>| {
-        let value = came_to.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let value = outcome.lock().unwrap_or_else(PoisonError::into_inner).take();
         let lost = || Fault::new("keeping tasks", "a job was said to be done and was not");
         done(ended.and_then(|()| value.ok_or_else(lost)));
     };

@@ -121,12 +121,12 @@ async fn streams_say_which_event_is_the_last() {
     let client = start(true).await;
     for (text, last) in [("work", "completed"), ("wait", "input-required")] {
         let events = client.older("message/stream", say(text)).await;
-        let told = |event: &Value| {
+        let shown = |event: &Value| {
             let event = &event["result"];
             let state = event.pointer("/status/state").and_then(Value::as_str);
             format!("{} {} {}", event["kind"], state.unwrap_or("-"), event["final"])
         };
-        let told: Vec<_> = events.iter().map(told).collect();
+        let shown: Vec<_> = events.iter().map(shown).collect();
         let end = format!(r#""status-update" {last} true"#);
         let expected = [
             r#""task" submitted null"#,
@@ -134,7 +134,7 @@ async fn streams_say_which_event_is_the_last() {
             r#""artifact-update" - null"#,
             &end,
         ];
-        assert_eq!(told, expected);
+        assert_eq!(shown, expected);
     }
 }
 

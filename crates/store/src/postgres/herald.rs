@@ -52,7 +52,7 @@ pub(super) struct Herald {
 /// What was heard and is to be told here, on a thread that may wait.
 #[derive(Clone)]
 struct Heard {
-    told: threads::SyncSender<News>,
+    news: threads::SyncSender<News>,
     /// Whether there was no room for something.
     missed: Arc<AtomicBool>,
 }
@@ -60,9 +60,9 @@ struct Heard {
 impl Heard {
     /// Starts the thread.
     fn start(ears: Arc<Mutex<Vec<Ear>>>) -> Result<Self, Fault> {
-        let (told, to_tell) = threads::sync_channel(QUEUE);
+        let (news, to_tell) = threads::sync_channel(QUEUE);
         let missed: Arc<AtomicBool> = Arc::default();
-        let heard = Self { told, missed: Arc::clone(&missed) };
+        let heard = Self { news, missed: Arc::clone(&missed) };
         // Whoever is told may read the database, and wait for it.
         std::thread::Builder::new()
             .name("store-news".to_owned())
@@ -88,7 +88,7 @@ impl Heard {
 
     /// Takes news. It never waits: the connection is read by whoever calls.
     fn take(&self, news: News) {
-        if let Err(threads::TrySendError::Full(_)) = self.told.try_send(news) {
+        if let Err(threads::TrySendError::Full(_)) = self.news.try_send(news) {
             self.missed.store(true, Ordering::Release);
         }
     }
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn whoever_is_slow_to_hear_is_told_to_look_and_nothing_piles_up() {
-        let (tell, told) = threads::channel();
+        let (tell, news) = threads::channel();
         let (let_go, wait) = threads::channel::<()>();
         let wait = Mutex::new(wait);
         let ear = move |news: &News| {
@@ -267,16 +267,16 @@ mod tests {
         let ears: Arc<Mutex<Vec<Ear>>> = Arc::new(Mutex::new(vec![Arc::new(ear)]));
         let heard = Heard::start(ears).unwrap();
         heard.take(appended(0));
-        assert_eq!(told.recv().unwrap(), appended(0));
+        assert_eq!(news.recv().unwrap(), appended(0));
         // It is being told, and there is room for as many again.
         (1..=QUEUE).for_each(|seq| heard.take(appended(seq.try_into().unwrap())));
         assert!(!heard.missed.load(Ordering::Acquire));
         (0..3 * QUEUE).for_each(|_| heard.take(News::Due));
         let_go.send(()).unwrap();
-        assert_eq!(told.recv().unwrap(), News::Any, "one look in the place of all of them");
+        assert_eq!(news.recv().unwrap(), News::Any, "one look in the place of all of them");
         heard.take(News::Changed);
         let_go.send(()).unwrap();
-        assert_eq!(told.recv().unwrap(), News::Changed);
+        assert_eq!(news.recv().unwrap(), News::Changed);
         let_go.send(()).unwrap();
     }
 

@@ -22,7 +22,7 @@ pub(crate) const SCHEMA: &str = "
 
 /// Something that a destination was told is amiss.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct Notice {
     /// By which it is known; empty for when the destination was last told anything.
     pub key: String,
     /// What it is, in words.
@@ -32,7 +32,7 @@ pub struct Told {
     /// Since when.
     pub since: Timestamp,
     /// When it was told.
-    pub told_at: Timestamp,
+    pub noticed_at: Timestamp,
 }
 
 impl Transaction<'_> {
@@ -40,7 +40,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn note_alerts(&self, destination: &str, told: &[Told]) -> Result<(), Fault> {
+    pub fn note_alerts(&self, destination: &str, noticed: &[Notice]) -> Result<(), Fault> {
         const FORGET: &str = "DELETE FROM alerts WHERE destination = $1";
         const NOTE: &str = "
             INSERT INTO alerts (destination, key, what, level, since, told_at)
@@ -48,9 +48,9 @@ impl Transaction<'_> {
         // All of them anew: what is not amiss any more is not among them, and has to be told again
         // should it come back.
         self.0.execute("forgetting alerts", FORGET, params![destination])?;
-        for Told { key, what, level, since, told_at } in told {
+        for Notice { key, what, level, since, noticed_at } in noticed {
             let level = i64::try_from(*level).unwrap_or(i64::MAX);
-            let values = params![destination, key, what, level, since, told_at];
+            let values = params![destination, key, what, level, since, noticed_at];
             self.0.execute("noting an alert", NOTE, values)?;
         }
         Ok(())
@@ -58,19 +58,19 @@ impl Transaction<'_> {
 }
 
 impl Database {
-    pub(crate) fn told_alerts(&self, destination: &str) -> Result<Vec<Told>, Fault> {
+    pub(crate) fn noticed_alerts(&self, destination: &str) -> Result<Vec<Notice>, Fault> {
         self.0.all(
             "reading alerts",
             "SELECT key, what, level, since, told_at FROM alerts WHERE destination = $1 ORDER BY key",
             params![destination],
             |row| {
                 let level: i64 = row.get(2)?;
-                Ok(Told {
+                Ok(Notice {
                     key: row.get(0)?,
                     what: row.get(1)?,
                     level: u64::try_from(level).unwrap_or_default(),
                     since: row.get(3)?,
-                    told_at: row.get(4)?,
+                    noticed_at: row.get(4)?,
                 })
             },
         )

@@ -182,10 +182,10 @@ impl Shelf {
         // What is not in memory is read as it is by then, whenever it is asked for.
         let Some(known) = self.0.generation() else { return Ok(()) };
         // What was loaded since the generations were asked for may be newer than they say.
-        let told = self.0.all.generation(&self.0.dealer_id)?;
+        let current = self.0.all.generation(&self.0.dealer_id)?;
         // Or the database was put back to an earlier state: only it can say.
-        if told == known
-            || told < known && self.0.all.store.inventory_generation(&self.0.dealer_id)? == known
+        if current == known
+            || current < known && self.0.all.store.inventory_generation(&self.0.dealer_id)? == known
         {
             return Ok(());
         }

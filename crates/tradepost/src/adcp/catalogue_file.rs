@@ -101,9 +101,9 @@ mod tests {
         assert_eq!(file.look(), Found::Same);
         write(&path, r#"{"prodcuts": [], "policies": 5}"#, 1);
         let Found::Unusable(lines) = file.look() else { unreachable!("it has mistakes") };
-        let told = lines.join("\n");
+        let text = lines.join("\n");
         for place in ["/prodcuts: ", "/policies: ", "/agent_url: "] {
-            assert!(told.contains(place), "{told}");
+            assert!(text.contains(place), "{text}");
         }
         assert_eq!(file.look(), Found::Same);
         fs::remove_file(&path).unwrap();

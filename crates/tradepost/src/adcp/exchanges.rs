@@ -100,11 +100,11 @@ impl Exchanges {
         let size = usize::try_from(page_size).unwrap_or(usize::MAX);
         let after = before.saturating_add(size);
         let next = if after < found.len() { after.to_string() } else { String::new() };
-        let told = |task: &&Task| Task {
+        let shown = |task: &&Task| Task {
             artifacts: task.artifacts.clone().filter(|_| query.include_artifacts),
             ..(*task).clone()
         };
-        let tasks = found.iter().skip(before).take(size).map(told).collect();
+        let tasks = found.iter().skip(before).take(size).map(shown).collect();
         Some(TaskPage { tasks, next_page_token: next, page_size, total_size: found.len() })
     }
 

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use tradepost_dealer::delivery::{ChatStyle, Form, Written, chat};
-use tradepost_store::Told;
+use tradepost_store::Notice;
 use tradepost_wire::json::{Value, json};
 
 use crate::config::delivery::Delivery;
@@ -13,11 +13,11 @@ pub struct Message {
     /// When it was written.
     pub at: Timestamp,
     /// What the destination does not know yet, or knows less of.
-    pub new: Vec<Told>,
+    pub new: Vec<Notice>,
     /// What it knows.
-    pub goes_on: Vec<Told>,
+    pub goes_on: Vec<Notice>,
     /// What is amiss no more.
-    pub over: Vec<Told>,
+    pub over: Vec<Notice>,
 }
 
 impl Message {
@@ -48,7 +48,7 @@ impl Message {
         Written { subject, body }
     }
 
-    fn parts(&self) -> [(&'static str, &[Told]); 3] {
+    fn parts(&self) -> [(&'static str, &[Notice]); 3] {
         [("New", &self.new), ("Going on", &self.goes_on), ("Over", &self.over)]
     }
 
@@ -67,11 +67,11 @@ impl Message {
     }
 
     fn document(&self, subject: &str, id: &str) -> Value {
-        let row = |row: &Told| {
+        let row = |row: &Notice| {
             json!({"key": row.key, "message": row.what, "count": row.level,
                    "since": moment(row.since)})
         };
-        let rows = |rows: &[Told]| rows.iter().map(row).collect::<Vec<_>>();
+        let rows = |rows: &[Notice]| rows.iter().map(row).collect::<Vec<_>>();
         json!({
             "type": "tradepost.alert",
             "id": id,
@@ -108,12 +108,12 @@ mod tests {
 
     #[test]
     fn the_subject_says_how_things_stand() {
-        let row = |key: &str| Told {
+        let row = |key: &str| Notice {
             key: key.to_owned(),
             what: key.to_owned(),
             level: 0,
             since: Timestamp::UNIX_EPOCH,
-            told_at: Timestamp::UNIX_EPOCH,
+            noticed_at: Timestamp::UNIX_EPOCH,
         };
         let rows = |number: usize| (0..number).map(|n| row(&n.to_string())).collect::<Vec<_>>();
         for (new, goes_on, over, subject) in [

@@ -83,7 +83,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
         ));
     }
     if bad > 0 || arguments.strict && warnings > 0 {
-        return Err(Failure::told(AMISS, "something is amiss"));
+        return Err(Failure::already_shown(AMISS, "something is amiss"));
     }
     Ok(())
 }

@@ -112,7 +112,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
             let max_drop = max_drop.unwrap_or(source.feed.guard.max_drop);
             let guard = Guard { max_drop, force };
             let run = run_now(&source, &store, file, guard)?;
-            told(&run, context)
+            report(&run, context)
         }
         Command::Demo { format, size } => {
             let units = demo::units(size, SEED, Clock::system().now());
@@ -255,19 +255,19 @@ fn show(which: &Which, wanted: Option<&str>, context: &Context) -> Outcome {
 
 /// What people read of a run.
 fn described(run: &FeedRun) -> String {
-    let told = RunReport::of(run);
+    let report = RunReport::of(run);
     let mut lines = vec![format!("{} {}", run.run_id, run.outcome)];
     lines.extend(run.message.clone());
     let listed = |numbers: &[(&str, u64)]| {
         let parts = numbers.iter().map(|(name, number)| format!("{number} {name}"));
         parts.collect::<Vec<_>>().join(", ")
     };
-    let numbers = [listed(&told.rows), listed(&told.changes)];
+    let numbers = [listed(&report.rows), listed(&report.changes)];
     lines.extend(numbers.into_iter().filter(|line| !line.is_empty()));
-    for skip in told.skips.iter().take(SHOWN) {
+    for skip in report.skips.iter().take(SHOWN) {
         lines.push(format!("row {} skipped, {}: {}", skip.line, skip.reason, skip.message));
     }
-    for warning in &told.warnings {
+    for warning in &report.warnings {
         lines.push(format!("{} warned of: {}", warning.count, warning.kind));
     }
     lines.join("\n")
@@ -327,7 +327,7 @@ fn fetched(address: &crate::config::feeds::Pull, clock: &Clock) -> Result<File, 
 }
 
 /// Says what became of a run that somebody wanted.
-fn told(run: &FeedRun, context: &Context) -> Outcome {
+fn report(run: &FeedRun, context: &Context) -> Outcome {
     if context.output.is_json() {
         context.output.document(&document(run, true));
     } else {

@@ -71,7 +71,7 @@ pub struct Failure {
     /// What programs get besides the message, merged into the `error` object.
     pub data: Option<Value>,
     /// Whether the command has said everything already, so that only the exit code is left.
-    pub told: bool,
+    pub already_shown: bool,
 }
 
 impl Failure {
@@ -84,7 +84,7 @@ impl Failure {
             hint: None,
             lines: Vec::new(),
             data: None,
-            told: false,
+            already_shown: false,
         }
     }
 
@@ -116,8 +116,8 @@ impl Failure {
 
     /// The end of a command that has said itself what is wrong.
     #[must_use]
-    pub fn told(exit: u8, message: impl Into<String>) -> Self {
-        Self { told: true, ..Self::new(exit, message) }
+    pub fn already_shown(exit: u8, message: impl Into<String>) -> Self {
+        Self { already_shown: true, ..Self::new(exit, message) }
     }
 
     /// Adds facts for programs, in place of those of the same name.
@@ -204,7 +204,7 @@ impl Output {
             let failure = Failure::new(1, message).hint("see that there is room, and a reader");
             // Programs look for failures where nothing can be written.
             let _ = Self::new(false).fail(&failure);
-            Failure { told: true, ..failure }
+            Failure { already_shown: true, ..failure }
         })
     }
 
@@ -230,7 +230,7 @@ impl Output {
     /// Reports a failure and gives its exit code.
     #[must_use]
     pub fn fail(self, failure: &Failure) -> ExitCode {
-        if failure.told {
+        if failure.already_shown {
             return ExitCode::from(failure.exit);
         }
         if self.json {

@@ -220,7 +220,7 @@ fn left_behind(unreadable: &BTreeSet<Unreadable>, context: &Context) -> Outcome 
     }
     let message = "some rows cannot be read with these keys, and stay as they are";
     if context.output.is_json() {
-        return Err(Failure::told(1, message));
+        return Err(Failure::already_shown(1, message));
     }
     let line = |(table, lead): &Unreadable| {
         format!("{table}: {}", lead.as_deref().unwrap_or("of a lead that is not known"))

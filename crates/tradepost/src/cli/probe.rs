@@ -197,12 +197,12 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     write(&report, &arguments, context.output)?;
     // The rest was skipped, so neither a grade nor its absence says anything about the agent.
     if is_stopped {
-        Err(Failure::told(INTERRUPTED, "stopped by a signal"))
+        Err(Failure::already_shown(INTERRUPTED, "stopped by a signal"))
     } else if report.breaks_a_must() {
-        Err(Failure::told(NO_ANSWER, "a MUST is broken"))
+        Err(Failure::already_shown(NO_ANSWER, "a MUST is broken"))
     } else if report.grade.is_none() {
         context.output.talk(format!("no grade: {}", report.meaning()));
-        Err(Failure::told(UNGRADED, "too little could be looked at"))
+        Err(Failure::already_shown(UNGRADED, "too little could be looked at"))
     } else {
         Ok(())
     }

@@ -329,8 +329,8 @@ impl Whose {
 type Publishing = (StoreVault, Publisher);
 
 fn fields(text: &str) -> Result<(String, BTreeSet<String>), String> {
-    let told = text.split_once('=').filter(|(task, fields)| !task.is_empty() && !fields.is_empty());
+    let pair = text.split_once('=').filter(|(task, fields)| !task.is_empty() && !fields.is_empty());
     let (task, fields) =
-        told.ok_or("write a task and its fields, such as update_media_buy=paused,end_time")?;
+        pair.ok_or("write a task and its fields, such as update_media_buy=paused,end_time")?;
     Ok((task.to_owned(), fields.split(',').map(ToOwned::to_owned).collect()))
 }

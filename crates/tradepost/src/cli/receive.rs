@@ -287,7 +287,7 @@ fn listen(arguments: &Arguments, context: &Context) -> Outcome {
     runtime.block_on(async {
         let (listener, address) = bind(arguments.listen).await?;
         let (metrics, news) = (Arc::new(Metrics::default()), Arc::new(Notify::new()));
-        let (time, told, output) = (clock.clone(), Arc::clone(&news), context.output);
+        let (time, waker, output) = (clock.clone(), Arc::clone(&news), context.output);
         let receiver = Receiver {
             inbox: Arc::clone(&inbox) as Arc<dyn receiver::Inbox>,
             authenticity,
@@ -295,7 +295,7 @@ fn listen(arguments: &Arguments, context: &Context) -> Outcome {
             patience: PATIENCE,
             now: Box::new(move || time.now()),
             metrics: Arc::clone(&metrics),
-            kept: Box::new(move || told.notify_one()),
+            kept: Box::new(move || waker.notify_one()),
             refused: Box::new(move |why| output.talk(format!("a delivery was refused: {why}"))),
         };
         let router = Router::new()

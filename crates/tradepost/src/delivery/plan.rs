@@ -18,7 +18,7 @@ pub(super) fn plan(store: &Store, outlet: &Outlet, now: Timestamp) -> Result<(),
     }
     let dealer_id = &outlet.dealer().id;
     loop {
-        let events = store.untold_events(dealer_id, AT_ONCE)?;
+        let events = store.unplanned_events(dealer_id, AT_ONCE)?;
         let Some((last, _)) = events.last() else { return Ok(()) };
         let last = *last;
         let mut planned = Vec::new();
@@ -39,7 +39,7 @@ fn of_event(
     history: &LeadHistory,
     number: i64,
 ) -> Result<Vec<NewDelivery>, Fault> {
-    let Some((event, lead)) = tradepost_dealer::delivery::told(history, number) else {
+    let Some((event, lead)) = tradepost_dealer::delivery::as_of(history, number) else {
         return Ok(Vec::new());
     };
     let informed = match audience(&history.lead, event) {
@@ -48,7 +48,7 @@ fn of_event(
         Audience::Informed => Some(store.deliveries(None, Some(&lead.lead_id), None)?),
     };
     let destinations = outlet.destinations.iter().map(|way| &way.delivery.destination);
-    let told = destinations.filter(|destination| match &informed {
+    let informed_of = destinations.filter(|destination| match &informed {
         None => destination.wants(&lead),
         Some(earlier) => earlier.iter().any(|earlier| {
             earlier.destination == destination.name
@@ -56,7 +56,7 @@ fn of_event(
                 && (earlier.state == DeliveryState::Delivered || earlier.may_have)
         }),
     });
-    let new = told.map(|destination| NewDelivery {
+    let new = informed_of.map(|destination| NewDelivery {
         dealer_id: lead.dealer_id.clone(),
         lead_id: lead.lead_id.clone(),
         destination: destination.name.clone(),

@@ -284,11 +284,11 @@ async fn fetch(
     let asked = examiner.now();
     let mut response = client.get(url).send().await.map_err(|error| innermost(&error))?;
     let status = response.status();
-    let told = response.headers().get(reqwest::header::DATE);
-    let told = told.and_then(|value| date::read(value.to_str().ok()?));
+    let stated = response.headers().get(reqwest::header::DATE);
+    let stated = stated.and_then(|value| date::read(value.to_str().ok()?));
     // Of a cache the age is part of it.
     let is_fresh = response.headers().get(reqwest::header::AGE).is_none();
-    let ahead = told.filter(|_| is_fresh).map(|told| ahead(told, asked, examiner.now()));
+    let ahead = stated.filter(|_| is_fresh).map(|stated| ahead(stated, asked, examiner.now()));
     if !status.is_success() {
         return Err(format!("the answer has the status {}", status.as_u16()));
     }
@@ -307,12 +307,12 @@ async fn fetch(
 
 /// By how much a clock is ahead that said `told` at some moment between two of ours. It leaves out parts
 /// of seconds.
-fn ahead(told: Timestamp, asked: Timestamp, answered: Timestamp) -> SignedDuration {
-    let next = told.saturating_add(SignedDuration::from_secs(1)).unwrap_or(told);
+fn ahead(stated: Timestamp, asked: Timestamp, answered: Timestamp) -> SignedDuration {
+    let next = stated.saturating_add(SignedDuration::from_secs(1)).unwrap_or(stated);
     if next < asked {
         next.duration_since(asked)
-    } else if told > answered {
-        told.duration_since(answered)
+    } else if stated > answered {
+        stated.duration_since(answered)
     } else {
         SignedDuration::ZERO
     }
@@ -352,16 +352,16 @@ mod tests {
     #[test]
     fn a_date_without_fractions_is_as_good_as_the_second_that_it_names() {
         let at = |text: &str| -> Timestamp { format!("2026-04-30T12:00:{text}Z").parse().unwrap() };
-        for (told, asked, answered, seconds) in [
+        for (stated, asked, answered, seconds) in [
             ("10", "10.9", "10.95", 0),
             ("10", "09.9", "10.2", 0),
             ("10", "13.0", "13.1", -2),
             ("20", "10.0", "12.0", 8),
         ] {
             assert_eq!(
-                ahead(at(told), at(asked), at(answered)).as_secs(),
+                ahead(at(stated), at(asked), at(answered)).as_secs(),
                 seconds,
-                "{told} {asked}"
+                "{stated} {asked}"
             );
         }
     }

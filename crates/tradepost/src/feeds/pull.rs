@@ -65,8 +65,8 @@ async fn ask(
         }
     }
     // What went wrong is told without the address, which may hold a secret.
-    let told = |error: reqwest::Error| format!("it cannot be fetched: {}", error.without_url());
-    let mut response = request.send().await.map_err(told)?;
+    let failed = |error: reqwest::Error| format!("it cannot be fetched: {}", error.without_url());
+    let mut response = request.send().await.map_err(failed)?;
     match response.status() {
         StatusCode::NOT_MODIFIED => return Ok(Answer::Unchanged),
         // They would take the secret of this request to an address that nobody has named.
@@ -84,7 +84,7 @@ async fn ask(
         Unkept::Disk(error) => format!("it cannot be kept: {error}"),
     };
     let mut spool = Spool::new(most).map_err(unkept)?;
-    while let Some(chunk) = response.chunk().await.map_err(told)? {
+    while let Some(chunk) = response.chunk().await.map_err(failed)? {
         spool.take(&chunk).map_err(unkept)?;
     }
     Ok(Answer::Feed(spool.finish().map_err(unkept)?, mark))

@@ -32,7 +32,7 @@ const PIECE: usize = 64 * 1024;
 
 /// How much is read of what the program says is wrong, and how much of it is told.
 const MOST_SAID: u64 = 16 * 1024;
-const MOST_TOLD: usize = 200;
+const LONGEST_REASON: usize = 200;
 
 /// Options of the connection that are the same for all servers: only the named key and the named host keys
 /// count, nothing is asked, and a server that falls silent is left.
@@ -217,6 +217,6 @@ fn why(said: &str) -> String {
         return (*ours).to_owned();
     }
     let last = said.lines().rev().map(str::trim).find(|line| !line.is_empty());
-    let last: String = last.unwrap_or("it says nothing").chars().take(MOST_TOLD).collect();
+    let last: String = last.unwrap_or("it says nothing").chars().take(LONGEST_REASON).collect();
     format!("sftp could not fetch it: {}", last.replace(char::is_control, " "))
 }

@@ -44,12 +44,12 @@ fn the_shopping_agent_compares_dealers_and_has_the_cheapest_contact_who_agrees()
         assert!(shown.contains("by e-mail"), "{shown}");
         String::from_utf8(out).unwrap()
     };
-    let told = shop(true);
-    let lines: Vec<_> = told.lines().collect();
-    assert!(lines[0].starts_with("http://127.0.0.1:1 is left out: cannot connect"), "{told}");
+    let output = shop(true);
+    let lines: Vec<_> = output.lines().collect();
+    assert!(lines[0].starts_with("http://127.0.0.1:1 is left out: cannot connect"), "{output}");
     let offers = &lines[1..lines.len() - 1];
     let prices = offers.iter().map(|line| line.split(' ').next().unwrap().parse::<u64>().unwrap());
-    assert!(prices.clone().is_sorted() && prices.count() == 6, "three of each dealer: {told}");
+    assert!(prices.clone().is_sorted() && prices.count() == 6, "three of each dealer: {output}");
     let best = offers[0].split_once(": ").unwrap().1;
     assert_eq!(*lines.last().unwrap(), format!("{best}: received after 1 requests"));
     let leads = || {
@@ -70,10 +70,10 @@ fn the_media_buyer_buys_the_cheapest_product_that_fits_its_brief() {
     let mut out = Vec::new();
     let brief = "banners beside hiking stories";
     run(media_buyer::buy(&address, "demo-acme-outdoor-v1", brief, &mut out)).unwrap();
-    let told = String::from_utf8(out).unwrap();
-    let (prices, bought) = told.trim_end().rsplit_once('\n').unwrap();
+    let output = String::from_utf8(out).unwrap();
+    let (prices, bought) = output.trim_end().rsplit_once('\n').unwrap();
     let (cheapest, _) = prices.split_once(": from ").unwrap();
-    assert!(bought.starts_with(&format!("bought {cheapest}: ")), "{told}");
+    assert!(bought.starts_with(&format!("bought {cheapest}: ")), "{output}");
     let wrong = run(media_buyer::buy(&address, "nobodys-token", brief, &mut Vec::new()));
     assert!(wrong.unwrap_err().to_string().starts_with("AUTH_"), "a credential that is nobody's");
 }

@@ -31,17 +31,17 @@ fn a_dealer_is_found_cached_and_called_by_type_in_both_versions() {
     let transport = || Transport::new(Limits::default());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let mut told = Vec::new();
+        let mut answers = Vec::new();
         for seconds in [0, 1, 100_000] {
             passed.store(seconds, Ordering::Relaxed);
-            told.push(cache.discover(&transport(), &address).await.unwrap());
+            answers.push(cache.discover(&transport(), &address).await.unwrap());
         }
         assert!(matches!(
-            told.iter().map(|found| &found.how).collect::<Vec<_>>()[..],
+            answers.iter().map(|found| &found.how).collect::<Vec<_>>()[..],
             [How::Fetched, How::Kept, How::Confirmed]
         ));
         for (seed, version) in [(1, Version::V1_0), (2, Version::V1_1)] {
-            let discovered = &told[2].discovered;
+            let discovered = &answers[2].discovered;
             let choice = discovered.card.choose(Some(version)).unwrap();
             let ids = fastrand::Rng::with_seed(seed);
             let client = Client::new(transport(), discovered, choice, ids).unwrap();

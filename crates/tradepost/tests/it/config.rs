@@ -730,8 +730,8 @@ fn a_server_of_sftp_is_named_so_that_nothing_in_it_means_something_to_the_progra
         "sftp://dealer@sftp.example.com/a%0Arm%20feed.csv",
         "sftp://dealer@sftp.example.com/feed.csv?x",
     ] {
-        let told = mistakes(&file(url, both), &[]);
-        assert!(told.contains("must be an address such as sftp://"), "{url}: {told}");
+        let text = mistakes(&file(url, both), &[]);
+        assert!(text.contains("must be an address such as sftp://"), "{url}: {text}");
     }
     check(
         &file("sftp://dealer@sftp.example.com/feed.csv", "bearer = \"x\"\nkey_file = \"/a%h\""),

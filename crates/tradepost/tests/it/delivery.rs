@@ -152,7 +152,7 @@ impl World {
 }
 
 /// What is told of deliveries: destination, state, attempts and last answer.
-fn told(kept: &[DeliveryRecord]) -> Vec<(&str, DeliveryState, u32, &str)> {
+fn outline(kept: &[DeliveryRecord]) -> Vec<(&str, DeliveryState, u32, &str)> {
     let row = |record: &'_ DeliveryRecord| (record.state, record.attempts);
     kept.iter()
         .map(|record| {
@@ -208,7 +208,7 @@ fn what_each_answer_makes_of_a_delivery() {
         let lead_id = world.send(&lead());
         let kept = world.settled(&lead_id, 1);
         let attempts = u32::try_from(statuses.len()).unwrap();
-        assert_eq!(told(&kept), [("crm", state, attempts, last)], "{what}");
+        assert_eq!(outline(&kept), [("crm", state, attempts, last)], "{what}");
         let seen = receiver.wait(statuses.len());
         let said: Vec<_> = seen.iter().map(status).collect();
         assert_eq!(said, statuses, "{what}");
@@ -229,7 +229,7 @@ fn a_receiver_that_asks_for_time_gets_it() {
     let world = World::running(vec![crm(receiver.url())]);
     let lead_id = world.send(&lead());
     let kept = world.until(&lead_id, |kept| kept.iter().any(|record| record.answer.is_some()));
-    assert_eq!(told(&kept), [("crm", DeliveryState::Due, 1, "HTTP 429")]);
+    assert_eq!(outline(&kept), [("crm", DeliveryState::Due, 1, "HTTP 429")]);
     let wait = kept[0].created_at.duration_until(kept[0].due_at.unwrap());
     assert!(wait >= SignedDuration::from_secs(1800), "{wait}");
 }
@@ -240,7 +240,7 @@ fn what_is_too_old_is_given_up() {
     let give_up_after = SignedDuration::ZERO;
     let world = World::running(vec![Delivery { give_up_after, ..crm(receiver.url()) }]);
     let kept = world.settled(&world.send(&lead()), 1);
-    assert_eq!(told(&kept), [("crm", DEAD, 1, "HTTP 503")]);
+    assert_eq!(outline(&kept), [("crm", DEAD, 1, "HTTP 503")]);
 }
 
 #[test]
@@ -254,7 +254,7 @@ fn a_receiver_that_is_not_there_and_one_that_never_answers() {
     let lead_id = world.send(&lead());
     let kept = world.settled(&lead_id, 2);
     let expected = [("crm", DEAD, 2, "no connection"), ("hub", DELIVERED, 2, "taken")];
-    assert_eq!(told(&kept), expected);
+    assert_eq!(outline(&kept), expected);
     let said: Vec<_> = silent
         .wait(2)
         .iter()

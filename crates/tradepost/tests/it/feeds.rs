@@ -70,9 +70,9 @@ fn tradepost(folder: &Path, arguments: &[&str]) -> (Option<i32>, Value, String) 
         .arg(data(folder))
         .output()
         .unwrap();
-    let told = String::from_utf8(output.stderr).unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
     let document = tradepost_wire::json::from_slice(&output.stdout).unwrap_or_default();
-    (output.status.code(), document, told)
+    (output.status.code(), document, stderr)
 }
 
 /// The prices of what is on offer, by stock number.
@@ -123,11 +123,11 @@ fn a_file_that_is_dropped_is_searchable_and_one_that_looks_like_an_accident_chan
         ("five.csv", "Make,Model,Price\nHonda,Accord,1\n", "unreadable", "no column VIN"),
     ] {
         put(name, text);
-        let is_told = || {
+        let is_noted = || {
             let (_, shown, _) = tradepost(folder, &["feeds", "show", "nightly"]);
             shown["run"]["source"] == name
         };
-        server.until(name, is_told);
+        server.until(name, is_noted);
         let (_, shown, _) = tradepost(folder, &["feeds", "show", "nightly"]);
         assert_eq!(shown["run"]["outcome"], outcome, "{name}");
         let message = shown["run"]["message"].as_str().unwrap();
@@ -140,8 +140,8 @@ fn a_file_that_is_dropped_is_searchable_and_one_that_looks_like_an_accident_chan
     server.until("six", || last_outcome(folder, "nightly") == "held");
     let (code, ..) = tradepost(folder, &["feeds", "run", "nightly"]);
     assert_eq!(code, Some(2));
-    let (code, run, told) = tradepost(folder, &["feeds", "run", "nightly", "--max-drop", "90"]);
-    assert_eq!((code, &run["outcome"]), (Some(0), &json!("taken")), "{told}");
+    let (code, run, stderr) = tradepost(folder, &["feeds", "run", "nightly", "--max-drop", "90"]);
+    assert_eq!((code, &run["outcome"]), (Some(0), &json!("taken")), "{stderr}");
     server.until("three are on offer", || offered(&server).len() == 3);
     let (_, listed, _) = tradepost(folder, &["feeds", "list"]);
     assert_eq!(listed[0]["feed"], "nightly");
@@ -158,8 +158,8 @@ fn an_upload_needs_a_key_that_names_the_permission_and_changes_what_it_names() {
     let server = start(folder);
     let key = |name: &str, scope: &[&str]| {
         let base = ["keys", "create", "--dealer", "bare", "--name", name];
-        let (_, made, told) = tradepost(folder, &[&base[..], scope].concat());
-        made["key"].as_str().unwrap_or_else(|| panic!("{told}")).to_owned()
+        let (_, made, stderr) = tradepost(folder, &[&base[..], scope].concat());
+        made["key"].as_str().unwrap_or_else(|| panic!("{stderr}")).to_owned()
     };
     let (all, feeds) = (key("buyer", &[]), key("provider", &["--scope", "feed:write"]));
     let upload = |name: &str, key: Option<&str>, body: &str| -> Response {
@@ -220,8 +220,8 @@ fn the_demo_inventory_is_written_in_every_format_and_imported_by_its_preset() {
             .unwrap();
         fs::write(folder.join("feed"), &written.stdout).unwrap();
         let import = ["import", "feed", "--demo", "--dry-run", "--preset", preset];
-        let (code, document, told) = tradepost(folder, &import);
-        assert_eq!(code, Some(0), "{format}: {told}");
+        let (code, document, stderr) = tradepost(folder, &import);
+        assert_eq!(code, Some(0), "{format}: {stderr}");
         assert_eq!(document["report"]["accepted"], 40, "{format}");
     }
 }

@@ -286,9 +286,9 @@ fn nothing_of_anybody_is_in_the_numbers() {
         publisher.mcp("acme", "tools/call", &json!({"name": name, "arguments": arguments}));
         publisher.a2a("planted-token", "SendMessage", &message(name, &arguments));
     }
-    let told = written(publisher.operators);
-    assert!(told.contains("list_creatives"), "{told}");
+    let text = written(publisher.operators);
+    assert!(text.contains("list_creatives"), "{text}");
     for hidden in PLANTED.into_iter().chain(["acme", "token-of"]) {
-        assert!(!told.contains(hidden), "{hidden}: {told}");
+        assert!(!text.contains(hidden), "{hidden}: {text}");
     }
 }

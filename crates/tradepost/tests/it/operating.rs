@@ -96,7 +96,7 @@ fn refusals_beyond_a_callers_limit_are_counted_and_not_written_one_by_one() {
     let log = folder.path().join("log");
     assert_eq!(process.end().code(), Some(0));
     let log = fs::read_to_string(log).unwrap();
-    let told = |code: &str| {
+    let counts = |code: &str| {
         let about = log.lines().filter(|line| line.contains(&format!("code=\"{code}\"")));
         let (counted, written): (Vec<_>, Vec<_>) =
             about.partition(|line| line.contains("requests="));
@@ -105,8 +105,8 @@ fn refusals_beyond_a_callers_limit_are_counted_and_not_written_one_by_one() {
         };
         (written.len(), counted.iter().map(|line| number(line)).sum::<usize>())
     };
-    assert_eq!(told("RATE_LIMITED"), (0, 195), "{log}");
-    let (written, counted) = told("PARSE_ERROR");
+    assert_eq!(counts("RATE_LIMITED"), (0, 195), "{log}");
+    let (written, counted) = counts("PARSE_ERROR");
     assert_eq!(written + counted, 200, "{log}");
     assert!((60..100).contains(&written), "{written} lines");
 }

@@ -61,12 +61,12 @@ fn a_key_is_used_once_however_many_callers_use_it_at_two_servers() {
     const TIMES: usize = 3;
     let Some(scratch) = Scratch::new() else { return };
     let servers = two(&scratch);
-    let told = all_at_once(&servers, |server, _| {
+    let answers = all_at_once(&servers, |server, _| {
         let keys = (0..KEYS).flat_map(|key| [key; TIMES]);
         keys.map(|key| (key, lead_id(&server.call(&customer(&format!("k-{key}"))).json()).unwrap()))
             .collect::<BTreeSet<_>>()
     });
-    let ids: BTreeSet<_> = told.into_iter().flatten().collect();
+    let ids: BTreeSet<_> = answers.into_iter().flatten().collect();
     assert_eq!(ids.len(), KEYS, "every caller was told the same");
     let [one, other] = servers.each_ref().map(|server| server.store.leads(None).unwrap());
     assert_eq!(one.len(), KEYS);
@@ -108,7 +108,7 @@ fn what_was_acknowledged_is_there_once_however_often_the_connections_are_cut() {
     let Some(scratch) = Scratch::new() else { return };
     let servers = two(&scratch);
     let is_over = AtomicBool::new(false);
-    let (told, cuts) = std::thread::scope(|scope| {
+    let (answers, cuts) = std::thread::scope(|scope| {
         let cutter = scope.spawn(|| {
             let mut cuts = 0;
             while !is_over.load(Ordering::SeqCst) {
@@ -116,7 +116,7 @@ fn what_was_acknowledged_is_there_once_however_often_the_connections_are_cut() {
             }
             cuts
         });
-        let told = all_at_once(&servers, |server, caller| {
+        let answers = all_at_once(&servers, |server, caller| {
             // Neighbours use the same keys, each at another server.
             let keys = (0..EACH).map(|number| format!("c-{}-{number}", caller / 2));
             let ask = |key: String| {
@@ -129,11 +129,11 @@ fn what_was_acknowledged_is_there_once_however_often_the_connections_are_cut() {
             keys.map(ask).collect::<Vec<_>>()
         });
         is_over.store(true, Ordering::SeqCst);
-        (told, cutter.join().unwrap())
+        (answers, cutter.join().unwrap())
     });
     assert!(cuts > 10, "{cuts} connections were cut");
     let mut acknowledged = BTreeMap::new();
-    for (key, id) in told.into_iter().flatten() {
+    for (key, id) in answers.into_iter().flatten() {
         let Some(id) = id else { continue };
         assert_eq!(acknowledged.entry(key).or_insert_with(|| id.clone()), &id);
     }

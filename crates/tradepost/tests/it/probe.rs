@@ -188,7 +188,7 @@ fn an_agent_without_a_card_has_grade_f_and_nobody_there_is_no_report() {
         server.address,
         NAMED,
         Arc::new(|_| {}),
-        Arc::new(|_, told: &mut Passing| told.body = b"<html>".to_vec()),
+        Arc::new(|_, reply: &mut Passing| reply.body = b"<html>".to_vec()),
     );
     let report = run(&address, options());
     assert_eq!(report.grade, Some(Grade::F));
@@ -202,7 +202,8 @@ fn an_agent_without_a_card_has_grade_f_and_nobody_there_is_no_report() {
 #[test]
 fn a_waived_failure_is_told_and_does_not_count() {
     let server = start_with(|_| {});
-    let change: ChangeAnswer = Arc::new(|_, told: &mut Passing| told.drop_header("cache-control"));
+    let change: ChangeAnswer =
+        Arc::new(|_, reply: &mut Passing| reply.drop_header("cache-control"));
     let address = proxy::start(server.address, NAMED, Arc::new(|_| {}), change);
     let report = run(&address, options());
     assert_eq!((report.grade, failed(&report)), (Some(Grade::B), vec!["a2a.card.cache-control"]));
@@ -235,8 +236,8 @@ fn every_check_is_documented_and_has_a_name_of_its_own() {
 #[test]
 fn reports_escape_what_an_agent_wrote() {
     let server = start_with(|_| {});
-    let change: ChangeAnswer = Arc::new(|_, told: &mut Passing| {
-        told.json(|body| {
+    let change: ChangeAnswer = Arc::new(|_, reply: &mut Passing| {
+        reply.json(|body| {
             if body.get("name").is_some() {
                 body["name"] = json!("<script>alert(1)</script>\u{202e}");
             }

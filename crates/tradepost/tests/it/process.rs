@@ -149,13 +149,13 @@ impl Process {
 
     /// Waits until something is so.
     pub fn until(&self, what: &str, is_so: impl Fn() -> bool) {
-        for _ in 0..1_000 {
+        for _ in 0..3_000 {
             if is_so() {
                 return;
             }
             pause(Duration::from_millis(20));
         }
-        panic!("not within 20 seconds: {what}");
+        panic!("not within a minute: {what}");
     }
 
     pub fn log(&self) -> String {

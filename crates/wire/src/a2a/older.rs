@@ -366,10 +366,10 @@ mod tests {
                 json!({"id": "t", "historyLength": 1}),
             ),
         ] {
-            let told = |request: Result<Request, Refusal>| format!("{:?}", request.unwrap());
+            let shown = |request: Result<Request, Refusal>| format!("{:?}", request.unwrap());
             let (older, newer) =
                 (read(operation, Some(&older)), request::read(operation, Some(&newer)));
-            assert_eq!(told(older), told(newer), "{operation}");
+            assert_eq!(shown(older), shown(newer), "{operation}");
         }
     }
 

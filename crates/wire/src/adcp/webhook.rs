@@ -211,8 +211,8 @@ mod tests {
             (json!({}), "missing_envelope_fields"),
             (json!([]), "invalid_envelope"),
         ] {
-            let told = read(&document).err().map_or("", |no| no.code());
-            assert_eq!(told, code, "{document}");
+            let refused = read(&document).err().map_or("", |no| no.code());
+            assert_eq!(refused, code, "{document}");
         }
         let bare = read(&json!({"notification_type": "scheduled"})).unwrap_err();
         let named: Vec<_> = bare.problems.into_iter().map(|problem| problem.message).collect();

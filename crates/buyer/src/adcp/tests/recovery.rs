@@ -56,9 +56,9 @@ fn a_purchase_is_repeated_where_the_seller_promises_to_know_its_key_and_nowhere_
         assert_eq!(gave_up.advice, Advice::Ask(Why::Unpromised));
         assert_eq!((gave_up.spent.attempts, gave_up.doubt.may_have_acted()), (1, in_doubt));
         assert!(!gave_up.doubt.may_repeat());
-        let told = gave_up.to_string();
-        assert!(!told.contains("send it again only"), "{told}");
-        assert_eq!(told.contains(gave_up.key.as_deref().unwrap()), in_doubt, "{told}");
+        let text = gave_up.to_string();
+        assert!(!text.contains("send it again only"), "{text}");
+        assert_eq!(text.contains(gave_up.key.as_deref().unwrap()), in_doubt, "{text}");
     }
     // That the seller cannot be asked for its promise is no doubt about the purchase, which it refused.
     let fake = Fake::start(std::iter::once(busy()).chain((0..20).map(|_| lost())).collect());

@@ -48,7 +48,7 @@ year = 2020
 fees = "maybe"
 "#;
     let mistakes = Mapping::parse(text).unwrap_err();
-    let told: Vec<String> = mistakes
+    let lines: Vec<String> = mistakes
         .iter()
         .map(|m| format!("{}: {m}", m.line.unwrap_or_default()).chars().take(100).collect())
         .collect();
@@ -60,7 +60,7 @@ fees = "maybe"
         7: columns.miles_driven: is the same heading as "Miles Driven": only letters and digits count
         9: constants.colour: must be one of vehicle_id, vin, stock, rooftop, dealer_name, dealer_id, year, m
         10: constants.year: must be a text in "quotes"
-        12: price.fees: must be one of apart, included"#]].assert_eq(&told.join("\n"));
+        12: price.fees: must be one of apart, included"#]].assert_eq(&lines.join("\n"));
 }
 
 #[test]

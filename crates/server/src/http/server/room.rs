@@ -78,8 +78,8 @@ impl Room {
         let id = open.next;
         open.next += 1;
         *open.by_address.entry(address.clone()).or_default() += 1;
-        let (counted, told) = (Arc::clone(&requests), Arc::clone(&leave));
-        open.connections.insert(id, Connection { address, requests: counted, leave: told });
+        let (counted, left) = (Arc::clone(&requests), Arc::clone(&leave));
+        open.connections.insert(id, Connection { address, requests: counted, leave: left });
         drop(open);
         Some(Place { room: Arc::clone(self), id, requests, leave, _permit: permit })
     }

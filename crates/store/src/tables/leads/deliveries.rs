@@ -282,7 +282,7 @@ impl Transaction<'_> {
 
 impl Database {
     /// The dealers with events of which nobody has been told.
-    pub(crate) fn dealers_with_untold(&self) -> Result<Vec<String>, Fault> {
+    pub(crate) fn dealers_with_unplanned(&self) -> Result<Vec<String>, Fault> {
         let sql = "SELECT p.dealer_id FROM lead_delivery_places p WHERE EXISTS
                        (SELECT 1 FROM lead_events e
                         WHERE e.dealer_id = p.dealer_id AND e.seq > p.event)";
@@ -290,7 +290,7 @@ impl Database {
     }
 
     /// The events of a dealer's leads after its place, if it has one, the first ones first, each with its lead.
-    pub(crate) fn untold_events(
+    pub(crate) fn unplanned_events(
         &self,
         dealer_id: &str,
         limit: u32,

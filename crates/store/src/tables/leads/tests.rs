@@ -160,22 +160,22 @@ fn a_dealer_that_names_a_destination_is_told_from_then_on() {
     let path = folder.path().join("database");
     old(&path);
     let database = open(&path);
-    let untold = |dealer: &str| database.untold_events(dealer, 10).unwrap();
+    let unplanned = |dealer: &str| database.unplanned_events(dealer, 10).unwrap();
     let place = |has_destinations| {
         database.transaction(|tx| tx.place_deliveries("d", has_destinations)).unwrap();
     };
-    assert_eq!(untold("d"), [], "without a place nothing is to be told");
+    assert_eq!(unplanned("d"), [], "without a place nothing is to be told");
     place(true);
-    assert_eq!(untold("d"), [], "the past is not told");
+    assert_eq!(unplanned("d"), [], "the past is not told");
     let withdraw = |lead_id: &str| {
         let now = moment(9_000).unwrap();
         assert!(database.transaction(|tx| tx.revoke_consent(lead_id, now)).unwrap());
     };
     withdraw("lead_1");
-    assert_eq!(untold("d"), [(6, "lead_1".to_owned())]);
-    assert_eq!(untold("e"), []);
+    assert_eq!(unplanned("d"), [(6, "lead_1".to_owned())]);
+    assert_eq!(unplanned("e"), []);
     place(true);
-    assert_eq!(untold("d").len(), 1, "a place is kept");
+    assert_eq!(unplanned("d").len(), 1, "a place is kept");
     let plan = |event| {
         let now = moment(9_500).unwrap();
         let planned = NewDelivery {
@@ -190,10 +190,10 @@ fn a_dealer_that_names_a_destination_is_told_from_then_on() {
     };
     plan(6);
     plan(6);
-    assert_eq!(untold("d"), []);
+    assert_eq!(unplanned("d"), []);
     assert_eq!(database.deliveries(None, None, None).unwrap().len(), 1, "planned once");
     withdraw("lead_2");
     place(false);
     place(true);
-    assert_eq!(untold("d"), [], "what came while there was none is the past, too");
+    assert_eq!(unplanned("d"), [], "what came while there was none is the past, too");
 }

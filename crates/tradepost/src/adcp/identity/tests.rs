@@ -299,7 +299,7 @@ fn who_has_not_signed_is_told_whether_it_is_needed() {
         json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
             "params": {"name": tool, "arguments": arguments}})
     };
-    let told = |data: Value| json!({"method": "SendMessage", "params": {"message": {"parts": [{"text": "a"}, {"data": data}]}}});
+    let message = |data: Value| json!({"method": "SendMessage", "params": {"message": {"parts": [{"text": "a"}, {"data": data}]}}});
     let hmac = json!({"url": "https://b.example/", "authentication": {"schemes": ["HMAC-SHA256"]}});
     let plain = json!({"url": "https://b.example/"});
     for (body, expected) in [
@@ -308,15 +308,17 @@ fn who_has_not_signed_is_told_whether_it_is_needed() {
         (json!({"method": "tasks/cancel"}), "!"),
         (json!({"method": "create_media_buy"}), "-"),
         (call("tasks/cancel", json!({})), "-"),
-        (told(json!({"skill": "create_media_buy", "input": {}})), "!"),
-        (told(json!({"skill": "get_products", "input": {}})), "-"),
+        (message(json!({"skill": "create_media_buy", "input": {}})), "!"),
+        (message(json!({"skill": "get_products", "input": {}})), "-"),
         (call("update_media_buy", json!({"push_notification_config": plain})), "-"),
         (
             call("update_media_buy", json!({"push_notification_config": hmac})),
             "request_signature_required",
         ),
         (
-            told(json!({"skill": "update_media_buy", "input": {"push_notification_config": hmac}})),
+            message(
+                json!({"skill": "update_media_buy", "input": {"push_notification_config": hmac}}),
+            ),
             "request_signature_required",
         ),
         (

@@ -62,18 +62,18 @@ async fn serve(mut stream: TcpStream, does: Does, shown: Shown) {
     let mut body = vec![0; length];
     let _ = reader.read_exact(&mut body).await;
     shown.lock().unwrap().push(credential);
-    let (status, told) = match does {
+    let (status, body) = match does {
         Does::Hangs => return,
         Does::Waits => return std::future::pending().await,
-        Does::Says(status, told) => (status, told),
+        Does::Says(status, body) => (status, body),
         Does::Finds(found) => answered(&from_slice(&body).unwrap_or_default(), &found),
     };
     let head = format!(
         "HTTP/1.1 {status} Said\r\ncontent-type: application/json\r\nconnection: close\r\n\
          content-length: {}\r\n\r\n",
-        told.len()
+        body.len()
     );
-    let _ = stream.write_all(format!("{head}{told}").as_bytes()).await;
+    let _ = stream.write_all(format!("{head}{body}").as_bytes()).await;
 }
 
 /// MCP, as far as a client needs it that calls a tool.

@@ -95,7 +95,7 @@ pub(in crate::cli) fn despite(unreadable: BTreeSet<String>, context: &Context) -
     let count = unreadable.len();
     let message = format!("{count} of the leads cannot be read, so nobody knows whom they name");
     if context.output.is_json() {
-        return Err(Failure::told(1, message));
+        return Err(Failure::already_shown(1, message));
     }
     let failure = Failure::new(1, message).hint(
         "`tradepost leads show ID` says why; a backup may still have them, and \

@@ -382,7 +382,7 @@ mod tests {
     use super::*;
 
     fn check(failure: failure::Failure, expected: &Expect) {
-        let Failure { exit, message, hint, lines, data, told: _ } = failure.into();
+        let Failure { exit, message, hint, lines, data, already_shown: _ } = failure.into();
         let hint = hint.unwrap_or_default();
         let lines = lines.iter().map(|line| format!("  {line}\n")).collect::<String>();
         // As the printer writes it.

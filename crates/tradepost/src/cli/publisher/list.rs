@@ -131,7 +131,7 @@ fn cell(value: &Value) -> String {
         Value::Number(number) => number.to_string(),
         Value::Array(items) => items.iter().map(cell).collect::<Vec<_>>().join(" "),
         Value::Object(members) => {
-            let told = members.iter().map(|(name, value)| match value {
+            let members_shown = members.iter().map(|(name, value)| match value {
                 Value::Array(items) => {
                     format!("{name}={}", items.iter().map(cell).collect::<Vec<_>>().join(","))
                 }
@@ -141,7 +141,7 @@ fn cell(value: &Value) -> String {
                 | Value::String(_)
                 | Value::Object(_) => cell(value),
             });
-            told.collect::<Vec<_>>().join(" ")
+            members_shown.collect::<Vec<_>>().join(" ")
         }
     }
 }

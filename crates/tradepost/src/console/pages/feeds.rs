@@ -202,26 +202,26 @@ const fn outcome(of: FeedOutcome) -> Mark {
 }
 
 fn report(run: &FeedRun, feed: &str, zone: &TimeZone, now: Timestamp) -> Shown {
-    let told = RunReport::of(run);
+    let report = RunReport::of(run);
     let figures = |all: &[(&str, u64)]| {
         let figure = |(name, number): &(&str, u64)| (thousands(*number), label(name).to_owned());
         all.iter().map(figure).collect::<Vec<_>>()
     };
-    let shown = told.skips.len().min(SKIPS) as u64;
-    let more = told.skipped.saturating_sub(shown);
+    let shown = report.skips.len().min(SKIPS) as u64;
+    let more = report.skipped.saturating_sub(shown);
     Shown {
         outcome: outcome(run.outcome),
         when: When::of(run.ended_at, zone, now),
         message: run.message.clone(),
         hint: (run.outcome == FeedOutcome::Held)
             .then(|| format!("tradepost feeds run {feed} --force --max-drop 100")),
-        rows: figures(&told.rows),
-        changes: figures(&told.changes),
-        place: headed(told.place),
-        skips: told.skips.into_iter().take(SKIPS).collect(),
+        rows: figures(&report.rows),
+        changes: figures(&report.changes),
+        place: headed(report.place),
+        skips: report.skips.into_iter().take(SKIPS).collect(),
         more_skips: (more > 0).then(|| thousands(more)),
-        warnings: told.warnings,
-        ignored: (!told.ignored_columns.is_empty()).then(|| told.ignored_columns.join(", ")),
+        warnings: report.warnings,
+        ignored: (!report.ignored_columns.is_empty()).then(|| report.ignored_columns.join(", ")),
         id: run.run_id.clone(),
     }
 }

@@ -142,8 +142,8 @@ fn line(entry: Entry, zone: &TimeZone, now: Timestamp) -> Line {
     let Entry { seq, said, .. } = entry;
     let (action, is_lead) = said_of(said.action);
     // The number of a session tells nobody anything.
-    let is_told = !matches!(said.action, Action::SignedIn | Action::SignedOut);
-    let subject = said.subject.filter(|_| is_told).map(|subject| {
+    let has_subject = !matches!(said.action, Action::SignedIn | Action::SignedOut);
+    let subject = said.subject.filter(|_| has_subject).map(|subject| {
         let href = is_lead.then(|| format!("{PATH}/leads/{subject}"));
         (subject, href)
     });

@@ -131,8 +131,8 @@ fn a_message_that_calls_no_task_is_refused_by_the_protocol() {
     ] {
         check(&publisher.a2a("acme", "SendMessage", &parts(sent)), expected);
     }
-    let told = parts(json!([{"text": "read me"}, {"data": good}]));
-    let answer = publisher.a2a("acme", "SendMessage", &told).json();
+    let message = parts(json!([{"text": "read me"}, {"data": good}]));
+    let answer = publisher.a2a("acme", "SendMessage", &message).json();
     assert_eq!(answer["result"]["task"]["status"]["state"], "TASK_STATE_FAILED", "{answer}");
 }
 
@@ -222,9 +222,9 @@ fn a_publisher_that_does_not_require_the_profile_speaks_it_and_says_so() {
             (bare.header("a2a-extensions"), named.header("a2a-extensions")),
             (profile, profile)
         );
-        let told = |answer: &Value| answer["result"]["task"]["artifacts"].clone();
-        assert!(told(&bare.json()).is_array(), "{task}");
-        assert_eq!(told(&bare.json()), told(&named.json()), "{task}");
+        let artifacts = |answer: &Value| answer["result"]["task"]["artifacts"].clone();
+        assert!(artifacts(&bare.json()).is_array(), "{task}");
+        assert_eq!(artifacts(&bare.json()), artifacts(&named.json()), "{task}");
     }
     // Clients that do not name the profile say `parameters`, and more; those that do are held to it.
     let loose = json!({"message": {"messageId": "m", "role": "ROLE_USER", "parts": [

@@ -49,7 +49,7 @@ fn arguments(value: &Value) -> Map {
 fn a_seller_says_the_same_on_every_binding() {
     let publisher = start_here(&|_| {});
     let token = token("acme").unwrap();
-    let mut told = Vec::new();
+    let mut outcomes = Vec::new();
     for client in clients(&publisher) {
         let client = client.with_token(&token).unwrap();
         run(async {
@@ -62,11 +62,11 @@ fn a_seller_says_the_same_on_every_binding() {
             let wrong = arguments(&json!({"buying_mode": "guess"}));
             let unsent = client.call("get_products", wrong).await.unwrap_err();
             assert!(matches!(unsent, Failure::Unsent(Unsent::Arguments(_))), "{unsent:?}");
-            told.push(format!("{protocols} {}", failure.sentence()));
+            outcomes.push(format!("{protocols} {}", failure.sentence()));
         });
     }
-    assert_eq!(told[0], told[1]);
-    assert_eq!(told[0], told[2]);
+    assert_eq!(outcomes[0], outcomes[1]);
+    assert_eq!(outcomes[0], outcomes[2]);
 }
 
 #[test]

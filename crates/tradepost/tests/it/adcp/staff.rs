@@ -157,18 +157,21 @@ fn what_people_decide_beside_a_running_server_holds_at_the_next_request_and_is_a
     assert_eq!((&waiting[0]["id"], &waiting[0]["decided"]), (&json!(task), &json!("by a person")));
     assert_eq!((&waiting[0]["budget"], &waiting[0]["currency"]), (&json!(1000), &json!("USD")));
     assert_eq!(decide(folder, &["approve", "task", task])["after"], "completed");
-    let told = webhook.wait(1)[0].json();
-    assert_eq!(told["status"], "completed");
-    let booked = json!({"account": account, "media_buy_ids": [told["result"]["media_buy_id"]]});
+    let notified = webhook.wait(1)[0].json();
+    assert_eq!(notified["status"], "completed");
+    let booked = json!({"account": account, "media_buy_ids": [notified["result"]["media_buy_id"]]});
     let buys = call(&acme, "get_media_buys", booked);
     assert_eq!(buys["media_buys"].as_array().unwrap().len(), 1, "{buys}");
     let bought = call(&acme, "create_media_buy", second);
     let declined = bought["task_id"].as_str().unwrap();
     let reason = "the front page is not for shoes";
     decide(folder, &["decline", "task", declined, "--reason", reason]);
-    let told = webhook.wait(2)[1].json();
-    assert_eq!(told["status"], "failed");
-    assert!(told["result"]["adcp_error"]["message"].as_str().unwrap().ends_with(reason), "{told}");
+    let notified = webhook.wait(2)[1].json();
+    assert_eq!(notified["status"], "failed");
+    assert!(
+        notified["result"]["adcp_error"]["message"].as_str().unwrap().ends_with(reason),
+        "{notified}"
+    );
     let text = refusal(folder, &["approve", "task", declined]);
     assert!(text.contains("approve leads nowhere from failed"), "{text}");
 

@@ -10,7 +10,7 @@ use tradepost::config::Config;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::Response;
-use crate::support::publisher::{Binding, Publisher, Told, start_with};
+use crate::support::publisher::{Binding, Outcome, Publisher, start_with};
 
 /// The requests: each has `$HERE` where the identifier stands.
 const PROBES: &str = include_str!("../../../../publisher/tests/it/twins/probes.json");
@@ -116,7 +116,7 @@ impl Stage {
             let tool = step["tool"].as_str().unwrap();
             let request = filled(&step["request"], &words);
             let answer = self.publisher.call(Binding::Mcp, who, tool, &request);
-            let document = Told::raw(Binding::Mcp, &answer);
+            let document = Outcome::raw(Binding::Mcp, &answer);
             let text = document.to_string();
             let failed = document.get("adcp_error").is_some()
                 || document["success"] == false

@@ -71,14 +71,14 @@ fn carry_out(shelf: &dyn Shelf, step: &Step) {
 /// Everything that can be asked. Places differ where things were removed, so only their order is
 /// told.
 pub fn everything(vault: &dyn Vault) -> Vec<String> {
-    let mut told = Vec::new();
+    let mut lines = Vec::new();
     let mut tell = |shelf: &dyn Shelf| {
         for kind in KINDS {
             for id in 0..3 {
                 let id = format!("thing {id}");
-                told.push(format!("{:?}", shelf.whose(kind, &id).unwrap()));
+                lines.push(format!("{:?}", shelf.whose(kind, &id).unwrap()));
                 let record = shelf.get(kind, &id).unwrap();
-                told.push(format!("{:?}", record.map(|record| Record { place: 0, ..record })));
+                lines.push(format!("{:?}", record.map(|record| Record { place: 0, ..record })));
             }
             for number in 0..3 {
                 let queries = [
@@ -90,19 +90,19 @@ pub fn everything(vault: &dyn Vault) -> Vec<String> {
                 for query in queries {
                     let ids: Vec<_> = shelf.list(kind, &query).unwrap();
                     let ids: Vec<_> = ids.into_iter().map(|record| record.id).collect();
-                    told.push(format!("{query:?} {ids:?}"));
+                    lines.push(format!("{query:?} {ids:?}"));
                 }
             }
         }
         for scope in 0..3 {
             for key in 0..3 {
                 let row = shelf.key(&format!("scope {scope}"), &format!("key {key}")).unwrap();
-                told.push(format!("{row:?}"));
+                lines.push(format!("{row:?}"));
             }
         }
     };
     vault.read(&mut tell).unwrap();
-    told
+    lines
 }
 
 pub fn write(vault: &dyn Vault, steps: Vec<Step>, refuse: bool) {

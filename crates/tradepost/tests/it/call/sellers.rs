@@ -28,13 +28,13 @@ fn publisher(folder: &tempfile::TempDir) -> Process {
 
 /// What is said of a call that fails: the same on both bindings.
 fn check(process: &Process, arguments: &[&str], expected: &Expect) {
-    let told = ["", "/mcp"].map(|path| {
+    let shown = ["", "/mcp"].map(|path| {
         let url = format!("http://{}{path}", process.address);
         let (exit, shown, said) = ended(adcp(&[&["call", &url][..], arguments].concat()));
         format!("{exit}\n{shown}--\n{said}")
     });
-    assert_eq!(told[0], told[1]);
-    expected.assert_eq(&told[0]);
+    assert_eq!(shown[0], shown[1]);
+    expected.assert_eq(&shown[0]);
 }
 
 #[test]

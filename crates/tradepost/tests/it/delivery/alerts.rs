@@ -61,18 +61,18 @@ fn a_lead_that_was_given_up_is_told_of_once_and_again_when_that_is_over() {
     assert_eq!(pager.wait(1).len(), 1, "what was not taken is not sent again at once");
     hand.advance(SignedDuration::from_mins(1));
     look(&first);
-    let came = pager.wait(2).to_vec();
-    assert_eq!(came[0].header("idempotency-key"), came[1].header("idempotency-key"));
-    let told = came[1].json();
-    assert_eq!(told["type"], "tradepost.alert");
-    assert_eq!(told["all_well"], false);
+    let posts = pager.wait(2).to_vec();
+    assert_eq!(posts[0].header("idempotency-key"), posts[1].header("idempotency-key"));
+    let alert = posts[1].json();
+    assert_eq!(alert["type"], "tradepost.alert");
+    assert_eq!(alert["all_well"], false);
     let dealer = &world.server.config().dealers[0].terms.id;
-    assert_eq!(told["new"][0]["message"], format!("{dealer}: 1 delivery was given up"));
-    let signature = came[1].header("x-tradepost-signature").unwrap();
+    assert_eq!(alert["new"][0]["message"], format!("{dealer}: 1 delivery was given up"));
+    let signature = posts[1].header("x-tradepost-signature").unwrap();
     let seconds = signature.split_once("t=").unwrap().1.split(',').next().unwrap();
-    let digits = tradepost_keys::hmac::SharedKey::new(KEY).sign(seconds, came[1].body.as_bytes());
+    let digits = tradepost_keys::hmac::SharedKey::new(KEY).sign(seconds, posts[1].body.as_bytes());
     assert_eq!(signature, format!("t={seconds},v1={digits}"));
-    assert!(!came[1].body.contains(&lead_id) && !came[1].body.contains("example.com"));
+    assert!(!posts[1].body.contains(&lead_id) && !posts[1].body.contains("example.com"));
 
     // Another process on the same store knows what was told.
     let (second, hand) = alerts(&world, SignedDuration::from_mins(20), vec![ops(pager.url())]);
@@ -148,8 +148,8 @@ fn that_nothing_can_be_taken_is_told_although_it_cannot_be_noted() {
         runtime.block_on(alerts.look());
         pager.quiet();
     }
-    let told = pager.quiet();
-    assert_eq!(told.len(), 1, "{told:?}");
-    let message = told[0].json()["new"][0]["message"].to_string();
+    let alert = pager.quiet();
+    assert_eq!(alert.len(), 1, "{alert:?}");
+    let message = alert[0].json()["new"][0]["message"].to_string();
     assert!(message.contains("the database was deleted or replaced"), "{message}");
 }

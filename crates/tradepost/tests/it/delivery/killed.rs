@@ -21,7 +21,7 @@ enum Step {
 
 /// Takes a lead's delivery as far as that, and no further.
 fn go_to(world: &World, lead_id: &str, step: Step) {
-    let events = world.server.store.untold_events(crate::support::dealer::ID, 10).unwrap();
+    let events = world.server.store.unplanned_events(crate::support::dealer::ID, 10).unwrap();
     let [(event, _)] = events.as_slice() else { panic!("{events:?}") };
     let now = Clock::system().now();
     let planned = NewDelivery {
@@ -64,7 +64,7 @@ fn whatever_step_the_last_process_ended_at_the_lead_arrives_and_is_marked_where_
         go_to(&world, &lead_id, step);
         world.run();
         let kept = world.settled(&lead_id, 1);
-        assert_eq!(told(&kept), [("crm", DELIVERED, attempts, "taken")], "{step:?}");
+        assert_eq!(outline(&kept), [("crm", DELIVERED, attempts, "taken")], "{step:?}");
         let said: Vec<_> = receiver.quiet().iter().map(status).collect();
         assert_eq!(said, arrived, "{step:?}");
     }
@@ -112,12 +112,12 @@ fn state_of(folder: &std::path::Path, lead_id: &str) -> Option<(DeliveryState, u
 fn a_server_that_is_killed_while_it_sends_sends_again_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
     // The answer to the first attempt waits until the server is dead.
-    let (came, has_come) = channel();
+    let (arrive, arrived) = channel();
     let (go, may_go) = channel();
     let may_go = Mutex::new(may_go);
     let mut receiver = Webhook::answering(move |number| {
         if number == 0 {
-            came.send(()).unwrap();
+            arrive.send(()).unwrap();
             may_go.lock().unwrap().recv().unwrap();
         }
         yes()
@@ -125,7 +125,7 @@ fn a_server_that_is_killed_while_it_sends_sends_again_and_says_so() {
     let config = config(&receiver.url());
     let process = Process::configured(folder.path(), &config);
     let lead_id = lead_id_of(&process);
-    has_come.recv().unwrap();
+    arrived.recv().unwrap();
     process.signal("KILL");
     process.end();
     assert_eq!(state_of(folder.path(), &lead_id), Some((DeliveryState::Sending, 1)));

@@ -79,11 +79,11 @@ fn a_lead_reaches_everybody_it_is_for_in_the_words_of_each() {
     assert_eq!(event.header("content-type"), Some("application/json"));
     assert!(is_believed(event, KEY, Clock::system().now()));
     assert!(!is_believed(event, &KEY.replace('0', "9"), Clock::system().now()));
-    let told = event.json();
-    assert_eq!(against_schema(&told), [""; 0]);
-    assert_eq!(told["event_kind"], "lead.status_changed");
-    assert_eq!(told["entity_id"], lead_id.as_str());
-    assert_eq!(told["payload"]["lead"]["appointment"]["status"], "confirmed");
+    let body = event.json();
+    assert_eq!(against_schema(&body), [""; 0]);
+    assert_eq!(body["event_kind"], "lead.status_changed");
+    assert_eq!(body["entity_id"], lead_id.as_str());
+    assert_eq!(body["payload"]["lead"]["appointment"]["status"], "confirmed");
 
     let [message] = room_at.wait(1) else { panic!() };
     let text = message.json()["text"].as_str().unwrap().to_owned();
@@ -106,7 +106,7 @@ fn each_change_is_told_after_the_one_before_it_and_as_a_resend() {
     assert_eq!(world.send_in(&conversation, &drive("2026-05-02T18:00:00Z")), lead_id);
     world.run();
     let kept = world.settled(&lead_id, 2);
-    assert_eq!(told(&kept), [("crm", DELIVERED, 2, "taken"), ("crm", DELIVERED, 1, "taken")]);
+    assert_eq!(outline(&kept), [("crm", DELIVERED, 2, "taken"), ("crm", DELIVERED, 1, "taken")]);
     let seen = receiver.wait(3).to_vec();
     assert_eq!(seen.iter().map(status).collect::<Vec<_>>(), ["new", "new", "resend"]);
     for (notified, day) in seen.iter().zip(["05-01", "05-01", "05-02"]) {
@@ -129,20 +129,20 @@ fn what_is_held_back_is_told_when_it_is_released() {
     world.server = start_with(server);
     world.run();
     let lead_id = world.send(&lead());
-    let events = || world.server.store.untold_events(crate::support::dealer::ID, 10).unwrap();
+    let events = || world.server.store.unplanned_events(crate::support::dealer::ID, 10).unwrap();
     world.until(&lead_id, |_| events().is_empty());
     assert!(world.kept(&lead_id).is_empty());
     let now = Clock::system().now();
     assert!(world.server.store.release_lead(lead_id.clone(), now).unwrap());
     world.wake();
     world.settled(&lead_id, 1);
-    let [told] = receiver.wait(1) else { panic!() };
-    let told = told.json();
+    let [post] = receiver.wait(1) else { panic!() };
+    let body = post.json();
     assert_eq!(
-        (&told["status"], &told["payload"]["delivery"]["resend"]),
+        (&body["status"], &body["payload"]["delivery"]["resend"]),
         (&json!("received"), &json!(false))
     );
-    assert_eq!(told["payload"]["lead"]["event"], "released");
+    assert_eq!(body["payload"]["lead"]["event"], "released");
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn a_withdrawn_consent_is_told_to_those_who_have_the_lead_and_to_nobody_else() {
         ("crm", ENDED, 1, "HTTP 429"),
         ("hub", DELIVERED, 1, "taken"),
     ];
-    assert_eq!(told(&kept), expected);
+    assert_eq!(outline(&kept), expected);
     let last = taking.wait(2)[1].json();
     assert_eq!(against_schema(&last), [""; 0]);
     assert_eq!(
@@ -185,9 +185,9 @@ fn an_erased_lead_is_told_no_more() {
     world.server.store.erase_customer(None, "email:ada@example.com", "cli:test", now).unwrap();
     world.wake();
     let kept = world.settled(&lead_id, 1);
-    assert_eq!(told(&kept), [("crm", ENDED, 1, "HTTP 429")]);
+    assert_eq!(outline(&kept), [("crm", ENDED, 1, "HTTP 429")]);
     assert_eq!(world.server.history(&json!(lead_id)).lead.state, LeadState::Erased);
-    let events = || world.server.store.untold_events(crate::support::dealer::ID, 10).unwrap();
+    let events = || world.server.store.unplanned_events(crate::support::dealer::ID, 10).unwrap();
     world.until(&lead_id, |_| events().is_empty());
     assert_eq!(world.kept(&lead_id).len(), 1, "nobody is told of the erasure");
     assert_eq!(receiver.quiet().len(), 1);
@@ -198,7 +198,7 @@ fn a_destination_that_is_named_later_is_not_told_of_the_past_and_one_that_is_gon
     let mut receiver = Webhook::answering(|_| answer("429 Later\r\nRetry-After: 1"));
     let world = World::running(Vec::new());
     let early = world.send(&lead());
-    let events = || world.server.store.untold_events(crate::support::dealer::ID, 10).unwrap();
+    let events = || world.server.store.unplanned_events(crate::support::dealer::ID, 10).unwrap();
     world.until(&early, |_| events().is_empty());
     let mut dealers = world.server.config().dealers.clone();
     dealers[0].deliveries = vec![crm(receiver.url())];

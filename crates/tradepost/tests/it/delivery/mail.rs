@@ -31,7 +31,7 @@ fn a_lead_is_a_mail_whose_body_is_the_document() {
     let world = World::running(vec![mailbox(&server)]);
     let lead_id = world.send(&drive(ELEVEN));
     let kept = world.settled(&lead_id, 1);
-    assert_eq!(told(&kept), [("mail", DELIVERED, 1, "SMTP 250")]);
+    assert_eq!(outline(&kept), [("mail", DELIVERED, 1, "SMTP 250")]);
     let [mail] = server.wait(1) else { panic!() };
     assert_eq!(mail.from, "MAIL FROM:<leads@dealer.example>");
     assert_eq!(mail.to, ["RCPT TO:<crm@vendor.example>", "RCPT TO:<desk@dealer.example>"]);
@@ -81,7 +81,7 @@ fn what_each_answer_of_a_mail_server_makes_of_a_delivery() {
         let world = World::running(vec![mailbox(&server)]);
         let lead_id = world.send(&lead());
         let kept = world.settled(&lead_id, 1);
-        assert_eq!(told(&kept), [("mail", state, attempts, last)], "{manner:?}");
+        assert_eq!(outline(&kept), [("mail", state, attempts, last)], "{manner:?}");
         let mails = server.wait(arrived.len());
         for (mail, status) in mails.iter().zip(arrived) {
             let said = format!("<prospect status=\"{status}\">");
@@ -122,7 +122,7 @@ fn the_password_is_said_to_servers_that_can_be_trusted_and_to_no_other() {
         let world = World::running(vec![delivery]);
         let kept = world.settled(&world.send(&lead()), 1);
         let state = if delivered { DELIVERED } else { DEAD };
-        assert_eq!(told(&kept), [("mail", state, 1, last)], "{tls:?}");
+        assert_eq!(outline(&kept), [("mail", state, 1, last)], "{tls:?}");
         if delivered {
             let [mail] = server.wait(1) else { panic!() };
             assert!(mail.is_secure);

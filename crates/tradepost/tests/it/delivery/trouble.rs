@@ -61,10 +61,10 @@ fn a_receiver_that_takes_its_time_to_say_yes_holds_up_nobody_else() {
     let fast_is_done = |kept: &[DeliveryRecord]| kept.iter().any(|it| it.state == DELIVERED);
     let kept = world.until(&lead_id, fast_is_done);
     let expected = [("crm", DeliveryState::Sending, 1, ""), ("hub", DELIVERED, 1, "taken")];
-    assert_eq!(told(&kept), expected);
+    assert_eq!(outline(&kept), expected);
     go.send(()).unwrap();
     let kept = world.settled(&lead_id, 2);
-    assert_eq!(told(&kept)[0], ("crm", DELIVERED, 1, "taken"));
+    assert_eq!(outline(&kept)[0], ("crm", DELIVERED, 1, "taken"));
     assert_eq!(slow.quiet().len(), 1);
 }
 
@@ -80,7 +80,7 @@ fn a_mail_server_that_is_not_there_gets_the_lead_when_it_is() {
     world.run();
     let lead_id = world.send(&lead());
     let kept = world.settled(&lead_id, 1);
-    assert_eq!(told(&kept), [("mail", DEAD, 2, "no connection")]);
+    assert_eq!(outline(&kept), [("mail", DEAD, 2, "no connection")]);
 
     // Who asks for it again is not told that it may be there.
     let mut dealers = world.server.config().dealers.clone();
@@ -110,10 +110,10 @@ fn what_a_receiver_took_and_lost_comes_again_only_when_it_is_asked_for_and_says_
     let world = World::running(vec![mailbox(&server)]);
     let lead_id = world.send(&lead());
     let kept = world.settled(&lead_id, 1);
-    assert_eq!(told(&kept), [("mail", DELIVERED, 1, "SMTP 250")]);
+    assert_eq!(outline(&kept), [("mail", DELIVERED, 1, "SMTP 250")]);
     again(&world, &kept[0]);
     let kept = world.settled(&lead_id, 2);
-    assert_eq!(told(&kept)[1], ("mail", DELIVERED, 1, "SMTP 250"));
+    assert_eq!(outline(&kept)[1], ("mail", DELIVERED, 1, "SMTP 250"));
     let said: Vec<_> =
         server.wait(2).iter().map(|mail| mail.body().contains("status=\"resend\"")).collect();
     assert_eq!(said, [false, true]);

@@ -230,8 +230,8 @@ fn a_server_takes_what_it_fetches_and_doctor_tries_the_login() {
     );
 
     let doctor = || {
-        let (_, document, told) = tradepost(folder, &["doctor", "--config", "tradepost.toml"]);
-        let findings = document["findings"].as_array().unwrap_or_else(|| panic!("{told}"));
+        let (_, document, stderr) = tradepost(folder, &["doctor", "--config", "tradepost.toml"]);
+        let findings = document["findings"].as_array().unwrap_or_else(|| panic!("{stderr}"));
         let about = |finding: &&Value| finding["subject"] == "bare/provider (its address)";
         findings.iter().find(about).unwrap()["message"].as_str().unwrap().to_owned()
     };

@@ -22,24 +22,24 @@ fn state(server: &ConformanceServer, id: &Value) -> String {
 }
 
 /// Waits for news that `wanted` knows.
-fn heard(news: &std::sync::mpsc::Receiver<News>, wanted: impl Fn(&News) -> bool) {
+fn heard(inbox: &std::sync::mpsc::Receiver<News>, wanted: impl Fn(&News) -> bool) {
     let mut looked = 0;
     // Those who look tell nothing: with this alone the test would never end well.
     while looked < 12 {
-        match news.recv_timeout(Duration::from_secs(20)).unwrap() {
-            told if wanted(&told) => return,
-            told => looked += usize::from(told == News::Any),
+        match inbox.recv_timeout(Duration::from_secs(20)).unwrap() {
+            news if wanted(&news) => return,
+            news => looked += usize::from(news == News::Any),
         }
     }
     panic!("it was not told");
 }
 
 fn listen(store: &Store) -> std::sync::mpsc::Receiver<News> {
-    let (tell, told) = channel();
+    let (tell, inbox) = channel();
     store.hear(move |news| drop(tell.send(news.clone()))).unwrap();
     // What comes first says that it listens.
-    heard(&told, |news| *news == News::Any);
-    told
+    heard(&inbox, |news| *news == News::Any);
+    inbox
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn what_is_appended_at_one_server_is_streamed_by_another() {
     let Some(scratch) = Scratch::new() else { return };
     let [one, other] = two(&scratch);
     let third = scratch.store();
-    let told = listen(&third);
+    let inbox = listen(&third);
     let mut here = one.stream(&[], "SendStreamingMessage", &message("tradepost-flood-500"));
     let begun = here.next().unwrap();
     let id = begun.result["task"]["id"].clone();
@@ -58,7 +58,9 @@ fn what_is_appended_at_one_server_is_streamed_by_another() {
     assert_eq!(here.last().unwrap().state(), Some("TASK_STATE_COMPLETED"));
     let id = id.as_str().unwrap();
     let last = here.last().unwrap().id;
-    heard(&told, |news| *news == News::Appended { task_id: id.to_owned(), seq: last, ended: true });
+    heard(&inbox, |news| {
+        *news == News::Appended { task_id: id.to_owned(), seq: last, ended: true }
+    });
 }
 
 #[test]
@@ -151,21 +153,21 @@ fn others_hear_of_leads_and_of_inventories() {
     let config = dealer::config();
     let server = start_on(scratch.store(), config.clone());
     let other = scratch.store();
-    let told = listen(&other);
+    let inbox = listen(&other);
     // Only who listens tells.
     let _own = listen(&server.store);
     dealer::stock(&server.store, &config);
-    heard(&told, |news| *news == News::Changed);
+    heard(&inbox, |news| *news == News::Changed);
     lead_id(&server.call(&customer("k")).json()).unwrap();
-    heard(&told, |news| *news == News::Due);
+    heard(&inbox, |news| *news == News::Due);
     // Whoever listens connects again.
     scratch.cut();
-    heard(&told, |news| *news == News::Any);
+    heard(&inbox, |news| *news == News::Any);
     until("news are heard again", || {
         server
             .store
             .replace_inventory(dealer::ID, &[], crate::support::at(crate::support::NOW), false)
             .unwrap();
-        told.try_iter().any(|news| news == News::Changed)
+        inbox.try_iter().any(|news| news == News::Changed)
     });
 }

@@ -65,7 +65,7 @@ fn what_is_old_is_erased_and_recorded_but_not_while_somebody_is_to_be_told() {
     for anyway in [false, true] {
         let folder = tempfile::tempdir().unwrap();
         let server = serve(folder.path(), FIRST);
-        let [told, untold] =
+        let [delivered, undelivered] =
             [("ada@example.com", "+14155550123"), ("bob@example.com", "+14155550199")]
                 .map(|(email, phone)| send(&server, &of(email, phone)));
         let delivery = |lead_id: &str| NewDelivery {
@@ -74,9 +74,9 @@ fn what_is_old_is_erased_and_recorded_but_not_while_somebody_is_to_be_told() {
             destination: "crm".to_owned(),
             event: 1,
         };
-        let wanted = vec![delivery(&told), delivery(&untold)];
+        let wanted = vec![delivery(&delivered), delivery(&undelivered)];
         server.store.deliver_again(wanted, at(NOW)).unwrap();
-        let due = server.store.deliveries(None, Some(&told), None).unwrap()[0].key;
+        let due = server.store.deliveries(None, Some(&delivered), None).unwrap()[0].key;
         server
             .store
             .write_blocking(move |tx| {
@@ -93,12 +93,12 @@ fn what_is_old_is_erased_and_recorded_but_not_while_somebody_is_to_be_told() {
         hand.advance(SignedDuration::from_hours(24 * 31));
         desk.refresh().unwrap();
         let state = |id: &str| server.history(&json!(id)).lead.state;
-        assert_eq!(state(&told), LeadState::Erased);
+        assert_eq!(state(&delivered), LeadState::Erased);
         let expected = if anyway { LeadState::Erased } else { LeadState::Received };
-        assert_eq!(state(&untold), expected);
+        assert_eq!(state(&undelivered), expected);
         let who: Vec<String> = server
             .store
-            .entries_about(&told)
+            .entries_about(&delivered)
             .unwrap()
             .into_iter()
             .map(|(entry, _)| format!("{} {}", entry.said.actor, entry.said.action))

@@ -62,23 +62,23 @@ fn story(folder: &Path) -> (String, String) {
         let answer = client::request(operators, "GET", path, &[], b"");
         String::from_utf8_lossy(&answer.body).into_owned()
     };
-    let told = [answer.to_string(), again.to_string(), refused.to_string()];
+    let shown = [answer.to_string(), again.to_string(), refused.to_string()];
     // A conflict names the caller's own key.
-    let told = told.join("\n").replace("planted-key", "");
-    let told = [told, ask("/metrics"), ask("/readyz"), ask("/planted")].join("\n");
+    let shown = shown.join("\n").replace("planted-key", "");
+    let shown = [shown, ask("/metrics"), ask("/readyz"), ask("/planted")].join("\n");
     process.signal("KILL");
     let log = process.log();
     process.end();
-    (receipt["lead_id"].as_str().unwrap().to_owned(), format!("{told}\n{log}"))
+    (receipt["lead_id"].as_str().unwrap().to_owned(), format!("{shown}\n{log}"))
 }
 
 #[test]
 fn what_is_planted_is_in_no_file_log_number_or_answer_and_opens_with_the_key() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("key"), format!("# of May\n{FIRST}\n")).unwrap();
-    let (id, told) = story(folder.path());
+    let (id, shown) = story(folder.path());
     for word in WORDS {
-        assert!(!told.to_ascii_lowercase().contains(word), "{word}: {told}");
+        assert!(!shown.to_ascii_lowercase().contains(word), "{word}: {shown}");
     }
     // It was killed, so the write-ahead log is still there.
     let data = data(folder.path());

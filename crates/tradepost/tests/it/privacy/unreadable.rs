@@ -150,8 +150,8 @@ fn a_lead_that_cannot_be_read_waits_and_the_next_one_is_delivered() {
     let store = Arc::clone(&server.store);
     let deliveries = Deliveries::open(&dealers, store, Clock::system(), Edge::system()).unwrap();
     runtime.spawn(Arc::new(deliveries).run(std::future::pending(), Duration::ZERO));
-    let [told] = receiver.wait(1) else { panic!() };
-    assert!(told.body.contains(&ada) && !told.body.contains(&bob), "{}", told.body);
+    let [posted] = receiver.wait(1) else { panic!() };
+    assert!(posted.body.contains(&ada) && !posted.body.contains(&bob), "{}", posted.body);
     loop {
         let kept = server.store.deliveries(None, Some(&bob), None).unwrap();
         if let [one] = kept.as_slice()

@@ -110,8 +110,8 @@ fn what_is_no_seller_has_grade_f_and_no_report_shows_a_token() {
 #[test]
 fn a_server_of_mcp_without_tools_of_adcp_is_no_seller() {
     let seller = Seller::start(MCP);
-    let change: ChangeAnswer = Arc::new(|_, told: &mut Passing| {
-        told.json(|body| {
+    let change: ChangeAnswer = Arc::new(|_, reply: &mut Passing| {
+        reply.json(|body| {
             let tools = body.pointer_mut("/result/tools").and_then(Value::as_array_mut);
             for (index, tool) in tools.into_iter().flatten().enumerate() {
                 tool["name"] = json!(format!("read_file_{index}"));
@@ -130,8 +130,8 @@ fn a_server_of_mcp_without_tools_of_adcp_is_no_seller() {
 }
 
 /// Changes the envelope of whatever is refused, in every layer that has it.
-fn refusals(told: &mut Passing, change: impl Fn(&mut Value)) {
-    told.json(|body| {
+fn refusals(reply: &mut Passing, change: impl Fn(&mut Value)) {
+    reply.json(|body| {
         let Some(payload) = body.pointer_mut("/result/structuredContent") else { return };
         if payload.get("adcp_error").is_some() {
             change(payload);
@@ -142,16 +142,16 @@ fn refusals(told: &mut Passing, change: impl Fn(&mut Value)) {
 }
 
 /// Changes every error object of this code, or of all for an empty one, in all layers.
-fn errors(told: &mut Passing, code: &str, change: impl Fn(&mut Value)) {
+fn errors(reply: &mut Passing, code: &str, change: impl Fn(&mut Value)) {
     let fits = |error: &Value| code.is_empty() || error["code"] == code;
-    refusals(told, |payload| {
+    refusals(reply, |payload| {
         for pointer in ["/adcp_error", "/errors/0"] {
             if let Some(error) = payload.pointer_mut(pointer).filter(|error| fits(error)) {
                 change(error);
             }
         }
     });
-    told.json(|body| {
+    reply.json(|body| {
         let pointer = "/error/data/adcp_error";
         if let Some(error) = body.pointer_mut(pointer).filter(|error| fits(error)) {
             change(error);
@@ -338,7 +338,7 @@ fn faults_of_error_objects_are_found() {
     ];
     for (code, change, expected) in faults {
         let (code, change) = (*code, *change);
-        finds(expected, move |_, told| errors(told, code, change));
+        finds(expected, move |_, reply| errors(reply, code, change));
     }
 }
 
@@ -359,24 +359,24 @@ fn faults_of_layers_are_found() {
     ];
     for (change, expected) in faults {
         let change = *change;
-        finds(expected, move |_, told| refusals(told, change));
+        finds(expected, move |_, reply| refusals(reply, change));
     }
-    finds(&["adcp.error.marker"], |_, told| {
-        told.json(|body| {
+    finds(&["adcp.error.marker"], |_, reply| {
+        reply.json(|body| {
             if body.pointer("/result/isError").is_some() {
                 body["result"]["isError"] = json!(false);
             }
         });
     });
-    finds(&["adcp.error.text"], |_, told| {
-        told.json(|body| {
+    finds(&["adcp.error.text"], |_, reply| {
+        reply.json(|body| {
             if body.pointer("/result/isError") == Some(&json!(true)) {
                 body["result"]["content"][0]["text"] = json!("It failed.");
             }
         });
     });
-    finds(&["adcp.error.text-agrees"], |_, told| {
-        told.json(|body| {
+    finds(&["adcp.error.text-agrees"], |_, reply| {
+        reply.json(|body| {
             if body.pointer("/result/isError") == Some(&json!(true)) {
                 body["result"]["content"][0]["text"] = json!("{\"adcp_error\":{}}");
             }
@@ -385,9 +385,9 @@ fn faults_of_layers_are_found() {
 }
 
 /// Changes the result of a tool that answers.
-fn result_of(asked: &Passing, told: &mut Passing, tool: &str, change: impl Fn(&mut Value)) {
+fn result_of(asked: &Passing, reply: &mut Passing, tool: &str, change: impl Fn(&mut Value)) {
     if asked.text().contains(&format!("\"name\":\"{tool}\"")) {
-        told.json(|body| {
+        reply.json(|body| {
             if body.pointer("/result/isError") == Some(&json!(false)) {
                 change(&mut body["result"]);
             }
@@ -413,42 +413,42 @@ fn faults_of_results_are_found() {
     ];
     for (change, expected) in faults {
         let change = *change;
-        finds(expected, move |asked, told| {
-            result_of(asked, told, "get_adcp_capabilities", change);
+        finds(expected, move |asked, reply| {
+            result_of(asked, reply, "get_adcp_capabilities", change);
         });
     }
-    finds(&["adcp.idempotency.replay"], |asked, told| {
-        result_of(asked, told, "sync_accounts", |it| {
+    finds(&["adcp.idempotency.replay"], |asked, reply| {
+        result_of(asked, reply, "sync_accounts", |it| {
             remove(&mut it["structuredContent"], "replayed");
         });
     });
-    finds(&["adcp.auth.challenge"], |_, told| told.drop_header("www-authenticate"));
-    finds(&["adcp.mcp.initialize"], |_, told| {
-        told.json(|body| {
+    finds(&["adcp.auth.challenge"], |_, reply| reply.drop_header("www-authenticate"));
+    finds(&["adcp.mcp.initialize"], |_, reply| {
+        reply.json(|body| {
             if body.pointer("/result/serverInfo").is_some() {
                 remove(&mut body["result"], "serverInfo");
             }
         });
     });
-    finds(&["adcp.mcp.tools"], |_, told| {
-        told.json(|body| {
+    finds(&["adcp.mcp.tools"], |_, reply| {
+        reply.json(|body| {
             if let Some(tool) = body.pointer_mut("/result/tools/0") {
                 remove(tool, "inputSchema");
             }
         });
     });
-    finds(&["adcp.tools.identical"], |asked, told| {
+    finds(&["adcp.tools.identical"], |asked, reply| {
         if asked.header("authorization").is_some_and(|it| it.ends_with(TOKEN_B)) {
-            told.json(|body| {
+            reply.json(|body| {
                 if let Some(tools) = body.pointer_mut("/result/tools") {
                     tools.as_array_mut().unwrap().pop();
                 }
             });
         }
     });
-    finds(&["adcp.input.unknown-tool"], |asked, told| {
+    finds(&["adcp.input.unknown-tool"], |asked, reply| {
         if asked.text().contains("no_such_tool") {
-            told.json(|body| {
+            reply.json(|body| {
                 remove(body, "error");
                 body["result"] =
                     json!({"content": [], "structuredContent": {"status": "completed"}});
@@ -463,24 +463,24 @@ fn what_tells_a_foreign_id_from_none_is_found() {
         asked.header("authorization").is_some_and(|it| it.ends_with(TOKEN_B))
             && asked.text().contains("mb_4711")
     };
-    finds(&["adcp.uniform.body", "adcp.uniform.error"], move |asked, told| {
+    finds(&["adcp.uniform.body", "adcp.uniform.error"], move |asked, reply| {
         if foreign(asked) {
-            errors(told, "", |it| it["message"] = json!("not yours"));
+            errors(reply, "", |it| it["message"] = json!("not yours"));
         }
     });
-    finds(&["adcp.uniform.body"], move |asked, told| {
+    finds(&["adcp.uniform.body"], move |asked, reply| {
         if foreign(asked) {
-            refusals(told, |payload| payload["owner"] = json!("a"));
+            refusals(reply, |payload| payload["owner"] = json!("a"));
         }
     });
-    finds(&["adcp.uniform.status"], move |asked, told| {
+    finds(&["adcp.uniform.status"], move |asked, reply| {
         if foreign(asked) {
-            told.set_status(207);
+            reply.set_status(207);
         }
     });
-    finds(&["adcp.uniform.headers"], move |asked, told| {
+    finds(&["adcp.uniform.headers"], move |asked, reply| {
         if foreign(asked) {
-            told.set_header("etag", "\"1\"");
+            reply.set_header("etag", "\"1\"");
         }
     });
 }
@@ -488,8 +488,8 @@ fn what_tells_a_foreign_id_from_none_is_found() {
 #[test]
 fn faults_over_a2a_are_found_too() {
     let seller = Seller::start(ALL);
-    let change: ChangeAnswer = Arc::new(|_, told: &mut Passing| {
-        told.json(|body| {
+    let change: ChangeAnswer = Arc::new(|_, reply: &mut Passing| {
+        reply.json(|body| {
             if let Some(state) = body.pointer_mut("/result/task/status/state") {
                 *state = json!("TASK_STATE_COMPLETED");
             }
@@ -505,10 +505,10 @@ fn faults_over_a2a_are_found_too() {
 fn a_seller_that_asks_to_wait_is_waited_for() {
     let seller = Seller::start(MCP);
     let calls = AtomicU32::new(0);
-    let change: ChangeAnswer = Arc::new(move |asked: &Passing, told: &mut Passing| {
+    let change: ChangeAnswer = Arc::new(move |asked: &Passing, reply: &mut Passing| {
         if asked.text().contains("tools/call") && calls.fetch_add(1, Ordering::Relaxed) == 0 {
             let error = json!({"code": "RATE_LIMITED", "recovery": "transient", "retry_after": 1});
-            told.json(|body| {
+            reply.json(|body| {
                 body["result"] = json!({"structuredContent": {"adcp_error": error}});
             });
         }

@@ -56,8 +56,8 @@ fn conformance_answers(
 }
 
 /// Changes the `aap.error` object of a refusal.
-fn refusal(told: &mut Passing, change: impl FnOnce(&mut Value)) {
-    told.json(|body| {
+fn refusal(reply: &mut Passing, change: impl FnOnce(&mut Value)) {
+    reply.json(|body| {
         if let Some(data) = body.pointer_mut("/error/data").filter(|data| data.is_object()) {
             change(data);
         }
@@ -65,8 +65,8 @@ fn refusal(told: &mut Passing, change: impl FnOnce(&mut Value)) {
 }
 
 /// Changes the data of an answer.
-fn data(told: &mut Passing, change: impl FnOnce(&mut Value)) {
-    told.json(|body| {
+fn data(reply: &mut Passing, change: impl FnOnce(&mut Value)) {
+    reply.json(|body| {
         if let Some(data) = body.pointer_mut("/result/message/parts/0/data/data") {
             change(data);
         }
@@ -77,8 +77,8 @@ fn data(told: &mut Passing, change: impl FnOnce(&mut Value)) {
 fn another_code_than_the_right_one() {
     let expected =
         ["aap.lead.test-drive-unknown", "aap.vehicle.unknown-stock", "aap.vehicle.unknown-vin"];
-    answers(&expected, |_, told| {
-        refusal(told, |error| {
+    answers(&expected, |_, reply| {
+        refusal(reply, |error| {
             if error["code"] == "VEHICLE_NOT_FOUND" {
                 error["code"] = json!("VEHICLE_UNAVAILABLE");
             }
@@ -88,9 +88,9 @@ fn another_code_than_the_right_one() {
 
 #[test]
 fn only_the_first_problem_of_a_search() {
-    answers(&["aap.input.all-listed"], |asked, told| {
+    answers(&["aap.input.all-listed"], |asked, reply| {
         if asked.text().contains("inventory.search") {
-            refusal(told, |error| {
+            refusal(reply, |error| {
                 if let Some(errors) =
                     error.pointer_mut("/details/errors").and_then(Value::as_array_mut)
                 {
@@ -109,9 +109,9 @@ fn http_200_in_place_of_401() {
     });
     let (known, token) = key(dealer::ID, "prober");
     assert!(server.store.add_api_key(known, false).unwrap());
-    let change: ChangeAnswer = Arc::new(|_, told: &mut Passing| {
-        if told.status() == 401 {
-            told.set_status(200);
+    let change: ChangeAnswer = Arc::new(|_, reply: &mut Passing| {
+        if reply.status() == 401 {
+            reply.set_status(200);
         }
     });
     let address = proxy::start(server.address, NAMED, Arc::new(|_| {}), change);
@@ -121,8 +121,8 @@ fn http_200_in_place_of_401() {
 
 #[test]
 fn details_without_their_type() {
-    answers(&["a2a.error.info", "a2a.error.typed-details"], |_, told| {
-        told.json(|body| {
+    answers(&["a2a.error.info", "a2a.error.typed-details"], |_, reply| {
+        reply.json(|body| {
             let details = body.pointer_mut("/error/data").and_then(Value::as_array_mut);
             for detail in details.into_iter().flatten() {
                 detail.as_object_mut().unwrap().shift_remove("@type");
@@ -133,19 +133,19 @@ fn details_without_their_type() {
 
 #[test]
 fn personal_data_in_a_refusal() {
-    answers(&["aap.lead.no-echo"], |asked, told| {
+    answers(&["aap.lead.no-echo"], |asked, reply| {
         let text = asked.text();
         let value = text.split("\"email\":\"").nth(1).and_then(|rest| rest.split('"').next());
         if let Some(value) = value.map(str::to_owned) {
-            refusal(told, |error| error["message"] = json!(format!("{value} is no address")));
+            refusal(reply, |error| error["message"] = json!(format!("{value} is no address")));
         }
     });
 }
 
 #[test]
 fn a_stack_trace() {
-    answers(&["a2a.error.no-internals"], |_, told| {
-        told.json(|body| {
+    answers(&["a2a.error.no-internals"], |_, reply| {
+        reply.json(|body| {
             if body.pointer("/error/code") == Some(&json!(-32700)) {
                 body["error"]["message"] =
                     json!("Traceback (most recent call last):\n  File \"x\"");
@@ -156,8 +156,8 @@ fn a_stack_trace() {
 
 #[test]
 fn an_id_that_does_not_come_back() {
-    answers(&["a2a.jsonrpc.id-number", "a2a.jsonrpc.id-text"], |_, told| {
-        told.json(|body| {
+    answers(&["a2a.jsonrpc.id-number", "a2a.jsonrpc.id-text"], |_, reply| {
+        reply.json(|body| {
             if body.get("jsonrpc").is_some() {
                 body["id"] = json!(null);
             }
@@ -167,7 +167,7 @@ fn an_id_that_does_not_come_back() {
 
 #[test]
 fn a_card_without_an_entity_tag() {
-    answers(&["a2a.card.etag"], |_, told| told.drop_header("etag"));
+    answers(&["a2a.card.etag"], |_, reply| reply.drop_header("etag"));
 }
 
 #[test]
@@ -178,9 +178,9 @@ fn a_card_that_is_sent_again_unchanged() {
 
 #[test]
 fn answers_of_another_media_type() {
-    answers(&["a2a.jsonrpc.answer-type"], |asked, told| {
+    answers(&["a2a.jsonrpc.answer-type"], |asked, reply| {
         if asked.target() == "/a2a" {
-            told.set_header("content-type", "text/html");
+            reply.set_header("content-type", "text/html");
         }
     });
 }
@@ -216,15 +216,15 @@ fn a_patch_number_that_is_compared() {
 
 #[test]
 fn more_members_than_the_error_object_has() {
-    answers(&["aap.error.closed"], |_, told| {
-        refusal(told, |error| error["hint"] = json!("try again"));
+    answers(&["aap.error.closed"], |_, reply| {
+        refusal(reply, |error| error["hint"] = json!("try again"));
     });
 }
 
 #[test]
 fn a_wrong_request_that_may_be_repeated() {
-    answers(&["aap.error.retryable"], |_, told| {
-        refusal(told, |error| {
+    answers(&["aap.error.retryable"], |_, reply| {
+        refusal(reply, |error| {
             if error["code"] == "SCHEMA_VALIDATION_FAILED" {
                 error["retryable"] = json!(true);
             }
@@ -234,8 +234,8 @@ fn a_wrong_request_that_may_be_repeated() {
 
 #[test]
 fn an_error_without_its_moment() {
-    answers(&["aap.error.object"], |_, told| {
-        refusal(told, |error| {
+    answers(&["aap.error.object"], |_, reply| {
+        refusal(reply, |error| {
             error.as_object_mut().unwrap().shift_remove("created_at");
         });
     });
@@ -256,9 +256,9 @@ fn a_filter_that_is_passed_over() {
 
 #[test]
 fn a_vehicle_that_was_sold() {
-    answers(&["aap.search.status"], |asked, told| {
+    answers(&["aap.search.status"], |asked, reply| {
         if asked.text().contains("inventory.search") {
-            data(told, |page| {
+            data(reply, |page| {
                 if let Some(vehicle) = page.pointer_mut("/vehicles/0") {
                     vehicle["status"] = json!("sold");
                 }
@@ -269,8 +269,8 @@ fn a_vehicle_that_was_sold() {
 
 #[test]
 fn a_price_with_cents() {
-    answers(&["aap.search.money"], |_, told| {
-        data(told, |page| {
+    answers(&["aap.search.money"], |_, reply| {
+        data(reply, |page| {
             for vehicle in
                 page.get_mut("vehicles").and_then(Value::as_array_mut).into_iter().flatten()
             {
@@ -284,8 +284,8 @@ fn a_price_with_cents() {
 
 #[test]
 fn a_role_of_a2a_0_3() {
-    answers(&["a2a.send.message", "aap.answer.role"], |_, told| {
-        told.json(|body| {
+    answers(&["a2a.send.message", "aap.answer.role"], |_, reply| {
+        reply.json(|body| {
             if let Some(role) = body.pointer_mut("/result/message/role") {
                 *role = json!("agent");
             }
@@ -295,8 +295,8 @@ fn a_role_of_a2a_0_3() {
 
 #[test]
 fn a_message_that_is_not_wrapped() {
-    answers(&["a2a.send.result", "aap.answer.message"], |_, told| {
-        told.json(|body| {
+    answers(&["a2a.send.result", "aap.answer.message"], |_, reply| {
+        reply.json(|body| {
             if let Some(message) = body.pointer("/result/message").cloned() {
                 body["result"] = message;
             }
@@ -307,8 +307,8 @@ fn a_message_that_is_not_wrapped() {
 #[test]
 fn a_retry_that_makes_a_second_lead() {
     let count = AtomicU32::new(0);
-    answers(&["aap.receipt.replay"], move |_, told| {
-        data(told, |receipt| {
+    answers(&["aap.receipt.replay"], move |_, reply| {
+        data(reply, |receipt| {
             if receipt.get("lead_id").is_some() {
                 let number = count.fetch_add(1, Ordering::Relaxed);
                 receipt["lead_id"] = json!(format!("lead-{number}"));
@@ -337,8 +337,8 @@ fn another_error_for_webhooks_than_the_one_of_the_table() {
         "a2a.capability.push-get",
         "a2a.capability.push-list",
     ];
-    answers(&expected, |_, told| {
-        told.json(|body| {
+    answers(&expected, |_, reply| {
+        reply.json(|body| {
             if body.pointer("/error/code") == Some(&json!(-32003)) {
                 body["error"]["code"] = json!(-32601);
             }
@@ -356,15 +356,15 @@ fn a_task_of_somebody_else_that_is_forbidden_and_not_missing() {
         "a2a.access.send",
         "a2a.access.subscribe",
     ];
-    conformance_answers(&expected, move |asked, told| {
+    conformance_answers(&expected, move |asked, reply| {
         let Some(caller) = asked.header("authorization") else { return };
         let mut first = first.lock().unwrap();
         let owner = first.get_or_insert_with(|| caller.to_owned());
         let whole = format!("{} {}", asked.first, asked.text());
         // The tasks that nobody has are told by their ids.
         if caller != owner && !whole.contains("00000000-0000-4000-8000-") {
-            let missing = told.text().contains("TASK_NOT_FOUND");
-            told.json(|body| {
+            let missing = reply.text().contains("TASK_NOT_FOUND");
+            reply.json(|body| {
                 if missing && body.get("error").is_some() {
                     let code = if body.get("jsonrpc").is_some() { -32000 } else { 403 };
                     body["error"] = json!({"code": code, "status": "PERMISSION_DENIED",
@@ -372,7 +372,7 @@ fn a_task_of_somebody_else_that_is_forbidden_and_not_missing() {
                 }
             });
             if missing {
-                told.set_status(403);
+                reply.set_status(403);
             }
         }
     });
@@ -380,8 +380,8 @@ fn a_task_of_somebody_else_that_is_forbidden_and_not_missing() {
 
 #[test]
 fn a_list_that_is_upside_down() {
-    conformance_answers(&["a2a.list.newest-first"], |_, told| {
-        told.json(|body| {
+    conformance_answers(&["a2a.list.newest-first"], |_, reply| {
+        reply.json(|body| {
             let tasks = if body.get("jsonrpc").is_some() { "/result/tasks" } else { "/tasks" };
             // The clock of the test stands still, so the order shows only so.
             if let Some(first) = body.pointer_mut(tasks).and_then(|tasks| tasks.get_mut(0)) {
@@ -393,10 +393,10 @@ fn a_list_that_is_upside_down() {
 
 #[test]
 fn the_error_page_of_a_framework() {
-    conformance_answers(&["a2a.rest.unknown-route"], |asked, told| {
+    conformance_answers(&["a2a.rest.unknown-route"], |asked, reply| {
         if asked.target().contains("/tradepost/probe/unknown") {
-            told.body = b"<html>404 Not Found</html>".to_vec();
-            told.set_header("content-type", "text/html");
+            reply.body = b"<html>404 Not Found</html>".to_vec();
+            reply.set_header("content-type", "text/html");
         }
     });
 }
@@ -404,9 +404,9 @@ fn the_error_page_of_a_framework() {
 #[test]
 fn a_status_name_that_is_not_the_one_of_the_table() {
     let expected = ["a2a.error.status-name"];
-    conformance_answers(&expected, |asked, told| {
-        if asked.target().starts_with("/rest/") && told.text().contains("TASK_NOT_FOUND") {
-            told.json(|body| {
+    conformance_answers(&expected, |asked, reply| {
+        if asked.target().starts_with("/rest/") && reply.text().contains("TASK_NOT_FOUND") {
+            reply.json(|body| {
                 body["error"]["code"] = json!(5);
             });
         }
@@ -415,19 +415,19 @@ fn a_status_name_that_is_not_the_one_of_the_table() {
 
 #[test]
 fn a_credential_that_is_asked_for_and_not_declared() {
-    answers(&["a2a.auth.declared"], |asked, told| {
+    answers(&["a2a.auth.declared"], |asked, reply| {
         if asked.target() == "/a2a" {
-            told.set_status(401);
-            told.body = Vec::new();
+            reply.set_status(401);
+            reply.body = Vec::new();
         }
     });
 }
 
 #[test]
 fn a_message_in_a_task_without_its_id() {
-    conformance_answers(&["a2a.send.message-ids"], |asked, told| {
+    conformance_answers(&["a2a.send.message-ids"], |asked, reply| {
         let sends = asked.target().contains("message:send") || asked.text().contains("SendMessage");
-        told.json(|body| {
+        reply.json(|body| {
             for history in ["/result/task/history/0", "/task/history/0"] {
                 let message = body.pointer_mut(history).and_then(Value::as_object_mut);
                 if let Some(message) = message.filter(|_| sends) {
@@ -440,8 +440,8 @@ fn a_message_in_a_task_without_its_id() {
 
 #[test]
 fn a_total_that_counts_the_page_alone() {
-    conformance_answers(&["a2a.list.total"], |_, told| {
-        told.json(|body| {
+    conformance_answers(&["a2a.list.total"], |_, reply| {
+        reply.json(|body| {
             let page =
                 if body.get("jsonrpc").is_some() { body.get_mut("result") } else { Some(body) };
             let Some(page) = page.filter(|page| page.get("totalSize").is_some()) else { return };
@@ -452,9 +452,9 @@ fn a_total_that_counts_the_page_alone() {
 
 #[test]
 fn an_interface_on_the_card_that_nobody_serves() {
-    answers(&["a2a.card.interfaces-alive"], |asked, told| {
+    answers(&["a2a.card.interfaces-alive"], |asked, reply| {
         let base = format!("http://{}", asked.header("host").unwrap());
-        told.json(|body| {
+        reply.json(|body| {
             let interfaces = body.get_mut("supportedInterfaces").and_then(Value::as_array_mut);
             if let Some(interfaces) = interfaces {
                 interfaces.push(json!({"url": format!("{base}/old"),
@@ -466,14 +466,14 @@ fn an_interface_on_the_card_that_nobody_serves() {
 
 #[test]
 fn an_interface_behind_which_a_framework_says_that_nothing_is_there() {
-    answers(&["a2a.card.interfaces-alive"], |asked, told| {
+    answers(&["a2a.card.interfaces-alive"], |asked, reply| {
         if asked.target().starts_with("/gone") {
-            told.set_status(404);
-            told.body = b"{\"detail\":\"Not Found\"}".to_vec();
+            reply.set_status(404);
+            reply.body = b"{\"detail\":\"Not Found\"}".to_vec();
             return;
         }
         let base = format!("http://{}", asked.header("host").unwrap());
-        told.json(|body| {
+        reply.json(|body| {
             let interfaces = body.get_mut("supportedInterfaces").and_then(Value::as_array_mut);
             if let Some(interfaces) = interfaces {
                 interfaces.push(json!({"url": format!("{base}/gone"),
@@ -489,9 +489,9 @@ fn a_state_that_nobody_knows_ends_the_wait_for_a_task() {
     let token = |name| Some(server.caller(name, None).trim_start_matches("Bearer ").to_owned());
     let polls = Arc::new(AtomicU32::new(0));
     let seen = Arc::clone(&polls);
-    let change: ChangeAnswer = Arc::new(move |asked, told: &mut Passing| {
-        told.body = told.text().replace("TASK_STATE_COMPLETED", "TASK_STATE_PONDERING").into();
-        if asked.text().contains("GetTask") && told.text().contains("TASK_STATE_PONDERING") {
+    let change: ChangeAnswer = Arc::new(move |asked, reply: &mut Passing| {
+        reply.body = reply.text().replace("TASK_STATE_COMPLETED", "TASK_STATE_PONDERING").into();
+        if asked.text().contains("GetTask") && reply.text().contains("TASK_STATE_PONDERING") {
             seen.fetch_add(1, Ordering::Relaxed);
         }
     });

@@ -19,9 +19,9 @@ fn report_with(
     });
     let between = grpc::start(server.address, change);
     let direct = format!("\"{}\"", server.address);
-    let card: ChangeAnswer = Arc::new(move |asked, told: &mut Passing| {
+    let card: ChangeAnswer = Arc::new(move |asked, reply: &mut Passing| {
         if asked.target() == "/.well-known/agent-card.json" {
-            told.body = told.text().replace(&direct, &format!("\"{between}\"")).into();
+            reply.body = reply.text().replace(&direct, &format!("\"{between}\"")).into();
         }
     });
     let address = proxy::start(server.address, NAMED, Arc::new(|_| {}), card);

@@ -18,11 +18,11 @@ fn locked(asked: &Arc<Mutex<Vec<Passing>>>) -> (TestServer, String) {
     let asked = Arc::clone(asked);
     let note: ChangeRequest = Arc::new(move |it| asked.lock().unwrap().push(it.clone()));
     // The dealer itself would count wrong credentials, and ask to wait.
-    let refuse: ChangeAnswer = Arc::new(|asked, told: &mut Passing| {
+    let refuse: ChangeAnswer = Arc::new(|asked, reply: &mut Passing| {
         if asked.target() == "/a2a" {
-            *told = Passing::default();
-            told.set_status(401);
-            told.set_header("www-authenticate", "Bearer");
+            *reply = Passing::default();
+            reply.set_status(401);
+            reply.set_header("www-authenticate", "Bearer");
         }
     });
     let address = proxy::start(server.address, NAMED, note, refuse);
@@ -33,7 +33,7 @@ fn locked(asked: &Arc<Mutex<Vec<Passing>>>) -> (TestServer, String) {
 fn silent() -> (String, mpsc::Receiver<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
-    let (tell, told) = mpsc::channel();
+    let (tell, reply) = mpsc::channel();
     std::thread::spawn(move || {
         let mut held = Vec::new();
         for client in listener.incoming().flatten() {
@@ -41,7 +41,7 @@ fn silent() -> (String, mpsc::Receiver<()>) {
             let _ = tell.send(());
         }
     });
-    (address, told)
+    (address, reply)
 }
 
 fn tradepost(arguments: &[&str]) -> Command {
@@ -202,7 +202,8 @@ fn a_dry_run_of_a_seller_shows_what_its_tools_would_be_asked() {
 #[test]
 fn further_reports_are_written_beside_the_first() {
     let server = start_with(|_| {});
-    let change: ChangeAnswer = Arc::new(|_, told: &mut Passing| told.drop_header("cache-control"));
+    let change: ChangeAnswer =
+        Arc::new(|_, reply: &mut Passing| reply.drop_header("cache-control"));
     let address = proxy::start(server.address, NAMED, Arc::new(|_| {}), change);
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name).display().to_string();

@@ -42,12 +42,12 @@ fn c_04_a_webhook_is_told_exactly_what_a_stream_shows() {
     let params = with_hook(message("tradepost-flood-500"), &webhook.url());
     let stream = server.stream(&[], "SendStreamingMessage", &params).rest();
     let shown: Vec<_> = stream.iter().map(|event| event.result.clone()).collect();
-    let told = webhook.wait_for("TASK_STATE_COMPLETED").to_vec();
-    let bodies: Vec<_> = told.iter().map(|notified| notified.json()).collect();
+    let posts = webhook.wait_for("TASK_STATE_COMPLETED").to_vec();
+    let bodies: Vec<_> = posts.iter().map(|notified| notified.json()).collect();
     assert_eq!(bodies.len(), 503, "the task, two states and 500 artifacts");
     assert_eq!(bodies, shown);
     let id = shown[0]["task"]["id"].as_str().unwrap();
-    for (notified, event) in told.iter().zip(&stream) {
+    for (notified, event) in posts.iter().zip(&stream) {
         assert_eq!(notified.line, "POST /hook HTTP/1.1");
         assert_eq!(notified.header("content-type"), Some("application/a2a+json"));
         assert_eq!(notified.header("authorization"), None);
@@ -72,10 +72,10 @@ fn p_01_the_credentials_are_those_of_the_webhook() {
         let mut webhook = Webhook::start();
         let changes = [("/authentication", authentication), ("/token", token.clone())];
         server.result(CREATE, &with(hook(&task, "x", &webhook.url()), &changes));
-        let told = webhook.wait(1)[0].clone();
-        assert_eq!(told.header("authorization"), authorization);
-        assert_eq!(told.header("x-a2a-notification-token"), token.as_str());
-        assert_eq!(told.state().as_deref(), Some("TASK_STATE_INPUT_REQUIRED"), "P-02");
+        let posts = webhook.wait(1)[0].clone();
+        assert_eq!(posts.header("authorization"), authorization);
+        assert_eq!(posts.header("x-a2a-notification-token"), token.as_str());
+        assert_eq!(posts.state().as_deref(), Some("TASK_STATE_INPUT_REQUIRED"), "P-02");
     }
 }
 
@@ -93,8 +93,8 @@ fn p_02_a_task_that_has_ended_is_told_once_and_one_that_goes_on_is_told_to_its_e
     let id = server.result("SendMessage", &params)["task"]["id"].clone();
     server.result("SendMessage", &follow_up("tck-multi-turn", &id));
     server.result("SendMessage", &follow_up("tck-complete-task", &id));
-    let told = webhook.wait_for("TASK_STATE_COMPLETED");
-    let states: Vec<_> = told.iter().filter_map(|notified| notified.state()).collect();
+    let posts = webhook.wait_for("TASK_STATE_COMPLETED");
+    let states: Vec<_> = posts.iter().filter_map(|notified| notified.state()).collect();
     let [submitted, working, asking, completed] =
         ["SUBMITTED", "WORKING", "INPUT_REQUIRED", "COMPLETED"].map(|s| format!("TASK_STATE_{s}"));
     let expected = [&submitted, &asking, &working, &asking, &working, &completed];
@@ -110,14 +110,14 @@ fn every_webhook_of_a_task_is_told_everything_for_itself() {
         server.result(CREATE, &hook(&task, &format!("w{number}"), &webhook.url()));
     }
     server.result("SendMessage", &follow_up("tradepost-flood-500", &task));
-    let told: Vec<Vec<Value>> = webhooks
+    let posts: Vec<Vec<Value>> = webhooks
         .iter_mut()
         .map(|webhook| webhook.wait_for("TASK_STATE_COMPLETED").iter().map(|n| n.json()).collect())
         .collect();
-    assert_eq!(told[0].len(), 504);
-    for other in &told {
+    assert_eq!(posts[0].len(), 504);
+    for other in &posts {
         // They were added while the task stood still.
-        assert_eq!(*other, told[0]);
+        assert_eq!(*other, posts[0]);
     }
 }
 
@@ -140,8 +140,8 @@ fn p_03_a_failing_receiver_is_tried_again_and_given_up_in_the_end() {
     let outbox = server.outbox.as_ref().unwrap();
     until("given up", || outbox.counts().given_up() == 1);
     drop(start);
-    let told = webhook.quiet().to_vec();
-    let states: Vec<_> = told.iter().filter_map(|notified| notified.state()).collect();
+    let posts = webhook.quiet().to_vec();
+    let states: Vec<_> = posts.iter().filter_map(|notified| notified.state()).collect();
     let (first, last) = ("TASK_STATE_SUBMITTED", "TASK_STATE_COMPLETED");
     assert_eq!(states, [first, first, first, last, last, last], "no redirect was followed");
     assert_eq!((outbox.counts().delivered(), outbox.counts().failed()), (1, 5));
@@ -165,8 +165,8 @@ fn a_receiver_that_never_answers_delays_no_other_and_no_request() {
     let mut quick = Webhook::on(TcpListener::bind("127.0.0.2:0").unwrap(), |_| yes());
     server.result(CREATE, &hook(&task, "quick", &quick.url()));
     server.result("SendMessage", &follow_up("tck-complete-task", &task));
-    let told = quick.wait_for("TASK_STATE_COMPLETED").len();
-    assert_eq!(told, 3);
+    let posts = quick.wait_for("TASK_STATE_COMPLETED").len();
+    assert_eq!(posts, 3);
     let asked: usize = slow.iter_mut().map(|webhook| webhook.quiet().len()).sum();
     assert!(asked <= 4, "{asked} deliveries to one host at once");
 }
@@ -184,8 +184,8 @@ fn an_endless_answer_and_a_broken_one_are_survived() {
     });
     let params = with_hook(message("tck-stream-001"), &webhook.url());
     server.result("SendMessage", &params);
-    let told = webhook.wait_for("TASK_STATE_COMPLETED").to_vec();
-    let bodies: Vec<_> = told.iter().map(|notified| notified.body.as_str()).collect();
+    let posts = webhook.wait_for("TASK_STATE_COMPLETED").to_vec();
+    let bodies: Vec<_> = posts.iter().map(|notified| notified.body.as_str()).collect();
     assert_eq!(bodies[1], bodies[2], "what was not taken is sent again");
     assert_eq!(bodies.len(), 5);
 }
@@ -229,9 +229,9 @@ fn many_tasks_at_once_are_all_told_to_their_ends() {
             server.result("SendMessage", &params)["task"]["id"].clone()
         })
         .collect();
-    let told = webhook.wait(30 * 4);
+    let posts = webhook.wait(30 * 4);
     let mut by_task: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for notified in told {
+    for notified in posts {
         let body = notified.json();
         let (kind, event) = body.as_object().unwrap().iter().next().unwrap();
         let id = event.get("taskId").unwrap_or(&event["id"]).as_str().unwrap();

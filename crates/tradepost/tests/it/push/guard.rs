@@ -106,10 +106,10 @@ fn p_04_the_client_connects_to_the_address_that_was_judged_and_names_the_host() 
     let port = webhook.address.port();
     let send = |url: String| runtime.block_on(sender.send(notification(url)));
     assert_eq!(send(format!("http://localhost:{port}/a?b=c#d")), Ok(()));
-    let told = webhook.wait(1)[0].clone();
+    let post = webhook.wait(1)[0].clone();
     let host = format!("localhost:{port}");
-    assert_eq!(told.header("host"), Some(host.as_str()));
-    assert_eq!(told.line, "POST /a?b=c HTTP/1.1");
+    assert_eq!(post.header("host"), Some(host.as_str()));
+    assert_eq!(post.line, "POST /a?b=c HTTP/1.1");
     let why = |sent: Result<(), tradepost_server::outbox::sender::Failed>| sent.unwrap_err().why;
     let name = why(send(format!("https://buyer.example.com:{port}/")));
     assert_eq!(name, Why::Forbidden, "the switch is for names of this machine");
@@ -179,8 +179,8 @@ fn e_15_what_is_secret_is_in_no_debug_text_and_in_no_log_however_much_is_logged(
         assert!(send("http://127.0.0.1:1/seekrit".to_owned()).is_err());
         assert!(send("https://seekrit@10.0.0.1/".to_owned()).is_err());
     });
-    let told = webhook.wait(1)[0].clone();
-    assert_eq!(told.header("authorization"), Some("Bearer seekrit"));
+    let post = webhook.wait(1)[0].clone();
+    assert_eq!(post.header("authorization"), Some("Bearer seekrit"));
     let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
     assert!(text.contains("it is logged") && !text.contains("seekrit"), "{text}");
     let text = format!("{:?}", notification("https://buyer.example.com/seekrit".to_owned()));

@@ -58,17 +58,17 @@ fn a_killed_server_delivers_afterwards_what_it_could_not_before() {
     let process = Process::agent(folder.path(), &ARGUMENTS);
     let task = ask(process.address, &[], "GetTask", &json!({"id": id})).json()["result"].clone();
     let state = task["status"]["state"].as_str().unwrap();
-    let mut told = webhook.wait_for(state).to_vec();
-    assert_eq!(told[100].body, told[101].body, "what was not taken comes again");
+    let mut posts = webhook.wait_for(state).to_vec();
+    assert_eq!(posts[100].body, posts[101].body, "what was not taken comes again");
     // Twice comes at most what was taken or under way when the server died.
-    told.dedup_by(|next, last| next.header("idempotency-key") == last.header("idempotency-key"));
+    posts.dedup_by(|next, last| next.header("idempotency-key") == last.header("idempotency-key"));
     let number =
         |event: &Value| event.pointer("/artifactUpdate/artifact/parts/0/data/number").cloned();
-    let numbers: Vec<_> = told.iter().filter_map(|notified| number(&notified.json())).collect();
+    let numbers: Vec<_> = posts.iter().filter_map(|notified| number(&notified.json())).collect();
     let stored = task["artifacts"][0]["parts"].as_array().unwrap().len();
     assert!(stored >= 98, "the task and a state are told before them");
     assert!(numbers.into_iter().eq((0..stored).map(|n| json!(n))), "all {stored}, in order");
-    assert_eq!(told.len(), stored + 3, "the task, and a state before and after");
+    assert_eq!(posts.len(), stored + 3, "the task, and a state before and after");
 }
 
 #[test]
@@ -153,8 +153,8 @@ fn webhooks_that_were_given_up_are_listed_and_taken_on_again_while_the_server_ru
     back.store(true, Ordering::SeqCst);
     let (code, _, said) = retry(&[&id, "hook"]);
     assert_eq!((code, said.as_str()), (Some(0), "1 webhook is tried again\n"));
-    let told = webhook.wait_for("TASK_STATE_COMPLETED");
-    let states: Vec<_> = told.iter().filter_map(|notified| notified.state()).collect();
+    let posts = webhook.wait_for("TASK_STATE_COMPLETED");
+    let states: Vec<_> = posts.iter().filter_map(|notified| notified.state()).collect();
     let (first, last) = ("TASK_STATE_SUBMITTED", "TASK_STATE_COMPLETED");
     assert_eq!(states, [first, first, last], "from where it was, in order");
     assert_eq!(tradepost(folder.path(), &["--json", "push", "list"]).1.trim(), "[]");
@@ -171,8 +171,8 @@ fn webhooks_that_were_given_up_are_listed_and_taken_on_again_while_the_server_ru
         })
         .concat();
     assert!(shown.contains("\"scheme\":\"Bearer\""), "{shown}");
-    let told = webhook.wait(1)[0].clone();
-    assert_eq!(told.header("authorization"), Some("Bearer seekrit-credential"));
+    let posts = webhook.wait(1)[0].clone();
+    assert_eq!(posts.header("authorization"), Some("Bearer seekrit-credential"));
     for (place, text) in [("answer", &shown), ("log", &process.log()), ("list", &listed)] {
         for secret in ["seekrit-credential", "seekrit-token", "Seekrit Unavailable"] {
             assert!(!text.contains(secret), "{secret} is in the {place}: {text}");

@@ -65,12 +65,12 @@ impl Receiving {
     /// The next one of another task. What was handed on when the process before was killed may be
     /// handed on again.
     fn next_but(&mut self, task: &str) -> Value {
-        std::iter::repeat_with(|| self.next()).find(|told| told["task_id"] != task).unwrap()
+        std::iter::repeat_with(|| self.next()).find(|news| news["task_id"] != task).unwrap()
     }
 
     /// The next one of this task.
     pub(super) fn next_of(&mut self, task: &str) -> Value {
-        std::iter::repeat_with(|| self.next()).find(|told| told["task_id"] == task).unwrap()
+        std::iter::repeat_with(|| self.next()).find(|news| news["task_id"] == task).unwrap()
     }
 
     /// Kills it; what it had handed on that nobody has read.
@@ -246,12 +246,12 @@ fn w_1_w_4_our_publishers_webhooks_arrive_signed_once_and_none_is_lost_when_eith
     seller.kill();
     let mut receiving = Receiving::start(folder, address, &arguments);
     seller.serve();
-    let told = [receiving.next_but(&first), receiving.next_but(&first)];
-    let mut told = told.map(|delivery| delivery["task_id"].clone());
-    told.sort_by_key(ToString::to_string);
+    let news = [receiving.next_but(&first), receiving.next_but(&first)];
+    let mut news = news.map(|delivery| delivery["task_id"].clone());
+    news.sort_by_key(ToString::to_string);
     let mut bought = [json!(second), json!(third)];
     bought.sort_by_key(ToString::to_string);
-    assert_eq!(told, bought);
+    assert_eq!(news, bought);
     let listed = receive(folder, &["list"]);
     let listed = listed["deliveries"].as_array().unwrap();
     assert_eq!(listed.len(), 3, "{listed:?}");
@@ -335,9 +335,9 @@ fn a_subscriber_of_an_account_proves_itself_and_hears_of_its_creatives() {
     );
     assert_eq!(synced["creatives"][0]["action"], "created", "{synced}");
     seller.tradepost(&["publisher", "decline", "creative", "banner", "--reason", "Blurred."]);
-    let mut told = receiving.next();
-    assert_eq!(told["sender"], url.as_str());
-    let body = told["delivery"].take();
+    let mut news = receiving.next();
+    assert_eq!(news["sender"], url.as_str());
+    let body = news["delivery"].take();
     let shown = format!(
         "{} {} {}",
         body["transition"]["from"], body["transition"]["to"], body["reason_detail"]

@@ -73,8 +73,8 @@ fn kept(folder: &Path) -> Vec<String> {
 
 /// Waits until this task is handed on.
 fn shown(receiving: &mut Receiving, task: &str) {
-    let told: Value = receiving.next_of(task);
-    assert_eq!(told["state"], "completed", "{told}");
+    let news: Value = receiving.next_of(task);
+    assert_eq!(news["state"], "completed", "{news}");
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn w_4_whoever_is_killed_at_whichever_step_each_webhook_is_kept_once() {
         } else {
             shown(receiving.as_mut().unwrap(), &task);
         }
-        let told = match victim {
+        let news = match victim {
             Victim::Publisher => {
                 seller.kill();
                 Vec::new()
@@ -118,7 +118,7 @@ fn w_4_whoever_is_killed_at_whichever_step_each_webhook_is_kept_once() {
         let running =
             receiving.get_or_insert_with(|| Receiving::start(folder, address, &arguments));
         // What was shown may be shown again, and what was not has to be.
-        if is_held && !told.iter().any(|told| told["task_id"] == task.as_str()) {
+        if is_held && !news.iter().any(|news| news["task_id"] == task.as_str()) {
             shown(running, &task);
         }
         tasks.push(task);

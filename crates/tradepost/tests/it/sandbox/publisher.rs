@@ -43,8 +43,8 @@ pub fn call(sandbox: &Playing, tool: &str, arguments: &Value) -> Option<Value> {
 fn doubts(report: &Value) -> Vec<(Value, Value, Value)> {
     let member = |it: &Value, name: &str| it[name].clone();
     let doubts = report["in_doubt"].as_array().unwrap().iter();
-    let told = |it| (member(it, "attempts"), member(it, "idempotency_key"), member(it, "taken"));
-    doubts.map(told).collect()
+    let outline = |it| (member(it, "attempts"), member(it, "idempotency_key"), member(it, "taken"));
+    doubts.map(outline).collect()
 }
 
 #[test]

@@ -177,36 +177,36 @@ impl Shop {
         let mut asked = Passing::read(&mut reader)?;
         asked.read_body(&mut reader)?;
         let message: Value = tradepost_wire::json::from_slice(&asked.body).unwrap_or_default();
-        let mut told = Passing { first: "HTTP/1.1 200 OK".to_owned(), ..Passing::default() };
-        told.set_header("content-type", "application/json");
-        told.set_header("cache-control", "no-store");
+        let mut reply = Passing { first: "HTTP/1.1 200 OK".to_owned(), ..Passing::default() };
+        reply.set_header("content-type", "application/json");
+        reply.set_header("cache-control", "no-store");
         let body = match asked.target() {
             "/.well-known/agent-card.json" if self.manner.has_card => self.card(),
             "/mcp" | "/a2a" => match caller(&asked) {
-                Ok(caller) if asked.target() == "/mcp" => self.mcp(caller, &message, &mut told),
+                Ok(caller) if asked.target() == "/mcp" => self.mcp(caller, &message, &mut reply),
                 Ok(caller) => self.a2a(caller, &message),
                 Err(error) => {
-                    told.set_status(401);
-                    told.set_header("www-authenticate", "Bearer");
+                    reply.set_status(401);
+                    reply.set_header("www-authenticate", "Bearer");
                     let number = if error.code.name() == "AUTH_MISSING" { -32028 } else { -32000 };
                     json!({"jsonrpc": "2.0", "id": message["id"], "error": {
                         "code": number, "message": error.message, "data": {"adcp_error": error}}})
                 }
             },
             _ => {
-                told.set_status(404);
+                reply.set_status(404);
                 Value::Null
             }
         };
         if !body.is_null() {
-            told.body = body.to_string().into_bytes();
+            reply.body = body.to_string().into_bytes();
         }
-        if self.manner.streams && told.status() == 200 && asked.target() == "/mcp" {
-            told.set_header("content-type", "text/event-stream");
-            let text = told.text();
-            told.body = format!(": hello\n\nevent: message\ndata: {text}\n\n").into_bytes();
+        if self.manner.streams && reply.status() == 200 && asked.target() == "/mcp" {
+            reply.set_header("content-type", "text/event-stream");
+            let text = reply.text();
+            reply.body = format!(": hello\n\nevent: message\ndata: {text}\n\n").into_bytes();
         }
-        told.write(&mut stream).ok()
+        reply.write(&mut stream).ok()
     }
 
     fn card(&self) -> Value {
@@ -225,15 +225,15 @@ impl Shop {
         })
     }
 
-    fn mcp(&self, caller: char, message: &Value, told: &mut Passing) -> Value {
+    fn mcp(&self, caller: char, message: &Value, reply: &mut Passing) -> Value {
         let result = match message["method"].as_str().unwrap_or_default() {
             "initialize" => {
-                told.set_header("mcp-session-id", &format!("session-{caller}"));
+                reply.set_header("mcp-session-id", &format!("session-{caller}"));
                 json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
                     "serverInfo": {"name": "Ad seller", "version": "1"}})
             }
             "notifications/initialized" => {
-                told.set_status(202);
+                reply.set_status(202);
                 return Value::Null;
             }
             "tools/list" => {

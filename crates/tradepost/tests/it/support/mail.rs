@@ -85,7 +85,7 @@ type Manners = dyn Fn(usize) -> Manner + Send + Sync;
 /// The server.
 pub struct MailServer {
     pub address: SocketAddr,
-    came: Receiver<Mail>,
+    arrivals: Receiver<Mail>,
     seen: Vec<Mail>,
 }
 
@@ -96,7 +96,7 @@ impl MailServer {
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let (sender, came) = channel();
+        let (sender, arrivals) = channel();
         let manners: Arc<Manners> = Arc::new(manners);
         let count = Arc::new(Mutex::new(0));
         std::thread::spawn(move || {
@@ -115,13 +115,13 @@ impl MailServer {
                 });
             }
         });
-        Self { address, came, seen: Vec::new() }
+        Self { address, arrivals, seen: Vec::new() }
     }
 
     /// Waits until there are so many mails in all.
     pub fn wait(&mut self, count: usize) -> &[Mail] {
         while self.seen.len() < count {
-            match self.came.recv_timeout(Duration::from_secs(30)) {
+            match self.arrivals.recv_timeout(Duration::from_secs(30)) {
                 Ok(mail) => self.seen.push(mail),
                 Err(error) => panic!("{error} after {:?}", self.seen),
             }

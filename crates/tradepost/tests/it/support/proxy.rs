@@ -125,25 +125,25 @@ pub fn start(
         // A server that refuses early may close before it has read everything.
         let _ = asked.write(&mut upstream);
         let mut upstream = BufReader::new(upstream);
-        let mut told = Passing::read(&mut upstream)?;
-        if told.header("transfer-encoding").is_some() {
-            told.write(&mut client).ok()?;
+        let mut reply = Passing::read(&mut upstream)?;
+        if reply.header("transfer-encoding").is_some() {
+            reply.write(&mut client).ok()?;
             let mut buffer = [0; 4096];
             while let Ok(count @ 1..) = upstream.read(&mut buffer) {
                 client.write_all(&buffer[..count]).ok()?;
             }
             return Some(());
         }
-        told.read_body(&mut upstream)?;
+        reply.read_body(&mut upstream)?;
         if original.target() == "/.well-known/agent-card.json" {
-            let mut text = told.text().replace(&format!("http://{server}"), &base);
+            let mut text = reply.text().replace(&format!("http://{server}"), &base);
             for name in named {
                 text = text.replace(name, &base);
             }
-            told.body = text.into_bytes();
+            reply.body = text.into_bytes();
         }
-        answer(&original, &mut told);
-        told.write(&mut client).ok()
+        answer(&original, &mut reply);
+        reply.write(&mut client).ok()
     });
     std::thread::spawn(move || {
         for client in listener.incoming().flatten() {

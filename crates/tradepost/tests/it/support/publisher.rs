@@ -278,13 +278,13 @@ pub enum Binding {
 
 /// What a binding says around a document.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Told {
+pub struct Outcome {
     /// The HTTP status, and what the binding calls the state.
     pub around: String,
     pub document: Value,
 }
 
-impl Told {
+impl Outcome {
     /// The document of an answer, with its identifiers.
     pub fn raw(binding: Binding, response: &Response) -> Value {
         let body = response.json();
@@ -433,7 +433,7 @@ impl Scene {
     /// which is the same on all.
     #[track_caller]
     pub fn check(&self, tool: &str, arguments: &Value, code: &str, expected: &Expect) {
-        let told: Vec<_> = [Binding::Mcp, Binding::A2a, Binding::Older]
+        let outcomes: Vec<_> = [Binding::Mcp, Binding::A2a, Binding::Older]
             .into_iter()
             .map(|binding| {
                 let publisher = Arc::new(start_with(&*self.change));
@@ -472,25 +472,25 @@ impl Scene {
                     };
                     let arguments = filled(arguments, &seen);
                     let answer = publisher.call(binding, who, tool, &arguments);
-                    seen.push(Told::raw(binding, &answer));
+                    seen.push(Outcome::raw(binding, &answer));
                     let last = &seen[seen.len() - 1];
                     let failed = last.get("adcp_error").is_some() || last["success"] == false;
                     assert!(!failed, "{tool}: {last}");
                 }
                 let arguments = filled(arguments, &seen);
-                let told =
-                    Told::read(binding, &publisher.call(binding, self.who, tool, &arguments));
+                let outcome =
+                    Outcome::read(binding, &publisher.call(binding, self.who, tool, &arguments));
                 for (call, hold) in begun {
                     hold.release.lock().unwrap().send(()).unwrap();
-                    let first = Told::raw(binding, &call.join().unwrap());
+                    let first = Outcome::raw(binding, &call.join().unwrap());
                     assert_eq!(first["status"], "completed", "{first}");
                 }
-                told
+                outcome
             })
             .collect();
-        assert_eq!(told[0].document, told[1].document, "MCP and A2A");
-        assert_eq!(told[0].document, told[2].document, "MCP and A2A 0.3");
-        let document = &told[0].document;
+        assert_eq!(outcomes[0].document, outcomes[1].document, "MCP and A2A");
+        assert_eq!(outcomes[0].document, outcomes[2].document, "MCP and A2A 0.3");
+        let document = &outcomes[0].document;
         if let (Some(envelope), Some(errors)) = (document.get("adcp_error"), document.get("errors"))
         {
             assert_eq!(*envelope, errors[0], "both layers say the same");
@@ -506,8 +506,8 @@ impl Scene {
         ];
         let found = found.iter().find_map(|path| document.pointer(path)).and_then(Value::as_str);
         assert_eq!(found.unwrap_or_default(), code, "{document}");
-        let around: Vec<_> = told.iter().map(|told| told.around.as_str()).collect();
-        let document = layout::lay_out(&told[0].document);
+        let around: Vec<_> = outcomes.iter().map(|outcome| outcome.around.as_str()).collect();
+        let document = layout::lay_out(&outcomes[0].document);
         expected.assert_eq(&format!("{}\n{document}\n", around.join(" | ")));
     }
 }

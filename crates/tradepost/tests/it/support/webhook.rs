@@ -45,7 +45,7 @@ type Answers = dyn Fn(usize) -> String + Send + Sync;
 /// The receiver.
 pub struct Webhook {
     pub address: SocketAddr,
-    came: Receiver<Notified>,
+    arrivals: Receiver<Notified>,
     seen: Vec<Notified>,
 }
 
@@ -76,7 +76,7 @@ impl Webhook {
         answers: impl Fn(usize) -> String + Send + Sync + 'static,
     ) -> Self {
         let address = listener.local_addr().unwrap();
-        let (sender, came) = channel();
+        let (sender, arrivals) = channel();
         let answers: Arc<Answers> = Arc::new(answers);
         let count = Arc::new(Mutex::new(0));
         std::thread::spawn(move || {
@@ -87,7 +87,7 @@ impl Webhook {
                 std::thread::spawn(move || serve(stream, &sender, &*answers, &count));
             }
         });
-        Self { address, came, seen: Vec::new() }
+        Self { address, arrivals, seen: Vec::new() }
     }
 
     /// Its address on the web.
@@ -98,7 +98,7 @@ impl Webhook {
     /// Waits until there are so many in all.
     pub fn wait(&mut self, count: usize) -> &[Notified] {
         while self.seen.len() < count {
-            match self.came.recv_timeout(Duration::from_secs(30)) {
+            match self.arrivals.recv_timeout(Duration::from_secs(30)) {
                 Ok(notified) => self.seen.push(notified),
                 Err(error) => panic!("{error} after {:?}", self.seen),
             }
@@ -119,7 +119,7 @@ impl Webhook {
 
     /// What has come by now, when nothing more is expected.
     pub fn quiet(&mut self) -> &[Notified] {
-        while let Ok(notified) = self.came.recv_timeout(Duration::from_millis(200)) {
+        while let Ok(notified) = self.arrivals.recv_timeout(Duration::from_millis(200)) {
             self.seen.push(notified);
         }
         &self.seen

@@ -94,7 +94,7 @@ impl Step {
 
 /// Does steps in one transaction, which fails at the end when it is to.
 pub fn perform(log: &dyn TaskLog, steps: &[Step], fails: bool) -> Result<Vec<String>, ()> {
-    let (told, came_to) = sync_channel(1);
+    let (answers, outcome) = sync_channel(1);
     let (ended, end) = sync_channel(1);
     let steps = steps.to_vec();
     let job = move |tx: &dyn LogWriter| {
@@ -102,37 +102,37 @@ pub fn perform(log: &dyn TaskLog, steps: &[Step], fails: bool) -> Result<Vec<Str
         if fails {
             return Err(Fault::new("playing", "it is to fail"));
         }
-        told.send(done).map_err(Fault::on("telling"))
+        answers.send(done).map_err(Fault::on("telling"))
     };
     log.submit(Box::new(job), Box::new(move |outcome| ended.send(outcome).unwrap())).unwrap();
-    end.recv().unwrap().map(|()| came_to.recv().unwrap()).map_err(|_| ())
+    end.recv().unwrap().map(|()| outcome.recv().unwrap()).map_err(|_| ())
 }
 
 /// Everything that can be read.
 pub fn everything(log: &dyn TaskLog) -> Vec<String> {
-    let mut told = Vec::new();
+    let mut lines = Vec::new();
     for number in 0..4 {
         let of = owner(number);
         for since in [None, Some(moment(500))] {
             let filter = TaskFilter { since, ..TaskFilter::default() };
             let (rows, total) = log.tasks(&of, &filter, None, 2).unwrap();
             let after = rows.last().map(|row| (row.status_at, row.task_id.clone()));
-            told.push(format!("{:?} {total}", rows));
-            told.push(format!("{:?}", log.tasks(&of, &filter, after, 100).unwrap()));
+            lines.push(format!("{:?} {total}", rows));
+            lines.push(format!("{:?}", log.tasks(&of, &filter, after, 100).unwrap()));
         }
         let context_id = Some("context-1".to_owned());
         let filter = TaskFilter { context_id, state: Some(state(1)), since: None };
-        told.push(format!("{:?}", log.tasks(&of, &filter, None, 100).unwrap()));
+        lines.push(format!("{:?}", log.tasks(&of, &filter, None, 100).unwrap()));
         for task in 0..4 {
             let task = format!("task-{task}");
-            told.push(format!("{:?}", log.task(&of, &task).unwrap()));
-            told.push(format!("{:?}", log.push_configs(&of, &task, None, "", 100).unwrap()));
+            lines.push(format!("{:?}", log.task(&of, &task).unwrap()));
+            lines.push(format!("{:?}", log.push_configs(&of, &task, None, "", 100).unwrap()));
             let one = log.push_configs(&of, &task, Some("config-1"), "config-0", 1);
-            told.push(format!("{:?}", one.unwrap()));
+            lines.push(format!("{:?}", one.unwrap()));
         }
         let mut left = log.unfinished_tasks(&of.agent_id).unwrap();
         left.sort_by(|a, b| a.task_id.cmp(&b.task_id));
-        told.push(format!("{left:?}"));
+        lines.push(format!("{left:?}"));
         for busy in [
             PushBusy::default(),
             PushBusy { hosts: vec!["host-0".to_owned()], ..PushBusy::default() },
@@ -141,20 +141,20 @@ pub fn everything(log: &dyn TaskLog) -> Vec<String> {
             // Those that are due at one moment have no order.
             let mut due = log.push_due(&of.agent_id, moment(700), &busy, 100).unwrap();
             due.sort_by_key(|place| place.key);
-            told.push(format!("{due:?}"));
+            lines.push(format!("{due:?}"));
         }
-        told.push(format!("{:?}", log.push_next_due(&of.agent_id, moment(300)).unwrap()));
+        lines.push(format!("{:?}", log.push_next_due(&of.agent_id, moment(300)).unwrap()));
     }
     for task in 0..4 {
         for (range, artifacts, limit) in
             [((0, 100), true, 100), ((1, 3), true, 100), ((0, 100), false, 2)]
         {
             let task = format!("task-{task}");
-            told.push(format!("{:?}", log.task_entries(&task, range, artifacts, limit).unwrap()));
+            lines.push(format!("{:?}", log.task_entries(&task, range, artifacts, limit).unwrap()));
         }
     }
-    told.extend((0..8).map(|key| format!("{:?}", log.push_place(key).unwrap())));
-    told
+    lines.extend((0..8).map(|key| format!("{:?}", log.push_place(key).unwrap())));
+    lines
 }
 
 pub fn steps() -> impl Strategy<Value = Step> {

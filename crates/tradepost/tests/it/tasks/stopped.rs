@@ -33,8 +33,8 @@ fn sigterm_ends_streams_between_two_events_and_finishes_what_is_waited_for() {
 
     process.signal("TERM");
     assert_eq!(subscription.next(), None, "as a stream ends that is whole");
-    let told = stream.rest();
-    let ended = told.iter().filter_map(|event| event.state()).next_back();
+    let events = stream.rest();
+    let ended = events.iter().filter_map(|event| event.state()).next_back();
     assert_ne!(ended, Some("TASK_STATE_COMPLETED"), "nobody waits for the task");
     let answer = waiting.join().unwrap();
     assert_eq!(answer["result"]["task"]["status"]["state"], "TASK_STATE_COMPLETED", "{answer}");

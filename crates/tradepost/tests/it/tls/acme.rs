@@ -122,7 +122,9 @@ impl World {
     }
 
     fn until_failed(&self, number: u32) -> acme::Standing {
-        until("a failure", || self.standing().failures == number);
+        // It is on disk before it is in memory.
+        let failures = || (self.standing().failures, self.orders.failures());
+        until("a failure", || failures() == (number, number));
         self.standing()
     }
 

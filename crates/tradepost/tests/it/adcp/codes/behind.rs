@@ -31,13 +31,13 @@ fn serve(answer: impl Fn(&Value, usize) -> (u16, Value) + Send + Sync + 'static)
             let Some(mut asked) = Passing::read(&mut reader) else { continue };
             asked.read_body(&mut reader);
             let body = tradepost_wire::json::from_slice(&asked.body).unwrap_or_default();
-            let (status, told) = answer(&body, count.fetch_add(1, Ordering::Relaxed));
-            let told = if told.is_null() { String::new() } else { told.to_string() };
+            let (status, reply) = answer(&body, count.fetch_add(1, Ordering::Relaxed));
+            let reply = if reply.is_null() { String::new() } else { reply.to_string() };
             let _ = write!(
                 stream,
                 "HTTP/1.1 {status} Said\r\ncontent-type: application/json\r\nconnection: close\r\n\
-                 content-length: {}\r\n\r\n{told}",
-                told.len()
+                 content-length: {}\r\n\r\n{reply}",
+                reply.len()
             );
         }
     });
