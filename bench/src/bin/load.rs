@@ -105,7 +105,7 @@ async fn print_answer(target: Target<'_>, body: &str) -> Result<(), Box<dyn Erro
     let mut buffer = Vec::new();
     let requests = requests(target, body)?;
     let request = requests.first().ok_or("no host is asked")?;
-    let (_, body) = answer(&mut stream, request, &mut buffer).await?;
+    let (_, body) = answer(&mut stream, &numbered(request, 0), &mut buffer).await?;
     std::io::stdout().write_all(body)?;
     Ok(())
 }

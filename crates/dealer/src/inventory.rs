@@ -12,13 +12,14 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use tradepost_wire::aap::{Facets, Filters, Raw, Search, SearchPage, Vehicle, VehicleQuery};
+use tradepost_wire::aap::{Facets, Filters, Raw, Reply, Search, SearchPage, Vehicle, VehicleQuery};
 use tradepost_wire::fault::Fault;
 
 use crate::packed::Dictionary;
 use crate::settings::SearchPolicy;
 
 mod advice;
+mod again;
 mod bitmap;
 mod bytes;
 mod codes;
@@ -46,6 +47,7 @@ mod questions;
 mod tests;
 
 pub(super) use advice::{Instead, Notes, Reason};
+pub use again::Question;
 use gather::Gathered;
 use gone::Graveyard;
 use index::Index;
@@ -152,7 +154,7 @@ impl Inventory {
         Self { listings, index, all, gone }
     }
 
-    /// The same, with listings that were asked for lately kept there, unpacked.
+    /// The same, with listings and answers that were asked for lately kept there.
     #[must_use]
     pub fn remembered_in(self, recent: &Arc<Recent>) -> Self {
         Self { listings: self.listings.remembered_in(recent), ..self }
@@ -174,6 +176,18 @@ impl Inventory {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// What `work` answers to a question, or what it has answered lately.
+    ///
+    /// # Errors
+    /// Those of `work`.
+    pub(super) fn again(
+        &self,
+        question: &Question,
+        work: impl FnOnce() -> Result<Reply, Broken>,
+    ) -> Result<Reply, Broken> {
+        self.listings.again(question, work)
     }
 
     /// A page of matches in the requested order, and what there is to say about it.

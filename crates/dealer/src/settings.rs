@@ -77,7 +77,7 @@ pub struct Appointments {
 }
 
 /// Search limits (C-08).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SearchPolicy {
     /// The page size when the buyer names none.
     pub default_limit: u32,

@@ -8,7 +8,7 @@ use tradepost_wire::aap::{
     DealerInformation, Filters, Refusal, Reply, ReplyData, Search, Skill, VehicleQuery,
 };
 
-use crate::inventory::{Broken, Inventory, Lookup, Tombstone};
+use crate::inventory::{Broken, Inventory, Lookup, Question, Tombstone};
 use crate::settings::{Dealer, SearchPolicy};
 
 mod said;
@@ -37,6 +37,22 @@ pub fn dealer_information(profile: &Arc<DealerInformation>) -> Reply {
         skill: Skill::DealerInformation,
         data: ReplyData::Dealer(Arc::clone(profile)),
         message: Some(message),
+    }
+}
+
+/// `inventory.facets` and `inventory.search`, as they were answered lately where they were.
+///
+/// # Errors
+/// When the inventory's snapshot is broken.
+pub fn repeat(inventory: &Inventory, question: &Question) -> Result<Reply, Broken> {
+    inventory.again(question, || answer(inventory, question))
+}
+
+/// The same, worked out now.
+pub(super) fn answer(inventory: &Inventory, question: &Question) -> Result<Reply, Broken> {
+    match question {
+        Question::Facets(filters) => Ok(facets(inventory, filters)),
+        Question::Search(wanted, policy) => search(inventory, wanted, *policy),
     }
 }
 

@@ -229,6 +229,8 @@ pub enum ReplyData {
     Vehicle(Raw),
     /// What became of a lead.
     Lead(LeadReceipt),
+    /// Any of them, as it is sent.
+    Written(Raw),
 }
 
 impl ReplyData {
@@ -237,7 +239,7 @@ impl ReplyData {
     pub fn size_hint(&self) -> usize {
         match self {
             Self::Page(page) => page.vehicles.iter().map(|it| it.as_json().len() + 1).sum(),
-            Self::Vehicle(vehicle) => vehicle.as_json().len(),
+            Self::Vehicle(json) | Self::Written(json) => json.as_json().len(),
             Self::Dealer(_) | Self::Facets(_) | Self::Lead(_) => 0,
         }
     }

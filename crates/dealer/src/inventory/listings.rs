@@ -4,8 +4,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tradepost_wire::aap::Raw;
+use tradepost_wire::aap::{Raw, Reply};
 
+use super::again::{Answers, Question};
 use super::snapshot::Broken;
 use crate::packed::{Bench, Dictionary, Packer, Unpackable, Unpacker};
 
@@ -28,7 +29,7 @@ impl Listings {
         let is_ordered =
             ends.is_sorted() && ends.last().copied().unwrap_or(0) == packed.len() as u64;
         let unpacker = Unpacker::new(&dictionary).ok().filter(|_| is_ordered)?;
-        let recent = Arc::new(Recent::of(0));
+        let recent = Arc::new(Recent::none());
         Some(Self { dictionary, unpacker, packed, ends, name: recent.name(), recent })
     }
 
@@ -59,6 +60,15 @@ impl Listings {
         let listing = Raw::from_text(text).map_err(|_| Broken("a listing is no JSON"))?;
         self.recent.put(self.name, row, &listing);
         Ok(listing)
+    }
+
+    /// What `work` answers, or what it has answered lately.
+    pub(super) fn again(
+        &self,
+        question: &Question,
+        work: impl FnOnce() -> Result<Reply, Broken>,
+    ) -> Result<Reply, Broken> {
+        self.recent.answers.answer(self.name, question, work)
     }
 
     /// The dictionary, what was packed, and where each ends.
@@ -133,13 +143,15 @@ impl Packing {
     }
 }
 
-/// Listings that were asked for lately, of every inventory that shares this: what is asked for often
-/// is not unpacked each time. Each listing has one place, where it displaces whatever is there.
+/// Listings and answers that were asked for lately, of every inventory that shares this: what is asked
+/// for often is not unpacked, or worked out, each time. Each listing has one place, where it displaces
+/// whatever is there.
 #[derive(Debug)]
 pub struct Recent {
     places: Vec<Mutex<Option<Kept>>>,
     benches: Mutex<Vec<Bench>>,
     names: AtomicU64,
+    answers: Answers,
 }
 
 #[derive(Debug)]
@@ -153,14 +165,16 @@ struct Kept {
 const BENCHES: usize = 8;
 
 impl Recent {
-    /// Keeps so many listings; a listing is a kilobyte or two.
+    /// Keeps so many listings, of a kilobyte or two, and as many answers as have room in 32 MB.
     #[must_use]
     pub fn of(listings: usize) -> Self {
-        Self {
-            places: (0..listings).map(|_| Mutex::default()).collect(),
-            benches: Mutex::default(),
-            names: AtomicU64::default(),
-        }
+        let places = (0..listings).map(|_| Mutex::default()).collect();
+        Self { places, answers: Answers::for_all(), ..Self::none() }
+    }
+
+    fn none() -> Self {
+        let (places, benches, names) = Default::default();
+        Self { places, benches, names, answers: Answers::none() }
     }
 
     /// A name that no inventory has here.

@@ -11,6 +11,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use tradepost_dealer::consent::Evidence;
+use tradepost_dealer::inventory::Question;
 use tradepost_dealer::lead::{self, Conversation, Submission};
 use tradepost_dealer::skills;
 use tradepost_keys::private::SigningKey;
@@ -286,10 +287,13 @@ impl Seller {
         };
         Ok(match call {
             Call::DealerInformation => Ok(skills::dealer_information(&self.profile)),
-            Call::InventoryFacets(filters) => Ok(skills::facets(&inventory, &filters)),
+            Call::InventoryFacets(filters) => {
+                let question = Question::Facets(filters);
+                Ok(skills::repeat(&inventory, &question).map_err(Fault::on(WHAT))?)
+            }
             Call::InventorySearch(search) => {
-                let policy = self.dealer.terms.search;
-                Ok(skills::search(&inventory, &search, policy).map_err(Fault::on(WHAT))?)
+                let question = Question::Search(search, self.dealer.terms.search);
+                Ok(skills::repeat(&inventory, &question).map_err(Fault::on(WHAT))?)
             }
             Call::InventoryVehicle(query) => {
                 skills::vehicle(&self.dealer.terms, &inventory, &query, now)

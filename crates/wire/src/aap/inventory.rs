@@ -12,7 +12,7 @@ use crate::problem::{At, Problems};
 /// What vehicles must satisfy: every filter, and of a list at least one entry. An absent or empty
 /// list constrains nothing.
 // R-IS-07
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Filters {
     /// Makes.
     pub make: Vec<String>,
@@ -55,7 +55,7 @@ pub struct Filters {
 }
 
 /// A search.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Search {
     /// What the vehicles must satisfy.
     pub filters: Filters,
@@ -68,7 +68,7 @@ pub struct Search {
 }
 
 /// An order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Sort {
     /// By what.
     pub field: SortField,

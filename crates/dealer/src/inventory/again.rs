@@ -1,0 +1,199 @@
+//! What is asked again and again: its answers are kept as they are sent, from the second time on, until
+//! others displace them. What is asked once costs no more than a look.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::{Mutex, PoisonError};
+
+use tradepost_wire::aap::{Filters, Raw, Reply, ReplyData, Search, Skill};
+
+use super::snapshot::Broken;
+use crate::settings::SearchPolicy;
+
+/// What is asked of an inventory as a whole; with the inventory it is all that an answer depends on.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Question {
+    /// `inventory.facets`.
+    Facets(Filters),
+    /// `inventory.search`, by a dealer's limits.
+    Search(Search, SearchPolicy),
+}
+
+/// How many answers are kept, of all inventories that share them, and how long one is at most: 32 MB in all.
+const PLACES: usize = 512;
+const LONGEST: usize = 64 * 1024;
+
+/// Answers by inventory and question. Each has one place, where it displaces whatever is there.
+#[derive(Debug)]
+pub(super) struct Answers {
+    places: Vec<Mutex<Place>>,
+    /// Its keys are drawn: nobody can choose questions that displace those of others.
+    hasher: RandomState,
+}
+
+#[derive(Debug, Default)]
+enum Place {
+    #[default]
+    Empty,
+    /// Something with this hash was asked once.
+    Asked(u64),
+    Kept(Box<Kept>),
+}
+
+#[derive(Debug)]
+struct Kept {
+    inventory: u64,
+    question: Question,
+    skill: Skill,
+    data: Raw,
+    message: Option<String>,
+}
+
+impl Kept {
+    fn is(&self, inventory: u64, question: &Question) -> bool {
+        self.inventory == inventory && self.question == *question
+    }
+
+    fn reply(&self) -> Reply {
+        let data = ReplyData::Written(self.data.clone());
+        Reply { skill: self.skill, data, message: self.message.clone() }
+    }
+}
+
+impl Answers {
+    /// Keeps none.
+    pub(super) fn none() -> Self {
+        Self::of(0)
+    }
+
+    /// As many as are kept for a process.
+    pub(super) fn for_all() -> Self {
+        Self::of(PLACES)
+    }
+
+    fn of(places: usize) -> Self {
+        let places = (0..places).map(|_| Mutex::default()).collect();
+        Self { places, hasher: RandomState::new() }
+    }
+
+    /// The answer of `work`, or what it was before.
+    pub(super) fn answer(
+        &self,
+        inventory: u64,
+        question: &Question,
+        work: impl FnOnce() -> Result<Reply, Broken>,
+    ) -> Result<Reply, Broken> {
+        let hash = self.hasher.hash_one((inventory, question));
+        let place = hash.checked_rem(self.places.len() as u64);
+        let place = place.and_then(|place| self.places.get(usize::try_from(place).ok()?));
+        let Some(place) = place else { return work() };
+        let open = || place.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_again = match &mut *open() {
+            Place::Kept(kept) if kept.is(inventory, question) => return Ok(kept.reply()),
+            Place::Asked(known) if *known == hash => true,
+            other @ (Place::Empty | Place::Asked(_) | Place::Kept(_)) => {
+                *other = Place::Asked(hash);
+                false
+            }
+        };
+        // Nobody waits at the place meanwhile.
+        let reply = work()?;
+        if !is_again || reply.data.size_hint() > LONGEST {
+            return Ok(reply);
+        }
+        let Reply { skill, data, message } = reply;
+        let data = Raw::new(&data).map_err(|_| Broken("an answer cannot be written"))?;
+        let kept = Kept { inventory, question: question.clone(), skill, data, message };
+        let reply = kept.reply();
+        if kept.data.as_json().len() <= LONGEST {
+            *open() = Place::Kept(Box::new(kept));
+        }
+        Ok(reply)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tradepost_wire::aap::Vehicle;
+    use tradepost_wire::aap::vehicle::Status;
+
+    use super::super::Inventory;
+    use super::*;
+    use crate::skills;
+
+    const POLICY: SearchPolicy = SearchPolicy { default_limit: 20, max_limit: 100 };
+
+    fn inventory(makes: &[&str]) -> Inventory {
+        let car = |(number, make): (usize, &&str)| Vehicle {
+            vehicle_id: Some(format!("v{number}")),
+            make: Some((*make).to_owned()),
+            updated_at: Some(jiff::Timestamp::UNIX_EPOCH),
+            status: Some(Status::Available),
+            ..Vehicle::default()
+        };
+        Inventory::build(makes.iter().enumerate().map(car).collect(), Vec::new()).unwrap()
+    }
+
+    fn search(make: &str, policy: SearchPolicy) -> Question {
+        let filters = Filters { make: vec![make.to_owned()], ..Filters::default() };
+        Question::Search(Search { filters, ..Search::default() }, policy)
+    }
+
+    fn text(reply: &Reply) -> String {
+        tradepost_wire::json::to_string(reply).unwrap()
+    }
+
+    #[test]
+    fn what_is_asked_again_is_answered_as_if_for_the_first_time() {
+        let makes = ["Honda", "Ford"];
+        let facets = |make: &str| {
+            Question::Facets(Filters { make: vec![make.to_owned()], ..Filters::default() })
+        };
+        let small = SearchPolicy { default_limit: 1, max_limit: 1 };
+        let questions = makes.map(|make| [search(make, POLICY), search(make, small), facets(make)]);
+        // With one place everything displaces everything.
+        for places in [0, 1, 4, 512] {
+            let answers = Answers::of(places);
+            let inventories = [inventory(&["Honda", "Honda", "Ford"]), inventory(&["Ford"])];
+            for question in questions.iter().flatten().cycle().take(60) {
+                for (name, inventory) in inventories.iter().enumerate() {
+                    let fresh = text(&skills::answer(inventory, question).unwrap());
+                    for _ in 0..3 {
+                        let again = answers
+                            .answer(name as u64, question, || skills::answer(inventory, question));
+                        assert_eq!(text(&again.unwrap()), fresh, "{places} {question:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn it_is_worked_out_twice_and_not_once_more() {
+        let (answers, inventory) = (Answers::of(64), inventory(&["Honda"]));
+        let question = search("Honda", POLICY);
+        let mut worked = 0;
+        for _ in 0..5 {
+            let work = || {
+                worked += 1;
+                skills::answer(&inventory, &question)
+            };
+            answers.answer(7, &question, work).unwrap();
+        }
+        assert_eq!(worked, 2);
+    }
+
+    #[test]
+    fn what_is_very_long_is_not_kept() {
+        let makes: Vec<String> =
+            (0..100).map(|number| format!("{number}{}", "x".repeat(900))).collect();
+        let inventory = inventory(&makes.iter().map(String::as_str).collect::<Vec<_>>());
+        let limit = SearchPolicy { default_limit: 1000, max_limit: 1000 };
+        let question = Question::Search(Search::default(), limit);
+        let answers = Answers::of(64);
+        for _ in 0..3 {
+            answers.answer(7, &question, || skills::answer(&inventory, &question)).unwrap();
+        }
+        let kept = |place: &Mutex<Place>| matches!(*place.lock().unwrap(), Place::Kept(_));
+        assert!(!answers.places.iter().any(kept));
+    }
+}
