@@ -99,7 +99,7 @@ impl Handler {
         // The text is for whoever sees nothing else: it says the same in fewer words.
         let document = document.to_string().into();
         let result = ToolResult { document, is_shown: false, text, is_error };
-        Ok(result.body(&request.id, request.release))
+        Ok(result.body(&request.id, request.release).into())
     }
 
     /// Takes a notification, of which one is heeded: that a call is not waited for any longer.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::{Tool, credentials};
 use tradepost_wire::json::{Map, Value};
 
 use crate::agent::BuyerAgent;
@@ -39,6 +39,13 @@ impl Ask {
         (self.tool == Tool::GetProducts && named("buying_mode") != Some("wholesale"))
             || (self.tool == Tool::GetSignals && named("discovery_mode") != Some("wholesale"))
     }
+}
+
+/// Whether a `context` comes back with the answer (`X-2`): an object does, unless a credential
+/// stands in it (`A-10`).
+#[must_use]
+pub fn may_be_repeated(context: &Value) -> bool {
+    context.is_object() && credentials::find(context).is_empty()
 }
 
 /// Who calls.

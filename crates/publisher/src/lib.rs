@@ -42,6 +42,7 @@ mod announce;
 mod fixture;
 mod forms;
 mod idempotency;
+mod memo;
 mod resolve;
 mod tools;
 mod version;

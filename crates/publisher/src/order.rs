@@ -14,8 +14,9 @@ use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value};
 
 use crate::admit::{self, Admitted, Phase};
-use crate::ask::Ask;
+use crate::ask::{Ask, may_be_repeated};
 use crate::idempotency::Key;
+use crate::memo::{self, Footing};
 use crate::publisher::Publisher;
 use crate::refuse::{self, Refusal, Stop};
 use crate::reply::Reply;
@@ -28,7 +29,7 @@ use crate::task::end::{self, Office};
 use crate::tools;
 use crate::tools::Request;
 use crate::version;
-use crate::work::{Prepared, Work};
+use crate::work::{Horizon, Prepared, Work};
 use crate::world::Lane;
 
 /// The release whose codes a caller knows that was turned away before a publisher: the one that its
@@ -36,13 +37,6 @@ use crate::world::Lane;
 #[must_use]
 pub fn release(arguments: &Map) -> Release {
     version::codes(arguments)
-}
-
-/// Whether a `context` comes back with the answer (`X-2`): an object does, unless a credential
-/// stands in it (`A-10`).
-#[must_use]
-pub fn may_be_repeated(context: &Value) -> bool {
-    context.is_object() && credentials::find(context).is_empty()
 }
 
 /// For how long notifications are kept that are no longer waited for.
@@ -64,26 +58,60 @@ impl Publisher {
 
     /// Answers a request.
     pub async fn answer(&self, ask: Ask) -> Answer {
+        let footing = if memo::is_for(&ask) { self.footing() } else { None };
+        if let Some(footing) = &footing
+            && let Some(kept) = self.again(&ask, footing).await
+        {
+            let mut arguments = ask.arguments;
+            return Answer { context: arguments.swap_remove("context"), ..kept };
+        }
         // Taken before anything is looked at, because refusals repeat it as well (`X-2`).
         let context = ask.arguments.get("context").cloned();
         let keyed = ask.tool.keyed() || Key::is_taken(&ask);
         let release = self.release(&ask.arguments);
-        let mut answer = match self.attempt(&ask).await {
-            Ok(reply) => Answer {
-                standing: reply.standing,
-                message: reply.message,
-                written: reply.written,
-                body: reply.body,
-                errors: reply.warnings,
-                context: None,
-                replayed: keyed.then_some(reply.replayed),
-                release,
-            },
+        let mut lasts = None;
+        let answer = match self.attempt(&ask).await {
+            Ok(reply) => {
+                lasts = reply.lasts;
+                Answer {
+                    standing: reply.standing,
+                    message: reply.message,
+                    written: reply.written,
+                    body: reply.body,
+                    errors: reply.warnings,
+                    context: None,
+                    replayed: keyed.then_some(reply.replayed),
+                    release,
+                    beginning: None,
+                }
+            }
             Err(Stop::Refused(refusal)) => Answer::failed(*refusal.first, refusal.others),
             Err(Stop::Broken(broken)) => self.broke(&broken),
         };
+        let mut answer = answer.spoken(ask.tool, release);
+        if let (Some(footing), Some(lasts)) = (footing, lasts) {
+            self.memo.keep(ask, footing, lasts, &answer);
+        }
         answer.context = context.filter(may_be_repeated);
-        answer.spoken(ask.tool, release)
+        answer
+    }
+
+    /// On what an answer rests that is worked out now.
+    fn footing(&self) -> Option<Footing> {
+        Some(Footing { version: self.vault.version()?, profile: Arc::downgrade(&self.profile) })
+    }
+
+    /// What was answered to the same request before, when it would be the same now.
+    async fn again(&self, ask: &Ask, footing: &Footing) -> Option<Answer> {
+        let kept = self.memo.find(ask).filter(|kept| kept.holds(footing, ask.now))?;
+        let supply = self.world.inventory().await.ok()?;
+        // Where the ad server cannot be asked, it is said how old this is.
+        if supply.stale.is_some() || !kept.is_of(&supply.sold_out) {
+            return None;
+        }
+        // It counts like any other. Who is put off has used nothing up, and is told so by the usual way.
+        self.world.admit(&ask.caller.principal, Lane::Read).ok()?;
+        Some(kept.answer.clone())
     }
 
     /// Does what has come due without anybody asking: decides about submitted tasks and ends reviews of
@@ -297,7 +325,9 @@ impl Publisher {
                 Ok(reply)
             }
         };
-        let done = self.vault.act(job).await;
+        let mut done = self.vault.act(job).await;
+        // What was kept with it is another version already.
+        done.iter_mut().for_each(|reply: &mut Reply| reply.lasts = None);
         // Only after the commit: whoever claims the key next has to find the reply.
         drop(flight);
         done
@@ -324,7 +354,8 @@ impl Publisher {
         prepared: &Prepared,
         shelf: &dyn Shelf,
     ) -> Result<Reply, Stop> {
-        tools::perform(&Work { publisher: self, ask, admitted, prepared, shelf }, request)
+        let horizon = Horizon::of(ask.now);
+        tools::perform(&Work { publisher: self, ask, admitted, prepared, shelf, horizon }, request)
     }
 }
 

@@ -8,6 +8,7 @@ use tradepost_wire::json::Written;
 
 use crate::catalogue::Catalogue;
 use crate::idempotency::Flights;
+use crate::memo::Memo;
 use crate::profile::Profile;
 use crate::shelf::recent::Recent;
 use crate::shelf::{Shelf, Vault};
@@ -27,6 +28,8 @@ pub struct Publisher {
     pub(crate) flights: Flights,
     /// What searches have read lately, where the vault may be away.
     pub(crate) recent: Arc<Recent>,
+    /// What was answered lately.
+    pub(crate) memo: Arc<Memo>,
     /// What it says it can do: worked out when somebody asks first, because nothing of it changes
     /// as long as the catalogue does not.
     pub(crate) capabilities: Arc<OnceLock<Sections>>,
@@ -36,8 +39,8 @@ impl Publisher {
     /// A publisher that keeps what it keeps in a vault.
     #[must_use]
     pub fn new(profile: Arc<Profile>, vault: Arc<dyn Vault>, world: Arc<dyn World>) -> Self {
-        let (flights, recent, capabilities) = Default::default();
-        Self { profile, world, vault, flights, recent, capabilities }
+        let (flights, recent, memo, capabilities) = Default::default();
+        Self { profile, world, vault, flights, recent, memo, capabilities }
     }
 
     /// The same, which sells something else; what is under way goes on, and keys hold for both.

@@ -1,5 +1,6 @@
 //! What a tool replies, and how it is remembered under an idempotency key.
 
+use jiff::Timestamp;
 use tradepost_wire::adcp::error::Error;
 use tradepost_wire::adcp::{Standing, answer};
 use tradepost_wire::catalog::Vocabulary as _;
@@ -21,6 +22,17 @@ pub struct Reply {
     pub warnings: Vec<Error>,
     /// Whether an earlier reply is repeated.
     pub replayed: bool,
+    /// For how long it stays the same; `None` when that was not found out.
+    pub(crate) lasts: Option<Lasts>,
+}
+
+/// For how long a reply stays the same, as long as nothing changes of what is kept and sold.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Lasts {
+    /// Up to this moment.
+    pub until: Timestamp,
+    /// While this is sold out at the ad server.
+    pub sold_out: Vec<String>,
 }
 
 /// An object of the members that there are, in this order.
@@ -42,7 +54,7 @@ impl Reply {
     /// A task that is so far.
     pub(crate) fn new(standing: Standing, message: impl Into<String>, body: Map) -> Self {
         let (message, written, warnings) = (message.into(), Vec::new(), Vec::new());
-        Self { standing, message, written, body, warnings, replayed: false }
+        Self { standing, message, written, body, warnings, replayed: false, lasts: None }
     }
 
     /// The reply as it is remembered under a key.
@@ -67,6 +79,7 @@ impl Reply {
             body: stored.get("body").and_then(Value::as_object).cloned().ok_or_else(bad)?,
             warnings: stored.get("warnings").map(Error::read_list).unwrap_or_default(),
             replayed: true,
+            lasts: None,
         })
     }
 }

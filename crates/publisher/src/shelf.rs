@@ -360,6 +360,13 @@ pub trait Vault: Send + Sync + fmt::Debug {
     /// When the store fails; nothing has changed then.
     fn write(&self, job: Job) -> Later<'_, Result<(), Fault>>;
 
+    /// A number that is another one once anything here has changed, by whatever process: what was read
+    /// since it was asked for still lies there as long as it is the same. `None` where nothing tells
+    /// that for less than reading.
+    fn version(&self) -> Option<u64> {
+        None
+    }
+
     /// Whether it is somewhere else, and may not answer for a while: searches are answered from what they
     /// have read lately then.
     fn may_be_away(&self) -> bool {

@@ -1,7 +1,9 @@
 //! A request at work: what a tool is handed.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
 use tradepost_wire::adcp::error::{Code, Release};
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::Map;
@@ -28,6 +30,41 @@ pub(crate) struct Work<'a> {
     pub prepared: &'a Prepared,
     /// What is kept.
     pub shelf: &'a dyn Shelf,
+    /// Until when the moment plays no part in what was found.
+    pub horizon: Horizon,
+}
+
+/// The first of the moments that are still to come and on which an answer depends.
+#[derive(Debug)]
+pub(crate) struct Horizon {
+    now: Timestamp,
+    next: Cell<Timestamp>,
+}
+
+impl Horizon {
+    /// That of an answer at a moment, which depends on none so far.
+    pub(crate) const fn of(now: Timestamp) -> Self {
+        Self { now, next: Cell::new(Timestamp::MAX) }
+    }
+
+    /// Whether a moment has come.
+    pub(crate) fn has_come(&self, moment: Timestamp) -> bool {
+        let has_come = moment <= self.now;
+        if !has_come {
+            self.next.set(self.next.get().min(moment));
+        }
+        has_come
+    }
+
+    /// For an answer that is another one each moment.
+    pub(crate) fn ends_now(&self) {
+        self.next.set(self.now);
+    }
+
+    /// The moment before which nothing changes by itself.
+    pub(crate) fn next(&self) -> Timestamp {
+        self.next.get()
+    }
 }
 
 impl Work<'_> {

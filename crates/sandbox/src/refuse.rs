@@ -112,7 +112,7 @@ pub fn task(code: TaskCode, words: &Words, sent: &Sent) -> Whole {
     let text = format!("{}: {}", code.name(), answer.message);
     let result =
         ToolResult { document: document.to_string().into(), is_shown: true, text, is_error: true };
-    let body = result.body(&sent.id, sent.release);
+    let body = String::from(result.body(&sent.id, sent.release));
     Whole::new(status(words, StatusCode::OK), "application/json", body)
 }
 

@@ -19,7 +19,14 @@ use super::{ApiKey, Entry, News, Owner, PushBusy, PushPlace, Store, TaskFilter, 
 
 impl Keys for Store {
     fn find(&self, agent_id: &str, id: &str) -> Result<Option<ApiKey>, Fault> {
-        self.key_readers.any(|reader| reader.api_key(agent_id, id))
+        self.key_readers.any(|reader| {
+            let look = || reader.api_key(agent_id, id);
+            // Each connection to a file counts for itself: of these readers there is one.
+            match reader.0.version()? {
+                Some(version) => self.looked_up.find(version, agent_id, id, look),
+                None => look(),
+            }
+        })
     }
 
     fn note_use(&self, id: &str, day: Date) {

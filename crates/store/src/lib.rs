@@ -31,6 +31,7 @@ pub mod forget;
 mod health;
 mod hosting;
 pub mod inbox;
+mod looked_up;
 mod news;
 mod postgres;
 pub mod privacy;
@@ -85,6 +86,7 @@ pub struct Store {
     readers: Readers,
     /// Every request with a key reads it, and must not wait for somebody who reads an inventory.
     key_readers: Readers,
+    looked_up: looked_up::LookedUp,
     /// Publishers read for each request, too.
     shelf_readers: Readers,
     /// Reads what is to be delivered, where one process of several does so.
@@ -167,6 +169,7 @@ impl Store {
             writer,
             readers,
             key_readers,
+            looked_up: looked_up::LookedUp::default(),
             shelf_readers,
             courier: None,
             server: None,
@@ -192,6 +195,7 @@ impl Store {
             writer,
             readers: readers(READERS),
             key_readers: readers(READERS),
+            looked_up: looked_up::LookedUp::default(),
             shelf_readers: readers(READERS),
             courier: Some(readers(1)),
             server: Some(Arc::clone(&server)),
@@ -324,6 +328,16 @@ impl Store {
         job: &mut dyn FnMut(&dyn Shelf),
     ) -> Result<(), Fault> {
         self.shelf_readers.any(|reader| reader.read_shelf(publisher, job))
+    }
+
+    /// A number that is another one once anything in the database has changed, by whatever process; `None`
+    /// for a server, which would have to be asked as if for what lies there.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn shelf_version(&self) -> Result<Option<u64>, Fault> {
+        // Each connection to a file counts for itself: of these readers there is one.
+        self.shelf_readers.any(|reader| reader.0.version())
     }
 
     /// Makes `units` the whole inventory of a dealer, or with `dry_run` only says what would

@@ -149,6 +149,14 @@ impl Connection {
         }
     }
 
+    /// A number that is another one once others have changed anything in the file; `None` for a server.
+    pub(crate) fn version(&self) -> Result<Option<u64>, Fault> {
+        match &self.link {
+            Link::Sqlite(connection) => sqlite::version(connection).map(Some),
+            Link::Postgres(_) => Ok(None),
+        }
+    }
+
     /// Whether other processes may be doing the same as this one.
     pub(crate) const fn is_shared(&self) -> bool {
         match &self.link {

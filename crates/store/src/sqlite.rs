@@ -66,6 +66,16 @@ pub(super) fn snapshot(connection: &Connection, read: impl FnOnce()) -> Result<(
     connection.execute_batch("COMMIT").map_err(on("ending to read"))
 }
 
+/// How often this connection has found that others, in this process or another, had changed the file.
+pub(super) fn version(connection: &Connection) -> Result<u64, Fault> {
+    let count = || {
+        let mut ask = connection.prepare_cached("PRAGMA data_version")?;
+        ask.query_row([], |row| row.get(0))
+    };
+    let count: i64 = count().map_err(Fault::on("asking whether the database has changed"))?;
+    Ok(count.unsigned_abs())
+}
+
 /// Reads from the file what the open connections may remember: its head and the latest lead.
 pub(super) fn peek(path: &Path) -> Result<(), Fault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;

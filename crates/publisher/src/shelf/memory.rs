@@ -18,6 +18,8 @@ struct State {
     records: BTreeMap<(Kind, String), Record>,
     keys: BTreeMap<(String, String), KeyRow>,
     places: u64,
+    /// How often something was kept.
+    version: u64,
 }
 
 /// A state that is being worked on.
@@ -107,7 +109,12 @@ impl Vault for MemoryVault {
         let open = Open(Mutex::new(state.clone()));
         if job(&open) == End::Keep {
             *state = open.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+            state.version += 1;
         }
         Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn version(&self) -> Option<u64> {
+        Some(self.0.lock().unwrap_or_else(PoisonError::into_inner).version)
     }
 }

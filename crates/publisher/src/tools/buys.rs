@@ -154,7 +154,7 @@ impl<'a> Desk<'a> {
     }
 
     fn of(work: &'a Work<'_>) -> Self {
-        let Work { publisher, ask, admitted, prepared, shelf } = work;
+        let Work { publisher, ask, admitted, prepared, shelf, .. } = work;
         let desk = Self::at(publisher, ask, admitted, *shelf, &prepared.supply);
         Self { verifiers: Verifiers::Looked(&prepared.looked), ..desk }
     }

@@ -16,7 +16,7 @@ use crate::forms::products::{
 };
 use crate::publisher::Publisher;
 use crate::refuse::{self, Refusal, Stop};
-use crate::reply::Reply;
+use crate::reply::{Lasts, Reply};
 use crate::supply::{self, Outage};
 use crate::work::{Prepared, Work};
 
@@ -87,12 +87,27 @@ pub(super) fn perform(work: &Work<'_>, form: &GetProducts) -> Result<Reply, Stop
     reply.warnings.extend(work.prepared.supply.as_ref().and_then(supply::warning));
     let tenant = &work.admitted.reach.tenant;
     let outage = Outage::of(work.shelf, tenant, "get_products", work.ask.now)?;
+    // It says how old what is known is.
+    outage.iter().for_each(|_| work.horizon.ends_now());
     reply.warnings.extend(outage.map(|outage| outage.warning(work.ask.now)));
     if form.buying_mode != Mode::Brief && form.brief.is_some() {
         let message = "a brief goes with buying_mode brief alone, and was not looked at";
         reply.warnings.push(refuse::warning(refuse::invalid("brief", message)));
     }
+    reply.lasts = lasts(work, form);
     Ok(reply)
+}
+
+/// For how long the reply stays the same. Of what is refined that is not known, nor while it is said how
+/// old something is.
+fn lasts(work: &Work<'_>, form: &GetProducts) -> Option<Lasts> {
+    let supply = work.prepared.supply.as_ref().filter(|supply| supply.stale.is_none())?;
+    let is_known = match form.buying_mode {
+        Mode::Brief | Mode::Wholesale => true,
+        Mode::Refine => false,
+    };
+    let lasts = || Lasts { until: work.horizon.next(), sold_out: supply.sold_out.clone() };
+    is_known.then(lasts)
 }
 
 /// Finds out outside what these tools need before they can work.

@@ -28,6 +28,7 @@ mod governance;
 mod health;
 mod idempotency;
 mod leaks;
+mod memo;
 mod plans;
 mod products;
 mod properties;

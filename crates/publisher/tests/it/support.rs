@@ -55,6 +55,8 @@ pub(crate) struct FakeWorld {
     pub(crate) challenged: Mutex<Vec<Challenge>>,
     /// The lane that is full.
     pub(crate) full: Mutex<Option<Lane>>,
+    /// How many requests were counted.
+    pub(crate) counted: AtomicU64,
 }
 
 impl World for FakeWorld {
@@ -69,6 +71,7 @@ impl World for FakeWorld {
         if *self.full.lock().unwrap() == Some(lane) {
             return Err(Wait { seconds: 7, limit: 60, window_seconds: 60 });
         }
+        self.counted.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 

@@ -111,6 +111,10 @@ impl Vault for Recorder {
         let calls = Arc::clone(&self.calls);
         self.vault.write(Box::new(move |shelf| job(&Recorded { shelf, calls: &calls })))
     }
+
+    fn version(&self) -> Option<u64> {
+        self.vault.version()
+    }
 }
 
 // ---- A publisher with things of two tenants ----

@@ -164,8 +164,7 @@ pub(super) fn written(before: String, written: Written, after: &'static str) -> 
     const LONG: usize = 4 * 1024;
     let Written { json, extension, .. } = written;
     let body = if json.len() > LONG {
-        let pieces = [before.into(), json.into(), Bytes::from_static(after.as_bytes())];
-        Body::new(Pieces(pieces.into_iter()))
+        in_pieces(vec![before.into(), json.into(), Bytes::from_static(after.as_bytes())])
     } else {
         [before.as_bytes(), &json, after.as_bytes()].concat().into()
     };
@@ -176,7 +175,11 @@ pub(super) fn written(before: String, written: Written, after: &'static str) -> 
 }
 
 /// A body whose pieces are sent as they are.
-struct Pieces(std::array::IntoIter<Bytes, 3>);
+pub(super) fn in_pieces(pieces: Vec<Bytes>) -> Body {
+    Body::new(Pieces(pieces.into_iter()))
+}
+
+struct Pieces(std::vec::IntoIter<Bytes>);
 
 impl HttpBody for Pieces {
     type Data = Bytes;
@@ -202,8 +205,13 @@ impl HttpBody for Pieces {
 
 /// What is written of something of ours.
 pub(super) fn write<T: Serialize>(envelope: &T) -> Response {
+    write_around(envelope, 0)
+}
+
+/// The same around so many bytes that are written already.
+pub(super) fn write_around<T: Serialize>(envelope: &T, written: usize) -> Response {
     const SIZE_OF_ENVELOPE: usize = 1024;
-    let mut bytes = Vec::with_capacity(SIZE_OF_ENVELOPE);
+    let mut bytes = Vec::with_capacity(SIZE_OF_ENVELOPE + written);
     match tradepost_wire::json::to_writer(&mut bytes, envelope) {
         Ok(()) => json_response(StatusCode::OK, bytes),
         Err(_) => unreachable!("our own envelopes have text keys and finite numbers"),

@@ -2,6 +2,7 @@
 //! sessions, every message is answered by itself, in JSON. To an agent that has none the path is an
 //! unknown one.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -9,8 +10,10 @@ use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
+use bytes::Bytes;
 use tradepost_wire::a2a::error::Code;
 use tradepost_wire::http::MediaType;
+use tradepost_wire::json::Pieces;
 use tradepost_wire::jsonrpc::{self, Id};
 use tradepost_wire::mcp::{self, Fail};
 
@@ -196,7 +199,7 @@ impl Inside<'_> {
         match desk.call(agent, tools, call).await {
             Called::Answer(answer) => {
                 let Answer { result, code, tool, too_often } = *answer;
-                let body = result.body(&request.id, request.release);
+                let body = body_of(result.body(&request.id, request.release));
                 let stamp = Stamp { code, skill: tool, too_often, ..Stamp::default() };
                 (json_response(StatusCode::OK, body), stamp)
             }
@@ -209,6 +212,15 @@ impl Inside<'_> {
             }
         }
     }
+}
+
+/// A body of a text: what is kept is sent from where it lies, as long as it is in few pieces.
+fn body_of(text: Pieces) -> Body {
+    const FEW: RangeInclusive<usize> = 2..=8;
+    if !FEW.contains(&text.count()) {
+        return String::from(text).into();
+    }
+    answers::in_pieces(text.into_iter().map(Bytes::from_owner).collect())
 }
 
 fn respond(fail: &Fail, id: &Id) -> Parcel {

@@ -10,7 +10,6 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tradepost_publisher::agent::BuyerAgent;
 use tradepost_publisher::ask::{self, Ask};
-use tradepost_publisher::order;
 use tradepost_publisher::profile::Profile;
 use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::refuse;
@@ -278,7 +277,7 @@ impl PublisherAgent {
         };
         let error_id = publisher.world.report(&broken);
         let error = refuse::with(refuse::broke(), "error_id", error_id);
-        let context = context.filter(order::may_be_repeated);
+        let context = context.filter(ask::may_be_repeated);
         Answer { context, ..Answer::failed(error, Vec::new()) }
     }
 

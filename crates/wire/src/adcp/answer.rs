@@ -3,12 +3,14 @@
 //! envelope's `adcp_error` and the payload's `errors[]`; a warning in `errors[]` alone.
 // T-1 to T-3
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
 use super::error::{Error, Release};
 use super::{Standing, Tool, release};
 use crate::catalog::Vocabulary as _;
-use crate::json::{Map, Pieces, Value, literal, to_string};
+use crate::json::{Map, Pieces, Value, Written, literal, to_string};
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +32,9 @@ pub struct Answer {
     pub replayed: Option<bool>,
     /// The release in which it is answered (`adcp_version`).
     pub release: Release,
+    /// The document as far as it does not depend on who is answered, where it was written before: what
+    /// [`begun`](Self::begun) came to. The members above it are not looked at then.
+    pub beginning: Option<Arc<Written>>,
 }
 
 impl Answer {
@@ -48,6 +53,7 @@ impl Answer {
             context: None,
             replayed: None,
             release: Release::V3_1,
+            beginning: None,
         }
     }
 
@@ -81,9 +87,35 @@ impl Answer {
         answer
     }
 
+    /// The same answer for whoever asks the same again, with its beginning written; `None` when a member
+    /// that belongs to one request alone would not stand at the end.
+    #[must_use]
+    pub fn begun(&self) -> Option<Self> {
+        let lasting = self.lasting();
+        if lasting.iter().any(|(name, _)| LAST.contains(name)) {
+            return None;
+        }
+        let mut text = Pieces::new();
+        write(lasting, "{", &mut text);
+        Some(Self {
+            standing: self.standing,
+            message: self.message.clone(),
+            written: Vec::new(),
+            body: Map::new(),
+            errors: self.errors.clone(),
+            context: None,
+            replayed: None,
+            release: self.release,
+            beginning: Some(text.joined()),
+        })
+    }
+
     /// The answer's document, flat.
     #[must_use]
     pub fn document(&self) -> Value {
+        if self.beginning.is_some() {
+            return read(&self.text());
+        }
         let members = self.members().into_iter();
         Value::Object(members.map(|(name, member)| (name.to_owned(), member.value())).collect())
     }
@@ -91,42 +123,27 @@ impl Answer {
     /// The text of [`document`](Self::document).
     #[must_use]
     pub fn text(&self) -> Pieces {
-        const USUAL: usize = 1_024;
-        let (mut text, mut fresh) = (Pieces::new(), String::with_capacity(USUAL));
-        // The first error stands there twice: before the list that begins with it.
-        let mut first: Option<String> = None;
-        for (index, (name, member)) in self.members().into_iter().enumerate() {
-            fresh.push(if index == 0 { '{' } else { ',' });
-            fresh.push_str(&written(name));
-            fresh.push(':');
-            match member {
-                Member::Written(pieces) => {
-                    text.append(Pieces::from(std::mem::take(&mut fresh)));
-                    text.append(pieces.clone());
-                }
-                Member::Error(error) => fresh.push_str(first.insert(written(error))),
-                Member::Errors(errors) => {
-                    for (index, error) in errors.iter().enumerate() {
-                        fresh.push(if index == 0 { '[' } else { ',' });
-                        match first.take() {
-                            Some(first) => fresh.push_str(&first),
-                            None => fresh.push_str(&written(error)),
-                        }
-                    }
-                    fresh.push(']');
-                }
-                Member::Text(_) | Member::Flag(_) | Member::Value(_) => {
-                    fresh.push_str(&written(&member));
-                }
+        let mut text = Pieces::new();
+        match &self.beginning {
+            Some(beginning) => {
+                text.keep(beginning);
+                write(self.last(), ",", &mut text);
             }
+            None => write(self.members(), "{", &mut text),
         }
-        fresh.push('}');
-        text.append(Pieces::from(fresh));
+        text.push("}");
         text
     }
 
     /// The members of the document, in their order.
     fn members(&self) -> Vec<(&str, Member<'_>)> {
+        let mut members = self.lasting();
+        self.last().into_iter().for_each(|(name, member)| put(&mut members, name, member));
+        members
+    }
+
+    /// Those that whoever asks the same is told.
+    fn lasting(&self) -> Vec<(&str, Member<'_>)> {
         let mut members = Vec::with_capacity(self.written.len() + self.body.len() + 7);
         members.push(("status", Member::Text(self.standing.name())));
         if !self.message.is_empty() {
@@ -145,23 +162,62 @@ impl Answer {
                 None => members.push((name, member)),
             }
         }
-        let mut put =
-            |name: &'static str, member| match members.iter_mut().find(|(known, _)| *known == name)
-            {
-                Some((_, earlier)) => *earlier = member,
-                None => members.push((name, member)),
-            };
         if !self.errors.is_empty() {
-            put("errors", Member::Errors(&self.errors));
+            put(&mut members, "errors", Member::Errors(&self.errors));
         }
-        if let Some(context) = &self.context {
-            put("context", Member::Value(context));
-        }
-        if let Some(replayed) = self.replayed {
-            put("replayed", Member::Flag(replayed));
-        }
-        put("adcp_version", Member::Text(self.release.name()));
         members
+    }
+
+    /// Those that belong to one request, at the end.
+    fn last(&self) -> Vec<(&'static str, Member<'_>)> {
+        let [context, replayed, release] = LAST;
+        let mut members = Vec::with_capacity(LAST.len());
+        members.extend(self.context.as_ref().map(|it| (context, Member::Value(it))));
+        members.extend(self.replayed.map(|it| (replayed, Member::Flag(it))));
+        members.push((release, Member::Text(self.release.name())));
+        members
+    }
+}
+
+/// The members of a document that belong to one request, in their order.
+const LAST: [&str; 3] = ["context", "replayed", "adcp_version"];
+
+/// Puts a member in place of the one of its name, or at the end.
+fn put<'a>(members: &mut Vec<(&'a str, Member<'a>)>, name: &'a str, member: Member<'a>) {
+    match members.iter_mut().find(|(known, _)| *known == name) {
+        Some((_, earlier)) => *earlier = member,
+        None => members.push((name, member)),
+    }
+}
+
+/// Writes members, the first of them behind this letter and the others behind commas.
+fn write(members: Vec<(&str, Member<'_>)>, before: &str, text: &mut Pieces) {
+    // The first error stands there twice: before the list that begins with it.
+    let mut first: Option<String> = None;
+    for (index, (name, member)) in members.into_iter().enumerate() {
+        text.push(if index == 0 { before } else { "," });
+        // Of a plain name nothing has to be escaped.
+        if name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+            ["\"", name, "\":"].iter().for_each(|part| text.push(part));
+        } else {
+            text.write(name);
+            text.push(":");
+        }
+        match member {
+            Member::Written(pieces) => text.append(pieces.clone()),
+            Member::Error(error) => text.push(first.insert(written(error))),
+            Member::Errors(errors) => {
+                for (index, error) in errors.iter().enumerate() {
+                    text.push(if index == 0 { "[" } else { "," });
+                    match first.take() {
+                        Some(first) => text.push(&first),
+                        None => text.write(error),
+                    }
+                }
+                text.push("]");
+            }
+            Member::Text(_) | Member::Flag(_) | Member::Value(_) => text.write(&member),
+        }
     }
 }
 

@@ -29,6 +29,12 @@ impl Written {
         Self::new(written(value))
     }
 
+    /// How many bytes it takes, in both forms.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.plain.len() + self.quoted().len()
+    }
+
     fn quoted(&self) -> &str {
         self.quoted.get_or_init(|| {
             let mut quoted = String::new();
@@ -38,13 +44,31 @@ impl Written {
     }
 }
 
+/// Two are equal that say the same.
+impl PartialEq for Written {
+    fn eq(&self, other: &Self) -> bool {
+        self.plain == other.plain
+    }
+}
+
+impl Eq for Written {}
+
+/// How long what is written between two pieces mostly is, at most.
+const USUAL: usize = 256;
+
 /// A text that consists of pieces.
 #[derive(Debug, Clone, Default)]
 pub struct Pieces(Vec<Piece>);
 
+/// A part of a text.
 #[derive(Debug, Clone)]
-enum Piece {
+pub struct Piece(Part);
+
+#[derive(Debug, Clone)]
+enum Part {
     Kept(Arc<Written>),
+    /// What is kept, as it stands inside of a text.
+    Quoted(Arc<Written>),
     Fresh(String),
 }
 
@@ -57,9 +81,19 @@ impl Pieces {
 
     /// Adds what is written for this text alone.
     pub fn push(&mut self, text: &str) {
+        self.fresh().push_str(text);
+    }
+
+    /// What is written for this text alone, at its end.
+    fn fresh(&mut self) -> &mut String {
+        if !matches!(self.0.last(), Some(Piece(Part::Fresh(_)))) {
+            self.0.push(Piece(Part::Fresh(String::with_capacity(USUAL))));
+        }
         match self.0.last_mut() {
-            Some(Piece::Fresh(last)) => last.push_str(text),
-            Some(Piece::Kept(_)) | None => self.0.push(Piece::Fresh(text.to_owned())),
+            Some(Piece(Part::Fresh(last))) => last,
+            Some(Piece(Part::Kept(_) | Part::Quoted(_))) | None => {
+                unreachable!("it was put there")
+            }
         }
     }
 
@@ -70,12 +104,28 @@ impl Pieces {
 
     /// Adds what is kept.
     pub fn keep(&mut self, kept: &Arc<Written>) {
-        self.0.push(Piece::Kept(Arc::clone(kept)));
+        self.0.push(Piece(Part::Kept(Arc::clone(kept))));
+    }
+
+    /// Adds another text as it stands inside of a text in JSON, without the quotes around it.
+    pub fn push_quoted(&mut self, other: &Self) {
+        for Piece(part) in &other.0 {
+            match part {
+                Part::Kept(kept) => self.0.push(Piece(Part::Quoted(Arc::clone(kept)))),
+                Part::Quoted(kept) => quote(kept.quoted(), self.fresh()),
+                Part::Fresh(text) => quote(text, self.fresh()),
+            }
+        }
     }
 
     /// Adds another text.
     pub fn append(&mut self, other: Self) {
-        self.0.extend(other.0);
+        for piece in other.0 {
+            match (self.0.last_mut(), piece) {
+                (Some(Piece(Part::Fresh(last))), Piece(Part::Fresh(text))) => last.push_str(&text),
+                (_, piece) => self.0.push(piece),
+            }
+        }
     }
 
     /// How many bytes it has.
@@ -84,25 +134,25 @@ impl Pieces {
         self.0.iter().map(|piece| piece.plain().len()).sum()
     }
 
+    /// How many pieces there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
     /// Whether it has none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Writes it as it is.
-    pub fn write_to(&self, out: &mut String) {
-        self.0.iter().for_each(|piece| out.push_str(piece.plain()));
-    }
-
-    /// Writes it as it stands inside of a text in JSON, without the quotes around it.
-    pub fn write_quoted_to(&self, out: &mut String) {
-        for piece in &self.0 {
-            match piece {
-                Piece::Kept(kept) => out.push_str(kept.quoted()),
-                Piece::Fresh(text) => quote(text, out),
-            }
-        }
+    /// All of it as one piece. What was written in both forms before is not escaped again.
+    #[must_use]
+    pub fn joined(&self) -> Arc<Written> {
+        let mut quoted = Self::new();
+        quoted.push_quoted(self);
+        let plain = String::from(self.clone());
+        Arc::new(Written { plain, quoted: String::from(quoted).into() })
     }
 
     /// What it says, when all of it is one value.
@@ -114,16 +164,47 @@ impl Pieces {
 
 impl Piece {
     fn plain(&self) -> &str {
-        match self {
-            Self::Kept(kept) => &kept.plain,
-            Self::Fresh(text) => text,
+        match &self.0 {
+            Part::Kept(kept) => &kept.plain,
+            Part::Quoted(kept) => kept.quoted(),
+            Part::Fresh(text) => text,
         }
+    }
+}
+
+impl AsRef<[u8]> for Piece {
+    fn as_ref(&self) -> &[u8] {
+        self.plain().as_bytes()
+    }
+}
+
+impl IntoIterator for Pieces {
+    type Item = Piece;
+    type IntoIter = std::vec::IntoIter<Piece>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
     }
 }
 
 impl From<String> for Pieces {
     fn from(text: String) -> Self {
-        Self(vec![Piece::Fresh(text)])
+        Self(vec![Piece(Part::Fresh(text))])
+    }
+}
+
+impl From<Pieces> for String {
+    fn from(pieces: Pieces) -> Self {
+        let length = pieces.len();
+        let mut pieces = pieces.0.into_iter();
+        let mut text = match pieces.next() {
+            Some(Piece(Part::Fresh(text))) => text,
+            Some(kept) => kept.plain().to_owned(),
+            None => Self::new(),
+        };
+        text.reserve_exact(length - text.len());
+        pieces.for_each(|piece| text.push_str(piece.plain()));
+        text
     }
 }
 
@@ -172,6 +253,14 @@ mod tests {
     use super::{Pieces, Written};
     use crate::json::{Value, json, to_string, to_string_pretty};
 
+    /// As it stands inside of a text.
+    fn quoted(pieces: &Pieces) -> String {
+        let mut text = Pieces::from("\"".to_owned());
+        text.push_quoted(pieces);
+        text.push("\"");
+        text.to_string()
+    }
+
     #[test]
     fn pieces_say_what_one_text_says_as_it_is_and_in_a_text() {
         let kept = Written::of(&json!({"é\"\\\n": [1.50, "\u{1}"]}));
@@ -187,17 +276,23 @@ mod tests {
             json!([{"é\"\\\n": [1.50, "\u{1}"]}, "it said \"no\"", {"é\"\\\n": [1.50, "\u{1}"]}]);
         assert_eq!(pieces.to_string(), whole.to_string());
         assert_eq!((pieces.len(), pieces.read()), (whole.to_string().len(), Some(whole.clone())));
-        let (mut plain, mut quoted) = (String::new(), "\"".to_owned());
-        pieces.write_to(&mut plain);
-        pieces.write_quoted_to(&mut quoted);
-        quoted.push('"');
-        assert_eq!(plain, whole.to_string());
-        assert_eq!(quoted, to_string(&Value::from(plain)).unwrap());
-        assert_eq!(pieces, Pieces::from(whole.to_string()));
+        let plain = whole.to_string();
+        assert_eq!(quoted(&pieces), to_string(&Value::from(plain.as_str())).unwrap());
+        assert_eq!(pieces, Pieces::from(plain.clone()));
+        let (joined, mut one) = (pieces.joined(), Pieces::new());
+        one.keep(&joined);
+        assert_eq!((one.to_string(), quoted(&one)), (plain.clone(), quoted(&pieces)));
+        assert_eq!(joined.size(), plain.len() + quoted(&pieces).len() - 2);
+        // What is in a text may come into another one.
+        let mut inside = Pieces::new();
+        inside.push_quoted(&one);
+        let twice = to_string(&Value::from(inside.to_string())).unwrap();
+        assert_eq!(quoted(&inside), twice);
+        let sent: Vec<u8> =
+            pieces.clone().into_iter().flat_map(|it| it.as_ref().to_vec()).collect();
+        assert_eq!(sent, plain.as_bytes());
         let indented = to_string_pretty(&whole).unwrap().replace("  ", "\t\r\n");
-        let mut quoted = "\"".to_owned();
-        Pieces::from(indented.clone()).write_quoted_to(&mut quoted);
-        quoted.push('"');
-        assert_eq!(quoted, to_string(&Value::from(indented)).unwrap());
+        let found = quoted(&Pieces::from(indented.clone()));
+        assert_eq!(found, to_string(&Value::from(indented)).unwrap());
     }
 }

@@ -1,7 +1,7 @@
 //! What a tool answers, as the result of `tools/call`.
 
 use super::Release;
-use crate::json::{self, Pieces};
+use crate::json::Pieces;
 use crate::jsonrpc::Id;
 
 /// An answer. What it shows stands in the result twice where `is_shown`: both are the same bytes.
@@ -20,31 +20,30 @@ pub struct ToolResult {
 impl ToolResult {
     /// The answer to the request with this id: JSON.
     #[must_use]
-    pub fn body(&self, id: &Id, release: Release) -> String {
+    pub fn body(self, id: &Id, release: Release) -> Pieces {
         const ENVELOPE: usize = 256;
         let Self { document, is_shown, text, is_error } = self;
-        // Quotes are escaped in the text.
-        let shown = if *is_shown { document.len() * 3 / 2 } else { 0 };
-        let mut body = String::with_capacity(ENVELOPE + document.len() + shown + text.len());
-        body.push_str(r#"{"jsonrpc":"2.0","id":"#);
-        body.push_str(id.as_json());
-        body.push_str(r#","result":{"content":["#);
-        if *is_shown {
-            body.push_str(r#"{"type":"text","text":""#);
-            document.write_quoted_to(&mut body);
-            body.push_str(r#""},"#);
+        // What is in one piece is written for this answer, and quotes are escaped in the text.
+        let fresh = if document.count() == 1 { document.len() * 5 / 2 } else { 0 };
+        let mut body = Pieces::from(String::with_capacity(ENVELOPE + fresh + text.len()));
+        body.push(r#"{"jsonrpc":"2.0","id":"#);
+        body.push(id.as_json());
+        body.push(r#","result":{"content":["#);
+        if is_shown {
+            body.push(r#"{"type":"text","text":""#);
+            body.push_quoted(&document);
+            body.push(r#""},"#);
         }
-        body.push_str(r#"{"type":"text","text":"#);
-        let text = json::to_string(text).unwrap_or_else(|_| unreachable!("it is a text"));
-        body.push_str(&text);
-        body.push('}');
-        body.push_str(r#"],"structuredContent":"#);
-        document.write_to(&mut body);
-        body.push_str(if *is_error { r#","isError":true"# } else { r#","isError":false"# });
+        body.push(r#"{"type":"text","text":"#);
+        body.write(&text);
+        body.push("}");
+        body.push(r#"],"structuredContent":"#);
+        body.append(document);
+        body.push(if is_error { r#","isError":true"# } else { r#","isError":false"# });
         if release == Release::Later {
-            body.push_str(r#","resultType":"complete""#);
+            body.push(r#","resultType":"complete""#);
         }
-        body.push_str("}}");
+        body.push("}}");
         body
     }
 }

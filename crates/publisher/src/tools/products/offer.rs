@@ -40,7 +40,7 @@ impl<'a> Offer<'a> {
         available.retain(|product| {
             !product.terms.sold_out
                 && !sold_out.iter().any(|id| id == product.id())
-                && !product.is_expired(work.ask.now)
+                && !product.expires_at().is_some_and(|moment| work.horizon.has_come(moment))
                 && !product.prices_for(account).is_empty()
                 && form.required_policies.iter().all(|id| enforces(product, id))
         });

@@ -95,10 +95,11 @@ fn tidy(work: &Work<'_>) -> Result<Vec<Kept<Proposal>>, Fault> {
     let query = Query { owner, state: Some(DRAFT.to_owned()), ..Query::default() };
     let mut current = Vec::new();
     for kept in work.shelf.all::<Proposal>(&query)? {
-        let over = work.ask.now.duration_since(kept.thing.expires_at);
-        if over > KNOWN_FOR {
+        let end = kept.thing.expires_at;
+        let forgotten = end.checked_add(KNOWN_FOR).unwrap_or(Timestamp::MAX);
+        if work.horizon.has_come(forgotten) {
             work.shelf.remove(kept.record.kind, &kept.record.id)?;
-        } else if !kept.thing.is_expired(work.ask.now) {
+        } else if !work.horizon.has_come(end) {
             current.push(kept);
         }
     }

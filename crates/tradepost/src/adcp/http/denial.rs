@@ -5,9 +5,9 @@
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use tradepost_publisher::order;
 use tradepost_publisher::refuse;
 use tradepost_publisher::world::Wait;
+use tradepost_publisher::{ask, order};
 use tradepost_server::agent::{Blame, ProfileRefusal, Row};
 use tradepost_server::auth::Denied;
 use tradepost_server::http::Parcel;
@@ -138,7 +138,7 @@ impl Denial {
         let context = arguments.and_then(|arguments| arguments.get("context"));
         let mut document = Map::new();
         document.insert("adcp_error".to_owned(), json!(self.error));
-        if let Some(context) = context.filter(|context| order::may_be_repeated(context)) {
+        if let Some(context) = context.filter(|context| ask::may_be_repeated(context)) {
             document.insert("context".to_owned(), context.clone());
         }
         let document = tradepost_wire::json::to_raw_value(&document)

@@ -1,0 +1,276 @@
+//! Answers that are given again: whoever asks the same is told the same, as long as nothing has changed
+//! that the answer rests on. That is what is kept, of which the vault tells a version; the profile with
+//! the catalogue; what the ad server has on offer; and the time, of which a reply says until when it plays
+//! no part ([`Lasts`]). Who asks and what is part of the question, to the letter.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use jiff::Timestamp;
+use tradepost_wire::adcp::{Answer, Tool};
+use tradepost_wire::json::{Value, to_string};
+
+use crate::ask::{Ask, may_be_repeated};
+use crate::idempotency;
+use crate::profile::Profile;
+use crate::reply::Lasts;
+
+/// How many answers are kept for one credential.
+const EACH: usize = 32;
+
+/// How many bytes are kept in all.
+const BYTES: usize = 16 * 1024 * 1024;
+
+/// What an answer takes besides its texts, about.
+const AROUND: usize = 1_024;
+
+/// How much longer arguments are in memory than as text, at most: an empty object takes the most.
+const AS_VALUES: usize = 64;
+
+/// What belongs to one request, and comes back with its answer.
+const CONTEXT: &str = "context";
+
+/// Whether the answer to a request may be kept. One with a key has an effect, one with an address is
+/// looked at anew, one with a token of a list must not lie about, and refining goes on from what was said
+/// last. A `context` that is not repeated is looked at with everything else.
+pub(crate) fn is_for(ask: &Ask) -> bool {
+    const APART: [&str; 4] =
+        [idempotency::MEMBER, "property_list", "push_notification_config", "refine"];
+    ask.tool == Tool::GetProducts
+        && ask.arguments.iter().all(|(name, value)| match name.as_str() {
+            CONTEXT => may_be_repeated(value),
+            name => !APART.contains(&name),
+        })
+}
+
+/// Whether two requests ask the same, to the last digit and in the same order.
+fn asks_the_same(one: &Ask, other: &Ask) -> bool {
+    fn members(ask: &Ask) -> impl Iterator<Item = (&String, &Value)> {
+        ask.arguments.iter().filter(|(name, _)| *name != CONTEXT)
+    }
+    one.tool == other.tool && one.caller == other.caller && are_same(members(one), members(other))
+}
+
+fn are_same<'a>(
+    mut some: impl Iterator<Item = (&'a String, &'a Value)>,
+    mut others: impl Iterator<Item = (&'a String, &'a Value)>,
+) -> bool {
+    loop {
+        match (some.next(), others.next()) {
+            (None, None) => return true,
+            (Some((name, value)), Some((other, another)))
+                if name == other && is_same(value, another) => {}
+            (Some(_) | None, Some(_) | None) => return false,
+        }
+    }
+}
+
+fn is_same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Object(one), Value::Object(other)) => are_same(one.iter(), other.iter()),
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len()
+                && one.iter().zip(other).all(|(one, other)| is_same(one, other))
+        }
+        (one, other) => one == other,
+    }
+}
+
+/// What an answer rests on besides the request and what the reply says itself.
+#[derive(Debug, Clone)]
+pub(crate) struct Footing {
+    /// The version of what is kept, from before it was read.
+    pub version: u64,
+    /// The publisher with its catalogue. What is gone cannot be mistaken for another.
+    pub profile: Weak<Profile>,
+}
+
+/// An answer with what it rests on.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    /// The request, without its `context`.
+    ask: Ask,
+    footing: Footing,
+    lasts: Lasts,
+    /// The answer, without what belongs to one request.
+    pub answer: Answer,
+    size: usize,
+}
+
+impl Kept {
+    /// Whether it would be the same now, as far as the ad server does not say otherwise.
+    pub(crate) fn holds(&self, footing: &Footing, now: Timestamp) -> bool {
+        self.footing.version == footing.version
+            && self.footing.profile.ptr_eq(&footing.profile)
+            // Clocks are set back, too.
+            && (self.ask.now..self.lasts.until).contains(&now)
+    }
+
+    /// Whether it was given while this was sold out at the ad server.
+    pub(crate) fn is_of(&self, sold_out: &[String]) -> bool {
+        self.lasts.sold_out == sold_out
+    }
+}
+
+/// The answers of late.
+#[derive(Debug, Default)]
+pub(crate) struct Memo(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// By the principal, the oldest first.
+    kept: HashMap<String, VecDeque<Arc<Kept>>>,
+    bytes: usize,
+}
+
+impl Memo {
+    fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
+        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// What was answered to whoever asked the same last.
+    pub(crate) fn find(&self, ask: &Ask) -> Option<Arc<Kept>> {
+        self.with(|state| {
+            let mut own = state.kept.get(&ask.caller.principal)?.iter();
+            own.find(|kept| asks_the_same(&kept.ask, ask)).cloned()
+        })
+    }
+
+    /// Keeps the answer to a request, in place of an earlier one.
+    pub(crate) fn keep(&self, mut ask: Ask, footing: Footing, lasts: Lasts, answer: &Answer) {
+        let Some(answer) = answer.begun() else { return };
+        ask.arguments.shift_remove(CONTEXT);
+        let text = answer.beginning.as_ref().map_or(0, |text| text.size());
+        let asked = to_string(&ask.arguments).map_or(0, |text| text.len());
+        let size = AROUND + text + AS_VALUES * asked;
+        // A single answer must not push out those of everybody else.
+        if size > BYTES / EACH {
+            return;
+        }
+        let kept = Kept { ask, footing, lasts, answer, size };
+        self.with(|state| state.keep(kept));
+    }
+}
+
+impl State {
+    fn keep(&mut self, kept: Kept) {
+        // It begins anew: what is asked for is worked out again in a moment.
+        if self.bytes + kept.size > BYTES {
+            *self = Self::default();
+        }
+        self.bytes += kept.size;
+        let own = self.kept.entry(kept.ask.caller.principal.clone()).or_default();
+        let before = own.iter().position(|other| asks_the_same(&other.ask, &kept.ask));
+        // Whoever asks a lot pushes out its own answers and no others.
+        let before = before.or_else(|| (own.len() >= EACH).then_some(0));
+        let gone = before.and_then(|place| own.remove(place));
+        self.bytes -= gone.map_or(0, |gone| gone.size);
+        own.push_back(Arc::new(kept));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tradepost_wire::adcp::Standing;
+    use tradepost_wire::json::{Map, json};
+
+    use super::*;
+    use crate::ask::Caller;
+
+    fn of(principal: &str, arguments: &str) -> Ask {
+        let arguments: Map = tradepost_wire::json::from_str(arguments).unwrap();
+        let caller = Caller { principal: principal.to_owned(), agent: None };
+        Ask { tool: Tool::GetProducts, arguments, caller, now: Timestamp::UNIX_EPOCH }
+    }
+
+    fn question(principal: &str, brief: &str) -> Ask {
+        of(principal, &json!({"buying_mode": "brief", "brief": brief}).to_string())
+    }
+
+    fn keep(memo: &Memo, ask: Ask, message: &str) {
+        let footing = Footing { version: 1, profile: Weak::new() };
+        let lasts = Lasts { until: Timestamp::MAX, sold_out: Vec::new() };
+        let mut answer = Answer::failed(crate::refuse::unsupported(), Vec::new());
+        answer.standing = Standing::Completed;
+        answer.errors.clear();
+        answer.message = message.to_owned();
+        memo.keep(ask, footing, lasts, &answer);
+    }
+
+    #[test]
+    fn to_ask_the_same_is_to_be_the_same_and_to_send_every_argument_but_the_context() {
+        let plain = of("a", r#"{"brief":"x","n":[1,{"a":1,"b":2}]}"#);
+        let asks_it = |principal, arguments| {
+            let (one, other) = (&plain, of(principal, arguments));
+            assert_eq!(asks_the_same(one, &other), asks_the_same(&other, one));
+            is_for(&other) && asks_the_same(one, &other)
+        };
+        assert!(asks_it("a", r#"{"brief":"x","n":[1,{"a":1,"b":2}]}"#));
+        assert!(asks_it("a", r#"{"context":{"c":1},"brief":"x","n":[1,{"a":1,"b":2}]}"#));
+        assert!(!asks_it("b", r#"{"brief":"x","n":[1,{"a":1,"b":2}]}"#));
+        for other in [
+            r#"{"brief":"x","n":[1.0,{"a":1,"b":2}]}"#,
+            r#"{"brief":"x","n":[1,{"b":2,"a":1}]}"#,
+            r#"{"brief":"x","n":[1,{"a":1}]}"#,
+            r#"{"brief":"x","n":[1]}"#,
+            r#"{"n":[1,{"a":1,"b":2}],"brief":"x"}"#,
+            r#"{"brief":"x"}"#,
+            r#"{"brief":"x","n":[1,{"a":1,"b":2}],"m":null}"#,
+            r#"{"brief":"X","n":[1,{"a":1,"b":2}]}"#,
+        ] {
+            assert!(!asks_it("a", other), "{other}");
+        }
+    }
+
+    #[test]
+    fn what_has_an_effect_or_names_a_secret_is_not_kept() {
+        assert!(is_for(&of("a", r#"{"context":{"c":"d"}}"#)));
+        for apart in [
+            r#"{"context":"c"}"#,
+            r#"{"context":{"api_key":"c"}}"#,
+            r#"{"idempotency_key":"k"}"#,
+            r#"{"push_notification_config":{}}"#,
+            r#"{"property_list":{"auth_token":"t"}}"#,
+            r#"{"refine":[]}"#,
+        ] {
+            assert!(!is_for(&of("a", apart)), "{apart}");
+        }
+        assert!(!is_for(&Ask { tool: Tool::GetSignals, ..of("a", "{}") }));
+    }
+
+    #[test]
+    fn whoever_asks_a_lot_pushes_out_its_own_answers_and_no_others() {
+        let memo = Memo::default();
+        let find = |principal, brief: &str| {
+            memo.find(&question(principal, brief)).map(|kept| kept.answer.message.clone())
+        };
+        keep(&memo, question("quiet", "q"), "1");
+        for number in 0..EACH + 5 {
+            keep(&memo, question("loud", &number.to_string()), "2");
+        }
+        assert_eq!(find("quiet", "q").as_deref(), Some("1"));
+        assert_eq!((find("loud", "4"), find("loud", "5").as_deref()), (None, Some("2")));
+        keep(&memo, question("loud", "5"), "3");
+        assert_eq!(find("loud", "5").as_deref(), Some("3"), "the newer one stands for the older");
+        assert_eq!(find("loud", "6").as_deref(), Some("2"), "and pushes nothing out");
+        let (sum, bytes) = memo.with(|state| {
+            let kept = state.kept.values().flatten().map(|kept| kept.size);
+            (kept.sum::<usize>(), state.bytes)
+        });
+        assert_eq!(sum, bytes);
+    }
+
+    #[test]
+    fn memory_is_bounded_by_what_the_answers_weigh() {
+        let memo = Memo::default();
+        keep(&memo, question("a", "huge"), &"x".repeat(BYTES / EACH));
+        assert!(memo.find(&question("a", "huge")).is_none());
+        let large = "x".repeat(BYTES / EACH / 4);
+        for number in 0..200 {
+            keep(&memo, question(&number.to_string(), "b"), &large);
+            assert!(memo.with(|state| state.bytes) <= BYTES);
+        }
+        assert!(memo.find(&question("199", "b")).is_some());
+        assert!(memo.find(&question("0", "b")).is_none());
+    }
+}

@@ -1,0 +1,99 @@
+//! Keys as they were looked up last: whoever calls often is not looked up again as long as nothing in the
+//! database has changed. What is not there is remembered like what is, so that both take the same time.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use tradepost_wire::fault::Fault;
+
+use super::ApiKey;
+
+/// How many are remembered.
+const MOST: usize = 10_000;
+
+/// The keys of one version of the database.
+#[derive(Debug, Default)]
+pub(super) struct LookedUp(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    version: u64,
+    /// By the id, each with the agent that was asked about.
+    found: HashMap<String, (String, Option<ApiKey>)>,
+}
+
+impl LookedUp {
+    /// The key of an agent in a version that was asked for just now, on the connection on which `look`
+    /// reads it.
+    pub(super) fn find(
+        &self,
+        version: u64,
+        agent_id: &str,
+        id: &str,
+        look: impl FnOnce() -> Result<Option<ApiKey>, Fault>,
+    ) -> Result<Option<ApiKey>, Fault> {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.version != version || state.found.len() >= MOST {
+            *state = State { version, ..State::default() };
+        }
+        if let Some((_, key)) = state.found.get(id).filter(|(agent, _)| agent == agent_id) {
+            return Ok(key.clone());
+        }
+        let key = look()?;
+        state.found.insert(id.to_owned(), (agent_id.to_owned(), key.clone()));
+        Ok(key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use jiff::Timestamp;
+
+    use super::*;
+
+    fn key(id: &str) -> ApiKey {
+        ApiKey {
+            id: id.to_owned(),
+            agent_id: "shop".to_owned(),
+            name: "acme".to_owned(),
+            hash: [7; 32],
+            scopes: None,
+            created_at: Timestamp::UNIX_EPOCH,
+            expires_at: None,
+            revoked_at: None,
+            last_used_on: None,
+        }
+    }
+
+    #[test]
+    fn a_key_is_looked_up_once_in_a_version_and_for_each_agent() {
+        let (known, looks) = (LookedUp::default(), Cell::new(0));
+        let find = |version, agent: &str, id: &str| {
+            let look = || {
+                looks.set(looks.get() + 1);
+                Ok((agent == "shop" && id == "one").then(|| key(id)))
+            };
+            known.find(version, agent, id, look).unwrap().is_some()
+        };
+        assert!(find(1, "shop", "one") && find(1, "shop", "one"));
+        assert!(!find(1, "shop", "two") && !find(1, "shop", "two"));
+        assert_eq!(looks.take(), 2, "also what is not there");
+        assert!(!find(1, "other shop", "one") && find(1, "shop", "one"));
+        assert_eq!(looks.take(), 2, "a key lets into one agent");
+        assert!(find(2, "shop", "one") && find(1, "shop", "one"));
+        assert_eq!(looks.take(), 2, "another version is another one");
+        let failed = known.find(1, "shop", "three", || Err(Fault::new("reading", "no")));
+        assert!(failed.is_err() && !find(1, "shop", "three"));
+    }
+
+    #[test]
+    fn what_is_remembered_is_bounded() {
+        let known = LookedUp::default();
+        for number in 0..MOST + 5 {
+            known.find(1, "shop", &number.to_string(), || Ok(None)).unwrap();
+            assert!(known.0.lock().unwrap().found.len() <= MOST);
+        }
+    }
+}
