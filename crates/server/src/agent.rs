@@ -154,9 +154,9 @@ impl dyn Agent {
         release: Release,
         operation: Operation,
         activated: &[String],
-        params: Option<&Value>,
+        params: Option<Value>,
     ) -> Result<Request, ProtocolRefusal> {
-        let tenant = params.and_then(|params| params.get("tenant"));
+        let tenant = params.as_ref().and_then(|params| params.get("tenant"));
         // Only 1.0 has tenants; to 0.3 the name is one of many that mean nothing.
         let is_newer = release == Release::V1_0;
         if is_newer && tenant.is_some_and(|tenant| !tenant.is_null() && tenant != "") {
@@ -193,13 +193,13 @@ impl dyn Agent {
         };
         // A task that began without the webhook that was asked for would end without anybody being
         // told.
-        if params.is_some_and(asks_for_push) && !has(Capability::Push) {
+        if params.as_ref().is_some_and(asks_for_push) && !has(Capability::Push) {
             let message = "this agent sends no push notifications; leave the webhook out";
             return Err(ProtocolRefusal::new(Code::PushNotificationNotSupported, message));
         }
         match release {
-            Release::V1_0 => request::read(operation, params),
-            Release::V0_3 => older::read(operation, params),
+            Release::V1_0 => request::take(operation, params),
+            Release::V0_3 => older::read(operation, params.as_ref()),
         }
     }
 }

@@ -5,11 +5,15 @@
 //! change of the machine's clock disturbs.
 
 use std::fmt;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use tokio::time::error::Elapsed;
 
 /// Tells the time.
 #[derive(Clone)]
@@ -66,6 +70,19 @@ impl fmt::Debug for Clock {
     }
 }
 
+/// What work comes to within a time. Most work of a request is done when it is first looked at, and needs no
+/// timer then.
+///
+/// # Errors
+/// That it takes longer.
+pub async fn within<F: Future>(patience: Duration, work: F) -> Result<F::Output, Elapsed> {
+    let mut work = pin!(work);
+    match poll_fn(|context| Poll::Ready(work.as_mut().poll(context))).await {
+        Poll::Ready(done) => Ok(done),
+        Poll::Pending => tokio::time::timeout(patience, work).await,
+    }
+}
+
 /// Moves a manual clock.
 #[derive(Debug, Clone)]
 pub struct Hand {
@@ -85,5 +102,25 @@ impl Hand {
     pub fn set(&self, by: SignedDuration) {
         let milliseconds = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
         self.milliseconds.fetch_add(milliseconds, Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn work_has_its_time_and_no_more() {
+        let second = Duration::from_secs(1);
+        assert_eq!(within(second, async { 1 }).await.ok(), Some(1));
+        let slow = |wait| async move {
+            tokio::time::sleep(wait).await;
+            2
+        };
+        assert_eq!(within(second, slow(second / 2)).await.ok(), Some(2));
+        assert!(within(second, slow(second * 2)).await.is_err());
+        assert!(within(second, pending::<()>()).await.is_err());
     }
 }

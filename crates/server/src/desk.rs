@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use crate::agent::{Caller, Incoming, Outcome, SharedAgent};
 use crate::auth::{Denied, permit};
-use crate::clock::Clock;
+use crate::clock::{self, Clock};
 use crate::directory::Directory;
 use crate::fault::{Fault, LATE};
 use crate::health::Health;
@@ -252,7 +252,7 @@ impl Desk {
     ) -> Result<Turn<'a>, Denied> {
         let turn = self.turns.turn(agent.id(), caller.limit_key());
         let late = |_| Denied::unavailable(Fault::new("waiting for others", LATE));
-        tokio::time::timeout(self.settings.request_timeout, turn).await.map_err(late)
+        clock::within(self.settings.request_timeout, turn).await.map_err(late)
     }
 
     /// Performs a request that was admitted, when it is its turn.

@@ -18,7 +18,7 @@ use crate::clock::Clock;
 use crate::fault::Fault;
 
 /// Who calls, as far as limits are concerned.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Key {
     /// Somebody whose credential has this name.
     Credential(String),

@@ -245,12 +245,23 @@ fn envelope(bytes: &[u8]) -> Result<(Envelope, Problems), Reject> {
     })
 }
 
+/// What an envelope has.
+const MEMBERS: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
+
 fn members(reader: &mut Reader<'_>, problems: &mut Problems) -> Result<Envelope, Stop> {
     let mut envelope = Envelope::default();
-    let mut names = HashSet::new();
+    // Those of the envelope have a bit each: a set is for what else somebody sends.
+    let (mut seen, mut others) = (0_u8, HashSet::new());
     reader.members(&At::Root, problems, |reader, name, problems| {
         let at = At::Root.key(&name);
-        let first = !names.contains(&name);
+        let first = match MEMBERS.iter().position(|known| *known == name) {
+            Some(known) => {
+                let before = seen;
+                seen |= 1 << known;
+                seen != before
+            }
+            None => others.insert(name.clone()),
+        };
         if !first {
             twice(&at, problems);
         }
@@ -270,7 +281,6 @@ fn members(reader: &mut Reader<'_>, problems: &mut Problems) -> Result<Envelope,
                 _ => {}
             }
         }
-        names.insert(name);
         Ok(())
     })?;
     Ok(envelope)

@@ -215,24 +215,28 @@ pub fn integer(
         wrong_type(at, problems, "integer");
         return None;
     };
-    let decimal = Decimal::of(&number.text());
-    let whole = decimal.whole();
+    let (whole, neighbours) = match number.as_i64() {
+        Some(whole) => (Some(whole), (whole, whole)),
+        None => {
+            let decimal = Decimal::of(&number.text());
+            (decimal.whole(), decimal.neighbours())
+        }
+    };
     if whole.is_none() {
         wrong_type(at, problems, "integer");
     }
-    let within = within(&decimal, at, problems, min, max);
+    let within = within(neighbours, at, problems, min, max);
     whole.filter(|_| within)
 }
 
-/// Records when a number is not from `min` to `max`.
+/// Records when a number is not from `min` to `max`; of a fraction its neighbours are looked at.
 fn within(
-    number: &Decimal,
+    (below, above): (i64, i64),
     at: &At<'_>,
     problems: &mut Problems,
     min: i64,
     max: Option<i64>,
 ) -> bool {
-    let (below, above) = number.neighbours();
     if below < min {
         let message = format!("must be >= {min}");
         push(at, problems, Keyword::Minimum, message, Extra::Limit(min));
@@ -264,7 +268,7 @@ pub fn number(
         wrong_type(at, problems, "number");
         return None;
     };
-    if !within(&Decimal::of(&number), at, problems, min, max) {
+    if !within(Decimal::of(&number).neighbours(), at, problems, min, max) {
         return None;
     }
     let float = number.parse::<f64>().unwrap_or_default();

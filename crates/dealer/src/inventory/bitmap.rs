@@ -37,15 +37,36 @@ impl Bitmap {
         Self { words: each_width!(codes, codes => scanned(codes, &mut keep)) }
     }
 
+    #[inline]
     pub(super) fn insert(&mut self, row: u32) {
         if let Some(word) = self.words.get_mut(row as usize / 64) {
             *word |= 1 << (row % 64);
         }
     }
 
+    #[inline]
     pub(super) fn contains(&self, row: u32) -> bool {
         let word = self.words.get(row as usize / 64);
         word.is_some_and(|word| word >> (row % 64) & 1 == 1)
+    }
+
+    /// Adds rows.
+    pub(super) fn extend(&mut self, rows: &[u32]) {
+        for row in rows {
+            self.insert(*row);
+        }
+    }
+
+    /// The word with the bit of a row in it, and that bit lowest.
+    #[inline]
+    pub(super) fn word_from(&self, row: u32) -> u64 {
+        self.words.get(row as usize / 64).map_or(0, |word| word >> (row % 64))
+    }
+
+    /// The members of one set that another does not have.
+    pub(super) fn difference(with: &Self, without: &Self) -> Self {
+        let words = with.words.iter().zip(&without.words);
+        Self { words: words.map(|(with, without)| with & !without).collect() }
     }
 
     pub(super) fn union(&mut self, other: &Self) {
@@ -59,6 +80,14 @@ impl Bitmap {
         let others = with.words.iter().zip(&without.words);
         for (word, (with, without)) in self.words.iter_mut().zip(others) {
             *word |= with & !without;
+        }
+    }
+
+    /// Leaves out what is not in one set or is in another.
+    pub(super) fn intersect_difference(&mut self, with: &Self, without: &Self) {
+        let others = with.words.iter().zip(&without.words);
+        for (word, (with, without)) in self.words.iter_mut().zip(others) {
+            *word &= with & !without;
         }
     }
 
@@ -180,6 +209,11 @@ impl Bitmap {
         page
     }
 
+    /// How much work it is to count a set over so many rows, compared with looking at one row.
+    pub(super) fn count_cost(rows: usize) -> usize {
+        rows.div_ceil(64 / 2)
+    }
+
     /// How much work it is to combine two sets, compared with looking at one row: a few words
     /// take as long.
     pub(super) fn combine_cost(rows: usize) -> usize {
@@ -237,6 +271,19 @@ mod tests {
         set.intersect(&of(&[2, 64, 128, 129]));
         set.retain(|row| row != 64);
         assert_eq!(set.rows().collect::<Vec<_>>(), [2, 128, 129]);
+    }
+
+    #[test]
+    fn a_set_is_narrowed_by_the_difference_of_others() {
+        let (with, without) = (of(&[1, 64, 128, 199]), of(&[1, 2, 128]));
+        let difference = Bitmap::difference(&with, &without);
+        assert_eq!(difference.rows().collect::<Vec<_>>(), [64, 199]);
+        let (mut set, mut same) = (of(&[1, 2, 64, 130]), of(&[1, 2, 64, 130]));
+        set.intersect_difference(&with, &without);
+        same.intersect(&difference);
+        assert_eq!(set.rows().collect::<Vec<_>>(), [64]);
+        assert_eq!(same.rows().collect::<Vec<_>>(), [64]);
+        assert_eq!((set.word_from(64), set.word_from(63) & 1, set.word_from(9999)), (1, 0, 0));
     }
 
     #[test]

@@ -375,23 +375,62 @@ impl Codes {
         self.order.get(from as usize..).unwrap_or_default()
     }
 
+    /// The rows of some codes as a set: what there is already is copied, and not added to an empty one.
+    pub(super) fn set(&self, codes: Range<u32>) -> Bitmap {
+        if let Some(long) = self.cheap_long(&codes) {
+            let mut set = Bitmap::difference(long.with, long.without);
+            long.ends.into_iter().for_each(|rows| set.extend(rows));
+            return set;
+        }
+        let Some((code, members)) = self.dense_in(&codes).first() else {
+            let mut set = Bitmap::empty(self.codes.len());
+            set.extend(self.list(codes));
+            return set;
+        };
+        let mut set = members.clone();
+        set.extend(self.list(codes.start..*code));
+        self.add_short(&mut set, code + 1..codes.end);
+        set
+    }
+
+    /// Leaves out of a set the rows that have none of some codes.
+    pub(super) fn narrow(&self, set: &mut Bitmap, codes: Range<u32>) {
+        let Some(long) = self.cheap_long(&codes) else {
+            set.intersect(&self.set(codes));
+            return;
+        };
+        let mut kept = Vec::new();
+        for rows in long.ends {
+            kept.extend(rows.iter().filter(|row| set.contains(**row)));
+        }
+        set.intersect_difference(long.with, long.without);
+        set.extend(&kept);
+    }
+
+    /// A range in strides, where that is less work than going by its codes.
+    fn cheap_long(&self, codes: &Range<u32>) -> Option<Long<'_>> {
+        self.long(codes).filter(|long| self.long_cost(long) < self.short_cost(codes))
+    }
+
     /// Adds the rows of some codes to a set.
     pub(super) fn add_to(&self, set: &mut Bitmap, codes: Range<u32>) {
-        if let Some(long) = self.long(&codes)
-            && self.long_cost(&long) < self.short_cost(&codes)
-        {
+        if let Some(long) = self.cheap_long(&codes) {
             set.add_difference(long.with, long.without);
-            long.ends.into_iter().flatten().for_each(|row| set.insert(*row));
+            long.ends.into_iter().for_each(|rows| set.extend(rows));
             return;
         }
+        self.add_short(set, codes);
+    }
+
+    /// The same code by code.
+    fn add_short(&self, set: &mut Bitmap, codes: Range<u32>) {
         let mut next = codes.start;
         for (code, members) in self.dense_in(&codes) {
-            self.list(next..*code).iter().for_each(|r| set.insert(*r));
+            set.extend(self.list(next..*code));
             set.union(members);
             next = code + 1;
         }
-        let rest = self.list(next..codes.end);
-        rest.iter().for_each(|row| set.insert(*row));
+        set.extend(self.list(next..codes.end));
     }
 
     /// How many values have a bitmap.

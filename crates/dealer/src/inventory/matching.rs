@@ -82,10 +82,10 @@ impl Constraint<'_> {
                 if self.build_cost() > rows {
                     return Bitmap::scan(column.codes(), |code| allows(spans, code));
                 }
-                let mut set = Bitmap::empty(rows);
-                for span in spans {
-                    column.add_to(&mut set, span.clone());
-                }
+                let mut spans = spans.iter().cloned();
+                let mut set =
+                    spans.next().map_or_else(|| Bitmap::empty(rows), |first| column.set(first));
+                spans.for_each(|span| column.add_to(&mut set, span));
                 set
             }
             Self::Listed(lists) => gathered(lists, rows),
@@ -118,19 +118,19 @@ impl Constraint<'_> {
         }
     }
 
-    fn narrow_bitmap(&self, set: &mut Bitmap, survivors: usize, all: usize) {
+    /// `by_row` is whether looking at each row that is left is the least work.
+    fn narrow_bitmap(&self, set: &mut Bitmap, by_row: bool, all: usize) {
         match self {
-            Self::Codes(column, spans) if survivors < self.build_cost() => {
-                // Nearly always there is one range.
-                if let [span] = spans.as_slice() {
-                    set.retain_within(column.codes(), span);
-                } else {
-                    set.retain(|row| allows(spans, column.code(row)));
-                }
-            }
+            // Nearly always there is one range.
+            Self::Codes(column, spans) => match spans.as_slice() {
+                [span] if by_row => set.retain_within(column.codes(), span),
+                _ if by_row => set.retain(|row| allows(spans, column.code(row))),
+                [span] if self.build_cost() <= all => column.narrow(set, span.clone()),
+                _ => set.intersect(&self.to_bitmap(all)),
+            },
             // Not by its own bitmap, which would begin with all rows and take the same away.
             Self::Unlisted(lists) => set.subtract(&gathered(lists, all)),
-            Self::Codes(..) | Self::Listed(_) => set.intersect(&self.to_bitmap(all)),
+            Self::Listed(_) => set.intersect(&self.to_bitmap(all)),
         }
     }
 }
@@ -175,18 +175,24 @@ impl Index {
             return Matches::Few(rows);
         }
         let mut set = first.to_bitmap(all);
-        let mut survivors = match first {
+        let mut known = match first {
             // No row has two codes, so that the bound is exact.
-            Constraint::Codes(..) => bound,
-            Constraint::Listed(_) | Constraint::Unlisted(_) => set.len(),
+            Constraint::Codes(..) => Some(bound),
+            Constraint::Listed(_) | Constraint::Unlisted(_) => None,
         };
         for (_, constraint) in constraints {
-            if survivors == 0 {
+            let cost = constraint.build_cost();
+            // Counted where more than that depends on it.
+            if cost > Bitmap::count_cost(all) {
+                known = known.or_else(|| Some(set.len()));
+            }
+            if known == Some(0) {
                 break;
             }
-            constraint.narrow_bitmap(&mut set, survivors, all);
-            survivors = set.len();
+            constraint.narrow_bitmap(&mut set, known.is_some_and(|rows| rows < cost), all);
+            known = None;
         }
+        let survivors = known.unwrap_or_else(|| set.len());
         Matches::Many(set, survivors)
     }
 

@@ -154,7 +154,7 @@ async fn answer(
         .map_err(|reject| Refusal::new(reject.code, reject.message))
         .and_then(|params| {
             intake::check_version(&**agent, parts)?;
-            agent.accept(Release::V1_0, operation, &activated, Some(&params))
+            agent.accept(Release::V1_0, operation, &activated, Some(params))
         });
     let request = match request {
         Ok(request) => request,

@@ -1,6 +1,7 @@
 //! What every HTTP binding does with a request before it is looked into: the body within its
 //! limits, the protocol version, the extensions, and who calls.
 
+use std::borrow::Cow;
 use std::future::Future;
 use std::net::IpAddr;
 use std::ops::Deref;
@@ -21,6 +22,7 @@ use super::head::{Peer, host};
 use super::pending::Held;
 use crate::agent::{Agent, Caller, Sent};
 use crate::auth::{Denied, Principal};
+use crate::clock;
 use crate::desk::Desk;
 use crate::fault::{Fault, LATE};
 use crate::limit::Key;
@@ -214,8 +216,7 @@ pub async fn collect<'d>(
     let agent = desk.one_of_several(host(&parts.uri, &parts.headers));
     let mut held = desk.pending.hold(Key::address(address(desk, parts)), agent);
     let gathered = gather(&mut held, &parts.headers, body, limit);
-    let bytes =
-        tokio::time::timeout(patience, gathered).await.unwrap_or(Err(Unread::Late(patience)))?;
+    let bytes = clock::within(patience, gathered).await.unwrap_or(Err(Unread::Late(patience)))?;
     Ok(Whole { bytes, _held: held })
 }
 
@@ -266,18 +267,18 @@ pub(super) fn media_type(headers: &HeaderMap) -> MediaType<'_> {
 const VERSION: HeaderName = HeaderName::from_static(a2a::VERSION_HEADER);
 
 /// The versions of the protocol that a request asks for, by header and query (A2A §3.6).
-pub fn versions(parts: &Parts) -> Vec<String> {
+pub fn versions(parts: &Parts) -> Vec<Cow<'_, str>> {
     let in_query = parts.uri.query().into_iter();
     let in_query = in_query
         .flat_map(|query| form_urlencoded::parse(query.as_bytes()))
         .filter(|(name, _)| name.eq_ignore_ascii_case(a2a::VERSION_HEADER))
-        .map(|(_, value)| value.into_owned());
+        .map(|(_, value)| value);
     let in_headers = parts
         .headers
         .get_all(VERSION)
         .iter()
         // What is not ASCII is no version of ours, and must not pass for none at all.
-        .map(|value| value.to_str().unwrap_or("?").trim().to_owned());
+        .map(|value| Cow::Borrowed(value.to_str().unwrap_or("?").trim()));
     in_headers.chain(in_query).filter(|version| !version.is_empty()).collect()
 }
 
@@ -349,7 +350,7 @@ pub async fn caller(desk: &Desk, agent: &dyn Agent, parts: &Parts) -> Result<Cal
 /// That it takes longer.
 pub async fn in_time<T>(desk: &Desk, found: impl Future<Output = T>) -> Result<T, Denied> {
     let late = |_| Denied::unavailable(Fault::new("finding out who calls", LATE));
-    tokio::time::timeout(desk.settings.request_timeout, found).await.map_err(late)
+    clock::within(desk.settings.request_timeout, found).await.map_err(late)
 }
 
 /// Who calls for something that is open to everybody: whoever shows a credential is judged all the

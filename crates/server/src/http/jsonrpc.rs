@@ -103,7 +103,7 @@ async fn perform(posted: Posted<'_>, caller: &Caller, envelope: jsonrpc::Request
         Err(refusal) => return JsonRpc(id).protocol(&refusal, None),
     };
     let activated = &intake::extensions_of(&parts.headers, release);
-    let params = envelope.params.as_ref();
+    let params = envelope.params;
     let request = operation(release, &envelope.method)
         .and_then(|operation| agent.accept(release, operation, activated, params));
     let request = match request {
@@ -172,7 +172,9 @@ impl Dialect for JsonRpc<'_> {
     fn profile(&self, refusal: ProfileRefusal) -> Parcel {
         let ProfileRefusal { row, summary, document, .. } = &refusal;
         let error = ErrorBody { code: row.jsonrpc, message: summary, data: Some(document) };
-        let mut response = answers::write(&Failure { jsonrpc: "2.0", id: self.0, error });
+        let failure = Failure { jsonrpc: "2.0", id: self.0, error };
+        // The summary says what the document does, in fewer words.
+        let mut response = answers::write_around(&failure, document.get().len() + summary.len());
         let status = refusal.jsonrpc_status.and_then(|status| StatusCode::from_u16(status).ok());
         *response.status_mut() = status.unwrap_or(StatusCode::OK);
         answers::mark(&mut response, &refusal);

@@ -2,7 +2,7 @@
 //! before a body is read, so that without a common limit a few connections with a hundred requests
 //! each would fill the memory.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 
 use crate::limit::Key;
@@ -21,7 +21,8 @@ pub(crate) struct Pending {
 #[derive(Debug, Default)]
 struct Kept {
     total: usize,
-    by_address: HashMap<Key, usize>,
+    /// Ordered: to hash an address takes longer than to find one among those that send at once.
+    by_address: BTreeMap<Key, usize>,
     by_agent: HashMap<String, usize>,
 }
 

@@ -148,7 +148,7 @@ fn read(
 ) -> Result<a2a::Request, Refusal> {
     let (params, conflict) = http_json::params(operation, target, parts.uri.query(), body)?;
     intake::check_version(agent, parts)?;
-    let request = agent.accept(Release::V1_0, operation, activated, Some(&params))?;
+    let request = agent.accept(Release::V1_0, operation, activated, Some(params))?;
     match conflict {
         Some(field) => Err(invalid_param(field, "must be as in the path, or absent")),
         None => Ok(request),

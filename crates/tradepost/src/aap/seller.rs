@@ -21,7 +21,7 @@ use tradepost_server::agent::{
 use tradepost_server::auth::permit;
 use tradepost_server::auth::{Authenticator, Denied, Means};
 use tradepost_server::card::{ENDPOINT_PATH, PublishedCard};
-use tradepost_server::clock::Clock;
+use tradepost_server::clock::{self, Clock};
 use tradepost_server::fault::{Fault, LATE};
 use tradepost_server::limit::{self, Exceeded, Limiter};
 use tradepost_server::permission::Permission;
@@ -189,12 +189,12 @@ impl Seller {
         const WHAT: &str = "answering a message";
         // A panic in a skill is a fault like any other: the caller learns an error id.
         let conversation = self.conversations.of(request.message.context_id.as_deref());
-        let handled = AssertUnwindSafe(self.handle((caller, sent), &conversation, version, &data))
-            .catch_unwind()
-            .map(|handled| handled.unwrap_or_else(|_| Err(Fault::new(WHAT, "a skill panicked"))));
-        let handled = tokio::time::timeout(patience, handled)
-            .await
-            .unwrap_or_else(|_| Err(Fault::new(WHAT, LATE).transient()));
+        let handled = AssertUnwindSafe(self.handle((caller, sent), &conversation, version, &data));
+        let handled = match clock::within(patience, handled.catch_unwind()).await {
+            Ok(Ok(handled)) => handled,
+            Ok(Err(_)) => Err(Fault::new(WHAT, "a skill panicked")),
+            Err(_) => Err(Fault::new(WHAT, LATE).transient()),
+        };
         match handled {
             Ok(Ok(reply)) => {
                 let message = answer::message(version, conversation.id, reply);

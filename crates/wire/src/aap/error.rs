@@ -13,7 +13,7 @@ use crate::aap::{Skill, Version};
 use crate::catalog::{Open, Vocabulary};
 use crate::format::rfc3339;
 use crate::json::{Map, Value, json};
-use crate::problem::{At, Extra, Keyword, Problems};
+use crate::problem::{At, Extra, Keyword, Problem, Problems};
 
 mod code;
 
@@ -316,19 +316,22 @@ fn whole_millis(window: Duration) -> u64 {
 // C-11
 fn summary(problems: &Problems) -> String {
     const IN_WORDS: usize = 10;
-    let mut text = problems
-        .listed()
-        .iter()
-        .take(IN_WORDS)
-        .map(|problem| match problem.pointer.as_str() {
-            "" => problem.message.clone(),
-            pointer => format!("{pointer}: {}", problem.message),
-        })
-        .collect::<Vec<_>>()
-        .join("; ");
+    let said = || problems.listed().iter().take(IN_WORDS);
+    let size = |problem: &Problem| problem.pointer.len() + problem.message.len() + ": ; ".len();
+    let mut text = String::with_capacity(said().map(size).sum());
+    for problem in said() {
+        if !text.is_empty() {
+            text.push_str("; ");
+        }
+        if !problem.pointer.is_empty() {
+            text.push_str(&problem.pointer);
+            text.push_str(": ");
+        }
+        text.push_str(&problem.message);
+    }
     let more = problems.total().saturating_sub(IN_WORDS);
     if more > 0 {
-        text = format!("{text}; and {more} more");
+        text.push_str(&format!("; and {more} more"));
     }
     text
 }

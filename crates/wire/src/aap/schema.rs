@@ -4,7 +4,7 @@
 //! The readers beside this module are the rules; a test damages requests at random and finds that
 //! these schemas see the same problems in them.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use crate::json::{Map, Value, json};
@@ -52,15 +52,15 @@ pub fn request(skill: Skill) -> Map {
 }
 
 /// The names of all members of all requests.
-static NAMES: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
-    let mut names = BTreeSet::new();
+static NAMES: LazyLock<HashSet<String>> = LazyLock::new(|| {
+    let mut names = HashSet::default();
     for skill in Skill::ALL {
         collect(&request(*skill).into(), &mut names);
     }
     names
 });
 
-fn collect(schema: &Value, names: &mut BTreeSet<String>) {
+fn collect(schema: &Value, names: &mut HashSet<String>) {
     let properties = schema.get("properties").and_then(Value::as_object);
     names.extend(properties.into_iter().flatten().map(|(name, _)| name.clone()));
     match schema {
@@ -79,8 +79,12 @@ pub fn known_pointer(pointer: &str) -> String {
         let is_index = !step.is_empty() && step.bytes().all(|byte| byte.is_ascii_digit());
         is_index && step.len() < 4 || NAMES.contains(step)
     };
-    let steps = pointer.split('/').skip(1);
-    steps.map(|step| ["/", if known(step) { step } else { "*" }].concat()).collect()
+    let mut place = String::with_capacity(pointer.len());
+    for step in pointer.split('/').skip(1) {
+        place.push('/');
+        place.push_str(if known(step) { step } else { "*" });
+    }
+    place
 }
 
 type Members = Vec<(&'static str, Value)>;

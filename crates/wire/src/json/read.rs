@@ -13,6 +13,9 @@ use crate::problem::{At, Extra, Keyword, Problems};
 /// Brackets may nest this deep: an agent card needs ten.
 pub const MAX_DEPTH: usize = 64;
 
+/// For so many members an object has room when it has one.
+const SOME: usize = 4;
+
 /// What a document may have at most.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
@@ -141,6 +144,10 @@ impl<'t> Reader<'t> {
                 let mut members = Map::new();
                 self.members(at, problems, |reader, name, problems| {
                     let value = reader.value(&at.key(&name), problems)?;
+                    if members.is_empty() {
+                        // At once what it would have after growing twice: most objects have some.
+                        members.reserve(SOME);
+                    }
                     match members.entry(name.into_owned()) {
                         Entry::Vacant(free) => {
                             free.insert(value);

@@ -58,3 +58,27 @@ fn e_25_a_webhook_without_task_and_address_lacks_both() {
         assert_eq!(fields, wrong, "{params}");
     }
 }
+
+#[test]
+fn what_is_taken_is_what_is_read() {
+    let part = |content: Value| json!({"message": {"messageId": "1", "role": "ROLE_USER", "parts": content}});
+    for params in [
+        part(json!([{"data": {"a": [1, "b"]}}, {"text": "c"}, {"data": null}, {"data": 1.50}])),
+        part(json!([{"data": {"a": 1}, "text": "two contents"}])),
+        part(json!([{"data": {"a": 1}}, 5])),
+        part(json!({"data": 1})),
+        json!({"message": 1}),
+        json!([]),
+    ] {
+        for operation in [Operation::SendMessage, Operation::SendStreamingMessage] {
+            let read = read(operation, Some(&params));
+            assert_eq!(
+                format!("{:?}", take(operation, Some(params.clone()))),
+                format!("{read:?}"),
+                "{params}"
+            );
+        }
+    }
+    let id = Some(json!({"id": "t"}));
+    assert!(matches!(take(Operation::GetTask, id), Ok(Request::GetTask { .. })));
+}
