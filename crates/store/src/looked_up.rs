@@ -50,8 +50,10 @@ mod tests {
     use std::cell::Cell;
 
     use jiff::Timestamp;
+    use tradepost_server::auth::key::Keys as _;
 
     use super::*;
+    use crate::Store;
 
     fn key(id: &str) -> ApiKey {
         ApiKey {
@@ -95,5 +97,30 @@ mod tests {
             known.find(1, "shop", &number.to_string(), || Ok(None)).unwrap();
             assert!(known.0.lock().unwrap().found.len() <= MOST);
         }
+    }
+
+    #[test]
+    fn whatever_anybody_commits_makes_another_version_and_holds_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        let process = Store::attach(folder.path()).unwrap();
+        let find = |agent: &str| store.find(agent, "one").unwrap();
+        let version = || store.shelf_version().unwrap().unwrap();
+        let mut versions = vec![version()];
+        let mut changed = || {
+            let now = version();
+            assert_eq!(version(), now, "asking changes nothing");
+            assert!(!versions.contains(&now), "{now} after {versions:?}");
+            versions.push(now);
+        };
+        assert_eq!((find("shop"), find("shop")), (None, None));
+        process.add_api_key(key("one"), false).unwrap();
+        changed();
+        assert_eq!((find("shop"), find("other shop")), (Some(key("one")), None));
+        process.revoke_api_key("one", Timestamp::MAX).unwrap();
+        changed();
+        assert!(find("shop").unwrap().revoked_at.is_some());
+        store.add_api_key(key("two"), true).unwrap();
+        changed();
     }
 }
