@@ -16,6 +16,25 @@ use crate::news::News;
 use crate::privacy::Of;
 use crate::sql::{Row, params};
 
+/// What a key was answered. Two look-ups by the whole primary key: with `OR` all keys of the dealer would be
+/// read, for each lead.
+pub(super) const CLAIMED_REPLY: &str =
+    "SELECT payload_hash, reply, first_seen_at, scope, key, sealed_by
+         FROM idempotency_keys
+         WHERE dealer_id = $1 AND scope = $2 AND key = $3 AND first_seen_at > $4
+     UNION ALL SELECT payload_hash, reply, first_seen_at, scope, key, sealed_by
+         FROM idempotency_keys
+         WHERE dealer_id = $1 AND scope = $5 AND key = $6 AND first_seen_at > $4
+             AND sealed_by IS NULL
+     ORDER BY 3 DESC LIMIT 1";
+
+/// The first lead that is known by a proof, a contact and a subject; two look-ups, as above.
+pub(super) const KNOWN_LEAD: &str = "SELECT lead_id, received_at FROM lead_matches
+         WHERE dealer_id = $1 AND proof = $2 AND contact = $3 AND subject = $4 AND received_at > $5
+     UNION ALL SELECT lead_id, received_at FROM lead_matches
+         WHERE dealer_id = $1 AND proof = $6 AND contact = $7 AND subject = $8 AND received_at > $5
+     ORDER BY 2 LIMIT 1";
+
 impl Lot for Transaction<'_> {
     fn claimed_replies(&self, claim: &Claim<'_>) -> Result<Vec<ClaimedReply>, Fault> {
         // From the first look to the commit: two submissions at once must not both be new.
@@ -28,11 +47,7 @@ impl Lot for Transaction<'_> {
             // One of before there was a key is in clear until it is sealed, too.
             let reply = self.0.first(
                 "reading an idempotency key",
-                "SELECT payload_hash, reply, first_seen_at, scope, key, sealed_by
-                 FROM idempotency_keys
-                 WHERE dealer_id = $1 AND (scope = $2 AND key = $3
-                         OR scope = $5 AND key = $6 AND sealed_by IS NULL)
-                     AND first_seen_at > $4 ORDER BY first_seen_at DESC",
+                CLAIMED_REPLY,
                 params![claim.dealer_id, scope, key, claim.since, plain_scope, plain_key],
                 |row: &Row<'_>| {
                     let (scope, key): (String, String) = (row.get(3)?, row.get(4)?);
@@ -96,11 +111,7 @@ impl Lot for Transaction<'_> {
                 let [contact, plain_contact] = vault.forms(contact);
                 let found: Option<String> = self.0.first(
                     "looking for an equivalent lead",
-                    "SELECT lead_id FROM lead_matches
-                     WHERE dealer_id = $1 AND (proof = $2 AND contact = $3 AND subject = $4
-                             OR proof = $6 AND contact = $7 AND subject = $8)
-                         AND received_at > $5
-                     ORDER BY received_at LIMIT 1",
+                    KNOWN_LEAD,
                     params![
                         known.dealer_id,
                         proof,

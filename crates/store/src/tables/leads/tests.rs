@@ -197,3 +197,29 @@ fn a_dealer_that_names_a_destination_is_told_from_then_on() {
     place(true);
     assert_eq!(unplanned("d"), [], "what came while there was none is the past, too");
 }
+
+#[test]
+fn what_is_looked_up_for_each_lead_takes_a_whole_key_and_not_all_that_the_dealer_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("database");
+    schema::open(&path, Schema::Migrate).unwrap();
+    let database = Connection::open(path).unwrap();
+    for (sql, key) in [
+        (taking::CLAIMED_REPLY, "scope=? AND key=?"),
+        (taking::KNOWN_LEAD, "proof=? AND contact=? AND subject=? AND received_at>?"),
+    ] {
+        let mut plan = database.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let values = vec![rusqlite::types::Null; plan.parameter_count()];
+        let steps = plan.query_map(rusqlite::params_from_iter(values), |row| row.get(3)).unwrap();
+        let steps: Vec<String> = steps.map(Result::unwrap).collect();
+        let (looks, others): (Vec<_>, Vec<_>) =
+            steps.iter().partition(|step| step.starts_with("SEARCH") || step.starts_with("SCAN"));
+        assert!(!looks.is_empty(), "{others:?}");
+        for look in looks {
+            assert!(
+                look.ends_with(&format!("USING PRIMARY KEY (dealer_id=? AND {key})")),
+                "{look}"
+            );
+        }
+    }
+}
