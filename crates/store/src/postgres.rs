@@ -4,6 +4,10 @@
 //! reads anything by which it decides, it takes the tenant's lock, and keeps it until it has ended.
 //! Every statement after that sees what the transaction before has committed (READ COMMITTED takes a
 //! new snapshot for each), so it is as if there were one writer.
+//!
+//! What takes time is going to the server and back. Statements of which only the effect counts are sent
+//! together with what is waited for next, in their order (pipelining, PostgreSQL §55.2.4), and so is the
+//! beginning of a transaction.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
@@ -13,6 +17,7 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use futures_util::future::{join, join_all};
 use tokio::runtime::{Handle, Runtime, RuntimeFlavor};
 use tokio::time::{Instant, timeout};
 use tokio_postgres::types::{ToSql, Type};
@@ -49,6 +54,9 @@ const REFUSED: Duration = Duration::from_millis(500);
 
 /// How often a transaction is begun at most that others or the network have undone.
 const TRIES: u32 = 8;
+
+/// How many statements are kept back at most, to be sent together.
+const KEPT_BACK: usize = 16;
 
 /// What a session agrees on. The server gives up what takes longer than whoever waits for it, and the
 /// locks of a process that is stuck, or that the network has cut off.
@@ -234,12 +242,48 @@ impl Link {
         known().insert(sql.to_owned(), statement.clone());
         Ok(statement)
     }
+
+    /// Sends what was kept back and `last`, in this order and without waiting in between: in a transaction
+    /// nothing is done after the first that fails. So the beginning alone is waited for.
+    async fn send<T>(
+        &self,
+        beginning: Option<&'static str>,
+        later: &[Later],
+        last: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    ) -> Result<T, tokio_postgres::Error> {
+        if let Some(how) = beginning {
+            self.client.batch_execute(how).await?;
+        }
+        let mut statements = Vec::with_capacity(later.len());
+        for Later { sql, values } in later {
+            statements.push(self.prepared(sql, values).await?);
+        }
+        let earlier = statements.iter().zip(later).map(|(statement, Later { values, .. })| async {
+            self.client.execute(statement, &borrowed(values)).await
+        });
+        // Each is sent when it is first looked at, and they are looked at in this order: `join_all` does so
+        // with as few as these.
+        let (earlier, last) = join(join_all(earlier), last).await;
+        earlier.into_iter().try_for_each(|done| done.map(drop))?;
+        last
+    }
+}
+
+/// A statement that is sent with the next one.
+#[derive(Debug)]
+struct Later {
+    sql: String,
+    values: Vec<Value<'static>>,
 }
 
 /// The transaction that a session is in.
 #[derive(Debug, Default)]
 struct Turn {
     is_open: bool,
+    /// How it begins, as long as the server does not know of it.
+    beginning: Option<&'static str>,
+    /// What is to be sent before anything else.
+    later: Vec<Later>,
     /// Whose locks it has.
     tenants: BTreeSet<String>,
     /// Its number, once it has a lock.
@@ -248,6 +292,18 @@ struct Turn {
     broken: Option<Broken>,
     /// What others are told once it is committed.
     news: Vec<News>,
+}
+
+impl Turn {
+    /// Whether the server knows of the transaction.
+    fn is_known(&self) -> bool {
+        self.is_open && self.beginning.is_none()
+    }
+
+    /// Whether nothing was asked of the server, and nothing is to be.
+    fn is_untouched(&self) -> bool {
+        self.beginning.is_some() && self.later.is_empty()
+    }
 }
 
 /// A session of a server, which is one thread's at a time. It is connected when it is used, and again
@@ -287,7 +343,7 @@ impl Session {
         match known {
             Some(link) if !link.client.is_closed() => Ok(link),
             // What the transaction has done so far is lost.
-            Some(_) if self.turn.borrow().is_open => {
+            Some(_) if self.turn.borrow().is_known() => {
                 Err(Broken::Gone("the connection was lost".to_owned()))
             }
             Some(_) | None => {
@@ -311,6 +367,8 @@ impl Session {
         }
     }
 
+    /// Has something done once everything is done that was kept back. What goes wrong first is what went
+    /// wrong.
     fn run<T, F>(&self, work: impl FnOnce(Arc<Link>) -> F) -> Result<T, Broken>
     where
         T: Send + 'static,
@@ -319,12 +377,43 @@ impl Session {
         if let Some(broken) = &self.turn.borrow().broken {
             return Err(broken.clone());
         }
-        let done = self.link().and_then(|link| self.server.wait(work(link)));
+        let done = self.link().and_then(|link| {
+            let (beginning, later) = {
+                let mut turn = self.turn.borrow_mut();
+                (turn.beginning.take(), std::mem::take(&mut turn.later))
+            };
+            let last = work(Arc::clone(&link));
+            self.server.wait(async move { link.send(beginning, &later, last).await })
+        });
         done.inspect_err(|broken| self.note(broken))
     }
 
-    /// Runs a statement; how many rows it has changed.
+    /// Runs a statement of which nothing but its effect counts: in a transaction it is sent with the next
+    /// one that is waited for, which is where it fails, too.
     pub(crate) fn execute(
+        &self,
+        what: &'static str,
+        sql: &str,
+        values: &[Value<'_>],
+    ) -> Result<(), Fault> {
+        let in_transaction = self.turn.borrow().is_open;
+        if !in_transaction {
+            return self.change(what, sql, values).map(drop);
+        }
+        let kept_back = {
+            let later = Later { sql: sql.to_owned(), values: Value::owned(values) };
+            let mut turn = self.turn.borrow_mut();
+            turn.later.push(later);
+            turn.later.len()
+        };
+        if kept_back < KEPT_BACK {
+            return Ok(());
+        }
+        self.run(|_| async { Ok(()) }).map_err(|broken| broken.while_doing(what))
+    }
+
+    /// Runs a statement; how many rows it has changed.
+    pub(crate) fn change(
         &self,
         what: &'static str,
         sql: &str,
@@ -391,7 +480,11 @@ impl Session {
     }
 
     fn attempt(&self, work: &mut impl FnMut() -> bool) -> Result<(), Broken> {
-        self.begin("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")?;
+        *self.turn.borrow_mut() = Turn {
+            is_open: true,
+            beginning: Some("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"),
+            ..Turn::default()
+        };
         let is_kept = work();
         let broken = self.turn.borrow().broken.clone();
         if let Some(broken) = broken {
@@ -404,7 +497,8 @@ impl Session {
             self.undo();
             return Ok(());
         }
-        let committed = self.batch("COMMIT");
+        let committed =
+            if self.turn.borrow().is_untouched() { Ok(()) } else { self.batch("COMMIT") };
         let turn = self.turn.take();
         let ended = match committed {
             Err(Broken::Gone(_) | Broken::Silent) => self.find_out(&turn),
@@ -453,8 +547,8 @@ impl Session {
     }
 
     fn undo(&self) {
-        self.turn.take();
-        if self.is_connected() && self.batch("ROLLBACK").is_err() {
+        let is_known = self.turn.take().is_known();
+        if is_known && self.is_connected() && self.batch("ROLLBACK").is_err() {
             // Without a connection there is nothing to undo.
             self.link.borrow_mut().take();
         }

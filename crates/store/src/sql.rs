@@ -48,8 +48,22 @@ impl Connection {
         &self.vault
     }
 
-    /// Runs a statement; how many rows it has changed.
+    /// Runs a statement of which nothing but its effect counts. A server may be sent it with the next one
+    /// that is waited for; whoever asks how many rows it has changed waits ([`Connection::change`]).
     pub(crate) fn execute(
+        &self,
+        what: &'static str,
+        sql: &str,
+        values: &[Value<'_>],
+    ) -> Result<(), Fault> {
+        match &self.link {
+            Link::Sqlite(_) => self.change(what, sql, values).map(drop),
+            Link::Postgres(session) => session.execute(what, sql, values),
+        }
+    }
+
+    /// Runs a statement; how many rows it has changed.
+    pub(crate) fn change(
         &self,
         what: &'static str,
         sql: &str,
@@ -59,7 +73,7 @@ impl Connection {
             Link::Sqlite(connection) => {
                 sqlite::execute(connection, sql, values).map_err(Fault::on(what))
             }
-            Link::Postgres(session) => session.execute(what, sql, values),
+            Link::Postgres(session) => session.change(what, sql, values),
         }
     }
 

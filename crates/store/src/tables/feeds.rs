@@ -110,7 +110,7 @@ impl Transaction<'_> {
         self.0.lock(dealer_id)?;
         // One that has run out is free: whoever died with it delays
         // the others until then, no longer.
-        let changed = self.0.execute(
+        let changed = self.0.change(
             "leasing the feeds",
             "INSERT INTO feed_leases (dealer_id, holder, until) VALUES ($1, $2, $4)
              ON CONFLICT (dealer_id) DO UPDATE SET holder = excluded.holder, until = excluded.until

@@ -309,7 +309,7 @@ impl Transaction<'_> {
         let mut taken = Vec::new();
         for (place, host) in dealer.hosts.iter().enumerate() {
             // The key of the table decides: between a look and a claim nobody can come.
-            let rows = self.0.execute(
+            let rows = self.0.change(
                 "claiming a host",
                 "INSERT INTO hosted_hosts (host, dealer_id) VALUES ($1, $2)
                  ON CONFLICT (host) DO NOTHING",

@@ -309,7 +309,7 @@ impl Transaction<'_> {
         name: &str,
     ) -> Result<Option<State>, Fault> {
         let before = state(self.0, dealer_id)?;
-        let noted = self.0.execute(
+        let noted = self.0.change(
             "noting a snapshot",
             "UPDATE inventories SET snapshot = $3, snapshot_of = $2
              WHERE dealer_id = $1 AND generation = $2",

@@ -52,7 +52,7 @@ impl Transaction<'_> {
         // Of two calls at once only one finds the name free.
         self.0.lock(&key.agent_id)?;
         self.0
-            .execute(
+            .change(
                 "writing an API key",
                 "INSERT INTO api_keys
                      (id, dealer_id, name, hash, scopes, created_at, expires_at)

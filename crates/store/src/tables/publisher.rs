@@ -192,7 +192,7 @@ impl Shelf for Rows<'_> {
     fn remove(&self, kind: Kind, id: &str) -> Result<bool, Fault> {
         self.check_writable()?;
         self.connection
-            .execute(
+            .change(
                 "removing a thing",
                 "DELETE FROM publisher_things WHERE publisher = $1 AND kind = $2 AND id = $3",
                 params![self.publisher, kind.name(), id],

@@ -166,7 +166,7 @@ impl Transaction<'_> {
         config_id: Option<&str>,
         now: Timestamp,
     ) -> Result<usize, Fault> {
-        self.0.execute(
+        self.0.change(
             "reviving webhooks",
             "UPDATE push_configs SET off_at = NULL, failures = 0, due_at = $3
              WHERE off_at IS NOT NULL AND ($1 IS NULL OR task_id = $1)

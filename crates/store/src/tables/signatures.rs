@@ -56,7 +56,7 @@ impl Transaction<'_> {
             params![publisher, now],
         )?;
         // The key of the table decides who was first, not a look before.
-        let noted = self.0.execute(
+        let noted = self.0.change(
             "noting a used signature",
             "INSERT INTO used_signatures (publisher, key, nonce, until) VALUES ($1, $2, $3, $4)
              ON CONFLICT DO NOTHING",

@@ -55,7 +55,7 @@ impl Transaction<'_> {
     /// When the database fails, here as everywhere.
     pub fn add_member(&self, member: &Member) -> Result<bool, Fault> {
         self.0
-            .execute(
+            .change(
                 "writing a member of the staff",
                 "INSERT INTO staff (name, dealer_id, role, password, created_at)
                  VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
@@ -75,7 +75,7 @@ impl Transaction<'_> {
     /// # Errors
     /// When the database fails.
     pub fn vouch_for_member(&self, member: &Member) -> Result<bool, Fault> {
-        let changed = self.0.execute(
+        let changed = self.0.change(
             // A row that says the same already is left alone, so that not each sign-in is a change
             // to tell of. The password is never touched: whom others vouch for has none.
             "writing a member whom others vouch for",
@@ -103,7 +103,7 @@ impl Transaction<'_> {
         // Whoever knew the old password may be in with it.
         self.end_sessions_of(name)?;
         self.0
-            .execute(
+            .change(
                 "changing a password",
                 "UPDATE staff SET password = $2 WHERE name = $1",
                 params![name, password],
@@ -118,7 +118,7 @@ impl Transaction<'_> {
     pub fn remove_member(&self, name: &str) -> Result<bool, Fault> {
         self.end_sessions_of(name)?;
         self.0
-            .execute(
+            .change(
                 // Sessions refer to their member, which is why they have gone first.
                 "removing a member of the staff",
                 "DELETE FROM staff WHERE name = $1",
@@ -183,7 +183,7 @@ impl Transaction<'_> {
     /// When the database fails.
     pub fn end_session(&self, id: &str) -> Result<bool, Fault> {
         let sql = "DELETE FROM staff_sessions WHERE id = $1";
-        self.0.execute("ending a session", sql, params![id]).map(|rows| rows > 0)
+        self.0.change("ending a session", sql, params![id]).map(|rows| rows > 0)
     }
 
     /// Records what somebody does, in the transaction that does it.

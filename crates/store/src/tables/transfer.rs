@@ -238,7 +238,7 @@ fn walk(
             take(row)
         })?;
         if found < PAGE {
-            return connection.execute(WHAT, &format!("CLOSE {cursor}"), &[]).map(drop);
+            return connection.execute(WHAT, &format!("CLOSE {cursor}"), &[]);
         }
     }
 }
@@ -272,7 +272,7 @@ impl Transaction<'_> {
     /// Notes that all of it has arrived.
     pub(crate) fn note_moved(&self) -> Result<(), Fault> {
         let sql = "UPDATE moved_from SET is_whole = TRUE";
-        self.0.execute("noting what was moved", sql, &[]).map(drop)
+        self.0.execute("noting what was moved", sql, &[])
     }
 
     /// Refuses to be used while something is being moved here.
@@ -318,7 +318,7 @@ impl Transaction<'_> {
             columns.join(", "),
             values.join(", ")
         );
-        rows.iter().try_for_each(|row| self.0.execute(WHAT, &sql, row).map(drop))
+        rows.iter().try_for_each(|row| self.0.execute(WHAT, &sql, row))
     }
 
     /// Has the database go on counting after what was moved.

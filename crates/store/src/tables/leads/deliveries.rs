@@ -75,7 +75,7 @@ impl Transaction<'_> {
         planned: &[NewDelivery],
         now: Timestamp,
     ) -> Result<(), Fault> {
-        let moved = self.0.execute(
+        let moved = self.0.change(
             "moving a place in the leads",
             "UPDATE lead_delivery_places SET event = $2 WHERE dealer_id = $1 AND event < $2",
             params![dealer_id, event],
@@ -137,7 +137,7 @@ impl Transaction<'_> {
         now: Timestamp,
         lost_at: Timestamp,
     ) -> Result<Option<DeliveryRecord>, Fault> {
-        let begun = self.0.execute(
+        let begun = self.0.change(
             "beginning a delivery",
             "UPDATE lead_deliveries SET doubtful = doubtful OR state = 'sending',
                  state = 'sending', attempts = attempts + 1, due_at = $3
@@ -182,7 +182,7 @@ impl Transaction<'_> {
     /// # Errors
     /// When the database fails.
     pub fn delivered(&self, key: i64, answer: &str, now: Timestamp) -> Result<(), Fault> {
-        let noted = self.0.execute(
+        let noted = self.0.change(
             "noting a delivery",
             "UPDATE lead_deliveries SET state = 'delivered', answer = $2, due_at = NULL,
              ended_at = $3 WHERE key = $1 AND state IN ('sending', 'ended')",
@@ -272,7 +272,7 @@ impl Transaction<'_> {
         if self.0.is_shared() {
             return Ok(0);
         }
-        self.0.execute(
+        self.0.change(
             "resuming deliveries",
             "UPDATE lead_deliveries SET due_at = $1 WHERE state = 'sending'",
             params![now],

@@ -70,7 +70,7 @@ impl Transaction<'_> {
         // Who puts a lead back among the new ones has not answered by that.
         let answered = (stage != Stage::New).then_some(now);
         self.0
-            .execute(
+            .change(
                 "noting how far a lead is",
                 "INSERT INTO lead_progress
                      (lead_id, dealer_id, stage, changed_at, changed_by, seen_at, answered_at)

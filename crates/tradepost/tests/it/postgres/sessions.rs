@@ -169,3 +169,49 @@ fn a_database_that_is_no_such_url_is_refused_without_an_echo() {
     assert!(said.contains("cannot use the database postgres://127.0.0.1/d"), "{said}");
     assert!(!said.contains("s3cret"), "{said}");
 }
+
+#[test]
+fn statements_that_are_sent_together_keep_their_order_and_fail_together() {
+    let Some(scratch) = Scratch::new() else { return };
+    let store = scratch.store();
+    scratch.say("ALTER TABLE lead_deliveries ADD CONSTRAINT whole CHECK (destination <> 'broken')");
+    let now = at(crate::support::NOW);
+    let to = |destination: &str| NewDelivery {
+        dealer_id: "d".to_owned(),
+        lead_id: "lead_1".to_owned(),
+        destination: destination.to_owned(),
+        event: 1,
+    };
+    let kept = || -> Vec<String> {
+        let all = store.deliveries(None, None, None).unwrap();
+        all.into_iter().map(|kept| kept.destination).collect()
+    };
+    // More than are kept back at once; the one that fails is among the first, among the last, or alone.
+    for (before, after) in [(0, 0), (3, 40), (40, 3), (15, 0), (16, 0)] {
+        let mut wanted: Vec<_> = (0..before).map(|number| to(&number.to_string())).collect();
+        wanted.push(to("broken"));
+        wanted.extend((0..after).map(|number| to(&format!("after {number}"))));
+        let refused = store.deliver_again(wanted, now).unwrap_err().chain();
+        assert!(refused.contains("23514"), "{refused}");
+        assert_eq!(kept(), [""; 0], "nothing of it is kept");
+    }
+    let many: Vec<_> = (0..50).map(|number| to(&number.to_string())).collect();
+    let names: Vec<_> = many.iter().map(|wanted| wanted.destination.clone()).collect();
+    store.deliver_again(many, now).unwrap();
+    let mut found = kept();
+    found.sort_by_key(|name| name.parse::<u32>().unwrap());
+    assert_eq!(found, names);
+
+    // Whoever goes on reads what it has written, and what it gives up is not kept.
+    let read_and_undo = move |tx: &tradepost_store::Transaction<'_>| {
+        tx.deliver_again(&[to("own")], now)?;
+        let begun: Result<Vec<_>, _> =
+            (1..200).map(|key| tx.begin_delivery(key, now, now)).collect();
+        let own = begun?.into_iter().flatten().filter(|begun| begun.destination == "own");
+        assert_eq!(own.count(), 1);
+        Err::<(), _>(tradepost_wire::fault::Fault::new("trying", "enough"))
+    };
+    let undone = store.write_blocking(read_and_undo).unwrap_err().chain();
+    assert!(undone.contains("enough"), "{undone}");
+    assert!(!kept().contains(&"own".to_owned()));
+}
