@@ -28,6 +28,10 @@ use crate::refusals::Misfit;
 use crate::tasks::{PushPage, TaskPage, TaskStream};
 use crate::tools::Tools;
 
+mod ready;
+
+pub use ready::Ready;
+
 /// After how long to come back when we broke: what will be over soon is over by then.
 pub const PAUSE: Duration = Duration::from_secs(5);
 
@@ -319,7 +323,7 @@ pub enum Answer {
 #[derive(Debug)]
 pub struct Written {
     /// The JSON, as it is sent.
-    pub json: Vec<u8>,
+    pub json: Ready,
     /// The extension that it is in.
     pub extension: &'static str,
     /// What was called, for the log.

@@ -286,6 +286,12 @@ impl Raw {
     }
 }
 
+impl AsRef<[u8]> for Raw {
+    fn as_ref(&self) -> &[u8] {
+        self.as_json().as_bytes()
+    }
+}
+
 impl Serialize for Raw {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.0.serialize(serializer)

@@ -164,9 +164,9 @@ pub(super) fn written(before: String, written: Written, after: &'static str) -> 
     const LONG: usize = 4 * 1024;
     let Written { json, extension, .. } = written;
     let body = if json.len() > LONG {
-        in_pieces(vec![before.into(), json.into(), Bytes::from_static(after.as_bytes())])
+        in_pieces(json.pieces(before, after))
     } else {
-        [before.as_bytes(), &json, after.as_bytes()].concat().into()
+        [before.as_bytes(), &json.whole(), after.as_bytes()].concat().into()
     };
     let mut response = json_response(StatusCode::OK, body);
     let uri = HeaderValue::from_static(extension);
@@ -230,7 +230,8 @@ mod tests {
             for (before, after) in [("", ""), (r#"{"result":"#, "}")] {
                 let json = vec![b'1'; length];
                 let text = [before.as_bytes(), &json, after.as_bytes()].concat();
-                let written = super::Written { json, extension: "urn:x", skill: "search" };
+                let written =
+                    super::Written { json: json.into(), extension: "urn:x", skill: "search" };
                 let response = super::written(before.to_owned(), written, after);
                 assert_eq!(response.headers()[a2a::EXTENSIONS_HEADER], "urn:x");
                 let mut body = response.into_body();

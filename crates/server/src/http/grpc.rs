@@ -220,7 +220,8 @@ fn result(
         }
         Answer::Written(written) => {
             // It is written as the other bindings send it.
-            tradepost_wire::json::from_slice(&written.json).map_err(Fault::on("reading an answer"))
+            tradepost_wire::json::from_slice(&written.json.whole())
+                .map_err(Fault::on("reading an answer"))
         }
         Answer::Begun(task) => document(&Event::Task(task)),
         Answer::Task(task) => document(&task),

@@ -1,19 +1,29 @@
 //! A dealer's answers and refusals as what a binding writes.
 
-use tradepost_server::agent::{Answer, Blame, ProfileRefusal, Row, Written};
+use bytes::Bytes;
+use tradepost_server::agent::{Answer, Blame, ProfileRefusal, Ready, Row, Written};
 use tradepost_server::refusals::Misfit;
 use tradepost_wire::a2a;
 use tradepost_wire::a2a::status::Status;
 use tradepost_wire::a2a::{DataPart, MessageResult, Role};
 use tradepost_wire::aap::error::{Code, DOMAIN, ErrorObject, TYPE};
-use tradepost_wire::aap::{Reply, Version};
+use tradepost_wire::aap::{Reply, ReplyData, Version};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::problem::Keyword;
 
 /// A reply as a message in a version of the profile.
 pub(super) fn message(version: Version, context_id: String, reply: Reply) -> Answer {
     const SIZE_OF_MESSAGE: usize = 1024;
-    let (skill, size) = (reply.skill, reply.data.size_hint());
+    const LONG: usize = 4 * 1024;
+    let skill = reply.skill;
+    // What is long and written already is passed on, and for the rest there is room at once: a buffer that has
+    // to grow is copied.
+    let (shared, room) = match &reply.data {
+        ReplyData::Written(raw) if raw.as_json().len() > LONG => {
+            (Some(Bytes::from_owner(raw.clone())), SIZE_OF_MESSAGE)
+        }
+        data => (None, SIZE_OF_MESSAGE + data.size_hint()),
+    };
     let message = a2a::Answer {
         message_id: uuid::Uuid::now_v7().to_string(),
         context_id,
@@ -21,9 +31,7 @@ pub(super) fn message(version: Version, context_id: String, reply: Reply) -> Ans
         parts: [DataPart { media_type: skill.response_media_type(), data: reply }],
         extensions: vec![version.uri()],
     };
-    // A buffer that has to grow is copied.
-    let mut json = Vec::with_capacity(SIZE_OF_MESSAGE + size);
-    tradepost_wire::json::to_writer(&mut json, &MessageResult { message })
+    let json = Ready::write(&MessageResult { message }, room, shared)
         .unwrap_or_else(|_| unreachable!("our own replies have text keys and no NaN"));
     Answer::Written(Written { json, extension: version.uri(), skill: skill.name() })
 }
