@@ -58,9 +58,8 @@ impl Publisher {
 
     /// Answers a request.
     pub async fn answer(&self, ask: Ask) -> Answer {
-        let footing = if memo::is_for(&ask) { self.footing() } else { None };
-        if let Some(footing) = &footing
-            && let Some(kept) = self.again(&ask, footing).await
+        if memo::is_for(&ask)
+            && let Some(kept) = self.again(&ask).await
         {
             let mut arguments = ask.arguments;
             return Answer { context: arguments.swap_remove("context"), ..kept };
@@ -69,8 +68,16 @@ impl Publisher {
         let context = ask.arguments.get("context").cloned();
         let keyed = ask.tool.keyed() || Key::is_taken(&ask);
         let release = self.release(&ask.arguments);
-        let mut lasts = None;
-        let answer = match self.attempt(&ask).await {
+        let (mut footing, mut lasts) = (None, None);
+        let done = match self.check(&ask) {
+            Ok(request) => {
+                // From before anything is read.
+                footing = if memo::is_for(&ask) { self.footing() } else { None };
+                self.perform(&ask, &request).await
+            }
+            Err(stop) => Err(stop),
+        };
+        let answer = match done {
             Ok(reply) => {
                 lasts = reply.lasts;
                 Answer {
@@ -102,8 +109,11 @@ impl Publisher {
     }
 
     /// What was answered to the same request before, when it would be the same now.
-    async fn again(&self, ask: &Ask, footing: &Footing) -> Option<Answer> {
-        let kept = self.memo.find(ask).filter(|kept| kept.holds(footing, ask.now))?;
+    async fn again(&self, ask: &Ask) -> Option<Answer> {
+        let kept = self.memo.find(ask)?;
+        if !kept.holds(&self.footing()?, ask.now) {
+            return None;
+        }
         let supply = self.world.inventory().await.ok()?;
         // Where the ad server cannot be asked, it is said how old this is.
         if supply.stale.is_some() || !kept.is_of(&supply.sold_out) {
@@ -203,7 +213,8 @@ impl Publisher {
         Answer::failed(refuse::with(refuse::broke(), "error_id", error_id), Vec::new())
     }
 
-    async fn attempt(&self, ask: &Ask) -> Result<Reply, Stop> {
+    /// Looks through a request as far as nothing has to be read for that.
+    fn check(&self, ask: &Ask) -> Result<Arc<Request>, Stop> {
         // First, because the release decides in which words everything after it is refused.
         let release = version::of(&self.profile, &ask.arguments)?;
         let arguments = Value::Object(ask.arguments.clone());
@@ -226,18 +237,23 @@ impl Publisher {
             .admit(&ask.caller.principal, lane)
             .map_err(|wait| refuse::rate_limited(wait, "account"))?;
         self.may_notify(ask)?;
+        Ok(request)
+    }
+
+    /// Does a request, or what can be done of it while the store is away.
+    async fn perform(&self, ask: &Ask, request: &Arc<Request>) -> Result<Reply, Stop> {
         if ask.tool != Tool::GetProducts || !self.vault.may_be_away() {
-            return self.carry_out(ask, &request).await;
+            return self.carry_out(ask, request).await;
         }
         if self.recent.is_away(ask.now)
-            && let Some(recalled) = self.recall(ask, &request).await
+            && let Some(recalled) = self.recall(ask, request).await
         {
             return Ok(recalled);
         }
-        let done = self.carry_out(ask, &request).await;
+        let done = self.carry_out(ask, request).await;
         let is_away = matches!(&done, Err(Stop::Broken(broken)) if broken.is_transient());
         self.recent.answered(!is_away, ask.now);
-        if is_away && let Some(recalled) = self.recall(ask, &request).await {
+        if is_away && let Some(recalled) = self.recall(ask, request).await {
             return Ok(recalled);
         }
         done
