@@ -123,13 +123,19 @@ impl Answer {
     /// The text of [`document`](Self::document).
     #[must_use]
     pub fn text(&self) -> Pieces {
-        let mut text = Pieces::new();
+        /// How long a refusal mostly is, at most.
+        const USUAL: usize = 2 * 1024;
+        let mut text;
         match &self.beginning {
             Some(beginning) => {
+                text = Pieces::new();
                 text.keep(beginning);
                 write(self.last(), ",", &mut text);
             }
-            None => write(self.members(), "{", &mut text),
+            None => {
+                text = Pieces::with_room(USUAL);
+                write(self.members(), "{", &mut text);
+            }
         }
         text.push("}");
         text

@@ -79,6 +79,12 @@ impl Pieces {
         Self::default()
     }
 
+    /// None, with room for so many bytes that are written for this text alone.
+    #[must_use]
+    pub fn with_room(room: usize) -> Self {
+        Self::from(String::with_capacity(room))
+    }
+
     /// Adds what is written for this text alone.
     pub fn push(&mut self, text: &str) {
         self.fresh().push_str(text);
@@ -230,6 +236,8 @@ fn written<T: Serialize + ?Sized>(value: &T) -> String {
 /// Writes JSON as it stands inside of a text. What is JSON already has no letters in it that have to be
 /// escaped but these two, and white space where somebody has indented it.
 fn quote(json: &str, out: &mut String) {
+    // About an eighth has to be escaped: a text that has to grow is copied.
+    out.reserve(json.len() + json.len() / 8);
     let mut done = 0;
     // Byte by byte: in UTF-8 none of these is a part of another character.
     for (at, letter) in json.bytes().enumerate() {
