@@ -10,18 +10,17 @@
 //! beginning of a transaction.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::future::Future;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use futures_util::future::{join, join_all};
 use tokio::runtime::{Handle, Runtime, RuntimeFlavor};
 use tokio::time::{Instant, timeout};
+use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, Row, Statement};
 use tokio_postgres_rustls::MakeRustlsConnect;
 use tradepost_wire::fault::Fault;
 
@@ -33,12 +32,14 @@ use super::tables::permits::LEASE;
 mod address;
 mod broken;
 mod herald;
+mod link;
 mod schema;
 mod values;
 
 pub use address::DatabaseUrl;
 use broken::Broken;
 use herald::{Herald, Way};
+use link::{Later, Link, borrowed};
 pub(crate) use values::cell;
 
 /// How long a statement may take, with waiting for others.
@@ -198,7 +199,7 @@ impl Server {
         let (config, tls) = (self.url.config().clone(), self.tls.clone());
         let connected = self.wait(async move {
             let client = herald::connect(&config, tls, |_| ()).await?;
-            Ok(Arc::new(Link { client, statements: Mutex::default() }))
+            Ok(Arc::new(Link::new(client)))
         });
         *lock() = connected.as_ref().err().map(|why| (Instant::now(), why.clone()));
         connected
@@ -218,62 +219,6 @@ impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Server({})", self.url)
     }
-}
-
-/// A connection with the statements that it knows.
-struct Link {
-    client: Client,
-    statements: Mutex<HashMap<String, Statement>>,
-}
-
-impl Link {
-    async fn prepared(
-        &self,
-        sql: &str,
-        values: &[Value<'_>],
-    ) -> Result<Statement, tokio_postgres::Error> {
-        let known = || self.statements.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(statement) = known().get(sql) {
-            return Ok(statement.clone());
-        }
-        // What a value is says its type, also where the statement does not.
-        let types: Vec<Type> = values.iter().map(Value::sql_type).collect();
-        let statement = self.client.prepare_typed(sql, &types).await?;
-        known().insert(sql.to_owned(), statement.clone());
-        Ok(statement)
-    }
-
-    /// Sends what was kept back and `last`, in this order and without waiting in between: in a transaction
-    /// nothing is done after the first that fails. So the beginning alone is waited for.
-    async fn send<T>(
-        &self,
-        beginning: Option<&'static str>,
-        later: &[Later],
-        last: impl Future<Output = Result<T, tokio_postgres::Error>>,
-    ) -> Result<T, tokio_postgres::Error> {
-        if let Some(how) = beginning {
-            self.client.batch_execute(how).await?;
-        }
-        let mut statements = Vec::with_capacity(later.len());
-        for Later { sql, values } in later {
-            statements.push(self.prepared(sql, values).await?);
-        }
-        let earlier = statements.iter().zip(later).map(|(statement, Later { values, .. })| async {
-            self.client.execute(statement, &borrowed(values)).await
-        });
-        // Each is sent when it is first looked at, and they are looked at in this order: `join_all` does so
-        // with as few as these.
-        let (earlier, last) = join(join_all(earlier), last).await;
-        earlier.into_iter().try_for_each(|done| done.map(drop))?;
-        last
-    }
-}
-
-/// A statement that is sent with the next one.
-#[derive(Debug)]
-struct Later {
-    sql: String,
-    values: Vec<Value<'static>>,
 }
 
 /// The transaction that a session is in.
@@ -584,10 +529,6 @@ impl Session {
         self.undo();
         broken.map_or(Ok(()), |broken| Err(broken.while_doing("reading")))
     }
-}
-
-fn borrowed<'v>(values: &'v [Value<'static>]) -> Vec<&'v (dyn ToSql + Sync)> {
-    values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
 }
 
 /// Whether a lock of one session keeps another out. Some databases that speak PostgreSQL's protocol have

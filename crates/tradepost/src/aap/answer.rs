@@ -16,14 +16,16 @@ pub(super) fn message(version: Version, context_id: String, reply: Reply) -> Ans
     const SIZE_OF_MESSAGE: usize = 1024;
     const LONG: usize = 4 * 1024;
     let skill = reply.skill;
-    // What is long and written already is passed on, and for the rest there is room at once: a buffer that has
+    // What is long and written already is passed on; for the rest there is room at once, because a buffer that has
     // to grow is copied.
-    let (shared, room) = match &reply.data {
-        ReplyData::Written(raw) if raw.as_json().len() > LONG => {
-            (Some(Bytes::from_owner(raw.clone())), SIZE_OF_MESSAGE)
-        }
-        data => (None, SIZE_OF_MESSAGE + data.size_hint()),
+    let shared = if let ReplyData::Written(raw) = &reply.data
+        && raw.as_json().len() > LONG
+    {
+        Some(Bytes::from_owner(raw.clone()))
+    } else {
+        None
     };
+    let copied = if shared.is_some() { 0 } else { reply.data.size_hint() };
     let message = a2a::Answer {
         message_id: uuid::Uuid::now_v7().to_string(),
         context_id,
@@ -31,7 +33,7 @@ pub(super) fn message(version: Version, context_id: String, reply: Reply) -> Ans
         parts: [DataPart { media_type: skill.response_media_type(), data: reply }],
         extensions: vec![version.uri()],
     };
-    let json = Ready::write(&MessageResult { message }, room, shared)
+    let json = Ready::write(&MessageResult { message }, SIZE_OF_MESSAGE + copied, shared)
         .unwrap_or_else(|_| unreachable!("our own replies have text keys and no NaN"));
     Answer::Written(Written { json, extension: version.uri(), skill: skill.name() })
 }
