@@ -213,7 +213,7 @@ impl Publisher {
         Answer::failed(refuse::with(refuse::broke(), "error_id", error_id), Vec::new())
     }
 
-    /// Looks through a request as far as nothing has to be read for that.
+    /// Looks through a request as far as nothing has to be read for that, and counts it.
     fn check(&self, ask: &Ask) -> Result<Arc<Request>, Stop> {
         // First, because the release decides in which words everything after it is refused.
         let release = version::of(&self.profile, &ask.arguments)?;
