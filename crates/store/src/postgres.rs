@@ -6,11 +6,9 @@
 //! new snapshot for each), so it is as if there were one writer.
 //!
 //! What takes time is going to the server and back. Statements of which only the effect counts are sent
-//! together with what is waited for next, in their order (pipelining, PostgreSQL §55.2.4), and so is the
-//! beginning of a transaction.
+//! together with what is waited for next, in their order (pipelining, PostgreSQL 15 §55.2.4).
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
 use std::fmt;
 use std::future::Future;
 use std::sync::mpsc::sync_channel;
@@ -34,12 +32,14 @@ mod broken;
 mod herald;
 mod link;
 mod schema;
+mod turn;
 mod values;
 
 pub use address::DatabaseUrl;
 use broken::Broken;
 use herald::{Herald, Way};
-use link::{Later, Link, borrowed};
+use link::{Call, Link};
+use turn::{Stage, Turn};
 pub(crate) use values::cell;
 
 /// How long a statement may take, with waiting for others.
@@ -58,6 +58,9 @@ const TRIES: u32 = 8;
 
 /// How many statements are kept back at most, to be sent together.
 const KEPT_BACK: usize = 16;
+
+/// How a transaction that writes begins.
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
 
 /// What a session agrees on. The server gives up what takes longer than whoever waits for it, and the
 /// locks of a process that is stuck, or that the network has cut off.
@@ -221,36 +224,6 @@ impl fmt::Debug for Server {
     }
 }
 
-/// The transaction that a session is in.
-#[derive(Debug, Default)]
-struct Turn {
-    is_open: bool,
-    /// How it begins, as long as the server does not know of it.
-    beginning: Option<&'static str>,
-    /// What is to be sent before anything else.
-    later: Vec<Later>,
-    /// Whose locks it has.
-    tenants: BTreeSet<String>,
-    /// Its number, once it has a lock.
-    number: Option<String>,
-    /// What went wrong in it first: the server does nothing more in it.
-    broken: Option<Broken>,
-    /// What others are told once it is committed.
-    news: Vec<News>,
-}
-
-impl Turn {
-    /// Whether the server knows of the transaction.
-    fn is_known(&self) -> bool {
-        self.is_open && self.beginning.is_none()
-    }
-
-    /// Whether nothing was asked of the server, and nothing is to be.
-    fn is_untouched(&self) -> bool {
-        self.beginning.is_some() && self.later.is_empty()
-    }
-}
-
 /// A session of a server, which is one thread's at a time. It is connected when it is used, and again
 /// when the connection was lost.
 pub(crate) struct Session {
@@ -288,7 +261,7 @@ impl Session {
         match known {
             Some(link) if !link.client.is_closed() => Ok(link),
             // What the transaction has done so far is lost.
-            Some(_) if self.turn.borrow().is_known() => {
+            Some(_) if self.turn.borrow().stage == Stage::Begun => {
                 Err(Broken::Gone("the connection was lost".to_owned()))
             }
             Some(_) | None => {
@@ -307,7 +280,7 @@ impl Session {
             self.link.borrow_mut().take();
         }
         let mut turn = self.turn.borrow_mut();
-        if turn.is_open {
+        if turn.stage != Stage::None {
             turn.broken.get_or_insert_with(|| broken.clone());
         }
     }
@@ -323,12 +296,22 @@ impl Session {
             return Err(broken.clone());
         }
         let done = self.link().and_then(|link| {
-            let (beginning, later) = {
+            let (is_first, kept_back) = {
                 let mut turn = self.turn.borrow_mut();
-                (turn.beginning.take(), std::mem::take(&mut turn.later))
+                let is_first = turn.stage == Stage::Planned;
+                if is_first {
+                    turn.stage = Stage::Begun;
+                }
+                (is_first, std::mem::take(&mut turn.kept_back))
             };
             let last = work(Arc::clone(&link));
-            self.server.wait(async move { link.send(beginning, &later, last).await })
+            self.server.wait(async move {
+                // Waited for: without it what follows would be done, each by itself.
+                if is_first {
+                    link.client.batch_execute(BEGIN).await?;
+                }
+                link.send(&kept_back, last).await
+            })
         });
         done.inspect_err(|broken| self.note(broken))
     }
@@ -341,15 +324,14 @@ impl Session {
         sql: &str,
         values: &[Value<'_>],
     ) -> Result<(), Fault> {
-        let in_transaction = self.turn.borrow().is_open;
-        if !in_transaction {
-            return self.change(what, sql, values).map(drop);
-        }
         let kept_back = {
-            let later = Later { sql: sql.to_owned(), values: Value::owned(values) };
             let mut turn = self.turn.borrow_mut();
-            turn.later.push(later);
-            turn.later.len()
+            if turn.stage == Stage::None {
+                drop(turn);
+                return self.change(what, sql, values).map(drop);
+            }
+            turn.kept_back.push(Call::new(sql, values));
+            turn.kept_back.len()
         };
         if kept_back < KEPT_BACK {
             return Ok(());
@@ -364,11 +346,8 @@ impl Session {
         sql: &str,
         values: &[Value<'_>],
     ) -> Result<usize, Fault> {
-        let (sql, values) = (sql.to_owned(), Value::owned(values));
-        let changed = self.run(|link| async move {
-            let statement = link.prepared(&sql, &values).await?;
-            link.client.execute(&statement, &borrowed(&values)).await
-        });
+        let call = Call::new(sql, values);
+        let changed = self.run(|link| async move { link.execute(&call).await });
         let changed = changed.map_err(|broken| broken.while_doing(what))?;
         Ok(usize::try_from(changed).unwrap_or(usize::MAX))
     }
@@ -380,11 +359,8 @@ impl Session {
         sql: &str,
         values: &[Value<'_>],
     ) -> Result<Vec<Row>, Fault> {
-        let (sql, values) = (sql.to_owned(), Value::owned(values));
-        let found = self.run(|link| async move {
-            let statement = link.prepared(&sql, &values).await?;
-            link.client.query(&statement, &borrowed(&values)).await
-        });
+        let call = Call::new(sql, values);
+        let found = self.run(|link| async move { link.query(&call).await });
         found.map_err(|broken| broken.while_doing(what))
     }
 
@@ -425,11 +401,7 @@ impl Session {
     }
 
     fn attempt(&self, work: &mut impl FnMut() -> bool) -> Result<(), Broken> {
-        *self.turn.borrow_mut() = Turn {
-            is_open: true,
-            beginning: Some("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"),
-            ..Turn::default()
-        };
+        *self.turn.borrow_mut() = Turn { stage: Stage::Planned, ..Turn::default() };
         let is_kept = work();
         let broken = self.turn.borrow().broken.clone();
         if let Some(broken) = broken {
@@ -442,8 +414,11 @@ impl Session {
             self.undo();
             return Ok(());
         }
-        let committed =
-            if self.turn.borrow().is_untouched() { Ok(()) } else { self.batch("COMMIT") };
+        let is_untouched = {
+            let turn = self.turn.borrow();
+            turn.stage == Stage::Planned && turn.kept_back.is_empty()
+        };
+        let committed = if is_untouched { Ok(()) } else { self.batch("COMMIT") };
         let turn = self.turn.take();
         let ended = match committed {
             Err(Broken::Gone(_) | Broken::Silent) => self.find_out(&turn),
@@ -487,13 +462,13 @@ impl Session {
             Err(broken) if broken.is_gone() => self.batch(how)?,
             ended => ended?,
         }
-        self.turn.borrow_mut().is_open = true;
+        self.turn.borrow_mut().stage = Stage::Begun;
         Ok(())
     }
 
     fn undo(&self) {
-        let is_known = self.turn.take().is_known();
-        if is_known && self.is_connected() && self.batch("ROLLBACK").is_err() {
+        let is_begun = self.turn.take().stage == Stage::Begun;
+        if is_begun && self.is_connected() && self.batch("ROLLBACK").is_err() {
             // Without a connection there is nothing to undo.
             self.link.borrow_mut().take();
         }

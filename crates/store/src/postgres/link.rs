@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use futures_util::future::{join, join_all};
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, Statement};
+use tokio_postgres::{Client, Error, Row, Statement};
 
 use crate::sql::Value;
 
@@ -16,18 +16,30 @@ pub(super) struct Link {
     statements: Mutex<HashMap<String, Statement>>,
 }
 
+/// A statement with its values.
+#[derive(Debug)]
+pub(super) struct Call {
+    sql: String,
+    values: Vec<Value<'static>>,
+}
+
+impl Call {
+    pub(super) fn new(sql: &str, values: &[Value<'_>]) -> Self {
+        Self { sql: sql.to_owned(), values: Value::owned(values) }
+    }
+
+    fn values(&self) -> Vec<&(dyn ToSql + Sync)> {
+        self.values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
+    }
+}
+
 impl Link {
     /// One that knows none yet.
     pub(super) fn new(client: Client) -> Self {
         Self { client, statements: Mutex::default() }
     }
 
-    /// A statement that the server knows from now on.
-    pub(super) async fn prepared(
-        &self,
-        sql: &str,
-        values: &[Value<'_>],
-    ) -> Result<Statement, tokio_postgres::Error> {
+    async fn prepared(&self, Call { sql, values }: &Call) -> Result<Statement, Error> {
         let known = || self.statements.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(statement) = known().get(sql) {
             return Ok(statement.clone());
@@ -35,43 +47,38 @@ impl Link {
         // What a value is says its type, also where the statement does not.
         let types: Vec<Type> = values.iter().map(Value::sql_type).collect();
         let statement = self.client.prepare_typed(sql, &types).await?;
-        known().insert(sql.to_owned(), statement.clone());
+        known().insert(sql.clone(), statement.clone());
         Ok(statement)
     }
 
-    /// Sends what was kept back and `last`, in this order and without waiting in between: in a transaction
-    /// nothing is done after the first that fails. So the beginning alone is waited for.
+    /// How many rows a statement has changed.
+    pub(super) async fn execute(&self, call: &Call) -> Result<u64, Error> {
+        let statement = self.prepared(call).await?;
+        self.client.execute(&statement, &call.values()).await
+    }
+
+    /// The rows of a query.
+    pub(super) async fn query(&self, call: &Call) -> Result<Vec<Row>, Error> {
+        let statement = self.prepared(call).await?;
+        self.client.query(&statement, &call.values()).await
+    }
+
+    /// Sends what was kept back in a transaction and `last`, in this order and without waiting in between: after
+    /// the first that fails the server does none of them.
     pub(super) async fn send<T>(
         &self,
-        beginning: Option<&'static str>,
-        later: &[Later],
-        last: impl Future<Output = Result<T, tokio_postgres::Error>>,
-    ) -> Result<T, tokio_postgres::Error> {
-        if let Some(how) = beginning {
-            self.client.batch_execute(how).await?;
+        earlier: &[Call],
+        last: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
+        // All are known before the first is sent: those behind it would pass one that is still prepared.
+        for call in earlier {
+            self.prepared(call).await?;
         }
-        let mut statements = Vec::with_capacity(later.len());
-        for Later { sql, values } in later {
-            statements.push(self.prepared(sql, values).await?);
-        }
-        let earlier = statements.iter().zip(later).map(|(statement, Later { values, .. })| async {
-            self.client.execute(statement, &borrowed(values)).await
-        });
-        // Each is sent when it is first looked at, and they are looked at in this order: `join_all` does so
-        // with as few as these.
-        let (earlier, last) = join(join_all(earlier), last).await;
+        // Each is sent when it is first looked at, and they are looked at in this order: `join_all` does so with
+        // up to 30.
+        let (earlier, last) =
+            join(join_all(earlier.iter().map(|call| self.execute(call))), last).await;
         earlier.into_iter().try_for_each(|done| done.map(drop))?;
         last
     }
-}
-
-/// A statement that is sent with the next one.
-#[derive(Debug)]
-pub(super) struct Later {
-    pub(super) sql: String,
-    pub(super) values: Vec<Value<'static>>,
-}
-
-pub(super) fn borrowed<'v>(values: &'v [Value<'static>]) -> Vec<&'v (dyn ToSql + Sync)> {
-    values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
 }

@@ -48,6 +48,13 @@ pub(crate) const SCHEMA: &str = "
     CREATE INDEX leads_by_age ON leads (dealer_id, changed_at) WHERE state <> 'erased';
 ";
 
+/// How much is kept of a network. Rows from before there was a key are in clear; two look-ups, because of `IN`
+/// PostgreSQL may read all that the dealer has.
+pub(super) const EVIDENCE: &str = "SELECT CAST(coalesce(sum(size), 0) AS BIGINT), min(at) FROM (
+         SELECT size, at FROM consent_evidence WHERE dealer_id = $1 AND network = $2 AND at > $3
+         UNION ALL SELECT size, at FROM consent_evidence
+             WHERE dealer_id = $1 AND network = $4 AND $4 <> $2 AND at > $3) AS kept";
+
 /// The columns of a record.
 const RECORD: &str = "r.dealer_id, r.seq, r.lead_id, r.kind, r.at, r.consent_hash, r.body_hash, r.caller_hash, r.hash";
 
@@ -73,12 +80,10 @@ impl Transaction<'_> {
         network: &str,
         since: Timestamp,
     ) -> Result<(u64, Option<Timestamp>), Fault> {
-        // Rows from before there was a key are in clear.
         let [hashed, plain] = self.0.vault().forms(network);
         self.0.one(
             "adding up what is kept",
-            "SELECT CAST(coalesce(sum(size), 0) AS BIGINT), min(at) FROM consent_evidence
-             WHERE dealer_id = $1 AND network IN ($2, $4) AND at > $3",
+            EVIDENCE,
             params![dealer_id, hashed, since, plain],
             |row| Ok((row.get::<i64>(0)?.unsigned_abs(), row.get(1)?)),
         )

@@ -78,6 +78,30 @@ fn a_key_is_used_once_however_many_callers_use_it_at_two_servers() {
 }
 
 #[test]
+fn a_lead_costs_the_same_however_many_there_are() {
+    const LEADS: usize = 80;
+    let Some(scratch) = Scratch::new() else { return };
+    let store = scratch.store();
+    dealer::stock(&store, &dealer::config());
+    let server = start_on(store, dealer::config());
+    for key in 0..LEADS {
+        assert!(lead_id(&server.call(&customer(&format!("k-{key}"))).json()).is_some());
+    }
+    drop(server);
+    // A session counts what it has read, and says so when it ends at the latest.
+    let others = "SELECT pid::text FROM pg_stat_activity
+                  WHERE datname = current_database() AND pid <> pg_backend_pid()
+                      AND backend_type = 'client backend'";
+    gone::until("all sessions have ended", || scratch.say(others).is_empty());
+    let read = "SELECT indexrelname || ' ' || idx_tup_read::text FROM pg_stat_user_indexes
+                WHERE relname IN ('idempotency_keys', 'lead_contacts', 'lead_matches', 'leads')
+                    AND idx_tup_read > 8 * (SELECT count(*) FROM leads)";
+    assert_eq!(scratch.say(read), [""; 0], "each lead reads those before it");
+    let counted = "SELECT (sum(idx_tup_read) > 0)::text FROM pg_stat_user_indexes";
+    assert_eq!(scratch.say(counted), ["true"], "what is read is counted");
+}
+
+#[test]
 fn a_slot_has_as_many_appointments_as_it_can_however_many_ask_for_it_at_two_servers() {
     let Some(scratch) = Scratch::new() else { return };
     let servers = two(&scratch);

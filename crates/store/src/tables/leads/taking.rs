@@ -16,17 +16,27 @@ use crate::news::News;
 use crate::privacy::Of;
 use crate::sql::{Row, params};
 
-/// What a key was answered. Two look-ups by the whole primary key: with `OR` all keys of the dealer would be
-/// read, for each lead.
+/// What a key was answered. Two look-ups by the whole primary key, and by nothing else: with `OR`, or with an age
+/// that another index knows, all keys of the dealer may be read for each lead. PostgreSQL decides by how many
+/// there were when the statement was first planned, and in a new database those were none.
 pub(super) const CLAIMED_REPLY: &str =
     "SELECT payload_hash, reply, first_seen_at, scope, key, sealed_by
          FROM idempotency_keys
-         WHERE dealer_id = $1 AND scope = $2 AND key = $3 AND first_seen_at > $4
+         WHERE dealer_id = $1 AND scope = $2 AND key = $3
      UNION ALL SELECT payload_hash, reply, first_seen_at, scope, key, sealed_by
          FROM idempotency_keys
-         WHERE dealer_id = $1 AND scope = $5 AND key = $6 AND first_seen_at > $4
-             AND sealed_by IS NULL
+         WHERE dealer_id = $1 AND scope = $4 AND key = $5 AND sealed_by IS NULL
      ORDER BY 3 DESC LIMIT 1";
+
+/// Whose a contact is.
+pub(super) const PERSON: &str =
+    "SELECT person FROM lead_contacts WHERE dealer_id = $1 AND contact = $2
+     UNION ALL SELECT person FROM lead_contacts WHERE dealer_id = $1 AND contact = $3";
+
+/// How many leads somebody has sent, as far as it matters. By who it is: with the time as a number of which no
+/// index knows, all that the dealer got in this time are not read.
+pub(super) const TALLIED: &str = "SELECT count(*) FROM (SELECT 1 FROM lead_tallies
+     WHERE dealer_id = $1 AND subject IN ($2, $5) AND at + 0 > $3 LIMIT $4) AS counted";
 
 /// The first lead that is known by a proof, a contact and a subject; two look-ups, as above.
 pub(super) const KNOWN_LEAD: &str = "SELECT lead_id, received_at FROM lead_matches
@@ -48,7 +58,7 @@ impl Lot for Transaction<'_> {
             let reply = self.0.first(
                 "reading an idempotency key",
                 CLAIMED_REPLY,
-                params![claim.dealer_id, scope, key, claim.since, plain_scope, plain_key],
+                params![claim.dealer_id, scope, key, plain_scope, plain_key],
                 |row: &Row<'_>| {
                     let (scope, key): (String, String) = (row.get(3)?, row.get(4)?);
                     let by: Option<String> = row.get(5)?;
@@ -60,7 +70,7 @@ impl Lot for Transaction<'_> {
                     })
                 },
             )?;
-            found.extend(reply);
+            found.extend(reply.filter(|reply| reply.first_seen_at > claim.since));
         }
         Ok(found)
     }
@@ -161,8 +171,7 @@ impl Lot for Transaction<'_> {
         // No more is counted than decides.
         let counted: u32 = self.0.one(
             "counting leads",
-            "SELECT count(*) FROM (SELECT 1 FROM lead_tallies
-             WHERE dealer_id = $1 AND subject IN ($2, $5) AND at > $3 LIMIT $4) AS counted",
+            TALLIED,
             params![dealer_id, subject, since, limit, plain],
             |row| row.get(0),
         )?;
@@ -346,11 +355,9 @@ impl Transaction<'_> {
         // The first contact that is known decides, should they belong to several people.
         for contact in known.contacts {
             let [contact, plain] = self.0.vault().forms(contact);
-            let query = "SELECT person FROM lead_contacts
-                         WHERE dealer_id = $1 AND contact IN ($2, $3)";
             let found = self.0.first(
                 "looking for a person",
-                query,
+                PERSON,
                 params![known.dealer_id, contact, plain],
                 |row| row.get::<String>(0),
             )?;
