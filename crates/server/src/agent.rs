@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 pub use futures_util::future::BoxFuture;
 use tradepost_wire::a2a::error::{Code, Refusal as ProtocolRefusal};
 use tradepost_wire::a2a::status::Status;
@@ -27,10 +28,6 @@ use crate::permission::{self, Permission};
 use crate::refusals::Misfit;
 use crate::tasks::{PushPage, TaskPage, TaskStream};
 use crate::tools::Tools;
-
-mod ready;
-
-pub use ready::Ready;
 
 /// After how long to come back when we broke: what will be over soon is over by then.
 pub const PAUSE: Duration = Duration::from_secs(5);
@@ -322,8 +319,8 @@ pub enum Answer {
 /// tells.
 #[derive(Debug)]
 pub struct Written {
-    /// The JSON, as it is sent.
-    pub json: Ready,
+    /// The JSON, as it is sent, in pieces of which some may be shared with other answers.
+    pub json: Vec<Bytes>,
     /// The extension that it is in.
     pub extension: &'static str,
     /// What was called, for the log.

@@ -163,11 +163,11 @@ pub(super) fn written(before: String, written: Written, after: &'static str) -> 
     /// What is longer is copied for more than it takes to send it in pieces.
     const LONG: usize = 4 * 1024;
     let Written { json, extension, .. } = written;
-    let body = if json.len() > LONG {
-        in_pieces(json.pieces(before, after))
-    } else {
-        [before.as_bytes(), &json.whole(), after.as_bytes()].concat().into()
-    };
+    let mut pieces = vec![before.into()];
+    pieces.extend(json);
+    pieces.push(Bytes::from_static(after.as_bytes()));
+    let length: usize = pieces.iter().map(Bytes::len).sum();
+    let body = if length > LONG { in_pieces(pieces) } else { pieces.concat().into() };
     let mut response = json_response(StatusCode::OK, body);
     let uri = HeaderValue::from_static(extension);
     response.headers_mut().insert(EXTENSIONS, uri);
@@ -231,7 +231,7 @@ mod tests {
                 let json = vec![b'1'; length];
                 let text = [before.as_bytes(), &json, after.as_bytes()].concat();
                 let written =
-                    super::Written { json: json.into(), extension: "urn:x", skill: "search" };
+                    super::Written { json: vec![json.into()], extension: "urn:x", skill: "search" };
                 let response = super::written(before.to_owned(), written, after);
                 assert_eq!(response.headers()[a2a::EXTENSIONS_HEADER], "urn:x");
                 let mut body = response.into_body();

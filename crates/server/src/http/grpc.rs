@@ -220,7 +220,7 @@ fn result(
         }
         Answer::Written(written) => {
             // It is written as the other bindings send it.
-            tradepost_wire::json::from_slice(&written.json.whole())
+            tradepost_wire::json::from_slice(&written.json.concat())
                 .map_err(Fault::on("reading an answer"))
         }
         Answer::Begun(task) => document(&Event::Task(task)),

@@ -208,7 +208,7 @@ fn result(agent: &SharedAgent, id: &Id, release: Release, answer: Answer) -> Res
         (Release::V1_0, Answer::PushConfigs(page)) => succeed(id, answers::push_configs(&page)),
         (Release::V0_3, Answer::Written(written)) => {
             // Agents write in 1.0 alone; for clients of 0.3 it is read and written again.
-            let json = written.json.whole();
+            let json = written.json.concat();
             let json = String::from_utf8_lossy(&json);
             json_response(StatusCode::OK, frame().event(&json, true))
         }

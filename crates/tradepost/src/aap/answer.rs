@@ -1,31 +1,28 @@
 //! A dealer's answers and refusals as what a binding writes.
 
+use std::io::{self, Write};
+
 use bytes::Bytes;
-use tradepost_server::agent::{Answer, Blame, ProfileRefusal, Ready, Row, Written};
+use serde::Serialize;
+use tradepost_server::agent::{Answer, Blame, ProfileRefusal, Row, Written};
 use tradepost_server::refusals::Misfit;
 use tradepost_wire::a2a;
 use tradepost_wire::a2a::status::Status;
 use tradepost_wire::a2a::{DataPart, MessageResult, Role};
 use tradepost_wire::aap::error::{Code, DOMAIN, ErrorObject, TYPE};
-use tradepost_wire::aap::{Reply, ReplyData, Version};
+use tradepost_wire::aap::{Raw, Reply, ReplyData, Version};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::problem::Keyword;
 
 /// A reply as a message in a version of the profile.
 pub(super) fn message(version: Version, context_id: String, reply: Reply) -> Answer {
     const SIZE_OF_MESSAGE: usize = 1024;
-    const LONG: usize = 4 * 1024;
     let skill = reply.skill;
-    // What is long and written already is passed on; for the rest there is room at once, because a buffer that has
-    // to grow is copied.
-    let shared = if let ReplyData::Written(raw) = &reply.data
-        && raw.as_json().len() > LONG
-    {
-        Some(Bytes::from_owner(raw.clone()))
+    let (shared, room) = if let ReplyData::Written(raw) = &reply.data {
+        (Some(raw.clone()), 0)
     } else {
-        None
+        (None, reply.data.size_hint())
     };
-    let copied = if shared.is_some() { 0 } else { reply.data.size_hint() };
     let message = a2a::Answer {
         message_id: uuid::Uuid::now_v7().to_string(),
         context_id,
@@ -33,9 +30,48 @@ pub(super) fn message(version: Version, context_id: String, reply: Reply) -> Ans
         parts: [DataPart { media_type: skill.response_media_type(), data: reply }],
         extensions: vec![version.uri()],
     };
-    let json = Ready::write(&MessageResult { message }, SIZE_OF_MESSAGE + copied, shared)
-        .unwrap_or_else(|_| unreachable!("our own replies have text keys and no NaN"));
+    let json = pieces(&MessageResult { message }, SIZE_OF_MESSAGE + room, shared);
     Answer::Written(Written { json, extension: version.uri(), skill: skill.name() })
+}
+
+/// Writes a document with so much room at once, because a buffer that has to grow is copied. `shared` stands in the
+/// document, and is a piece of its own.
+fn pieces<T: Serialize>(document: &T, room: usize, shared: Option<Raw>) -> Vec<Bytes> {
+    let shared = shared.map(Bytes::from_owner);
+    let mut writer = Around { text: Vec::with_capacity(room), shared, place: None };
+    tradepost_wire::json::to_writer(&mut writer, document)
+        .unwrap_or_else(|_| unreachable!("our own replies have text keys and no NaN"));
+    let Around { mut text, shared, place } = writer;
+    match shared.zip(place) {
+        Some((shared, place)) => {
+            let rest = text.split_off(place);
+            vec![text.into(), shared, rest.into()]
+        }
+        None => vec![text.into()],
+    }
+}
+
+/// Keeps what is written, but for one text, which it knows by the place in memory where it is.
+struct Around {
+    text: Vec<u8>,
+    shared: Option<Bytes>,
+    place: Option<usize>,
+}
+
+impl Write for Around {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let is_shared = |shared: &Bytes| std::ptr::eq(shared.as_ref(), bytes);
+        if self.place.is_none() && self.shared.as_ref().is_some_and(is_shared) {
+            self.place = Some(self.text.len());
+        } else {
+            self.text.extend_from_slice(bytes);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// A refusal with its identity, as what each binding needs. `http_429` is whether whoever comes too
@@ -80,5 +116,24 @@ pub(super) fn refusal(
         extension: Some(version.uri()),
         blame: if limited { Blame::TooOften } else { blame },
         misfits,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tradepost_wire::json::{json, to_string};
+
+    use super::*;
+
+    #[test]
+    fn what_is_shared_is_written_where_it_stands_and_not_copied() {
+        let raw = Raw::from_text(r#"{"long": [1, 2.50]}"#.to_owned()).unwrap();
+        let value = ("é", &raw, [&raw], 1);
+        let found = pieces(&value, 0, Some(raw.clone()));
+        assert_eq!(found.concat(), to_string(&value).unwrap().as_bytes());
+        assert!(found.iter().any(|piece| std::ptr::eq(piece.as_ref(), raw.as_ref())));
+        // The same text elsewhere is other memory.
+        let found = pieces(&json!({"a": 1}), 0, Some(raw));
+        assert_eq!(found, [&br#"{"a":1}"#[..]]);
     }
 }

@@ -125,15 +125,14 @@ impl Answer {
     pub fn text(&self) -> Pieces {
         /// How long a refusal mostly is, at most.
         const USUAL: usize = 2 * 1024;
-        let mut text;
+        let mut text = Pieces::new();
         match &self.beginning {
             Some(beginning) => {
-                text = Pieces::new();
                 text.keep(beginning);
                 write(self.last(), ",", &mut text);
             }
             None => {
-                text = Pieces::with_room(USUAL);
+                text = String::with_capacity(USUAL).into();
                 write(self.members(), "{", &mut text);
             }
         }

@@ -79,12 +79,6 @@ impl Pieces {
         Self::default()
     }
 
-    /// None, with room for so many bytes that are written for this text alone.
-    #[must_use]
-    pub fn with_room(room: usize) -> Self {
-        Self::from(String::with_capacity(room))
-    }
-
     /// Adds what is written for this text alone.
     pub fn push(&mut self, text: &str) {
         self.fresh().push_str(text);
