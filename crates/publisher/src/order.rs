@@ -58,9 +58,8 @@ impl Publisher {
 
     /// Answers a request.
     pub async fn answer(&self, ask: Ask) -> Answer {
-        if memo::is_for(&ask)
-            && let Some(kept) = self.again(&ask).await
-        {
+        let may_be_kept = memo::is_for(&ask);
+        if may_be_kept && let Some(kept) = self.again(&ask).await {
             let mut arguments = ask.arguments;
             return Answer { context: arguments.swap_remove("context"), ..kept };
         }
@@ -72,7 +71,7 @@ impl Publisher {
         let done = match self.check(&ask) {
             Ok(request) => {
                 // From before anything is read.
-                footing = if memo::is_for(&ask) { self.footing() } else { None };
+                footing = if may_be_kept { self.footing() } else { None };
                 self.perform(&ask, &request).await
             }
             Err(stop) => Err(stop),

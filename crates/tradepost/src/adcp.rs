@@ -5,9 +5,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use tradepost_buyer::signed::Checklist;
 use tradepost_buyer::signed::signers::{Agent, Signers};
 use tradepost_keys::private::SigningKey;
+use tradepost_publisher::agent::BuyerAgent;
 use tradepost_publisher::profile::{Endpoint, Profile, Transport};
 use tradepost_server::auth::Means;
 use tradepost_server::card::ENDPOINT_PATH;
@@ -19,7 +21,7 @@ use tradepost_server::outbox::sender::HttpSender;
 use tradepost_store::Store;
 use tradepost_wire::adcp::signing::Surface;
 
-use crate::config::{Origin, Publisher};
+use crate::config::{Origin, Publisher, WebhookKeyFile};
 
 pub mod card;
 pub mod catalogue_file;
@@ -71,19 +73,12 @@ pub fn open(
     }
     let base_url = addresses.first().cloned().unwrap_or_default();
     let egress = Egress::new(Resolver::system(), call_loopback);
-    let key = match &config.webhook_key {
-        Some(file) => keys::WebhookKey::new(
-            SigningKey::load(&file.key_file, file.kid.as_deref())
-                .map_err(|why| Fault::new("reading the key of webhooks", why.to_string()))?,
-        ),
+    let key = Arc::new(match &config.webhook_key {
+        Some(file) => keys::WebhookKey::new(load(file, "reading the key of webhooks")?),
         None => keys::WebhookKey::passing()?,
-    };
-    let key = Arc::new(key);
+    });
     let governance = Arc::new(match &config.governance_key {
-        Some(file) => keys::GovernanceKey::new(
-            SigningKey::load(&file.key_file, file.kid.as_deref())
-                .map_err(|why| Fault::new("reading the key of decisions", why.to_string()))?,
-        ),
+        Some(file) => keys::GovernanceKey::new(load(file, "reading the key of decisions")?),
         None => keys::GovernanceKey::passing()?,
     });
     let verifiers = config.verifiers.iter().map(|(url, secret)| {
@@ -101,21 +96,13 @@ pub fn open(
         profile.catalogue.agent_url.clone_from(&base_url);
     }
     let profile: Arc<Profile> = Arc::new(profile);
-    let identity = profile.signing.requests.clone().map(|policy| {
-        let agents = profile.agents.iter();
-        let agents = agents.filter_map(|whose| {
-            let keys = config.signers.get(&whose.id)?.clone();
-            let (id, url) = (whose.id.clone(), whose.url.clone());
-            Some(Agent { whose: Arc::clone(whose), id, url, keys })
-        });
-        let web = Arc::new(published::Web::new(egress.apart(), clock.clone()));
-        let signers = Signers::open(web, agents.collect(), |path| std::fs::read_to_string(path))
-            .map_err(Fault::on("reading the file with a buyer agent's keys"))?;
-        let (used, replay) = replay::Lasting::open(store, &profile.id, clock.now())?;
-        let checklist = Checklist::new(Surface::Request, policy.digest, signers, replay);
-        Ok::<_, Fault>(identity::Identity::new(policy, checklist, used, &addresses))
+    let agents = profile.agents.iter().filter_map(|whose| {
+        let keys = config.signers.get(&whose.id)?.clone();
+        let (id, url) = (whose.id.clone(), whose.url.clone());
+        Some(Agent { whose: Arc::clone(whose), id, url, keys })
     });
-    let identity = identity.transpose()?;
+    let web = published::Web::new(egress.apart(), clock.clone());
+    let identity = identity(&profile, agents.collect(), web, (store, clock.now()), &addresses)?;
     let vault = vault::StoreVault::new(Arc::clone(store), &profile.id);
     let ground = notices::Ground {
         vault: Arc::new(vault.clone()),
@@ -147,6 +134,27 @@ pub fn open(
     let agent = agent.signing(&shown, &base_url, Arc::new(notices)).believing(identity);
     let agent = agent.reading(catalogue.map(catalogue_file::CatalogueFile::new));
     Ok(agent.answering_within(patience))
+}
+
+fn load(file: &WebhookKeyFile, doing: &'static str) -> Result<SigningKey, Fault> {
+    let read = SigningKey::load(&file.key_file, file.kid.as_deref());
+    read.map_err(|why| Fault::new(doing, why.to_string()))
+}
+
+/// What tells callers by their signatures, where the publisher looks at them.
+fn identity(
+    profile: &Profile,
+    agents: Vec<Agent<Arc<BuyerAgent>>>,
+    web: published::Web,
+    (store, now): (&Arc<Store>, Timestamp),
+    addresses: &[String],
+) -> Result<Option<identity::Identity>, Fault> {
+    let Some(policy) = profile.signing.requests.clone() else { return Ok(None) };
+    let signers = Signers::open(Arc::new(web), agents, |path| std::fs::read_to_string(path))
+        .map_err(Fault::on("reading the file with a buyer agent's keys"))?;
+    let (used, replay) = replay::Lasting::open(store, &profile.id, now)?;
+    let checklist = Checklist::new(Surface::Request, policy.digest, signers, replay);
+    Ok(Some(identity::Identity::new(policy, checklist, used, addresses)))
 }
 
 /// Where a publisher is called that is reached under `base_url`.

@@ -11,11 +11,12 @@ use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_cha
 use std::time::Duration;
 
 use tracing::Subscriber;
+use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
-use tracing_subscriber::{EnvFilter, Layer, reload};
+use tracing_subscriber::{Layer, reload};
 
 use crate::config::Server;
 
@@ -33,7 +34,7 @@ type Mistake = Box<dyn Error + Send + Sync>;
 /// The running log. When it is dropped, the lines that wait are written, if somebody reads them.
 pub struct Log {
     queue: Queue,
-    refilter: Box<dyn Fn(EnvFilter) -> Result<(), Mistake> + Send + Sync>,
+    refilter: Box<dyn Fn(Targets) -> Result<(), Mistake> + Send + Sync>,
 }
 
 impl fmt::Debug for Log {
@@ -48,7 +49,7 @@ impl Log {
     /// # Errors
     /// When the filter cannot be read, there is a log already, or no thread can be started.
     pub fn start(server: &Server) -> Result<Self, Mistake> {
-        let (filter, handle) = reload::Layer::new(EnvFilter::try_new(&server.log_filter)?);
+        let (filter, handle) = reload::Layer::new(server.log_filter.parse::<Targets>()?);
         let queue = Queue::start(io::stderr(), server.log_json)?;
         let lines = queue.clone();
         let form = form(server.log_json, move || lines.clone());
@@ -67,7 +68,7 @@ impl Log {
     /// # Errors
     /// When the filter cannot be read; then everything stays.
     pub fn filter(&self, filter: &str) -> Result<(), Mistake> {
-        (self.refilter)(EnvFilter::try_new(filter)?)
+        (self.refilter)(filter.parse()?)
     }
 }
 

@@ -154,6 +154,15 @@ pub(super) fn credentials(attempt: &Attempt) -> Course {
     }
 }
 
+/// A credential that has run out is renewed once.
+pub(super) fn renewal(attempt: &Attempt) -> Course {
+    if attempt.had_credentials && attempt.has_supply && !attempt.tried.credentials {
+        Course::Again { pace: Pace::AtOnce, first: First::Renew }
+    } else {
+        Course::Ask(Why::CredentialsRejected)
+    }
+}
+
 /// AAP: the row, then the seller's `retryable`, which the buyer must honour.
 // R-ER-05
 fn of_aap(error: &Received, status: Course) -> Course {

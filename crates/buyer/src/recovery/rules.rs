@@ -4,8 +4,8 @@ use tradepost_wire::adcp::error::{Code, Error, Recovery, Rule};
 use tradepost_wire::catalog::Open;
 use tradepost_wire::json::Value;
 
-use super::course::{Course, Pace, credentials};
-use super::{Attempt, Change, End, First, Why};
+use super::course::{Course, credentials, renewal};
+use super::{Attempt, Change, End, Why};
 use crate::refusal::Adcp;
 use crate::text::{WORD, bounded, plain};
 
@@ -44,13 +44,7 @@ pub(super) fn of_adcp(attempt: &Attempt, adcp: &Adcp) -> Course {
         Rule::Seller => Course::Ask(Why::SellerDefect),
         Rule::Advisory => Course::Ask(Why::Advisory),
         Rule::Credentials => credentials(attempt),
-        Rule::Renewal => {
-            if attempt.had_credentials && attempt.has_supply && !attempt.tried.credentials {
-                Course::Again { pace: Pace::AtOnce, first: First::Renew }
-            } else {
-                Course::Ask(Why::CredentialsRejected)
-            }
-        }
+        Rule::Renewal => renewal(attempt),
         Rule::Permission => match word("scope") {
             Some("agent") => Course::Ask(Why::AgentGate),
             Some(_) => Course::Ask(Why::Permission),

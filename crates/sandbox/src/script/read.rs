@@ -129,9 +129,13 @@ fn budget(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Budget>
     })
 }
 
-/// What a rule says may happen, each kind of act under its own key.
-const ACTS: &[&str] =
-    &["refuse", "protocol", "http", "drop", "truncate", "garbage", "inject", "sell", "redirect"];
+/// What a rule says may happen: each kind of act under its own key, and that it takes time.
+const EFFECTS: &[&str] = &[
+    "refuse", "protocol", "http", "drop", "truncate", "garbage", "inject", "sell", "redirect",
+    LATENCY,
+];
+
+const LATENCY: &str = "latency";
 
 fn rule(seller: Seller, value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Rule> {
     let before = problems.total();
@@ -164,21 +168,15 @@ fn rule(seller: Seller, value: &Value, at: &At<'_>, problems: &mut Problems) -> 
         optional "status" => answer_status: status,
     });
     let members = value.as_object()?;
-    let named: Vec<_> = ACTS.iter().filter(|name| members.contains_key(**name)).collect();
+    let acts = EFFECTS.iter().filter(|name| **name != LATENCY);
+    let named: Vec<_> = acts.clone().filter(|name| members.contains_key(**name)).collect();
     if named.len() > 1 {
-        let message =
-            format!("does {} things; one rule does one of {}", named.len(), ACTS.join(", "));
+        let acts = acts.copied().collect::<Vec<_>>().join(", ");
+        let message = format!("does {} things; one rule does one of {acts}", named.len());
         parse::push(at, problems, Keyword::MaxItems, message, Extra::Limit(1));
     }
-    if named.is_empty() && !members.contains_key("latency") {
-        parse::none_of(
-            at,
-            problems,
-            &[
-                "refuse", "protocol", "http", "drop", "truncate", "garbage", "inject", "sell",
-                "redirect", "latency",
-            ],
-        );
+    if named.is_empty() && !members.contains_key(LATENCY) {
+        parse::none_of(at, problems, EFFECTS);
     }
     let act = named.first().map_or("", |name| name);
     for (key, acts) in MODIFIERS {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
+use tracing_subscriber::filter::{ParseError, Targets};
 use tradepost_bridge::server::{Door, PATH, router, serve_stdio};
 use tradepost_bridge::{Bridge, Options};
 use tradepost_buyer::directory;
@@ -71,8 +72,8 @@ pub struct Arguments {
 /// What went wrong, with the exit code.
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     // Looked at here, where a mistake in it can still be called one of the command line.
-    tracing_subscriber::EnvFilter::try_new(&arguments.log)
-        .map_err(|error| Failure::usage(format!("--log: {error}")))?;
+    let looked_at: Result<Targets, ParseError> = arguments.log.parse();
+    looked_at.map_err(|error| Failure::usage(format!("--log: {error}")))?;
     let log_filter = arguments.log.clone();
     let server = Server { log_filter, log_json: false, ..Server::default() };
     let _log = start_log(&server)?;

@@ -9,6 +9,8 @@ use lock::lock;
 use reload::Reload;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
 use tradepost_dealer::demo as dealer_demo;
 use tradepost_server::background::{keep_going, piece};
 use tradepost_server::clock::Clock;
@@ -91,6 +93,14 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
             tracing::warn!(warning, "the configuration has something that will be regretted");
         }
     }
+    // Nobody takes a build for tests for what is shipped.
+    let is_first_look = env!("OPT_LEVEL") == "0" && !cfg!(debug_assertions);
+    if is_first_look && source && !arguments.dealers.demo {
+        tracing::warn!(
+            "this binary was built for a first look, and is several times slower than what is shipped: \
+             cargo build --profile dist --features tradepost/jemalloc"
+        );
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -170,8 +180,8 @@ async fn serve(
         Some(wanted) => Some(bind(wanted).await?),
         None => None,
     };
-    let (server, alerts) = (config.server.clone(), config.alerts.clone());
-    let traces = config.traces.clone();
+    let server = config.server.clone();
+    let beside = (config.alerts.clone(), config.traces.clone());
     let (dealers, publishers) = (config.dealers.len(), config.publishers.len());
     let wiring = Wiring::open(config, Arc::new(store), clock, address)
         .map_err(|fault| Failure::fault(&fault))?;
@@ -179,62 +189,10 @@ async fn serve(
     let desk = Arc::clone(&wiring.desk);
     let wiring = Arc::new(wiring);
     let stop = stop_signal().map_err(|error| Failure::fault(&error))?;
-    let (tls, orders) = (reload.tls.clone(), reload.orders.clone());
-    if let Some(settings) = traces {
-        let percent = settings.percent;
-        let (queue, exporter) = traces::open(settings).map_err(|it| Failure::fault(&it))?;
-        tokio::spawn(exporter.run());
-        wiring.trace_with(&Tracer::new(Arc::new(queue), percent, wiring.clock.clone()));
-    }
-    if let Some(settings) = alerts {
-        let certificate = (tls.clone(), orders.clone());
-        let alerts = alarm(settings, &wiring, certificate, data, &server)?;
-        let run = move || {
-            let alerts = Arc::clone(&alerts);
-            async move { alerts.run().await }
-        };
-        tokio::spawn(keep_going("alerts", run));
-    }
-    tokio::spawn(keep_fresh(Arc::clone(&wiring), tls.clone(), orders.clone()));
-    if let Some((orders, identity)) = orders.zip(tls.clone()) {
-        let run = move || {
-            let (orders, identity) = (Arc::clone(&orders), Arc::clone(&identity));
-            async move { orders.run(&identity).await }
-        };
-        tokio::spawn(keep_going("orders of certificates", run));
-    }
-    tokio::spawn(reload::follow(hangups, Arc::new(reload), Arc::clone(&wiring)));
-    // Dropped when deliveries are to stop.
-    let (stop_deliveries, deliveries_stopped) = tokio::sync::watch::channel(());
+    let tls = reload.tls.clone();
+    keep_watch(&wiring, beside, data, &server, (reload, hangups))?;
     let grace = Duration::try_from(server.shutdown_grace).unwrap_or_default();
-    let stopped = move || {
-        let mut stopped = deliveries_stopped.clone();
-        async move {
-            let _ = stopped.changed().await;
-        }
-    };
-    let mut deliveries = tokio::task::JoinSet::new();
-    let leads = Arc::clone(&wiring.deliveries);
-    deliveries.spawn({
-        let stopped = stopped.clone();
-        keep_going("leads", move || Arc::clone(&leads).run(stopped(), grace))
-    });
-    let feeds = Arc::clone(&wiring.feeds);
-    deliveries.spawn({
-        let stopped = stopped.clone();
-        keep_going("feeds", move || Arc::clone(&feeds).run(stopped()))
-    });
-    let refusals = Arc::clone(&wiring.refusals);
-    deliveries.spawn({
-        let stopped = stopped.clone();
-        keep_going("refusals", move || Arc::clone(&refusals).run(stopped()))
-    });
-    for notices in &wiring.notices {
-        let notices = Arc::clone(notices);
-        let stopped = stopped.clone();
-        deliveries
-            .spawn(keep_going("notifications", move || Arc::clone(&notices).run(stopped(), grace)));
-    }
+    let (stop_deliveries, mut deliveries) = deliver(&wiring, grace);
     tracing::info!(%address, dealers, publishers, "started");
     // Scripts wait for this line.
     context.output.line(format!("listening on {}", server.origin(address)));
@@ -272,6 +230,76 @@ async fn serve(
     while deliveries.join_next().await.is_some() {}
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Starts what looks after the server: traces, alerts, certificates, and a configuration that changes.
+fn keep_watch(
+    wiring: &Arc<Wiring>,
+    (alerts, traces): (Option<config::Alerts>, Option<config::Traces>),
+    data: Option<PathBuf>,
+    server: &Server,
+    (reload, hangups): (Reload, Signal),
+) -> Result<(), Failure> {
+    let (tls, orders) = (reload.tls.clone(), reload.orders.clone());
+    if let Some(settings) = traces {
+        let percent = settings.percent;
+        let (queue, exporter) = traces::open(settings).map_err(|it| Failure::fault(&it))?;
+        tokio::spawn(exporter.run());
+        wiring.trace_with(&Tracer::new(Arc::new(queue), percent, wiring.clock.clone()));
+    }
+    if let Some(settings) = alerts {
+        let certificate = (tls.clone(), orders.clone());
+        let alerts = alarm(settings, wiring, certificate, data, server)?;
+        let run = move || {
+            let alerts = Arc::clone(&alerts);
+            async move { alerts.run().await }
+        };
+        tokio::spawn(keep_going("alerts", run));
+    }
+    tokio::spawn(keep_fresh(Arc::clone(wiring), tls.clone(), orders.clone()));
+    if let Some((orders, identity)) = orders.zip(tls.clone()) {
+        let run = move || {
+            let (orders, identity) = (Arc::clone(&orders), Arc::clone(&identity));
+            async move { orders.run(&identity).await }
+        };
+        tokio::spawn(keep_going("orders of certificates", run));
+    }
+    tokio::spawn(reload::follow(hangups, Arc::new(reload), Arc::clone(wiring)));
+    Ok(())
+}
+
+/// Starts what brings things where they belong, until what is returned is dropped.
+fn deliver(wiring: &Wiring, grace: Duration) -> (watch::Sender<()>, JoinSet<()>) {
+    let (stop, deliveries_stopped) = watch::channel(());
+    let stopped = move || {
+        let mut stopped = deliveries_stopped.clone();
+        async move {
+            let _ = stopped.changed().await;
+        }
+    };
+    let mut deliveries = JoinSet::new();
+    let leads = Arc::clone(&wiring.deliveries);
+    deliveries.spawn({
+        let stopped = stopped.clone();
+        keep_going("leads", move || Arc::clone(&leads).run(stopped(), grace))
+    });
+    let feeds = Arc::clone(&wiring.feeds);
+    deliveries.spawn({
+        let stopped = stopped.clone();
+        keep_going("feeds", move || Arc::clone(&feeds).run(stopped()))
+    });
+    let refusals = Arc::clone(&wiring.refusals);
+    deliveries.spawn({
+        let stopped = stopped.clone();
+        keep_going("refusals", move || Arc::clone(&refusals).run(stopped()))
+    });
+    for notices in &wiring.notices {
+        let notices = Arc::clone(notices);
+        let stopped = stopped.clone();
+        deliveries
+            .spawn(keep_going("notifications", move || Arc::clone(&notices).run(stopped(), grace)));
+    }
+    (stop, deliveries)
 }
 
 /// What tells people that something is amiss.

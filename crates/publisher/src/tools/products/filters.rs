@@ -89,145 +89,109 @@ pub(super) fn apply(
 
 /// The filters that a product does not pass.
 fn against(product: &Product, filters: &Filters, account: Option<&Account>) -> Vec<&'static str> {
-    let published = &product.published;
-    let prices = product.prices_for(account);
-    let fitting: Vec<_> = prices.iter().filter(|price| fits_price(price, filters)).collect();
-    let mut against = Vec::new();
-    let mut check = |name: &'static str, fits: Option<bool>| {
-        if fits == Some(false) {
-            against.push(name);
+    let mut failed = Failed::default();
+    failed.by_kind(product, filters);
+    failed.by_price(product, filters, account);
+    failed.by_measure(product, filters);
+    failed.0
+}
+
+/// Names of filters that are not passed.
+#[derive(Default)]
+struct Failed(Vec<&'static str>);
+
+impl Failed {
+    /// Checks a filter that is set.
+    fn check<T>(&mut self, name: &'static str, wanted: &Option<T>, fits: impl FnOnce(&T) -> bool) {
+        if wanted.as_ref().is_some_and(|wanted| !fits(wanted)) {
+            self.0.push(name);
         }
-    };
-    check(
-        "delivery_type",
-        filters
-            .delivery_type
-            .as_ref()
-            .map(|wanted| published.delivery_type.as_ref() == Some(wanted)),
-    );
-    check(
-        "exclusivity",
-        filters
-            .exclusivity
-            .as_ref()
-            .map(|wanted| published.exclusivity.as_deref().unwrap_or("none") == wanted),
-    );
-    check(
-        "is_fixed_price",
-        filters.is_fixed_price.map(|wanted| {
-            // One price has to pass all filters about prices: it is not
-            // enough that each filter finds some.
-            prices.iter().any(|price| is_fixed(price) == wanted) && !fitting.is_empty()
-        }),
-    );
-    check(
-        "pricing_currencies",
-        filters.pricing_currencies.as_ref().map(|wanted| {
-            prices.iter().any(|price| lists(wanted, price.currency()))
-                && !fitting.is_empty()
-                && product.signals_cost(wanted)
-        }),
-    );
-    check(
-        "format_ids",
-        filters.format_ids.as_ref().map(|wanted| {
-            wanted.iter().any(|wanted| product.formats().iter().any(|known| known.means(wanted)))
-        }),
-    );
-    check(
-        "channels",
-        filters
-            .channels
-            .as_ref()
-            .map(|wanted| product.channels().iter().any(|channel| wanted.contains(channel))),
-    );
-    for (name, wanted, known) in [
-        ("video_placement_types", &filters.video_placement_types, &published.video_placement_types),
-        (
-            "audio_distribution_types",
-            &filters.audio_distribution_types,
-            &published.audio_distribution_types,
-        ),
-        (
-            "sponsored_placement_types",
-            &filters.sponsored_placement_types,
-            &published.sponsored_placement_types,
-        ),
-        (
-            "social_placement_surfaces",
-            &filters.social_placement_surfaces,
-            &published.social_placement_surfaces,
-        ),
-    ] {
-        let wanted = wanted.as_ref();
-        check(name, wanted.map(|wanted| known.iter().any(|word| wanted.contains(word))));
     }
-    check(
-        "countries",
-        filters.countries.as_ref().map(|wanted| {
+
+    /// By what a product is, and where it runs.
+    fn by_kind(&mut self, product: &Product, filters: &Filters) {
+        let published = &product.published;
+        self.check("delivery_type", &filters.delivery_type, |wanted| {
+            published.delivery_type.as_ref() == Some(wanted)
+        });
+        self.check("exclusivity", &filters.exclusivity, |wanted| {
+            published.exclusivity.as_deref().unwrap_or("none") == wanted
+        });
+        self.check("format_ids", &filters.format_ids, |wanted| {
+            wanted.iter().any(|wanted| product.formats().iter().any(|known| known.means(wanted)))
+        });
+        self.check("channels", &filters.channels, |wanted| {
+            product.channels().iter().any(|channel| wanted.contains(channel))
+        });
+        let Filters { video_placement_types: video, audio_distribution_types: audio, .. } = filters;
+        let Filters { sponsored_placement_types: sponsored, .. } = filters;
+        let Filters { social_placement_surfaces: social, .. } = filters;
+        for (name, wanted, known) in [
+            ("video_placement_types", video, &published.video_placement_types),
+            ("audio_distribution_types", audio, &published.audio_distribution_types),
+            ("sponsored_placement_types", sponsored, &published.sponsored_placement_types),
+            ("social_placement_surfaces", social, &published.social_placement_surfaces),
+        ] {
+            self.check(name, wanted, |wanted| known.iter().any(|word| wanted.contains(word)));
+        }
+        self.check("countries", &filters.countries, |wanted| {
             let known = &product.terms.countries;
             // A product that names no countries runs everywhere.
             known.is_empty() || known.iter().any(|country| wanted.contains(country))
-        }),
-    );
-    check(
-        "start_date",
-        filters
-            .start_date
-            .as_ref()
-            .map(|first| product.expires_at().is_none_or(|moment| moment.to_string() > *first)),
-    );
-    check(
-        "budget_range",
-        filters.budget_range.as_ref().map(|wanted| {
-            let mut of_currency =
-                fitting.iter().filter(|price| price.currency() == wanted.currency);
-            of_currency.any(|price| {
+        });
+        self.check("start_date", &filters.start_date, |first| {
+            product.expires_at().is_none_or(|moment| moment.to_string() > *first)
+        });
+        self.check("required_features", &filters.required_features, |wanted| {
+            // What is asked for with `false` is what the buyer can do without.
+            let mut needed = wanted.iter().filter(|(_, value)| **value == Value::Bool(true));
+            needed.all(|(name, _)| capabilities::has_feature(name))
+        });
+    }
+
+    /// By what it costs. One price has to pass all filters about prices: it is not enough that each filter
+    /// finds some.
+    fn by_price(&mut self, product: &Product, filters: &Filters, account: Option<&Account>) {
+        let prices = product.prices_for(account);
+        let fitting: Vec<_> = prices.iter().filter(|price| fits_price(price, filters)).collect();
+        self.check("is_fixed_price", &filters.is_fixed_price, |wanted| {
+            prices.iter().any(|price| is_fixed(price) == *wanted) && !fitting.is_empty()
+        });
+        self.check("pricing_currencies", &filters.pricing_currencies, |wanted| {
+            prices.iter().any(|price| lists(wanted, price.currency()))
+                && !fitting.is_empty()
+                && product.signals_cost(wanted)
+        });
+        self.check("budget_range", &filters.budget_range, |wanted| {
+            fitting.iter().filter(|price| price.currency() == wanted.currency).any(|price| {
                 wanted.max.zip(product.minimum(price)).is_none_or(|(most, least)| least <= most)
             })
-        }),
-    );
-    check(
-        "required_metrics",
-        filters.required_metrics.as_ref().map(|wanted| {
+        });
+    }
+
+    /// By what is measured and promised.
+    fn by_measure(&mut self, product: &Product, filters: &Filters) {
+        let published = &product.published;
+        self.check("required_metrics", &filters.required_metrics, |wanted| {
             let known = product.metrics();
             wanted.iter().all(|metric| known.iter().any(|known| known == metric))
-        }),
-    );
-    let standards = filters.required_performance_standards.as_ref();
-    check(
-        "required_performance_standards",
-        standards.map(|wanted| {
+        });
+        let standards = &filters.required_performance_standards;
+        self.check("required_performance_standards", standards, |wanted| {
             let known = &published.performance_standards;
             wanted.iter().all(|wanted| known.iter().any(|known| meets(known, wanted)))
-        }),
-    );
-    check(
-        "required_vendor_metrics",
-        filters.required_vendor_metrics.as_ref().map(|wanted| {
+        });
+        self.check("required_vendor_metrics", &filters.required_vendor_metrics, |wanted| {
             let known = published.reporting_capabilities.iter();
             let known: Vec<_> = known.flat_map(|known| known.vendor_metrics.iter()).collect();
             wanted.iter().all(|wanted| known.iter().any(|known| covers(known, wanted)))
-        }),
-    );
-    check(
-        "required_features",
-        filters.required_features.as_ref().map(|wanted| {
-            let mut wanted = wanted.iter();
-            // What is asked for with `false` is what the buyer can do without.
-            wanted
-                .all(|(name, value)| *value != Value::Bool(true) || capabilities::has_feature(name))
-        }),
-    );
-    check(
-        "min_exposures",
-        filters.min_exposures.map(|wanted| {
+        });
+        self.check("min_exposures", &filters.min_exposures, |wanted| {
             let points = published.forecast.iter().flat_map(|forecast| forecast.points.iter());
             let most = points.filter_map(|it| it.metrics.as_ref()?.impressions.as_ref()?.mid);
-            most.fold(Amount::ZERO, Ord::max) >= wanted
-        }),
-    );
-    against
+            most.fold(Amount::ZERO, Ord::max) >= *wanted
+        });
+    }
 }
 
 /// Whether a price fits the filters on prices.

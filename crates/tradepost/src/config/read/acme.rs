@@ -5,7 +5,7 @@ use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 
 use super::delivery::mailbox;
-use super::values::{self, line, of_text, reject, secure_address};
+use super::values::{self, line, list, of_text, reject, secure_address};
 use crate::config::Tls;
 use crate::config::acme::{Acme, DIRECTORY};
 
@@ -52,12 +52,8 @@ pub(super) fn tls(
 fn ordered(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Acme> {
     let file = line(4_000);
     read_object!(value, at, problems, closed {
-        required "domains" => domains: |v: &Value, at: &At<'_>, p: &mut Problems| {
-            parse::list(v, at, p, (1, Some(MOST_NAMES)), domain)
-        },
-        optional "contact" => contact: |v: &Value, at: &At<'_>, p: &mut Problems| {
-            parse::list(v, at, p, (0, Some(10)), mailbox)
-        },
+        required "domains" => domains: list((1, Some(MOST_NAMES)), domain),
+        optional "contact" => contact: list((0, Some(10)), mailbox),
         optional "directory" => directory: secure_address,
         required "terms_agreed" => terms_agreed: parse::boolean,
         required "folder" => folder: &file,

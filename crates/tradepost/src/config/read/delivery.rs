@@ -13,7 +13,9 @@ use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 use tradepost_wire::words;
 
-use super::values::{self, duration, host, line, of_text, reject, secure_address, web_page, whole};
+use super::values::{
+    self, duration, host, line, list, of_text, reject, secure_address, web_page, whole,
+};
 use crate::config::delivery::{By, Delivery, Http, Secret, Smtp, SmtpTls};
 
 const MOMENT: (SignedDuration, &str) = (SignedDuration::from_secs(1), "1s");
@@ -188,9 +190,7 @@ pub(super) fn delivery(value: &Value, at: &At<'_>, problems: &mut Problems) -> O
     read_object!(value, at, problems, closed {
         required "name" => name: values::id,
         required "by" => way: parse::word::<Way>,
-        optional "rooftops" => rooftops: |v: &Value, at: &At<'_>, p: &mut Problems| {
-            parse::list(v, at, p, (0, None), line(200))
-        },
+        optional "rooftops" => rooftops: list((0, None), line(200)),
         optional "kinds" => kinds: values::words::<LeadKind>,
         optional "attempts" => attempts: whole(1, 1_000),
         optional "give_up_after" => give_up_after: duration(MINUTE, MONTH),
@@ -213,9 +213,7 @@ pub(super) fn delivery(value: &Value, at: &At<'_>, problems: &mut Problems) -> O
         optional "password" => password: &secret,
         optional "password_file" => password_file: &file,
         optional "from" => from: mailbox,
-        optional "to" => to: |v: &Value, at: &At<'_>, p: &mut Problems| {
-            parse::list(v, at, p, (1, Some(20)), mailbox)
-        },
+        optional "to" => to: list((1, Some(20)), mailbox),
     });
     check_keys(value, way, at, problems);
     let bearer = one(value, ("bearer", bearer), ("bearer_file", bearer_file), at, problems);

@@ -8,7 +8,7 @@ use tradepost_wire::json::Value;
 use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 
-use super::values::{duration, line, whole};
+use super::values::{duration, line, list, whole};
 use crate::config::Privacy;
 
 const DAY: i64 = 24;
@@ -111,11 +111,10 @@ fn read_velocity(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<
 }
 
 fn read_agents(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Agents> {
-    let names =
-        |v: &Value, at: &At<'_>, p: &mut Problems| parse::list(v, at, p, (0, None), line(200));
+    let names = list((0, None), line(200));
     read_object!(value, at, problems, closed {
-        optional "allow" => allow: names,
-        optional "deny" => deny: names,
+        optional "allow" => allow: &names,
+        optional "deny" => deny: &names,
         optional "quota" => quota: whole(0, MANY),
     });
     Some(Agents { allow: allow.unwrap_or_default(), deny: deny.unwrap_or_default(), quota })

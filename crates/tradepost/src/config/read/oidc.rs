@@ -6,7 +6,7 @@ use tradepost_wire::json::Value;
 use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 
-use super::values::{line, of_text, reject, secure_address};
+use super::values::{line, list, of_text, reject, secure_address};
 use crate::config::delivery::Secret;
 use crate::config::oidc::{Grant, Oidc};
 
@@ -17,9 +17,7 @@ pub(super) fn oidc(value: &Value, at: &At<'_>, problems: &mut Problems) -> Optio
         required "client_id" => client_id: line(200),
         required "client_secret_file" => secret: line(4_000),
         required "role_claim" => role_claim: line(100),
-        required "roles" => grants: |v: &Value, at: &At<'_>, p: &mut Problems| {
-            parse::list(v, at, p, (1, None), grant)
-        },
+        required "roles" => grants: list((1, None), grant),
         optional "name_claim" => name_claim: line(100),
         optional "scope" => scope: read_scope,
         optional "label" => label: line(60),

@@ -16,7 +16,7 @@ use tradepost_wire::json::Value;
 use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 
-use super::values::{self, duration, line, of_text, prose, reject};
+use super::values::{self, duration, line, list, of_text, prose, reject};
 use super::{auth, delivery, sections};
 use crate::adcp::seller::Front;
 use crate::config::delivery::Secret;
@@ -41,13 +41,9 @@ fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publ
         required "id" => id: values::id,
         required "name" => name: line(200),
         required "domain" => domain: values::host,
-        optional "hosts" => hosts: |v: &Value, at: &At<'_>, p: &mut Problems| {
-            parse::list(v, at, p, (0, None), values::host)
-        },
+        optional "hosts" => hosts: list((0, None), values::host),
         optional "public_url" => public_url: values::web_base,
-        optional "origins" => origins: |v: &Value, at: &At<'_>, p: &mut Problems| {
-            parse::list(v, at, p, (0, None), values::web_base)
-        },
+        optional "origins" => origins: list((0, None), values::web_base),
         optional "require_extension" => require_extension: parse::boolean,
         optional "brand_json_url" => brand_json_url: values::web_page,
         optional "description" => description: prose(2_000),
@@ -57,12 +53,8 @@ fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publ
         optional "catalogue" => catalogue: line(4_000),
         optional "sandbox" => sandbox: parse::boolean,
         optional "billing" => billing: billing_list,
-        optional "payment_terms" => payment_terms: |v: &Value, at: &At<'_>, p: &mut Problems| {
-            parse::list(v, at, p, (1, None), line(64))
-        },
-        optional "agents" => agents: |v: &Value, at: &At<'_>, p: &mut Problems| {
-            parse::list(v, at, p, (0, None), buyer_agent)
-        },
+        optional "payment_terms" => payment_terms: list((1, None), line(64)),
+        optional "agents" => agents: list((0, None), buyer_agent),
         optional "onboarding" => onboarding: read_onboarding,
         optional "replay_ttl" => replay_ttl: duration(HOUR, WEEK),
         optional "spend_limits" => spend_limits: read_limits,
@@ -74,9 +66,7 @@ fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publ
         optional "webhook_key" => webhook_key: signing::webhook_key,
         optional "governance_key" => governance_key: signing::webhook_key,
         optional "request_signing" => request_signing: signing::request_signing,
-        optional "verifiers" => verifiers: |v: &Value, at: &At<'_>, p: &mut Problems| {
-            parse::list(v, at, p, (0, None), verifier)
-        },
+        optional "verifiers" => verifiers: list((0, None), verifier),
     });
     if request_signing.is_some() && public_url.is_none() && hosts.as_ref().is_none_or(Vec::is_empty)
     {
@@ -85,14 +75,7 @@ fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publ
         reject(&at.key("request_signing"), problems, message);
     }
     let (agents, keys): (Vec<_>, Vec<_>) = agents.into_iter().flatten().unzip();
-    let mut principals = BTreeSet::new();
-    for (index, agent) in agents.iter().enumerate() {
-        if !agent.principals.iter().all(|name| principals.insert(name.clone())) {
-            let list = at.key("agents");
-            let message = "the credential of another agent, too";
-            reject(&list.index(index).key("credentials"), problems, message);
-        }
-    }
+    reject_shared_credentials(&agents, &at.key("agents"), problems);
     let signers = agents.iter().zip(keys);
     let signers = signers.filter_map(|(agent, keys)| Some((agent.id.clone(), keys?))).collect();
     let name = name?;
@@ -142,6 +125,17 @@ fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publ
     })
 }
 
+/// A credential is one agent's: it says who calls.
+fn reject_shared_credentials(agents: &[BuyerAgent], list: &At<'_>, problems: &mut Problems) {
+    let mut principals = BTreeSet::new();
+    for (index, agent) in agents.iter().enumerate() {
+        if !agent.principals.iter().all(|name| principals.insert(name)) {
+            let message = "the credential of another agent, too";
+            reject(&list.index(index).key("credentials"), problems, message);
+        }
+    }
+}
+
 /// A verifier of creatives, and with what it knows the publisher.
 fn verifier(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<(String, Secret)> {
     let (secret, file) = (line(1_000), line(1_000));
@@ -174,9 +168,7 @@ fn buyer_agent(
         required "id" => id: values::id,
         optional "url" => url: values::web_page,
         optional "keys" => keys: signing::keys,
-        optional "credentials" => credentials: |v: &Value, at: &At<'_>, p: &mut Problems| {
-            parse::list(v, at, p, (0, None), line(200))
-        },
+        optional "credentials" => credentials: list((0, None), line(200)),
         optional "standing" => standing: read_standing,
         optional "sandbox_only" => sandbox_only: parse::boolean,
         optional "live_only" => live_only: parse::boolean,
@@ -248,12 +240,8 @@ fn read_onboarding(value: &Value, at: &At<'_>, problems: &mut Problems) -> Optio
         optional "strangers" => strangers: parse::boolean,
         optional "implicit" => implicit: parse::boolean,
         optional "review" => review: read_review,
-        optional "operators" => operators: |v: &Value, at: &At<'_>, p: &mut Problems| {
-            parse::list(v, at, p, (1, None), values::host)
-        },
-        optional "houses" => houses: |v: &Value, at: &At<'_>, p: &mut Problems| {
-            parse::list(v, at, p, (0, None), values::host)
-        },
+        optional "operators" => operators: list((1, None), values::host),
+        optional "houses" => houses: list((0, None), values::host),
     });
     let default = Onboarding::default();
     Some(Onboarding {

@@ -14,7 +14,7 @@ use tradepost_wire::json::Value;
 use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 
-use super::values::{self, duration, line, prose, reject, whole};
+use super::values::{self, duration, line, list, prose, reject, whole};
 
 /// `[[dealers.rooftops]]`
 pub(super) fn rooftops(
@@ -39,28 +39,18 @@ pub(super) fn rooftops(
 fn rooftop(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Rooftop> {
     read_object!(value, at, problems, closed {
         required "name" => name: line(200),
-        optional "feed_names" => feed_names: |v: &Value, at: &At<'_>, p: &mut Problems| {
-            parse::list(v, at, p, (0, None), line(200))
-        },
+        optional "feed_names" => feed_names: list((0, None), line(200)),
         optional "legal_name" => legal_name: line(200),
         optional "website" => website: values::web_page,
         optional "geo" => geo: read_geo,
-        optional "emails" => emails: |v: &Value, at: &At<'_>, p: &mut Problems| {
-            parse::list(v, at, p, (0, None), |v, at, p| contact(v, at, p, parse::email))
-        },
-        optional "phones" => phones: |v: &Value, at: &At<'_>, p: &mut Problems| {
-            parse::list(v, at, p, (0, None), |v, at, p| contact(v, at, p, parse::phone))
-        },
+        optional "emails" => emails: list((0, None), |v, at, p| contact(v, at, p, parse::email)),
+        optional "phones" => phones: list((0, None), |v, at, p| contact(v, at, p, parse::phone)),
         optional "address" => address: read_address,
         optional "timezone" => timezone: values::time_zone,
         optional "notes" => notes: prose(2_000),
-        optional "capabilities" => capabilities: |v: &Value, at: &At<'_>, p: &mut Problems| {
-            parse::list(v, at, p, (0, None), line(100))
-        },
+        optional "capabilities" => capabilities: list((0, None), line(100)),
         optional "schedules" => schedules: read_schedules,
-        optional "fees" => fees: |v: &Value, at: &At<'_>, p: &mut Problems| {
-            parse::list(v, at, p, (0, None), fee)
-        },
+        optional "fees" => fees: list((0, None), fee),
         optional "appointments" => appointments: read_appointments,
     });
     let has = |key| value.get(key).is_some();
@@ -262,9 +252,7 @@ fn read_appointments(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opt
         optional "capacity" => capacity: whole(1, 1_000),
         optional "notice" => notice: duration(shortest, longest),
         optional "horizon_days" => horizon_days: whole(1, 365),
-        optional "closed_on" => closed_on: |v: &Value, at: &At<'_>, p: &mut Problems| {
-            parse::list(v, at, p, (0, None), values::date)
-        },
+        optional "closed_on" => closed_on: list((0, None), values::date),
     });
     let default = Appointments::default();
     Some(Appointments {

@@ -12,7 +12,7 @@ use tradepost_wire::json::Value;
 use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 
-use super::values::{self, duration, line, prose, reject, whole, words};
+use super::values::{self, duration, line, list, prose, reject, whole, words};
 use super::{acme, auth, delivery, feeds, leads, oidc, rooftop};
 use crate::config::{CardSigning, Console, Dealer, RateLimit, Server, WebOrigin};
 
@@ -82,9 +82,7 @@ pub(super) fn server(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opt
         optional "log_json" => log_json: parse::boolean,
         optional "log_filter" => log_filter: values::log_filter,
         optional "trust_forwarded_for" => trust_forwarded_for: parse::boolean,
-        optional "web_origins" => web_origins: |v: &Value, at: &At<'_>, p: &mut Problems| {
-            parse::list(v, at, p, (0, None), web_origin)
-        },
+        optional "web_origins" => web_origins: list((0, None), web_origin),
         optional "tls" => tls: acme::tls,
     });
     let is_open = |console: &&Console| {

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use jiff::SignedDuration;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use tracing_subscriber::filter::Targets;
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::format;
 use tradepost_wire::json::Value;
@@ -186,12 +187,19 @@ pub(super) fn date(value: &Value, at: &At<'_>, problems: &mut Problems) -> Optio
     parse::date(value, at, problems)?.parse().ok()
 }
 
+/// A list of so many at least, and at most.
+pub(super) fn list<T>(
+    range: (usize, Option<usize>),
+    item: impl Fn(&Value, &At<'_>, &mut Problems) -> Option<T>,
+) -> impl Fn(&Value, &At<'_>, &mut Problems) -> Option<Vec<T>> {
+    move |value, at, problems| parse::list(value, at, problems, range, &item)
+}
+
 /// A filter for the log.
 pub(super) fn log_filter(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
     const HINT: &str = "must be a log filter such as info or warn,tradepost=debug";
     of_text((value, at, problems), HINT, |text| {
-        let read = tracing_subscriber::EnvFilter::builder().parse(text);
-        read.is_ok().then(|| text.to_owned())
+        text.parse::<Targets>().is_ok().then(|| text.to_owned())
     })
 }
 

@@ -9,10 +9,10 @@ use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::signing::Digest;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
-use tradepost_wire::parse::{self, read_object};
+use tradepost_wire::parse::read_object;
 use tradepost_wire::problem::{At, Problems};
 
-use super::super::values::{self, line, of_text, whole};
+use super::super::values::{self, line, list, of_text, whole};
 use crate::config::WebhookKeyFile;
 
 /// `webhook_key`
@@ -36,12 +36,8 @@ pub(super) fn request_signing(
 ) -> Option<RequestSigning> {
     read_object!(value, at, problems, closed {
         optional "content_digest" => content_digest: digest,
-        optional "required_for" => required_for: |v: &Value, at: &At<'_>, p: &mut Problems| {
-            parse::list(v, at, p, (0, None), tool)
-        },
-        optional "methods_required_for" => methods: |v: &Value, at: &At<'_>, p: &mut Problems| {
-            parse::list(v, at, p, (0, None), method)
-        },
+        optional "required_for" => required_for: list((0, None), tool),
+        optional "methods_required_for" => methods: list((0, None), method),
     });
     Some(RequestSigning {
         // Without one whoever can change a request on its way chooses what is bought.
@@ -80,9 +76,7 @@ pub(super) fn keys(value: &Value, at: &At<'_>, problems: &mut Problems) -> Optio
     read_object!(value, at, problems, closed {
         optional "jwks_file" => jwks_file: line(1_000),
         optional "brand_json_url" => brand_json_url: values::web_page,
-        optional "revoked" => revoked: |v: &Value, at: &At<'_>, p: &mut Problems| {
-            parse::list(v, at, p, (0, None), line(200))
-        },
+        optional "revoked" => revoked: list((0, None), line(200)),
         optional "signatures" => signatures: whole::<u32>(1, 1_000_000),
     });
     let source = match (jwks_file, brand_json_url) {
