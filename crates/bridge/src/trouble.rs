@@ -466,8 +466,8 @@ fn of_unsent(unsent: &Unsent, message: String) -> Trouble {
 
 fn of_refused(refused: &Refused, message: String) -> Trouble {
     let mut trouble = match &refused.by {
-        By::Aap { error, .. } => of_received(error, message),
-        By::Protocol(error) => of_protocol(error, message),
+        By::Aap { error, .. } => of_received(error),
+        By::Protocol(error) => of_protocol(error),
         By::Adcp(_) | By::Grpc { .. } | By::Http(_) | By::Words { .. } => {
             Trouble::new(Code::DealerRefused, message)
         }
@@ -477,7 +477,13 @@ fn of_refused(refused: &Refused, message: String) -> Trouble {
     trouble
 }
 
-fn of_received(error: &Received, message: String) -> Trouble {
+/// The message of a refusal; its code stands beside it.
+fn said(message: &str) -> String {
+    let message = plain(message, SENTENCE);
+    if message.is_empty() { "no reason is given".to_owned() } else { message }
+}
+
+fn of_received(error: &Received) -> Trouble {
     let hint = match error.code.known() {
         Some(code) => code.hint(),
         None => "act on what the dealer says; the code is new to this bridge",
@@ -501,11 +507,11 @@ fn of_received(error: &Received, message: String) -> Trouble {
         total: error.problems().count(),
         error_id: (!error_id.is_empty()).then(|| error_id.into()),
         details: said_more.then(|| Box::new(Cleaner::brief().clean(&details))),
-        ..Trouble::new(Code::DealerRefused, message).hint(hint)
+        ..Trouble::new(Code::DealerRefused, said(&error.message)).hint(hint)
     }
 }
 
-fn of_protocol(error: &ProtocolError, message: String) -> Trouble {
+fn of_protocol(error: &ProtocolError) -> Trouble {
     let hint = match error.code.known() {
         Some(code) => code.hint(),
         None => "act on what the dealer says; the code is new to this bridge",
@@ -521,6 +527,6 @@ fn of_protocol(error: &ProtocolError, message: String) -> Trouble {
         by_dealer: true,
         problems: problems.collect(),
         total: error.violations.len(),
-        ..Trouble::new(Code::DealerRefused, message).hint(hint)
+        ..Trouble::new(Code::DealerRefused, said(&error.message)).hint(hint)
     }
 }

@@ -10,7 +10,7 @@ use tradepost_wire::adcp::error::{Error, Issue};
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::problem::MAX_LISTED;
 
-use super::{Code, Trouble, late, of_protocol};
+use super::{Code, Trouble, late, of_protocol, said};
 use crate::clean::Cleaner;
 
 impl Trouble {
@@ -38,8 +38,8 @@ impl Trouble {
             Failure::Garbled(_) => Self::new(Code::SellerGarbled, message),
             Failure::Refused(refused) => {
                 let mut trouble = match &refused.by {
-                    By::Adcp(adcp) => of_adcp(&adcp.error, message),
-                    By::Protocol(error) => of_protocol(error, message),
+                    By::Adcp(adcp) => of_adcp(&adcp.error),
+                    By::Protocol(error) => of_protocol(error),
                     By::Aap { .. } | By::Grpc { .. } | By::Http(_) | By::Words { .. } => {
                         Self::new(Code::SellerRefused, message)
                     }
@@ -106,7 +106,7 @@ fn problems_of(error: &Error) -> Vec<Value> {
 }
 
 /// What a seller says, with the field at fault.
-fn of_adcp(error: &Error, message: String) -> Trouble {
+fn of_adcp(error: &Error) -> Trouble {
     let hint = match error.suggestion.as_deref().filter(|said| !said.is_empty()) {
         Some(said) => format!("the seller suggests: \"{}\"", plain(said, SENTENCE)),
         None => "act on what the seller says".to_owned(),
@@ -124,6 +124,6 @@ fn of_adcp(error: &Error, message: String) -> Trouble {
         total: problems.len(),
         problems,
         details: (!error.details.is_empty()).then(|| Box::new(Cleaner::brief().clean(&details))),
-        ..Trouble::new(Code::SellerRefused, message).hint(hint)
+        ..Trouble::new(Code::SellerRefused, said(&error.message)).hint(hint)
     }
 }

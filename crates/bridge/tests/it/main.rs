@@ -213,7 +213,7 @@ fn the_words_of_a_dealer_keep_their_code_and_every_problem() {
     let error = call(&bridge, "aap_inventory_facets", &json!({})).document;
     let problem = json!({"field": "/a", "problem": "bad[31m", "keyword": "enum"});
     assert_eq!(error["problems"], json!([problem]));
-    assert_eq!(error["message"], "RATE_LIMITED: slowdown");
+    assert_eq!((&error["code"], &error["message"]), (&json!("RATE_LIMITED"), &json!("slowdown")));
     assert_eq!(error["retry_after_ms"], 1500);
 }
 
