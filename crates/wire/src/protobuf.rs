@@ -21,6 +21,7 @@ pub mod schema;
 mod write;
 
 pub use read::read;
+pub(crate) use write::is_default;
 pub use write::{Mismatch, write};
 
 /// A message's fields.

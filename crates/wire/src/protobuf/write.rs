@@ -81,7 +81,7 @@ fn write_field(field: &Field, value: &Value, out: &mut Vec<u8>) -> Result<(), Fa
     Ok(())
 }
 
-fn is_default(kind: Kind, value: &Value) -> bool {
+pub(crate) fn is_default(kind: Kind, value: &Value) -> bool {
     match kind {
         Kind::Text | Kind::Bytes => value == "",
         Kind::Bool => *value == Value::Bool(false),

@@ -7,15 +7,31 @@
 //! RFC 8785 would sign its neighbour, and a reader that keeps digits would trust a number that was
 //! never signed. All other numbers are spelled by [`canonical`] exactly as RFC 8785 spells them.
 
-use fields::{CARD, Kind, Message, Presence};
-
 use crate::canonical;
 use crate::decimal::Decimal;
 use crate::json::{Map, Number, Value};
 use crate::parse::push;
 use crate::problem::{At, Extra, Keyword, Problems};
+use crate::protobuf::{Field, Kind, Message, Rule, is_default, schema};
 
-mod fields;
+/// What `a2a.proto` calls `REQUIRED`: these members are always written.
+static REQUIRED: &[(&Message, &str)] = &[
+    (
+        &schema::AGENT_CARD,
+        "name description supportedInterfaces version capabilities defaultInputModes \
+         defaultOutputModes skills",
+    ),
+    (&schema::AGENT_INTERFACE, "url protocolBinding protocolVersion"),
+    (&schema::AGENT_PROVIDER, "url organization"),
+    (&schema::AGENT_SKILL, "id name description tags"),
+    (&schema::API_KEY_SECURITY_SCHEME, "location name"),
+    (&schema::HTTP_AUTH_SECURITY_SCHEME, "scheme"),
+    (&schema::O_AUTH2_SECURITY_SCHEME, "flows"),
+    (&schema::OPEN_ID_CONNECT_SECURITY_SCHEME, "openIdConnectUrl"),
+    (&schema::AUTHORIZATION_CODE_O_AUTH_FLOW, "authorizationUrl tokenUrl scopes"),
+    (&schema::CLIENT_CREDENTIALS_O_AUTH_FLOW, "tokenUrl scopes"),
+    (&schema::DEVICE_CODE_O_AUTH_FLOW, "deviceAuthorizationUrl tokenUrl scopes"),
+];
 
 /// The text that is signed.
 ///
@@ -28,9 +44,8 @@ pub fn signing_payload(card: &Value) -> Result<String, Problems> {
         push(&At::Root, &mut problems, Keyword::Type, message, Extra::Expected("object"));
         return Err(problems);
     };
-    // A message never declares `signatures`, so only the card's own is taken out.
     let members = members.iter().filter(|(name, _)| *name != "signatures");
-    let content = Value::Object(message(members, CARD, &At::Root, &mut problems));
+    let content = Value::Object(message(members, &schema::AGENT_CARD, &At::Root, &mut problems));
     check_numbers(&content, &At::Root, &mut problems);
     problems.into_result(Some(canonical::to_string(&content)))
 }
@@ -38,63 +53,61 @@ pub fn signing_payload(card: &Value) -> Result<String, Problems> {
 /// The members of a message that are written.
 fn message<'a>(
     members: impl Iterator<Item = (&'a String, &'a Value)>,
-    declared: Message,
+    declared: &'static Message,
     at: &At<'_>,
     problems: &mut Problems,
 ) -> Map {
+    let required = REQUIRED.iter().find(|(message, _)| std::ptr::eq(*message, declared));
     let mut written = Map::new();
     for (name, value) in members {
         let at = at.key(name);
-        let Some(field) = declared.iter().find(|field| field.name == name) else {
+        let Some(field) = declared.fields.iter().find(|field| field.name == name) else {
             written.insert(name.clone(), value.clone());
             continue;
         };
-        match field.presence {
-            // ProtoJSON reads null as "not set".
-            Presence::Required if value.is_null() => {
-                let message = "must not be null: it is required, and null means that it is not set";
-                push(&at, problems, Keyword::Type, message, Extra::None);
-            }
-            Presence::Explicit | Presence::Implicit if value.is_null() => {}
-            Presence::Implicit if field.kind.is_default(value) => {}
-            Presence::Required | Presence::Explicit | Presence::Implicit => {
-                written.insert(name.clone(), content(value, field.kind, &at, problems));
-            }
+        let mut names = required.iter().flat_map(|(_, names)| names.split(' '));
+        let is_required = names.any(|required| required == name);
+        // ProtoJSON reads null as "not set".
+        if is_required && value.is_null() {
+            let message = "must not be null: it is required, and null means that it is not set";
+            push(&at, problems, Keyword::Type, message, Extra::None);
+        } else if is_required || !value.is_null() && !is_unset(field, value) {
+            written.insert(name.clone(), content(value, field, &at, problems));
         }
     }
     written
 }
 
+/// Whether a value is what the member has when nobody set it. A message has no such value: it is
+/// there or not.
+fn is_unset(field: &Field, value: &Value) -> bool {
+    match field.rule {
+        Rule::Repeated => value.as_array().is_some_and(Vec::is_empty),
+        Rule::Map => value.as_object().is_some_and(Map::is_empty),
+        Rule::Implicit => is_default(field.kind, value),
+        Rule::Explicit | Rule::Oneof(_) => false,
+    }
+}
+
 /// A value with the messages inside it reduced. What does not have the declared type stays as it
 /// is: it cannot be read as something else, and is signed like everything else.
-fn content(value: &Value, kind: Kind, at: &At<'_>, problems: &mut Problems) -> Value {
-    match (kind, value) {
+fn content(value: &Value, field: &Field, at: &At<'_>, problems: &mut Problems) -> Value {
+    let mut reduced = |value: &Value, at: &At<'_>| match (field.kind, value) {
         (Kind::Message(declared), Value::Object(members)) => {
             Value::Object(message(members.iter(), declared, at, problems))
         }
-        (Kind::Messages(declared), Value::Array(items)) => items
+        (_, value) => value.clone(),
+    };
+    match (field.rule, value) {
+        (Rule::Repeated, Value::Array(items)) => {
+            items.iter().enumerate().map(|(index, item)| reduced(item, &at.index(index))).collect()
+        }
+        (Rule::Map, Value::Object(entries)) => entries
             .iter()
-            .enumerate()
-            .map(|(index, item)| content(item, Kind::Message(declared), &at.index(index), problems))
+            .map(|(name, entry)| (name.clone(), reduced(entry, &at.key(name))))
             .collect(),
-        (Kind::MessageMap(declared), Value::Object(entries)) => entries
-            .iter()
-            .map(|(name, entry)| {
-                let value = content(entry, Kind::Message(declared), &at.key(name), problems);
-                (name.clone(), value)
-            })
-            .collect(),
-        (
-            Kind::Text
-            | Kind::Flag
-            | Kind::Texts
-            | Kind::TextMap
-            | Kind::Free
-            | Kind::Message(_)
-            | Kind::Messages(_)
-            | Kind::MessageMap(_),
-            _,
-        ) => value.clone(),
+        (Rule::Repeated | Rule::Map, _) => value.clone(),
+        (Rule::Implicit | Rule::Explicit | Rule::Oneof(_), _) => reduced(value, at),
     }
 }
 
