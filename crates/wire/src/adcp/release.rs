@@ -12,10 +12,7 @@ enum Change {
     /// It has this name there.
     Renamed(&'static str),
     /// Of a list of words, those that are known there; and these, where all of theirs are listed.
-    Words {
-        known: &'static [&'static str],
-        made_of: &'static [(&'static str, &'static [&'static str])],
-    },
+    Words { known: &'static str, made_of: &'static [(&'static str, &'static [&'static str])] },
     /// A word that is not known there is said by another one.
     Word(&'static str, &'static str),
     /// Items of a list that have this member; others cannot be said.
@@ -25,19 +22,18 @@ enum Change {
 /// A change of the answers of some tools. A place is the way to a member, where `[]` is every item of
 /// a list.
 struct Row {
-    release: Release,
     tools: &'static [Tool],
     place: &'static str,
     change: Change,
 }
 
-const fn row(release: Release, tools: &'static [Tool], place: &'static str, change: Change) -> Row {
-    Row { release, tools, place, change }
+const fn row(tools: &'static [Tool], place: &'static str, change: Change) -> Row {
+    Row { tools, place, change }
 }
 
 /// Actions on a buy (`enums/media-buy-valid-action.json`); 3.1 tells finer ones apart.
 const ACTIONS: Change = Change::Words {
-    known: &["pause", "resume", "cancel", "add_packages", "sync_creatives"],
+    known: "pause resume cancel add_packages sync_creatives",
     made_of: &[
         ("update_budget", &["increase_budget", "decrease_budget"]),
         ("update_dates", &["update_flight_dates"]),
@@ -48,92 +44,56 @@ const ACTIONS: Change = Change::Words {
 /// A creative that is suspended runs no more and may run again, which 3.0 says of one under review.
 const SUSPENDED: Change = Change::Word("suspended", "pending_review");
 
-/// Everything that is said otherwise. 3.2 reads what 3.1 says: it has no row.
+/// Everything that 3.0 says otherwise. 3.2 reads what 3.1 says: it has no rows.
 const ROWS: &[Row] = &[
     row(
-        Release::V3_0,
         &[Tool::CreateMediaBuy, Tool::UpdateMediaBuy],
         "media_buy_status",
         Change::Renamed("status"),
     ),
-    row(Release::V3_0, &[Tool::CreateMediaBuy, Tool::UpdateMediaBuy], "valid_actions", ACTIONS),
-    row(Release::V3_0, &[Tool::GetMediaBuys], "media_buys[].valid_actions", ACTIONS),
-    row(Release::V3_0, &[Tool::CheckGovernance], "verdict", Change::Renamed("status")),
-    row(Release::V3_0, &[Tool::ReportPlanOutcome], "outcome_state", Change::Renamed("status")),
+    row(&[Tool::CreateMediaBuy, Tool::UpdateMediaBuy], "valid_actions", ACTIONS),
+    row(&[Tool::GetMediaBuys], "media_buys[].valid_actions", ACTIONS),
+    row(&[Tool::CheckGovernance], "verdict", Change::Renamed("status")),
+    row(&[Tool::ReportPlanOutcome], "outcome_state", Change::Renamed("status")),
+    row(&[Tool::GetPlanAuditLogs], "plans[].entries[].verdict", Change::Renamed("status")),
     row(
-        Release::V3_0,
-        &[Tool::GetPlanAuditLogs],
-        "plans[].entries[].verdict",
-        Change::Renamed("status"),
-    ),
-    row(
-        Release::V3_0,
         &[Tool::GetAdcpCapabilities],
         "specialisms",
         // Those of ours that it has (`enums/specialism.json`).
         Change::Words {
-            known: &[
-                "sales-non-guaranteed",
-                "sales-guaranteed",
-                "sales-proposal-mode",
-                "governance-aware-seller",
-                "signal-owned",
-                "property-lists",
-                "governance-spend-authority",
-                "governance-delivery-monitor",
-                "signed-requests",
-            ],
+            known: "sales-non-guaranteed sales-guaranteed sales-proposal-mode \
+                    governance-aware-seller signal-owned property-lists \
+                    governance-spend-authority governance-delivery-monitor signed-requests",
             made_of: &[],
         },
     ),
-    row(Release::V3_0, &[Tool::ListCreatives], "creatives[].status", SUSPENDED),
-    row(Release::V3_0, &[Tool::SyncCreatives], "creatives[].status", SUSPENDED),
+    row(&[Tool::ListCreatives, Tool::SyncCreatives], "creatives[].status", SUSPENDED),
     // There, a signal has its price with it.
-    row(Release::V3_0, &[Tool::GetSignals], "signals", Change::With("pricing_options")),
+    row(&[Tool::GetSignals], "signals", Change::With("pricing_options")),
     row(
-        Release::V3_0,
         &[Tool::GetAdcpCapabilities],
         "compliance_testing.scenarios",
         Change::Words {
-            known: &[
-                "force_creative_status",
-                "force_account_status",
-                "force_media_buy_status",
-                "force_session_status",
-                "simulate_delivery",
-                "simulate_budget_spend",
-            ],
+            known: "force_creative_status force_account_status force_media_buy_status \
+                    force_session_status simulate_delivery simulate_budget_spend",
             made_of: &[],
         },
     ),
     row(
-        Release::V3_0,
         &[Tool::ComplyTestController],
         "scenarios",
         Change::Words {
-            known: &[
-                "force_creative_status",
-                "force_account_status",
-                "force_media_buy_status",
-                "force_create_media_buy_arm",
-                "force_task_completion",
-                "force_session_status",
-                "simulate_delivery",
-                "simulate_budget_spend",
-                "seed_product",
-                "seed_pricing_option",
-                "seed_creative",
-                "seed_plan",
-                "seed_media_buy",
-                "seed_creative_format",
-            ],
+            known: "force_creative_status force_account_status force_media_buy_status \
+                    force_create_media_buy_arm force_task_completion force_session_status \
+                    simulate_delivery simulate_budget_spend seed_product seed_pricing_option \
+                    seed_creative seed_plan seed_media_buy seed_creative_format",
             made_of: &[],
         },
     ),
 ];
 
 fn rows(tool: Tool, release: Release) -> impl Iterator<Item = &'static Row> {
-    ROWS.iter().filter(move |row| row.release == release && row.tools.contains(&tool))
+    ROWS.iter().filter(move |row| release == Release::V3_0 && row.tools.contains(&tool))
 }
 
 /// Whether a release says something of a tool's answers otherwise.
@@ -157,180 +117,85 @@ pub fn translate(tool: Tool, release: Release, body: &mut Map) {
 
 /// What 3.2 adds to the requests of all tools and this publisher does not do: accounts that are told
 /// apart by more than brand, operator and sandbox.
-const OF_ACCOUNTS: &[&str] = &["account.currency", "account.operator_unit", "account.timezone"];
+const OF_ACCOUNTS: &str = "account.currency account.operator_unit account.timezone";
 
 /// What 3.2 adds to a tool's requests and this publisher does not do.
-const ADDED: &[(Tool, &[&str])] = &[
+const ADDED: &[(Tool, &str)] = &[
     (
         Tool::GetProducts,
-        &[
-            "acceptance_context",
-            "media_buy_frequency_cap",
-            "required_media_buy_support",
-            "required_overlay_support",
-            "targeting_overlay",
-            "filters.audience_activation_methods",
-            "filters.audience_evidence_requirements",
-            "filters.format_kinds",
-            "filters.format_option_refs",
-            "filters.pricing_structures",
-        ],
+        "acceptance_context media_buy_frequency_cap required_media_buy_support \
+         required_overlay_support targeting_overlay filters.audience_activation_methods \
+         filters.audience_evidence_requirements filters.format_kinds filters.format_option_refs \
+         filters.pricing_structures",
     ),
     (
         Tool::ListCreativeFormats,
-        &[
-            "account",
-            "format_ids[].pixel_ratio",
-            "input_format_ids[].pixel_ratio",
-            "output_format_ids[].pixel_ratio",
-        ],
+        "account format_ids[].pixel_ratio input_format_ids[].pixel_ratio \
+         output_format_ids[].pixel_ratio",
     ),
     (
         Tool::CreateMediaBuy,
-        &[
-            "bidding",
-            "budget_allocation",
-            "budget_cap_timezone",
-            "daily_budget_cap",
-            "frequency_cap",
-            "governance_context",
-            "name",
-            "opportunity",
-            "pacing",
-            "packages[].audience_evidence_pins",
-            "packages[].audience_evidence_requirements",
-            "packages[].bidding",
-            "packages[].daily_budget_cap",
-            "packages[].min_spend_target",
-        ],
+        "bidding budget_allocation budget_cap_timezone daily_budget_cap frequency_cap \
+         governance_context name opportunity pacing packages[].audience_evidence_pins \
+         packages[].audience_evidence_requirements packages[].bidding packages[].daily_budget_cap \
+         packages[].min_spend_target",
     ),
     (
         Tool::UpdateMediaBuy,
-        &[
-            "bidding",
-            "budget_allocation",
-            "budget_cap_timezone",
-            "daily_budget_cap",
-            "frequency_cap",
-            "governance_context",
-            "name",
-            "pacing",
-            "total_budget",
-            "packages[].bidding",
-            "packages[].daily_budget_cap",
-            "packages[].min_spend_target",
-            "new_packages[].audience_evidence_pins",
-            "new_packages[].audience_evidence_requirements",
-            "new_packages[].bidding",
-            "new_packages[].daily_budget_cap",
-            "new_packages[].min_spend_target",
-        ],
+        "bidding budget_allocation budget_cap_timezone daily_budget_cap frequency_cap \
+         governance_context name pacing total_budget packages[].bidding \
+         packages[].daily_budget_cap packages[].min_spend_target \
+         new_packages[].audience_evidence_pins new_packages[].audience_evidence_requirements \
+         new_packages[].bidding new_packages[].daily_budget_cap new_packages[].min_spend_target",
     ),
-    (Tool::GetMediaBuys, &["indicator_types"]),
+    (Tool::GetMediaBuys, "indicator_types"),
     (
         Tool::GetMediaBuyDelivery,
-        &[
-            "pagination",
-            "reporting_revision_id",
-            "requested_metrics",
-            "reporting_dimensions.catalog_item",
-            "reporting_dimensions.collection",
-            "reporting_dimensions.collection_property",
-            "reporting_dimensions.creative",
-            "reporting_dimensions.demographic",
-            "reporting_dimensions.format",
-            "reporting_dimensions.installment",
-            "reporting_dimensions.installment_property",
-            "reporting_dimensions.keyword",
-            "reporting_dimensions.placement_property",
-            "reporting_dimensions.property",
-            "reporting_dimensions.spot",
-        ],
+        "pagination reporting_revision_id requested_metrics reporting_dimensions.catalog_item \
+         reporting_dimensions.collection reporting_dimensions.collection_property \
+         reporting_dimensions.creative reporting_dimensions.demographic \
+         reporting_dimensions.format reporting_dimensions.installment \
+         reporting_dimensions.installment_property reporting_dimensions.keyword \
+         reporting_dimensions.placement_property reporting_dimensions.property \
+         reporting_dimensions.spot",
     ),
     (
         Tool::SyncCreatives,
-        &[
-            "assignment_operations",
-            "creatives[].component_assets",
-            "creatives[].localization",
-            "creatives[].representation_selection",
-            "creatives[].revision_id",
-            "creatives[].rights",
-        ],
+        "assignment_operations creatives[].component_assets creatives[].localization \
+         creatives[].representation_selection creatives[].revision_id creatives[].rights",
     ),
     (
         Tool::ListCreatives,
-        &[
-            "assignment_limit",
-            "assignment_projection",
-            "filters.asset_types",
-            "filters.format_kinds",
-            "filters.indicator_types",
-        ],
+        "assignment_limit assignment_projection filters.asset_types filters.format_kinds \
+         filters.indicator_types",
     ),
-    (Tool::SyncAudiences, &["audiences[].source"]),
-    (Tool::SyncEventSources, &["event_sources[].value_currencies"]),
+    (Tool::SyncAudiences, "audiences[].source"),
+    (Tool::SyncEventSources, "event_sources[].value_currencies"),
     (
         Tool::SyncAccounts,
-        &[
-            "accounts[].currency",
-            "accounts[].destination_billing_entity",
-            "accounts[].operator_identity",
-            "accounts[].operator_unit",
-            "accounts[].reporting_delivery_configs",
-            "accounts[].revision",
-            "accounts[].timezone",
-        ],
+        "accounts[].currency accounts[].destination_billing_entity accounts[].operator_identity \
+         accounts[].operator_unit accounts[].reporting_delivery_configs accounts[].revision \
+         accounts[].timezone",
     ),
-    (Tool::ListAccounts, &["include_webhook_activity", "webhook_activity_limit"]),
+    (Tool::ListAccounts, "include_webhook_activity webhook_activity_limit"),
     (
         Tool::CheckGovernance,
-        &[
-            "consultation_context",
-            "execution_commitment",
-            "proposal",
-            "proposed_commitment",
-            "runtime_attestations",
-            "target_agent",
-            "delivery_metrics.currency",
-            "delivery_metrics.issued_at",
-            "delivery_metrics.sequence",
-            "delivery_metrics.statement_digest",
-            "delivery_metrics.statement_id",
-            "planned_delivery.bidding",
-            "planned_delivery.budget_allocation",
-            "planned_delivery.budget_cap_timezone",
-            "planned_delivery.daily_budget_cap",
-            "planned_delivery.media_buy_id",
-            "planned_delivery.pacing",
-            "planned_delivery.proposal_id",
-            "planned_delivery.proposal_terms_digest",
-        ],
+        "consultation_context execution_commitment proposal proposed_commitment \
+         runtime_attestations target_agent delivery_metrics.currency delivery_metrics.issued_at \
+         delivery_metrics.sequence delivery_metrics.statement_digest \
+         delivery_metrics.statement_id planned_delivery.bidding \
+         planned_delivery.budget_allocation planned_delivery.budget_cap_timezone \
+         planned_delivery.daily_budget_cap planned_delivery.media_buy_id planned_delivery.pacing \
+         planned_delivery.proposal_id planned_delivery.proposal_terms_digest",
     ),
     (
         Tool::ReportPlanOutcome,
-        &[
-            "delivery.cumulative_spend",
-            "delivery.currency",
-            "delivery.observation_id",
-            "delivery.observed_at",
-            "delivery.period_closed",
-            "delivery.seller_statement_digest",
-            "delivery.seller_statement_id",
-            "delivery.source",
-            "error.classification_source",
-            "error.details",
-            "error.ext",
-            "error.field",
-            "error.recovery",
-            "error.suggestion",
-        ],
+        "delivery.cumulative_spend delivery.currency delivery.observation_id delivery.observed_at \
+         delivery.period_closed delivery.seller_statement_digest delivery.seller_statement_id \
+         delivery.source error.classification_source error.details error.ext error.field \
+         error.recovery error.suggestion",
     ),
 ];
-
-fn added(tool: Tool) -> &'static [&'static str] {
-    ADDED.iter().find(|(with, _)| *with == tool).map_or(&[], |(_, places)| places)
-}
 
 /// Where a request has what its release has added and this publisher does not do, as JSON Pointers. Of
 /// older releases there is nothing: what they do not know is nothing in their requests.
@@ -340,15 +205,14 @@ pub fn undone(tool: Tool, release: Release, request: &Value) -> Vec<String> {
     if release < Release::V3_2 {
         return found;
     }
-    for place in added(tool).iter().chain(OF_ACCOUNTS) {
-        seek(request, place, "", &mut found);
-    }
+    places(tool).for_each(|place| seek(request, place, "", &mut found));
     found
 }
 
 /// The places of [`undone`] in a tool's requests.
 pub fn places(tool: Tool) -> impl Iterator<Item = &'static str> {
-    added(tool).iter().chain(OF_ACCOUNTS).copied()
+    let added = ADDED.iter().filter(move |(with, _)| *with == tool).map(|(_, places)| *places);
+    added.chain([OF_ACCOUNTS]).flat_map(|places| places.split(' '))
 }
 
 fn seek(value: &Value, place: &str, pointer: &str, found: &mut Vec<String>) {
@@ -403,7 +267,9 @@ fn apply(members: &mut Map, name: &str, how: &Change) {
                 let listed = |word: &&str| words.iter().any(|one| one.as_str() == Some(word));
                 let made = made_of.iter().filter(|(_, parts)| parts.iter().all(&listed));
                 let made: Vec<Value> = made.map(|(word, _)| Value::from(*word)).collect();
-                words.retain(|word| word.as_str().is_some_and(|word| known.contains(&word)));
+                words.retain(|word| {
+                    word.as_str().is_some_and(|word| known.split(' ').any(|one| one == word))
+                });
                 words.extend(made);
             }
         }
