@@ -8,6 +8,7 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::ser::SerializeMap;
 
 mod build;
 mod convert;
@@ -29,7 +30,7 @@ pub use serde_json::{
     Deserializer, Error, Result, from_reader, from_slice, from_str, to_string, to_string_pretty,
     to_vec, to_writer, value::RawValue, value::to_raw_value,
 };
-pub use value::{Index, Value};
+pub use value::{Index, Step, Value};
 
 pub use crate::__json as json;
 
@@ -54,6 +55,20 @@ pub fn to_value<T: Serialize>(value: T) -> Result<Value> {
 /// The document is of another shape.
 pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T> {
     T::deserialize(&value)
+}
+
+/// An object of the members that are there.
+pub(crate) fn present<const N: usize>(members: [(&str, Option<Value>); N]) -> Value {
+    members.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+}
+
+/// Writes a member that is there.
+pub(crate) fn put<M: SerializeMap>(
+    members: &mut M,
+    name: &'static str,
+    value: Option<impl Serialize>,
+) -> std::result::Result<(), M::Error> {
+    value.map_or(Ok(()), |value| members.serialize_entry(name, &value))
 }
 
 #[cfg(test)]

@@ -5,13 +5,14 @@ use std::ops::{Deref, DerefMut};
 
 use indexmap::IndexMap;
 pub use indexmap::map::Entry;
+use serde::Serialize;
 use serde::de::{Deserialize, Deserializer};
-use serde::ser::{Serialize, Serializer};
 
 use super::Value;
 
 /// The members of an object in their order; equal whatever the order is.
-#[derive(Clone, PartialEq, Eq, Default)]
+#[derive(Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(transparent)]
 pub struct Map(IndexMap<String, Value>);
 
 impl Map {
@@ -56,12 +57,6 @@ impl DerefMut for Map {
 impl fmt::Debug for Map {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
-    }
-}
-
-impl Serialize for Map {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(&self.0)
     }
 }
 

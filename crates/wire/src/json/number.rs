@@ -90,27 +90,6 @@ impl Number {
     pub fn scaled(&self, places: u32) -> Option<i128> {
         Decimal::of(&self.text()).scaled(places)
     }
-
-    /// Whether [`as_i64`](Self::as_i64) has an answer.
-    #[must_use]
-    pub fn is_i64(&self) -> bool {
-        self.as_i64().is_some()
-    }
-
-    /// Whether [`as_u64`](Self::as_u64) has an answer.
-    #[must_use]
-    pub fn is_u64(&self) -> bool {
-        self.as_u64().is_some()
-    }
-
-    /// Whether it is not written as a whole number.
-    #[must_use]
-    pub fn is_f64(&self) -> bool {
-        match &self.0 {
-            Written::Signed(_) | Written::Unsigned(_) => false,
-            Written::Other(text) => text.contains(['.', 'e', 'E']),
-        }
-    }
 }
 
 impl FromStr for Number {

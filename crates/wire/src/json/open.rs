@@ -1,13 +1,14 @@
 //! Values and serde's readers: a [`Value`] inside of a typed document, and types out of a [`Value`].
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{
-    Deserialize, Deserializer, EnumAccess, Error as _, IntoDeserializer, MapAccess, SeqAccess,
-    VariantAccess, Visitor,
+    DeserializeSeed, Deserializer, EnumAccess, Error as _, IgnoredAny, IntoDeserializer, MapAccess,
+    SeqAccess, VariantAccess, Visitor,
 };
-use serde::forward_to_deserialize_any;
+use serde::{Deserialize, forward_to_deserialize_any};
 use serde_json::Error;
 
 use super::read::{Bounds, Reader};
@@ -44,28 +45,14 @@ impl<'de> Visitor<'de> for Whole {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
-        struct Text(Value);
+        /// Borrowed where the whole document is.
+        #[derive(Deserialize)]
+        #[serde(transparent)]
+        struct Text<'t>(#[serde(borrow)] Cow<'t, str>);
 
-        impl<'de> Deserialize<'de> for Text {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                struct Reading;
-                impl Visitor<'_> for Reading {
-                    type Value = Text;
-
-                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                        f.write_str("the text of a value")
-                    }
-
-                    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Text, E> {
-                        parse(text).map(Text).map_err(E::custom)
-                    }
-                }
-                deserializer.deserialize_str(Reading)
-            }
-        }
-
-        map.next_key::<serde::de::IgnoredAny>()?;
-        map.next_value().map(|Text(value)| value)
+        map.next_key::<IgnoredAny>()?;
+        let Text(text) = map.next_value()?;
+        parse(&text).map_err(A::Error::custom)
     }
 
     fn visit_newtype_struct<D: Deserializer<'de>>(self, of: D) -> Result<Value, D::Error> {
@@ -180,18 +167,11 @@ impl<'de> Deserializer<'de> for &'de Value {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, Error> {
-        match self {
-            // In no other form do all of its digits arrive.
-            Value::Number(number) if name == RAW => {
-                visitor.visit_map(MapDeserializer::new([(RAW, number.text())].into_iter()))
-            }
-            Value::Null
-            | Value::Bool(_)
-            | Value::Number(_)
-            | Value::String(_)
-            | Value::Array(_)
-            | Value::Object(_) => visitor.visit_newtype_struct(self),
+        // In no other form do all of the digits of a number arrive.
+        if let (RAW, Value::Number(number)) = (name, self) {
+            return visitor.visit_map(MapDeserializer::new([(RAW, number.text())].into_iter()));
         }
+        visitor.visit_newtype_struct(self)
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -235,10 +215,7 @@ impl<'de> EnumAccess<'de> for Variant<'de> {
     type Error = Error;
     type Variant = Self;
 
-    fn variant_seed<S: serde::de::DeserializeSeed<'de>>(
-        self,
-        seed: S,
-    ) -> Result<(S::Value, Self), Error> {
+    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Self), Error> {
         seed.deserialize(self.name.into_deserializer()).map(|name| (name, self))
     }
 }
@@ -256,10 +233,7 @@ impl<'de> VariantAccess<'de> for Variant<'de> {
         self.inner.map_or(Ok(()), Deserialize::deserialize)
     }
 
-    fn newtype_variant_seed<S: serde::de::DeserializeSeed<'de>>(
-        self,
-        seed: S,
-    ) -> Result<S::Value, Error> {
+    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, Error> {
         seed.deserialize(self.inner()?)
     }
 

@@ -373,23 +373,17 @@ impl<'t> Reader<'t> {
             b't' => '\t',
             b'u' => {
                 let unit = self.unit()?;
-                let mut units = [unit, 0];
-                let mut used = 1;
-                let pair = matches!(unit, 0xD800..0xDC00) && self.rest().starts_with(br"\u");
-                if pair {
+                if matches!(unit, 0xD800..0xDC00) && self.rest().starts_with(br"\u") {
                     let before = self.at;
                     self.at += 2;
-                    let low = self.unit()?;
-                    if matches!(low, 0xDC00..0xE000) {
-                        units = [unit, low];
-                        used = 2;
-                    } else {
-                        // The second is a character of its own.
-                        self.at = before;
+                    let pair = [unit, self.unit()?];
+                    if let Some(Ok(character)) = char::decode_utf16(pair).next() {
+                        return Ok(Some(character));
                     }
+                    // The second is a character of its own.
+                    self.at = before;
                 }
-                let decoded = char::decode_utf16(units.into_iter().take(used)).next();
-                return Ok(decoded.and_then(Result::ok));
+                return Ok(char::from_u32(unit.into()));
             }
             _ => return Err(Stop::Syntax),
         }))

@@ -95,12 +95,7 @@ impl Value {
     /// It, when it is `true` or `false`.
     #[must_use]
     pub fn as_bool(&self) -> Option<bool> {
-        match self {
-            Self::Bool(truth) => Some(*truth),
-            Self::Null | Self::Number(_) | Self::String(_) | Self::Array(_) | Self::Object(_) => {
-                None
-            }
-        }
+        if let Self::Bool(truth) = self { Some(*truth) } else { None }
     }
 
     /// See [`Number::as_i64`].
@@ -121,51 +116,47 @@ impl Value {
         self.as_number()?.as_f64()
     }
 
-    /// See [`Number::is_i64`].
+    /// Whether [`as_i64`](Self::as_i64) has an answer.
     #[must_use]
     pub fn is_i64(&self) -> bool {
-        self.as_number().is_some_and(Number::is_i64)
+        self.as_i64().is_some()
     }
 
-    /// See [`Number::is_u64`].
+    /// Whether [`as_u64`](Self::as_u64) has an answer.
     #[must_use]
     pub fn is_u64(&self) -> bool {
-        self.as_number().is_some_and(Number::is_u64)
-    }
-
-    /// See [`Number::is_f64`].
-    #[must_use]
-    pub fn is_f64(&self) -> bool {
-        self.as_number().is_some_and(Number::is_f64)
+        self.as_u64().is_some()
     }
 
     /// The member of this name, or the item at this place.
     #[must_use]
     pub fn get<I: Index>(&self, index: I) -> Option<&Self> {
-        index.of(self)
+        match index.step() {
+            Step::Member(name) => self.as_object()?.get(name),
+            Step::Item(place) => self.as_array()?.get(place),
+        }
     }
 
     /// The member of this name, or the item at this place.
     pub fn get_mut<I: Index>(&mut self, index: I) -> Option<&mut Self> {
-        index.of_mut(self)
+        match index.step() {
+            Step::Member(name) => self.as_object_mut()?.get_mut(name),
+            Step::Item(place) => self.as_array_mut()?.get_mut(place),
+        }
     }
 
     /// What a JSON Pointer (RFC 6901) leads to.
     #[must_use]
     pub fn pointer(&self, pointer: &str) -> Option<&Self> {
-        steps(pointer)?.try_fold(self, |at, step| match at {
-            Self::Object(members) => members.get(&step),
-            Self::Array(items) => items.get(place(&step)?),
-            Self::Null | Self::Bool(_) | Self::Number(_) | Self::String(_) => None,
+        steps(pointer)?.try_fold(self, |at, step| {
+            if at.is_array() { at.get(place(&step)?) } else { at.get(step) }
         })
     }
 
     /// What a JSON Pointer (RFC 6901) leads to.
     pub fn pointer_mut(&mut self, pointer: &str) -> Option<&mut Self> {
-        steps(pointer)?.try_fold(self, |at, step| match at {
-            Self::Object(members) => members.get_mut(&step),
-            Self::Array(items) => items.get_mut(place(&step)?),
-            Self::Null | Self::Bool(_) | Self::Number(_) | Self::String(_) => None,
+        steps(pointer)?.try_fold(self, |at, step| {
+            if at.is_array() { at.get_mut(place(&step)?) } else { at.get_mut(step) }
         })
     }
 
@@ -233,11 +224,11 @@ impl fmt::Debug for Value {
             Self::String(text) => write!(f, "String({text:?})"),
             Self::Array(items) => {
                 f.write_str("Array ")?;
-                fmt::Debug::fmt(items, f)
+                items.fmt(f)
             }
             Self::Object(members) => {
                 f.write_str("Object ")?;
-                fmt::Debug::fmt(members, f)
+                members.fmt(f)
             }
         }
     }
@@ -253,70 +244,40 @@ impl FromStr for Value {
 
 /// What finds a member or an item: a name or a place.
 pub trait Index {
-    /// It, when it is there.
-    fn of<'v>(&self, value: &'v Value) -> Option<&'v Value>;
+    /// Which of them it is.
+    fn step(&self) -> Step<'_>;
+}
 
-    /// It, when it is there.
-    fn of_mut<'v>(&self, value: &'v mut Value) -> Option<&'v mut Value>;
-
-    /// It; a member that is not there becomes `null`, and `null` an object.
-    fn of_new<'v>(&self, value: &'v mut Value) -> Option<&'v mut Value> {
-        self.of_mut(value)
-    }
+/// A step into a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step<'s> {
+    /// To the member of this name.
+    Member(&'s str),
+    /// To the item at this place.
+    Item(usize),
 }
 
 impl Index for usize {
-    fn of<'v>(&self, value: &'v Value) -> Option<&'v Value> {
-        value.as_array()?.get(*self)
-    }
-
-    fn of_mut<'v>(&self, value: &'v mut Value) -> Option<&'v mut Value> {
-        value.as_array_mut()?.get_mut(*self)
+    fn step(&self) -> Step<'_> {
+        Step::Item(*self)
     }
 }
 
 impl Index for str {
-    fn of<'v>(&self, value: &'v Value) -> Option<&'v Value> {
-        value.as_object()?.get(self)
-    }
-
-    fn of_mut<'v>(&self, value: &'v mut Value) -> Option<&'v mut Value> {
-        value.as_object_mut()?.get_mut(self)
-    }
-
-    fn of_new<'v>(&self, value: &'v mut Value) -> Option<&'v mut Value> {
-        if value.is_null() {
-            *value = Value::Object(Map::new());
-        }
-        Some(value.as_object_mut()?.entry(self.to_owned()).or_default())
+    fn step(&self) -> Step<'_> {
+        Step::Member(self)
     }
 }
 
 impl Index for String {
-    fn of<'v>(&self, value: &'v Value) -> Option<&'v Value> {
-        self.as_str().of(value)
-    }
-
-    fn of_mut<'v>(&self, value: &'v mut Value) -> Option<&'v mut Value> {
-        self.as_str().of_mut(value)
-    }
-
-    fn of_new<'v>(&self, value: &'v mut Value) -> Option<&'v mut Value> {
-        self.as_str().of_new(value)
+    fn step(&self) -> Step<'_> {
+        Step::Member(self)
     }
 }
 
 impl<I: Index + ?Sized> Index for &I {
-    fn of<'v>(&self, value: &'v Value) -> Option<&'v Value> {
-        (**self).of(value)
-    }
-
-    fn of_mut<'v>(&self, value: &'v mut Value) -> Option<&'v mut Value> {
-        (**self).of_mut(value)
-    }
-
-    fn of_new<'v>(&self, value: &'v mut Value) -> Option<&'v mut Value> {
-        (**self).of_new(value)
+    fn step(&self) -> Step<'_> {
+        (**self).step()
     }
 }
 
@@ -326,15 +287,25 @@ impl<I: Index> ops::Index<I> for Value {
 
     fn index(&self, index: I) -> &Self {
         static NULL: Value = Value::Null;
-        index.of(self).unwrap_or(&NULL)
+        self.get(index).unwrap_or(&NULL)
     }
 }
 
+/// A member that is not there becomes `null`, and `null` an object.
+///
 /// # Panics
 /// There is no such item, or the value can have no such member.
 impl<I: Index> ops::IndexMut<I> for Value {
     fn index_mut(&mut self, index: I) -> &mut Self {
-        match index.of_new(self) {
+        if let Step::Member(name) = index.step() {
+            if self.is_null() {
+                *self = Self::Object(Map::new());
+            }
+            if let Some(members) = self.as_object_mut() {
+                members.entry(name).or_default();
+            }
+        }
+        match self.get_mut(index) {
             Some(found) => found,
             None => unreachable!("the value has no such place"),
         }
