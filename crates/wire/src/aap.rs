@@ -9,8 +9,7 @@ use serde::{Serialize, Serializer};
 use crate::catalog::{Vocabulary, catalog};
 use crate::format;
 use crate::http::MediaType;
-use crate::json::RawValue;
-use crate::json::Value;
+use crate::json::{RawValue, Value, put};
 use crate::parse::{self, read_object};
 use crate::problem::{At, Extra, Keyword, Problem, Problems, clip};
 
@@ -251,9 +250,7 @@ impl Serialize for Reply {
         let mut payload = serializer.serialize_map(None)?;
         payload.serialize_entry("type", self.skill.response_type())?;
         payload.serialize_entry("data", &self.data)?;
-        if let Some(message) = &self.message {
-            payload.serialize_entry("message", message)?;
-        }
+        put(&mut payload, "message", self.message.as_ref())?;
         payload.end()
     }
 }
@@ -360,7 +357,7 @@ pub fn parse(skill: Skill, version: Version, data: &Value, terms: &Terms) -> Res
     let call = match skill {
         Skill::DealerInformation => {
             read_object!(data, &At::Root, &mut problems, closed {
-                required "type" => kind: |v: &Value, at: &At<'_>, p: &mut Problems| {
+                required "type" => kind: |v, at, p| {
                     parse::constant(v, at, p, Skill::DealerInformation.request_type())
                 },
             });

@@ -58,3 +58,14 @@ words! {
         Conditions = "conditions",
     }
 }
+
+/// Each once, where it stood first.
+fn once<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut seen = Vec::new();
+    for one in all {
+        if !seen.contains(&one) {
+            seen.push(one);
+        }
+    }
+    seen
+}

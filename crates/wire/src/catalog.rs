@@ -61,32 +61,53 @@ impl<T: Vocabulary> fmt::Display for Open<T> {
 }
 
 /// Declares a catalog. The braces after the enum's name list the columns; each row gives its wire
-/// name and a value for every column, and its doc comment is its documentation.
+/// name and a value for every column, and its doc comment is its documentation. A column behind a
+/// semicolon has a value that most rows have, and a row gives another one behind a semicolon, too.
 #[macro_export]
 macro_rules! catalog {
     (
         $(#[$meta:meta])*
-        $vis:vis enum $name:ident { $( $(#[doc = $column_doc:literal])+ $column:ident : $ty:ty ),* $(,)? }
-        $( $(#[doc = $doc:literal])+ $variant:ident = $wire:literal { $($field:ident : $value:expr),* $(,)? } )*
+        $vis:vis enum $name:ident {
+            $( $(#[doc = $column_doc:literal])+ $column:ident : $ty:ty ),* $(,)?
+            $(; $( $(#[doc = $most_doc:literal])+ $most:ident : $most_ty:ty = $usual:expr ),+ $(,)? )?
+        }
+        $(
+            $(#[doc = $doc:literal])+
+            $variant:ident = $wire:literal {
+                $($field:ident : $value:expr),* $(,)?
+                $(; $($other:ident : $unusual:expr),+ $(,)? )?
+            }
+        )*
     ) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         $vis enum $name { $( $(#[doc = $doc])+ $variant, )* }
 
         const _: () = {
-            struct Row { name: &'static str, docs: &'static str, $($column: $ty,)* }
+            struct Row { name: &'static str, besides: Besides, $($column: $ty,)* }
+
+            // Not exhaustive, so that a row may give all of them.
+            #[non_exhaustive]
+            struct Besides { docs: &'static str, $($($most: $most_ty,)+)? }
+
+            const USUAL: Besides = Besides { docs: "", $($($most: $usual,)+)? };
 
             impl $name {
                 const fn row(self) -> &'static Row {
                     match self {
                         $( Self::$variant => &Row {
                             name: $wire,
-                            docs: concat!($($doc, "\n"),+),
+                            besides: Besides {
+                                docs: concat!($($doc, "\n"),+),
+                                $($($other: $unusual,)+)?
+                                ..USUAL
+                            },
                             $($field: $value),*
                         }, )*
                     }
                 }
 
+                $($( $(#[doc = $most_doc])+ #[must_use] $vis const fn $most(self) -> $most_ty { self.row().besides.$most } )+)?
                 $( $(#[doc = $column_doc])+ #[must_use] $vis const fn $column(self) -> $ty { self.row().$column } )*
             }
 
@@ -94,7 +115,7 @@ macro_rules! catalog {
                 const ALL: &'static [Self] = &[$(Self::$variant),*];
                 const NAMES: &'static [&'static str] = &[$($wire),*];
                 fn name(self) -> &'static str { self.row().name }
-                fn docs(self) -> &'static str { self.row().docs }
+                fn docs(self) -> &'static str { self.row().besides.docs }
             }
         };
 

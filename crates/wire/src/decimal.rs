@@ -51,8 +51,8 @@ impl Decimal {
     pub(crate) fn neighbours(&self) -> (i64, i64) {
         let saturated = if self.negative { i64::MIN } else { i64::MAX };
         let truncated = self
-            .truncated()
-            .map(|n| if self.negative { -n } else { n })
+            .cut(0)
+            .map(|(whole, _)| if self.negative { -whole } else { whole })
             .and_then(|n| i64::try_from(n).ok())
             .unwrap_or(saturated);
         if self.exponent >= 0 {
@@ -70,11 +70,6 @@ impl Decimal {
         let up = dropped.bytes().next().is_some_and(|digit| digit >= b'5');
         let magnitude = digits.checked_add(i128::from(up))?;
         Some(if self.negative { -magnitude } else { magnitude })
-    }
-
-    /// The digits before the decimal point; `None` when there are more than `i128` has room for.
-    fn truncated(&self) -> Option<i128> {
-        self.cut(0).map(|(whole, _)| whole)
     }
 
     /// The digits down to a place after the decimal point, and those after it, unless they only

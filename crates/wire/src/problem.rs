@@ -317,16 +317,10 @@ impl<'a> At<'a> {
                 out.push('/');
                 let key = clip(key);
                 // Names of ours need no escape; only what a caller made up may.
-                if !key.contains(['~', '/']) {
+                if key.contains(['~', '/']) {
+                    out.push_str(&key.replace('~', "~0").replace('/', "~1"));
+                } else {
                     out.push_str(key);
-                    return;
-                }
-                for character in key.chars() {
-                    match character {
-                        '~' => out.push_str("~0"),
-                        '/' => out.push_str("~1"),
-                        other => out.push(other),
-                    }
                 }
             }
             Self::Index(parent, index) => {

@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde::{Serialize, Serializer};
 
 use crate::catalog::{Vocabulary, catalog};
+use crate::json::{Value, json};
 
 /// The domain of every `ErrorInfo` (A2A §9.5).
 pub const DOMAIN: &str = "a2a-protocol.org";
@@ -133,7 +134,7 @@ impl Code {
 }
 
 /// One wrong field of the parameters, by its path (`message.parts[0].data`).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FieldViolation {
     /// The path, in A2A's notation.
     pub field: String,
@@ -180,21 +181,38 @@ impl Refusal {
     /// Whether there are details to send along.
     #[must_use]
     pub fn has_details(&self) -> bool {
-        self.code.a2a() || !self.metadata.is_empty() || !self.violations.is_empty()
+        self.says_reason() || !self.violations.is_empty()
+    }
+
+    fn says_reason(&self) -> bool {
+        self.code.a2a() || !self.metadata.is_empty()
+    }
+
+    /// The `@type`d details (A2A §3.3.2): `ErrorInfo`, and `BadRequest` where fields are wrong.
+    fn details(&self, says_reason: bool) -> Vec<Value> {
+        let info = says_reason.then(|| {
+            let metadata = self.metadata.iter().map(|(key, value)| (*key, value.as_str()));
+            json!({
+                "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+                "reason": self.code.name(),
+                "domain": DOMAIN,
+                "metadata": metadata.collect::<Value>(),
+            })
+        });
+        let fields = (!self.violations.is_empty()).then(|| {
+            json!({
+                "@type": "type.googleapis.com/google.rpc.BadRequest",
+                "fieldViolations": self.violations,
+            })
+        });
+        info.into_iter().chain(fields).collect()
     }
 }
 
-/// The `@type`d details (A2A §3.3.2): `ErrorInfo`, and `BadRequest` where fields are wrong.
+/// Its [details](Refusal::has_details).
 impl Serialize for Refusal {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut details = serializer.serialize_seq(None)?;
-        if self.code.a2a() || !self.metadata.is_empty() {
-            details.serialize_element(&ErrorInfo(self))?;
-        }
-        if !self.violations.is_empty() {
-            details.serialize_element(&BadRequest(&self.violations))?;
-        }
-        details.end()
+        self.details(self.says_reason()).serialize(serializer)
     }
 }
 
@@ -205,47 +223,6 @@ pub struct StatusDetails<'a>(pub &'a Refusal);
 
 impl Serialize for StatusDetails<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self(refusal) = self;
-        let mut details = serializer.serialize_seq(None)?;
-        details.serialize_element(&ErrorInfo(refusal))?;
-        if !refusal.violations.is_empty() {
-            details.serialize_element(&BadRequest(&refusal.violations))?;
-        }
-        details.end()
-    }
-}
-
-struct ErrorInfo<'a>(&'a Refusal);
-
-impl Serialize for ErrorInfo<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut info = serializer.serialize_map(None)?;
-        info.serialize_entry("@type", "type.googleapis.com/google.rpc.ErrorInfo")?;
-        info.serialize_entry("reason", self.0.code.name())?;
-        info.serialize_entry("domain", DOMAIN)?;
-        let metadata: crate::json::Map = self
-            .0
-            .metadata
-            .iter()
-            .map(|(key, value)| ((*key).to_owned(), value.as_str().into()))
-            .collect();
-        info.serialize_entry("metadata", &metadata)?;
-        info.end()
-    }
-}
-
-struct BadRequest<'a>(&'a [FieldViolation]);
-
-impl Serialize for BadRequest<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut detail = serializer.serialize_map(None)?;
-        detail.serialize_entry("@type", "type.googleapis.com/google.rpc.BadRequest")?;
-        let violations: Vec<_> = self
-            .0
-            .iter()
-            .map(|v| crate::json::json!({"field": v.field, "description": v.description}))
-            .collect();
-        detail.serialize_entry("fieldViolations", &violations)?;
-        detail.end()
+        self.0.details(true).serialize(serializer)
     }
 }

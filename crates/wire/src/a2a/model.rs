@@ -6,7 +6,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::catalog::{Vocabulary as _, catalog, words};
-use crate::json::{Map, Value};
+use crate::json::{Map, Value, put};
 
 words! {
     /// Who speaks.
@@ -21,46 +21,34 @@ words! {
 catalog! {
     /// Where a task stands (A2A §4.1.3).
     pub enum TaskState {
-        /// Whether nothing more will happen.
-        terminal: bool,
-        /// Whether the task waits for the buyer.
-        interrupted: bool,
         /// The number in protobuf.
         number: i32,
         /// The name in A2A 0.3.
-        older: &'static str,
+        older: &'static str;
+        /// Whether nothing more will happen.
+        terminal: bool = false,
+        /// Whether the task waits for the buyer.
+        interrupted: bool = false,
     }
     /// Accepted, not begun.
-    Submitted = "TASK_STATE_SUBMITTED" {
-        terminal: false, interrupted: false, number: 1, older: "submitted",
-    }
+    Submitted = "TASK_STATE_SUBMITTED" { number: 1, older: "submitted" }
     /// Being worked on.
-    Working = "TASK_STATE_WORKING" {
-        terminal: false, interrupted: false, number: 2, older: "working",
-    }
+    Working = "TASK_STATE_WORKING" { number: 2, older: "working" }
     /// Done.
-    Completed = "TASK_STATE_COMPLETED" {
-        terminal: true, interrupted: false, number: 3, older: "completed",
-    }
+    Completed = "TASK_STATE_COMPLETED" { number: 3, older: "completed"; terminal: true }
     /// Failed.
-    Failed = "TASK_STATE_FAILED" {
-        terminal: true, interrupted: false, number: 4, older: "failed",
-    }
+    Failed = "TASK_STATE_FAILED" { number: 4, older: "failed"; terminal: true }
     /// Canceled by the buyer.
-    Canceled = "TASK_STATE_CANCELED" {
-        terminal: true, interrupted: false, number: 5, older: "canceled",
-    }
+    Canceled = "TASK_STATE_CANCELED" { number: 5, older: "canceled"; terminal: true }
     /// Waits for another message.
     InputRequired = "TASK_STATE_INPUT_REQUIRED" {
-        terminal: false, interrupted: true, number: 6, older: "input-required",
+        number: 6, older: "input-required"; interrupted: true,
     }
     /// Not accepted.
-    Rejected = "TASK_STATE_REJECTED" {
-        terminal: true, interrupted: false, number: 7, older: "rejected",
-    }
+    Rejected = "TASK_STATE_REJECTED" { number: 7, older: "rejected"; terminal: true }
     /// Waits for a credential.
     AuthRequired = "TASK_STATE_AUTH_REQUIRED" {
-        terminal: false, interrupted: true, number: 8, older: "auth-required",
+        number: 8, older: "auth-required"; interrupted: true,
     }
 }
 
@@ -195,15 +183,9 @@ impl Serialize for Part {
             Content::Url(url) => part.serialize_entry("url", url)?,
             Content::Data(data) => part.serialize_entry("data", data)?,
         }
-        if let Some(metadata) = &self.metadata {
-            part.serialize_entry("metadata", metadata)?;
-        }
-        if let Some(filename) = &self.filename {
-            part.serialize_entry("filename", filename)?;
-        }
-        if let Some(media_type) = &self.media_type {
-            part.serialize_entry("mediaType", media_type)?;
-        }
+        put(&mut part, "metadata", self.metadata.as_ref())?;
+        put(&mut part, "filename", self.filename.as_ref())?;
+        put(&mut part, "mediaType", self.media_type.as_ref())?;
         part.end()
     }
 }

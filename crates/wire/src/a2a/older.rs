@@ -11,7 +11,7 @@ use super::request::{self, Authentication, Configuration, PushConfig, Request, S
 use super::request::{id_text, length, or_null};
 use super::{Operation, Task, TaskStatus};
 use crate::catalog::{Vocabulary as _, catalog};
-use crate::json::{Map, Value, json};
+use crate::json::{Value, json, present};
 use crate::parse::{self, read_object};
 use crate::problem::{At, Problems};
 
@@ -87,7 +87,7 @@ pub fn read(operation: Operation, params: Option<&Value>) -> Result<Request, Ref
 
 fn send(params: &Value, problems: &mut Problems) -> Option<SendMessage> {
     read_object!(params, &At::Root, problems, open {
-        required "message" => message: |value: &Value, at: &At<'_>, p: &mut Problems| {
+        required "message" => message: |value, at, p| {
             request::read_message(&modern(value.clone()), at, p)
         },
         optional "configuration" => configuration: or_null(read_configuration),
@@ -139,9 +139,7 @@ fn read_authentication(
     problems: &mut Problems,
 ) -> Option<Authentication> {
     read_object!(value, at, problems, open {
-        required "schemes" => schemes: |value: &Value, at: &At<'_>, p: &mut Problems| {
-            parse::list(value, at, p, (1, None), id_text)
-        },
+        required "schemes" => schemes: |value, at, p| parse::list(value, at, p, (1, None), id_text),
         optional "credentials" => credentials: or_null(parse::text),
     });
     let scheme = schemes?.into_iter().next()?;
@@ -211,7 +209,7 @@ pub fn event(event: &Event, is_last: bool) -> Value {
 #[must_use]
 pub fn task(task: &Task) -> Value {
     let Task { id, context_id, status: standing, artifacts, history, metadata } = task;
-    object([
+    present([
         ("kind", Some(Kind::Task.name().into())),
         ("id", Some(id.as_str().into())),
         ("contextId", Some(context_id.as_str().into())),
@@ -230,7 +228,7 @@ pub fn message(message: &Message) -> Value {
         Role::User => "user",
         Role::Agent => "agent",
     };
-    object([
+    present([
         ("kind", Some(Kind::Message.name().into())),
         ("messageId", Some(message_id.as_str().into())),
         ("contextId", context_id.as_deref().map(Value::from)),
@@ -248,12 +246,12 @@ pub fn message(message: &Message) -> Value {
 pub fn push_config(config: &PushConfig) -> Value {
     let PushConfig { id, task_id, url, token, authentication } = config;
     let authentication = authentication.as_ref().map(|known| {
-        object([
+        present([
             ("schemes", Some(json!([known.scheme]))),
             ("credentials", known.credentials.as_deref().map(Value::from)),
         ])
     });
-    let config = object([
+    let config = present([
         ("id", id.as_deref().map(Value::from)),
         ("url", Some(url.as_str().into())),
         ("token", token.as_deref().map(Value::from)),
@@ -263,7 +261,7 @@ pub fn push_config(config: &PushConfig) -> Value {
 }
 
 fn status(status: &TaskStatus) -> Value {
-    object([
+    present([
         ("state", Some(status.state.older().into())),
         ("message", status.message.as_ref().map(message)),
         ("timestamp", Some(format!("{:.3}", status.timestamp).into())),
@@ -272,7 +270,7 @@ fn status(status: &TaskStatus) -> Value {
 
 fn artifact(artifact: &Artifact) -> Value {
     let Artifact { artifact_id, name, description, parts, metadata, extensions } = artifact;
-    object([
+    present([
         ("artifactId", Some(artifact_id.as_str().into())),
         ("name", name.as_deref().map(Value::from)),
         ("description", description.as_deref().map(Value::from)),
@@ -284,7 +282,7 @@ fn artifact(artifact: &Artifact) -> Value {
 
 fn part(part: &Part) -> Value {
     let file = |(name, content): (&str, &str)| {
-        let file = object([
+        let file = present([
             ("name", part.filename.as_deref().map(Value::from)),
             ("mimeType", part.media_type.as_deref().map(Value::from)),
             (name, Some(content.into())),
@@ -297,7 +295,7 @@ fn part(part: &Part) -> Value {
         Content::Raw(bytes) => file(("bytes", bytes)),
         Content::Url(url) => file(("uri", url)),
     };
-    object([
+    present([
         ("kind", Some(kind.into())),
         (name, Some(content)),
         ("metadata", part.metadata.clone().map(Value::from)),
@@ -309,11 +307,6 @@ fn texts(texts: &[String]) -> Option<Value> {
 }
 
 /// The members that there are.
-fn object<const N: usize>(members: [(&str, Option<Value>); N]) -> Value {
-    let present = members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    present.collect::<Map>().into()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -451,9 +451,7 @@ pub(super) fn read_message(value: &Value, at: &At<'_>, problems: &mut Problems) 
         optional "contextId" | "context_id" => context_id: or_null(parse::text),
         optional "taskId" | "task_id" => task_id: or_null(parse::text),
         required "role" => role: read_role,
-        required "parts" => parts: |v: &Value, at: &At<'_>, p: &mut Problems| {
-            parse::list(v, at, p, (1, None), read_part)
-        },
+        required "parts" => parts: |v, at, p| parse::list(v, at, p, (1, None), read_part),
         optional "metadata" => metadata: or_null(object),
         optional "extensions" => extensions: or_null(parse::texts),
         optional "referenceTaskIds" | "reference_task_ids" => reference_task_ids:
@@ -507,7 +505,7 @@ fn read_part(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Part
         optional "text" => text: or_null(parse::text),
         optional "raw" => raw: or_null(parse::base64),
         optional "url" => url: or_null(parse::text),
-        optional "data" => data: |v: &Value, _: &At<'_>, _: &mut Problems| Some(v.clone()),
+        optional "data" => data: |v, _, _| Some(v.clone()),
         optional "metadata" => metadata: or_null(object),
         optional "filename" => filename: or_null(parse::text),
         optional "mediaType" | "media_type" => media_type: or_null(parse::text),

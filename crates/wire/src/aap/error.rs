@@ -9,11 +9,12 @@ use jiff::Timestamp;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::aap::schema::known_pointer;
+use crate::aap::vehicle::{Condition, TradeInCondition};
 use crate::aap::{Skill, Version};
 use crate::catalog::{Open, Vocabulary};
 use crate::format::rfc3339;
-use crate::json::{Map, Value, json};
-use crate::problem::{At, Extra, Keyword, Problem, Problems};
+use crate::json::{Map, Value, json, present, put};
+use crate::problem::{At, Extra, Keyword, Problem, Problems, clip};
 
 mod code;
 
@@ -114,17 +115,11 @@ impl Refusal {
     }
 
     fn invalid_condition(problems: Problems) -> Self {
-        let (field, vocabulary, allowed): (_, _, &[&str]) =
-            match problems.listed().first().map(|problem| problem.pointer.as_str()) {
-                Some("/trade_in/condition") => {
-                    ("trade_in.condition", "sale", crate::aap::vehicle::TradeInCondition::NAMES)
-                }
-                _ => (
-                    "vehicle_of_interest.condition",
-                    "trade_in",
-                    crate::aap::vehicle::Condition::NAMES,
-                ),
-            };
+        let first = problems.listed().first().map(|problem| problem.pointer.as_str());
+        let (field, vocabulary, allowed): (_, _, &[&str]) = match first {
+            Some("/trade_in/condition") => ("trade_in.condition", "sale", TradeInCondition::NAMES),
+            _ => ("vehicle_of_interest.condition", "trade_in", Condition::NAMES),
+        };
         let message = format!(
             "{field} is from the {vocabulary} vocabulary; use one of {}",
             allowed.join(", ")
@@ -157,20 +152,17 @@ impl Refusal {
     #[must_use]
     pub fn channel_not_permitted(channel: Option<&str>, allowed: &[&str]) -> Self {
         let listed = allowed.join(", ");
-        let (message, mut details) = match channel {
-            Some(channel) => (
-                format!("the consent does not permit contact by {channel}; it permits {listed}"),
-                json!({"channel": channel}),
-            ),
-            None => (
-                format!("the consent permits {listed}, and the customer has no such address"),
-                json!({}),
-            ),
+        let message = match channel {
+            Some(channel) => {
+                format!("the consent does not permit contact by {channel}; it permits {listed}")
+            }
+            None => format!("the consent permits {listed}, and the customer has no such address"),
         };
-        details.as_object_mut().into_iter().for_each(|members| {
-            members.insert("allowed_channels".into(), json!(allowed));
-            members.insert("reason".into(), json!("channel_not_permitted"));
-        });
+        let details = present([
+            ("channel", channel.map(Value::from)),
+            ("allowed_channels", Some(json!(allowed))),
+            ("reason", Some("channel_not_permitted".into())),
+        ]);
         Self::new(Code::ContactConsentRequired, message, details, Problems::new())
     }
 
@@ -186,63 +178,51 @@ impl Refusal {
     // E-071, E-072
     #[must_use]
     pub fn unusable_consent(reason: ConsentDefect, problems: Problems) -> Self {
-        let mut details = json!({"reason": reason.name()});
-        if let (Some(members), ConsentDefect::Expired(at)) = (details.as_object_mut(), &reason) {
-            members.insert("expires_at".into(), rfc3339(*at).into());
-        }
-        Self::new(Code::InvalidConsent, reason.message(), details, problems)
+        let (name, message) = reason.facts();
+        let expired = if let ConsentDefect::Expired(at) = reason { Some(at) } else { None };
+        let details = present([
+            ("reason", Some(name.into())),
+            ("expires_at", expired.map(|at| rfc3339(at).into())),
+        ]);
+        Self::new(Code::InvalidConsent, message, details, problems)
     }
 
     /// `VEHICLE_NOT_FOUND`. `identifiers` are the well-formed ones that were sent.
     #[must_use]
     pub fn vehicle_not_found(identifiers: &[(&'static str, &str)], dealer_id: &str) -> Self {
-        let mut details = Map::new();
-        for (name, value) in identifiers {
-            details.insert((*name).into(), clip_identifier(value).into());
-        }
-        details.insert("dealer_id".into(), dealer_id.into());
-        details.insert("suggestion".into(), Skill::InventorySearch.name().into());
-        Self {
-            code: Code::VehicleNotFound,
-            message: "no listing of this dealer matches".into(),
-            details,
-            problems: Problems::new(),
-            wait: None,
-        }
+        // An identifier of more than 64 characters is none.
+        let named = identifiers.iter().map(|(name, value)| (*name, Value::from(clip(value))));
+        let suggestion = Skill::InventorySearch.name().into();
+        let besides = [("dealer_id", dealer_id.into()), ("suggestion", suggestion)];
+        let message = "no listing of this dealer matches";
+        let details = named.chain(besides).collect();
+        Self::new(Code::VehicleNotFound, message, details, Problems::new())
     }
 
     /// `VEHICLE_UNAVAILABLE`. `similar` are vehicle ids of comparable listings.
     #[must_use]
     pub fn vehicle_unavailable(gone: &Gone<'_>, similar: &[String]) -> Self {
-        let mut details = Map::new();
-        for (name, value) in [("vin", gone.vin), ("stock", gone.stock)] {
-            if let Some(value) = value {
-                details.insert(name.into(), value.into());
-            }
-        }
-        details.insert("last_status".into(), gone.last_status.into());
-        details.insert("unavailable_since".into(), rfc3339(gone.since).into());
-        if !similar.is_empty() {
-            details.insert("similar_vehicle_ids".into(), json!(similar));
-        }
-        details.insert("suggestion".into(), Skill::InventorySearch.name().into());
-        Self {
-            code: Code::VehicleUnavailable,
-            message: "the vehicle is no longer on offer".into(),
-            details,
-            problems: Problems::new(),
-            wait: None,
-        }
+        let details = present([
+            ("vin", gone.vin.map(Value::from)),
+            ("stock", gone.stock.map(Value::from)),
+            ("last_status", Some(gone.last_status.into())),
+            ("unavailable_since", Some(rfc3339(gone.since).into())),
+            ("similar_vehicle_ids", (!similar.is_empty()).then(|| json!(similar))),
+            ("suggestion", Some(Skill::InventorySearch.name().into())),
+        ]);
+        let message = "the vehicle is no longer on offer";
+        Self::new(Code::VehicleUnavailable, message, details, Problems::new())
     }
 
     /// `APPOINTMENT_TIME_UNAVAILABLE`; the lead was received all the same.
     // C-20
     #[must_use]
     pub fn appointment_time_unavailable(lead_id: &str, requested_at: Option<Timestamp>) -> Self {
-        let mut details = json!({"lead_id": lead_id, "lead_status": "received"});
-        if let (Some(members), Some(at)) = (details.as_object_mut(), requested_at) {
-            members.insert("requested_at".into(), rfc3339(at).into());
-        }
+        let details = present([
+            ("lead_id", Some(lead_id.into())),
+            ("lead_status", Some("received".into())),
+            ("requested_at", requested_at.map(|at| rfc3339(at).into())),
+        ]);
         let message = "the lead was received; the requested time is not available and there is \
                        none to propose";
         Self::new(Code::AppointmentTimeUnavailable, message, details, Problems::new())
@@ -336,11 +316,6 @@ fn summary(problems: &Problems) -> String {
     text
 }
 
-/// An identifier of at most 64 characters; a longer one is no identifier.
-fn clip_identifier(value: &str) -> &str {
-    crate::problem::clip(value)
-}
-
 /// Why a well-formed grant is not usable now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConsentDefect {
@@ -355,21 +330,18 @@ pub enum ConsentDefect {
 }
 
 impl ConsentDefect {
-    fn name(self) -> &'static str {
+    /// What the details call it, and what is said of it.
+    fn facts(self) -> (&'static str, &'static str) {
         match self {
-            Self::GrantedInFuture => "granted_in_future",
-            Self::Expired(_) => "expired",
-            Self::ExpiresBeforeGrant => "expires_before_grant",
-            Self::BlankText => "blank_consent_text",
-        }
-    }
-
-    fn message(self) -> &'static str {
-        match self {
-            Self::GrantedInFuture => "consent.granted_at is in the future",
-            Self::Expired(_) => "the consent has expired",
-            Self::ExpiresBeforeGrant => "consent.expires_at is not after consent.granted_at",
-            Self::BlankText => "consent.consent_text is blank; send the text that the user saw",
+            Self::GrantedInFuture => ("granted_in_future", "consent.granted_at is in the future"),
+            Self::Expired(_) => ("expired", "the consent has expired"),
+            Self::ExpiresBeforeGrant => {
+                ("expires_before_grant", "consent.expires_at is not after consent.granted_at")
+            }
+            Self::BlankText => (
+                "blank_consent_text",
+                "consent.consent_text is blank; send the text that the user saw",
+            ),
         }
     }
 }
@@ -417,12 +389,9 @@ impl Serialize for ErrorObject {
         object.serialize_entry("code", code.name())?;
         object.serialize_entry("message", message)?;
         object.serialize_entry("retryable", &code.retryable())?;
-        if !details.is_empty() || !problems.is_empty() {
-            object.serialize_entry(
-                "details",
-                &Details { version: self.version, details, problems },
-            )?;
-        }
+        let has_details = !details.is_empty() || !problems.is_empty();
+        let details = Details { version: self.version, details, problems };
+        put(&mut object, "details", has_details.then_some(details))?;
         object.serialize_entry("created_at", &rfc3339(self.created_at))?;
         object.end()
     }

@@ -123,7 +123,7 @@ pub struct VehicleQuery {
 
 pub(super) fn read_facets(data: &Value, problems: &mut Problems) -> Option<Filters> {
     read_object!(data, &At::Root, problems, closed {
-        required "type" => kind: |v: &Value, at: &At<'_>, p: &mut Problems| {
+        required "type" => kind: |v, at, p| {
             parse::constant(v, at, p, Skill::InventoryFacets.request_type())
         },
         optional "filters" => filters: read_filters,
@@ -137,14 +137,12 @@ pub(super) fn read_search(
     problems: &mut Problems,
 ) -> Option<Search> {
     read_object!(data, &At::Root, problems, closed {
-        required "type" => kind: |v: &Value, at: &At<'_>, p: &mut Problems| {
+        required "type" => kind: |v, at, p| {
             parse::constant(v, at, p, Skill::InventorySearch.request_type())
         },
         optional "filters" => filters: read_filters,
         optional "pagination" => pagination: read_pagination,
-        optional "sort" => sort: |v: &Value, at: &At<'_>, p: &mut Problems| {
-            read_sort(v, at, p, version)
-        },
+        optional "sort" => sort: |v, at, p| read_sort(v, at, p, version),
         optional "privacy" => privacy: read_privacy,
     });
     let ((), (skip, limit)) = (privacy.unwrap_or_default(), pagination.unwrap_or_default());
@@ -205,9 +203,7 @@ fn read_filters(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<F
         optional "make" => make: parse::texts,
         optional "model" => model: parse::texts,
         optional "trim" => trim: parse::texts,
-        optional "condition" => condition: |v, at: &At<'_>, p: &mut Problems| {
-            parse::list(v, at, p, (0, None), parse::word)
-        },
+        optional "condition" => condition: |v, at, p| parse::list(v, at, p, (0, None), parse::word),
         optional "transmission" => transmission: parse::texts,
         optional "fuel" => fuel: parse::texts,
         optional "driveline" => driveline: parse::texts,
@@ -222,9 +218,7 @@ fn read_filters(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<F
         optional "mileage_max" => mileage_max: parse::count,
         optional "vin" => vin: parse::vin,
         optional "stock" => stock: parse::text,
-        optional "query" => query: |v: &Value, at: &At<'_>, p: &mut Problems| {
-            parse::text_of(v, at, p, 0, Some(200))
-        },
+        optional "query" => query: |v, at, p| parse::text_of(v, at, p, 0, Some(200)),
     });
     (problems.total() == before).then(|| Filters {
         make: make.unwrap_or_default(),
@@ -256,7 +250,7 @@ fn read_pagination(
 ) -> Option<(u32, Option<u32>)> {
     read_object!(value, at, problems, closed {
         optional "skip" => skip: parse::count,
-        optional "limit" => limit: |v: &Value, at: &At<'_>, p: &mut Problems| {
+        optional "limit" => limit: |v, at, p| {
             parse::integer(v, at, p, 1, Some(1000)).and_then(|n| u32::try_from(n).ok())
         },
     });
@@ -272,7 +266,7 @@ fn read_sort(
     version: Version,
 ) -> Option<Option<Sort>> {
     read_object!(value, at, problems, closed {
-        required "field" => field: |v: &Value, at: &At<'_>, p: &mut Problems| match version {
+        required "field" => field: |v, at, p| match version {
             Version::V1_0 if v.as_str() == Some("offered_price") => Some(None),
             Version::V1_0 | Version::V1_1 => parse::word(v, at, p).map(Some),
         },

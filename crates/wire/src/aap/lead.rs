@@ -186,29 +186,23 @@ pub(super) fn read(data: &Value, version: Version, terms: &Terms) -> Result<Lead
     // The consent's problems decide the code and are listed first (C-04).
     let (mut of_consent, mut problems) = (Problems::new(), Problems::new());
     read_object!(data, &At::Root, &mut problems, closed {
-        required "type" => kind: |v: &Value, at: &At<'_>, p: &mut Problems| {
+        required "type" => kind: |v, at, p| {
             parse::constant(v, at, p, Skill::LeadSubmit.request_type())
         },
         required "customer" => customer: read_customer,
-        required "consent" => consent: |v: &Value, at: &At<'_>, _: &mut Problems| {
-            read_consent(v, at, &mut of_consent, version)
-        },
+        required "consent" => consent: |v, at, _| read_consent(v, at, &mut of_consent, version),
         optional "vehicle_of_interest" => vehicle_of_interest:
-            |v: &Value, at: &At<'_>, p: &mut Problems| {
+            |v, at, p| {
                 Vehicle::read(v, at, p, version, Vocabularies::Sale)
             },
-        optional "trade_in" => trade_in: |v: &Value, at: &At<'_>, p: &mut Problems| {
+        optional "trade_in" => trade_in: |v, at, p| {
             Vehicle::read(v, at, p, version, Vocabularies::TradeIn)
         },
         optional "appointment" => appointment: read_appointment,
-        optional "message" => message: |v: &Value, at: &At<'_>, p: &mut Problems| {
-            parse::text_of(v, at, p, 0, Some(4000))
-        },
-        required "source_agent" => source_agent: |v: &Value, at: &At<'_>, p: &mut Problems| {
-            read_source_agent(v, at, p, version)
-        },
+        optional "message" => message: |v, at, p| parse::text_of(v, at, p, 0, Some(4000)),
+        required "source_agent" => source_agent: |v, at, p| read_source_agent(v, at, p, version),
         optional "submitted_at" => submitted_at: parse::timestamp,
-        optional "idempotency_key" => idempotency_key: |v: &Value, at: &At<'_>, p: &mut Problems| {
+        optional "idempotency_key" => idempotency_key: |v, at, p| {
             parse::text_of(v, at, p, 1, Some(128))
         },
     });
@@ -405,12 +399,10 @@ fn read_appointment(
     read_object!(value, at, problems, closed {
         required "appointment_type" => kind: parse::word,
         optional "appointment_at" => start: parse::timestamp,
-        optional "duration_minutes" => duration_minutes: |v: &Value, at: &At<'_>, p: &mut Problems| {
+        optional "duration_minutes" => duration_minutes: |v, at, p| {
             parse::integer(v, at, p, 15, None).map(|n| u32::try_from(n).unwrap_or(u32::MAX))
         },
-        optional "notes" => notes: |v: &Value, at: &At<'_>, p: &mut Problems| {
-            parse::text_of(v, at, p, 0, Some(2000))
-        },
+        optional "notes" => notes: |v, at, p| parse::text_of(v, at, p, 0, Some(2000)),
     });
     Some(AppointmentRequest { kind: kind?, at: start, duration_minutes, notes })
 }
@@ -428,9 +420,7 @@ fn read_source_agent(
         }
         Version::V1_1 => {
             read_object!(value, at, problems, closed {
-                required "name" => name: |v: &Value, at: &At<'_>, p: &mut Problems| {
-                    parse::text_of(v, at, p, 1, None)
-                },
+                required "name" => name: |v, at, p| parse::text_of(v, at, p, 1, None),
                 optional "url" => url: parse::uri,
                 optional "agent_card_url" => agent_card_url: parse::uri,
             });

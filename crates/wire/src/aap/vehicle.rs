@@ -207,7 +207,7 @@ impl Vehicle {
             optional "model" => model: parse::text,
             optional "trim" => trim: parse::text,
             optional "body" => body: parse::text,
-            optional "condition" => condition: |v, at: &At<'_>, p: &mut Problems| condition_of(v, at, p, vocabulary),
+            optional "condition" => condition: |v, at, p| condition_of(v, at, p, vocabulary),
             optional "status" => status: parse::word,
             optional "msrp" => msrp: parse::count,
             optional "list_price" => list_price: parse::count,
@@ -219,20 +219,20 @@ impl Vehicle {
             optional "fuel" => fuel: parse::text,
             optional "city_mpg" => city_mpg: parse::count,
             optional "highway_mpg" => highway_mpg: parse::count,
-            optional "electric_range_mi" => electric_range_mi: |v, at: &At<'_>, p: &mut Problems| parse::number(v, at, p, 0, None),
+            optional "electric_range_mi" => electric_range_mi: |v, at, p| parse::number(v, at, p, 0, None),
             optional "exterior_color" => exterior_color: parse::text,
             optional "interior_color" => interior_color: parse::text,
             optional "features" => features: parse::texts,
-            optional "photos" => photos: |v, at: &At<'_>, p: &mut Problems| parse::list(v, at, p, (0, None), parse::uri),
+            optional "photos" => photos: |v, at, p| parse::list(v, at, p, (0, None), parse::uri),
             optional "vdp_url" => vdp_url: parse::uri,
             optional "description" => description: parse::text,
             optional "notes" => notes: parse::text,
             optional "inventory_date" => inventory_date: parse::date,
             optional "updated_at" => updated_at: parse::timestamp,
-            optional "offered_price" => offered_price: |v, at: &At<'_>, p: &mut Problems| {
+            optional "offered_price" => offered_price: |v, at, p| {
                 only_v1_0(v, at, p, version, |v, at, p| parse::count(v, at, p).map(|_| ()))
             },
-            optional "zip" => zip: |v, at: &At<'_>, p: &mut Problems| {
+            optional "zip" => zip: |v, at, p| {
                 only_v1_0(v, at, p, version, |v, at, p| zip_code(v, at, p).map(|_| ()))
             },
         });

@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::catalog::{Open, words};
-use crate::json::{Map, Value};
+use super::once;
+use crate::catalog::{Open, catalog, words};
+use crate::json::{Map, Value, json, put};
 
 mod code;
 
@@ -62,110 +63,78 @@ words! {
     }
 }
 
-words! {
+catalog! {
     /// What a buyer has to know about a code besides its recovery class.
     pub enum Rule {
-        /// Nothing: the class says it all.
-        Class = "class",
-        /// A note beside a result rather than a failure; not to be retried.
-        Advisory = "advisory",
-        /// Give a credential once where none was sent; never present a rejected one again.
-        //
-        Credentials = "credentials",
-        /// An expired token may be renewed once.
-        //
-        Renewal = "renewal",
-        /// A conversation that the seller has forgotten may be left behind once.
-        //
-        Context = "context",
-        /// The rules of throttling hold.
-        // H-1 to H-5
-        Throttled = "throttled",
-        /// Read the resource again before sending.
-        // Y-6
-        Reread = "reread",
-        /// The same key until there is an answer.
-        // E-4
-        InFlight = "in_flight",
-        /// The key belongs to another request.
-        NewKey = "new_key",
-        /// Look for the effect of the first request before making another.
-        Reconcile = "reconcile",
-        /// A few retries tell a missing scope from a replica that lags.
-        //
-        Scope = "scope",
-        /// Leave the field out; never the same request again.
-        //
-        Strip = "strip",
-        /// A governance token may be missing; the gate of agents hides here too.
-        // G-1
-        Permission = "permission",
-        /// The seller's relationship with the agent: a person, and no retry whatever the answer
-        /// says.
-        // G-8
-        Gate = "gate",
-        /// The seller's own fault; repeated, it is an outage.
-        // Y-3, Y-4
-        Misconfigured = "misconfigured",
-        /// A credential leaked into the arguments: no retry, and replace it.
-        //
-        Leak = "leak",
-        /// Another way of billing may be accepted.
-        // B-6
-        Billing = "billing",
-        /// The way of billing that the seller suggests, once.
-        // B-5
-        AgentBilling = "agent_billing",
-        /// A person completes a setup at an address.
-        // Z-3
-        Setup = "setup",
-        /// A person has to agree or connect something before the request can be corrected.
-        Person = "person",
-        /// The reason in the details decides.
-        Action = "action",
-        /// The account to use is in the details.
-        Moved = "moved",
-        /// The seller has to mend its data.
-        Seller = "seller",
-        /// The write has happened: never send it again.
-        Never = "never",
-        /// There is nothing to be done about it.
-        Final = "final",
+        /// Whether the same request may ever be sent again, when the error states the class for it.
+        permits_repeating: bool,
     }
-}
-
-impl Rule {
-    /// Whether the same request may ever be sent again, when the error states the class for it.
-    #[must_use]
-    pub const fn permits_repeating(self) -> bool {
-        match self {
-            Self::Advisory
-            | Self::Reread
-            | Self::Strip
-            | Self::Gate
-            | Self::Misconfigured
-            | Self::Leak
-            | Self::AgentBilling
-            | Self::Seller
-            | Self::Never
-            | Self::Final => false,
-            Self::Class
-            | Self::Credentials
-            | Self::Renewal
-            | Self::Context
-            | Self::Throttled
-            | Self::InFlight
-            | Self::NewKey
-            | Self::Reconcile
-            | Self::Scope
-            | Self::Permission
-            | Self::Billing
-            | Self::Setup
-            | Self::Person
-            | Self::Action
-            | Self::Moved => true,
-        }
-    }
+    /// Nothing: the class says it all.
+    Class = "class" { permits_repeating: true }
+    /// A note beside a result rather than a failure; not to be retried.
+    Advisory = "advisory" { permits_repeating: false }
+    /// Give a credential once where none was sent; never present a rejected one again.
+    //
+    Credentials = "credentials" { permits_repeating: true }
+    /// An expired token may be renewed once.
+    //
+    Renewal = "renewal" { permits_repeating: true }
+    /// A conversation that the seller has forgotten may be left behind once.
+    //
+    Context = "context" { permits_repeating: true }
+    /// The rules of throttling hold.
+    // H-1 to H-5
+    Throttled = "throttled" { permits_repeating: true }
+    /// Read the resource again before sending.
+    // Y-6
+    Reread = "reread" { permits_repeating: false }
+    /// The same key until there is an answer.
+    // E-4
+    InFlight = "in_flight" { permits_repeating: true }
+    /// The key belongs to another request.
+    NewKey = "new_key" { permits_repeating: true }
+    /// Look for the effect of the first request before making another.
+    Reconcile = "reconcile" { permits_repeating: true }
+    /// A few retries tell a missing scope from a replica that lags.
+    //
+    Scope = "scope" { permits_repeating: true }
+    /// Leave the field out; never the same request again.
+    //
+    Strip = "strip" { permits_repeating: false }
+    /// A governance token may be missing; the gate of agents hides here too.
+    // G-1
+    Permission = "permission" { permits_repeating: true }
+    /// The seller's relationship with the agent: a person, and no retry whatever the answer
+    /// says.
+    // G-8
+    Gate = "gate" { permits_repeating: false }
+    /// The seller's own fault; repeated, it is an outage.
+    // Y-3, Y-4
+    Misconfigured = "misconfigured" { permits_repeating: false }
+    /// A credential leaked into the arguments: no retry, and replace it.
+    //
+    Leak = "leak" { permits_repeating: false }
+    /// Another way of billing may be accepted.
+    // B-6
+    Billing = "billing" { permits_repeating: true }
+    /// The way of billing that the seller suggests, once.
+    // B-5
+    AgentBilling = "agent_billing" { permits_repeating: false }
+    /// A person completes a setup at an address.
+    // Z-3
+    Setup = "setup" { permits_repeating: true }
+    /// A person has to agree or connect something before the request can be corrected.
+    Person = "person" { permits_repeating: true }
+    /// The reason in the details decides.
+    Action = "action" { permits_repeating: true }
+    /// The account to use is in the details.
+    Moved = "moved" { permits_repeating: true }
+    /// The seller has to mend its data.
+    Seller = "seller" { permits_repeating: false }
+    /// The write has happened: never send it again.
+    Never = "never" { permits_repeating: false }
+    /// There is nothing to be done about it.
+    Final = "final" { permits_repeating: false }
 }
 
 /// An error object.
@@ -344,13 +313,7 @@ impl Error {
         let listed = listed.into_iter().flatten().filter_map(|field| field.as_str());
         let issues = self.issues.iter().map(|issue| path(&issue.pointer));
         let all = issues.chain(self.field.clone()).chain(listed.map(ToOwned::to_owned));
-        let mut fields: Vec<String> = Vec::new();
-        for field in all.filter(|field| !field.is_empty()) {
-            if !fields.contains(&field) {
-                fields.push(field);
-            }
-        }
-        fields
+        once(all.filter(|field| !field.is_empty()))
     }
 }
 
@@ -420,60 +383,35 @@ pub fn path(pointer: &str) -> String {
 
 impl Serialize for Error {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let first = self.issues.first().map(|issue| path(&issue.pointer));
         let mut object = serializer.serialize_map(None)?;
         object.serialize_entry("code", self.code.name())?;
         object.serialize_entry("message", &self.message)?;
-        if let Some(recovery) = &self.recovery {
-            object.serialize_entry("recovery", recovery.name())?;
-        }
-        let first = self.issues.first().map(|issue| path(&issue.pointer));
-        if let Some(field) = first.as_ref().or(self.field.as_ref()) {
-            object.serialize_entry("field", field)?;
-        }
-        if let Some(suggestion) = &self.suggestion {
-            object.serialize_entry("suggestion", suggestion)?;
-        }
-        if let Some(seconds) = self.retry_after {
-            object.serialize_entry("retry_after", &seconds)?;
-        }
-        if !self.issues.is_empty() {
-            object.serialize_entry("issues", &self.issues)?;
-        }
-        if !self.details.is_empty() {
-            object.serialize_entry("details", &self.details)?;
-        }
-        if let Some(source) = &self.source {
-            object.serialize_entry("source", source.name())?;
-        }
-        if let Some(id) = &self.sdk_id {
-            object.serialize_entry("sdk_id", id)?;
-        }
-        if let Some(severity) = &self.severity {
-            object.serialize_entry("severity", severity)?;
-        }
+        put(&mut object, "recovery", self.recovery.as_ref().map(Open::name))?;
+        put(&mut object, "field", first.as_ref().or(self.field.as_ref()))?;
+        put(&mut object, "suggestion", self.suggestion.as_ref())?;
+        put(&mut object, "retry_after", self.retry_after)?;
+        put(&mut object, "issues", (!self.issues.is_empty()).then_some(&self.issues))?;
+        put(&mut object, "details", (!self.details.is_empty()).then_some(&self.details))?;
+        put(&mut object, "source", self.source.as_ref().map(Open::name))?;
+        put(&mut object, "sdk_id", self.sdk_id.as_ref())?;
+        put(&mut object, "severity", self.severity.as_ref())?;
         object.end()
     }
 }
 
 impl Serialize for Issue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let pairs = self.discriminator.iter();
+        let pairs: Vec<_> =
+            pairs.map(|(name, value)| json!({"property_name": name, "value": value})).collect();
         let mut object = serializer.serialize_map(None)?;
         object.serialize_entry("pointer", &self.pointer)?;
         object.serialize_entry("message", &self.message)?;
         object.serialize_entry("keyword", &self.keyword)?;
-        if let Some(id) = &self.schema_id {
-            object.serialize_entry("schema_id", id)?;
-        }
-        if let Some(place) = &self.schema_path {
-            object.serialize_entry("schemaPath", place)?;
-        }
-        if !self.discriminator.is_empty() {
-            let pairs = self.discriminator.iter();
-            let pairs: Vec<_> = pairs
-                .map(|(name, value)| crate::json::json!({"property_name": name, "value": value}))
-                .collect();
-            object.serialize_entry("discriminator", &pairs)?;
-        }
+        put(&mut object, "schema_id", self.schema_id.as_ref())?;
+        put(&mut object, "schemaPath", self.schema_path.as_ref())?;
+        put(&mut object, "discriminator", (!pairs.is_empty()).then_some(pairs))?;
         object.end()
     }
 }

@@ -5,24 +5,16 @@
 use crate::algorithm::Algorithm;
 use crate::catalog::catalog;
 
-/// What is signed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Surface {
-    /// A request to a seller.
-    Request,
-    /// A webhook of a seller.
-    Webhook,
-}
-
-impl Surface {
-    /// The tag that keeps the two apart.
-    #[must_use]
-    pub const fn tag(self) -> &'static str {
-        match self {
-            Self::Request => "adcp/request-signing/v1",
-            Self::Webhook => "adcp/webhook-signing/v1",
-        }
+catalog! {
+    /// What is signed.
+    pub enum Surface {
+        /// The tag that keeps the two apart.
+        tag: &'static str,
     }
+    /// A request to a seller.
+    Request = "request" { tag: "adcp/request-signing/v1" }
+    /// A webhook of a seller.
+    Webhook = "webhook" { tag: "adcp/webhook-signing/v1" }
 }
 
 /// Whether a signature covers the digest of the body.
@@ -116,11 +108,7 @@ impl Fault {
     /// Its code on the wire.
     #[must_use]
     pub fn code(self, surface: Surface) -> String {
-        let prefix = match surface {
-            Surface::Request => "request",
-            Surface::Webhook => "webhook",
-        };
-        format!("{prefix}_{self}")
+        format!("{surface}_{self}")
     }
 }
 

@@ -32,207 +32,154 @@ catalog! {
 
     /// What this seller can do, and which releases it speaks.
     GetAdcpCapabilities = "get_adcp_capabilities" {
-        title: "Capabilities",
-        request: "protocol/get-adcp-capabilities-request",
-        need: Need::Know,
+        title: "Capabilities", need: Need::Know, request: "protocol/get-adcp-capabilities-request",
     }
     /// Products that fit a brief, the whole catalogue, or the next draft of proposals.
     GetProducts = "get_products" {
-        title: "Products",
-        request: "media-buy/get-products-request",
-        need: Need::Discover,
+        title: "Products", need: Need::Discover, request: "media-buy/get-products-request",
     }
     /// The creative formats that are accepted.
     ListCreativeFormats = "list_creative_formats" {
-        title: "Creative formats",
+        title: "Creative formats", need: Need::Know,
         request: "media-buy/list-creative-formats-request",
-        need: Need::Know,
     }
     /// Buys media.
     CreateMediaBuy = "create_media_buy" {
-        title: "Create a media buy",
+        title: "Create a media buy", need: Need::Spend,
         request: "media-buy/create-media-buy-request",
-        need: Need::Spend,
     }
     /// Changes, pauses, resumes or cancels a media buy.
     UpdateMediaBuy = "update_media_buy" {
-        title: "Update a media buy",
+        title: "Update a media buy", need: Need::Manage,
         request: "media-buy/update-media-buy-request",
-        need: Need::Manage,
     }
     /// The media buys of an account.
     GetMediaBuys = "get_media_buys" {
-        title: "Media buys",
-        request: "media-buy/get-media-buys-request",
-        need: Need::Look,
+        title: "Media buys", need: Need::Look, request: "media-buy/get-media-buys-request",
     }
     /// What media buys have delivered.
     GetMediaBuyDelivery = "get_media_buy_delivery" {
-        title: "Delivery",
-        request: "media-buy/get-media-buy-delivery-request",
-        need: Need::Look,
+        title: "Delivery", need: Need::Look, request: "media-buy/get-media-buy-delivery-request",
     }
     /// Puts creatives into the library, changes them and assigns them to packages.
     SyncCreatives = "sync_creatives" {
-        title: "Sync creatives",
-        request: "creative/sync-creatives-request",
-        need: Need::Manage,
+        title: "Sync creatives", need: Need::Manage, request: "creative/sync-creatives-request",
     }
     /// The creatives of the library.
     ListCreatives = "list_creatives" {
-        title: "Creatives",
-        request: "creative/list-creatives-request",
-        need: Need::Look,
+        title: "Creatives", need: Need::Look, request: "creative/list-creatives-request",
     }
     /// Uploads audiences and changes who belongs to them.
     SyncAudiences = "sync_audiences" {
-        title: "Sync audiences",
-        request: "media-buy/sync-audiences-request",
-        need: Need::Manage,
+        title: "Sync audiences", need: Need::Manage, request: "media-buy/sync-audiences-request",
     }
     /// Sets up where conversion events come from.
     SyncEventSources = "sync_event_sources" {
-        title: "Sync event sources",
+        title: "Sync event sources", need: Need::Manage,
         request: "media-buy/sync-event-sources-request",
-        need: Need::Manage,
     }
     /// Reports conversion events.
     LogEvent = "log_event" {
-        title: "Log events",
-        request: "media-buy/log-event-request",
-        need: Need::Manage,
+        title: "Log events", need: Need::Manage, request: "media-buy/log-event-request",
     }
     /// Opens advertiser accounts and changes how they are billed.
     SyncAccounts = "sync_accounts" {
-        title: "Sync accounts",
-        request: "account/sync-accounts-request",
-        need: Need::Know,
+        title: "Sync accounts", need: Need::Know, request: "account/sync-accounts-request",
     }
     /// The accounts that the caller may use.
     ListAccounts = "list_accounts" {
-        title: "Accounts",
-        request: "account/list-accounts-request",
-        need: Need::Know,
+        title: "Accounts", need: Need::Know, request: "account/list-accounts-request",
     }
     /// Names the governance agent of an account.
     SyncGovernance = "sync_governance" {
-        title: "Sync governance",
-        request: "account/sync-governance-request",
-        need: Need::Manage,
+        title: "Sync governance", need: Need::Manage, request: "account/sync-governance-request",
     }
     /// Registers campaign plans with the governance role.
     SyncPlans = "sync_plans" {
-        title: "Sync plans",
-        request: "governance/sync-plans-request",
-        need: Need::Manage,
+        title: "Sync plans", need: Need::Manage, request: "governance/sync-plans-request",
     }
     /// Asks whether an action fits a plan.
     CheckGovernance = "check_governance" {
-        title: "Check governance",
-        request: "governance/check-governance-request",
-        need: Need::Look,
+        title: "Check governance", need: Need::Look, request: "governance/check-governance-request",
     }
     /// Reports what became of an action under a plan.
     ReportPlanOutcome = "report_plan_outcome" {
-        title: "Report an outcome",
+        title: "Report an outcome", need: Need::Manage,
         request: "governance/report-plan-outcome-request",
-        need: Need::Manage,
     }
     /// What was decided and committed under plans.
     GetPlanAuditLogs = "get_plan_audit_logs" {
-        title: "Audit of plans",
+        title: "Audit of plans", need: Need::Look,
         request: "governance/get-plan-audit-logs-request",
-        need: Need::Look,
     }
     /// Signals that can be bought for targeting.
     GetSignals = "get_signals" {
-        title: "Signals",
-        request: "signals/get-signals-request",
-        need: Need::Discover,
+        title: "Signals", need: Need::Discover, request: "signals/get-signals-request",
     }
     /// Activates or deactivates a signal.
     ActivateSignal = "activate_signal" {
-        title: "Activate a signal",
-        request: "signals/activate-signal-request",
-        need: Need::Spend,
+        title: "Activate a signal", need: Need::Spend, request: "signals/activate-signal-request",
     }
     /// What is offered in a sponsored conversation.
     SiGetOffering = "si_get_offering" {
-        title: "Sponsored offering",
+        title: "Sponsored offering", need: Need::Discover,
         request: "sponsored-intelligence/si-get-offering-request",
-        need: Need::Discover,
     }
     /// Begins a sponsored conversation.
     SiInitiateSession = "si_initiate_session" {
-        title: "Begin a sponsored session",
+        title: "Begin a sponsored session", need: Need::Manage,
         request: "sponsored-intelligence/si-initiate-session-request",
-        need: Need::Manage,
     }
     /// Says something in a sponsored conversation.
     SiSendMessage = "si_send_message" {
-        title: "Send to a sponsored session",
+        title: "Send to a sponsored session", need: Need::Manage,
         request: "sponsored-intelligence/si-send-message-request",
-        need: Need::Manage,
     }
     /// Ends a sponsored conversation.
     SiTerminateSession = "si_terminate_session" {
-        title: "End a sponsored session",
+        title: "End a sponsored session", need: Need::Manage,
         request: "sponsored-intelligence/si-terminate-session-request",
-        need: Need::Manage,
     }
     /// Makes a list of properties.
     CreatePropertyList = "create_property_list" {
-        title: "Create a property list",
+        title: "Create a property list", need: Need::Manage,
         request: "property/create-property-list-request",
-        need: Need::Manage,
     }
     /// A list of properties.
     GetPropertyList = "get_property_list" {
-        title: "Property list",
-        request: "property/get-property-list-request",
-        need: Need::Look,
+        title: "Property list", need: Need::Look, request: "property/get-property-list-request",
     }
     /// The lists of properties of an account.
     ListPropertyLists = "list_property_lists" {
-        title: "Property lists",
-        request: "property/list-property-lists-request",
-        need: Need::Look,
+        title: "Property lists", need: Need::Look, request: "property/list-property-lists-request",
     }
     /// Changes a list of properties.
     UpdatePropertyList = "update_property_list" {
-        title: "Update a property list",
+        title: "Update a property list", need: Need::Manage,
         request: "property/update-property-list-request",
-        need: Need::Manage,
     }
     /// Deletes a list of properties.
     DeletePropertyList = "delete_property_list" {
-        title: "Delete a property list",
+        title: "Delete a property list", need: Need::Manage,
         request: "property/delete-property-list-request",
-        need: Need::Manage,
     }
     /// Whether delivery stayed within a list of properties.
     ValidatePropertyDelivery = "validate_property_delivery" {
-        title: "Validate delivery",
+        title: "Validate delivery", need: Need::Look,
         request: "property/validate-property-delivery-request",
-        need: Need::Look,
     }
     /// How far a submitted task is.
     GetTaskStatus = "get_task_status" {
-        title: "Task status",
-        request: "protocol/get-task-status-request",
-        need: Need::Look,
+        title: "Task status", need: Need::Look, request: "protocol/get-task-status-request",
     }
     /// The caller's tasks.
     ListTasks = "list_tasks" {
-        title: "Tasks",
-        request: "protocol/list-tasks-request",
-        need: Need::Look,
+        title: "Tasks", need: Need::Look, request: "protocol/list-tasks-request",
     }
     /// Forces states and seeds fixtures in a sandbox; production has no such tool.
     ComplyTestController = "comply_test_controller" {
-        title: "Test controller",
+        title: "Test controller", need: Need::Know,
         request: "compliance/comply-test-controller-request",
-        need: Need::Know,
     }
 }
 

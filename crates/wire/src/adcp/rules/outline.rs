@@ -5,6 +5,7 @@
 
 use crate::json::{Map, Value};
 
+use super::super::once;
 use super::shape::{Book, Format, Node, Type};
 use crate::catalog::Vocabulary;
 
@@ -104,7 +105,7 @@ impl<'b> Outline<'b> {
     fn written(self, book: &'b Book, says: Option<&str>) -> Map {
         let mut out = Map::new();
         let kind = self.kind();
-        out.insert("type".into(), kind.unwrap_or(Type::String).word().into());
+        out.insert("type".into(), kind.unwrap_or(Type::String).name().into());
         if let Some(says) = says {
             out.insert("description".into(), says.into());
         }
@@ -166,17 +167,6 @@ fn described<'b>(book: &'b Book, node: &'b Node) -> Vec<Described<'b>> {
         Some(Described { name, says, nodes: vec![node] })
     });
     members.chain(examples).collect()
-}
-
-/// Each of them once.
-fn once(names: Vec<&str>) -> Vec<&str> {
-    let mut seen = Vec::new();
-    for name in names {
-        if !seen.contains(&name) {
-            seen.push(name);
-        }
-    }
-    seen
 }
 
 /// What all of these permit, as one schema.

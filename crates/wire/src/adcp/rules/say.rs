@@ -4,7 +4,6 @@
 use crate::json::Value;
 
 use super::shape::{Book, Format, Node, Object, Type, Union};
-use crate::catalog::Vocabulary;
 use crate::format;
 use crate::parse::did_you_mean;
 use crate::problem::clip;
@@ -245,12 +244,5 @@ fn quoted(names: &[&str], word: &str) -> String {
         Some((last, rest)) if !rest.is_empty() => format!("{} {word} {last}", rest.join(", ")),
         Some((last, _)) => last.clone(),
         None => String::new(),
-    }
-}
-
-impl Type {
-    /// The name in a schema.
-    pub(super) fn word(self) -> &'static str {
-        self.name()
     }
 }

@@ -87,9 +87,9 @@ fn write(node: &Node, draft: Draft) -> Map {
     }
     match node.types.0.as_slice() {
         [] => {}
-        [only] => drop(out.insert("type".into(), only.word().into())),
+        [only] => drop(out.insert("type".into(), only.name().into())),
         several => {
-            let names: Vec<_> = several.iter().map(|kind| kind.word()).collect();
+            let names: Vec<_> = several.iter().map(|kind| kind.name()).collect();
             out.insert("type".into(), names.into());
         }
     }

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
+use super::super::once;
 use super::pattern::Pattern;
 use crate::decimal::Decimal;
 use crate::json::Value;
@@ -276,15 +277,10 @@ impl Book {
     /// their declaration; the first is one that every branch has. None, where there is no such.
     pub(super) fn tags<'b>(&'b self, union: &'b Union) -> &'b [&'static str] {
         union.tags.get_or_init(|| {
-            let mut names: Vec<&'static str> = Vec::new();
-            for branch in &union.branches {
-                let object = self.resolved(branch).object.as_ref();
-                for member in object.iter().flat_map(|object| &object.members) {
-                    if !names.contains(&member.name) {
-                        names.push(member.name);
-                    }
-                }
-            }
+            let branches = union.branches.iter();
+            let objects = branches.filter_map(|branch| self.resolved(branch).object.as_ref());
+            let members = objects.flat_map(|object| &object.members);
+            let mut names = once(members.map(|member| member.name));
             let constants = |name: &str| {
                 let branches = union.branches.iter();
                 branches.filter_map(|branch| self.constant(branch, name)).collect::<Vec<_>>()

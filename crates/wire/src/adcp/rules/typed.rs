@@ -193,89 +193,51 @@ impl<T: Typed> Typed for Vec<T> {
     }
 }
 
-impl Typed for Value {
-    fn kind() -> Kind {
-        Kind::Any
-    }
+macro_rules! typed {
+    ($(
+        $(#[$about:meta])*
+        $type:ty: $kind:expr, |$value:ident| $read:expr $(, or $absent:expr)?;
+    )*) => { $(
+        $(#[$about])*
+        impl Typed for $type {
+            fn kind() -> Kind {
+                $kind
+            }
 
-    fn read(value: &Value) -> Option<Self> {
-        Some(value.clone())
-    }
+            fn read($value: &Value) -> Option<Self> {
+                $read
+            }
+
+            $( fn absent() -> Option<Self> {
+                Some($absent)
+            } )?
+        }
+    )* };
 }
 
-/// An object that is not there has no members.
-impl Typed for Map {
-    fn kind() -> Kind {
-        Kind::Object
-    }
+typed! {
+    Value: Kind::Any, |value| Some(value.clone());
 
-    fn read(value: &Value) -> Option<Self> {
-        value.as_object().cloned()
-    }
+    /// An object that is not there has no members.
+    Map: Kind::Object, |value| value.as_object().cloned(), or Self::new();
 
-    fn absent() -> Option<Self> {
-        Some(Self::new())
-    }
-}
+    String: Kind::Text, |value| value.as_str().map(ToOwned::to_owned);
 
-impl Typed for String {
-    fn kind() -> Kind {
-        Kind::Text
-    }
+    /// What is not there is not so.
+    bool: Kind::Boolean, |value| value.as_bool(), or false;
 
-    fn read(value: &Value) -> Option<Self> {
-        value.as_str().map(ToOwned::to_owned)
-    }
-}
+    /// A number beyond what a double holds counts as nothing, so that it buys nothing.
+    f64: Kind::Number, |value| value.is_number().then(|| value.as_f64().unwrap_or_default());
 
-/// What is not there is not so.
-impl Typed for bool {
-    fn kind() -> Kind {
-        Kind::Boolean
-    }
-
-    fn read(value: &Value) -> Option<Self> {
-        value.as_bool()
-    }
-
-    fn absent() -> Option<Self> {
-        Some(false)
-    }
-}
-
-/// A number beyond what a double holds counts as nothing, so that it buys nothing.
-impl Typed for f64 {
-    fn kind() -> Kind {
-        Kind::Number
-    }
-
-    fn read(value: &Value) -> Option<Self> {
-        value.is_number().then(|| value.as_f64().unwrap_or_default())
-    }
-}
-
-/// A whole number in whatever notation (`2`, `2.0`, `2e0`); the largest stands for all beyond.
-impl Typed for u64 {
-    fn kind() -> Kind {
-        Kind::Count
-    }
-
-    fn read(value: &Value) -> Option<Self> {
+    /// A whole number in whatever notation (`2`, `2.0`, `2e0`); the largest stands for all beyond.
+    u64: Kind::Count, |value| {
         // What is below zero becomes zero here, and what is too large the largest.
         let near = || value.as_f64().map_or(Self::MAX, |number| number as Self);
         value.is_number().then(|| value.as_u64().unwrap_or_else(near))
-    }
-}
+    };
 
-/// A moment; the last that can be told stands for those after it.
-impl Typed for Timestamp {
-    fn kind() -> Kind {
-        Kind::Moment
-    }
-
-    fn read(value: &Value) -> Option<Self> {
-        format::timestamp(value.as_str()?)
-    }
+    /// A moment; the last that can be told stands for those after it.
+    Timestamp: Kind::Moment, |value| format::timestamp(value.as_str()?);
 }
 
 impl<T: Vocabulary> Typed for T {
@@ -298,14 +260,9 @@ impl<T: Typed> Typed for OneOrMore<T> {
     }
 
     fn read(value: &Value) -> Option<Self> {
-        match value {
-            Value::Array(items) => items.iter().map(T::read).collect::<Option<_>>().map(Self),
-            Value::Null
-            | Value::Bool(_)
-            | Value::Number(_)
-            | Value::String(_)
-            | Value::Object(_) => T::read(value).map(|one| Self(vec![one])),
-        }
+        let one = || T::read(value).map(|one| vec![one]);
+        let read = if value.is_array() { Vec::read(value) } else { one() };
+        read.map(Self)
     }
 }
 

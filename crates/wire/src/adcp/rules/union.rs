@@ -2,6 +2,7 @@
 
 use crate::json::Value;
 
+use super::super::once;
 use super::number;
 use super::place::{At, Part, Path};
 use super::say;
@@ -35,12 +36,7 @@ impl<'b> Walk<'b> {
                 constants(candidate).is_none_or(|constant| number::same(constant, sent))
             };
             if !candidates.iter().any(survives) {
-                let mut accepted: Vec<Value> = Vec::new();
-                for constant in candidates.iter().filter_map(constants) {
-                    if !accepted.contains(constant) {
-                        accepted.push(constant.clone());
-                    }
-                }
+                let accepted = once(candidates.iter().filter_map(constants).cloned());
                 let order = value.as_object().and_then(|o| o.keys().position(|name| name == tag));
                 let here = at.member(tag, order.unwrap_or_default());
                 let path = path.step(Part::Union(keyword));
