@@ -6,6 +6,7 @@
 use crate::json::{Map, Value};
 
 use super::super::once;
+use super::schema::put;
 use super::shape::{Book, Format, Node, Type};
 use crate::catalog::Vocabulary;
 
@@ -106,19 +107,12 @@ impl<'b> Outline<'b> {
         let mut out = Map::new();
         let kind = self.kind();
         out.insert("type".into(), kind.unwrap_or(Type::String).name().into());
-        if let Some(says) = says {
-            out.insert("description".into(), says.into());
-        }
+        put(&mut out, "description", says);
         let words = once(self.words.unwrap_or_default());
-        if !words.is_empty() && words.len() <= MAX_WORDS {
-            out.insert("enum".into(), words.into());
-        }
-        if self.moment {
-            out.insert("format".into(), Format::DateTime.name().into());
-        }
-        if kind == Some(Type::Array) {
-            out.insert("items".into(), one(book, &self.items, None));
-        }
+        put(&mut out, "enum", Some(words).filter(|words| (1..=MAX_WORDS).contains(&words.len())));
+        put(&mut out, "format", self.moment.then(|| Format::DateTime.name()));
+        let items = kind.filter(|kind| *kind == Type::Array);
+        put(&mut out, "items", items.map(|_| one(book, &self.items, None)));
         if kind != Some(Type::Object) {
             return out;
         }
@@ -131,9 +125,7 @@ impl<'b> Outline<'b> {
         let mut required = once(self.required);
         // Members without a sentence are not listed, and what is not listed cannot be required.
         required.retain(|name| listed.contains(name));
-        if !required.is_empty() {
-            out.insert("required".into(), required.into());
-        }
+        put(&mut out, "required", Some(required).filter(|names| !names.is_empty()));
         out
     }
 }

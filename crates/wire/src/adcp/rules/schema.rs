@@ -29,15 +29,11 @@ pub(super) fn whole(book: &Book, name: &str) -> Option<Value> {
     let definition = |name: &&'static str| {
         let shape = book.referred(name);
         let mut definition = write(&shape.node, Draft::Current);
-        if let Some(says) = shape.says {
-            definition.insert("description".into(), says.into());
-        }
+        put(&mut definition, "description", shape.says);
         (local(name), Value::Object(definition))
     };
     let definitions: Map = wanted.iter().map(definition).collect();
-    if !definitions.is_empty() {
-        schema.insert("$defs".into(), definitions.into());
-    }
+    put(&mut schema, "$defs", Some(definitions).filter(|all| !all.is_empty()));
     Some(Value::Object(schema))
 }
 
@@ -85,20 +81,14 @@ fn write(node: &Node, draft: Draft) -> Map {
         out.insert("$ref".into(), reference(name, draft).into());
         return out;
     }
-    match node.types.0.as_slice() {
-        [] => {}
-        [only] => drop(out.insert("type".into(), only.name().into())),
-        several => {
-            let names: Vec<_> = several.iter().map(|kind| kind.name()).collect();
-            out.insert("type".into(), names.into());
-        }
-    }
-    if let Some(constant) = &node.constant {
-        out.insert("const".into(), constant.clone());
-    }
-    if !node.words.is_empty() {
-        out.insert("enum".into(), node.words.clone().into());
-    }
+    let types: Option<Value> = match node.types.0.as_slice() {
+        [] => None,
+        [only] => Some(only.name().into()),
+        several => Some(several.iter().map(|kind| kind.name()).collect()),
+    };
+    put(&mut out, "type", types);
+    put(&mut out, "const", node.constant.clone());
+    put(&mut out, "enum", Some(node.words.clone()).filter(|words| !words.is_empty()));
     for bound in &node.bounds {
         let number: Value =
             crate::json::from_str(bound.text).expect("the bounds were read as numbers");
@@ -107,26 +97,22 @@ fn write(node: &Node, draft: Draft) -> Map {
     node.text.iter().for_each(|rules| text(rules, &mut out));
     node.list.iter().for_each(|rules| list(rules, draft, &mut out));
     node.object.iter().for_each(|rules| object(rules, draft, &mut out));
-    if !node.all.is_empty() {
-        out.insert("allOf".into(), all(&node.all).into());
-    }
+    put(&mut out, "allOf", (!node.all.is_empty()).then(|| all(&node.all)));
     for (keyword, union) in [("anyOf", &node.any), ("oneOf", &node.one)] {
-        if let Some(union) = union {
-            out.insert(keyword.into(), all(&union.branches).into());
-        }
+        put(&mut out, keyword, union.as_ref().map(|union| all(&union.branches)));
     }
-    if let Some(inner) = &node.not {
-        out.insert("not".into(), nested(inner));
-    }
+    put(&mut out, "not", node.not.as_deref().map(nested));
     if let Some(condition) = &node.condition {
-        out.insert("if".into(), nested(&condition.when));
-        for (keyword, branch) in [("then", &condition.then), ("else", &condition.otherwise)] {
-            if let Some(branch) = branch {
-                out.insert(keyword.into(), nested(branch));
-            }
-        }
+        put(&mut out, "if", Some(nested(&condition.when)));
+        put(&mut out, "then", condition.then.as_ref().map(nested));
+        put(&mut out, "else", condition.otherwise.as_ref().map(nested));
     }
     out
+}
+
+/// Writes a keyword that is there.
+pub(super) fn put(out: &mut Map, keyword: &str, value: Option<impl Into<Value>>) {
+    out.extend(value.map(|value| (keyword.to_owned(), value.into())));
 }
 
 fn value(node: &Node, draft: Draft) -> Value {
@@ -158,69 +144,43 @@ fn local(name: &str) -> String {
 }
 
 fn count(count: Count, least: &str, most: &str, out: &mut Map) {
-    for (keyword, bound) in [(least, count.min), (most, count.max)] {
-        if let Some(bound) = bound {
-            out.insert(keyword.into(), bound.into());
-        }
-    }
+    put(out, least, count.min);
+    put(out, most, count.max);
 }
 
 fn text(rules: &Text, out: &mut Map) {
     count(rules.length, "minLength", "maxLength", out);
-    if let Some(pattern) = &rules.pattern {
-        out.insert("pattern".into(), pattern.source.into());
-    }
-    if let Some(format) = rules.format {
-        out.insert("format".into(), format.name().into());
-    }
+    put(out, "pattern", rules.pattern.as_ref().map(|pattern| pattern.source));
+    put(out, "format", rules.format.map(Vocabulary::name));
 }
 
 fn list(rules: &List, draft: Draft, out: &mut Map) {
     count(rules.count, "minItems", "maxItems", out);
-    if rules.unique {
-        out.insert("uniqueItems".into(), true.into());
-    }
-    for (keyword, node) in [("items", &rules.items), ("contains", &rules.contains)] {
-        if let Some(node) = node {
-            out.insert(keyword.into(), value(node, draft));
-        }
-    }
+    put(out, "uniqueItems", rules.unique.then_some(true));
+    put(out, "items", rules.items.as_ref().map(|node| value(node, draft)));
+    put(out, "contains", rules.contains.as_ref().map(|node| value(node, draft)));
 }
 
 fn object(rules: &Object, draft: Draft, out: &mut Map) {
+    let there = |members: Map| Some(members).filter(|members| !members.is_empty());
     let members = rules.members.iter();
-    let properties: Map =
-        members.map(|member| (member.name.to_owned(), described(member, draft))).collect();
-    if !properties.is_empty() {
-        out.insert("properties".into(), properties.into());
-    }
+    let properties = members.map(|member| (member.name.to_owned(), described(member, draft)));
+    put(out, "properties", there(properties.collect()));
     let required: Vec<_> = rules.required().collect();
-    if !required.is_empty() {
-        out.insert("required".into(), required.into());
-    }
+    put(out, "required", Some(required).filter(|names| !names.is_empty()));
     let patterns = rules.patterns.iter();
-    let patterns: Map =
-        patterns.map(|(pattern, node)| (pattern.source.to_owned(), value(node, draft))).collect();
-    if !patterns.is_empty() {
-        out.insert("patternProperties".into(), patterns.into());
-    }
-    if rules.closed {
-        out.insert("additionalProperties".into(), false.into());
-    } else if let Some(rest) = &rules.rest {
-        out.insert("additionalProperties".into(), value(rest, draft));
-    }
-    if let Some(names) = &rules.names {
-        out.insert("propertyNames".into(), value(names, draft));
-    }
+    let patterns = patterns.map(|(it, node)| (it.source.to_owned(), value(node, draft)));
+    put(out, "patternProperties", there(patterns.collect()));
+    let rest = rules.rest.as_ref().map(|rest| value(rest, draft));
+    put(out, "additionalProperties", if rules.closed { Some(Value::Bool(false)) } else { rest });
+    put(out, "propertyNames", rules.names.as_ref().map(|names| value(names, draft)));
     count(rules.count, "minProperties", "maxProperties", out);
-    if !rules.together.is_empty() {
-        // Later drafts have two keywords for what was one, and this is the one of names.
-        let keyword = match draft {
-            Draft::Seven => "dependencies",
-            Draft::Current => "dependentRequired",
-        };
-        let pairs = rules.together.iter();
-        let pairs: Map = pairs.map(|(name, others)| ((*name).to_owned(), json!(others))).collect();
-        out.insert(keyword.into(), pairs.into());
-    }
+    // Later drafts have two keywords for what was one, and this is the one of names.
+    let keyword = match draft {
+        Draft::Seven => "dependencies",
+        Draft::Current => "dependentRequired",
+    };
+    let pairs = rules.together.iter();
+    let pairs = pairs.map(|(name, others)| ((*name).to_owned(), json!(others)));
+    put(out, keyword, there(pairs.collect()));
 }
