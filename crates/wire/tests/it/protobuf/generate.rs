@@ -87,10 +87,15 @@ fn tables(set: &FileDescriptorSet) -> String {
          pub static EMPTY: Message = Message { name: \"google.protobuf.Empty\", fields: &[] };\n\n",
     );
     out.push_str("/// Every message.\npub static ALL: &[&Message] = &[\n");
-    for (name, _) in &messages {
-        writeln!(out, "    &{},", constant(name)).unwrap();
+    let mut line = "   ".to_owned();
+    for name in messages.iter().map(|(name, _)| constant(name)).chain(["EMPTY".to_owned()]) {
+        if line.len() + name.len() + " &,".len() > 100 {
+            writeln!(out, "{line}").unwrap();
+            line = "   ".to_owned();
+        }
+        write!(line, " &{name},").unwrap();
     }
-    out.push_str("    &EMPTY,\n];\n");
+    writeln!(out, "{line}\n];").unwrap();
     let methods: Vec<_> =
         files().flat_map(|file| &file.service).flat_map(|known| &known.method).collect();
     for (function, docs) in
