@@ -74,66 +74,62 @@ impl Release {
     }
 }
 
+const STREAMING: Option<(Capability, Code)> =
+    Some((Capability::Streaming, Code::UnsupportedOperation));
+const PUSH: Option<(Capability, Code)> =
+    Some((Capability::Push, Code::PushNotificationNotSupported));
+
 catalog! {
     /// The eleven operations of A2A v1.0, by JSON-RPC method name (A2A §5.3).
     pub enum Operation {
         /// What an agent must have for it, and what one without answers (A2A §3.3.4).
         needs: Option<(Capability, Code)>,
-        /// Whether the answer is a stream.
-        streams: bool,
         /// The JSON-RPC method in A2A 0.3, where it is one there (A2A 0.3 §7).
-        older: Option<&'static str>,
+        older: Option<&'static str>;
+        /// Whether the answer is a stream.
+        streams: bool = false,
     }
     /// Sends a message and waits for the answer.
-    SendMessage = "SendMessage" { needs: None, streams: false, older: Some("message/send") }
+    SendMessage = "SendMessage" { needs: None, older: Some("message/send") }
     /// Sends a message and streams the answer.
     SendStreamingMessage = "SendStreamingMessage" {
-        needs: Some((Capability::Streaming, Code::UnsupportedOperation)), streams: true,
-        older: Some("message/stream"),
+        needs: STREAMING, older: Some("message/stream"); streams: true,
     }
     /// Reads a task.
     GetTask = "GetTask" {
-        needs: Some((Capability::Tasks, Code::TaskNotFound)), streams: false,
-        older: Some("tasks/get"),
+        needs: Some((Capability::Tasks, Code::TaskNotFound)), older: Some("tasks/get"),
     }
     /// Lists the caller's tasks.
     ListTasks = "ListTasks" {
-        needs: Some((Capability::Tasks, Code::UnsupportedOperation)), streams: false,
-        older: None,
+        needs: Some((Capability::Tasks, Code::UnsupportedOperation)), older: None,
     }
     /// Cancels a task.
     CancelTask = "CancelTask" {
-        needs: Some((Capability::Tasks, Code::TaskNotFound)), streams: false,
-        older: Some("tasks/cancel"),
+        needs: Some((Capability::Tasks, Code::TaskNotFound)), older: Some("tasks/cancel"),
     }
     /// Streams a task's further events.
     SubscribeToTask = "SubscribeToTask" {
-        needs: Some((Capability::Streaming, Code::UnsupportedOperation)), streams: true,
-        older: Some("tasks/resubscribe"),
+        needs: STREAMING, older: Some("tasks/resubscribe"); streams: true,
     }
     /// Adds a webhook to a task.
     CreateTaskPushNotificationConfig = "CreateTaskPushNotificationConfig" {
-        needs: Some((Capability::Push, Code::PushNotificationNotSupported)), streams: false,
-        older: Some("tasks/pushNotificationConfig/set"),
+        needs: PUSH, older: Some("tasks/pushNotificationConfig/set"),
     }
     /// Reads a webhook of a task.
     GetTaskPushNotificationConfig = "GetTaskPushNotificationConfig" {
-        needs: Some((Capability::Push, Code::PushNotificationNotSupported)), streams: false,
-        older: Some("tasks/pushNotificationConfig/get"),
+        needs: PUSH, older: Some("tasks/pushNotificationConfig/get"),
     }
     /// Lists the webhooks of a task.
     ListTaskPushNotificationConfigs = "ListTaskPushNotificationConfigs" {
-        needs: Some((Capability::Push, Code::PushNotificationNotSupported)), streams: false,
-        older: Some("tasks/pushNotificationConfig/list"),
+        needs: PUSH, older: Some("tasks/pushNotificationConfig/list"),
     }
     /// Removes a webhook from a task.
     DeleteTaskPushNotificationConfig = "DeleteTaskPushNotificationConfig" {
-        needs: Some((Capability::Push, Code::PushNotificationNotSupported)), streams: false,
-        older: Some("tasks/pushNotificationConfig/delete"),
+        needs: PUSH, older: Some("tasks/pushNotificationConfig/delete"),
     }
     /// Reads the card for authenticated callers.
     GetExtendedAgentCard = "GetExtendedAgentCard" {
-        needs: Some((Capability::ExtendedCard, Code::UnsupportedOperation)), streams: false,
+        needs: Some((Capability::ExtendedCard, Code::UnsupportedOperation)),
         older: Some("agent/getAuthenticatedExtendedCard"),
     }
 }

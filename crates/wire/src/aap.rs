@@ -102,48 +102,49 @@ catalog! {
         /// The name on the card.
         title: &'static str,
         /// Key words on the card.
-        tags: &'static [&'static str],
+        tags: &'static [&'static str];
         /// Whether it changes what the dealer has; the others only tell.
-        has_effect: bool,
+        has_effect: bool = false,
     }
     /// Tells who the dealer is: rooftops with address, opening hours, contacts and services.
     DealerInformation = "dealer.information" {
         request_type: "dealer.information.request", response_type: "dealer.information.response",
         stem: "dealer-information", title: "Dealer information",
         tags: &["dealer", "dealership", "profile", "hours", "contact", "locations", "automotive"],
-        has_effect: false,
     }
     /// Counts the inventory, or a filtered part of it, by make, model, year, price and more.
     InventoryFacets = "inventory.facets" {
         request_type: "inventory.facets.request", response_type: "inventory.facets.response",
         stem: "inventory-facets", title: "Inventory facets",
         tags: &["inventory", "facets", "aggregation", "filters", "automotive"],
-        has_effect: false,
     }
     /// Finds vehicles on offer by make, model, year, condition, price, mileage, words and more.
     InventorySearch = "inventory.search" {
         request_type: "inventory.search.request", response_type: "inventory.search.response",
         stem: "inventory-search", title: "Inventory search",
         tags: &["inventory", "vehicles", "search", "cars", "automotive"],
-        has_effect: false,
     }
     /// Gives everything known about one vehicle, by VIN, stock number or vehicle id.
     InventoryVehicle = "inventory.vehicle" {
         request_type: "inventory.vehicle.request", response_type: "inventory.vehicle.response",
         stem: "vehicle-detail", title: "Vehicle detail",
         tags: &["inventory", "vehicle", "vin", "stock", "detail", "automotive"],
-        has_effect: false,
     }
     /// Takes a consented lead with vehicle of interest, trade-in and appointment.
     LeadSubmit = "lead.submit" {
         request_type: "lead.submit.request", response_type: "lead.submit.response",
         stem: "lead-submit", title: "Submit a lead",
-        tags: &["lead", "contact", "consent", "sales", "appointment", "automotive"],
+        tags: &["lead", "contact", "consent", "sales", "appointment", "automotive"];
         has_effect: true,
     }
 }
 
 impl Skill {
+    /// Reads the payload type of its request.
+    fn read_type(self, value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<()> {
+        parse::constant(value, at, problems, self.request_type())
+    }
+
     /// Whether a request may have this member at its top, beside its type.
     #[must_use]
     pub fn takes(self, member: &str) -> bool {
@@ -314,36 +315,23 @@ pub struct Terms {
 /// when it is well-formed and not among `offered`.
 // E-037 to E-042, C-24
 pub fn identify(data: &Value, offered: &[Skill]) -> Result<Skill, Refusal> {
-    let mut problems = Problems::new();
-    let Some(members) = data.as_object() else {
-        parse::wrong_type(&At::Root, &mut problems, "object");
-        return Err(Refusal::schema_validation_failed(problems));
-    };
-    let Some(name) = members.get("type") else {
-        parse::missing(&At::Root, &mut problems, "type");
-        return Err(Refusal::schema_validation_failed(problems));
-    };
-    let root = At::Root;
+    let (root, mut problems) = (At::Root, Problems::new());
+    read_object!(data, &root, &mut problems, open { required "type" => name: parse::str });
+    let Some(name) = name else { return Err(Refusal::schema_validation_failed(problems)) };
     let at = root.key("type");
-    let Some(name) = parse::str(name, &at, &mut problems) else {
-        return Err(Refusal::schema_validation_failed(problems));
-    };
     match Skill::from_request_type(name) {
         Some(skill) if offered.contains(&skill) => return Ok(skill),
-        Some(_) => {}
         None if !format::is_payload_type(name) => {
             const PATTERN: &str = r"^[a-z_]+(\.[a-z_]+){1,2}$";
             let message = "must be a payload type such as inventory.search.request";
             parse::push(&at, &mut problems, Keyword::Pattern, message, Extra::Pattern(PATTERN));
-            return Err(Refusal::schema_validation_failed(problems));
         }
         None if !name.ends_with(".request") => {
             parse::not_one_of(&at, &mut problems, &REQUEST_TYPES);
-            return Err(Refusal::schema_validation_failed(problems));
         }
-        None => {}
+        Some(_) | None => return Err(Refusal::unsupported_skill(clip(name), offered)),
     }
-    Err(Refusal::unsupported_skill(clip(name), offered))
+    Err(Refusal::schema_validation_failed(problems))
 }
 
 /// Reads the payload of a request.
@@ -357,9 +345,7 @@ pub fn parse(skill: Skill, version: Version, data: &Value, terms: &Terms) -> Res
     let call = match skill {
         Skill::DealerInformation => {
             read_object!(data, &At::Root, &mut problems, closed {
-                required "type" => kind: |v, at, p| {
-                    parse::constant(v, at, p, Skill::DealerInformation.request_type())
-                },
+                required "type" => kind: |v, at, p| skill.read_type(v, at, p),
             });
             kind.map(|()| Call::DealerInformation)
         }

@@ -84,14 +84,9 @@ pub fn is_time_of_day(text: &str) -> bool {
 /// `^[a-z_]+(\.[a-z_]+){1,2}$`: the shape of an AAP payload's `type`.
 #[must_use]
 pub fn is_payload_type(text: &str) -> bool {
-    let mut segments = 0;
-    for segment in text.split('.') {
-        segments += 1;
-        if segment.is_empty() || !segment.bytes().all(|b| b.is_ascii_lowercase() || b == b'_') {
-            return false;
-        }
-    }
-    (2..=3).contains(&segments)
+    let is_word =
+        |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+    (2..=3).contains(&text.split('.').count()) && text.split('.').all(is_word)
 }
 
 /// The pattern of ajv-formats with the length limits of RFC 5321: a dot-atom, `@` and a

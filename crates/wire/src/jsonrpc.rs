@@ -134,11 +134,8 @@ impl Reject {
     #[must_use]
     pub fn refusal(&self) -> Refusal {
         let violations = self.twice.listed().iter().map(|problem| {
-            let inside = problem.pointer.strip_prefix("/params/");
-            let field = inside.map_or_else(
-                || request::path(&problem.pointer),
-                |inside| request::path(&format!("/{inside}")),
-            );
+            let inside = problem.pointer.strip_prefix("/params").filter(|it| it.starts_with('/'));
+            let field = request::path(inside.unwrap_or(&problem.pointer));
             FieldViolation { field, description: problem.message.clone() }
         });
         let violations: Vec<_> = violations.collect();
@@ -163,12 +160,7 @@ pub fn places(problems: &Problems) -> Vec<Value> {
 /// What is wrong with the bytes.
 // E-001 to E-013
 pub fn read(bytes: &[u8]) -> Result<Request, Reject> {
-    let (mut envelope, twice) = envelope(bytes)?;
-    // First, so that whatever is said of the body can name it.
-    let id = id(envelope.id.take())?;
-    if !twice.is_empty() {
-        return Err(Reject::twice(id.unwrap_or_else(Id::null), twice));
-    }
+    let (envelope, id) = opened(bytes)?;
     let missing = "id is missing; notifications are not supported and not processed";
     let id = id.ok_or_else(|| Reject::new(Code::InvalidRequest, missing))?;
     let (method, params) = call(envelope, || id.clone())?;
@@ -180,11 +172,7 @@ pub fn read(bytes: &[u8]) -> Result<Request, Reject> {
 /// # Errors
 /// What is wrong with the bytes.
 pub fn read_message(bytes: &[u8]) -> Result<Message, Reject> {
-    let (mut envelope, twice) = envelope(bytes)?;
-    let id = id(envelope.id.take())?;
-    if !twice.is_empty() {
-        return Err(Reject::twice(id.unwrap_or_else(Id::null), twice));
-    }
+    let (envelope, id) = opened(bytes)?;
     message(envelope, id)
 }
 
@@ -193,26 +181,39 @@ pub fn read_message(bytes: &[u8]) -> Result<Message, Reject> {
 /// # Errors
 /// What is wrong with the bytes.
 pub fn read_incoming(bytes: &[u8]) -> Result<Incoming, Reject> {
-    let (mut envelope, twice) = envelope(bytes)?;
-    let id = id(envelope.id.take())?;
+    let (mut envelope, id) = opened(bytes)?;
     let known = || id.clone().unwrap_or_else(Id::null);
-    if !twice.is_empty() {
-        return Err(Reject::twice(known(), twice));
-    }
     let outcome = match (envelope.method.is_none(), envelope.result.take(), envelope.error.take()) {
         (true, Some(result), None) => Ok(result),
         (true, None, Some(error)) => Err(error),
         (false, _, _) | (true, None, None) => return message(envelope, id).map(Incoming::Message),
         (true, Some(_), Some(_)) => {
-            let message = "an answer has either a result or an error";
-            return Err(Reject { id: known(), ..Reject::new(Code::InvalidRequest, message) });
+            return Err(invalid(known(), "an answer has either a result or an error"));
         }
     };
-    if envelope.jsonrpc.as_ref().and_then(Value::as_str) != Some("2.0") {
-        let message = "jsonrpc must be \"2.0\"";
-        return Err(Reject { id: known(), ..Reject::new(Code::InvalidRequest, message) });
-    }
+    check_release(&envelope, known)?;
     Ok(Incoming::Reply(Reply { id: known(), outcome }))
+}
+
+/// The envelope with its id, which is read first, so that whatever is said of the body can name it.
+fn opened(bytes: &[u8]) -> Result<(Envelope, Option<Id>), Reject> {
+    let (mut envelope, twice) = envelope(bytes)?;
+    let id = id(envelope.id.take())?;
+    if twice.is_empty() {
+        return Ok((envelope, id));
+    }
+    Err(Reject::twice(id.unwrap_or_else(Id::null), twice))
+}
+
+fn invalid(id: Id, message: &'static str) -> Reject {
+    Reject { id, ..Reject::new(Code::InvalidRequest, message) }
+}
+
+fn check_release(envelope: &Envelope, id: impl Fn() -> Id) -> Result<(), Reject> {
+    match &envelope.jsonrpc {
+        Some(release) if release == "2.0" => Ok(()),
+        Some(_) | None => Err(invalid(id(), "jsonrpc must be \"2.0\"")),
+    }
 }
 
 fn message(envelope: Envelope, id: Option<Id>) -> Result<Message, Reject> {
@@ -304,12 +305,9 @@ fn id(sent: Option<Box<RawValue>>) -> Result<Option<Id>, Reject> {
 
 /// The method and its parameters.
 fn call(envelope: Envelope, id: impl Fn() -> Id) -> Result<(String, Option<Value>), Reject> {
-    let invalid = |message| Reject { id: id(), ..Reject::new(Code::InvalidRequest, message) };
-    if envelope.jsonrpc.as_ref().and_then(Value::as_str) != Some("2.0") {
-        return Err(invalid("jsonrpc must be \"2.0\""));
-    }
+    check_release(&envelope, &id)?;
     let Some(Value::String(method)) = envelope.method else {
-        return Err(invalid("method must be a string"));
+        return Err(invalid(id(), "method must be a string"));
     };
     Ok((method, envelope.params))
 }

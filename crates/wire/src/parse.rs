@@ -188,7 +188,7 @@ pub fn text_of(
     Some(text.to_owned())
 }
 
-fn limit(bound: usize) -> Extra {
+pub(crate) fn limit(bound: usize) -> Extra {
     Extra::Limit(i64::try_from(bound).unwrap_or(i64::MAX))
 }
 

@@ -126,15 +126,10 @@ pub struct Capabilities {
     /// Whether it pushes.
     pub push_notifications: bool,
     /// Whether authenticated callers get a card of their own; left out when not.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub extended_agent_card: bool,
     /// The profiles it speaks.
     pub extensions: Vec<Extension>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_false(flag: &bool) -> bool {
-    !flag
 }
 
 /// A profile that an agent speaks.

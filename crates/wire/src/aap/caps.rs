@@ -6,7 +6,7 @@
 use crate::json::Value;
 
 use crate::parse;
-use crate::problem::{At, Extra, Keyword, Problems};
+use crate::problem::{At, Keyword, Problems};
 
 /// Names, and the lines of an address, in characters.
 pub const NAME: usize = 200;
@@ -79,14 +79,10 @@ fn walk(value: &Value, at: &At<'_>, problems: &mut Problems, limit: usize) {
 
 fn too_long(at: &At<'_>, problems: &mut Problems, limit: usize) {
     let message = format!("must have at most {limit} characters");
-    parse::push(at, problems, Keyword::MaxLength, message, bound(limit));
+    parse::push(at, problems, Keyword::MaxLength, message, parse::limit(limit));
 }
 
 fn too_many(at: &At<'_>, problems: &mut Problems, what: &str) {
     let message = format!("must have at most {ITEMS} {what}");
-    parse::push(at, problems, Keyword::MaxItems, message, bound(ITEMS));
-}
-
-fn bound(limit: usize) -> Extra {
-    Extra::Limit(i64::try_from(limit).unwrap_or(i64::MAX))
+    parse::push(at, problems, Keyword::MaxItems, message, parse::limit(ITEMS));
 }

@@ -123,9 +123,7 @@ pub struct VehicleQuery {
 
 pub(super) fn read_facets(data: &Value, problems: &mut Problems) -> Option<Filters> {
     read_object!(data, &At::Root, problems, closed {
-        required "type" => kind: |v, at, p| {
-            parse::constant(v, at, p, Skill::InventoryFacets.request_type())
-        },
+        required "type" => kind: |v, at, p| Skill::InventoryFacets.read_type(v, at, p),
         optional "filters" => filters: read_filters,
     });
     kind.map(|()| filters.unwrap_or_default())
@@ -137,15 +135,13 @@ pub(super) fn read_search(
     problems: &mut Problems,
 ) -> Option<Search> {
     read_object!(data, &At::Root, problems, closed {
-        required "type" => kind: |v, at, p| {
-            parse::constant(v, at, p, Skill::InventorySearch.request_type())
-        },
+        required "type" => kind: |v, at, p| Skill::InventorySearch.read_type(v, at, p),
         optional "filters" => filters: read_filters,
         optional "pagination" => pagination: read_pagination,
         optional "sort" => sort: |v, at, p| read_sort(v, at, p, version),
-        optional "privacy" => privacy: read_privacy,
+        optional "privacy" => _privacy: read_privacy,
     });
-    let ((), (skip, limit)) = (privacy.unwrap_or_default(), pagination.unwrap_or_default());
+    let (skip, limit) = pagination.unwrap_or_default();
     kind.map(|()| Search {
         filters: filters.unwrap_or_default(),
         skip,
@@ -159,13 +155,10 @@ pub(super) fn read_vehicle(
     version: Version,
     problems: &mut Problems,
 ) -> Option<VehicleQuery> {
-    fn own_type(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<()> {
-        parse::constant(value, at, problems, Skill::InventoryVehicle.request_type())
-    }
     let (kind, vin, stock, vehicle_id) = match version {
         Version::V1_1 => {
             read_object!(data, &At::Root, problems, closed {
-                required "type" => kind: own_type,
+                required "type" => kind: |v, at, p| Skill::InventoryVehicle.read_type(v, at, p),
                 optional "vin" => vin: parse::vin,
                 optional "stock" => stock: parse::text,
                 optional "vehicle_id" => vehicle_id: parse::text,
@@ -174,15 +167,14 @@ pub(super) fn read_vehicle(
         }
         Version::V1_0 => {
             read_object!(data, &At::Root, problems, closed {
-                required "type" => kind: own_type,
+                required "type" => kind: |v, at, p| Skill::InventoryVehicle.read_type(v, at, p),
                 optional "vin" => vin: parse::vin,
                 optional "stock" => stock: parse::text,
                 optional "vehicle_id" => vehicle_id: parse::text,
-                // Any text: only a vehicle's ZIP code has a pattern.
-                optional "zip" => zip: parse::text,
+                // Any text: only a vehicle's ZIP code has a pattern. Only desking would use it, and
+                // this dealer does none (§1.3).
+                optional "zip" => _zip: parse::text,
             });
-            // Only desking would use the ZIP code, and this dealer does none (§1.3).
-            let _: Option<String> = zip;
             (kind, vin, stock, vehicle_id)
         }
     };
@@ -278,10 +270,9 @@ fn read_sort(
 
 fn read_privacy(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<()> {
     read_object!(value, at, problems, closed {
-        optional "anonymous" => anonymous: parse::boolean,
+        // Every inventory call is served anonymously, whatever the buyer asks (`R-IS-01`).
+        optional "anonymous" => _anonymous: parse::boolean,
     });
-    // Every inventory call is served anonymously, whatever the buyer asks (`R-IS-01`).
-    let _: Option<bool> = anonymous;
     Some(())
 }
 

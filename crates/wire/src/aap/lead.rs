@@ -186,25 +186,19 @@ pub(super) fn read(data: &Value, version: Version, terms: &Terms) -> Result<Lead
     // The consent's problems decide the code and are listed first (C-04).
     let (mut of_consent, mut problems) = (Problems::new(), Problems::new());
     read_object!(data, &At::Root, &mut problems, closed {
-        required "type" => kind: |v, at, p| {
-            parse::constant(v, at, p, Skill::LeadSubmit.request_type())
-        },
+        required "type" => kind: |v, at, p| Skill::LeadSubmit.read_type(v, at, p),
         required "customer" => customer: read_customer,
         required "consent" => consent: |v, at, _| read_consent(v, at, &mut of_consent, version),
         optional "vehicle_of_interest" => vehicle_of_interest:
-            |v, at, p| {
-                Vehicle::read(v, at, p, version, Vocabularies::Sale)
-            },
-        optional "trade_in" => trade_in: |v, at, p| {
-            Vehicle::read(v, at, p, version, Vocabularies::TradeIn)
-        },
+            |v, at, p| Vehicle::read(v, at, p, version, Vocabularies::Sale),
+        optional "trade_in" => trade_in:
+            |v, at, p| Vehicle::read(v, at, p, version, Vocabularies::TradeIn),
         optional "appointment" => appointment: read_appointment,
         optional "message" => message: |v, at, p| parse::text_of(v, at, p, 0, Some(4000)),
         required "source_agent" => source_agent: |v, at, p| read_source_agent(v, at, p, version),
         optional "submitted_at" => submitted_at: parse::timestamp,
-        optional "idempotency_key" => idempotency_key: |v, at, p| {
-            parse::text_of(v, at, p, 1, Some(128))
-        },
+        optional "idempotency_key" => idempotency_key:
+            |v, at, p| parse::text_of(v, at, p, 1, Some(128)),
     });
     if version == Version::V1_1 {
         // A buyer of v1.0 has the name of its agent in both places (C-35).
@@ -286,12 +280,9 @@ fn check_size(data: &Value) -> Result<(), Refusal> {
 /// The channel rule.
 // C-05, E-082, E-083
 fn check_channel(lead: &LeadSubmit) -> Result<(), Refusal> {
-    let wanted = lead.customer.preferred_contact.and_then(|preferred| match preferred {
-        PreferredContact::Email => Some(Channel::Email),
-        PreferredContact::Phone => Some(Channel::Phone),
-        PreferredContact::Sms => Some(Channel::Sms),
-        PreferredContact::Any => None,
-    });
+    // Who prefers any names none.
+    let preferred = lead.customer.preferred_contact;
+    let wanted = preferred.and_then(|preferred| Channel::from_name(preferred.name()));
     let allowed: Vec<_> = lead.consent.allowed_channels.iter().map(|c| c.name()).collect();
     match wanted {
         Some(channel) if !lead.consent.allowed_channels.contains(&channel) => {

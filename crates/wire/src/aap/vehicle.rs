@@ -195,6 +195,7 @@ impl Vehicle {
         vocabulary: Vocabularies,
     ) -> Option<Self> {
         let before = problems.total();
+        let is_v1_0 = version == Version::V1_0;
         let mut others = Map::new();
         read_object!(value, at, problems, open(others) {
             optional "dealer_id" => dealer_id: parse::text,
@@ -229,15 +230,10 @@ impl Vehicle {
             optional "notes" => notes: parse::text,
             optional "inventory_date" => inventory_date: parse::date,
             optional "updated_at" => updated_at: parse::timestamp,
-            optional "offered_price" => offered_price: |v, at, p| {
-                only_v1_0(v, at, p, version, |v, at, p| parse::count(v, at, p).map(|_| ()))
-            },
-            optional "zip" => zip: |v, at, p| {
-                only_v1_0(v, at, p, version, |v, at, p| zip_code(v, at, p).map(|_| ()))
-            },
+            // v1.0 knows these two; they are checked there, and no skill of ours needs them.
+            optional "offered_price" => _offered: |v, at, p| is_v1_0.then(|| parse::count(v, at, p)),
+            optional "zip" => _zip: |v, at, p| is_v1_0.then(|| zip_code(v, at, p)),
         });
-        // v1.0 knows these two; they are checked there, and no skill of ours needs them.
-        let (_, _): (Option<()>, Option<()>) = (offered_price, zip);
         (problems.total() == before).then(|| Self {
             dealer_id,
             vehicle_id,
@@ -319,19 +315,6 @@ fn nullable_text(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<
     None
 }
 
-fn only_v1_0(
-    value: &Value,
-    at: &At<'_>,
-    problems: &mut Problems,
-    version: Version,
-    read: fn(&Value, &At<'_>, &mut Problems) -> Option<()>,
-) -> Option<()> {
-    match version {
-        Version::V1_0 => read(value, at, problems),
-        Version::V1_1 => Some(()),
-    }
-}
-
 /// A US ZIP code (v1.0 only).
 fn zip_code(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
     fn is_zip(text: &str) -> bool {
@@ -357,12 +340,9 @@ fn condition_of(
         Vocabularies::Sale => Condition::NAMES,
         Vocabularies::TradeIn => TradeInCondition::NAMES,
     };
-    let Some(text) = parse::str(value, at, problems) else {
-        parse::not_one_of(at, problems, here);
-        return None;
-    };
-    match AnyCondition::from_name(text) {
-        Some(word) if here.contains(&text) => Some(word),
+    let text = parse::str(value, at, problems);
+    match text.and_then(AnyCondition::from_name) {
+        Some(word) if here.contains(&word.name()) => Some(word),
         Some(_) => {
             let message = format!("must be one of {}", here.join(", "));
             parse::push(at, problems, Keyword::Enum, message, Extra::OtherVocabulary(here));

@@ -11,24 +11,21 @@ use crate::json::RESERVED;
 use crate::json::{Map, Number, Value};
 use crate::jsonrpc::{MAX_CONTAINERS, MAX_DEPTH};
 
-const GARBLED: Reject =
-    Reject { code: Code::ParseError, message: "the message is not valid protocol buffers" };
-const NOT_UNICODE: Reject =
-    Reject { code: Code::ParseError, message: "the message has a text that is not valid UTF-8" };
-const NOT_FINITE: Reject = Reject {
-    code: Code::ParseError,
-    message: "the message has a number that is not finite, which JSON cannot say",
-};
-const TOO_DEEP: Reject =
-    Reject { code: Code::ParseError, message: "the message nests deeper than 64 levels" };
-const TOO_MANY: Reject = Reject {
-    code: Code::InvalidRequest,
-    message: "the message has more than 4096 arrays and objects",
-};
-const RESERVED_NAME: Reject = Reject {
-    code: Code::InvalidRequest,
-    message: "the message has a member whose name is reserved; rename it",
-};
+const GARBLED: Reject = no_message("the message is not valid protocol buffers");
+const NOT_UNICODE: Reject = no_message("the message has a text that is not valid UTF-8");
+const NOT_FINITE: Reject =
+    no_message("the message has a number that is not finite, which JSON cannot say");
+const TOO_DEEP: Reject = no_message("the message nests deeper than 64 levels");
+const TOO_MANY: Reject = invalid("the message has more than 4096 arrays and objects");
+const RESERVED_NAME: Reject = invalid("the message has a member whose name is reserved; rename it");
+
+const fn no_message(message: &'static str) -> Reject {
+    Reject { code: Code::ParseError, message }
+}
+
+const fn invalid(message: &'static str) -> Reject {
+    Reject { code: Code::InvalidRequest, message }
+}
 
 /// Up to here every integer is a double.
 const EXACT: f64 = 9_007_199_254_740_992.0;

@@ -44,6 +44,7 @@ pub fn signing_payload(card: &Value) -> Result<String, Problems> {
         push(&At::Root, &mut problems, Keyword::Type, message, Extra::Expected("object"));
         return Err(problems);
     };
+    // Only the card's own: in a message that does not declare it, it is as any other member.
     let members = members.iter().filter(|(name, _)| *name != "signatures");
     let content = Value::Object(message(members, &schema::AGENT_CARD, &At::Root, &mut problems));
     check_numbers(&content, &At::Root, &mut problems);

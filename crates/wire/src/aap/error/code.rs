@@ -77,8 +77,7 @@ catalog! {
     /// take; the card's `skills` say the same.
     UnsupportedSkill = "UNSUPPORTED_SKILL" {
         jsonrpc: -32601, retryable: false, http: 404, grpc: "UNIMPLEMENTED",
-        remedy: Remedy::NotOffered,
-        hint: "call one of the skills that the agent card lists",
+        remedy: Remedy::NotOffered, hint: "call one of the skills that the agent card lists",
         sample: |asked| {
             let requested = asked.skill.map_or("inventory.search.request", Skill::request_type);
             let others = Skill::ALL.iter().copied().filter(|known| Some(*known) != asked.skill);
@@ -89,8 +88,7 @@ catalog! {
     /// once: the failing location, the violated keyword and what to do.
     SchemaValidationFailed = "SCHEMA_VALIDATION_FAILED" {
         jsonrpc: -32602, retryable: false, http: 422, grpc: "INVALID_ARGUMENT",
-        remedy: Remedy::Correct,
-        hint: "correct every entry of details.errors and send again",
+        remedy: Remedy::Correct, hint: "correct every entry of details.errors and send again",
         sample: |_| {
             let mut problems = Problems::new();
             parse::wrong_type(&At::Root.key("type"), &mut problems, "string");
@@ -102,16 +100,14 @@ catalog! {
     /// that is missing.
     MissingRequiredField = "MISSING_REQUIRED_FIELD" {
         jsonrpc: -32602, retryable: false, http: 422, grpc: "INVALID_ARGUMENT",
-        remedy: Remedy::Correct,
-        hint: "add what details.errors lists and send again",
+        remedy: Remedy::Correct, hint: "add what details.errors lists and send again",
         sample: |_| Refusal::missing_required_field(lacking("type")),
     }
     /// A condition comes from the wrong vocabulary: a vehicle of interest is `new`, `used` or
     /// `cpo`, a trade-in is `excellent`, `good`, `fair` or `poor`.
     InvalidCondition = "INVALID_CONDITION" {
         jsonrpc: -32602, retryable: false, http: 422, grpc: "INVALID_ARGUMENT",
-        remedy: Remedy::Correct,
-        hint: "use the vocabulary that details.allowed lists",
+        remedy: Remedy::Correct, hint: "use the vocabulary that details.allowed lists",
         sample: |_| {
             let mut problems = Problems::new();
             let message = "must be one of excellent, good, fair, poor";
@@ -124,8 +120,7 @@ catalog! {
     /// None of the identifiers matches a listing of this dealer.
     VehicleNotFound = "VEHICLE_NOT_FOUND" {
         jsonrpc: -32000, retryable: false, http: 404, grpc: "NOT_FOUND",
-        remedy: Remedy::SearchAgain,
-        hint: "search again; the identifier is not this dealer's",
+        remedy: Remedy::SearchAgain, hint: "search again; the identifier is not this dealer's",
         sample: |asked| Refusal::vehicle_not_found(asked.vehicle, asked.dealer_id),
     }
     /// The vehicle was listed and is no longer on offer.
@@ -162,8 +157,7 @@ catalog! {
     /// have been received: see `details.lead_id`.
     AppointmentTimeUnavailable = "APPOINTMENT_TIME_UNAVAILABLE" {
         jsonrpc: -32000, retryable: false, http: 409, grpc: "FAILED_PRECONDITION",
-        remedy: Remedy::AskTime,
-        hint: "ask the user for another time, or call the dealer",
+        remedy: Remedy::AskTime, hint: "ask the user for another time, or call the dealer",
         sample: |asked| {
             Refusal::appointment_time_unavailable(asked.lead_id, asked.appointment_at)
         },
@@ -171,8 +165,7 @@ catalog! {
     /// The idempotency key was used before with a different payload.
     IdempotencyConflict = "IDEMPOTENCY_CONFLICT" {
         jsonrpc: -32000, retryable: false, http: 409, grpc: "ALREADY_EXISTS",
-        remedy: Remedy::NewKey,
-        hint: "use a fresh idempotency key for a new request",
+        remedy: Remedy::NewKey, hint: "use a fresh idempotency key for a new request",
         sample: |asked| Refusal::idempotency_conflict(asked.key, asked.now),
     }
     /// The caller has sent too many requests. The details say when to come back.
