@@ -8,7 +8,7 @@
 use super::error::Refusal;
 use super::model::{Artifact, ArtifactUpdate, Content, Event, Message, Part, Role, StatusUpdate};
 use super::request::{self, Authentication, Configuration, PushConfig, Request, SendMessage};
-use super::request::{id_text, length, or_null};
+use super::request::{given, id_text, length, or_null};
 use super::{Operation, Task, TaskStatus};
 use crate::catalog::{Vocabulary as _, catalog};
 use crate::json::{Value, json, present};
@@ -117,19 +117,12 @@ fn read_configuration(
 
 fn read_push_config(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<PushConfig> {
     read_object!(value, at, problems, open {
-        optional "id" => id: or_null(parse::text),
+        optional "id" => id: given,
         required "url" => url: parse::uri,
-        optional "token" => token: or_null(parse::text),
+        optional "token" => token: given,
         optional "authentication" => authentication: or_null(read_authentication),
     });
-    let given = |text: Option<String>| text.filter(|text| !text.is_empty());
-    Some(PushConfig {
-        id: given(id),
-        task_id: None,
-        url: url?,
-        token: given(token),
-        authentication,
-    })
+    Some(PushConfig { id, task_id: None, url: url?, token, authentication })
 }
 
 /// Of several schemes the first: there is one credential.

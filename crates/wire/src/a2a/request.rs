@@ -208,13 +208,9 @@ pub fn read(operation: Operation, params: Option<&Value>) -> Result<Request, Ref
             read_object!(params, &At::Root, p, open {
                 required "taskId" | "task_id" => task_id: id_text,
                 optional "pageSize" | "page_size" => page_size: or_null(page),
-                optional "pageToken" | "page_token" => page_token: or_null(parse::text),
+                optional "pageToken" | "page_token" => page_token: given,
             });
-            task_id.map(|task_id| Request::ListPushConfigs {
-                task_id,
-                page_size,
-                page_token: page_token.filter(|token| !token.is_empty()),
-            })
+            task_id.map(|task_id| Request::ListPushConfigs { task_id, page_size, page_token })
         }
         Operation::GetExtendedAgentCard => Some(Request::GetExtendedAgentCard),
     };
@@ -299,9 +295,7 @@ fn wrong(violations: Vec<FieldViolation>, total: usize) -> Refusal {
 }
 
 fn read_id(params: &Value, problems: &mut Problems) -> Option<String> {
-    read_object!(params, &At::Root, problems, open {
-        required "id" => id: id_text,
-    });
+    read_object!(params, &At::Root, problems, open { required "id" => id: id_text });
     id
 }
 
@@ -331,10 +325,10 @@ fn read_list(params: &Value, problems: &mut Problems) -> Option<ListTasks> {
         return Some(ListTasks::default());
     }
     read_object!(params, &At::Root, problems, open {
-        optional "contextId" | "context_id" => context_id: or_null(parse::text),
+        optional "contextId" | "context_id" => context_id: given,
         optional "status" => status: or_null(state_filter),
         optional "pageSize" | "page_size" => page_size: or_null(page),
-        optional "pageToken" | "page_token" => page_token: or_null(parse::text),
+        optional "pageToken" | "page_token" => page_token: given,
         optional "historyLength" | "history_length" => history_length: or_null(length),
         optional "statusTimestampAfter" | "status_timestamp_after" => status_timestamp_after:
             or_null(parse::timestamp),
@@ -342,10 +336,10 @@ fn read_list(params: &Value, problems: &mut Problems) -> Option<ListTasks> {
             or_null(parse::boolean),
     });
     Some(ListTasks {
-        context_id: context_id.filter(|id| !id.is_empty()),
+        context_id,
         status: status.flatten(),
         page_size,
-        page_token: page_token.filter(|token| !token.is_empty()),
+        page_token,
         history_length,
         status_timestamp_after,
         include_artifacts: include_artifacts.unwrap_or_default(),
@@ -362,20 +356,13 @@ fn state_filter(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<O
 
 fn read_push_config(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<PushConfig> {
     read_object!(value, at, problems, open {
-        optional "id" => id: or_null(parse::text),
-        optional "taskId" | "task_id" => task_id: or_null(parse::text),
+        optional "id" => id: given,
+        optional "taskId" | "task_id" => task_id: given,
         required "url" => url: parse::uri,
-        optional "token" => token: or_null(parse::text),
+        optional "token" => token: given,
         optional "authentication" => authentication: or_null(read_authentication),
     });
-    let given = |text: Option<String>| text.filter(|text| !text.is_empty());
-    Some(PushConfig {
-        id: given(id),
-        task_id: given(task_id),
-        url: url?,
-        token: given(token),
-        authentication,
-    })
+    Some(PushConfig { id, task_id, url: url?, token, authentication })
 }
 
 fn read_authentication(
@@ -448,8 +435,8 @@ fn read_configuration(
 pub(super) fn read_message(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Message> {
     read_object!(value, at, problems, open {
         required "messageId" | "message_id" => message_id: id_text,
-        optional "contextId" | "context_id" => context_id: or_null(parse::text),
-        optional "taskId" | "task_id" => task_id: or_null(parse::text),
+        optional "contextId" | "context_id" => context_id: given,
+        optional "taskId" | "task_id" => task_id: given,
         required "role" => role: read_role,
         required "parts" => parts: |v, at, p| parse::list(v, at, p, (1, None), read_part),
         optional "metadata" => metadata: or_null(object),
@@ -461,8 +448,8 @@ pub(super) fn read_message(value: &Value, at: &At<'_>, problems: &mut Problems) 
     role?;
     Some(Message {
         message_id: message_id?,
-        context_id: context_id.filter(|id| !id.is_empty()),
-        task_id: task_id.filter(|id| !id.is_empty()),
+        context_id,
+        task_id,
         role: Role::User,
         parts: parts?,
         metadata,
@@ -486,6 +473,11 @@ pub(super) fn or_null<T>(
     move |value, at, problems| {
         if value.is_null() { None } else { reader(value, at, problems) }
     }
+}
+
+/// A text that says something; none is the same as an empty one.
+pub(super) fn given(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+    or_null(parse::text)(value, at, problems).filter(|text| !text.is_empty())
 }
 
 fn read_role(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<()> {

@@ -120,7 +120,11 @@ fn long_text(max: usize, description: &str) -> Value {
 }
 
 fn texts(description: &str) -> Value {
-    json!({"type": "array", "items": {"type": "string"}, "description": description})
+    list(json!({"type": "string"}), description)
+}
+
+fn list(items: Value, description: &str) -> Value {
+    json!({"type": "array", "items": items, "description": description})
 }
 
 fn formatted(format: &str, description: &str) -> Value {
@@ -144,15 +148,12 @@ fn vin(description: &str) -> Value {
 }
 
 fn filters() -> Value {
-    let conditions = json!({
-        "type": "array", "items": {"type": "string", "enum": Condition::NAMES},
-        "description": "New, pre-owned, certified pre-owned.",
-    });
+    let condition = json!({"type": "string", "enum": Condition::NAMES});
     let members = vec![
         ("make", texts("Makes, such as Honda.")),
         ("model", texts("Models, such as CR-V.")),
         ("trim", texts("Trim lines.")),
-        ("condition", conditions),
+        ("condition", list(condition, "New, pre-owned, certified pre-owned.")),
         ("transmission", texts("Transmissions, as the facets name them.")),
         ("fuel", texts("Fuels, as the facets name them.")),
         ("driveline", texts("Driven wheels, as the facets name them.")),
@@ -196,29 +197,22 @@ fn privacy() -> Value {
 }
 
 fn lead() -> Members {
+    let sale = "The vehicle it is about; its VIN or stock number is enough.";
+    let trade_in = "The vehicle given in exchange: year, make and model.";
+    let key = json!({
+        "type": "string", "minLength": 1, "maxLength": 128,
+        "description": "The same for every attempt to send this lead.",
+    });
     vec![
         ("customer", customer()),
         ("consent", consent()),
-        (
-            "vehicle_of_interest",
-            vehicle(
-                Vocabularies::Sale,
-                "The vehicle it is about; its VIN or stock number is enough.",
-            ),
-        ),
-        (
-            "trade_in",
-            vehicle(Vocabularies::TradeIn, "The vehicle given in exchange: year, make and model."),
-        ),
+        ("vehicle_of_interest", vehicle(Vocabularies::Sale, sale)),
+        ("trade_in", vehicle(Vocabularies::TradeIn, trade_in)),
         ("appointment", appointment()),
         ("message", long_text(4000, "To the dealer, in the customer's words.")),
         ("source_agent", source_agent()),
         ("submitted_at", formatted("date-time", "When it was sent.")),
-        (
-            "idempotency_key",
-            json!({"type": "string", "minLength": 1, "maxLength": 128,
-                "description": "The same for every attempt to send this lead."}),
-        ),
+        ("idempotency_key", key),
     ]
 }
 
@@ -308,10 +302,7 @@ fn vehicle(vocabulary: Vocabularies, about: &str) -> Value {
         Vocabularies::TradeIn => word::<TradeInCondition>("The condition it is in."),
     };
     let range = json!({"type": "number", "minimum": 0, "description": "Electric range in miles."});
-    let photos = json!({
-        "type": "array", "items": {"type": "string", "format": "uri"},
-        "description": "Addresses of pictures.",
-    });
+    let photo = json!({"type": "string", "format": "uri"});
     let rooftop = json!({"type": ["string", "null"], "description": "The store that has it."});
     let members = vec![
         ("vin", vin("Its VIN.")),
@@ -340,7 +331,7 @@ fn vehicle(vocabulary: Vocabularies, about: &str) -> Value {
         ("exterior_color", text("The colour outside.")),
         ("interior_color", text("The colour inside.")),
         ("features", texts("Equipment.")),
-        ("photos", photos),
+        ("photos", list(photo, "Addresses of pictures.")),
         ("vdp_url", formatted("uri", "Its page.")),
         ("description", text("Text for people.")),
         ("notes", text("Remarks.")),
