@@ -232,6 +232,13 @@ impl Error {
         }
     }
 
+    /// The same with a member of `details`.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.details.insert(name.to_owned(), value.into());
+        self
+    }
+
     /// How to recover: what the error says, an unknown word being terminal; else
     /// the row's class; else transient, which every budget bounds.
     // D-2, D-4, D-3

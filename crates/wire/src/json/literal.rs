@@ -14,13 +14,16 @@ pub fn literal<T: Serialize + ?Sized>(value: &T) -> Value {
 }
 
 /// A [`Value`](crate::json::Value) from a document written in the source, with Rust expressions
-/// as members' values, items and names (in parentheses when they are more than one word).
+/// as members' values, items and names (in parentheses when they are more than one word). A member
+/// whose name has a question mark behind it is there when its value is `Some`.
 ///
 /// ```
 /// use tradepost_wire::json::json;
 /// let vin = "1HGCM82633A004352";
 /// let document = json!({"vehicle": {"vin": vin, "year": 2000 + 3, "photos": [null, true]}});
 /// assert_eq!(document["vehicle"]["year"], 2003);
+/// assert_eq!(json!({"vin": vin, "trim"?: Some("EX"), "mileage"?: None::<u32>}).to_string(),
+///     r#"{"vin":"1HGCM82633A004352","trim":"EX"}"#);
 /// ```
 #[doc(hidden)]
 #[macro_export]
@@ -53,6 +56,12 @@ macro_rules! __json {
 
     // Members: the words of a name are gathered until its colon.
     (@members $map:ident ()) => {};
+    (@members $map:ident ($name:literal ?) : $value:expr $(, $($rest:tt)*)?) => {
+        if let Some(value) = &$value {
+            $map.insert($name.into(), $crate::json::literal(value));
+        }
+        $crate::__json!(@members $map () $($($rest)*)?);
+    };
     (@members $map:ident ($($name:tt)+) : null $(, $($rest:tt)*)?) => {
         $map.insert(($($name)+).into(), $crate::__json!(null));
         $crate::__json!(@members $map () $($($rest)*)?);
