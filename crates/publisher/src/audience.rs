@@ -28,7 +28,7 @@ impl Default for Terms {
 }
 
 /// An audience.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Audience {
     /// The id that the caller chose.
     pub audience_id: String,

@@ -9,7 +9,7 @@ use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::{form, kept_whole};
 
 use crate::account::Account;
-use crate::catalogue::PricingOption;
+use crate::catalogue::{PricingOption, Product};
 use crate::money::Amount;
 use crate::reply::object;
 use crate::shelf::{Kept, Kind, Thing};
@@ -337,8 +337,13 @@ impl MediaBuy {
 
     /// Whether a package that still counts is of this product.
     #[must_use]
-    pub fn has(&self, product: &crate::catalogue::Product) -> bool {
+    pub fn has(&self, product: &Product) -> bool {
         self.packages.iter().any(|one| one.is_live() && one.product_id == product.id())
+    }
+
+    /// The products of packages that still count.
+    pub(crate) fn products(&self, offer: &[Product]) -> Vec<Product> {
+        offer.iter().filter(|product| self.has(product)).cloned().collect()
     }
 
     /// The publisher agrees. A flight that should have begun by then begins now.

@@ -140,6 +140,21 @@ impl Thing for Creative {
 }
 
 impl Creative {
+    /// One of which nothing else is known.
+    pub(crate) fn new(creative_id: &str, given: Given, status: Status) -> Self {
+        Self {
+            creative_id: creative_id.to_owned(),
+            status,
+            rejection_reason: None,
+            offline: None,
+            review_ends_at: None,
+            given,
+            assigned: BTreeMap::new(),
+            observations: Vec::new(),
+            asked: Vec::new(),
+        }
+    }
+
     /// Notes that it was assigned to packages, and says whether to any anew: assigned again, it has been
     /// there since the first time.
     pub(crate) fn assign(&mut self, packages: Vec<String>, now: Timestamp) -> bool {

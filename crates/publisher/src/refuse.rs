@@ -19,6 +19,16 @@ pub enum Stop {
     Broken(Fault),
 }
 
+impl Stop {
+    /// The reasons of a refusal; what is our fault goes on.
+    pub(crate) fn reasons(self) -> Result<impl Iterator<Item = Error>, Fault> {
+        match self {
+            Self::Refused(refusal) => Ok(refusal.all()),
+            Self::Broken(broken) => Err(broken),
+        }
+    }
+}
+
 impl From<Fault> for Stop {
     fn from(broken: Fault) -> Self {
         Self::Broken(broken)
@@ -53,6 +63,11 @@ impl From<Error> for Refusal {
 }
 
 impl Refusal {
+    /// Every reason, the first first.
+    pub(crate) fn all(self) -> impl Iterator<Item = Error> {
+        std::iter::once(*self.first).chain(self.others)
+    }
+
     /// All reasons as one refusal; `Ok` when there are none.
     ///
     /// # Errors
@@ -90,9 +105,8 @@ pub fn at(code: Code, field: &str, message: &str) -> Error {
 
 /// An error with a member of `details`.
 #[must_use]
-pub fn with(mut error: Error, name: &str, value: impl Into<Value>) -> Error {
-    error.details.insert(name.to_owned(), value.into());
-    error
+pub fn with(error: Error, name: &str, value: impl Into<Value>) -> Error {
+    error.with(name, value)
 }
 
 /// A business rule on a value that its schema cannot express.

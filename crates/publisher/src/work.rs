@@ -14,7 +14,7 @@ use crate::ask::Ask;
 use crate::creative::verdict::Looked;
 use crate::publisher::Publisher;
 use crate::refuse::{self, Stop};
-use crate::shelf::{Kept, Shelf};
+use crate::shelf::{Kept, New, Query, Shelf, Thing};
 use crate::version;
 use crate::world::Supply;
 
@@ -82,6 +82,56 @@ impl Work<'_> {
     pub(crate) fn fresh_id(&self, prefix: &'static str) -> Result<String, Fault> {
         self.shelf.check_writable()?;
         Ok(self.publisher.world.fresh_id(prefix))
+    }
+
+    /// The caller's thing with this id, to look at.
+    pub(crate) fn find<T: Thing>(&self, id: &str) -> Result<Option<Kept<T>>, Fault> {
+        self.admitted.reach.find(self.shelf, id)
+    }
+
+    /// The caller's thing with this id, to change it, or the code for what is not there; see
+    /// [`require`](crate::resolve::Reach::require).
+    pub(crate) fn require<T: Thing>(
+        &self,
+        id: &str,
+        code: Code,
+        field: Option<&str>,
+    ) -> Result<Kept<T>, Stop> {
+        self.admitted.reach.require(self.shelf, id, code, field)
+    }
+
+    /// Everything of a type that the caller reaches, in the order of making.
+    pub(crate) fn all<T: Thing>(&self) -> Result<Vec<Kept<T>>, Fault> {
+        self.admitted.reach.all(self.shelf, &Query::default())
+    }
+
+    /// The same, of the account alone that the request is for, when it names one.
+    pub(crate) fn all_of_account<T: Thing>(&self) -> Result<Vec<Kept<T>>, Fault> {
+        let account = self.admitted.account_id();
+        let mut all: Vec<Kept<T>> = self.all()?;
+        all.retain(|kept| account.is_none() || kept.record.account.as_deref() == account);
+        Ok(all)
+    }
+
+    /// The owner and the account of what the request makes.
+    pub(crate) fn whose(&self) -> (&str, Option<&str>) {
+        (self.admitted.owner(), self.admitted.account_id())
+    }
+
+    /// Puts a new thing there, of an owner and an account.
+    pub(crate) fn add<T: Thing>(
+        &self,
+        id: &str,
+        (owner, account): (&str, Option<&str>),
+        state: &str,
+        thing: &T,
+    ) -> Result<(), Fault> {
+        self.shelf.add(New { id, owner, account, state, now: self.ask.now }, thing)
+    }
+
+    /// `sandbox` of an answer: whether the account that the request is for is for tests, if so.
+    pub(crate) fn sandbox(&self) -> Option<bool> {
+        self.admitted.account.as_ref().filter(|account| account.thing.sandbox).map(|_| true)
     }
 
     /// The account that the request is for.
