@@ -22,6 +22,7 @@ mod creatives;
 mod delivery;
 mod events;
 mod formats;
+mod own;
 mod page;
 mod plans;
 mod products;

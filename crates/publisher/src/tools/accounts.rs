@@ -1,9 +1,7 @@
 //! Accounts: `sync_accounts`, `list_accounts` and `sync_governance`.
 
 use tradepost_wire::adcp::Tool;
-use tradepost_wire::adcp::error::Error;
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json};
 
 use crate::account::Account;
@@ -35,52 +33,27 @@ fn shown(work: &Work<'_>, account: &Account) -> Map {
 fn authorization(work: &Work<'_>, account_id: &str) -> Value {
     let granted = work.admitted.reach.rights().of(Some(account_id));
     let allowed = granted.and_then(|granted| granted.allowed_tasks.as_ref());
-    let tools = work.publisher.tools().into_iter();
-    let tasks: Vec<&str> = tools
-        .filter(|tool| {
-            allowed.is_none_or(|allowed| allowed.contains(tool.name()))
-                || gates::is_introspection(*tool)
-        })
-        .map(Tool::name)
-        .collect();
-    let mut shown = json!({"allowed_tasks": tasks});
-    if let (Some(granted), Some(members)) = (granted, shown.as_object_mut()) {
-        let mut fields = granted.field_scopes.clone();
-        fields.retain(|task, _| tasks.contains(&task.as_str()));
-        if !fields.is_empty() {
-            members.insert("field_scopes".to_owned(), json!(fields));
-        }
-        if let Some(name) = &granted.scope_name {
-            members.insert("scope_name".to_owned(), name.as_str().into());
-        }
-        if granted.read_only {
-            members.insert("read_only".to_owned(), true.into());
-        }
-    }
-    shown
+    let may = |tool: &Tool| {
+        allowed.is_none_or(|allowed| allowed.contains(tool.name()))
+            || gates::is_introspection(*tool)
+    };
+    let tasks: Vec<&str> = work.publisher.tools().into_iter().filter(may).map(Tool::name).collect();
+    let mut fields = granted.map(|granted| granted.field_scopes.clone()).unwrap_or_default();
+    fields.retain(|task, _| tasks.contains(&task.as_str()));
+    json!({
+        "allowed_tasks": tasks,
+        "field_scopes"?: (!fields.is_empty()).then_some(fields),
+        "scope_name"?: granted.and_then(|granted| granted.scope_name.as_ref()),
+        "read_only"?: granted.filter(|granted| granted.read_only).map(|_| true),
+    })
 }
 
-/// The errors of a row, in the codes that the caller knows (`D-6`).
-fn errors(work: &Work<'_>, errors: Vec<Error>) -> Result<Value, Fault> {
-    let release = work.release();
-    let pinned = errors.into_iter().map(|mut error| {
-        error.pin(release);
-        tradepost_wire::json::to_value(error)
-            .map_err(|error| Fault::new("writing the errors of a row", error))
-    });
-    pinned.collect()
-}
-
-/// Why a row is not done; what is our fault stops the whole request.
-fn reasons(stop: Stop) -> Result<Vec<Error>, Stop> {
-    match stop {
-        Stop::Refused(refusal) => {
-            let mut reasons = vec![*refusal.first];
-            reasons.extend(refusal.others);
-            Ok(reasons)
-        }
-        Stop::Broken(broken) => Err(broken.into()),
-    }
+/// Why a row is not done, in the codes that the caller knows (`D-6`); what is our fault stops the whole
+/// request.
+fn errors(work: &Work<'_>, stop: Stop) -> Result<Value, Stop> {
+    let mut errors: Vec<_> = stop.reasons()?.collect();
+    errors.iter_mut().for_each(|error| error.pin(work.release()));
+    Ok(json!(errors))
 }
 
 /// How often each action or status occurs, in words: `2 created, 1 failed`.

@@ -1,61 +1,45 @@
 //! Audiences: `sync_audiences`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest as _, Sha256};
 use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::fault::Fault;
-use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::json::{Value, json};
 
+use super::own;
 use crate::account::Account;
-use crate::audience::{Audience, Status, Terms};
+use crate::audience::{Audience, Status};
 use crate::forms::audiences::{self as forms, SyncAudiences};
 use crate::refuse::{self, Stop};
 use crate::reply::Reply;
-use crate::shelf::{Kept, New, Query, own_id};
+use crate::shelf::Kept;
 use crate::work::Work;
 
 /// Does the work.
 pub(super) fn perform(work: &Work<'_>, form: &SyncAudiences) -> Result<Reply, Stop> {
     let account = work.account()?;
-    let query = Query {
-        owner: Some(account.record.owner.clone()),
-        account: Some(account.record.id.clone()),
-        ..Query::default()
-    };
-    let known: Vec<Kept<Audience>> = work.shelf.all(&query)?;
-    let known: BTreeMap<String, Kept<Audience>> =
-        known.into_iter().map(|it| (it.thing.audience_id.clone(), it)).collect();
-    let mut shown = Vec::new();
-    match &form.audiences {
+    let known = own::library(account, work.shelf, |it: &Audience| &it.audience_id)?;
+    let (mut shown, mut seen) = (Vec::new(), BTreeSet::new());
+    for (index, given) in form.audiences.iter().flatten().enumerate() {
+        let id = given.audience_id.as_str();
+        shown.push(if seen.insert(id) {
+            one(work, account, known.get(id), given)?
+        } else {
+            let message = "the same audience stands in the request twice";
+            failed(id, &refuse::invalid(&format!("audiences[{index}].audience_id"), message))
+        });
+    }
+    for (id, kept) in known.iter().filter(|(id, _)| !seen.contains(id.as_str())) {
         // Without a list, what is there is shown and nothing is changed.
-        None => {
-            shown.extend(known.values().map(|it| show(&it.thing, "unchanged", 0, work.ask.now)))
-        }
-        Some(audiences) => {
-            let mut seen = BTreeSet::new();
-            for (index, given) in audiences.iter().enumerate() {
-                let id = &given.audience_id;
-                let at = format!("audiences[{index}]");
-                shown.push(if seen.insert(id.clone()) {
-                    one(work, account, known.get(id), given)?
-                } else {
-                    let message = "the same audience stands in the request twice";
-                    failed(id, &refuse::invalid(&format!("{at}.audience_id"), message))
-                });
-            }
-            let missing = known.iter().filter(|(id, _)| form.delete_missing && !seen.contains(*id));
-            for (id, kept) in missing {
-                work.shelf.remove(kept.record.kind, &kept.record.id)?;
-                shown.push(json!({"audience_id": id, "action": "deleted"}));
-            }
+        if form.audiences.is_none() {
+            shown.push(show(&kept.thing, "unchanged", 0, work.ask.now));
+        } else if form.delete_missing {
+            shown.push(remove(work, id, kept)?);
         }
     }
-    let mut body = json!({"audiences": shown});
-    if let Some(members) = body.as_object_mut().filter(|_| account.thing.sandbox) {
-        members.insert("sandbox".to_owned(), json!(true));
-    }
+    let body = json!({"audiences": shown, "sandbox"?: work.sandbox()});
     Ok(Reply::completed("each audience has its own result", body))
 }
 
@@ -68,16 +52,14 @@ fn one(
     let (id, now) = (given.audience_id.as_str(), work.ask.now);
     if given.delete {
         return match known {
-            Some(kept) => {
-                work.shelf.remove(kept.record.kind, &kept.record.id)?;
-                Ok(json!({"audience_id": id, "action": "deleted"}))
-            }
+            Some(kept) => remove(work, id, kept),
             // The name of the parameter would say what it was looked for as (`U-3`).
             None => Ok(failed(id, &refuse::not_found(Code::ReferenceNotFound, None))),
         };
     }
     let terms = work.publisher.profile.catalogue.audiences;
-    let mut next = known.map_or_else(|| fresh(id, terms, now), |kept| kept.thing.clone());
+    let mut next = known.map(|kept| kept.thing.clone()).unwrap_or_default();
+    id.clone_into(&mut next.audience_id);
     next.given.extend(given.given.clone());
     let (uploaded, removed) = (given.add.len() as u64, digests(&given.remove));
     // Who stands in both is removed.
@@ -98,30 +80,13 @@ fn one(
         let processing = SignedDuration::from_secs(terms.processing_seconds.into());
         next.ready_at = now.checked_add(processing).unwrap_or(now);
     }
-    match known {
-        None => {
-            let (owner, of) = (account.record.owner.as_str(), account.record.id.as_str());
-            let place = own_id(owner, of, id);
-            work.shelf.add(New { id: &place, owner, account: Some(of), state: "", now }, &next)?;
-        }
-        Some(kept) => {
-            let mut kept = Kept { thing: next.clone(), record: kept.record.clone() };
-            work.shelf.change(&mut kept, now)?;
-        }
-    }
+    own::put(work, account, id, known, &next)?;
     Ok(show(&next, action, uploaded, now))
 }
 
-fn fresh(id: &str, terms: Terms, now: Timestamp) -> Audience {
-    Audience {
-        audience_id: id.to_owned(),
-        given: Map::new(),
-        members: BTreeSet::new(),
-        uploaded: 0,
-        minimum_size: terms.minimum_size.max(1),
-        ready_at: now,
-        synced_at: now,
-    }
+fn remove(work: &Work<'_>, id: &str, kept: &Kept<Audience>) -> Result<Value, Fault> {
+    work.shelf.remove(kept.record.kind, &kept.record.id)?;
+    Ok(json!({"audience_id": id, "action": "deleted"}))
 }
 
 /// Digests of the members of a list: of the caller's own id for each, which tells them apart.
@@ -136,30 +101,21 @@ fn digests(members: &[forms::Member]) -> BTreeSet<String> {
 
 fn show(audience: &Audience, action: &str, uploaded: u64, now: Timestamp) -> Value {
     let status = audience.status_at(now);
-    let mut shown = json!({
+    let given = |name: &str| audience.given.get(name);
+    json!({
         "audience_id": audience.audience_id,
         "action": action,
         "status": status,
         "uploaded_count": uploaded,
         "total_uploaded_count": audience.uploaded,
         "last_synced_at": audience.synced_at,
-    });
-    if let Some(members) = shown.as_object_mut() {
-        for name in ["name", "description", "audience_type", "tags"] {
-            let given = audience.given.get(name).cloned();
-            members.extend(given.map(|value| (name.to_owned(), value)));
-        }
-        match status {
-            Status::Processing => {}
-            Status::Ready => {
-                members.insert("matched_count".to_owned(), json!(audience.size()));
-            }
-            Status::TooSmall => {
-                members.insert("minimum_size".to_owned(), json!(audience.minimum_size));
-            }
-        }
-    }
-    shown
+        "name"?: given("name"),
+        "description"?: given("description"),
+        "audience_type"?: given("audience_type"),
+        "tags"?: given("tags"),
+        "matched_count"?: (status == Status::Ready).then(|| audience.size()),
+        "minimum_size"?: (status == Status::TooSmall).then_some(audience.minimum_size),
+    })
 }
 
 fn failed(id: &str, error: &Error) -> Value {

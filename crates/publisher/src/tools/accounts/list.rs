@@ -1,6 +1,6 @@
 //! `list_accounts`: the accounts that the caller may use, and what it may do with each.
 
-use tradepost_wire::json::{Value, json};
+use tradepost_wire::json::json;
 
 use super::{Reply, Work, shown};
 use crate::account::Account;
@@ -16,13 +16,11 @@ const PAGE: usize = 50;
 pub(in crate::tools) fn perform(work: &Work<'_>, form: &ListAccounts) -> Result<Reply, Stop> {
     let reach = &work.admitted.reach;
     let mut accounts = reach.rights().accounts(&reach.tenant, work.shelf)?;
-    let wanted = |account: &Kept<Account>| {
-        let account = &account.thing;
+    accounts.retain(|Kept { thing: account, .. }| {
         form.status.is_none_or(|status| status == account.status)
             && form.account.as_ref().is_none_or(|reference| is(reference, account))
             && form.sandbox.is_none_or(|sandbox| sandbox == account.sandbox)
-    };
-    accounts.retain(wanted);
+    });
     let total = accounts.len();
     let page = form.pagination.as_ref();
     if let Some(cursor) = page.and_then(|page| page.cursor.as_ref()) {
@@ -37,14 +35,9 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &ListAccounts) -> Result<
     let size = size.and_then(|size| usize::try_from(size).ok()).unwrap_or(PAGE);
     let has_more = accounts.len() > size;
     accounts.truncate(size);
-    let pagination = match accounts.last().filter(|_| has_more) {
-        Some(last) => {
-            json!({"has_more": true, "cursor": last.record.id, "total_count": total})
-        }
-        None => json!({"has_more": false, "total_count": total}),
-    };
-    let rows: Vec<Value> =
-        accounts.iter().map(|account| Value::Object(shown(work, &account.thing))).collect();
+    let cursor = accounts.last().filter(|_| has_more).map(|last| &last.record.id);
+    let pagination = json!({"has_more": cursor.is_some(), "cursor"?: cursor, "total_count": total});
+    let rows: Vec<_> = accounts.iter().map(|account| shown(work, &account.thing)).collect();
     let message = match rows.len() {
         1 => "1 account".to_owned(),
         count => format!("{count} accounts"),

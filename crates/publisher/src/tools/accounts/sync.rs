@@ -8,13 +8,14 @@ use tradepost_wire::adcp::rules::typed;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 
-use super::{Reply, Work, errors, notifications, proof, reasons, shown, tally};
+use super::{Reply, Work, errors, notifications, proof, shown, tally};
 use crate::account::{Account, Status};
 use crate::admit::{self, gates};
 use crate::agent::Billing;
-use crate::buy::{self, MediaBuy};
+use crate::buy::MediaBuy;
 use crate::forms::accounts::{AccountRow, SyncAccounts};
 use crate::refuse::{self, Refusal, Stop};
+use crate::reply::object;
 use crate::resolve::NaturalKey;
 use crate::shelf::{Kept, Query};
 
@@ -34,10 +35,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &SyncAccounts) -> Result<
         rows.extend(desk.close_missing()?);
     }
     let message = tally(&rows, "action");
-    let body = match form.dry_run {
-        true => json!({"accounts": rows, "dry_run": true}),
-        false => json!({"accounts": rows}),
-    };
+    let body = json!({"accounts": rows, "dry_run"?: form.dry_run.then_some(true)});
     Ok(Reply::completed(message, body))
 }
 
@@ -81,7 +79,7 @@ impl Desk<'_> {
 
     /// The answer to a row.
     fn row(&mut self, row: &AccountRow) -> Result<Value, Stop> {
-        let (identity, done) = match &row.account {
+        let (mut identity, done) = match &row.account {
             Some(reference) => {
                 let rights = self.work.admitted.reach.rights();
                 let found = rights.account(&self.tenant, reference, "account", self.work.shelf);
@@ -100,11 +98,12 @@ impl Desk<'_> {
         match done {
             Ok(done) => Ok(self.show(&done)),
             Err(stop) => {
-                let mut shown = identity;
-                shown.insert("action".to_owned(), "failed".into());
-                shown.insert("status".to_owned(), "rejected".into());
-                shown.insert("errors".to_owned(), errors(self.work, reasons(stop)?)?);
-                Ok(Value::Object(shown))
+                identity.extend(object([
+                    ("action", Some("failed".into())),
+                    ("status", Some("rejected".into())),
+                    ("errors", Some(errors(self.work, stop)?)),
+                ]));
+                Ok(Value::Object(identity))
             }
         }
     }
@@ -115,10 +114,8 @@ impl Desk<'_> {
             // There is no such id: nothing was opened.
             row.shift_remove("account_id");
         }
-        row.insert("action".to_owned(), done.action.into());
-        if !done.warnings.is_empty() {
-            row.insert("warnings".to_owned(), json!(done.warnings));
-        }
+        let warnings = (!done.warnings.is_empty()).then(|| json!(done.warnings));
+        row.extend(object([("action", Some(done.action.into())), ("warnings", warnings)]));
         Value::Object(row)
     }
 
@@ -130,8 +127,8 @@ impl Desk<'_> {
         let mut problems = self.problems(row);
         problems.extend(self.unprovisionable(key, billing));
         Refusal::of_all(problems)?;
-        let known = self.own.iter().position(|it| !it.thing.is_over() && key.is(&it.thing));
-        match known.and_then(|place| self.own.get(place).cloned()) {
+        let known = self.own.iter().find(|it| !it.thing.is_over() && key.is(&it.thing));
+        match known.cloned() {
             Some(mut account) => {
                 self.work.admitted.reach.rights().permit(Some(&account.record.id))?;
                 self.once(&account.record.id)?;
@@ -221,11 +218,8 @@ impl Desk<'_> {
         if changed && !self.form.dry_run {
             self.work.shelf.change(&mut account, self.work.ask.now)?;
         }
-        let done = Done {
-            account: account.thing.clone(),
-            action: if changed { "updated" } else { "unchanged" },
-            warnings: Vec::new(),
-        };
+        let action = if changed { "updated" } else { "unchanged" };
+        let done = Done { account: account.thing.clone(), action, warnings: Vec::new() };
         // The rows after this one work with it as it is now.
         if let Some(known) = self.own.iter_mut().find(|it| it.record.id == account.record.id) {
             *known = account;
@@ -275,13 +269,7 @@ impl Desk<'_> {
         let now = self.work.ask.now;
         // Nothing runs at the end of a flight: a buy that is over by the clock
         // may still say that it is active.
-        Ok(buys.iter().any(|buy| match buy.thing.status {
-            buy::Status::Completed | buy::Status::Rejected | buy::Status::Canceled => false,
-            buy::Status::PendingCreatives
-            | buy::Status::PendingStart
-            | buy::Status::Active
-            | buy::Status::Paused => buy.thing.end_time > now,
-        }))
+        Ok(buys.iter().any(|buy| !buy.thing.status.is_terminal() && buy.thing.end_time > now))
     }
 
     /// What is wrong with what may be set in either way of naming an account.
@@ -323,9 +311,8 @@ impl Desk<'_> {
         let message = "the seller does not bill that party; ask for another one in billing";
         let error = refuse::at(Code::BillingNotSupported, "billing", message);
         if !profile.billing.contains(&billing) {
-            let error = refuse::with(error, "scope", "capability");
-            let supported: Vec<_> = profile.billing.iter().map(|billing| billing.name()).collect();
-            return Some(refuse::with(error, "supported_billing", json!(supported)));
+            let error = error.with("scope", "capability");
+            return Some(error.with("supported_billing", json!(profile.billing)));
         }
         let served = admit::bills(profile, billing, &key.operator);
         let Some(agent) = self.work.admitted.reach.rights().agent() else {
@@ -338,15 +325,15 @@ impl Desk<'_> {
         if !permits(billing) {
             let message = "the seller does not bill that party for what this buyer agent buys";
             let error = refuse::at(Code::BillingNotPermittedForAgent, "billing", message);
-            let error = refuse::with(error, "rejected_billing", billing.name());
-            let others = profile.billing.iter().copied().filter(|other| permits(*other));
-            let other = others.into_iter().find(|it| admit::bills(profile, *it, &key.operator));
+            let error = error.with("rejected_billing", billing.name());
+            let mut others = profile.billing.iter().copied().filter(|other| permits(*other));
+            let other = others.find(|it| admit::bills(profile, *it, &key.operator));
             return Some(match other {
-                Some(other) => refuse::with(error, "suggested_billing", other.name()),
+                Some(other) => error.with("suggested_billing", other.name()),
                 None => error,
             });
         }
-        (!served).then(|| refuse::with(error, "scope", "account"))
+        (!served).then(|| error.with("scope", "account"))
     }
 }
 

@@ -3,11 +3,12 @@
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::json::{Value, json};
 
+use crate::creative::judge;
 use crate::event::{Event, EventSource};
 use crate::forms::audiences::{self as forms, LogEvent};
 use crate::refuse::{self, Stop};
 use crate::reply::Reply;
-use crate::shelf::{Kept, New, Query, own_id};
+use crate::shelf::{Kept, Thing as _, own_id};
 use crate::work::Work;
 
 pub(in crate::tools) fn perform(work: &Work<'_>, form: &LogEvent) -> Result<Reply, Stop> {
@@ -27,37 +28,29 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &LogEvent) -> Result<Repl
             known += 1;
         }
     }
-    let mut body = json!({
+    let warning = || [format!("{known} of the events were known already, and count once")];
+    let body = json!({
         "events_received": form.events.len(),
         "events_processed": processed,
+        "partial_failures"?: (!failures.is_empty()).then_some(failures),
+        "warnings"?: (known > 0).then(warning),
     });
-    if let Some(members) = body.as_object_mut() {
-        if !failures.is_empty() {
-            members.insert("partial_failures".to_owned(), failures.into());
-        }
-        if known > 0 {
-            let warning = format!("{known} of the events were known already, and count once");
-            members.insert("warnings".to_owned(), json!([warning]));
-        }
-    }
     Ok(Reply::completed("the events were taken", body))
 }
 
 /// The caller's source with this id: of the account that is named, or of any. The parameter's name
 /// would say what was looked for (`U-3`).
 fn source(work: &Work<'_>, id: &str) -> Result<Kept<EventSource>, Stop> {
-    let absent = || refuse::not_found(Code::ReferenceNotFound, None);
-    let reach = &work.admitted.reach;
     if let Some(account) = &work.admitted.account {
         let place = own_id(&account.record.owner, &account.record.id, id);
-        if let Some(found) = reach.find(work.shelf, &place)? {
+        if let Some(found) = work.find(&place)? {
             return Ok(found);
         }
     }
-    let all: Vec<Kept<EventSource>> = reach.all(work.shelf, &Query::default())?;
-    let mut found: Vec<_> = all.into_iter().filter(|it| it.thing.event_source_id == id).collect();
+    let mut found: Vec<Kept<EventSource>> = work.all()?;
+    found.retain(|it| it.thing.event_source_id == id);
     match (found.pop(), found.is_empty()) {
-        (None, _) => Err(absent().into()),
+        (None, _) => Err(refuse::not_found(Code::ReferenceNotFound, None).into()),
         (Some(source), true) => Ok(source),
         (Some(_), false) => {
             let message = "several of your accounts have such a source; name the account";
@@ -74,10 +67,9 @@ fn unfit(source: &EventSource, event: &forms::Event) -> Option<&'static str> {
         return Some("the source has no events of this type; sync_event_sources says which");
     }
     if let (Some(url), Some(domains)) = (&event.event_source_url, list("allowed_domains")) {
-        let host = crate::creative::judge::host(url);
-        let below = |domain: &Value| {
-            domain.as_str().is_some_and(|domain| crate::creative::judge::below(&host, domain))
-        };
+        let host = judge::host(url);
+        let below =
+            |domain: &Value| domain.as_str().is_some_and(|domain| judge::below(&host, domain));
         if !domains.iter().any(below) {
             return Some("event_source_url is on none of the source's allowed_domains");
         }
@@ -92,7 +84,7 @@ fn keep(work: &Work<'_>, source: &Kept<EventSource>, event: &forms::Event) -> Re
     // order may be viewed and bought.
     let place = own_id(&source.record.id, kind, &event.event_id);
     let owner = source.record.owner.as_str();
-    if work.shelf.whose(crate::shelf::Kind::Event, &place)?.is_some() {
+    if work.shelf.whose(Event::KIND, &place)?.is_some() {
         return Ok(false);
     }
     let data = event.custom_data.as_ref();
@@ -102,8 +94,6 @@ fn keep(work: &Work<'_>, source: &Kept<EventSource>, event: &forms::Event) -> Re
         value: data.and_then(|data| data.value.or(data.order_total)),
         currency: data.and_then(|data| data.currency.clone()),
     };
-    let account = source.record.account.as_deref();
-    let new = New { id: &place, owner, account, state: kind, now: work.ask.now };
-    work.shelf.add(new, &event)?;
+    work.add(&place, (owner, source.record.account.as_deref()), kind, &event)?;
     Ok(true)
 }

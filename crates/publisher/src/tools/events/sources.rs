@@ -1,62 +1,49 @@
 //! `sync_event_sources`: where conversion events come from.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::json::{Value, json};
 
 use crate::event::EventSource;
 use crate::forms::audiences::SyncEventSources;
 use crate::refuse::{self, Stop};
 use crate::reply::Reply;
-use crate::shelf::{Kept, New, Query, own_id};
+use crate::tools::own;
 use crate::work::Work;
 
 pub(in crate::tools) fn perform(work: &Work<'_>, form: &SyncEventSources) -> Result<Reply, Stop> {
     let account = work.account()?;
-    let (owner, of) = (account.record.owner.as_str(), account.record.id.as_str());
     if form.delete_missing && form.event_sources.is_none() {
         let message = "delete_missing without event_sources would remove every source; name those \
                        that stay";
         return Err(refuse::invalid("delete_missing", message).into());
     }
-    let query =
-        Query { owner: Some(owner.to_owned()), account: Some(of.to_owned()), ..Query::default() };
-    let known: Vec<Kept<EventSource>> = work.shelf.all(&query)?;
-    let known: BTreeMap<String, Kept<EventSource>> =
-        known.into_iter().map(|it| (it.thing.event_source_id.clone(), it)).collect();
-    let mut shown = Vec::new();
-    let mut seen = BTreeSet::new();
+    let known = own::library(account, work.shelf, |it: &EventSource| &it.event_source_id)?;
+    let (mut shown, mut seen) = (Vec::new(), BTreeSet::new());
     for (index, given) in form.event_sources.iter().flatten().enumerate() {
         let id = given.event_source_id.as_str();
-        if !seen.insert(id.to_owned()) {
+        if !seen.insert(id) {
             let field = format!("event_sources[{index}].event_source_id");
             let error = refuse::invalid(&field, "the same source stands in the request twice");
             shown.push(json!({"event_source_id": id, "action": "failed", "errors": [error]}));
             continue;
         }
-        let mut next = known
-            .get(id)
-            .map(|kept| kept.thing.clone())
-            .unwrap_or_else(|| EventSource { event_source_id: id.to_owned(), given: Map::new() });
+        let known = known.get(id);
+        let before = known.map(|kept| kept.thing.given.clone());
+        let mut next =
+            EventSource { event_source_id: id.to_owned(), given: before.unwrap_or_default() };
         next.given.extend(given.given.clone());
-        let action = match known.get(id) {
-            None => {
-                let place = own_id(owner, of, id);
-                let new =
-                    New { id: &place, owner, account: Some(of), state: "", now: work.ask.now };
-                work.shelf.add(new, &next)?;
-                "created"
-            }
+        let action = match known {
+            None => "created",
             Some(kept) if kept.thing == next => "unchanged",
-            Some(kept) => {
-                let mut kept = Kept { thing: next.clone(), record: kept.record.clone() };
-                work.shelf.change(&mut kept, work.ask.now)?;
-                "updated"
-            }
+            Some(_) => "updated",
         };
+        if action != "unchanged" {
+            own::put(work, account, id, known, &next)?;
+        }
         shown.push(show(&next, action));
     }
-    for (id, kept) in known.iter().filter(|(id, _)| !seen.contains(*id)) {
+    for (id, kept) in known.iter().filter(|(id, _)| !seen.contains(id.as_str())) {
         // Without a list, what is there is shown and nothing is changed.
         if form.event_sources.is_none() {
             shown.push(show(&kept.thing, "unchanged"));
@@ -65,15 +52,13 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &SyncEventSources) -> Res
             shown.push(json!({"event_source_id": id, "action": "deleted"}));
         }
     }
-    let mut body = json!({"event_sources": shown});
-    if let Some(members) = body.as_object_mut().filter(|_| account.thing.sandbox) {
-        members.insert("sandbox".to_owned(), json!(true));
-    }
+    let body = json!({"event_sources": shown, "sandbox"?: work.sandbox()});
     Ok(Reply::completed("each event source has its own result", body))
 }
 
 fn show(source: &EventSource, action: &str) -> Value {
-    let mut shown = json!({
+    let given = |name: &str| source.given.get(name);
+    json!({
         "event_source_id": source.event_source_id,
         "action": action,
         "managed_by": "buyer",
@@ -81,12 +66,9 @@ fn show(source: &EventSource, action: &str) -> Value {
             "snippet_type": "server_only",
             "instructions": "send its events from your server with log_event",
         },
-    });
-    if let Some(members) = shown.as_object_mut() {
-        for name in ["name", "event_types", "action_source", "surface"] {
-            let given = source.given.get(name).cloned();
-            members.extend(given.map(|value| (name.to_owned(), value)));
-        }
-    }
-    shown
+        "name"?: given("name"),
+        "event_types"?: given("event_types"),
+        "action_source"?: given("action_source"),
+        "surface"?: given("surface"),
+    })
 }
