@@ -10,6 +10,7 @@ use tradepost_wire::json::Map;
 use crate::account::Account;
 use crate::admit::Admitted;
 use crate::ask::Ask;
+use crate::buy::MediaBuy;
 use crate::catalogue::Product;
 use crate::creative::verdict::{self, Looked, Question, Verdict};
 use crate::forms::buys::{CreateMediaBuy, UpdateMediaBuy};
@@ -48,13 +49,7 @@ pub(super) async fn prepare_purchase(
     // The ad server before the governance agent: what is sold out is refused
     // without bothering anybody about it.
     let supply = Some(supply::ask(publisher).await?);
-    let (question, verifiers) = publisher.look(|shelf| {
-        let verifiers = RefCell::default();
-        let desk = Desk::at(publisher, ask, admitted, shelf, &supply);
-        let question = create::question(&desk.asking(&verifiers), form)?;
-        Ok::<_, Stop>((question, verifiers.into_inner()))
-    })?;
-    prepared(publisher, supply, question, verifiers).await
+    prepared(publisher, ask, admitted, supply, |desk| create::question(desk, form)).await
 }
 
 /// The same for a change.
@@ -69,23 +64,25 @@ pub(super) async fn prepare_change(
         Some(_) => Some(supply::ask(publisher).await?),
         None => None,
     };
-    let (question, verifiers) = publisher.look(|shelf| {
-        let verifiers = RefCell::default();
-        let desk = Desk::at(publisher, ask, admitted, shelf, &supply);
-        let question = update::question(&desk.asking(&verifiers), form)?;
-        Ok::<_, Stop>((question, verifiers.into_inner()))
-    })?;
-    prepared(publisher, supply, question, verifiers).await
+    prepared(publisher, ask, admitted, supply, |desk| update::question(desk, form)).await
 }
 
-/// Asks verifiers of creatives, and then the governance agent: what is refused for what a verifier says is
-/// no concern of the agent's.
+/// Asks verifiers of creatives, and then the governance agent what a request comes to: what is refused for
+/// what a verifier says is no concern of the agent's.
 async fn prepared(
     publisher: &Publisher,
+    ask: &Ask,
+    admitted: &Admitted,
     supply: Option<Supply>,
-    question: Option<governance::Question>,
-    verifiers: Vec<(String, Question)>,
+    question: impl FnOnce(&Desk<'_>) -> Result<Option<governance::Question>, Stop>,
 ) -> Result<Prepared, Stop> {
+    let (question, verifiers) = publisher.look(|shelf| {
+        let (verifiers, offer) = (RefCell::default(), publisher.products(shelf)?);
+        let asked = Verifiers::Asked(&verifiers);
+        let desk = Desk::at(publisher, ask, admitted, shelf, &offer, supply.as_ref(), asked);
+        let question = question(&desk)?;
+        Ok::<_, Stop>((question, verifiers.into_inner()))
+    })?;
     let looked = verdict::ask(publisher, verifiers).await;
     let refused = looked.iter().any(|it| matches!(it.verdict, Verdict::Contradicted(_)));
     let governance = governance::answer(publisher, question.filter(|_| !refused)).await?;
@@ -97,6 +94,8 @@ async fn prepared(
 pub(super) struct Desk<'a> {
     publisher: &'a Publisher,
     shelf: &'a dyn Shelf,
+    /// Everything that is sold.
+    offer: &'a [Product],
     reach: &'a Reach,
     account: Option<&'a Kept<Account>>,
     supply: Option<&'a Supply>,
@@ -114,11 +113,6 @@ enum Verifiers<'a> {
 }
 
 impl<'a> Desk<'a> {
-    /// The same, which finds out what verifiers have to be asked.
-    fn asking(self, list: &'a RefCell<Vec<(String, Question)>>) -> Self {
-        Self { verifiers: Verifiers::Asked(list), ..self }
-    }
-
     fn profile(&self) -> &'a Profile {
         &self.publisher.profile
     }
@@ -130,9 +124,9 @@ impl<'a> Desk<'a> {
         spending::beyond(whose, account, more, currency, field, self.now)
     }
 
-    /// Everything that is sold.
-    fn offer(&self) -> Result<Vec<Product>, Fault> {
-        self.publisher.products(self.shelf)
+    /// The product with this id.
+    fn product(&self, id: &str) -> Option<&'a Product> {
+        self.offer.iter().find(|product| product.id() == id)
     }
 
     fn at(
@@ -140,24 +134,28 @@ impl<'a> Desk<'a> {
         ask: &Ask,
         admitted: &'a Admitted,
         shelf: &'a dyn Shelf,
-        supply: &'a Option<Supply>,
+        offer: &'a [Product],
+        supply: Option<&'a Supply>,
+        verifiers: Verifiers<'a>,
     ) -> Self {
-        Self {
-            publisher,
-            shelf,
-            reach: &admitted.reach,
-            account: admitted.account.as_ref(),
-            supply: supply.as_ref(),
-            verifiers: Verifiers::Looked(&[]),
-            now: ask.now,
-        }
+        let Admitted { account, reach } = admitted;
+        let account = account.as_ref();
+        Self { publisher, shelf, offer, reach, account, supply, verifiers, now: ask.now }
     }
 
-    fn of(work: &'a Work<'_>) -> Self {
+    fn of(work: &'a Work<'_>, offer: &'a [Product]) -> Self {
         let Work { publisher, ask, admitted, prepared, shelf, .. } = work;
-        let desk = Self::at(publisher, ask, admitted, *shelf, &prepared.supply);
-        Self { verifiers: Verifiers::Looked(&prepared.looked), ..desk }
+        let looked = Verifiers::Looked(&prepared.looked);
+        Self::at(publisher, ask, admitted, *shelf, offer, prepared.supply.as_ref(), looked)
     }
+}
+
+/// The account that a buy was bought for.
+pub(super) fn account_of(
+    shelf: &dyn Shelf,
+    buy: &Kept<MediaBuy>,
+) -> Result<Option<Kept<Account>>, Fault> {
+    buy.record.account.as_ref().map_or(Ok(None), |id| shelf.find(id))
 }
 
 /// This seller does not do that.

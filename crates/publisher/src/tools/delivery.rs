@@ -6,18 +6,17 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use tradepost_wire::adcp::error::{Code, Error};
-use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::adcp::rules::typed;
 use tradepost_wire::json::{Map, Value, json};
 
 use super::buys;
-use crate::account::Account;
 use crate::buy::report::{self, Delivery, Period, Report};
 use crate::buy::{MediaBuy, Package, Status};
 use crate::catalogue::{PricingOption, Product};
 use crate::forms::buys::GetMediaBuyDelivery;
 use crate::money::Amount;
-use crate::refuse::{Refusal, Stop, at, invalid, with};
-use crate::reply::Reply;
+use crate::refuse::{Refusal, Stop, at, invalid};
+use crate::reply::{Reply, object};
 use crate::shelf::Kept;
 use crate::work::Work;
 
@@ -29,13 +28,11 @@ pub(super) fn perform(work: &Work<'_>, form: &GetMediaBuyDelivery) -> Result<Rep
     let mut products = work.publisher.products(work.shelf)?;
     // The answer has to name a currency, also when there is no buy to take it from.
     let house = products.first().and_then(|product| product.prices().first());
-    let house = house.map(PricingOption::currency);
-    let house = house.unwrap_or("USD").to_owned();
+    let house = house.map_or("USD", PricingOption::currency).to_owned();
     products.retain(|product| buys.iter().any(|kept| kept.thing.has(product)));
     capable(form, &products)?;
     let period = asked.unwrap_or_else(|| lifetime(&buys, work.ask.now));
-    let mut sandbox = false;
-    let (mut rows, mut all) = (Vec::new(), Vec::new());
+    let (mut rows, mut all, mut sandbox) = (Vec::new(), Vec::new(), false);
     for kept in &buys {
         let delivery = work.shelf.find::<Delivery>(&kept.record.id)?;
         let delivery = delivery.map(|kept| kept.thing).unwrap_or_default();
@@ -48,28 +45,19 @@ pub(super) fn perform(work: &Work<'_>, form: &GetMediaBuyDelivery) -> Result<Rep
         // is gone does not depend on them.
         rows.push(row(work, form, &kept.thing, &reports, delivery.spent()));
         all.extend(reports);
-        let account = match &kept.record.account {
-            Some(id) => work.shelf.find::<Account>(id)?,
-            None => None,
-        };
+        let account = buys::account_of(work.shelf, kept)?;
         sandbox |= account.is_some_and(|account| account.thing.sandbox);
     }
     let mut currencies: Vec<_> = buys.iter().map(|kept| kept.thing.currency.as_str()).collect();
     currencies.dedup();
-    let mut body = json!({
+    let body = json!({
         "reporting_period": {"start": period.start, "end": period.end},
         "currency": currencies.first().copied().unwrap_or(&house),
         "media_buy_deliveries": rows,
-    });
-    if let Some(members) = body.as_object_mut() {
         // Amounts in different currencies have no sum.
-        if currencies.len() <= 1 {
-            members.insert("aggregated_totals".to_owned(), aggregated(&all, buys.len()));
-        }
-        if sandbox {
-            members.insert("sandbox".to_owned(), true.into());
-        }
-    }
+        "aggregated_totals"?: (currencies.len() <= 1).then(|| aggregated(&all, buys.len())),
+        "sandbox"?: sandbox.then_some(true),
+    });
     Ok(Reply::completed("what was delivered, as far as it has been reported", body))
 }
 
@@ -126,7 +114,7 @@ fn capable(form: &GetMediaBuyDelivery, products: &[Product]) -> Result<(), Stop>
             let message = "these media buys are not reported in such windows";
             let error = at(Code::UnsupportedGranularity, "time_granularity", message);
             let known: &[&str] = if daily && !products.is_empty() { &["daily"] } else { &[] };
-            problems.push(with(error, "accepted_values", json!(known)));
+            problems.push(error.with("accepted_values", json!(known)));
         }
     }
     Refusal::of_all(problems).map_err(Into::into)
@@ -152,31 +140,24 @@ fn row(
     let packages = buy.packages.iter().zip(&shares).map(|(package, share)| {
         let mut row = priced(buy, package);
         row.extend(report::metrics(share));
-        if let Some(status) = standing(buy, spent, now) {
-            row.insert("delivery_status".to_owned(), status.into());
-        }
-        if form.include_package_daily_breakdown {
-            row.insert("daily_breakdown".to_owned(), report::daily(share));
-        }
-        Value::Object(row)
+        let daily = form.include_package_daily_breakdown.then(|| report::daily(share));
+        let status = standing(buy, spent, now).map(Into::into);
+        row.extend(object([("delivery_status", status), ("daily_breakdown", daily)]));
+        row
     });
-    let mut row = json!({
-        "media_buy_id": buy.media_buy_id,
-        "status": buy.status_at(now).name(),
-        "totals": report::metrics(reports),
-        "by_package": packages.collect::<Value>(),
-        "daily_breakdown": report::daily(reports),
-    });
-    let mut models: Vec<_> = buy.packages.iter().filter_map(|one| model(one)).collect();
+    let packages: Vec<_> = packages.collect();
+    let mut models: Vec<_> = buy.packages.iter().filter_map(model).collect();
     models.dedup();
-    if let (Some(members), [model]) = (row.as_object_mut(), models.as_slice()) {
-        members.insert("pricing_model".to_owned(), (*model).into());
-    }
     let windowed = form.include_window_breakdown && form.time_granularity.is_some();
-    if let Some(members) = row.as_object_mut().filter(|_| windowed) {
-        members.insert("windows".to_owned(), windows(reports));
-    }
-    row
+    json!({
+        "media_buy_id": buy.media_buy_id,
+        "status": buy.status_at(now),
+        "totals": report::metrics(reports),
+        "by_package": packages,
+        "daily_breakdown": report::daily(reports),
+        "pricing_model"?: models.first().filter(|_| models.len() == 1),
+        "windows"?: windowed.then(|| windows(reports)),
+    })
 }
 
 fn model(package: &Package) -> Option<&str> {
@@ -188,13 +169,13 @@ fn priced(buy: &MediaBuy, package: &Package) -> Map {
     let bid = package.shown.bid_price;
     // Of an auction nothing nearer is known than what was bid, or the least that it takes.
     let rate = package.price.fixed_price.or(bid).or(package.price.floor_price).unwrap_or_default();
-    let mut row = Map::new();
-    row.insert("package_id".to_owned(), package.package_id.clone().into());
-    row.insert("pricing_model".to_owned(), model(package).unwrap_or("cpm").into());
-    row.insert("rate".to_owned(), rate.into());
-    row.insert("currency".to_owned(), buy.currency.clone().into());
-    row.insert("paused".to_owned(), package.paused.into());
-    row
+    object([
+        ("package_id", Some(json!(package.package_id))),
+        ("pricing_model", Some(model(package).unwrap_or("cpm").into())),
+        ("rate", Some(rate.into())),
+        ("currency", Some(json!(buy.currency))),
+        ("paused", Some(package.paused.into())),
+    ])
 }
 
 /// Where delivery stands, when that is known.
@@ -245,13 +226,7 @@ fn aggregated(reports: &[Report], count: usize) -> Value {
         "roas",
         "completion_rate",
     ];
-    let metrics = report::metrics(reports);
-    let mut shown = Map::new();
-    for name in SHOWN {
-        if let Some(value) = metrics.get(name) {
-            shown.insert(name.to_owned(), value.clone());
-        }
-    }
+    let mut shown = typed::kept(&report::metrics(reports), &SHOWN);
     shown.insert("media_buy_count".to_owned(), count.into());
     Value::Object(shown)
 }

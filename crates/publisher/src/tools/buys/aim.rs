@@ -12,7 +12,7 @@ use crate::creative::judge::Policies;
 use crate::creative::{Creative, Status, verdict};
 use crate::forms::buys::{AimedSignal, Assignment, PackageRequest, Targeting};
 use crate::property::PropertyList;
-use crate::refuse::{self, at, invalid, with};
+use crate::refuse::{self, at, invalid};
 use crate::shelf::{Query, Thing, own_id};
 
 /// Looks at what a package is aimed at. References resolve to what is the caller's, and to nothing else.
@@ -58,7 +58,7 @@ fn countries(product: &Product, overlay: &Targeting, place: &str, problems: &mut
         let message =
             "the product runs in none of these countries; details.accepted_values has its own";
         let error = invalid(&format!("{place}.geo_countries"), message);
-        problems.push(with(error, "accepted_values", known.clone()));
+        problems.push(error.with("accepted_values", known.clone()));
     }
 }
 
@@ -69,8 +69,7 @@ fn chosen<T: Thing>(
     id: &str,
     is: impl Fn(&T) -> bool,
 ) -> Result<Option<T>, Fault> {
-    let account = desk.account;
-    if let Some(account) = account {
+    if let Some(account) = desk.account {
         let near = own_id(&account.record.owner, &account.record.id, id);
         if let Some(near) = desk.reach.find::<T>(desk.shelf, &near)? {
             return Ok(Some(near.thing));
@@ -96,29 +95,25 @@ fn audience(
     }
     let message = "the audience is smaller than what can be aimed at; add to it";
     let error = at(Code::AudienceTooSmall, field, message);
-    let error = with(error, "minimum_size", audience.minimum_size);
-    Ok(Some(with(error, "current_size", audience.size())))
+    let error = error.with("minimum_size", audience.minimum_size);
+    Ok(Some(error.with("current_size", audience.size())))
 }
 
 /// Signals have to be on offer.
 fn signals(desk: &Desk<'_>, overlay: &Targeting, place: &str, problems: &mut Vec<Error>) {
     let known = &desk.profile().catalogue.signals;
-    let groups = overlay.signal_targeting_groups.iter().flat_map(|groups| &groups.groups);
-    for (outer, group) in groups.enumerate() {
-        for (inner, signal) in group.signals.iter().enumerate() {
+    let mut look = |signals: &[AimedSignal], list: String| {
+        for (index, signal) in signals.iter().enumerate() {
             if !known.iter().any(|one| is_signal(one, signal)) {
-                let place =
-                    format!("{place}.signal_targeting_groups.groups[{outer}].signals[{inner}]");
-                problems.push(absent(signal, &place));
+                problems.push(absent(signal, &format!("{place}.{list}[{index}]")));
             }
         }
+    };
+    let groups = overlay.signal_targeting_groups.iter().flat_map(|groups| &groups.groups);
+    for (index, group) in groups.enumerate() {
+        look(&group.signals, format!("signal_targeting_groups.groups[{index}].signals"));
     }
-    for (index, signal) in overlay.signal_targeting.iter().enumerate() {
-        if !known.iter().any(|one| is_signal(one, signal)) {
-            let place = format!("{place}.signal_targeting[{index}]");
-            problems.push(absent(signal, &place));
-        }
-    }
+    look(&overlay.signal_targeting, "signal_targeting".to_owned());
 }
 
 /// That a signal is not on offer. A choice of the product alone is no thing of its own that could be
@@ -171,7 +166,7 @@ pub(super) fn assignments(
     for (index, assignment) in given.iter().enumerate() {
         let id = assignment.creative_id.as_str();
         let field = format!("{place}.creative_assignments[{index}].creative_id");
-        match creative(desk, id)? {
+        match chosen(desk, id, |one: &Creative| one.creative_id == id)? {
             None if is_sample(desk, id) => {}
             None => problems.push(refuse::not_found(Code::CreativeNotFound, Some(&field))),
             Some(creative) => {
@@ -213,10 +208,6 @@ fn verified(
     }
 }
 
-fn creative(desk: &Desk<'_>, id: &str) -> Result<Option<Creative>, Fault> {
-    chosen(desk, id, |one: &Creative| one.creative_id == id)
-}
-
 /// Whether a sandbox has a creative of this id for everybody.
 fn is_sample(desk: &Desk<'_>, id: &str) -> bool {
     let profile = desk.profile();
@@ -229,9 +220,8 @@ fn usable(desk: &Desk<'_>, creative: &Creative, field: &str) -> Option<Error> {
         Status::Processing | Status::PendingReview | Status::Approved | Status::Suspended => None,
         Status::Rejected => {
             let message = "the creative was rejected; details.reasons says why; send another one";
-            let error = at(Code::CreativeRejected, field, message);
             let reasons: Vec<_> = creative.rejection_reason.iter().cloned().collect();
-            Some(with(error, "reasons", reasons))
+            Some(at(Code::CreativeRejected, field, message).with("reasons", reasons))
         }
         Status::Archived => {
             let message = "the creative was put away; bring it back with sync_creatives";

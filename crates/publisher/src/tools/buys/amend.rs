@@ -1,10 +1,12 @@
 //! A media buy as it would be after an update, what the update comes to, and everything that speaks
 //! against it.
 
+use std::cmp::Ordering;
+
 use jiff::Timestamp;
 use tradepost_wire::adcp::error::{Code, Error, Recovery};
 use tradepost_wire::catalog::{Open, Vocabulary as _};
-use tradepost_wire::json::{Value, json};
+use tradepost_wire::json::Value;
 
 use super::package::{self, Flight};
 use super::{Desk, aim, all_not_done, draft, terms};
@@ -13,7 +15,7 @@ use crate::buy::{Cancellation, MediaBuy, Package, Party, Status};
 use crate::catalogue::Product;
 use crate::forms::buys::{PackageUpdate, UpdateMediaBuy};
 use crate::money::Amount;
-use crate::refuse::{self, Refusal, Stop, at, invalid, with};
+use crate::refuse::{self, Refusal, Stop, at, invalid};
 use crate::reply::{scrubbed, scrubbed_members};
 
 /// Members of an update that change something.
@@ -64,8 +66,6 @@ impl Change {
 /// What an update is worked out with.
 pub(super) struct Amending<'a> {
     pub desk: Desk<'a>,
-    /// Everything that is sold.
-    pub offer: &'a [Product],
     /// The products of the buy.
     pub products: &'a [Product],
     /// The buy as it is.
@@ -108,10 +108,8 @@ pub(super) fn work_out(amending: &Amending<'_>) -> Result<Change, Stop> {
     };
     // A request of nothing but members that are not done here is refused for those.
     if form.changes.is_empty() && form.not_done.is_empty() {
-        let message = "the request names nothing to change";
-        let mut error = refuse::error(Code::InvalidRequest, message);
-        error.details.insert("accepted_fields".to_owned(), json!(CHANGES));
-        found.problems.push(error);
+        let error = refuse::error(Code::InvalidRequest, "the request names nothing to change");
+        found.problems.push(error.with("accepted_fields", CHANGES));
     }
     if form.canceled == Some(true) {
         cancel(amending, &mut found);
@@ -159,10 +157,10 @@ fn over(buy: &MediaBuy, form: &UpdateMediaBuy, now: Timestamp) -> Result<(), Ref
         let message =
             "the media buy is over and cannot be canceled; details.status says how it stands";
         let error = at(Code::NotCancellable, "canceled", message);
-        return Err(with(error, "status", status.name()).into());
+        return Err(error.with("status", status.name()).into());
     }
     let message = "the media buy is over and cannot be changed; details.status says how it stands";
-    Err(with(refuse::error(Code::InvalidState, message), "status", status.name()).into())
+    Err(refuse::error(Code::InvalidState, message).with("status", status.name()).into())
 }
 
 fn cancel(amending: &Amending<'_>, found: &mut Findings) {
@@ -184,18 +182,14 @@ fn cancellation(reason: &Option<String>, now: Timestamp) -> Cancellation {
 fn flight(amending: &Amending<'_>, found: &mut Findings) {
     let (before, form, now) = (amending.before, amending.form, amending.desk.now);
     let (start, end) = (form.start_time.map(|start| start.at(now)), form.end_time);
-    if let Some(start) = start
-        && start != before.start_time
-    {
+    if let Some(start) = start.filter(|start| *start != before.start_time) {
         // The action is noted although the moment may be corrected below: products permit
         // actions, and this is one that was asked for.
         found.act(Action::UpdateFlightDates, "start_time");
         // A flight cannot begin in the past, except that one which has begun keeps its beginning.
         found.buy.start_time = start.max(now.min(before.start_time));
     }
-    if let Some(end) = end
-        && end != before.end_time
-    {
+    if let Some(end) = end.filter(|end| *end != before.end_time) {
         let later = end > before.end_time;
         found.act(if later { Action::ExtendFlight } else { Action::ShortenFlight }, "end_time");
         found.buy.end_time = end;
@@ -219,7 +213,7 @@ fn flight(amending: &Amending<'_>, found: &mut Findings) {
 /// Changes of packages that there are.
 fn packages(amending: &Amending<'_>, found: &mut Findings) -> Result<(), Stop> {
     for (index, given) in amending.form.packages.iter().enumerate() {
-        let place = package::place("packages", index);
+        let place = format!("packages[{index}]");
         let known = |package: &Package| package.package_id == given.package_id;
         // Only in this buy: a package of another one is as absent as one that never was (`U-1`).
         let Some(position) = amending.before.packages.iter().position(known) else {
@@ -267,23 +261,19 @@ fn one(
     after.paused = given.paused.unwrap_or(after.paused);
     // It may have left the offer since. Its packages go on and can be changed; what only the
     // product knows is then not asked.
-    let product = amending.offer.iter().find(|product| product.id() == before.product_id);
+    let product = desk.product(&before.product_id);
     if let Some(budget) = given.budget {
         let field = format!("{place}.budget");
-        match product {
-            Some(product) => {
-                // What was agreed counts, and not what the product costs by now.
-                package::minimum(product, &before.price, budget, &field, &mut found.problems);
-            }
-            None if budget <= Amount::ZERO => {
-                let message = "a budget is more than nothing";
-                found.problems.push(at(Code::BudgetTooLow, &field, message));
-            }
-            None => {}
+        if let Some(product) = product {
+            // What was agreed counts, and not what the product costs by now.
+            package::minimum(product, &before.price, budget, &field, &mut found.problems);
+        } else if budget <= Amount::ZERO {
+            let message = "a budget is more than nothing";
+            found.problems.push(at(Code::BudgetTooLow, &field, message));
         }
         after.budget = budget;
     }
-    package::bid(&before.price, given.bid_price, place, &mut found.problems);
+    found.problems.extend(package::bid(&before.price, given.bid_price, place));
     schedule(given, place, &mut after, found);
     for (name, value) in
         given.shown.iter().filter(|(name, value)| before.shown.members.get(*name) != Some(*value))
@@ -295,7 +285,7 @@ fn one(
     }
     if let Some(product) = product {
         let overlay = given.targeting_overlay.as_ref();
-        terms::goals(product, &given.optimization_goals, place, &mut found.problems);
+        found.problems.extend(terms::goals(product, &given.optimization_goals, place));
         aim::targeting(desk, product, overlay, place, &mut found.problems)?;
     }
     target(given, place, &mut after, found);
@@ -314,25 +304,19 @@ fn one(
 
 /// When a package runs. That it does so within the flight is seen at the end.
 fn schedule(given: &PackageUpdate, place: &str, after: &mut Package, found: &mut Findings) {
-    let buy = &found.buy;
-    let (start, end) = (given.start_time, given.end_time);
     // Without dates of its own a package runs with the flight, so that dates
     // which say the same are no change.
-    let from = after.start_time.unwrap_or(buy.start_time);
-    let until = after.end_time.unwrap_or(buy.end_time);
-    if let Some(start) = start {
-        after.start_time = Some(start);
-        if start != from {
-            found.act(Action::UpdateFlightDates, format!("{place}.start_time"));
-        }
+    let from = after.start_time.unwrap_or(found.buy.start_time);
+    let until = after.end_time.unwrap_or(found.buy.end_time);
+    if given.start_time.is_some_and(|start| start != from) {
+        found.act(Action::UpdateFlightDates, format!("{place}.start_time"));
     }
-    if let Some(end) = end {
-        after.end_time = Some(end);
-        if end != until {
-            let action = if end > until { Action::ExtendFlight } else { Action::ShortenFlight };
-            found.act(action, format!("{place}.end_time"));
-        }
+    if let Some(end) = given.end_time.filter(|end| *end != until) {
+        let action = if end > until { Action::ExtendFlight } else { Action::ShortenFlight };
+        found.act(action, format!("{place}.end_time"));
     }
+    after.start_time = given.start_time.or(after.start_time);
+    after.end_time = given.end_time.or(after.end_time);
 }
 
 /// At whom a package is aimed: a whole overlay takes the place of the one before, and keywords come and
@@ -417,15 +401,14 @@ fn new_packages(amending: &Amending<'_>, found: &mut Findings) -> Result<(), Sto
     // A buy that runs has begun before what is added to it.
     let start = found.buy.start_time.max(amending.desk.now);
     let flight = Flight { start, end: found.buy.end_time };
-    let (desk, offer, list) = (&amending.desk, amending.offer, "new_packages");
-    let bought = draft::packages(desk, offer, given, list, flight, &mut found.problems)?;
+    let (desk, list) = (&amending.desk, "new_packages");
+    let bought = draft::packages(desk, given, list, flight, &mut found.problems)?;
     for one in bought {
         if one.currency != found.buy.currency {
             let message =
                 "the media buy is priced in another currency; details.accepted_values has it";
-            let error = invalid(list, message);
-            let currency = found.buy.currency.clone();
-            found.problems.push(with(error, "accepted_values", json!([currency])));
+            let currency = [found.buy.currency.as_str()];
+            found.problems.push(invalid(list, message).with("accepted_values", currency));
         }
         found.affected.push(found.buy.packages.len());
         found.buy.packages.push(one.package);
@@ -436,39 +419,30 @@ fn new_packages(amending: &Amending<'_>, found: &mut Findings) -> Result<(), Sto
 /// What the update comes to in money.
 fn budgets(amending: &Amending<'_>, found: &mut Findings) {
     let before = amending.before;
+    let (mut raised, mut lowered) = (Vec::new(), Vec::new());
+    let (mut old, mut new) = (Amount::ZERO, Amount::ZERO);
+    // New packages stand behind those that there were.
+    let pairs = before.packages.iter().zip(&found.buy.packages).enumerate();
     // To cancel a package is an action of its own, and no change of a budget.
-    let stays = |position: usize| found.buy.packages.get(position).is_some_and(Package::is_live);
-    let mut raised = Vec::new();
-    let (mut lowered, mut old, mut new) = (Vec::new(), Amount::ZERO, Amount::ZERO);
-    for (position, package) in before.packages.iter().enumerate() {
-        let Some(after) = found.buy.packages.get(position).filter(|_| stays(position)) else {
-            continue;
-        };
-        if !package.is_live() {
-            continue;
+    let stay = |(_, (was, is)): &(usize, (&Package, &Package))| was.is_live() && is.is_live();
+    for (position, (was, is)) in pairs.filter(stay) {
+        let place = amending.form.place_of(&was.package_id);
+        let field = format!("packages[{}].budget", place.unwrap_or(position));
+        match is.budget.cmp(&was.budget) {
+            Ordering::Greater => raised.push(field),
+            Ordering::Less => lowered.push(field),
+            Ordering::Equal => {}
         }
-        let field = || {
-            let place = amending.form.place_of(&package.package_id);
-            format!("packages[{}].budget", place.unwrap_or(position))
-        };
-        if after.budget > package.budget {
-            raised.push(field());
-        } else if after.budget < package.budget {
-            lowered.push(field());
-        }
-        old += package.budget;
-        new += after.budget;
+        old += was.budget;
+        new += is.budget;
     }
-    let field = raised.first().or(lowered.first()).cloned();
-    if let Some(field) = field {
+    if let Some(field) = raised.first().or(lowered.first()).cloned() {
         // One action for all budgets together: what moves from one
         // package to another is no increase.
-        let action = if new > old {
-            Action::IncreaseBudget
-        } else if new < old {
-            Action::DecreaseBudget
-        } else {
-            Action::ReallocateBudget
+        let action = match new.cmp(&old) {
+            Ordering::Greater => Action::IncreaseBudget,
+            Ordering::Less => Action::DecreaseBudget,
+            Ordering::Equal => Action::ReallocateBudget,
         };
         found.act(action, field);
     }
@@ -477,9 +451,8 @@ fn budgets(amending: &Amending<'_>, found: &mut Findings) {
         && total < amending.spent
     {
         let message = "more than that has been spent already; see details";
-        let error = at(Code::BudgetExceeded, field, message);
-        let error = with(error, "requested", total);
-        found.problems.push(with(error, "spent", amending.spent));
+        let error = at(Code::BudgetExceeded, field, message).with("requested", total);
+        found.problems.push(error.with("spent", amending.spent));
     }
     if let Some(envelope) = &before.envelope
         && total > envelope.total_budget
@@ -490,31 +463,23 @@ fn budgets(amending: &Amending<'_>, found: &mut Findings) {
         }
     }
     // To let a buy run on whose money is gone would deliver nothing.
-    let goes_on = found
-        .actions
-        .iter()
-        .find(|(action, _)| matches!(action, Action::Resume | Action::ExtendFlight));
-    if let Some((_, field)) = goes_on
+    let goes_on = |action: &Action| matches!(action, Action::Resume | Action::ExtendFlight);
+    if let Some((_, field)) = found.actions.iter().find(|(action, _)| goes_on(action))
         && amending.spent > Amount::ZERO
         && amending.spent >= total
     {
         let message = "the budget has been spent; raise it in the same request";
         found.problems.push(at(Code::BudgetExhausted, field, message));
     }
-    let funds = amending.desk.account.and_then(|account| account.thing.funds.as_ref());
     // What was bought before is committed already, so that only
     // what comes on top has to be there.
     let more = total - before.total_budget;
     if more > Amount::ZERO {
         let field = raised.first().map_or("new_packages", String::as_str);
-        let beyond = amending.desk.beyond_today(more, &before.currency, field);
+        found.problems.extend(amending.desk.beyond_today(more, &before.currency, field));
+        let funds = amending.desk.account.and_then(|account| account.thing.funds.as_ref());
+        let beyond = funds.and_then(|it| draft::afford(it, more, &before.currency, field));
         found.problems.extend(beyond);
-    }
-    if let Some(funds) = funds
-        && more > Amount::ZERO
-    {
-        let field = raised.first().map_or("new_packages", String::as_str);
-        found.problems.extend(draft::afford(funds, more, &before.currency, field));
     }
 }
 
@@ -528,25 +493,18 @@ fn inside(amending: &Amending<'_>, found: &mut Findings) {
             continue;
         }
         let place = amending.form.place_of(&package.package_id);
-        let place = place.map(|index| package::place("packages", index));
+        let place = place.map(|index| format!("packages[{index}]"));
         let (start, end) = (package.start_time, package.end_time);
-        match place {
-            Some(place) => package::dates(start, end, flight, &place, &mut found.problems),
+        let problems = package::dates(start, end, flight, place.as_deref().unwrap_or_default());
+        if place.is_some() {
+            found.problems.extend(problems);
+        } else if !problems.is_empty() {
             // The request does not name the package; what pushes it out is the change of the
             // flight, so that the error stands there.
-            None => {
-                let mut other = Vec::new();
-                package::dates(start, end, flight, "", &mut other);
-                if !other.is_empty() {
-                    let message = "a package would run outside of the flight; change its dates too";
-                    let name = if start.is_some_and(|start| start < flight.start) {
-                        "start_time"
-                    } else {
-                        "end_time"
-                    };
-                    found.problems.push(invalid(name, message));
-                }
-            }
+            let message = "a package would run outside of the flight; change its dates too";
+            let early = start.is_some_and(|start| start < flight.start);
+            let name = if early { "start_time" } else { "end_time" };
+            found.problems.push(invalid(name, message));
         }
     }
 }
@@ -580,8 +538,7 @@ fn permitted(amending: &Amending<'_>, found: &mut Findings) {
             // No other state of the buy and no other way of asking changes that.
             error.recovery = Some(Open::Known(Recovery::Terminal));
         }
-        let error = with(error, "attempted_action", action.name());
-        let error = with(error, "reason", reason.name());
-        found.problems.push(with(error, "currently_available_actions", open()));
+        let error = error.with("attempted_action", action.name()).with("reason", reason.name());
+        found.problems.push(error.with("currently_available_actions", open()));
     }
 }

@@ -2,18 +2,18 @@
 
 use jiff::{SignedDuration, Timestamp};
 use tradepost_wire::adcp::error::{Code, Error};
-use tradepost_wire::json::{Value, json};
+use tradepost_wire::json::Value;
 
 use super::package::{self, Bought, Flight};
 use super::{Desk, all_not_done};
 use crate::account::Funds;
-use crate::buy::{Envelope, MediaBuy, Package, Shown, Status};
+use crate::buy::{Envelope, MediaBuy, Package, Status};
 use crate::catalogue::Product;
 use crate::forms::Money;
 use crate::forms::buys::{Acceptance, CreateMediaBuy, PackageRequest};
 use crate::money::Amount;
 use crate::proposal::{self, Proposal};
-use crate::refuse::{self, Refusal, Stop, at, invalid, with};
+use crate::refuse::{self, Refusal, Stop, at, invalid};
 use crate::reply::scrubbed_members;
 use crate::shelf::Kept;
 
@@ -32,17 +32,13 @@ pub(super) struct Draft {
 ///
 /// # Errors
 /// Everything that speaks against it, at once.
-pub(super) fn make(
-    desk: &Desk<'_>,
-    offer: &[Product],
-    form: &CreateMediaBuy,
-) -> Result<Draft, Stop> {
+pub(super) fn make(desk: &Desk<'_>, form: &CreateMediaBuy) -> Result<Draft, Stop> {
     let mut problems: Vec<Error> = all_not_done(&form.not_done, "").collect();
     let flight = flight(desk, form, &mut problems);
-    industry(desk, offer, form, &mut problems);
+    industry(desk, form, &mut problems);
     let (bought, envelope) = match &form.proposal_id {
-        Some(id) => proposed(desk, offer, id, form, flight, &mut problems)?,
-        None => (listed(desk, offer, form, flight, &mut problems)?, None),
+        Some(id) => proposed(desk, id, form, flight, &mut problems)?,
+        None => (listed(desk, form, flight, &mut problems)?, None),
     };
     let total: Amount = bought.iter().map(|one| one.package.budget).sum();
     let currency = bought.first().map(|one| one.currency.clone()).unwrap_or_default();
@@ -113,12 +109,9 @@ pub(super) fn check_flight(
 }
 
 /// Whether the products may advertise what the buyer's industry makes.
-fn industry(desk: &Desk<'_>, offer: &[Product], form: &CreateMediaBuy, problems: &mut Vec<Error>) {
+fn industry(desk: &Desk<'_>, form: &CreateMediaBuy, problems: &mut Vec<Error>) {
     let Some(industry) = form.advertiser_industry.as_deref() else {
         return;
-    };
-    let wanted = |product: &&Product| {
-        form.packages.iter().flatten().any(|package| package.product_id == product.id())
     };
     // Industries are paths: `gambling` closes the product to
     // `gambling.casino`, and not to `gambling_news`.
@@ -126,16 +119,13 @@ fn industry(desk: &Desk<'_>, offer: &[Product], form: &CreateMediaBuy, problems:
         let rest = industry.strip_prefix(refused.as_str());
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
-    let mut bought = offer.iter().filter(wanted);
+    let bought = form.packages.iter().flatten();
+    let mut bought = bought.filter_map(|package| desk.product(&package.product_id));
     if bought.any(|product| product.terms.refused_industries.iter().any(below)) {
         let message = "a product in the request is not sold to this industry; see details";
         let error = at(Code::PolicyViolation, "advertiser_industry", message);
-        let error = with(error, "policy_id", "advertiser_industry");
-        problems.push(with(
-            error,
-            "violated_rules",
-            json!(["the product is closed to the industry"]),
-        ));
+        let error = error.with("policy_id", "advertiser_industry");
+        problems.push(error.with("violated_rules", ["the product is closed to the industry"]));
         return;
     }
     // Policies look for words, which names of industries join by signs.
@@ -146,7 +136,6 @@ fn industry(desk: &Desk<'_>, offer: &[Product], form: &CreateMediaBuy, problems:
 /// The packages that a request lists.
 fn listed(
     desk: &Desk<'_>,
-    offer: &[Product],
     form: &CreateMediaBuy,
     flight: Flight,
     problems: &mut Vec<Error>,
@@ -156,36 +145,40 @@ fn listed(
         problems.push(invalid("packages", message));
     }
     let given = form.packages.as_deref().unwrap_or_default();
-    packages(desk, offer, given, "packages", flight, problems)
+    packages(desk, given, "packages", flight, problems)
 }
 
 /// The packages in a list of the request of this name.
 pub(super) fn packages(
     desk: &Desk<'_>,
-    offer: &[Product],
     given: &[PackageRequest],
     list: &str,
     flight: Flight,
     problems: &mut Vec<Error>,
 ) -> Result<Vec<Bought>, Stop> {
-    let (mut bought, mut currencies) = (Vec::new(), Vec::new());
+    let mut bought: Vec<Bought> = Vec::new();
+    // The currency of the first holds for all; those that differ are told after everything else.
+    let mut others = Vec::new();
     for (index, given) in given.iter().enumerate() {
-        let place = package::place(list, index);
-        if let Some(one) = package::bought(desk, offer, given, &place, flight, problems)? {
-            currencies.push((place, one.currency.clone()));
+        let place = format!("{list}[{index}]");
+        if let Some(one) = package::bought(desk, given, &place, flight, problems)? {
             bought.push(one);
+            if let [first, .., last] = bought.as_slice()
+                && last.currency != first.currency
+            {
+                let message = "all packages of a media buy are priced in one currency";
+                let error = invalid(&format!("{place}.pricing_option_id"), message);
+                others.push(error.with("accepted_values", [first.currency.as_str()]));
+            }
         }
     }
-    let currencies: Vec<_> =
-        currencies.iter().map(|(place, currency)| (place.clone(), currency.as_str())).collect();
-    package::currencies(&currencies, problems);
+    problems.extend(others);
     Ok(bought)
 }
 
 /// The packages that a proposal comes to, and what it was priced for.
 fn proposed(
     desk: &Desk<'_>,
-    offer: &[Product],
     id: &str,
     form: &CreateMediaBuy,
     flight: Flight,
@@ -197,11 +190,10 @@ fn proposed(
     }
     let kept = match proposal::committed(desk.reach, desk.shelf, id, "proposal_id", desk.now) {
         Ok(kept) => kept,
-        Err(Stop::Refused(refusal)) => {
-            problems.push(*refusal.first);
+        Err(stop) => {
+            problems.extend(stop.reasons()?);
             return Ok((Vec::new(), None));
         }
-        Err(Stop::Broken(broken)) => return Err(broken.into()),
     };
     // The schema demands it beside a proposal.
     let total = form.total_budget.as_ref();
@@ -215,10 +207,9 @@ fn proposed(
     }
     let mut bought = Vec::new();
     for (part, share) in proposal.divide(amount) {
-        let product = offer.iter().find(|product| product.id() == part.product_id);
         let account = desk.account.map(|account| &account.thing);
-        let option =
-            product.and_then(|product| product.price_for(account, &part.pricing_option_id));
+        let product = desk.product(&part.product_id);
+        let option = product.and_then(|it| it.price_for(account, &part.pricing_option_id));
         let (Some(product), Some(option)) = (product, option) else {
             let message =
                 "a product of the proposal is no longer to be had; ask for another proposal";
@@ -226,21 +217,7 @@ fn proposed(
             continue;
         };
         package::minimum(product, option, share, "total_budget.amount", problems);
-        let package = Package {
-            package_id: String::new(),
-            product_id: part.product_id.clone(),
-            pricing_option_id: part.pricing_option_id.clone(),
-            budget: share,
-            start_time: None,
-            end_time: None,
-            paused: false,
-            cancellation: None,
-            creative_assignments: Vec::new(),
-            price: option.clone(),
-            shown: Shown::default(),
-        };
-        let currency = option.currency().to_owned();
-        bought.push(Bought { package, product: product.clone(), currency });
+        bought.push(Bought::of(product, option, share));
     }
     Ok((bought, Some(envelope(&kept, amount, flight))))
 }
@@ -268,7 +245,7 @@ pub(super) fn requote<T: AsRef<str>>(fields: &[T]) -> Error {
     let mut error = refuse::error(Code::RequoteRequired, message);
     error.field = fields.first().map(|field| field.as_ref().to_owned());
     let fields: Vec<_> = fields.iter().map(|field| Value::from(field.as_ref())).collect();
-    with(error, "envelope_field", fields)
+    error.with("envelope_field", fields)
 }
 
 /// What a buy of a proposal may become without another quote: what was bought.
@@ -284,14 +261,13 @@ fn total_budget(named: &Money, total: Amount, currency: &str, problems: &mut Vec
     if !currency.is_empty() && named.currency != currency {
         let message = "the packages are priced in another currency";
         let error = invalid("total_budget.currency", message);
-        problems.push(with(error, "accepted_values", json!([currency])));
+        problems.push(error.with("accepted_values", [currency]));
     }
     let amount = named.amount;
     if total > amount {
         let message = "the packages cost more than total_budget; see details";
         let error = at(Code::BudgetExceeded, "total_budget.amount", message);
-        let error = with(error, "requested", total);
-        problems.push(with(error, "available", amount));
+        problems.push(error.with("requested", total).with("available", amount));
     }
 }
 
@@ -299,8 +275,7 @@ fn total_budget(named: &Money, total: Amount, currency: &str, problems: &mut Vec
 pub(super) fn afford(funds: &Funds, more: Amount, currency: &str, field: &str) -> Option<Error> {
     if funds.currency != currency {
         let message = "the account is kept in another currency; details.accepted_values has it";
-        let error = invalid(field, message);
-        return Some(with(error, "accepted_values", json!([funds.currency])));
+        return Some(invalid(field, message).with("accepted_values", [funds.currency.as_str()]));
     }
     let left = (funds.limit - funds.committed).max(Amount::ZERO);
     if left <= Amount::ZERO && more > Amount::ZERO {
@@ -309,10 +284,8 @@ pub(super) fn afford(funds: &Funds, more: Amount, currency: &str, field: &str) -
     }
     if more > left {
         let message = "the account has less left to spend than this costs; see details";
-        let error = at(Code::BudgetExceeded, field, message);
-        let error = with(error, "requested", more);
-        let error = with(error, "available", left);
-        return Some(with(error, "currency", currency));
+        let error = at(Code::BudgetExceeded, field, message).with("requested", more);
+        return Some(error.with("available", left).with("currency", currency));
     }
     None
 }

@@ -16,7 +16,7 @@ use crate::forms::buys::Targeting;
 use crate::money;
 use crate::profile::Profile;
 use crate::publisher::Publisher;
-use crate::refuse::{self, Refusal, Stop, at, with};
+use crate::refuse::{self, Refusal, Stop, at};
 use crate::reply::object;
 use crate::work::Work;
 use crate::world::{GovernanceAgent, Unreached};
@@ -57,22 +57,16 @@ pub(super) fn question(
         problems.push(refuse::invalid("plan_id", message));
     }
     Refusal::of_all(problems)?;
-    let mut request = Map::new();
-    let mut put = |name: &str, value: Value| {
-        request.insert(name.to_owned(), value);
-    };
-    put("plan_id", buy.plan_id.clone().into());
-    put("caller", format!("https://{}", profile.domain).into());
-    put("purchase_type", "media_buy".into());
-    put("governance_context", token.into());
-    put("phase", phase.name().into());
-    put("planned_delivery", planned(buy, products));
-    if phase == Phase::Modification {
-        put(
-            "modification_summary",
-            "the buyer changes budget, flight, targeting or packages".into(),
-        );
-    }
+    let summary = "the buyer changes budget, flight, targeting or packages";
+    let request = object([
+        ("plan_id", Some(json!(buy.plan_id))),
+        ("caller", Some(format!("https://{}", profile.domain).into())),
+        ("purchase_type", Some("media_buy".into())),
+        ("governance_context", Some(token.into())),
+        ("phase", Some(phase.name().into())),
+        ("planned_delivery", Some(planned(buy, products))),
+        ("modification_summary", (phase == Phase::Modification).then(|| summary.into())),
+    ]);
     let agent = GovernanceAgent { url: agent.url.clone(), credential: agent.credential.clone() };
     Ok(Some(Question { agent, request }))
 }
@@ -84,22 +78,19 @@ fn is_token(text: &str) -> bool {
 
 /// What would be delivered (`core/planned-delivery.json`).
 fn planned(buy: &MediaBuy, products: &[Product]) -> Value {
-    let mut channels: Vec<&str> =
-        products.iter().flat_map(Product::channels).map(String::as_str).collect();
-    channels.sort_unstable();
-    channels.dedup();
+    let channels: BTreeSet<_> = products.iter().flat_map(Product::channels).collect();
     let live = buy.packages.iter().filter(|package| package.is_live());
     let overlays = live.filter_map(|package| package.shown.targeting_overlay.clone());
     let aimed = overlays.filter_map(|overlay| typed::read::<Targeting>(overlay)?.geo_countries);
     let countries: BTreeSet<String> = aimed.flatten().collect();
-    Value::Object(object([
-        ("start_time", Some(json!(buy.start_time))),
-        ("end_time", Some(json!(buy.end_time))),
-        ("total_budget", Some(buy.total_budget.into())),
-        ("currency", Some(json!(buy.currency))),
-        ("channels", (!channels.is_empty()).then(|| channels.into())),
-        ("geo", (!countries.is_empty()).then(|| json!({"countries": countries}))),
-    ]))
+    json!({
+        "start_time": buy.start_time,
+        "end_time": buy.end_time,
+        "total_budget": buy.total_budget,
+        "currency": buy.currency,
+        "channels"?: (!channels.is_empty()).then_some(channels),
+        "geo"?: (!countries.is_empty()).then(|| json!({"countries": countries})),
+    })
 }
 
 /// The answer to a question, if there is one.
@@ -153,17 +144,13 @@ pub(super) fn decided(
     if account.governance.is_none() {
         return Ok(None);
     }
-    let Some(decision) = &work.prepared.governance else {
-        // The account got its agent a moment ago.
-        return Err(unavailable().into());
-    };
-    let decision = Decision::read(&decision.clone().into()).ok_or_else(unavailable)?;
+    // There is none where the account got its agent a moment ago.
+    let decision = work.prepared.governance.clone().and_then(typed::read::<Decision>);
+    let decision = decision.ok_or_else(unavailable)?;
     // An answer about another plan decides nothing about this one.
-    if decision.plan_id.is_some() && decision.plan_id != buy.plan_id {
-        return Err(unavailable().into());
-    }
+    let is_of_another = decision.plan_id.is_some() && decision.plan_id != buy.plan_id;
     let expires = decision.expires_at.as_ref().and_then(|at| at.parse::<Timestamp>().ok());
-    if expires.is_some_and(|at| at <= work.ask.now) {
+    if is_of_another || expires.is_some_and(|at| at <= work.ask.now) {
         return Err(unavailable().into());
     }
     match decision.verdict.as_deref().or(decision.status.as_deref()).and_then(Verdict::from_name) {
@@ -182,16 +169,16 @@ fn denied(decision: &Decision) -> Error {
         "the account's governance agent denied this; details.findings says on what grounds";
     let error = refuse::error(Code::GovernanceDenied, message);
     let finding = |finding: &Value| {
-        let words = Finding::read(finding).map(|finding| finding.shown).unwrap_or_default();
+        let words = finding.as_object().map(|it| typed::kept(it, &["category_id", "severity"]));
         let short = |(name, word): (String, Value)| {
             // Words of another's: `details` have to stay small (`Z-4`).
             let word = word.as_str()?.chars().take(64).collect::<String>();
             Some((name, Value::from(word)))
         };
-        Value::Object(words.into_iter().filter_map(short).collect())
+        Value::Object(words.into_iter().flatten().filter_map(short).collect())
     };
     let findings: Vec<_> = decision.findings.iter().flatten().take(8).map(finding).collect();
-    with(error, "findings", findings)
+    error.with("findings", findings)
 }
 
 /// An approval on conditions holds when the request already meets them.
@@ -207,7 +194,7 @@ fn conditions(decision: &Decision, request: &Map) -> Result<(), Refusal> {
     }
     let message = "the account's governance agent agrees on conditions that the request does not meet; \
                    details.conditions names the fields";
-    Err(with(refuse::error(Code::GovernanceDenied, message), "conditions", unmet).into())
+    Err(refuse::error(Code::GovernanceDenied, message).with("conditions", unmet).into())
 }
 
 impl Condition {
@@ -261,11 +248,6 @@ tradepost_wire::form! {
         governance_context: Option<String>,
         findings: Option<Vec<Value>>,
         conditions: Option<Vec<Value>>,
-    }
-
-    struct Finding {
-        ;
-        keep shown: ["category_id", "severity"]
     }
 
     struct Condition {

@@ -1,61 +1,41 @@
 //! `get_media_buys`.
 
+use jiff::Timestamp;
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::adcp::rules::typed::OneOrMore;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json};
 
-use super::Desk;
+use super::account_of;
 use crate::account::Account;
-use crate::buy::report::{self, Delivery, Period};
+use crate::buy::report::{self, Delivery};
 use crate::buy::{self, Assigned, MediaBuy, Package, Status, action, health};
+use crate::catalogue::Product;
 use crate::creative::{Creative, Status as Review};
 use crate::forms::buys::GetMediaBuys;
 use crate::refuse::{self, Stop};
 use crate::reply::{Reply, object};
-use crate::shelf::{Kept, Query};
+use crate::shelf::Kept;
 use crate::tools::page;
 use crate::work::Work;
 
 /// Replies.
 pub(in crate::tools) fn perform(work: &Work<'_>, form: &GetMediaBuys) -> Result<Reply, Stop> {
-    let desk = Desk::of(work);
     let (ids, filter) = (form.media_buy_ids.as_deref(), form.status_filter.as_ref());
     let buys = chosen(work, ids, filter, Some(&[Status::Active]))?;
     let scope = page::scope(&work.ask.arguments, work.admitted.account_id());
     let page = page::of(buys, form.pagination.as_ref(), &scope)?;
-    let offer = desk.offer()?;
-    let library = desk.reach.all::<Creative>(desk.shelf, &Query::default())?;
-    let mut sandbox = false;
-    let mut shown = Vec::new();
+    let (offer, library) = (work.publisher.products(work.shelf)?, work.all::<Creative>()?);
+    let (mut shown, mut sandbox) = (Vec::new(), false);
     for kept in &page.items {
-        let products: Vec<_> =
-            offer.iter().filter(|product| kept.thing.has(product)).cloned().collect();
-        let account = match &kept.record.account {
-            Some(id) => desk.shelf.find::<Account>(id)?,
-            None => None,
-        };
-        sandbox |= account.as_ref().is_some_and(|account| account.thing.sandbox);
-        let actions = action::permitted(&kept.thing, &products, work.ask.now);
-        let mut row = row(kept, &actions, work, form.include_history);
-        let impairments = health::impairments(&kept.thing, &library, work.ask.now);
-        let health = if impairments.is_empty() { "ok" } else { "impaired" };
-        row.insert("health".to_owned(), health.into());
-        if !impairments.is_empty() {
-            row.insert("impairments".to_owned(), impairments.into());
-        }
-        let packages = packages(work, kept, &library, form.include_snapshot)?;
-        row.insert("packages".to_owned(), packages);
-        if let Some(account) = account {
-            row.insert("account".to_owned(), account.thing.published().into());
-        }
-        shown.push(Value::Object(row));
+        let account = account_of(work.shelf, kept)?.map(|account| account.thing);
+        sandbox |= account.as_ref().is_some_and(|account| account.sandbox);
+        shown.push(row(work, form, (kept, account.as_ref()), &offer, &library)?);
     }
-    let mut body = json!({"media_buys": shown, "pagination": page.pagination});
-    if sandbox && let Some(members) = body.as_object_mut() {
-        members.insert("sandbox".to_owned(), true.into());
-    }
+    let body = json!({
+        "media_buys": shown, "pagination": page.pagination, "sandbox"?: sandbox.then_some(true),
+    });
     Ok(Reply::completed("media buys", body))
 }
 
@@ -71,33 +51,20 @@ pub(crate) fn chosen(
     filter: Option<&OneOrMore<Status>>,
     usual: Option<&[Status]>,
 ) -> Result<Vec<Kept<MediaBuy>>, Stop> {
-    let (reach, shelf) = (&work.admitted.reach, work.shelf);
-    let mut buys = Vec::new();
-    match ids {
+    let mut buys = match ids {
         Some(ids) => {
-            let mut missing = false;
-            for id in ids {
-                // Every id is looked up, whatever became of the one before.
-                match reach.find::<MediaBuy>(shelf, id)? {
-                    Some(kept) => buys.push(kept),
-                    None => missing = true,
-                }
-            }
-            if missing {
-                let field = Some("media_buy_ids");
-                return Err(refuse::not_found(Code::MediaBuyNotFound, field).into());
-            }
-            buys.sort_by_key(|kept: &Kept<MediaBuy>| kept.record.place);
+            // Every id is looked up, whatever became of the one before.
+            let found = ids.iter().map(|id| work.find(id)).collect::<Result<Vec<_>, _>>()?;
+            let absent = || refuse::not_found(Code::MediaBuyNotFound, Some("media_buy_ids"));
+            let mut buys: Vec<Kept<MediaBuy>> =
+                found.into_iter().collect::<Option<_>>().ok_or_else(absent)?;
+            buys.sort_by_key(|kept| kept.record.place);
             // An id may be named twice, and is one buy.
             buys.dedup_by_key(|kept| kept.record.place);
+            buys
         }
-        None => {
-            buys = reach.all::<MediaBuy>(shelf, &Query::default())?;
-            if let Some(account) = &work.admitted.account {
-                buys.retain(|kept| kept.record.account.as_deref() == Some(&account.record.id));
-            }
-        }
-    }
+        None => work.all_of_account()?,
+    };
     let wanted = match (filter, ids) {
         (Some(OneOrMore(asked)), _) => Some(asked.as_slice()),
         (None, None) => usual,
@@ -109,40 +76,42 @@ pub(crate) fn chosen(
     Ok(buys)
 }
 
-/// A buy, without its packages.
+/// A buy on its account.
 fn row(
-    kept: &Kept<MediaBuy>,
-    actions: &[buy::Offered],
     work: &Work<'_>,
-    history: Option<u64>,
-) -> Map {
+    form: &GetMediaBuys,
+    (kept, account): (&Kept<MediaBuy>, Option<&Account>),
+    offer: &[Product],
+    library: &[Kept<Creative>],
+) -> Result<Map, Fault> {
     let (buy, now) = (&kept.thing, work.ask.now);
-    let mut row = buy::summary(kept, actions, now);
+    let mut row = buy::summary(kept, &action::permitted(buy, &buy.products(offer), now), now);
     // The long name keeps it apart from the status of a task; in a row `status` is the buy's own.
     row.shift_remove("media_buy_status");
-    let mut put = |name: &str, value: Option<Value>| {
-        if let Some(value) = value {
-            row.insert(name.to_owned(), value);
-        }
-    };
-    put("status", Some(buy.status_at(now).name().into()));
-    put("status_as_of", Some(now.to_string().into()));
-    put("confirmed_at", Some(buy.confirmed_at.map(|at| at.to_string()).into()));
-    put("start_time", Some(buy.start_time.to_string().into()));
-    put("end_time", Some(buy.end_time.to_string().into()));
-    put("created_at", Some(kept.record.created_at.to_string().into()));
-    put("updated_at", Some(kept.record.updated_at.to_string().into()));
-    put("proposal_id", buy.proposal_id.clone().map(Value::from));
-    put("cancellation", buy.cancellation.as_ref().map(|it| json!(it)));
-    put("rejection_reason", buy.rejection_reason.clone().map(Value::from));
-    put("context", buy.shown.get("context").cloned());
-    if let Some(wanted) = history.and_then(|wanted| usize::try_from(wanted).ok())
-        && wanted > 0
-    {
-        let history: Vec<_> = buy.history.iter().rev().take(wanted).cloned().collect();
-        put("history", Some(json!(history)));
-    }
-    row
+    let history = form.include_history.and_then(|wanted| usize::try_from(wanted).ok());
+    let history = history.filter(|wanted| *wanted > 0);
+    let history = history.map(|it| buy.history.iter().rev().take(it).collect::<Vec<_>>());
+    let impairments = health::impairments(buy, library, now);
+    let health = if impairments.is_empty() { "ok" } else { "impaired" };
+    row.extend(object([
+        ("status", Some(buy.status_at(now).name().into())),
+        ("status_as_of", Some(json!(now))),
+        ("confirmed_at", Some(json!(buy.confirmed_at))),
+        ("start_time", Some(json!(buy.start_time))),
+        ("end_time", Some(json!(buy.end_time))),
+        ("created_at", Some(json!(kept.record.created_at))),
+        ("updated_at", Some(json!(kept.record.updated_at))),
+        ("proposal_id", buy.proposal_id.clone().map(Value::from)),
+        ("cancellation", buy.cancellation.as_ref().map(|it| json!(it))),
+        ("rejection_reason", buy.rejection_reason.clone().map(Value::from)),
+        ("context", buy.shown.get("context").cloned()),
+        ("history", history.map(|it| json!(it))),
+        ("health", Some(health.into())),
+        ("impairments", (!impairments.is_empty()).then(|| impairments.into())),
+        ("packages", Some(packages(work, kept, library, form.include_snapshot)?)),
+        ("account", account.map(|account| account.published().into())),
+    ]));
+    Ok(row)
 }
 
 /// The packages with how their creatives stand and, where asked for, what they have delivered.
@@ -153,47 +122,40 @@ fn packages(
     snapshot: bool,
 ) -> Result<Value, Fault> {
     let (buy, now) = (&kept.thing, work.ask.now);
-    let snapshots = if snapshot {
+    let mut snapshots = Vec::new();
+    if snapshot {
         let delivery = work.shelf.find::<Delivery>(&kept.record.id)?;
         let delivery = delivery.map(|kept| kept.thing).unwrap_or_default();
-        let period = Period { start: jiff::Timestamp::MIN, end: jiff::Timestamp::MAX };
-        let reports: Vec<_> = delivery.within(period).collect();
-        report::shares(buy, &reports)
-    } else {
-        Vec::new()
-    };
-    let shown = buy.packages.iter().enumerate().map(|(position, package)| {
+        let shares = report::shares(buy, &delivery.reports.iter().collect::<Vec<_>>());
+        let metrics = shares.iter().map(report::metrics);
+        snapshots.extend(metrics.map(|metrics| {
+            json!({
+                "as_of": now,
+                "staleness_seconds": 0,
+                "impressions": metrics.get("impressions").unwrap_or(&Value::from(0)),
+                "spend": metrics.get("spend").unwrap_or(&Value::from(0)),
+                "currency": buy.currency,
+                "clicks"?: metrics.get("clicks"),
+            })
+        }));
+    }
+    let mut snapshots = snapshots.into_iter();
+    let shown = buy.packages.iter().map(|package| {
         let mut shown = package.published(buy);
+        let approvals = approvals(package, library, now);
         if let Some(members) = shown.as_object_mut() {
-            members.insert("currency".to_owned(), buy.currency.clone().into());
-            let approvals = approvals(package, library, now);
-            if !approvals.is_empty() {
-                members.insert("creative_approvals".to_owned(), approvals.into());
-            }
-            if let Some(reports) = snapshots.get(position) {
-                let metrics = report::metrics(reports);
-                let none = || Value::from(0);
-                let figure = |name: &str| metrics.get(name).cloned();
-                let mut snapshot = json!({
-                    "as_of": now,
-                    "staleness_seconds": 0,
-                    "impressions": figure("impressions").unwrap_or_else(none),
-                    "spend": figure("spend").unwrap_or_else(none),
-                    "currency": buy.currency,
-                });
-                if let (Some(snapshot), Some(clicks)) = (snapshot.as_object_mut(), figure("clicks"))
-                {
-                    snapshot.insert("clicks".to_owned(), clicks);
-                }
-                members.insert("snapshot".to_owned(), snapshot);
-            }
+            members.extend(object([
+                ("currency", Some(json!(buy.currency))),
+                ("creative_approvals", (!approvals.is_empty()).then(|| approvals.into())),
+                ("snapshot", snapshots.next()),
+            ]));
         }
         shown
     });
     Ok(shown.collect())
 }
 
-fn approvals(package: &Package, library: &[Kept<Creative>], now: jiff::Timestamp) -> Vec<Value> {
+fn approvals(package: &Package, library: &[Kept<Creative>], now: Timestamp) -> Vec<Value> {
     let approval = |assignment: &Assigned| {
         let id = assignment.creative_id.as_ref()?;
         let mut library = library.iter().map(|kept| &kept.thing);
@@ -205,11 +167,8 @@ fn approvals(package: &Package, library: &[Kept<Creative>], now: jiff::Timestamp
             Review::Approved | Review::Suspended | Review::Archived => "approved",
             Review::Rejected => "rejected",
         };
-        Some(Value::Object(object([
-            ("creative_id", Some(json!(id))),
-            ("approval_status", Some(status.into())),
-            ("rejection_reason", creative.rejection_reason.clone().map(Into::into)),
-        ])))
+        let reason = &creative.rejection_reason;
+        Some(json!({"creative_id": id, "approval_status": status, "rejection_reason"?: reason}))
     };
     package.creative_assignments.iter().filter_map(approval).collect()
 }

@@ -3,14 +3,14 @@
 use jiff::{SignedDuration, Timestamp};
 use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::fault::Fault;
-use tradepost_wire::json::{Value, json};
+use tradepost_wire::json::Value;
 
 use super::{Desk, aim, all_not_done, not_done, terms};
 use crate::buy::{Package, Shown};
 use crate::catalogue::{FormatOption, Price, PricingOption, Product};
 use crate::forms::buys::PackageRequest;
 use crate::money::Amount;
-use crate::refuse::{self, at, invalid, with};
+use crate::refuse::{self, at, invalid};
 use crate::reply::scrubbed_members;
 
 /// From when until when a buy runs.
@@ -29,18 +29,37 @@ pub(super) struct Bought {
     pub currency: String,
 }
 
+impl Bought {
+    /// A package of a product at a price, of which nothing else is said. It has no id yet.
+    pub(super) fn of(product: &Product, option: &PricingOption, budget: Amount) -> Self {
+        let package = Package {
+            package_id: String::new(),
+            product_id: product.id().to_owned(),
+            pricing_option_id: option.id().to_owned(),
+            budget,
+            start_time: None,
+            end_time: None,
+            paused: false,
+            cancellation: None,
+            creative_assignments: Vec::new(),
+            price: option.clone(),
+            shown: Shown::default(),
+        };
+        Self { package, product: product.clone(), currency: option.currency().to_owned() }
+    }
+}
+
 /// Looks at a package at a place of the request (`packages[0]`); what is wrong with it goes to
 /// `problems`. `None` when it cannot even be told what is bought.
 pub(super) fn bought(
     desk: &Desk<'_>,
-    offer: &[Product],
     given: &PackageRequest,
     place: &str,
     flight: Flight,
     problems: &mut Vec<Error>,
 ) -> Result<Option<Bought>, Fault> {
     problems.extend(all_not_done(&given.not_done, place));
-    let Some(product) = offer.iter().find(|product| product.id() == given.product_id) else {
+    let Some(product) = desk.product(&given.product_id) else {
         let field = format!("{place}.product_id");
         problems.push(refuse::not_found(Code::ProductNotFound, Some(&field)));
         return Ok(None);
@@ -51,38 +70,27 @@ pub(super) fn bought(
         let known = product.prices_for(account).iter().map(PricingOption::id);
         let field = format!("{place}.pricing_option_id");
         let message = "the product has no such price; details.accepted_values lists its prices";
-        let error = invalid(&field, message);
-        problems.push(with(error, "accepted_values", known.collect::<Value>()));
+        problems.push(invalid(&field, message).with("accepted_values", known.collect::<Value>()));
         return Ok(None);
     };
-    let currency = option.currency().to_owned();
-    bid(option, given.bid_price, place, problems);
+    problems.extend(bid(option, given.bid_price, place));
     minimum(product, option, given.budget, &format!("{place}.budget"), problems);
-    dates(given.start_time, given.end_time, flight, place, problems);
+    problems.extend(dates(given.start_time, given.end_time, flight, place));
     formats(product, given, place, problems);
-    terms::check(product, given, place, problems);
+    problems.extend(terms::problems(product, given, place));
     aim::targeting(desk, product, given.targeting_overlay.as_ref(), place, problems)?;
-    let assigned = aim::creatives(desk, product, given, place, problems)?;
+    let mut bought = Bought::of(product, option, given.budget);
+    bought.package.creative_assignments = aim::creatives(desk, product, given, place, problems)?;
     let mut shown = scrubbed_members(&given.shown);
     // When they were promised is added when the buy is confirmed.
     shown.extend(given.promised.clone());
     if let Some(deadline) = deadline(product, given.start_time.unwrap_or(flight.start), desk.now) {
         shown.insert("creative_deadline".to_owned(), deadline.to_string().into());
     }
-    let package = Package {
-        package_id: String::new(),
-        product_id: given.product_id.clone(),
-        pricing_option_id: given.pricing_option_id.clone(),
-        budget: given.budget,
-        start_time: given.start_time,
-        end_time: given.end_time,
-        paused: given.paused,
-        cancellation: None,
-        creative_assignments: assigned,
-        price: option.clone(),
-        shown: Shown::of(shown),
-    };
-    Ok(Some(Bought { package, product: product.clone(), currency }))
+    let PackageRequest { start_time, end_time, paused, .. } = *given;
+    bought.package = Package { start_time, end_time, paused, ..bought.package };
+    bought.package.shown = Shown::of(shown);
+    Ok(Some(bought))
 }
 
 /// Whether a product can be bought now.
@@ -101,21 +109,13 @@ fn on_offer(desk: &Desk<'_>, product: &Product, place: &str, problems: &mut Vec<
 }
 
 /// Whether a bid is at least what the price asks for. On a fixed price a bid decides nothing.
-pub(super) fn bid(
-    option: &PricingOption,
-    bid: Option<Amount>,
-    place: &str,
-    problems: &mut Vec<Error>,
-) {
+pub(super) fn bid(option: &PricingOption, bid: Option<Amount>, place: &str) -> Option<Error> {
     let (Some(bid), Price::Auction(Some(floor))) = (bid, option.price()) else {
-        return;
+        return None;
     };
-    if bid < floor {
-        let message = "the bid is below the floor of this price, which details.minimum has";
-        let error = invalid(&format!("{place}.bid_price"), message);
-        let error = with(error, "minimum", floor);
-        problems.push(with(error, "currency", option.currency()));
-    }
+    let message = "the bid is below the floor of this price, which details.minimum has";
+    let error = invalid(&format!("{place}.bid_price"), message).with("minimum", floor);
+    (bid < floor).then(|| error.with("currency", option.currency()))
 }
 
 /// The least that a package of a product may cost at a price.
@@ -143,9 +143,9 @@ pub(super) fn minimum(
     let message = "the budget is below the least that a package of this product may cost";
     let mut error = at(Code::BudgetTooLow, field, message);
     if let Some(least) = least {
-        error = with(error, "minimum_budget", least);
+        error = error.with("minimum_budget", least);
     }
-    problems.push(with(error, "currency", option.currency()));
+    problems.push(error.with("currency", option.currency()));
 }
 
 /// Whether a package runs while its buy runs.
@@ -154,8 +154,8 @@ pub(super) fn dates(
     end: Option<Timestamp>,
     flight: Flight,
     place: &str,
-    problems: &mut Vec<Error>,
-) {
+) -> Vec<Error> {
+    let mut problems = Vec::new();
     let message = "a package runs within the flight of its media buy";
     if start.is_some_and(|start| start < flight.start || start >= flight.end) {
         problems.push(invalid(&format!("{place}.start_time"), message));
@@ -167,6 +167,7 @@ pub(super) fn dates(
     {
         problems.push(invalid(&format!("{place}.end_time"), "the end is not after the beginning"));
     }
+    problems
 }
 
 /// Whether a product can be had in the formats that were chosen.
@@ -204,24 +205,4 @@ fn deadline(product: &Product, start: Timestamp, now: Timestamp) -> Option<Times
     let hours = product.terms.creative_lead_hours?;
     let deadline = start - SignedDuration::from_hours(i64::from(hours));
     (deadline > now).then_some(deadline)
-}
-
-/// The place of a package in the request, in path notation.
-pub(super) fn place(list: &str, index: usize) -> String {
-    format!("{list}[{index}]")
-}
-
-/// Budgets that are in different currencies.
-pub(super) fn currencies(found: &[(String, &str)], problems: &mut Vec<Error>) {
-    let Some((_, first)) = found.first() else {
-        return;
-    };
-    for (place, currency) in found {
-        if currency != first {
-            let field = format!("{place}.pricing_option_id");
-            let message = "all packages of a media buy are priced in one currency";
-            let error = invalid(&field, message);
-            problems.push(with(error, "accepted_values", json!([first])));
-        }
-    }
 }

@@ -9,38 +9,32 @@ use crate::forms::buys::{
     CommittedMetric, Goal, GoalKind, MeasurementTerms, MetricScope, PackageRequest, Standard,
 };
 use crate::money::{self, Amount};
-use crate::refuse::{at, invalid, with};
+use crate::refuse::{at, invalid};
 
 /// The least variance between two counts that is accepted where a product says nothing, in percent: no
 /// two vendors ever count the same.
 const LEAST_VARIANCE: Amount = Amount::whole(5);
 
-/// Looks at the terms of a package.
-pub(super) fn check(
-    product: &Product,
-    given: &PackageRequest,
-    place: &str,
-    problems: &mut Vec<Error>,
-) {
-    if let Some(terms) = &given.measurement_terms {
-        measurement(product, terms, &format!("{place}.measurement_terms"), problems);
-    }
-    standards(product, &given.performance_standards, place, problems);
-    metrics(product, &given.committed_metrics, place, problems);
-    goals(product, &given.optimization_goals, place, problems);
+/// What speaks against the terms of a package.
+pub(super) fn problems(product: &Product, given: &PackageRequest, place: &str) -> Vec<Error> {
+    let terms = given.measurement_terms.iter();
+    let mut problems: Vec<_> = terms.flat_map(|it| measurement(product, it, place)).collect();
+    problems.extend(standards(product, &given.performance_standards, place));
+    problems.extend(metrics(product, &given.committed_metrics, place));
+    problems.extend(goals(product, &given.optimization_goals, place));
+    problems
 }
 
 /// A term that is not accepted, with what would be.
 fn rejected(field: &str, message: &str, accepted: Value) -> Error {
-    with(at(Code::TermsRejected, field, message), "accepted", accepted)
+    at(Code::TermsRejected, field, message).with("accepted", accepted)
 }
 
-fn measurement(
-    product: &Product,
-    terms: &MeasurementTerms,
-    place: &str,
-    problems: &mut Vec<Error>,
-) {
+fn measurement(product: &Product, terms: &MeasurementTerms, place: &str) -> Vec<Error> {
+    let mut problems = Vec::new();
+    let mut reject = |field: &str, message: &str, accepted: Value| {
+        problems.push(rejected(&format!("{place}.measurement_terms.{field}"), message, accepted));
+    };
     let billing = terms.billing_measurement.as_ref();
     // The product says its terms in the words in which a buyer asks for others.
     let ours = product.published.measurement_terms.as_ref();
@@ -48,10 +42,9 @@ fn measurement(
     let least = own.and_then(|own| own.max_variance_percent).unwrap_or(LEAST_VARIANCE);
     let variance = billing.and_then(|billing| billing.max_variance_percent);
     if variance.is_some_and(|asked| asked < least) {
-        let field = format!("{place}.billing_measurement.max_variance_percent");
         let message = "the counts of two vendors differ by more than that";
         let accepted = json!({"minimum": least});
-        problems.push(rejected(&field, message, accepted));
+        reject("billing_measurement.max_variance_percent", message, accepted);
     }
     let reported = product.published.reporting_capabilities.iter();
     let windows = reported.flat_map(|reported| reported.measurement_windows.iter());
@@ -61,63 +54,66 @@ fn measurement(
         && !windows.is_empty()
         && !windows.contains(&window)
     {
-        let field = format!("{place}.billing_measurement.measurement_window");
         let message = "the product is not measured over this window";
-        problems.push(rejected(&field, message, json!(windows)));
+        reject("billing_measurement.measurement_window", message, json!(windows));
     }
     let offered = ours.and_then(|ours| ours.makegood_policy.as_ref());
     if let (Some(offered), Some(asked)) = (offered, &terms.makegood_policy)
         && !asked.available_remedies.iter().any(|one| offered.available_remedies.contains(one))
     {
-        let field = format!("{place}.makegood_policy.available_remedies");
-        let message = "the seller makes good in other ways";
-        problems.push(rejected(&field, message, json!(offered.available_remedies)));
+        let (message, offered) =
+            ("the seller makes good in other ways", &offered.available_remedies);
+        reject("makegood_policy.available_remedies", message, json!(offered));
     }
+    problems
 }
 
 /// A product promises its own standards, and no stricter ones.
-fn standards(product: &Product, given: &[Standard], place: &str, problems: &mut Vec<Error>) {
+fn standards(product: &Product, given: &[Standard], place: &str) -> Vec<Error> {
+    let mut problems = Vec::new();
     for (index, Standard { metric, threshold }) in given.iter().enumerate() {
         let mut ours = product.published.performance_standards.iter();
         let ours = ours.find(|ours| ours.metric.as_ref() == Some(metric));
         let promised = ours.and_then(|ours| ours.threshold);
-        let threshold = *threshold;
-        let fits = promised.is_some_and(|promised| {
+        let fits = |promised: &Amount| {
             // Invalid traffic is a ceiling; everything else is a floor.
             if metric == "ivt" { threshold >= promised } else { threshold <= promised }
-        });
-        if !fits {
+        };
+        if !promised.as_ref().is_some_and(fits) {
             let field = format!("{place}.performance_standards[{index}]");
             let message =
                 "the product does not promise that; its performance_standards says what it does";
-            let accepted = promised
-                .map_or(json!([]), |promised| json!([{"metric": metric, "threshold": promised}]));
-            problems.push(rejected(&field, message, accepted));
+            let accepted = promised.map(|it| json!({"metric": metric, "threshold": it}));
+            problems.push(rejected(&field, message, accepted.into_iter().collect()));
         }
     }
+    problems
 }
 
 /// What is reported is what the product reports.
-fn metrics(product: &Product, given: &[CommittedMetric], place: &str, problems: &mut Vec<Error>) {
+fn metrics(product: &Product, given: &[CommittedMetric], place: &str) -> Vec<Error> {
     let known = product.metrics();
-    for (index, asked) in given.iter().enumerate() {
-        let is_known = known.iter().any(|known| *known == asked.metric_id);
-        if asked.scope != MetricScope::Standard || !is_known {
-            let field = format!("{place}.committed_metrics[{index}]");
-            let message = "the product does not report this metric";
-            problems.push(rejected(&field, message, json!(known)));
-        }
-    }
+    let is_known = |asked: &CommittedMetric| {
+        asked.scope == MetricScope::Standard && known.iter().any(|it| *it == asked.metric_id)
+    };
+    let reject = |(index, _): (usize, &CommittedMetric)| {
+        let field = format!("{place}.committed_metrics[{index}]");
+        rejected(&field, "the product does not report this metric", json!(known))
+    };
+    given.iter().enumerate().filter(|(_, asked)| !is_known(asked)).map(reject).collect()
 }
 
 /// What a package is optimized for. A product that declares what it can be optimized for takes nothing
 /// else; one that declares nothing takes a goal as a wish.
-pub(super) fn goals(product: &Product, given: &[Goal], place: &str, problems: &mut Vec<Error>) {
+pub(super) fn goals(product: &Product, given: &[Goal], place: &str) -> Vec<Error> {
     let declared = product.published.metric_optimization.as_ref();
+    let mut problems = Vec::new();
     for (index, goal) in given.iter().enumerate() {
         let place = format!("{place}.optimization_goals[{index}]");
         match goal.kind {
-            GoalKind::Metric => metric_goal(declared, goal, &place, problems),
+            GoalKind::Metric => {
+                problems.extend(declared.into_iter().flat_map(|it| metric_goal(it, goal, &place)));
+            }
             GoalKind::VendorMetric => {
                 let message =
                     "this seller does not optimize for metrics of vendors; leave the goal out";
@@ -126,37 +122,31 @@ pub(super) fn goals(product: &Product, given: &[Goal], place: &str, problems: &m
             GoalKind::Event => {}
         }
     }
+    problems
 }
 
-fn metric_goal(
-    declared: Option<&Optimization>,
-    goal: &Goal,
-    place: &str,
-    problems: &mut Vec<Error>,
-) {
-    type List = fn(&Optimization) -> &Option<Vec<Value>>;
-    let one_of = |list: List, member: &str, asked: &Option<Value>| -> Option<Error> {
-        let (known, asked) = (list(declared?).as_ref()?, asked.as_ref()?);
+fn metric_goal(declared: &Optimization, goal: &Goal, place: &str) -> impl Iterator<Item = Error> {
+    let error = |member: &str, message: &str, known: Value| {
+        invalid(&format!("{place}.{member}"), message).with("accepted_values", known)
+    };
+    let one_of = |known: &Option<Vec<Value>>, member: &str, asked: &Option<Value>| {
+        let (known, asked) = (known.as_ref()?, asked.as_ref()?);
         // A number is sent as `15` or as `15.0`.
-        if known.iter().any(|one| one == asked || money::same(one, asked)) {
-            return None;
-        }
+        let fits = known.iter().any(|one| one == asked || money::same(one, asked));
         let message =
             "the product cannot be optimized for that; details.accepted_values lists for what";
-        let error = invalid(&format!("{place}.{member}"), message);
-        Some(with(error, "accepted_values", json!(known)))
+        (!fits).then(|| error(member, message, json!(known)))
     };
-    problems.extend(one_of(|it| &it.supported_metrics, "metric", &goal.metric));
+    let (target, known) = (goal.target.as_ref(), declared.supported_targets.as_ref());
+    let target = target.zip(known);
+    let target = target.filter(|(target, known)| !known.iter().any(|it| *it == target.kind));
+    let message = "the product takes no such target; details.accepted_values lists which it takes";
     let seconds = &goal.view_duration_seconds;
-    problems.extend(one_of(|it| &it.supported_view_durations, "view_duration_seconds", seconds));
-    problems.extend(one_of(|it| &it.supported_reach_units, "reach_unit", &goal.reach_unit));
-    let known = declared.and_then(|declared| declared.supported_targets.as_ref());
-    if let (Some(target), Some(known)) = (&goal.target, known)
-        && !known.iter().any(|known| *known == target.kind)
-    {
-        let message =
-            "the product takes no such target; details.accepted_values lists which it takes";
-        let error = invalid(&format!("{place}.target.kind"), message);
-        problems.push(with(error, "accepted_values", json!(known)));
-    }
+    let problems = [
+        one_of(&declared.supported_metrics, "metric", &goal.metric),
+        one_of(&declared.supported_view_durations, "view_duration_seconds", seconds),
+        one_of(&declared.supported_reach_units, "reach_unit", &goal.reach_unit),
+        target.map(|(_, known)| error("target.kind", message, json!(known))),
+    ];
+    problems.into_iter().flatten()
 }

@@ -6,14 +6,14 @@ use tradepost_wire::json::Value;
 
 use super::amend::{self, Amending, Change};
 use super::governance::{self, Phase, Question};
-use super::{Desk, create};
+use super::{Desk, account_of, create};
 use crate::account::Account;
 use crate::buy::report::Delivery;
 use crate::buy::{self, MediaBuy, action, force};
 use crate::catalogue::Product;
 use crate::forms::buys::UpdateMediaBuy;
 use crate::money::Amount;
-use crate::refuse::{Stop, at, with};
+use crate::refuse::{Stop, at};
 use crate::reply::Reply;
 use crate::shelf::Kept;
 use crate::work::Work;
@@ -22,7 +22,6 @@ use crate::work::Work;
 struct Found {
     kept: Kept<MediaBuy>,
     account: Option<Kept<Account>>,
-    offer: Vec<Product>,
     products: Vec<Product>,
     spent: Amount,
 }
@@ -41,10 +40,11 @@ pub(super) fn question(desk: &Desk<'_>, form: &UpdateMediaBuy) -> Result<Option<
 
 /// Does it.
 pub(in crate::tools) fn perform(work: &Work<'_>, form: &UpdateMediaBuy) -> Result<Reply, Stop> {
-    let (desk, now) = (Desk::of(work), work.ask.now);
+    let (offer, now) = (work.publisher.products(work.shelf)?, work.ask.now);
+    let desk = Desk::of(work, &offer);
     let found = find(&desk, form)?;
     let mut change = work_out(&desk, form, &found)?;
-    let Found { mut kept, account, offer, spent, .. } = found;
+    let Found { mut kept, account, spent, .. } = found;
     let sandbox = account.as_ref().is_some_and(|account| account.thing.sandbox);
     if let Some(account) = &account {
         if change.commits() {
@@ -55,11 +55,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &UpdateMediaBuy) -> Resul
         let (before, after) = (committed(&kept.thing, spent), committed(&change.buy, spent));
         create::charge(work, &account.record.id, &kept.thing, after - before)?;
     }
-    for package in &mut change.buy.packages {
-        if package.package_id.is_empty() {
-            package.package_id = work.publisher.world.fresh_id("pkg");
-        }
-    }
+    create::name_packages(work, &mut change.buy);
     if change.changes {
         let revision = kept.record.revision + 1;
         let names: Vec<_> = change.actions.iter().map(|action| action.name()).collect();
@@ -69,7 +65,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &UpdateMediaBuy) -> Resul
         kept.thing.note(revision, now, first, &summary);
         force::save(work.shelf, &mut kept, now)?;
     }
-    let products: Vec<_> = offer.into_iter().filter(|product| kept.thing.has(product)).collect();
+    let products = kept.thing.products(&offer);
     let actions = action::permitted(&kept.thing, &products, now);
     let mut body = buy::summary(&kept, &actions, now);
     let packages = &kept.thing.packages;
@@ -90,20 +86,14 @@ fn committed(buy: &MediaBuy, spent: Amount) -> Amount {
 }
 
 fn find(desk: &Desk<'_>, form: &UpdateMediaBuy) -> Result<Found, Stop> {
-    let id = &form.media_buy_id;
-    let field = Some("media_buy_id");
+    let (id, field) = (&form.media_buy_id, Some("media_buy_id"));
     let kept: Kept<MediaBuy> = desk.reach.require(desk.shelf, id, Code::MediaBuyNotFound, field)?;
     // A buy is worked on with the account that it was bought for, whichever one the request names.
-    let account = match &kept.record.account {
-        Some(account) => desk.shelf.find::<Account>(account)?,
-        None => None,
-    };
-    let offer = desk.offer()?;
-    let mut products = offer.clone();
-    products.retain(|product| kept.thing.has(product));
+    let account = account_of(desk.shelf, &kept)?;
+    let products = kept.thing.products(desk.offer);
     let delivery = desk.shelf.find::<Delivery>(&kept.record.id)?;
     let spent = delivery.map_or(Amount::ZERO, |delivery| delivery.thing.spent());
-    Ok(Found { kept, account, offer, products, spent })
+    Ok(Found { kept, account, products, spent })
 }
 
 fn work_out(desk: &Desk<'_>, form: &UpdateMediaBuy, found: &Found) -> Result<Change, Stop> {
@@ -116,7 +106,6 @@ fn work_out(desk: &Desk<'_>, form: &UpdateMediaBuy, found: &Found) -> Result<Cha
     }
     amend::work_out(&Amending {
         desk: Desk { account: found.account.as_ref(), ..*desk },
-        offer: &found.offer,
         products: &found.products,
         before: &found.kept.thing,
         spent: found.spent,
@@ -128,7 +117,6 @@ fn work_out(desk: &Desk<'_>, form: &UpdateMediaBuy, found: &Found) -> Result<Cha
 fn conflict(id: &str, expected: u64, current: u64) -> Error {
     let message =
         "the media buy has changed since that revision; read it again and send the change anew";
-    let error = at(Code::Conflict, "revision", message);
-    let error = with(error, "resource_id", id);
-    with(with(error, "expected_version", expected), "current_version", current)
+    let error = at(Code::Conflict, "revision", message).with("resource_id", id);
+    error.with("expected_version", expected).with("current_version", current)
 }
