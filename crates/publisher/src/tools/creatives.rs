@@ -36,7 +36,7 @@ impl Buys {
     }
 
     /// Every package with its buy.
-    fn packages(&self) -> impl Iterator<Item = (&Kept<MediaBuy>, &Package)> {
+    fn packages(&self) -> impl Iterator<Item = (&Kept<MediaBuy>, &Package)> + Clone {
         self.buys
             .iter()
             .flat_map(|buy| buy.thing.packages.iter().map(move |package| (buy, package)))

@@ -1,6 +1,6 @@
 //! What products demand to know of how creatives were made, and who is asked whether it is true.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use tradepost_wire::adcp::rules::typed;
 use tradepost_wire::fault::Fault;
@@ -17,7 +17,8 @@ use crate::creative::{Creative, Given};
 use crate::forms::creatives::{CreativeAsset, SyncCreatives};
 use crate::publisher::Publisher;
 use crate::refuse::Stop;
-use crate::shelf::{Kept, Query, Shelf};
+use crate::shelf::{Kept, Shelf};
+use crate::tools::own;
 use crate::work::Prepared;
 
 /// The products that demand anything.
@@ -39,19 +40,11 @@ impl Demands {
         buys: &'a Buys,
         formats: &'a Formats,
     ) -> (bool, Vec<&'a Product>) {
-        let wanted: BTreeSet<&str> = form
-            .assignments
-            .iter()
-            .filter(|assignment| assignment.creative_id == id)
-            .map(|assignment| assignment.package_id.as_str())
-            .collect();
-        let runs_in: BTreeSet<&str> = buys
-            .packages()
-            .filter(|(_, package)| {
-                assigns(package, id) || wanted.contains(package.package_id.as_str())
-            })
-            .map(|(_, package)| package.product_id.as_str())
-            .collect();
+        let wanted = form.assignments.iter().filter(|it| it.creative_id == id);
+        let wanted: BTreeSet<_> = wanted.map(|it| &it.package_id).collect();
+        let packages = buys.packages().map(|(_, package)| package);
+        let runs_in = packages.filter(|it| assigns(it, id) || wanted.contains(&it.package_id));
+        let runs_in: BTreeSet<_> = runs_in.map(|it| it.product_id.as_str()).collect();
         let assigned = !runs_in.is_empty();
         let counts = |product: &&Product| match assigned {
             true => runs_in.contains(product.id()),
@@ -137,7 +130,7 @@ fn questions(
     let Some(account) = admitted.account.as_ref().filter(|_| asks_anybody) else {
         return Ok(Vec::new());
     };
-    let library = library(account.record.owner.as_str(), &account.record.id, shelf)?;
+    let library = own::library(account, shelf, |it: &Creative| &it.creative_id)?;
     let (buys, formats) = (Buys::of(admitted, shelf)?, Formats::of(publisher, &products, shelf)?);
     let demands = Demands::of(&products);
     let mut found = Vec::new();
@@ -145,10 +138,9 @@ fn questions(
     for given in &form.creatives {
         let id = given.creative_id.as_str();
         // Of rows with one id the first is done, and what is said of another is not about it.
-        if !seen.insert(id) {
-            continue;
-        }
-        if form.creative_ids.as_ref().is_some_and(|wanted| !wanted.contains(&given.creative_id)) {
+        let is_wanted =
+            form.creative_ids.as_ref().is_none_or(|wanted| wanted.contains(&given.creative_id));
+        if !seen.insert(id) || !is_wanted {
             continue;
         }
         let known = library.get(id);
@@ -174,19 +166,4 @@ fn questions(
         found.extend(question.filter(|it| !found.contains(it)));
     }
     Ok(found)
-}
-
-/// The creatives of an account, by the ids that its buyer chose.
-pub(super) fn library(
-    owner: &str,
-    account: &str,
-    shelf: &dyn Shelf,
-) -> Result<BTreeMap<String, Kept<Creative>>, Fault> {
-    let query = Query {
-        owner: Some(owner.to_owned()),
-        account: Some(account.to_owned()),
-        ..Query::default()
-    };
-    let all: Vec<Kept<Creative>> = shelf.all(&query)?;
-    Ok(all.into_iter().map(|it| (it.thing.creative_id.clone(), it)).collect())
 }

@@ -1,15 +1,15 @@
 //! `list_creatives`: the library, as it is asked for.
 
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::json::{Value, json};
 
 use super::Buys;
+use crate::account::Account;
 use crate::announce;
 use crate::creative::{Creative, Status};
 use crate::forms::Direction;
@@ -17,7 +17,7 @@ use crate::forms::creatives::{Filters, ListCreatives, Sort, SortField};
 use crate::refuse::{self, Stop};
 use crate::reply::Reply;
 use crate::resolve::Reference;
-use crate::shelf::{Kept, Query};
+use crate::shelf::Kept;
 use crate::tools::page::{self, Page};
 use crate::work::Work;
 
@@ -38,58 +38,44 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &ListCreatives) -> Result
     }
     let mut rows = rows(work)?;
     rows.retain(|row| row.passes(filters));
-    let sort = Order::of(form.sort.as_ref());
-    rows.sort_by(|left, right| sort.compare(left, right));
-    let summary = summary(&rows);
+    let (field, direction) = sort(form.sort.as_ref(), &mut rows);
+    let (statuses, formats) = summary(&rows);
     let total = rows.len();
     let scope = page::scope(&work.ask.arguments, work.admitted.account_id());
     let Page { items, pagination } =
         page::sized(rows, form.pagination.as_ref(), &scope, 50, page::MOST)?;
     let mut shown = Vec::new();
     for row in &items {
-        let mut creative = form.show(row);
-        if form.include_webhook_activity
-            && let Some(members) = creative.as_object_mut()
-        {
-            let said = announce::activity(work.shelf, &row.kept, form.webhook_activity_limit)?;
-            members.insert("webhook_activity".to_owned(), json!(said));
-        }
-        shown.push(creative);
+        let activity = || announce::activity(work.shelf, &row.kept, form.webhook_activity_limit);
+        let activity = form.include_webhook_activity.then(activity).transpose()?;
+        shown.push(form.show(row, activity));
     }
-    let mut body = json!({
+    let body = json!({
         "query_summary": {
             "total_matching": total,
             "returned": items.len(),
             "filters_applied": filters.iter().flat_map(|it| it.sent.keys()).collect::<Vec<_>>(),
-            "sort_applied": {"field": sort.field, "direction": sort.direction},
+            "sort_applied": {"field": field, "direction": direction},
         },
         "pagination": pagination,
         "creatives": shown,
+        "status_summary": statuses,
+        "format_summary": formats,
     });
-    if let Some(members) = body.as_object_mut() {
-        members.extend(summary);
-    }
     Ok(Reply::completed("the creatives that fit", body))
 }
 
 /// The caller's creatives: of the account that is named, or of all.
 fn rows(work: &Work<'_>) -> Result<Vec<Row>, Stop> {
-    let named = work.admitted.account.as_ref();
+    let creatives: Vec<Kept<Creative>> = work.all_of_account()?;
     let reach = &work.admitted.reach;
-    let mut creatives: Vec<Kept<Creative>> = reach.all(work.shelf, &Query::default())?;
-    if let Some(id) = work.admitted.account_id() {
-        creatives.retain(|creative| creative.record.account.as_deref() == Some(id));
-    }
     let all = reach.rights().accounts(&reach.tenant, work.shelf)?;
-    let accounts: BTreeMap<String, Value> = all
-        .iter()
-        .chain(named)
-        .map(|account| (account.record.id.clone(), json!(account.thing.published())))
-        .collect();
-    let ids: BTreeSet<(String, String)> = creatives
-        .iter()
-        .filter_map(|it| Some((it.record.account.clone()?, it.thing.creative_id.clone())))
-        .collect();
+    let accounts = all.iter().chain(&work.admitted.account);
+    let shown = |it: &Kept<Account>| (it.record.id.clone(), json!(it.thing.published()));
+    let accounts: BTreeMap<String, Value> = accounts.map(shown).collect();
+    let named =
+        |it: &Kept<Creative>| Some((it.record.account.clone()?, it.thing.creative_id.clone()));
+    let ids: BTreeSet<(String, String)> = creatives.iter().filter_map(named).collect();
     let buys = Buys::of(&work.admitted, work.shelf)?;
     let row = |kept: Kept<Creative>| {
         let id = kept.thing.creative_id.as_str();
@@ -112,11 +98,7 @@ impl Filters {
     fn admit(&self, row: &Row) -> bool {
         let (creative, record) = (&row.kept.thing, &row.kept.record);
         let given = &creative.given;
-        let tags: BTreeSet<&str> =
-            given.tags.iter().flatten().flatten().map(String::as_str).collect();
-        let listed = |list: &Option<Vec<String>>, id: &str| {
-            list.as_ref().is_none_or(|list| list.iter().any(|known| known == id))
-        };
+        let tags: Vec<&str> = given.tags.iter().flatten().flatten().map(String::as_str).collect();
         let any = |list: &Option<Vec<String>>, ids: &[&str]| {
             list.as_ref().is_none_or(|list| list.iter().any(|id| ids.contains(&id.as_str())))
         };
@@ -124,16 +106,14 @@ impl Filters {
         let buys: Vec<&str> = row.packages.iter().map(|(_, id, _)| id.as_str()).collect();
         let concept = given.concept_id.as_deref().unwrap_or_default();
         let varies = given.variables.as_ref().is_some_and(|it| !it.is_empty());
+        let is_in = |ids: &Vec<_>| given.format_id.as_ref().is_some_and(|id| ids.contains(id));
         let part = self.name_contains.as_ref().map(|part| part.to_lowercase());
         self.accounts.as_ref().is_none_or(|refs| refs.iter().any(|it| row.is_of(it)))
-            && self.tags.iter().all(|tag| tags.contains(tag.as_str()))
-            && self
-                .tags_any
-                .as_ref()
-                .is_none_or(|any| any.iter().any(|tag| tags.contains(tag.as_str())))
+            && self.tags.iter().all(|tag| tags.contains(&tag.as_str()))
+            && any(&self.tags_any, &tags)
             && part.is_none_or(|part| creative.name().to_lowercase().contains(&part))
-            && listed(&self.creative_ids, &creative.creative_id)
-            && listed(&self.concept_ids, concept)
+            && any(&self.creative_ids, &[creative.creative_id.as_str()])
+            && any(&self.concept_ids, &[concept])
             && self.created_after.is_none_or(|moment| record.created_at > moment)
             && self.created_before.is_none_or(|moment| record.created_at < moment)
             && self.updated_after.is_none_or(|moment| record.updated_at > moment)
@@ -142,10 +122,7 @@ impl Filters {
             && any(&self.media_buy_ids, &buys)
             && self.unassigned.is_none_or(|unassigned| unassigned == packages.is_empty())
             && self.has_variables.is_none_or(|wanted| wanted == varies)
-            && self
-                .format_ids
-                .as_ref()
-                .is_none_or(|ids| given.format_id.as_ref().is_some_and(|id| ids.contains(id)))
+            && self.format_ids.as_ref().is_none_or(is_in)
     }
 }
 
@@ -173,91 +150,69 @@ impl Row {
     }
 }
 
-/// In which order creatives are listed: the newest first when nothing is asked for.
-struct Order {
-    field: SortField,
-    direction: Direction,
-}
-
-impl Order {
-    fn of(asked: Option<&Sort>) -> Self {
-        let field = asked.and_then(|asked| asked.field).unwrap_or(SortField::CreatedDate);
-        let direction = asked.and_then(|asked| asked.direction).unwrap_or(Direction::Desc);
-        Self { field, direction }
-    }
-
-    /// Whatever is equal stands in the order of making, so that pages do not overlap.
-    fn compare(&self, left: &Row, right: &Row) -> Ordering {
+/// Puts creatives in the order that is asked for: the newest first when none is. Whatever is equal stands
+/// in the order of making, so that pages do not overlap.
+fn sort(asked: Option<&Sort>, rows: &mut [Row]) -> (SortField, Direction) {
+    let field = asked.and_then(|asked| asked.field).unwrap_or(SortField::CreatedDate);
+    let direction = asked.and_then(|asked| asked.direction).unwrap_or(Direction::Desc);
+    rows.sort_by(|left, right| {
         let (one, other) = (&left.kept, &right.kept);
-        let order = match self.field {
+        let order = match field {
             SortField::CreatedDate => one.record.created_at.cmp(&other.record.created_at),
             SortField::UpdatedDate => one.record.updated_at.cmp(&other.record.updated_at),
             SortField::Name => one.thing.name().cmp(other.thing.name()),
             SortField::Status => left.status.cmp(&right.status),
             SortField::AssignmentCount => left.packages.len().cmp(&right.packages.len()),
         };
-        let order = order.then(one.record.place.cmp(&other.record.place));
-        if self.direction == Direction::Desc { order.reverse() } else { order }
+        order.then(one.record.place.cmp(&other.record.place))
+    });
+    if direction == Direction::Desc {
+        rows.reverse();
     }
+    (field, direction)
 }
 
 impl ListCreatives {
-    fn show(&self, row: &Row) -> Value {
+    fn show(&self, row: &Row, activity: Option<Vec<Value>>) -> Value {
         let (creative, record) = (&row.kept.thing, &row.kept.record);
-        let mut shown = Map::new();
-        let wanted = |name: &str| {
-            self.fields.as_ref().is_none_or(|fields| fields.iter().any(|it| it == name))
-        };
-        let mut add = |name: &str, value: Option<Value>| {
-            shown.extend(value.map(|value| (name.to_owned(), value)));
-        };
-        let given = |name: &str| creative.given.sent.get(name).cloned();
-        // The schema demands these, whatever fields are asked for.
-        add("creative_id", Some(json!(creative.creative_id)));
-        add("name", Some(json!(creative.name())));
-        add("format_id", given("format_id"));
-        add("format_kind", given("format_kind"));
-        add("status", Some(json!(row.status)));
-        add("created_date", Some(json!(record.created_at)));
-        add("updated_date", Some(json!(record.updated_at)));
-        if row.status == Status::Rejected {
-            add("rejection_reason", creative.rejection_reason.clone().map(Value::from));
-        }
-        if self.fields.is_none() {
-            add("account", row.account.clone());
-            add("assets", given("assets"));
-            add("format_option_ref", given("format_option_ref"));
-            add("provenance", given("provenance"));
-        }
-        if wanted("tags") {
-            add("tags", given("tags"));
-        }
-        if wanted("concept") {
-            add("concept_id", given("concept_id"));
-            add("concept_name", given("concept_name"));
-        }
-        if self.include_assignments.unwrap_or(true) && wanted("assignments") {
-            let package = |(id, _, moment): &(String, String, Timestamp)| json!({"package_id": id, "assigned_date": moment});
-            let packages: Vec<_> = row.packages.iter().map(package).collect();
-            let assignments =
-                json!({"assignment_count": packages.len(), "assigned_packages": packages});
-            add("assignments", Some(assignments));
-        }
-        if self.include_snapshot && wanted("snapshot") {
-            add("snapshot_unavailable_reason", Some(json!("SNAPSHOT_UNSUPPORTED")));
-        }
-        if self.include_items && wanted("items") {
-            add("items", given("items"));
-        }
-        if self.include_variables && wanted("variables") {
-            add("variables", given("variables"));
-        }
-        Value::Object(shown)
+        let (fields, whole) = (self.fields.as_ref(), self.fields.is_none());
+        let wanted = |name: &str| fields.is_none_or(|fields| fields.iter().any(|it| it == name));
+        let given = |name: &str, shown: bool| creative.given.sent.get(name).filter(|_| shown);
+        let reason = creative.rejection_reason.as_ref();
+        let package = |(id, _, moment): &(String, String, Timestamp)| json!({"package_id": id, "assigned_date": moment});
+        let packages: Vec<_> = row.packages.iter().map(package).collect();
+        let assignments =
+            json!({"assignment_count": packages.len(), "assigned_packages": packages});
+        let has_assignments = self.include_assignments.unwrap_or(true) && wanted("assignments");
+        let has_snapshot = self.include_snapshot && wanted("snapshot");
+        json!({
+            // The schema demands these, whatever fields are asked for.
+            "creative_id": creative.creative_id,
+            "name": creative.name(),
+            "format_id"?: given("format_id", true),
+            "format_kind"?: given("format_kind", true),
+            "status": row.status,
+            "created_date": record.created_at,
+            "updated_date": record.updated_at,
+            "rejection_reason"?: reason.filter(|_| row.status == Status::Rejected),
+            "account"?: row.account.as_ref().filter(|_| whole),
+            "assets"?: given("assets", whole),
+            "format_option_ref"?: given("format_option_ref", whole),
+            "provenance"?: given("provenance", whole),
+            "tags"?: given("tags", wanted("tags")),
+            "concept_id"?: given("concept_id", wanted("concept")),
+            "concept_name"?: given("concept_name", wanted("concept")),
+            "assignments"?: has_assignments.then_some(assignments),
+            "snapshot_unavailable_reason"?: has_snapshot.then_some("SNAPSHOT_UNSUPPORTED"),
+            "items"?: given("items", self.include_items && wanted("items")),
+            "variables"?: given("variables", self.include_variables && wanted("variables")),
+            "webhook_activity"?: activity,
+        })
     }
 }
 
 /// How many there are of each status and of each format.
-fn summary(rows: &[Row]) -> Map {
+fn summary(rows: &[Row]) -> (Value, Value) {
     let (mut statuses, mut formats) = (BTreeMap::new(), BTreeMap::new());
     for row in rows {
         *statuses.entry(row.status.name()).or_insert(0_u32) += 1;
@@ -267,6 +222,5 @@ fn summary(rows: &[Row]) -> Map {
             *formats.entry(format).or_insert(0_u32) += 1;
         }
     }
-    let members = [("status_summary", json!(statuses)), ("format_summary", json!(formats))];
-    members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    (json!(statuses), json!(formats))
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::fault::Fault;
-use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::json::{Value, json};
 
 use super::demand::{self, Demands};
 use super::{Buys, assigns, runs};
@@ -15,13 +15,14 @@ use crate::account::Account;
 use crate::buy::{self, Assigned};
 use crate::catalogue::Product;
 use crate::creative::judge::{Formats, Judge, Policies};
-use crate::creative::policy::Policy;
+use crate::creative::policy::{Policy, Review};
 use crate::creative::verdict::{self, Verdict};
 use crate::creative::{Creative, Status};
 use crate::forms::creatives::{Assignment, CreativeAsset, Mode, SyncCreatives};
 use crate::refuse::{self, Refusal, Stop};
 use crate::reply::{Reply, object};
-use crate::shelf::{Kept, New, own_id};
+use crate::shelf::{Kept, own_id};
+use crate::tools::own;
 use crate::work::Work;
 
 /// What becomes of a creative.
@@ -32,6 +33,17 @@ enum Action {
     Archive(Kept<Creative>),
     Remove(Kept<Creative>),
     Fail(Vec<Error>),
+}
+
+impl Action {
+    /// The creative afterwards, where it is in use.
+    fn creative(&self) -> Option<&Creative> {
+        match self {
+            Self::Create(new) => Some(new),
+            Self::Update(known, _) | Self::Keep(known) => Some(&known.thing),
+            Self::Archive(_) | Self::Remove(_) | Self::Fail(_) => None,
+        }
+    }
 }
 
 /// A result.
@@ -83,7 +95,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &SyncCreatives) -> Result
         formats: Formats::of(work.publisher, &products, work.shelf)?,
         demands: Demands::of(&products),
         products,
-        library: demand::library(&account.record.owner, &account.record.id, work.shelf)?,
+        library: own::library(account, work.shelf, |it: &Creative| &it.creative_id)?,
         buys: Buys::of(&work.admitted, work.shelf)?,
         items: Vec::new(),
     };
@@ -122,7 +134,7 @@ impl Sync<'_> {
                 continue;
             }
             let at = format!("creatives[{index}]");
-            let action = if seen.insert(id.clone()) {
+            let action = if seen.insert(id.as_str()) {
                 self.action(given, &at, form)?
             } else {
                 let message = "the same creative stands in the request twice";
@@ -131,13 +143,10 @@ impl Sync<'_> {
             self.items.push(Item::new(id, action));
         }
         if form.delete_missing {
-            let missing: Vec<Kept<Creative>> = self.library.values().cloned().collect();
-            let missing =
-                missing.into_iter().filter(|known| !seen.contains(&known.thing.creative_id));
-            for known in missing.filter(|known| known.thing.status != Status::Archived) {
-                let id = known.thing.creative_id.clone();
-                let action = self.put_away(known);
-                self.items.push(Item::new(&id, action));
+            let missing = self.library.iter().filter(|(id, _)| !seen.contains(id.as_str()));
+            for (id, known) in missing.filter(|(_, it)| it.thing.status != Status::Archived) {
+                let action = self.put_away(known.clone());
+                self.items.push(Item::new(id, action));
             }
         }
         Ok(())
@@ -173,24 +182,12 @@ impl Sync<'_> {
                 return Ok(Action::Fail(errors));
             }
             let (status, review_ends_at) = self.review(verdict);
-            return Ok(Action::Create(Creative {
-                creative_id: id.to_owned(),
-                status,
-                rejection_reason: None,
-                offline: None,
-                review_ends_at,
-                given: whole,
-                assigned: BTreeMap::new(),
-                observations: observed(verdict),
-                asked,
-            }));
+            let (observations, new) = (observed(verdict), Creative::new(id, whole, status));
+            return Ok(Action::Create(Creative { review_ends_at, observations, asked, ..new }));
         };
-        let mut changes: Vec<String> = whole
-            .sent
-            .iter()
-            .filter(|(name, value)| known.thing.given.sent.get(*name) != Some(*value))
-            .map(|(name, _)| name.clone())
-            .collect();
+        let before = &known.thing.given.sent;
+        let changes = whole.sent.iter().filter(|(name, value)| before.get(*name) != Some(*value));
+        let mut changes: Vec<String> = changes.map(|(name, _)| name.clone()).collect();
         let now = self.now();
         let status = known.thing.status_at(now);
         let put_away = given.status == Some(Status::Archived);
@@ -198,16 +195,12 @@ impl Sync<'_> {
         if put_away && changes.is_empty() && status != Status::Archived {
             return Ok(self.put_away(known.clone()));
         }
-        let assigned = |runs: &dyn Fn(&buy::MediaBuy, &buy::Package) -> bool| {
-            self.buys
-                .packages()
-                .any(|(buy, package)| assigns(package, id) && runs(&buy.thing, package))
-        };
+        let mut assigned = self.buys.packages().filter(|(_, package)| assigns(package, id));
         if !changes.is_empty() {
             // What runs stays as it was reviewed.
-            if assigned(&|_, package| over(package, now)) {
+            if assigned.clone().any(|(_, package)| over(package, now)) {
                 errors.push(too_late(at));
-            } else if assigned(&|buy, package| runs(buy, package, now)) {
+            } else if assigned.any(|(buy, package)| runs(&buy.thing, package, now)) {
                 errors.push(in_delivery(at));
             }
         }
@@ -243,36 +236,36 @@ impl Sync<'_> {
     /// Archived when it is approved; gone when it never ran.
     fn put_away(&self, known: Kept<Creative>) -> Action {
         let (id, now) = (known.thing.creative_id.as_str(), self.now());
-        let mut packages = self.buys.packages().filter(|(_, package)| assigns(package, id));
-        let running = packages.any(|(buy, package)| runs(&buy.thing, package, now));
-        let assigned = self.buys.packages().any(|(_, package)| assigns(package, id));
+        let mut assigned = self.buys.packages().filter(|(_, package)| assigns(package, id));
+        let is_assigned = assigned.clone().next().is_some();
+        let running = assigned.any(|(buy, package)| runs(&buy.thing, package, now));
+        let stays = match known.thing.status_at(now) {
+            Status::Approved | Status::Archived => running,
+            Status::Processing | Status::PendingReview | Status::Rejected => is_assigned,
+            Status::Suspended => true,
+        };
         match known.thing.status_at(now) {
-            _ if running => Action::Fail(vec![in_delivery("creatives")]),
+            _ if stays => Action::Fail(vec![in_delivery("creatives")]),
             Status::Approved => Action::Archive(known),
             Status::Archived => Action::Keep(known),
-            Status::Suspended => Action::Fail(vec![in_delivery("creatives")]),
-            Status::Processing | Status::PendingReview | Status::Rejected if assigned => {
-                Action::Fail(vec![in_delivery("creatives")])
+            Status::Suspended | Status::Processing | Status::PendingReview | Status::Rejected => {
+                Action::Remove(known)
             }
-            Status::Processing | Status::PendingReview | Status::Rejected => Action::Remove(known),
         }
     }
 
     /// How a creative stands that was taken. Where a verifier was to be asked and did not say, a person
     /// looks.
     fn review(&self, verdict: Option<&Verdict>) -> (Status, Option<Timestamp>) {
-        if verdict == Some(&Verdict::Silent) {
+        let review = self.policy.review;
+        if verdict == Some(&Verdict::Silent) || review == Review::Person {
             return (Status::PendingReview, None);
         }
-        let review = self.policy.review;
-        match (review.takes(), review) {
-            (Some(duration), _) => {
-                let end = self.now().checked_add(duration).unwrap_or(Timestamp::MAX);
-                (Status::PendingReview, Some(end))
-            }
-            (None, crate::creative::policy::Review::Person) => (Status::PendingReview, None),
-            (None, _) => (Status::Approved, None),
-        }
+        let Some(duration) = review.takes() else {
+            return (Status::Approved, None);
+        };
+        let end = self.now().checked_add(duration).unwrap_or(Timestamp::MAX);
+        (Status::PendingReview, Some(end))
     }
 
     /// Assigns creatives to packages, and returns why others could not be. What is named belongs to
@@ -286,14 +279,10 @@ impl Sync<'_> {
                 // What is only assigned and not sent has a result too, or its
                 // errors would stand nowhere.
                 None => {
-                    let action = match self.library.get(id) {
-                        Some(known) => Action::Keep(known.clone()),
-                        None => {
-                            let missing =
-                                refuse::not_found(Code::CreativeNotFound, Some("assignments"));
-                            Action::Fail(vec![missing])
-                        }
-                    };
+                    let field = Some("assignments");
+                    let missing = || vec![refuse::not_found(Code::CreativeNotFound, field)];
+                    let known = self.library.get(id).cloned();
+                    let action = known.map_or_else(|| Action::Fail(missing()), Action::Keep);
                     self.items.push(Item::new(id, action));
                     self.items.len() - 1
                 }
@@ -321,30 +310,9 @@ impl Sync<'_> {
     }
 
     fn assign_one(&mut self, index: usize, assignment: &Assignment) -> Result<(), Vec<Error>> {
-        let now = self.now();
-        let status = self.items.get(index).and_then(|item| match &item.action {
-            Action::Create(new) => Some(new.status_at(now)),
-            Action::Update(known, _) | Action::Keep(known) => Some(known.thing.status_at(now)),
-            Action::Archive(_) | Action::Remove(_) | Action::Fail(_) => None,
-        });
-        let reason = self.items.get(index).and_then(|item| match &item.action {
-            Action::Keep(known) => known.thing.rejection_reason.clone(),
-            Action::Create(_)
-            | Action::Update(..)
-            | Action::Archive(_)
-            | Action::Remove(_)
-            | Action::Fail(_) => None,
-        });
-        // What this request sends was judged with the products that it assigns it to.
-        let earlier = self.items.get(index).and_then(|item| match &item.action {
-            Action::Keep(known) => Some(known.thing.clone()),
-            Action::Update(known, _) => {
-                let before = self.library.get(&assignment.creative_id);
-                let same = |it: &&Kept<Creative>| it.thing.given.sent == known.thing.given.sent;
-                before.filter(same).map(|it| it.thing.clone())
-            }
-            Action::Create(_) | Action::Archive(_) | Action::Remove(_) | Action::Fail(_) => None,
-        });
+        let (id, now) = (&assignment.creative_id, self.now());
+        let refused = |code, message| Err(vec![refuse::at(code, "assignments", message)]);
+        let creative = self.items.get(index).and_then(|item| item.action.creative());
         let place = self.buys.places.get(&assignment.package_id).copied();
         let package = place.and_then(|(outer, inner)| {
             // Changed in memory alone; whether it is saved is for `apply`.
@@ -353,43 +321,41 @@ impl Sync<'_> {
         let Some(package) = package else {
             return Err(vec![refuse::not_found(Code::PackageNotFound, Some("assignments"))]);
         };
-        match status {
-            None => {
-                let message = "the creative was not taken, so that it is assigned to nothing";
-                return Err(vec![refuse::at(Code::InvalidState, "assignments", message)]);
-            }
-            Some(Status::Rejected) => {
+        let Some(creative) = creative else {
+            let message = "the creative was not taken, so that it is assigned to nothing";
+            return refused(Code::InvalidState, message);
+        };
+        match creative.status_at(now) {
+            Status::Rejected => {
                 let message = "a creative that was rejected cannot be assigned; revise it first";
                 let error = refuse::at(Code::CreativeRejected, "assignments", message);
-                return Err(vec![match reason {
-                    Some(reason) => refuse::with(error, "reasons", json!([reason])),
+                return Err(vec![match &creative.rejection_reason {
+                    Some(reason) => error.with("reasons", [reason.as_str()]),
                     None => error,
                 }]);
             }
-            Some(Status::Archived) => {
+            Status::Archived => {
                 let message = "an archived creative cannot be assigned; sync it again first";
-                return Err(vec![refuse::at(Code::InvalidState, "assignments", message)]);
+                return refused(Code::InvalidState, message);
             }
-            Some(
-                Status::Processing | Status::PendingReview | Status::Approved | Status::Suspended,
-            ) => {}
+            Status::Processing | Status::PendingReview | Status::Approved | Status::Suspended => {}
         }
         if !package.is_live() {
-            let message = "the package is canceled";
-            return Err(vec![refuse::at(Code::InvalidState, "assignments", message)]);
+            return refused(Code::InvalidState, "the package is canceled");
         }
         if over(package, now) {
             return Err(vec![too_late("assignments")]);
         }
-        let id = &assignment.creative_id;
-        if let (Some(earlier), false) = (earlier, assigns(package, id)) {
+        // What this request sends was judged with the products that it assigns it to.
+        let earlier = self.library.get(id).map(|known| &known.thing);
+        let earlier = earlier.filter(|it| it.given.sent == creative.given.sent);
+        if let Some(earlier) = earlier.filter(|_| !assigns(package, id)) {
             let product = self.products.iter().find(|it| it.id() == package.product_id);
             let policies = Policies::on(&self.work.publisher.profile.catalogue, product);
             let mut against = policies.against(&earlier.given, "assignments");
             if let Some(question) = verdict::on_assignment(&earlier.given, product) {
-                let looked = &self.work.prepared.looked;
-                let review = self.policy.review;
-                let error = verdict::against(looked, &earlier, &question, review, "assignments");
+                let (looked, review) = (&self.work.prepared.looked, self.policy.review);
+                let error = verdict::against(looked, earlier, &question, review, "assignments");
                 against.extend(error);
             }
             if !against.is_empty() {
@@ -411,10 +377,9 @@ impl Sync<'_> {
             if !item.failed() {
                 let message = "nothing of this sync was done, because other creatives in it failed; \
                                correct them, or send validation_mode lenient";
-                let mut error = refuse::error(Code::ValidationError, message);
-                error.suggestion =
-                    Some("correct the creatives that failed for other reasons".to_owned());
-                item.action = Action::Fail(vec![error]);
+                let error = refuse::error(Code::ValidationError, message);
+                let suggestion = Some("correct the creatives that failed for other reasons".into());
+                item.action = Action::Fail(vec![Error { suggestion, ..error }]);
             }
         }
     }
@@ -422,46 +387,28 @@ impl Sync<'_> {
     fn body(&self, dry_run: bool) -> Value {
         let now = self.now();
         let shown = |item: &Item| {
-            let mut shown = Map::new();
-            let mut add = |name: &str, value: Value| {
-                shown.insert(name.to_owned(), value);
-            };
-            add("creative_id", json!(item.creative_id));
-            let (action, status, more) = match &item.action {
-                Action::Create(new) => ("created", Some(new.status_at(now)), None),
-                Action::Update(known, changes) => {
-                    let more = Some(("changes", json!(changes)));
-                    ("updated", Some(known.thing.status_at(now)), more)
-                }
-                Action::Keep(known) => ("unchanged", Some(known.thing.status_at(now)), None),
+            let (action, changes, errors) = match &item.action {
+                Action::Create(_) => ("created", None, None),
+                Action::Update(_, changes) => ("updated", Some(changes), None),
+                Action::Keep(_) => ("unchanged", None, None),
                 Action::Archive(_) | Action::Remove(_) => ("deleted", None, None),
-                Action::Fail(errors) => ("failed", None, Some(("errors", json!(errors)))),
+                Action::Fail(errors) => ("failed", None, Some(errors)),
             };
-            add("action", json!(action));
-            if let Some(status) = status {
-                add("status", json!(status));
-            }
-            if let Some((name, value)) = more {
-                add(name, value);
-            }
-            if !item.assigned.is_empty() {
-                add("assigned_to", json!(item.assigned));
-            }
-            if !item.refused.is_empty() {
-                add("assignment_errors", json!(item.refused));
-            }
-            Value::Object(shown)
+            json!({
+                "creative_id": item.creative_id,
+                "action": action,
+                "status"?: item.action.creative().map(|it| it.status_at(now)),
+                "changes"?: changes,
+                "errors"?: errors,
+                "assigned_to"?: (!item.assigned.is_empty()).then_some(&item.assigned),
+                "assignment_errors"?: (!item.refused.is_empty()).then_some(&item.refused),
+            })
         };
-        let mut body = json!({"creatives": self.items.iter().map(shown).collect::<Vec<_>>()});
-        if let Some(members) = body.as_object_mut() {
-            if dry_run {
-                members.insert("dry_run".to_owned(), json!(true));
-            }
-            if self.account.thing.sandbox {
-                members.insert("sandbox".to_owned(), json!(true));
-            }
-        }
-        body
+        json!({
+            "creatives": self.items.iter().map(shown).collect::<Vec<_>>(),
+            "dry_run"?: dry_run.then_some(true),
+            "sandbox"?: self.work.sandbox(),
+        })
     }
 
     fn apply(mut self) -> Result<(), Fault> {
@@ -470,17 +417,14 @@ impl Sync<'_> {
             (self.account.record.owner.as_str(), self.account.record.id.as_str());
         let mut touched = BTreeSet::new();
         for item in self.items {
-            touched.extend(
-                item.assigned.iter().filter_map(|id| self.buys.places.get(id)).map(|at| at.0),
-            );
+            let places = item.assigned.iter().filter_map(|id| self.buys.places.get(id));
+            touched.extend(places.map(|at| at.0));
             let mut fresh = None;
             match item.action {
                 Action::Create(mut new) => {
                     new.assign(item.assigned, now);
                     let id = own_id(owner, account, &item.creative_id);
-                    let place =
-                        New { id: &id, owner, account: Some(account), state: new.state(), now };
-                    shelf.add(place, &new)?;
+                    self.work.add(&id, (owner, Some(account)), new.state(), &new)?;
                 }
                 Action::Update(mut known, _) => {
                     known.thing.assign(item.assigned, now);
