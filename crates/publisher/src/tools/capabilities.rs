@@ -5,8 +5,7 @@
 use std::collections::BTreeSet;
 
 use tradepost_wire::adcp::Tool;
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::{Map, Pieces, Value, Written, json};
+use tradepost_wire::json::{Pieces, Value, Written, json};
 
 use super::controller;
 use crate::catalogue::Product;
@@ -56,10 +55,7 @@ fn whole(publisher: &Publisher) -> Sections {
     let adcp = json!({
         "major_versions": [3],
         "supported_versions": version::names(&version::spoken(profile)),
-        "idempotency": {
-            "supported": true,
-            "replay_ttl_seconds": profile.replay_ttl.as_secs(),
-        },
+        "idempotency": {"supported": true, "replay_ttl_seconds": profile.replay_ttl.as_secs()},
     });
     let protocols = json!(roles::protocols(profile, &tools));
     let first = [("adcp", adcp), ("supported_protocols", protocols), ("account", account(profile))];
@@ -93,8 +89,7 @@ fn sections(profile: &Profile, tools: &[Tool]) -> Vec<(&'static str, Value)> {
     }
     sections.extend(roles::sections(profile, tools));
     if tools.contains(&Tool::ComplyTestController) {
-        let scenarios = controller::scenarios();
-        sections.push(("compliance_testing", json!({"scenarios": scenarios})));
+        sections.push(("compliance_testing", json!({"scenarios": controller::scenarios()})));
     }
     let own_prices = catalogue.products.iter().any(|product| !product.terms.rates.is_empty());
     let versioning = json!({
@@ -108,9 +103,8 @@ fn sections(profile: &Profile, tools: &[Tool]) -> Vec<(&'static str, Value)> {
 }
 
 fn account(profile: &Profile) -> Value {
-    let billing: Vec<_> = profile.billing.iter().map(|billing| billing.name()).collect();
     json!({
-        "supported_billing": billing,
+        "supported_billing": profile.billing,
         "require_operator_auth": false,
         "required_for_products": false,
         "account_financials": false,
@@ -121,56 +115,44 @@ fn account(profile: &Profile) -> Value {
 fn media_buy(profile: &Profile) -> Value {
     let catalogue = &profile.catalogue;
     let products = &catalogue.products;
-    let mut section = Map::new();
-    let mut add = |name: &str, value: Value| section.insert(name.to_owned(), value);
     let models = rolled(products, |product| {
         product.prices().iter().filter_map(|price| price.pricing_model.clone()).collect()
     });
-    if !models.is_empty() {
-        add("supported_pricing_models", json!(models));
-    }
-    add("buying_modes", json!(["brief", "wholesale", "refine"]));
-    add("supports_proposals", catalogue.proposals.is_some().into());
-    add("governance_aware", true.into());
     let approval = match catalogue.creatives.review {
         Review::None | Review::After(_) => "auto_approve",
         Review::Person => "require_human",
     };
-    add("creative_approval_mode", approval.into());
-    add("features", FEATURES.iter().map(|(name, has)| ((*name).to_owned(), json!(has))).collect());
-    add("execution", json!({"targeting": {"geo_countries": true}}));
     let metrics = rolled(products, |product| {
         let metrics = product.published.metric_optimization.iter();
         let metrics = metrics.flat_map(|metrics| metrics.supported_metrics.iter().flatten());
         metrics.filter_map(Value::as_str).map(ToOwned::to_owned).collect()
     });
-    if !metrics.is_empty() {
-        add("supported_optimization_metrics", json!(metrics));
-    }
-    add("portfolio", portfolio(profile));
-    section.into()
+    json!({
+        "supported_pricing_models"?: (!models.is_empty()).then_some(models),
+        "buying_modes": ["brief", "wholesale", "refine"],
+        "supports_proposals": catalogue.proposals.is_some(),
+        "governance_aware": true,
+        "creative_approval_mode": approval,
+        "features": FEATURES.into_iter().collect::<Value>(),
+        "execution": {"targeting": {"geo_countries": true}},
+        "supported_optimization_metrics"?: (!metrics.is_empty()).then_some(metrics),
+        "portfolio": portfolio(profile),
+    })
 }
 
 fn portfolio(profile: &Profile) -> Value {
     let catalogue = &profile.catalogue;
     let said = &catalogue.portfolio;
-    let mut portfolio = json!({"publisher_domains": [profile.domain]});
     let channels = rolled(&catalogue.products, |product| product.channels().to_vec());
-    let optional = [
-        ("primary_channels", json!(channels)),
-        ("primary_countries", json!(said.primary_countries)),
-        ("description", json!(said.description)),
-        ("advertising_policies", json!(said.advertising_policies)),
-    ];
-    if let Some(members) = portfolio.as_object_mut() {
-        for (name, value) in optional {
-            // What is empty says nothing.
-            if value != json!([]) && value != json!("") {
-                members.insert(name.to_owned(), value);
-            }
-        }
-    }
-    portfolio
+    let text = |text: &String| Some(json!(text)).filter(|_| !text.is_empty());
+    // What is empty says nothing.
+    json!({
+        "publisher_domains": [profile.domain],
+        "primary_channels"?: (!channels.is_empty()).then_some(channels),
+        "primary_countries"?: Some(&said.primary_countries).filter(|it| !it.is_empty()),
+        "description"?: text(&said.description),
+        "advertising_policies"?: text(&said.advertising_policies),
+    })
 }
 
 /// What the products have, each once, in the order of the alphabet.

@@ -6,13 +6,15 @@ use std::borrow::Cow;
 
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::rules::{self, Internals};
-use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Value, json};
 
+use crate::account::Account;
 use crate::forms::controller::{Comply, Params};
 use crate::refuse::Stop;
 use crate::reply::Reply;
+use crate::shelf::Kept;
 use crate::work::Work;
 
 mod buys;
@@ -80,39 +82,17 @@ tradepost_wire::words! {
 }
 
 /// The names of what can be brought about.
-pub(super) fn scenarios() -> Vec<&'static str> {
-    Scenario::NAMES.to_vec()
+pub(super) fn scenarios() -> &'static [&'static str] {
+    Scenario::NAMES
 }
 
 /// The scenario that tells the others.
 const LIST: &str = "list_scenarios";
 
-/// What was brought about.
-enum Done {
-    /// Something stands differently now, or as it stood.
-    Moved { before: String, after: String },
-    /// Figures were put in.
-    Simulated { simulated: Value, cumulative: Option<Value> },
-    /// The next request is answered in this way.
-    Forced(Value),
-    /// This is what was noted about a creative.
-    Observed { creative_id: String, observations: Vec<Value> },
-    /// Something lies there.
-    Seeded,
-}
-
-/// Why nothing was brought about, in the controller's own vocabulary.
+/// Why nothing was brought about.
 enum Failed {
-    /// No published way leads there; with how it stands.
-    InvalidTransition(String),
-    /// There is nothing like that, or it is not the caller's.
-    NotFound,
-    /// This is no scenario of ours.
-    UnknownScenario,
-    /// Something about the parameters.
-    InvalidParams(Cow<'static, str>),
-    /// The caller, or the account, is not for tests.
-    Forbidden(&'static str),
+    /// This and this speaks against it; with how something stands that cannot go there.
+    Refused(Complaint, Cow<'static, str>, Option<&'static str>),
     /// We broke.
     Broken(Fault),
 }
@@ -129,79 +109,74 @@ pub(super) fn perform(work: &Work<'_>, form: &Comply) -> Result<Reply, Stop> {
         let body = json!({"success": true, "scenarios": scenarios()});
         return Ok(Reply::completed("what the sandbox can be made to do", body));
     }
-    let body = match bring_about(work, form) {
-        Ok(Done::Moved { before, after }) => {
-            json!({"success": true, "previous_state": before, "current_state": after})
+    match bring_about(work, form) {
+        Ok(body) => Ok(Reply::completed("the sandbox did it", body)),
+        // A refusal inside an answer that is completed.
+        Err(Failed::Refused(error, detail, state)) => {
+            let body = json!({
+                "success": false, "error": error, "error_detail": detail, "current_state"?: state,
+            });
+            Ok(Reply::completed("the sandbox did nothing", body))
         }
-        Ok(Done::Simulated { simulated, cumulative }) => {
-            let mut body = json!({"success": true, "simulated": simulated});
-            if let (Some(members), Some(cumulative)) = (body.as_object_mut(), cumulative) {
-                members.insert("cumulative".to_owned(), cumulative);
-            }
-            body
-        }
-        Ok(Done::Forced(forced)) => json!({"success": true, "forced": forced}),
-        Ok(Done::Observed { creative_id, observations }) => json!({
-            "success": true, "creative_id": creative_id, "audit_observations": observations,
-        }),
-        Ok(Done::Seeded) => json!({"success": true}),
-        Err(fault) => return refused(fault),
-    };
-    Ok(Reply::completed("the sandbox did it", body))
+        Err(Failed::Broken(broken)) => Err(broken.into()),
+    }
 }
 
-/// A refusal inside an answer that is completed.
-fn refused(fault: Failed) -> Result<Reply, Stop> {
-    let (error, detail, state): (_, Cow<'static, str>, _) = match fault {
-        Failed::InvalidTransition(state) => {
-            let detail = "no published transition leads from the current state to this one";
-            (Complaint::InvalidTransition, detail.into(), Some(state))
-        }
-        Failed::NotFound => (
-            Complaint::NotFound,
-            "an identifier in params does not resolve to anything of yours".into(),
-            None,
-        ),
-        Failed::UnknownScenario => {
-            (Complaint::UnknownScenario, "list_scenarios says what there is".into(), None)
-        }
-        Failed::InvalidParams(detail) => (Complaint::InvalidParams, detail, None),
-        Failed::Forbidden(detail) => (Complaint::Forbidden, detail.into(), None),
-        Failed::Broken(broken) => return Err(broken.into()),
-    };
-    let mut body = json!({"success": false, "error": error, "error_detail": detail});
-    if let (Some(members), Some(state)) = (body.as_object_mut(), state) {
-        members.insert("current_state".to_owned(), state.into());
-    }
-    Ok(Reply::completed("the sandbox did nothing", body))
+/// Something stands differently now, or as it stood.
+fn moved(before: impl Vocabulary, after: impl Vocabulary) -> Value {
+    json!({"success": true, "previous_state": before.name(), "current_state": after.name()})
+}
+
+/// No published way leads from how something stands.
+fn no_way_from(state: impl Vocabulary) -> Failed {
+    let detail = "no published transition leads from the current state to this one";
+    Failed::Refused(Complaint::InvalidTransition, detail.into(), Some(state.name()))
+}
+
+/// There is nothing like that, or it is not the caller's.
+fn not_found() -> Failed {
+    let detail = "an identifier in params does not resolve to anything of yours";
+    Failed::Refused(Complaint::NotFound, detail.into(), None)
+}
+
+/// Something about the parameters.
+fn invalid(detail: impl Into<Cow<'static, str>>) -> Failed {
+    Failed::Refused(Complaint::InvalidParams, detail.into(), None)
+}
+
+/// The caller, or the account, is not for tests.
+fn not_for_tests(detail: &'static str) -> Failed {
+    Failed::Refused(Complaint::Forbidden, detail.into(), None)
 }
 
 /// Why the caller may not do this here. What counts is what the publisher knows of caller and account,
 /// not what the request says about them.
 fn forbidden(work: &Work<'_>) -> Option<Failed> {
     if work.ask.caller.agent.as_ref().is_some_and(|agent| agent.live_only) {
-        return Some(Failed::Forbidden("the caller works with live accounts alone"));
+        return Some(not_for_tests("the caller works with live accounts alone"));
     }
     let live = work.admitted.account.as_ref().is_some_and(|account| !account.thing.sandbox);
-    live.then_some(Failed::Forbidden("the account is a live one; name one for tests"))
+    live.then(|| not_for_tests("the account is a live one; name one for tests"))
 }
 
-fn bring_about(work: &Work<'_>, form: &Comply) -> Result<Done, Failed> {
+fn bring_about(work: &Work<'_>, form: &Comply) -> Result<Value, Failed> {
     // Before the scenario is looked at: who may not test here hears nothing of what there is.
     if let Some(fault) = forbidden(work) {
         return Err(fault);
     }
     let scenario = form.scenario.as_deref().and_then(Scenario::from_name);
-    let scenario = scenario.ok_or(Failed::UnknownScenario)?;
+    let unknown = "list_scenarios says what there is";
+    let unknown = || Failed::Refused(Complaint::UnknownScenario, unknown.into(), None);
+    let scenario = scenario.ok_or_else(unknown)?;
     let whole = Value::Object(work.ask.arguments.clone());
     // Checked here and not with all other requests, because the controller says in
     // words of its own what is wrong.
     if let Err(issues) = rules::check(Tool::ComplyTestController, &whole, Internals::Off) {
         let pointers: Vec<_> = issues.listed().iter().map(|it| it.pointer.as_str()).collect();
-        let detail = format!("these members do not fit the schema: {}", pointers.join(", "));
-        return Err(Failed::InvalidParams(detail.into()));
+        let pointers = pointers.join(", ");
+        return Err(invalid(format!("these members do not fit the schema: {pointers}")));
     }
-    let absent = || Failed::InvalidParams("params is missing".into());
+    let absent = || invalid("params is missing");
     let at = At { work, params: form.params.as_ref().ok_or_else(absent)? };
     match scenario {
         Scenario::ForceAccountStatus => force::account(&at),
@@ -216,13 +191,14 @@ fn bring_about(work: &Work<'_>, form: &Comply) -> Result<Done, Failed> {
         Scenario::SimulateDelivery => buys::delivery(&at),
         Scenario::SimulateBudgetSpend => buys::spend(&at),
         Scenario::QueryProvenanceAuditObservations => force::observations(&at),
-        Scenario::SeedAccount
-        | Scenario::SeedProduct
-        | Scenario::SeedPricingOption
-        | Scenario::SeedCreative
-        | Scenario::SeedCreativeFormat
-        | Scenario::SeedMediaBuy
-        | Scenario::SeedPlan => seed::put(&at, scenario),
+        // Products and formats are the publisher's, everything else the tenant's.
+        Scenario::SeedProduct => seed::put(&at, "", scenario, seed::product),
+        Scenario::SeedPricingOption => seed::put(&at, "", scenario, seed::price),
+        Scenario::SeedCreativeFormat => seed::put(&at, "", scenario, seed::format),
+        Scenario::SeedAccount => seed::put(&at, at.tenant(), scenario, seed::account),
+        Scenario::SeedCreative => seed::put(&at, at.tenant(), scenario, seed::creative),
+        Scenario::SeedMediaBuy => seed::put(&at, at.tenant(), scenario, buys::seed),
+        Scenario::SeedPlan => seed::put(&at, at.tenant(), scenario, seed::plan),
     }
 }
 
@@ -236,15 +212,21 @@ impl At<'_> {
     fn tenant(&self) -> &str {
         &self.work.admitted.reach.tenant
     }
+
+    /// The account that is named.
+    fn account(&self) -> Result<&Kept<Account>, Failed> {
+        let account = self.work.admitted.account.as_ref();
+        account.ok_or_else(|| invalid("account has to name one for tests"))
+    }
 }
 
 /// A parameter of this name that the scenario cannot do without.
 fn need<'a>(name: &str, param: &'a Option<String>) -> Result<&'a str, Failed> {
-    let missing = || Failed::InvalidParams(format!("params.{name} is missing").into());
+    let missing = || invalid(format!("params.{name} is missing"));
     param.as_deref().ok_or_else(missing)
 }
 
 /// Whether it is the caller's or another's is not said.
 fn taken() -> Failed {
-    Failed::InvalidParams("this id cannot be used; choose another one".into())
+    invalid("this id cannot be used; choose another one")
 }

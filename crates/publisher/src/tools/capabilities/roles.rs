@@ -42,16 +42,18 @@ pub(super) fn protocols(profile: &Profile, tools: &[Tool]) -> Vec<&'static str> 
     // The claim has to say where conversations are had.
     let conversations =
         has(&CONVERSATIONS) && !catalogue.offerings.is_empty() && !profile.endpoints.is_empty();
-    [
+    claimed([
         ("media_buy", true),
         ("signals", signals),
         ("creative", creative),
         ("governance", governance),
         ("sponsored_intelligence", conversations),
-    ]
-    .into_iter()
-    .filter_map(|(name, spoken)| spoken.then_some(name))
-    .collect()
+    ])
+}
+
+/// The names of what there is.
+fn claimed<const N: usize>(claims: [(&'static str, bool); N]) -> Vec<&'static str> {
+    claims.into_iter().filter_map(|(name, is_there)| is_there.then_some(name)).collect()
 }
 
 /// The sections of the roles beside selling, and what is specialized in.
@@ -79,11 +81,11 @@ pub(super) fn sections(profile: &Profile, tools: &[Tool]) -> Vec<(&'static str, 
 fn conversations(endpoints: &[Endpoint]) -> Value {
     let transports: Vec<_> =
         endpoints.iter().map(|it| json!({"type": it.transport.name(), "url": it.url})).collect();
-    let mut endpoint = json!({"transports": transports});
-    if let (Some(first), Some(members)) = (endpoints.first(), endpoint.as_object_mut()) {
-        members.insert("preferred".to_owned(), first.transport.name().into());
-    }
-    json!({"endpoint": endpoint, "capabilities": sessions::capabilities()})
+    let preferred = endpoints.first().map(|first| first.transport.name());
+    json!({
+        "endpoint": {"transports": transports, "preferred"?: preferred},
+        "capabilities": sessions::capabilities(),
+    })
 }
 
 /// What is specialized in (`enums/specialism.json`).
@@ -93,7 +95,7 @@ fn specialisms(profile: &Profile, tools: &[Tool]) -> Vec<&'static str> {
     let auction = catalogue.products.iter().any(|product| !product.is_guaranteed());
     let guaranteed = catalogue.products.iter().any(|product| product.is_guaranteed());
     let owned = catalogue.signals.iter().any(|signal| signal.is_owned());
-    [
+    claimed([
         ("sales-non-guaranteed", auction),
         ("sales-guaranteed", guaranteed),
         ("sales-proposal-mode", catalogue.proposals.is_some()),
@@ -104,21 +106,14 @@ fn specialisms(profile: &Profile, tools: &[Tool]) -> Vec<&'static str> {
         ("governance-delivery-monitor", has(&CAMPAIGNS)),
         ("sponsored-intelligence", protocols(profile, tools).contains(&"sponsored_intelligence")),
         ("signed-requests", profile.signing.requests.is_some()),
-    ]
-    .into_iter()
-    .filter_map(|(name, is)| is.then_some(name))
-    .collect()
+    ])
 }
 
 /// The experimental surfaces that are there. Whoever has one must say so (AdCP 3.1, "Experimental
 /// status").
 fn experimental(spoken: &[&str], tools: &[Tool]) -> Vec<&'static str> {
-    let plans = CAMPAIGNS.iter().all(|tool| tools.contains(tool));
-    [
-        ("governance.campaign", plans),
+    claimed([
+        ("governance.campaign", CAMPAIGNS.iter().all(|tool| tools.contains(tool))),
         ("sponsored_intelligence.core", spoken.contains(&"sponsored_intelligence")),
-    ]
-    .into_iter()
-    .filter_map(|(name, is)| is.then_some(name))
-    .collect()
+    ])
 }

@@ -4,57 +4,47 @@
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::signing::Surface;
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::json::{Value, json};
 
 use crate::profile::{RequestSigning, Signing};
 
 /// The members that belong there.
 pub(super) fn sections(signing: &Signing, tools: &[Tool]) -> Vec<(&'static str, Value)> {
-    let mut sections = Vec::new();
-    if let Some(requests) = &signing.requests {
-        sections.push(("request_signing", request_signing(requests, tools)));
-    }
-    if let Some(algorithm) = signing.webhooks {
-        let webhooks = json!({
+    let requests = signing.requests.as_ref().map(|requests| request_signing(requests, tools));
+    let webhooks = signing.webhooks.map(|algorithm| {
+        json!({
             "supported": true,
             "profile": Surface::Webhook.tag(),
             "algorithms": [algorithm.http_name()],
             "legacy_hmac_fallback": true,
-        });
-        sections.push(("webhook_signing", webhooks));
-    }
-    if let Some(url) = &signing.brand_json_url {
-        sections.push(("identity", identity(signing, url)));
-    }
-    sections
+        })
+    });
+    let identity = signing.brand_json_url.as_ref().map(|url| identity(signing, url));
+    let all =
+        [("request_signing", requests), ("webhook_signing", webhooks), ("identity", identity)];
+    all.into_iter().filter_map(|(name, section)| Some((name, section?))).collect()
 }
 
 fn request_signing(requests: &RequestSigning, tools: &[Tool]) -> Value {
     let supported: Vec<_> = tools.iter().map(|tool| tool.name()).collect();
-    let mut section = Map::new();
-    let mut put = |name: &str, value: Value| section.insert(name.to_owned(), value);
-    put("supported", true.into());
-    put("covers_content_digest", requests.digest.name().into());
-    put("required_for", json!(requests.required_for));
-    put("supported_for", json!(supported));
-    let methods = &requests.methods_required_for;
-    if !methods.is_empty() {
-        put("protocol_methods_required_for", json!(methods));
-        put("protocol_methods_supported_for", json!(methods));
-    }
-    section.into()
+    let methods = Some(&requests.methods_required_for).filter(|methods| !methods.is_empty());
+    json!({
+        "supported": true,
+        "covers_content_digest": requests.digest.name(),
+        "required_for": requests.required_for,
+        "supported_for": supported,
+        "protocol_methods_required_for"?: methods,
+        "protocol_methods_supported_for"?: methods,
+    })
 }
 
 /// Whoever verifies wants to hear from which origin each kind of key comes.
 fn identity(signing: &Signing, url: &str) -> Value {
     let after = url.find("://").map_or(0, |at| at + 3);
     let end = url.get(after..).and_then(|rest| rest.find('/')).map_or(url.len(), |at| after + at);
-    match (url.get(..end), signing.webhooks) {
-        (Some(origin), Some(_)) => {
-            json!({"brand_json_url": url, "key_origins": {"webhook_signing": origin}})
-        }
-        (Some(_) | None, _) => json!({"brand_json_url": url}),
-    }
+    let origin = url.get(..end).filter(|_| signing.webhooks.is_some());
+    let origins = origin.map(|origin| json!({"webhook_signing": origin}));
+    json!({"brand_json_url": url, "key_origins"?: origins})
 }
 
 #[cfg(test)]

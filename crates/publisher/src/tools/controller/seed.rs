@@ -1,21 +1,21 @@
 //! Things that a test wants to find. Put again in the same way, a thing stays as it is; put again in
 //! another way it is refused, so that a test does not change what another one relies on.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use tradepost_wire::adcp::rules::typed::{self, Typed};
+use tradepost_wire::adcp::rules::typed::Typed;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json};
 
-use super::{At, Done, Failed, Scenario, buys, need, taken};
+use super::{At, Failed, Scenario, invalid, need, not_found, taken};
 use crate::account::Account;
 use crate::agent::Billing;
 use crate::creative::{Creative, Status};
 use crate::forms::controller::{AccountFixture, CreativeFixture};
 use crate::forms::products::Brand;
-use crate::shelf::{Kind, New, Thing, own_id};
+use crate::shelf::{Kept, Kind, Thing, own_id};
 use crate::tools::plans;
 
 /// The product that tests name when they do not look for one.
@@ -34,94 +34,68 @@ impl Thing for Seed {
     const KIND: Kind = Kind::Directive;
 }
 
-/// `seed_*`.
-pub(super) fn put(at: &At<'_>, scenario: Scenario) -> Result<Done, Failed> {
+/// `seed_*`: has something of an owner laid there, unless it lies there already.
+pub(super) fn put(
+    at: &At<'_>,
+    owner: &str,
+    scenario: Scenario,
+    lay: fn(&At<'_>, &Map) -> Result<(), Failed>,
+) -> Result<Value, Failed> {
     let (work, fixture) = (at.work, at.params.fixture.clone());
     let mut ids = at.params.sent.clone();
     ids.swap_remove("fixture");
     let ids = tradepost_wire::canonical::to_string(&Value::Object(ids));
-    // Products and formats are the publisher's, everything else the tenant's.
-    let common = matches!(
-        scenario,
-        Scenario::SeedProduct | Scenario::SeedPricingOption | Scenario::SeedCreativeFormat
-    );
-    let owner = if common { "" } else { at.tenant() };
     let place = own_id(owner, scenario.name(), &ids);
-    let known = work.shelf.find::<Seed>(&place)?;
-    if let Some(known) = known {
-        if known.thing.fixture == fixture {
-            return Ok(Done::Seeded);
+    if let Some(Kept { thing: Seed { fixture: known }, .. }) = work.shelf.find(&place)? {
+        if known == fixture {
+            return Ok(json!({"success": true}));
         }
-        let differs = |name: &&String| known.thing.fixture.get(*name) != fixture.get(*name);
-        let mut names: Vec<_> =
-            known.thing.fixture.keys().chain(fixture.keys()).filter(differs).collect();
-        names.sort();
-        names.dedup();
-        let names: Vec<_> = names.into_iter().map(String::as_str).collect();
-        let detail = format!("it was put there with other values of {}", names.join(", "));
-        return Err(Failed::InvalidParams(detail.into()));
+        let names = known.keys().chain(fixture.keys());
+        let differ = names.filter(|name| known.get(*name) != fixture.get(*name));
+        let differ: BTreeSet<_> = differ.map(String::as_str).collect();
+        let differ = differ.into_iter().collect::<Vec<_>>().join(", ");
+        return Err(invalid(format!("it was put there with other values of {differ}")));
     }
-    lay(at, scenario, &fixture)?;
-    let new = New { id: &place, owner, account: None, state: "", now: work.ask.now };
-    work.shelf.add(new, &Seed { fixture })?;
-    Ok(Done::Seeded)
+    lay(at, &fixture)?;
+    work.add(&place, (owner, None), "", &Seed { fixture })?;
+    Ok(json!({"success": true}))
 }
 
-fn lay(at: &At<'_>, scenario: Scenario, fixture: &Map) -> Result<(), Failed> {
+/// `seed_product`.
+pub(super) fn product(at: &At<'_>, fixture: &Map) -> Result<(), Failed> {
+    let (work, id) = (at.work, need("product_id", &at.params.product_id)?);
+    Ok(work.publisher.seed_product(work.shelf, id, fixture, work.ask.now)?)
+}
+
+/// `seed_creative_format`.
+pub(super) fn format(at: &At<'_>, fixture: &Map) -> Result<(), Failed> {
+    let (work, id) = (at.work, need("format_id", &at.params.format_id)?);
+    Ok(work.publisher.seed_format(work.shelf, id, fixture, work.ask.now)?)
+}
+
+/// `seed_pricing_option`.
+pub(super) fn price(at: &At<'_>, fixture: &Map) -> Result<(), Failed> {
     let (publisher, shelf, now) = (at.work.publisher, at.work.shelf, at.work.ask.now);
-    match scenario {
-        Scenario::SeedProduct => Ok(publisher.seed_product(
-            shelf,
-            need("product_id", &at.params.product_id)?,
-            fixture,
-            now,
-        )?),
-        Scenario::SeedPricingOption => {
-            let (product, option) = (
-                need("product_id", &at.params.product_id)?,
-                need("pricing_option_id", &at.params.pricing_option_id)?,
-            );
-            if !publisher.seed_price(shelf, product, option, fixture, now)? {
-                return Err(Failed::NotFound);
-            }
-            // Tests that buy this product without having asked for prices name this one. It costs what
-            // the first price costs, and stands after it.
-            let product_now = publisher.product(shelf, product)?;
-            if product == TRIAL
-                && product_now.is_some_and(|product| product.pricing(DEFAULT).is_none())
-            {
-                publisher.seed_price(shelf, product, DEFAULT, fixture, now)?;
-            }
-            Ok(())
-        }
-        Scenario::SeedCreativeFormat => Ok(publisher.seed_format(
-            shelf,
-            need("format_id", &at.params.format_id)?,
-            fixture,
-            now,
-        )?),
-        Scenario::SeedAccount => account(at, fixture),
-        Scenario::SeedCreative => creative(at, fixture),
-        Scenario::SeedMediaBuy => buys::seed(at, fixture),
-        Scenario::SeedPlan => {
-            let (id, mut plan) = (need("plan_id", &at.params.plan_id)?, fixture.clone());
-            plan.insert("plan_id".to_owned(), id.into());
-            plans::put(at.work, at.tenant(), id, &plan)?;
-            Ok(())
-        }
-        Scenario::ForceAccountStatus
-        | Scenario::ForceCreativeStatus
-        | Scenario::ForceMediaBuyStatus
-        | Scenario::ForceSessionStatus
-        | Scenario::ForceCreateMediaBuyArm
-        | Scenario::ForceGetProductsArm
-        | Scenario::ForceGetSignalsArm
-        | Scenario::ForceTaskCompletion
-        | Scenario::ForceUpstreamUnavailable
-        | Scenario::SimulateDelivery
-        | Scenario::SimulateBudgetSpend
-        | Scenario::QueryProvenanceAuditObservations => Err(Failed::UnknownScenario),
+    let product = need("product_id", &at.params.product_id)?;
+    let option = need("pricing_option_id", &at.params.pricing_option_id)?;
+    if !publisher.seed_price(shelf, product, option, fixture, now)? {
+        return Err(not_found());
     }
+    // Tests that buy this product without having asked for prices name this one. It costs what
+    // the first price costs, and stands after it.
+    let priced = publisher.product(shelf, product)?;
+    if product == TRIAL && priced.is_some_and(|priced| priced.pricing(DEFAULT).is_none()) {
+        publisher.seed_price(shelf, product, DEFAULT, fixture, now)?;
+    }
+    Ok(())
+}
+
+/// `seed_plan`.
+pub(super) fn plan(at: &At<'_>, fixture: &Map) -> Result<(), Failed> {
+    let (id, mut plan) = (need("plan_id", &at.params.plan_id)?, fixture.clone());
+    plan.insert("plan_id".to_owned(), id.into());
+    plans::put(at.work, at.tenant(), id, &plan)?;
+    Ok(())
 }
 
 fn read<T: Typed>(fixture: &Map) -> Result<T, Fault> {
@@ -130,7 +104,7 @@ fn read<T: Typed>(fixture: &Map) -> Result<T, Fault> {
 }
 
 /// An account for tests; what the fixture leaves open is filled in.
-fn account(at: &At<'_>, fixture: &Map) -> Result<(), Failed> {
+pub(super) fn account(at: &At<'_>, fixture: &Map) -> Result<(), Failed> {
     let (shelf, id) = (at.work.shelf, need("account_id", &at.params.account_id)?);
     if shelf.whose(Kind::Account, id)?.is_some() {
         return Err(taken());
@@ -149,11 +123,9 @@ fn account(at: &At<'_>, fixture: &Map) -> Result<(), Failed> {
 }
 
 /// A creative of the named account; approved, unless the fixture says otherwise.
-fn creative(at: &At<'_>, fixture: &Map) -> Result<(), Failed> {
+pub(super) fn creative(at: &At<'_>, fixture: &Map) -> Result<(), Failed> {
     let (work, id) = (at.work, need("creative_id", &at.params.creative_id)?);
-    let account = work.admitted.account.as_ref();
-    let account =
-        account.ok_or(Failed::InvalidParams("account has to name one for tests".into()))?;
+    let account = at.account()?;
     let (owner, of) = (account.record.owner.as_str(), account.record.id.as_str());
     let place = own_id(owner, of, id);
     if work.shelf.whose(Kind::Creative, &place)?.is_some() {
@@ -167,22 +139,10 @@ fn creative(at: &At<'_>, fixture: &Map) -> Result<(), Failed> {
     if !given.contains_key("format_id") && !given.contains_key("format_kind") {
         let formats = work.publisher.formats(work.shelf)?;
         let format = formats.into_iter().next().and_then(|format| format.format_id);
-        let absent = || Failed::InvalidParams("params.fixture has to name a format_id".into());
+        let absent = || invalid("params.fixture has to name a format_id");
         given.insert("format_id".to_owned(), format.ok_or_else(absent)?.given.into());
     }
-    let creative = Creative {
-        asked: Vec::new(),
-        creative_id: id.to_owned(),
-        status: status.unwrap_or(Status::Approved),
-        rejection_reason,
-        offline: None,
-        review_ends_at: None,
-        given: typed::read(given)
-            .ok_or_else(|| Fault::new("reading a fixture", "it is no creative"))?,
-        assigned: BTreeMap::new(),
-        observations: Vec::new(),
-    };
-    let new = New { id: &place, owner, account: Some(of), state: "", now: work.ask.now };
-    work.shelf.add(new, &creative)?;
-    Ok(())
+    let creative = Creative::new(id, read(&given)?, status.unwrap_or(Status::Approved));
+    let creative = Creative { rejection_reason, ..creative };
+    Ok(work.add(&place, (owner, Some(of)), "", &creative)?)
 }

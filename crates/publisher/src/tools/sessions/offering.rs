@@ -7,7 +7,6 @@ use jiff::Timestamp;
 use tradepost_wire::json::{Value, json};
 
 use crate::catalogue::{OfferedProduct, Offering as Published};
-use crate::reply::object;
 use crate::work::Work;
 
 /// An offering of the catalogue.
@@ -65,19 +64,16 @@ impl<'a> Offering<'a> {
 
     /// As `si_get_offering` shows it.
     pub(super) fn published(&self, now: Timestamp) -> Value {
-        let Published { name, description, tagline, valid_to, price_hint, .. } = self.0;
-        let Published { image_url, landing_url, .. } = self.0;
-        let text = |text: &Option<String>| text.as_ref().map(|text| json!(text));
-        Value::Object(object([
-            ("offering_id", Some(self.id().into())),
-            ("availability_status", Some(self.unavailable(now).unwrap_or("available").into())),
-            ("summary", text(description).or_else(|| text(name))),
-            ("tagline", text(tagline)),
-            ("expires_at", text(valid_to)),
-            ("price_hint", text(price_hint)),
-            ("image_url", text(image_url)),
-            ("landing_url", text(landing_url)),
-        ]))
+        json!({
+            "offering_id": self.id(),
+            "availability_status": self.unavailable(now).unwrap_or("available"),
+            "summary"?: self.0.description.as_ref().or(self.0.name.as_ref()),
+            "tagline"?: self.0.tagline,
+            "expires_at"?: self.0.valid_to,
+            "price_hint"?: self.0.price_hint,
+            "image_url"?: self.0.image_url,
+            "landing_url"?: self.0.landing_url,
+        })
     }
 
     /// Its products that have a word of the intent, or all when none has.
@@ -113,21 +109,14 @@ impl<'a> Offering<'a> {
     }
 }
 
-/// What is said first.
-pub(super) fn greeting(offering: Option<&Offering<'_>>, intent: &str, now: Timestamp) -> Value {
-    answer(offering, intent, now)
-}
-
-/// What is said to a message.
+/// What is said to an intent or a message.
 pub(super) fn answer(offering: Option<&Offering<'_>>, message: &str, now: Timestamp) -> Value {
     let Some(offering) = offering else {
         return json!({"message": "There is no offering at the moment."});
     };
-    let mut said = offering.name().to_owned();
-    if let Some(tagline) = &offering.0.tagline {
-        said = format!("{said}: {tagline}");
-    }
-    let mut sentences = vec![said];
+    let name = offering.name();
+    let tagline = offering.0.tagline.as_ref();
+    let mut sentences = vec![tagline.map_or(name.to_owned(), |it| format!("{name}: {it}"))];
     sentences.extend(offering.0.description.clone());
     if offering.unavailable(now).is_some() {
         sentences.push("It is not available at the moment".to_owned());
@@ -144,13 +133,8 @@ pub(super) fn answer(offering: Option<&Offering<'_>>, message: &str, now: Timest
     let ended =
         |text: String| if text.ends_with(['.', '!', '?']) { text } else { format!("{text}.") };
     let text = sentences.into_iter().map(ended).collect::<Vec<_>>().join(" ");
-    match &offering.0.landing_url {
-        None => json!({"message": text}),
-        Some(url) => json!({
-            "message": text,
-            "ui_elements": [{"type": "link", "data": {"url": url, "label": offering.name()}}],
-        }),
-    }
+    let link = |url| json!([{"type": "link", "data": {"url": url, "label": offering.name()}}]);
+    json!({"message": text, "ui_elements"?: offering.0.landing_url.as_ref().map(link)})
 }
 
 /// The words of a text, in small letters; short ones say nothing.
