@@ -3,15 +3,17 @@
 
 use std::collections::BTreeSet;
 
+use tradepost_wire::adcp::error::Code;
+use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json};
 
-use crate::forms::plans::{GivenPlan, SyncPlans};
+use crate::forms::plans::{GivenPlan, KeptPlan, SyncPlans};
 use crate::money::Amount;
 use crate::plan::{CATEGORIES, Check, Outcome, Plan, UNJUDGED, WINDOW};
 use crate::refuse::{self, Refusal, Stop};
 use crate::reply::Reply;
-use crate::shelf::{Kept, New, Query, own_id};
+use crate::shelf::{Kept, Query, own_id};
 use crate::work::Work;
 
 mod audit;
@@ -59,15 +61,25 @@ pub(super) fn sync(work: &Work<'_>, form: &SyncPlans) -> Result<Reply, Stop> {
 /// Puts a plan there, and returns how often it was put.
 pub(super) fn put(work: &Work<'_>, owner: &str, id: &str, given: &Map) -> Result<u64, Fault> {
     let place = own_id(owner, "", id);
-    let known: Option<Kept<Plan>> = work.shelf.find(&place)?;
-    let Some(mut known) = known else {
-        let new = New { id: &place, owner, account: None, state: "", now: work.ask.now };
-        work.shelf.add(new, &Plan::new(id, given, Vec::new()))?;
+    let Some(mut known) = work.shelf.find::<Plan>(&place)? else {
+        work.add(&place, (owner, None), "", &Plan::new(id, given, Vec::new()))?;
         return Ok(1);
     };
     known.thing = Plan::new(id, given, known.thing.hashes);
     work.shelf.change(&mut known, work.ask.now)?;
     Ok(known.record.revision)
+}
+
+/// The caller's plan with this id, which a member of the request names.
+fn require(work: &Work<'_>, id: &str, field: &str) -> Result<Kept<Plan>, Stop> {
+    let place = own_id(&work.admitted.reach.tenant, "", id);
+    work.require(&place, Code::PlanNotFound, Some(field))
+}
+
+/// What a plan says.
+fn read(plan: &Kept<Plan>) -> Result<KeptPlan, Fault> {
+    let unread = || Fault::new("reading a plan", "it is not in the form that it has");
+    KeptPlan::read(&plan.thing.given.clone().into()).ok_or_else(unread)
 }
 
 /// What was decided under a plan, and what became of it.
@@ -86,11 +98,10 @@ fn committed_lately(
     action: &str,
     currency: Option<&str>,
 ) -> Result<Amount, Fault> {
-    let (reach, shelf) = (&work.admitted.reach, work.shelf);
-    let plans: Vec<Kept<Plan>> = reach.all(shelf, &Query::default())?;
+    let plans: Vec<Kept<Plan>> = work.all()?;
     let alike = plans.iter().filter(|kept| kept.thing.currency() == currency);
     let alike: BTreeSet<_> = alike.map(|kept| &kept.thing.plan_id).collect();
-    let all: Vec<Kept<Outcome>> = reach.all(shelf, &Query::default())?;
+    let all: Vec<Kept<Outcome>> = work.all()?;
     let recent = all.iter().filter(|kept| {
         kept.thing.action != action
             && alike.contains(&kept.record.state)
@@ -101,18 +112,12 @@ fn committed_lately(
 
 /// What the plan is judged by; inactive is what it demands and nobody judges here.
 fn categories(plan: &Map) -> Vec<Value> {
-    let demanded = |(_, member): &&(&str, &str)| plan.contains_key(*member);
-    let mut shown: Vec<Value> = CATEGORIES
-        .iter()
-        .filter(demanded)
-        .map(|(name, _)| json!({"category_id": name, "status": "active"}))
-        .collect();
-    for (name, _) in UNJUDGED.iter().filter(demanded) {
-        let row = json!({"category_id": name, "status": "inactive"});
-        // Two members of a plan may stand for one category.
-        if !shown.contains(&row) {
-            shown.push(row);
-        }
-    }
+    let judged = CATEGORIES.iter().map(|row| (row, "active"));
+    let all = judged.chain(UNJUDGED.iter().map(|row| (row, "inactive")));
+    let demanded = all.filter(|((_, member), _)| plan.contains_key(*member));
+    let shown = demanded.map(|((name, _), status)| json!({"category_id": name, "status": status}));
+    let mut shown: Vec<Value> = shown.collect();
+    // Two members of a plan may stand for one category, next to each other.
+    shown.dedup();
     shown
 }

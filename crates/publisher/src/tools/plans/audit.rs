@@ -2,18 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use tradepost_wire::adcp::error::Code;
-use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Value, json};
 
-use super::history;
-use crate::forms::plans::{GetPlanAuditLogs, KeptPlan};
+use super::{history, read, require};
+use crate::forms::plans::GetPlanAuditLogs;
 use crate::money::Amount;
 use crate::plan::{Check, Outcome, Plan, Verdict};
 use crate::refuse::Stop;
-use crate::reply::{Reply, object};
-use crate::shelf::{Kept, Query, own_id};
+use crate::reply::Reply;
+use crate::shelf::{Kept, own_id};
 use crate::work::Work;
 
 pub(in crate::tools) fn perform(work: &Work<'_>, form: &GetPlanAuditLogs) -> Result<Reply, Stop> {
@@ -27,12 +25,11 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &GetPlanAuditLogs) -> Res
         plans.push(portfolio);
         // A member that was never put there has no history.
         for member in members.iter().flatten() {
-            let place = own_id(&work.admitted.reach.tenant, "", member);
-            plans.extend(work.admitted.reach.find::<Plan>(work.shelf, &place)?);
+            plans.extend(work.find(&own_id(&work.admitted.reach.tenant, "", member))?);
         }
     }
     if form.plan_ids.is_none() && form.portfolio_plan_ids.is_none() {
-        plans = work.admitted.reach.all(work.shelf, &Query::default())?;
+        plans = work.all()?;
     }
     let mut seen = BTreeSet::new();
     plans.retain(|plan| seen.insert(plan.record.id.clone()));
@@ -46,17 +43,6 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &GetPlanAuditLogs) -> Res
         }
     }
     Ok(Reply::completed("the audit of the plans", json!({"plans": shown})))
-}
-
-fn require(work: &Work<'_>, id: &str, field: &str) -> Result<Kept<Plan>, Stop> {
-    let reach = &work.admitted.reach;
-    let place = own_id(&reach.tenant, "", id);
-    reach.require::<Plan>(work.shelf, &place, Code::PlanNotFound, Some(field))
-}
-
-fn read(plan: &Kept<Plan>) -> Result<KeptPlan, Fault> {
-    let unread = || Fault::new("reading a plan", "it is not in the form that it has");
-    KeptPlan::read(&plan.thing.given.clone().into()).ok_or_else(unread)
 }
 
 /// The history of one plan.
@@ -78,15 +64,13 @@ impl<'a> Audit<'a> {
         }
         if let Some(tokens) = &form.governance_contexts {
             // A token stands for the whole life of its action.
-            let of_checks = checks.iter().filter(|kept| {
-                kept.thing.governance_context.as_ref().is_some_and(|it| tokens.contains(it))
-            });
-            let of_outcomes =
-                outcomes.iter().filter(|kept| tokens.contains(&kept.thing.governance_context));
-            let actions: BTreeSet<String> = of_checks
-                .map(|kept| kept.thing.action.clone())
-                .chain(of_outcomes.map(|kept| kept.thing.action.clone()))
-                .collect();
+            let is_named = |token: Option<&String>| token.is_some_and(|it| tokens.contains(it));
+            let of_checks = checks.iter().map(|kept| &kept.thing);
+            let of_checks = of_checks.filter(|it| is_named(it.governance_context.as_ref()));
+            let of_outcomes = outcomes.iter().map(|kept| &kept.thing);
+            let of_outcomes = of_outcomes.filter(|it| is_named(Some(&it.governance_context)));
+            let actions = of_checks.map(|it| &it.action).chain(of_outcomes.map(|it| &it.action));
+            let actions: BTreeSet<String> = actions.cloned().collect();
             checks.retain(|kept| actions.contains(&kept.thing.action));
             outcomes.retain(|kept| actions.contains(&kept.thing.action));
         }
@@ -97,19 +81,18 @@ impl<'a> Audit<'a> {
         let total = read(self.plan)?.budget.and_then(|budget| budget.total).unwrap_or(Amount::ZERO);
         let left = if self.committed < total { total - self.committed } else { Amount::ZERO };
         let used = Amount::whole(100).share(self.committed, total);
-        let budget = json!({
-            "authorized": total, "committed": self.committed, "remaining": left,
-            "utilization_pct": used,
-        });
-        Ok(Value::Object(object([
-            ("plan_id", Some(json!(self.plan.thing.plan_id))),
-            ("plan_version", Some(json!(self.plan.record.revision))),
-            ("status", Some("active".into())),
-            ("budget", Some(budget)),
-            ("governed_actions", Some(self.actions().into())),
-            ("summary", Some(self.summary())),
-            ("entries", entries.then(|| self.entries(several).into())),
-        ])))
+        Ok(json!({
+            "plan_id": self.plan.thing.plan_id,
+            "plan_version": self.plan.record.revision,
+            "status": "active",
+            "budget": {
+                "authorized": total, "committed": self.committed, "remaining": left,
+                "utilization_pct": used,
+            },
+            "governed_actions": self.actions(),
+            "summary": self.summary(),
+            "entries"?: entries.then(|| self.entries(several)),
+        }))
     }
 
     /// The actions, in the order in which they began.
@@ -122,24 +105,21 @@ impl<'a> Audit<'a> {
     }
 
     fn action(&self, action: &str) -> Value {
-        let checks: Vec<_> =
-            self.checks.iter().filter(|kept| kept.thing.action == action).collect();
-        let outcomes: Vec<_> =
-            self.outcomes.iter().filter(|kept| kept.thing.action == action).collect();
-        let token = checks.iter().find_map(|kept| kept.thing.governance_context.clone());
-        let kind = checks.first().map(|kept| &kept.thing.purchase_type);
-        let kind = kind.or_else(|| outcomes.first().map(|kept| &kept.thing.purchase_type));
-        let reference = outcomes.iter().rev().find_map(|kept| kept.thing.seller_reference.clone());
-        let committed: Amount = outcomes.iter().map(|kept| kept.thing.committed).sum();
-        Value::Object(object([
+        let checks = self.checks.iter().map(|kept| &kept.thing).filter(|it| it.action == action);
+        let checks: Vec<_> = checks.collect();
+        let outcomes = self.outcomes.iter().map(|kept| &kept.thing);
+        let outcomes: Vec<_> = outcomes.filter(|it| it.action == action).collect();
+        let token = checks.iter().find_map(|check| check.governance_context.as_deref());
+        let kind = checks.first().map(|check| &check.purchase_type);
+        json!({
             // An action that was never attested goes by its first check.
-            ("governance_context", Some(json!(token.as_deref().unwrap_or(action)))),
-            ("purchase_type", kind.map(|kind| json!(kind))),
-            ("status", Some("active".into())),
-            ("committed", Some(json!(committed))),
-            ("check_count", Some(json!(checks.len()))),
-            ("seller_reference", reference.map(|it| json!(it))),
-        ]))
+            "governance_context": token.unwrap_or(action),
+            "purchase_type"?: kind.or_else(|| Some(&outcomes.first()?.purchase_type)),
+            "status": "active",
+            "committed": outcomes.iter().map(|outcome| outcome.committed).sum::<Amount>(),
+            "check_count": checks.len(),
+            "seller_reference"?: outcomes.iter().rev().find_map(|it| it.seller_reference.as_ref()),
+        })
     }
 
     fn summary(&self) -> Value {
@@ -161,51 +141,49 @@ impl<'a> Audit<'a> {
 
     /// Everything, in the order of happening.
     fn entries(&self, several: bool) -> Vec<Value> {
-        let id = several.then(|| json!(self.plan.thing.plan_id));
-        let checks = self.checks.iter().map(|kept| (&kept.record, check(kept, id.clone())));
-        let outcomes = self.outcomes.iter().map(|kept| (&kept.record, outcome(kept, id.clone())));
+        let id = several.then_some(self.plan.thing.plan_id.as_str());
+        let checks = self.checks.iter().map(|kept| (&kept.record, check(kept, id)));
+        let outcomes = self.outcomes.iter().map(|kept| (&kept.record, outcome(kept, id)));
         let mut all: Vec<_> = checks.chain(outcomes).collect();
         all.sort_by_key(|(record, _)| record.place);
         all.into_iter().map(|(_, entry)| entry).collect()
     }
 }
 
-fn check(kept: &Kept<Check>, plan_id: Option<Value>) -> Value {
-    let Check { check_id, caller, tool, verdict, explanation, .. } = &kept.thing;
-    let Check { categories, policies, findings, plan_hash, purchase_type, .. } = &kept.thing;
-    Value::Object(object([
-        ("id", Some(json!(check_id))),
-        ("type", Some("check".into())),
-        ("timestamp", Some(json!(kept.record.created_at))),
-        ("plan_id", plan_id),
-        ("caller", Some(json!(caller))),
-        ("tool", tool.as_ref().map(|tool| json!(tool))),
-        ("check_type", Some(if tool.is_some() { "intent" } else { "execution" }.into())),
-        ("mode", Some("enforce".into())),
-        ("purchase_type", Some(json!(purchase_type))),
-        ("verdict", Some(json!(verdict))),
-        ("explanation", Some(json!(explanation))),
-        ("categories_evaluated", Some(json!(categories))),
-        ("policies_evaluated", (!policies.is_empty()).then(|| json!(policies))),
-        ("findings", (!findings.is_empty()).then(|| json!(findings))),
-        ("plan_hash", Some(json!(plan_hash))),
-        ("governance_context", kept.thing.governance_context.as_ref().map(|it| json!(it))),
-    ]))
+fn check(kept: &Kept<Check>, plan_id: Option<&str>) -> Value {
+    let check = &kept.thing;
+    json!({
+        "id": check.check_id,
+        "type": "check",
+        "timestamp": kept.record.created_at,
+        "plan_id"?: plan_id,
+        "caller": check.caller,
+        "tool"?: check.tool,
+        "check_type": if check.tool.is_some() { "intent" } else { "execution" },
+        "mode": "enforce",
+        "purchase_type": check.purchase_type,
+        "verdict": check.verdict,
+        "explanation": check.explanation,
+        "categories_evaluated": check.categories,
+        "policies_evaluated"?: (!check.policies.is_empty()).then_some(&check.policies),
+        "findings"?: (!check.findings.is_empty()).then_some(&check.findings),
+        "plan_hash": check.plan_hash,
+        "governance_context"?: check.governance_context,
+    })
 }
 
-fn outcome(kept: &Kept<Outcome>, plan_id: Option<Value>) -> Value {
-    let Outcome { outcome_id, outcome, committed, findings, purchase_type, .. } = &kept.thing;
-    let state = if findings.is_empty() { "accepted" } else { "findings" };
-    Value::Object(object([
-        ("id", Some(json!(outcome_id))),
-        ("type", Some("outcome".into())),
-        ("timestamp", Some(json!(kept.record.created_at))),
-        ("plan_id", plan_id),
-        ("purchase_type", Some(json!(purchase_type))),
-        ("outcome", Some(json!(outcome))),
-        ("outcome_status", Some(state.into())),
-        ("committed_budget", Some(json!(committed))),
-        ("findings", (!findings.is_empty()).then(|| json!(findings))),
-        ("governance_context", Some(json!(kept.thing.governance_context))),
-    ]))
+fn outcome(kept: &Kept<Outcome>, plan_id: Option<&str>) -> Value {
+    let outcome = &kept.thing;
+    json!({
+        "id": outcome.outcome_id,
+        "type": "outcome",
+        "timestamp": kept.record.created_at,
+        "plan_id"?: plan_id,
+        "purchase_type": outcome.purchase_type,
+        "outcome": outcome.outcome,
+        "outcome_status": if outcome.findings.is_empty() { "accepted" } else { "findings" },
+        "committed_budget": outcome.committed,
+        "findings"?: (!outcome.findings.is_empty()).then_some(&outcome.findings),
+        "governance_context": outcome.governance_context,
+    })
 }

@@ -1,19 +1,16 @@
 //! `check_governance`: whether an action is within its plan. The answer is a decision and no error
 //! (`K-1`): approved, denied with what was found, or conditions under which it would be approved.
 
-use tradepost_wire::adcp::error::Code;
 use tradepost_wire::adcp::rules::typed::Typed as _;
-use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json};
 
 use super::decision::{Action, Decision, Finding};
-use super::{committed_lately, history};
+use super::{committed_lately, history, read, require};
 use crate::forms::plans::{Allocation, CheckGovernance, Delegation, Enforcement, KeptPlan, Pacing};
 use crate::money::Amount;
-use crate::plan::{self, Plan};
+use crate::plan;
 use crate::refuse::{self, Stop};
 use crate::reply::Reply;
-use crate::shelf::own_id;
 use crate::work::Work;
 
 /// A check at work.
@@ -29,24 +26,20 @@ struct Check<'a> {
 
 pub(in crate::tools) fn perform(work: &Work<'_>, form: &CheckGovernance) -> Result<Reply, Stop> {
     let id = form.plan_id.as_str();
-    let reach = &work.admitted.reach;
-    let place = own_id(&reach.tenant, "", id);
-    let kept = reach.require::<Plan>(work.shelf, &place, Code::PlanNotFound, Some("plan_id"))?;
+    let kept = require(work, id, "plan_id")?;
     let request = form.tool.is_some() && form.payload.is_some();
     if !(request || form.planned_delivery.is_some() || form.delivery_metrics.is_some()) {
         let message = "send what is to be checked: tool with payload, planned_delivery, or \
                        delivery_metrics";
         return Err(refuse::invalid("payload", message).into());
     }
-    let plan_hash = kept.thing.hash();
     let (checks, outcomes) = history(work, id)?;
     let action = Action::of(work, form, &checks);
     // What the action itself has committed before is replaced and does not count twice.
     let others = outcomes.iter().filter(|kept| kept.thing.action != action.id);
     let committed: Amount = others.map(|kept| kept.thing.committed).sum();
     let lately = committed_lately(work, &action.id, kept.thing.currency())?;
-    let unread = || Fault::new("reading a plan", "it is not in the form that it has");
-    let plan = KeptPlan::read(&kept.thing.given.into()).ok_or_else(unread)?;
+    let plan = read(&kept)?;
     let mut check = Check { plan, form, action, amount: None, found: Vec::new() };
     check.authority(work);
     check.money(committed);
@@ -57,6 +50,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &CheckGovernance) -> Resu
     check.pace();
     check.policies();
     let Check { plan, action, amount, found, .. } = check;
+    let plan_hash = kept.thing.hash();
     let decision = Decision { plan: &plan, plan_hash, form, action, amount, found };
     Ok(Reply::completed("the decision", decision.keep(work)?))
 }
@@ -177,16 +171,13 @@ impl Check<'_> {
             (None, Some(payload)) => ("payload", payload.start_time, payload.end_time),
             (None, None) => return,
         };
-        let early = start.zip(first).is_some_and(|(start, first)| start < first);
-        let late = end.zip(last).is_some_and(|(end, last)| end > last);
-        for (name, outside, bound) in [("start_time", early, first), ("end_time", late, last)] {
-            if outside {
+        let early = first.filter(|first| start.is_some_and(|start| start < *first));
+        let late = last.filter(|last| end.is_some_and(|end| end > *last));
+        for (name, bound) in [("start_time", early), ("end_time", late)] {
+            if let Some(bound) = bound {
                 let text = format!("{name} is outside the plan's flight");
                 let finding = Finding::new("flight_compliance", text);
-                self.found.push(match bound {
-                    Some(bound) => finding.cured_by(&format!("{of}.{name}"), Some(json!(bound))),
-                    None => finding,
-                });
+                self.found.push(finding.cured_by(&format!("{of}.{name}"), Some(json!(bound))));
             }
         }
     }

@@ -11,8 +11,7 @@ use tradepost_wire::json::{Value, json};
 use crate::forms::plans::{CheckGovernance, KeptPlan, Phase};
 use crate::money::Amount;
 use crate::plan::{CATEGORIES, Check, UNJUDGED, Verdict};
-use crate::reply::object;
-use crate::shelf::{Kept, New};
+use crate::shelf::Kept;
 use crate::work::Work;
 
 /// For how long a decision holds.
@@ -24,21 +23,15 @@ const REPORT_AFTER: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// The longest token (`core/protocol-envelope.json`, `governance_context`).
 const LONGEST: usize = 4096;
 
-/// How bad something is (`enums/escalation-severity.json`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Severity {
-    Info,
-    Warning,
-    Critical,
-}
-
-impl Severity {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Info => "info",
-            Self::Warning => "warning",
-            Self::Critical => "critical",
-        }
+tradepost_wire::words! {
+    /// How bad something is (`enums/escalation-severity.json`).
+    pub(super) enum Severity {
+        /// It is only said.
+        Info = "info",
+        /// It forbids nothing by itself.
+        Warning = "warning",
+        /// It forbids the action.
+        Critical = "critical",
     }
 }
 
@@ -75,21 +68,21 @@ impl Finding {
     }
 
     pub(super) fn show(&self) -> Value {
-        Value::Object(object([
-            ("category_id", Some(self.category.into())),
-            ("policy_id", self.policy_id.as_ref().map(|id| json!(id))),
-            ("severity", Some(self.severity.name().into())),
-            ("explanation", Some(json!(self.explanation))),
-        ]))
+        json!({
+            "category_id": self.category,
+            "policy_id"?: self.policy_id,
+            "severity": self.severity,
+            "explanation": self.explanation,
+        })
+    }
+
+    fn forbids(&self) -> bool {
+        self.severity == Severity::Critical
     }
 
     fn condition(&self) -> Option<Value> {
         let (field, value) = self.cure.as_ref()?;
-        Some(Value::Object(object([
-            ("field", Some(json!(field))),
-            ("required_value", value.clone()),
-            ("reason", Some(json!(self.explanation))),
-        ])))
+        Some(json!({"field": field, "required_value"?: value, "reason": self.explanation}))
     }
 }
 
@@ -146,8 +139,7 @@ impl Decision<'_> {
     /// Denied when something forbids it that nothing cures; a seller's plan is never cured here.
     fn verdict(&self) -> Verdict {
         let intent = self.form.payload.is_some() && self.form.planned_delivery.is_none();
-        let forbids = |finding: &&Finding| finding.severity == Severity::Critical;
-        let mut forbidding = self.found.iter().filter(forbids);
+        let mut forbidding = self.found.iter().filter(|finding| finding.forbids());
         if forbidding.any(|finding| !intent || finding.cure.is_none()) {
             Verdict::Denied
         } else if self.found.iter().any(|finding| finding.cure.is_some()) {
@@ -164,10 +156,8 @@ impl Decision<'_> {
                 "the action would be within the plan under the conditions".to_owned()
             }
             Verdict::Denied => {
-                let forbids = |finding: &&Finding| finding.severity == Severity::Critical;
-                let texts: Vec<_> =
-                    self.found.iter().filter(forbids).map(|it| &*it.explanation).collect();
-                texts.join("; ")
+                let forbidding = self.found.iter().filter(|finding| finding.forbids());
+                forbidding.map(|it| &*it.explanation).collect::<Vec<_>>().join("; ")
             }
         }
     }
@@ -189,16 +179,13 @@ impl Decision<'_> {
         let policies = self.found.iter().filter_map(|finding| finding.policy_id.clone()).collect();
         let runs = self.form.planned_delivery.is_some() || self.form.delivery_metrics.is_some();
         let reported = runs && verdict != Verdict::Denied;
+        let kind = self.form.purchase_type.as_deref();
         let mut check = Check {
             check_id: self.action.check_id.clone(),
             action: self.action.id.clone(),
             caller: self.form.caller.clone(),
             tool: self.form.tool.clone(),
-            purchase_type: self
-                .form
-                .purchase_type
-                .clone()
-                .unwrap_or_else(|| "media_buy".to_owned()),
+            purchase_type: kind.unwrap_or("media_buy").to_owned(),
             verdict,
             explanation: self.explanation(verdict),
             findings,
@@ -210,24 +197,23 @@ impl Decision<'_> {
             governance_context: None,
         };
         check.governance_context = self.attest(work, &check, after(LIFE));
-        let (id, state) = (check.check_id.as_str(), self.form.plan_id.as_str());
-        let owner = work.admitted.reach.tenant.as_str();
-        work.shelf.add(New { id, owner, account: None, state, now }, &check)?;
-        let some = |list: &[Value]| (!list.is_empty()).then(|| json!(list));
-        Ok(Value::Object(object([
-            ("check_id", Some(json!(check.check_id))),
-            ("verdict", Some(json!(verdict))),
-            ("plan_id", Some(json!(self.form.plan_id))),
-            ("explanation", Some(json!(check.explanation))),
-            ("categories_evaluated", Some(json!(check.categories))),
-            ("policies_evaluated", (!check.policies.is_empty()).then(|| json!(check.policies))),
-            ("mode", Some("enforce".into())),
-            ("findings", some(&check.findings)),
-            ("conditions", some(&conditions).filter(|_| verdict == Verdict::Conditions)),
-            ("expires_at", (verdict != Verdict::Denied).then(|| json!(after(LIFE)))),
-            ("next_check", reported.then(|| json!(after(REPORT_AFTER)))),
-            ("governance_context", check.governance_context.map(|token| json!(token))),
-        ])))
+        let whose = (work.admitted.reach.tenant.as_str(), None);
+        work.add(&check.check_id, whose, &self.form.plan_id, &check)?;
+        let has_conditions = verdict == Verdict::Conditions && !conditions.is_empty();
+        Ok(json!({
+            "check_id": check.check_id,
+            "verdict": verdict,
+            "plan_id": self.form.plan_id,
+            "explanation": check.explanation,
+            "categories_evaluated": check.categories,
+            "policies_evaluated"?: (!check.policies.is_empty()).then_some(check.policies),
+            "mode": "enforce",
+            "findings"?: (!check.findings.is_empty()).then_some(check.findings),
+            "conditions"?: has_conditions.then_some(conditions),
+            "expires_at"?: (verdict != Verdict::Denied).then(|| after(LIFE)),
+            "next_check"?: reported.then(|| after(REPORT_AFTER)),
+            "governance_context"?: check.governance_context,
+        }))
     }
 
     /// The token of the decision. What is not approved without conditions says so in a claim that
@@ -257,27 +243,23 @@ impl Decision<'_> {
         let log = json!({"verdict": check.verdict, "findings": check.findings});
         // A token goes on to sellers, whom the findings do not
         // concern: it carries a digest of them.
-        let log = Sha256::digest(canonical::to_string(&log));
-        let log = hex(&log);
+        let log = hex(&Sha256::digest(canonical::to_string(&log)));
         let qualified = check.verdict != Verdict::Approved;
-        let claims = Value::Object(object([
-            ("iss", Some(json!(issuer))),
-            ("sub", Some(json!(form.plan_id))),
-            ("aud", Some(json!(seller))),
-            ("iat", Some(json!(work.ask.now.as_second()))),
-            ("exp", Some(json!(until.as_second()))),
-            ("jti", Some(json!(publisher.world.fresh_id("gov")))),
-            ("phase", Some(phase.into())),
-            ("caller", Some(json!(form.caller))),
-            ("check_id", Some(json!(check.check_id))),
-            (
-                "media_buy_id",
-                form.media_buy_id.as_ref().filter(|_| phase != "intent").map(|id| json!(id)),
-            ),
-            ("plan_hash", Some(json!(check.plan_hash))),
-            ("policy_decision_hash", Some(json!(log))),
-            ("verdict", qualified.then(|| json!(check.verdict))),
-        ]));
+        let claims = json!({
+            "iss": issuer,
+            "sub": form.plan_id,
+            "aud": seller,
+            "iat": work.ask.now.as_second(),
+            "exp": until.as_second(),
+            "jti": publisher.world.fresh_id("gov"),
+            "phase": phase,
+            "caller": form.caller,
+            "check_id": check.check_id,
+            "media_buy_id"?: form.media_buy_id.as_ref().filter(|_| phase != "intent"),
+            "plan_hash": check.plan_hash,
+            "policy_decision_hash": log,
+            "verdict"?: qualified.then_some(check.verdict),
+        });
         let critical: &[&str] = if qualified { &["verdict"] } else { &[] };
         publisher.world.attest(&claims, critical).filter(|token| token.len() <= LONGEST)
     }

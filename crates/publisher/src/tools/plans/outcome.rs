@@ -1,38 +1,33 @@
 //! `report_plan_outcome`: what became of an action, so that its money counts.
 
 use tradepost_wire::adcp::error::Code;
-use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Value, json};
 
 use super::decision::Finding;
-use super::history;
-use crate::forms::plans::{KeptPlan, ReportPlanOutcome};
+use super::{history, read, require};
+use crate::forms::plans::ReportPlanOutcome;
 use crate::money::Amount;
-use crate::plan::{Check, Outcome, Plan, Reported, Verdict};
+use crate::plan::{Check, Outcome, Reported, Verdict};
 use crate::refuse::{self, Refusal, Stop};
-use crate::reply::{Reply, object};
-use crate::shelf::{Kept, New, own_id};
+use crate::reply::Reply;
+use crate::shelf::Kept;
 use crate::work::Work;
 
 pub(in crate::tools) fn perform(work: &Work<'_>, form: &ReportPlanOutcome) -> Result<Reply, Stop> {
     let id = form.plan_id.as_str();
-    let reach = &work.admitted.reach;
-    let place = own_id(&reach.tenant, "", id);
     // Before the plan is required: what is looked up does not depend
     // on whether it is there (`U-9`).
     let named = match &form.check_id {
-        Some(id) => Some(reach.find::<Check>(work.shelf, id)?),
+        Some(id) => Some(work.find::<Check>(id)?),
         None => None,
     };
-    let kept = reach.require::<Plan>(work.shelf, &place, Code::PlanNotFound, Some("plan_id"))?;
+    let kept = require(work, id, "plan_id")?;
     let (checks, outcomes) = history(work, id)?;
     let check = authorizing(form, named, &checks)?;
     let check = check.as_ref();
     complete(form)?;
-    let unread = || Fault::new("reading a plan", "it is not in the form that it has");
-    let plan = KeptPlan::read(&kept.thing.given.into()).ok_or_else(unread)?;
-    let total = plan.budget.as_ref().and_then(|budget| budget.total).unwrap_or(Amount::ZERO);
+    let total = read(&kept)?.budget.and_then(|budget| budget.total).unwrap_or(Amount::ZERO);
     let committed = committed(form);
     let action = check.map_or(&form.governance_context, |check| &check.action);
     // What is reported again about an action takes the place of what was said before.
@@ -53,20 +48,18 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &ReportPlanOutcome) -> Re
         governance_context: form.governance_context.clone(),
     };
     settle(work, &outcomes, &outcome)?;
-    let (owner, now) = (reach.tenant.as_str(), work.ask.now);
-    let new = New { id: &outcome.outcome_id, owner, account: None, state: id, now };
-    work.shelf.add(new, &outcome)?;
+    work.add(&outcome.outcome_id, (&work.admitted.reach.tenant, None), id, &outcome)?;
     let money = form.outcome != Reported::Delivery;
     let left = if all < total { total - all } else { Amount::ZERO };
     let state = if outcome.findings.is_empty() { "accepted" } else { "findings" };
-    let body = object([
-        ("outcome_id", Some(json!(outcome.outcome_id))),
-        ("outcome_state", Some(state.into())),
-        ("committed_budget", money.then(|| json!(committed))),
-        ("findings", (state == "findings").then(|| json!(outcome.findings))),
-        ("plan_summary", money.then(|| json!({"total_committed": all, "budget_remaining": left}))),
-    ]);
-    Ok(Reply::completed("the outcome is noted", body.into()))
+    let body = json!({
+        "outcome_id": outcome.outcome_id,
+        "outcome_state": state,
+        "committed_budget"?: money.then_some(committed),
+        "findings"?: (state == "findings").then_some(outcome.findings),
+        "plan_summary"?: money.then(|| json!({"total_committed": all, "budget_remaining": left})),
+    });
+    Ok(Reply::completed("the outcome is noted", body))
 }
 
 /// The check that authorized it: the one that is named, or the latest that issued the token. What was
@@ -101,9 +94,8 @@ fn complete(form: &ReportPlanOutcome) -> Result<(), Refusal> {
 
 /// What is committed by what the seller confirmed.
 fn committed(form: &ReportPlanOutcome) -> Amount {
-    let Some(response) =
-        form.seller_response.as_ref().filter(|_| form.outcome == Reported::Completed)
-    else {
+    let response = form.seller_response.as_ref();
+    let Some(response) = response.filter(|_| form.outcome == Reported::Completed) else {
         return Amount::ZERO;
     };
     let packages = response.packages.iter().flatten();
