@@ -19,13 +19,8 @@ pub(super) fn perform(work: &Work<'_>, wanted: &ListCreativeFormats) -> Result<R
     let total = formats.len();
     let scope = page::scope(&work.ask.arguments, None);
     let page = page::of(formats, wanted.pagination.as_ref(), &scope)?;
-    let message = match total {
-        0 => "no format fits".to_owned(),
-        1 => "1 format fits".to_owned(),
-        _ => format!("{total} formats fit"),
-    };
     let body = json!({"formats": page.items, "pagination": page.pagination});
-    Ok(Reply::completed(message, body))
+    Ok(Reply::completed(page::fitting(total, "format"), body))
 }
 
 /// Whether a format passes every filter of a request.

@@ -53,11 +53,18 @@ pub(crate) fn sized<T>(
     };
     let items: Vec<T> = items.into_iter().skip(from).take(size).collect();
     let next = from + items.len();
-    let mut pagination = json!({"has_more": next < total, "total_count": total});
-    if let (true, Some(members)) = (next < total, pagination.as_object_mut()) {
-        members.insert("cursor".to_owned(), format!("{}.{next}", mark(scope)).into());
-    }
+    let cursor = (next < total).then(|| format!("{}.{next}", mark(scope)));
+    let pagination = json!({"has_more": cursor.is_some(), "total_count": total, "cursor"?: cursor});
     Ok(Page { items, pagination })
+}
+
+/// How many things of a name fit, in words.
+pub(crate) fn fitting(total: usize, name: &str) -> String {
+    match total {
+        0 => format!("no {name} fits"),
+        1 => format!("1 {name} fits"),
+        _ => format!("{total} {name}s fit"),
+    }
 }
 
 /// A short digest: equal texts have equal ones.

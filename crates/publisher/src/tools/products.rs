@@ -16,7 +16,7 @@ use crate::forms::products::{
 };
 use crate::publisher::Publisher;
 use crate::refuse::{self, Refusal, Stop};
-use crate::reply::{Lasts, Reply};
+use crate::reply::{Lasts, Reply, object};
 use crate::supply::{self, Outage};
 use crate::work::{Prepared, Work};
 
@@ -50,26 +50,16 @@ const ALWAYS: [&str; 9] = [
 /// # Errors
 /// `INVALID_REQUEST` with the first entry that is not to be there.
 pub(super) fn exclusive(arguments: &Value) -> Result<(), Refusal> {
-    let Some(unchecked) = UncheckedRefine::read(arguments) else {
-        return Ok(());
-    };
-    let finalizes = |entry: &Option<UncheckedEntry>| {
-        entry.as_ref().is_some_and(|entry| entry.action == Some(Action::Finalize))
-    };
-    let fits = |entry: &Option<UncheckedEntry>| {
-        finalizes(entry) && entry.as_ref().is_some_and(|it| it.scope == Some(Scope::Proposal))
-    };
-    if !unchecked.refine.iter().any(finalizes) {
-        return Ok(());
+    let entries = UncheckedRefine::read(arguments).map(|it| it.refine).unwrap_or_default();
+    let finalizes = |entry: &UncheckedEntry| entry.action == Some(Action::Finalize);
+    let fits = |entry: &UncheckedEntry| finalizes(entry) && entry.scope == Some(Scope::Proposal);
+    let other = entries.iter().position(|entry| !entry.as_ref().is_some_and(fits));
+    if let Some(index) = other.filter(|_| entries.iter().flatten().any(finalizes)) {
+        let message = "finalize commits proposals and stands alone; send every other change \
+                       in a request before it";
+        return Err(refuse::invalid(&format!("refine[{index}]"), message).into());
     }
-    match unchecked.refine.iter().position(|entry| !fits(entry)) {
-        None => Ok(()),
-        Some(index) => {
-            let message = "finalize commits proposals and stands alone; send every other change \
-                           in a request before it";
-            Err(refuse::invalid(&format!("refine[{index}]"), message).into())
-        }
-    }
+    Ok(())
 }
 
 /// Does the work of these tools.
@@ -102,12 +92,8 @@ pub(super) fn perform(work: &Work<'_>, form: &GetProducts) -> Result<Reply, Stop
 /// old something is.
 fn lasts(work: &Work<'_>, form: &GetProducts) -> Option<Lasts> {
     let supply = work.prepared.supply.as_ref().filter(|supply| supply.stale.is_none())?;
-    let is_known = match form.buying_mode {
-        Mode::Brief | Mode::Wholesale => true,
-        Mode::Refine => false,
-    };
     let lasts = || Lasts { until: work.horizon.next(), sold_out: supply.sold_out.clone() };
-    is_known.then(lasts)
+    (form.buying_mode != Mode::Refine).then(lasts)
 }
 
 /// Finds out outside what these tools need before they can work.
@@ -130,13 +116,13 @@ fn problems(work: &Work<'_>, form: &GetProducts) -> Vec<Error> {
             let message = "buying_mode brief needs a brief: say what the campaign is about";
             problems.push(refuse::invalid("brief", message));
         }
-        // Buyers send one all the same; it decides nothing then, and they are told.
+        Mode::Wholesale if form.push_notification_config.is_some() => {
+            let message = "buying_mode wholesale is answered at once, and nobody is notified; leave \
+                           push_notification_config out";
+            problems.push(refuse::invalid("push_notification_config", message));
+        }
+        // Buyers send a brief with others all the same; it decides nothing then, and they are told.
         Mode::Brief | Mode::Wholesale | Mode::Refine => {}
-    }
-    if form.buying_mode == Mode::Wholesale && form.push_notification_config.is_some() {
-        let message = "buying_mode wholesale is answered at once, and nobody is notified; leave \
-                       push_notification_config out";
-        problems.push(refuse::invalid("push_notification_config", message));
     }
     match form.buying_mode {
         Mode::Refine if form.refine.is_none() => {
@@ -205,35 +191,21 @@ fn answer(
     let scope = scope(work, offer);
     let total = found.products.len();
     let page = page::of(found.products, form.pagination.as_ref(), &scope)?;
-    let message = match total {
-        0 => "no product fits".to_owned(),
-        1 => "1 product fits".to_owned(),
-        _ => format!("{total} products fit"),
-    };
-    let mut reply = Reply::completed(message, json!({}));
+    let mut reply = Reply::completed(page::fitting(total, "product"), json!({}));
     let divergent = page.items.iter().enumerate().filter(|(_, (it, _))| it.is_divergent());
     reply.warnings = divergent.map(|(index, _)| divergence(index)).collect();
     reply.written.push(("products", listed(&page.items, form.fields.as_deref())));
-    let mut add = |name: &str, value: Value| reply.body.insert(name.to_owned(), value);
-    if !found.proposals.is_empty() {
-        add("proposals", found.proposals.into());
-    }
-    if form.buying_mode == Mode::Refine {
-        add("refinement_applied", found.applied.into());
-    }
-    if let Some(diagnostics) = &offer.diagnostics {
-        add("filter_diagnostics", diagnostics.clone());
-    }
-    if form.property_list.is_some() {
+    reply.body = object([
+        ("proposals", (!found.proposals.is_empty()).then(|| found.proposals.into())),
+        ("refinement_applied", (form.buying_mode == Mode::Refine).then(|| found.applied.into())),
+        ("filter_diagnostics", offer.diagnostics.clone()),
         // A list that is not found is refused.
-        add("property_list_applied", true.into());
-    }
-    add("pagination", page.pagination);
-    add("cache_scope", cache_scope(offer).into());
-    add("wholesale_feed_version", version(&scope, offer).into());
-    if work.admitted.account.as_ref().is_some_and(|account| account.thing.sandbox) {
-        add("sandbox", true.into());
-    }
+        ("property_list_applied", form.property_list.as_ref().map(|_| true.into())),
+        ("pagination", Some(page.pagination)),
+        ("cache_scope", Some(cache_scope(offer).into())),
+        ("wholesale_feed_version", Some(version(&scope, offer).into())),
+        ("sandbox", work.sandbox().map(Into::into)),
+    ]);
     Ok(reply)
 }
 

@@ -12,7 +12,7 @@ use crate::forms::properties::{
 use crate::property::{PropertyList, published};
 use crate::refuse::{self, Refusal, Stop};
 use crate::reply::Reply;
-use crate::shelf::{Kept, New, Query};
+use crate::shelf::Kept;
 use crate::work::Work;
 
 mod delivered;
@@ -29,13 +29,11 @@ const FRESH_HOURS: i64 = 24;
 pub(super) fn create(work: &Work<'_>, form: &CreatePropertyList) -> Result<Reply, Stop> {
     Refusal::of_all(unapplied(&form.filters, form.webhook_url.as_deref()))?;
     let world = &work.publisher.world;
-    let (list_id, given) =
-        (world.fresh_id("pl"), typed::read(form.given.clone()).unwrap_or_default());
+    let (list_id, given) = (world.fresh_id("pl"), typed::read(form.given.clone()));
+    let given = given.unwrap_or_default();
     let mut thing = PropertyList { list_id, given, property_count: 0 };
     thing.property_count = thing.resolve().len() as u64;
-    let (owner, account) = (work.admitted.owner(), work.admitted.account_id());
-    let new = New { id: &thing.list_id, owner, account, state: "", now: work.ask.now };
-    work.shelf.add(new, &thing)?;
+    work.add(&thing.list_id, work.whose(), "", &thing)?;
     let kept = require(work, &thing.list_id)?;
     // The only time that the token is shown.
     let body = json!({"list": published(&kept), "auth_token": world.fresh_id("plt")});
@@ -67,11 +65,7 @@ pub(super) fn get(work: &Work<'_>, form: &GetPropertyList) -> Result<Reply, Stop
 
 /// `list_property_lists`.
 pub(super) fn list(work: &Work<'_>, form: &ListPropertyLists) -> Result<Reply, Stop> {
-    let reach = &work.admitted.reach;
-    let mut lists: Vec<Kept<PropertyList>> = reach.all(work.shelf, &Query::default())?;
-    if let Some(account) = work.admitted.account_id() {
-        lists.retain(|list| list.record.account.as_deref() == Some(account));
-    }
+    let mut lists: Vec<Kept<PropertyList>> = work.all_of_account()?;
     if let Some(part) = form.name_contains.as_ref().map(|part| part.to_lowercase()) {
         lists.retain(|list| list.thing.name().to_lowercase().contains(&part));
     }
@@ -107,26 +101,25 @@ pub(super) fn delete(work: &Work<'_>, form: &DeletePropertyList) -> Result<Reply
 
 /// The code names no kind of thing, and so no field is named either (`U-3`).
 fn require(work: &Work<'_>, id: &str) -> Result<Kept<PropertyList>, Stop> {
-    work.admitted.reach.require(work.shelf, id, Code::ReferenceNotFound, None)
+    work.require(id, Code::ReferenceNotFound, None)
 }
 
 /// Filters that need to know more of a property than its identifier: a list that ignored them would
 /// contain what the caller has excluded. And an address for changes, to which nothing would be sent.
 fn unapplied(filters: &Map, webhook: Option<&str>) -> Vec<Error> {
-    let error = |name: &String| {
+    let error = |field: &str, message: &str, suggestion: &str| {
+        let error = refuse::at(Code::UnsupportedFeature, field, message);
+        Error { suggestion: Some(suggestion.to_owned()), ..error }
+    };
+    let filters = filters.keys().filter(|name| *name != "exclude_identifiers").map(|name| {
         let message = "this seller knows properties by their identifiers alone and cannot apply \
                        this filter; exclude_identifiers it can";
-        let mut error = refuse::at(Code::UnsupportedFeature, &format!("filters.{name}"), message);
-        error.suggestion = Some("leave this filter out".to_owned());
-        error
-    };
-    let filters = filters.keys().filter(|name| *name != "exclude_identifiers").map(error);
+        error(&format!("filters.{name}"), message, "leave this filter out")
+    });
     let unsent = webhook.filter(|address| !address.is_empty()).map(|_| {
         let message = "this seller does not announce changes of property lists";
-        let mut error = refuse::at(Code::UnsupportedFeature, "webhook_url", message);
-        error.suggestion =
-            Some("leave it out, and read the list again when it is needed".to_owned());
-        error
+        let suggestion = "leave it out, and read the list again when it is needed";
+        error("webhook_url", message, suggestion)
     });
     filters.chain(unsent).collect()
 }

@@ -1,11 +1,11 @@
 //! Signals: `get_signals` and `activate_signal`. The publisher's signals are its own, and can be
 //! used where it sells: the only place where one is activated is this agent.
 
-use tradepost_wire::adcp::error::Error;
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Value, json};
 
+use crate::catalogue::SignalTerms;
 use crate::forms::signals::{Destination, DestinationKind};
-use crate::refuse::Stop;
 use crate::shelf::own_id;
 use crate::work::Work;
 
@@ -15,7 +15,6 @@ mod find;
 use activate::Activation;
 pub(super) use activate::perform as activate;
 pub(super) use find::perform as find;
-use tradepost_wire::fault::Fault;
 
 /// Whether a destination is this agent, the only one where a signal can be used.
 fn is_here(work: &Work<'_>, destination: &Destination) -> bool {
@@ -34,22 +33,15 @@ fn deployment(work: &Work<'_>, handle: &str) -> Result<Value, Fault> {
     let catalogue = &work.publisher.profile.catalogue;
     let activation = work.shelf.find::<Activation>(&record_id(work, handle))?;
     let live = activation.filter(|kept| kept.thing.live);
-    let mut shown = json!({
-        "type": "agent", "agent_url": catalogue.agent_url, "is_live": live.is_some(),
-    });
     let signal = catalogue.signals.iter().find(|signal| signal.handle() == handle);
-    if let (Some(live), Some(signal), Some(members)) = (live, signal, shown.as_object_mut()) {
-        let terms = &signal.terms;
-        let key = json!({"type": "key_value", "key": terms.key, "value": terms.value});
-        members.insert("activation_key".to_owned(), key);
-        members.insert("deployed_at".to_owned(), live.thing.since.to_string().into());
-    } else if let Some(members) = shown.as_object_mut() {
-        members.insert("estimated_activation_duration_minutes".to_owned(), 0.into());
-    }
-    Ok(shown)
-}
-
-/// The first problem for the envelope, the others behind it.
-fn refused(errors: Vec<Error>) -> Result<(), Stop> {
-    Ok(crate::refuse::Refusal::of_all(errors)?)
+    let terms = signal.map(|signal| &signal.terms).filter(|_| live.is_some());
+    let key = |it: &SignalTerms| json!({"type": "key_value", "key": it.key, "value": it.value});
+    Ok(json!({
+        "type": "agent",
+        "agent_url": catalogue.agent_url,
+        "is_live": live.is_some(),
+        "activation_key"?: terms.map(key),
+        "deployed_at"?: terms.and(live).map(|live| live.thing.since),
+        "estimated_activation_duration_minutes"?: terms.is_none().then_some(0),
+    }))
 }

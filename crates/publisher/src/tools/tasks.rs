@@ -12,7 +12,7 @@ use crate::forms::Direction;
 use crate::forms::tasks::{Filters, GetTaskStatus, ListTasks, Sort, SortField};
 use crate::refuse::{self, Stop};
 use crate::reply::{Reply, object};
-use crate::shelf::{Kept, Query};
+use crate::shelf::Kept;
 use crate::task::Task;
 use crate::task::end::record_id;
 use crate::work::Work;
@@ -27,30 +27,24 @@ pub(super) fn status(work: &Work<'_>, form: &GetTaskStatus) -> Result<Reply, Sto
         return Err(refuse::not_found(Code::ReferenceNotFound, None).into());
     };
     let task = &kept.thing;
+    let error = task.errors.first().and_then(Value::as_object);
+    let error = error.map(|error| typed::kept(error, &["code", "message", "details"]));
     let mut body = row(&kept);
-    body.insert("protocol".to_owned(), task.protocol().into());
-    if let Some(error) = task.errors.first().and_then(Value::as_object) {
-        let shown = typed::kept(error, &["code", "message", "details"]);
-        body.insert("error".to_owned(), Value::Object(shown));
-    }
-    if form.include_result
-        && let Some(result) = &task.result
-    {
-        body.insert("result".to_owned(), result.clone().into());
-    }
-    if form.include_history {
-        body.insert("history".to_owned(), task.history.clone().into());
-    }
+    body.extend(object([
+        ("protocol", Some(task.protocol().into())),
+        ("error", error.map(Value::Object)),
+        ("result", task.result.clone().filter(|_| form.include_result).map(Value::Object)),
+        ("history", form.include_history.then(|| task.history.clone().into())),
+    ]));
     Ok(Reply::completed("how the task stands", Value::Object(body)))
 }
 
 /// The caller's task with this id: an own one first, and then any that it reaches.
 fn find(work: &Work<'_>, id: &str) -> Result<Option<Kept<Task>>, Stop> {
-    let reach = &work.admitted.reach;
-    if let Some(own) = reach.find::<Task>(work.shelf, &record_id(&reach.tenant, id))? {
+    if let Some(own) = work.find(&record_id(&work.admitted.reach.tenant, id))? {
         return Ok(Some(own));
     }
-    let all = reach.all::<Task>(work.shelf, &Query::default())?;
+    let all: Vec<Kept<Task>> = work.all()?;
     Ok(all.into_iter().find(|kept| kept.thing.task_id == id))
 }
 
@@ -71,10 +65,7 @@ fn row(kept: &Kept<Task>) -> Map {
 /// `list_tasks`.
 pub(super) fn list(work: &Work<'_>, form: &ListTasks) -> Result<Reply, Stop> {
     let filters = form.filters.as_ref();
-    let mut tasks = work.admitted.reach.all::<Task>(work.shelf, &Query::default())?;
-    if let Some(account) = &work.admitted.account {
-        tasks.retain(|kept| kept.record.account.as_deref() == Some(&account.record.id));
-    }
+    let mut tasks: Vec<Kept<Task>> = work.all_of_account()?;
     tasks.retain(|kept| filters.is_none_or(|filters| fits(kept, filters)));
     let (field, direction) = sort(form.sort.as_ref(), &mut tasks);
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
@@ -86,15 +77,12 @@ pub(super) fn list(work: &Work<'_>, form: &ListTasks) -> Result<Reply, Stop> {
     let total = tasks.len();
     let scope = page::scope(&work.ask.arguments, work.admitted.account_id());
     let page = page::of(tasks, form.pagination.as_ref(), &scope)?;
-    let rows: Vec<Value> = page
-        .items
-        .iter()
-        .map(|kept| {
-            let mut row = row(kept);
-            row.insert("domain".to_owned(), kept.thing.protocol().into());
-            Value::Object(row)
-        })
-        .collect();
+    let shown = |kept: &Kept<Task>| {
+        let mut row = row(kept);
+        row.insert("domain".to_owned(), kept.thing.protocol().into());
+        row
+    };
+    let rows: Vec<_> = page.items.iter().map(shown).collect();
     let body = json!({
         "query_summary": {
             "total_matching": total,

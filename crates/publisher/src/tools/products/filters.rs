@@ -57,8 +57,7 @@ pub(super) fn apply(
     let mut excluded: BTreeMap<&'static str, usize> = BTreeMap::new();
     let mut fitting = Vec::new();
     for product in products {
-        let against = filters.map(|filters| against(&product, filters, account));
-        let against = against.unwrap_or_default();
+        let against = filters.map(|it| against(&product, it, account)).unwrap_or_default();
         for name in &against {
             *excluded.entry(name).or_default() += 1;
         }
@@ -69,11 +68,8 @@ pub(super) fn apply(
             // What lost no price goes on as it is: a product with other
             // prices has to be read anew.
             let published = !account.is_some_and(|account| product.has_rate(account));
-            if published && prices.len() == product.prices().len() {
-                fitting.push(product);
-            } else {
-                fitting.push(product.at(&prices));
-            }
+            let is_whole = published && prices.len() == product.prices().len();
+            fitting.push(if is_whole { product } else { product.at(&prices) });
         }
     }
     let count = |(name, count): (&'static str, usize)| (name.to_owned(), json!({"count": count}));
@@ -202,10 +198,7 @@ fn fits_price(price: &PricingOption, filters: &Filters) -> bool {
 }
 
 fn is_fixed(price: &PricingOption) -> bool {
-    match price.price() {
-        Price::Fixed(_) => true,
-        Price::Auction(_) => false,
-    }
+    matches!(price.price(), Price::Fixed(_))
 }
 
 /// Whether a vendor's metric that a product reports is one that is wanted.

@@ -73,20 +73,16 @@ impl<'a> Offer<'a> {
     /// What fits, the best first. Among equals, what needs nobody's approval goes before what does,
     /// and then the catalogue's order holds. `brand` are words that count half.
     pub(super) fn ranked(&self, words: &[String], brand: &[String]) -> Vec<(Product, Fit)> {
-        let mut ranked: Vec<_> = self
-            .fitting
-            .iter()
-            .map(|product| {
-                let mut fit = rank::fit(product, words);
-                let of_brand = rank::fit(product, brand);
-                // Twice, so that there is a half for a word of the brand and for a preference.
-                fit.score = fit.score * 2 + of_brand.score + self.preference(product);
-                let new = of_brand.shared.into_iter().filter(|word| !fit.shared.contains(word));
-                let new: Vec<_> = new.collect();
-                fit.shared.extend(new);
-                (product.clone(), fit)
-            })
-            .collect();
+        let fitted = |product: &Product| {
+            let mut fit = rank::fit(product, words);
+            let mut of_brand = rank::fit(product, brand);
+            // Twice, so that there is a half for a word of the brand and for a preference.
+            fit.score = fit.score * 2 + of_brand.score + self.preference(product);
+            of_brand.shared.retain(|word| !fit.shared.contains(word));
+            fit.shared.extend(of_brand.shared);
+            (product.clone(), fit)
+        };
+        let mut ranked: Vec<_> = self.fitting.iter().map(fitted).collect();
         ranked.sort_by_key(|(product, fit)| (std::cmp::Reverse(fit.score), product.terms.approval));
         ranked
     }
@@ -99,10 +95,8 @@ impl<'a> Offer<'a> {
 
     /// What can stand in a plan in a currency, the best first.
     pub(super) fn choices(&self, words: &[String], currency: &str) -> Vec<Choice> {
-        let ranked = self.ranked(words, &[]).into_iter();
-        ranked
-            .filter_map(|(product, fit)| Choice::of(product, fit, self.account, currency))
-            .collect()
+        let choice = |(product, fit)| Choice::of(product, fit, self.account, currency);
+        self.ranked(words, &[]).into_iter().filter_map(choice).collect()
     }
 }
 
@@ -116,8 +110,8 @@ fn listed(work: &Work<'_>, form: &GetProducts) -> Result<Option<Vec<String>>, St
     let Some(reference) = &form.property_list else {
         return Ok(None);
     };
-    let (reach, id) = (&work.admitted.reach, reference.list_id.as_str());
-    let list: Kept<PropertyList> = reach.require(work.shelf, id, Code::ReferenceNotFound, None)?;
+    let id = reference.list_id.as_str();
+    let list: Kept<PropertyList> = work.require(id, Code::ReferenceNotFound, None)?;
     let identifiers = list.thing.resolve();
     let domain = |identifier: &Value| {
         let Identifier { kind, value } = Identifier::read(identifier)?;

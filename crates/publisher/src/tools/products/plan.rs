@@ -17,6 +17,12 @@ const STEP: f64 = 20.0;
 /// The words by which something is to go.
 const GOES: [&str; 5] = ["drop", "remove", "exclude", "without", "omit"];
 
+/// The words by which it is to have less.
+const LESS: [&str; 4] = ["less", "reduce", "decrease", "fewer"];
+
+/// The words by which it is to have more.
+const MORE: [&str; 7] = ["more", "shift", "increase", "add", "redistribute", "toward", "towards"];
+
 /// A product that can stand in a plan: at a fixed price, without anybody's approval.
 #[derive(Debug, Clone)]
 pub(super) struct Choice {
@@ -60,12 +66,8 @@ impl Plan {
     /// The best of several choices, weighed by how well they fit; fewer when the budget does not
     /// give each what it costs at least.
     pub(super) fn balanced(choices: &[Choice], budget: Option<Amount>) -> Option<Self> {
-        let mut chosen: Vec<_> = choices
-            .iter()
-            .filter(|choice| !choice.fit.shared.is_empty())
-            .take(MOST)
-            .cloned()
-            .collect();
+        let fitting = choices.iter().filter(|choice| !choice.fit.shared.is_empty());
+        let mut chosen: Vec<_> = fitting.take(MOST).cloned().collect();
         while !chosen.is_empty() {
             let plan = Self::of(chosen.iter().map(|c| (c.clone(), f64::from(c.fit.score))));
             if budget.is_none_or(|budget| plan.minimum() <= budget) {
@@ -80,12 +82,9 @@ impl Plan {
 
     /// The best two of them, sixty to forty.
     pub(super) fn focused(choices: &[Choice], budget: Option<Amount>) -> Option<Self> {
-        let two: Vec<_> =
-            choices.iter().filter(|choice| !choice.fit.shared.is_empty()).take(2).collect();
-        let [first, second] = two.as_slice() else {
-            return None;
-        };
-        let plan = Self::of([((*first).clone(), 60.0), ((*second).clone(), 40.0)].into_iter());
+        let mut fitting = choices.iter().filter(|choice| !choice.fit.shared.is_empty()).cloned();
+        let (first, second) = (fitting.next()?, fitting.next()?);
+        let plan = Self::of([(first, 60.0), (second, 40.0)].into_iter());
         budget.is_none_or(|budget| plan.minimum() <= budget).then_some(plan)
     }
 
@@ -132,15 +131,14 @@ impl Plan {
     /// Its allocations.
     pub(super) fn allocations(&self) -> Vec<Allocation> {
         let shares = self.percentages().into_iter().zip(&self.0);
-        shares
-            .filter(|(percentage, _)| *percentage > 0)
-            .map(|(percentage, (choice, _))| Allocation {
-                product_id: choice.product.id().to_owned(),
-                pricing_option_id: choice.pricing_option_id.clone(),
-                percentage,
-                rationale: choice.why.clone(),
-            })
-            .collect()
+        let shares = shares.filter(|(percentage, _)| *percentage > 0);
+        let allocation = |(percentage, (choice, _)): (u32, &(Choice, f64))| Allocation {
+            product_id: choice.product.id().to_owned(),
+            pricing_option_id: choice.pricing_option_id.clone(),
+            percentage,
+            rationale: choice.why.clone(),
+        };
+        shares.map(allocation).collect()
     }
 
     /// The envelope of a proposal of it.
@@ -184,7 +182,6 @@ impl Plan {
 
     /// One clause. Whether it was done, and `None` when it says nothing.
     fn clause(&mut self, clause: &[String], choices: &[Choice]) -> Option<bool> {
-        let has = |words: &[&str]| has(clause, words);
         let channel = clause.iter().find(|word| rank::is_channel(word));
         if clause.iter().all(|word| rank::telling(word).is_empty()) {
             return None;
@@ -193,35 +190,23 @@ impl Plan {
             return Some(false);
         };
         let percent = clause.iter().find_map(|word| word.strip_suffix('%')?.parse::<f64>().ok());
-        if has(&GOES) {
+        if has(clause, &GOES) {
             return Some(self.drop_channel(channel));
         }
         let now = self.share(channel);
         let wanted = match percent {
             Some(percent) if (0.0..=100.0).contains(&percent) => percent,
             Some(_) => return Some(false),
-            None if has(&["less", "reduce", "decrease", "fewer"]) => (now - STEP).max(0.0),
-            None if has(&[
-                "more",
-                "shift",
-                "increase",
-                "add",
-                "redistribute",
-                "toward",
-                "towards",
-            ]) =>
-            {
-                (now + STEP).min(100.0)
-            }
+            None if has(clause, &LESS) => (now - STEP).max(0.0),
+            None if has(clause, &MORE) => (now + STEP).min(100.0),
             None => return Some(false),
         };
         Some(self.set(channel, wanted, choices))
     }
 
     fn share(&self, channel: &str) -> f64 {
-        let named =
-            self.0.iter().filter(|(choice, _)| rank::names_channel(channel, &choice.product));
-        named.map(|(_, share)| share).sum()
+        let is = |(choice, _): &&(Choice, f64)| rank::names_channel(channel, &choice.product);
+        self.0.iter().filter(is).map(|(_, share)| share).sum()
     }
 
     fn drop_channel(&mut self, channel: &str) -> bool {

@@ -11,7 +11,7 @@ use crate::catalogue::ProposalTerms;
 use crate::forms::products::GetProducts;
 use crate::proposal::{Envelope, Proposal, Status};
 use crate::refuse::{self, Stop};
-use crate::shelf::{Kept, New, Query};
+use crate::shelf::{Kept, Query};
 use crate::work::Work;
 
 /// For how long an expired proposal is still known to be expired.
@@ -35,19 +35,12 @@ pub(super) fn for_brief(
     let wanted = envelope(form);
     let choices = offer.choices(words, &wanted.currency);
     let balanced = Plan::balanced(&choices, wanted.budget);
-    let focused = match &balanced {
-        // Of two products, the focused plan would be about the balanced one once more.
-        Some(plan) if plan.len() > 2 => Plan::focused(&choices, wanted.budget),
-        Some(_) | None => None,
-    };
-    let plans = [
-        (
-            "Balanced plan",
-            "The budget over what fits the brief, weighed by how well it fits.",
-            balanced,
-        ),
-        ("Focused plan", "The budget on the two products that fit the brief best.", focused),
-    ];
+    // Of two products, the focused plan would be about the balanced one once more.
+    let larger = balanced.as_ref().filter(|plan| plan.len() > 2);
+    let focused = larger.and_then(|_| Plan::focused(&choices, wanted.budget));
+    let even = "The budget over what fits the brief, weighed by how well it fits.";
+    let best = "The budget on the two products that fit the brief best.";
+    let plans = [("Balanced plan", even, balanced), ("Focused plan", best, focused)];
     let known = tidy(work)?;
     let mut proposals = Vec::new();
     for (name, description, plan) in plans {
@@ -63,13 +56,13 @@ pub(super) fn for_brief(
             io_id: None,
         };
         let account = work.admitted.account_id();
-        let same = known
-            .iter()
-            .find(|kept| kept.thing.says_what(&draft) && kept.record.account.as_deref() == account);
-        match same {
-            Some(kept) => proposals.push(kept.thing.published()),
-            None => proposals.push(add(work, draft)?.published()),
-        }
+        let same = |it: &&Kept<Proposal>| {
+            it.thing.says_what(&draft) && it.record.account.as_deref() == account
+        };
+        proposals.push(match known.iter().find(same) {
+            Some(kept) => kept.thing.published(),
+            None => add(work, draft)?.published(),
+        });
     }
     Ok(proposals)
 }
@@ -77,14 +70,7 @@ pub(super) fn for_brief(
 /// Keeps a new draft.
 fn add(work: &Work<'_>, mut draft: Proposal) -> Result<Proposal, Fault> {
     draft.proposal_id = work.fresh_id("prop")?;
-    let new = New {
-        id: &draft.proposal_id,
-        owner: work.admitted.owner(),
-        account: work.admitted.account_id(),
-        state: DRAFT,
-        now: work.ask.now,
-    };
-    work.shelf.add(new, &draft)?;
+    work.add(&draft.proposal_id, work.whose(), DRAFT, &draft)?;
     Ok(draft)
 }
 
@@ -137,8 +123,7 @@ pub(super) fn replanned(
         Status::Committed => {
             let added = add(work, next)?;
             let broken = || Fault::new("reading a proposal that was just kept", "it is not there");
-            let found = work.shelf.find(&added.proposal_id)?;
-            kept = found.ok_or_else(broken)?;
+            kept = work.shelf.find(&added.proposal_id)?.ok_or_else(broken)?;
         }
     }
     Ok(kept)

@@ -7,58 +7,10 @@ use crate::catalogue::{Product, words};
 use crate::money::Amount;
 
 /// Words that say nothing about what is wanted.
-const EMPTY: [&str; 50] = [
-    "a",
-    "about",
-    "across",
-    "adults",
-    "advertising",
-    "all",
-    "an",
-    "and",
-    "any",
-    "are",
-    "at",
-    "available",
-    "be",
-    "budget",
-    "by",
-    "campaign",
-    "flight",
-    "for",
-    "from",
-    "has",
-    "in",
-    "inventory",
-    "is",
-    "it",
-    "looking",
-    "more",
-    "must",
-    "no",
-    "not",
-    "of",
-    "on",
-    "one",
-    "or",
-    "people",
-    "per",
-    "product",
-    "products",
-    "q1",
-    "q2",
-    "q3",
-    "q4",
-    "show",
-    "that",
-    "the",
-    "their",
-    "to",
-    "us",
-    "we",
-    "who",
-    "with",
-];
+const EMPTY: &str = "\
+    a about across adults advertising all an and any are at available be budget by campaign \
+    flight for from has in inventory is it looking more must no not of on one or people per \
+    product products q1 q2 q3 q4 show that the their to us we who with";
 
 /// The words by which people name channels.
 const CHANNEL_WORDS: [(&str, &[&str]); 8] = [
@@ -84,17 +36,18 @@ pub(super) struct Fit {
 impl Fit {
     /// In words, for `brief_relevance`.
     pub(super) fn relevance(&self) -> String {
-        if self.shared.is_empty() {
-            return "It shares no word with the brief; it is shown because it is on offer."
-                .to_owned();
-        }
-        format!("It shares with the brief: {}.", self.shared.join(", "))
+        let unrelated = "It shares no word with the brief; it is shown because it is on offer.";
+        self.shared_or(unrelated)
     }
 
     /// In words, for a proposal.
     pub(super) fn rationale(&self) -> String {
+        self.shared_or("It was asked for.")
+    }
+
+    fn shared_or(&self, otherwise: &str) -> String {
         match self.shared.as_slice() {
-            [] => "It was asked for.".to_owned(),
+            [] => otherwise.to_owned(),
             shared => format!("It shares with the brief: {}.", shared.join(", ")),
         }
     }
@@ -106,7 +59,7 @@ pub(in crate::tools) fn telling(text: &str) -> Vec<String> {
     for word in words(text) {
         // Bare numbers are amounts and years, which describe no product.
         let short = word.len() < 2 || word.chars().all(|letter| letter.is_ascii_digit());
-        if !short && !EMPTY.contains(&word.as_str()) && !telling.contains(&word) {
+        if !short && !EMPTY.split(' ').any(|empty| empty == word) && !telling.contains(&word) {
             telling.push(word);
         }
     }
@@ -159,10 +112,8 @@ fn channel_words(channel: &str) -> &'static [&'static str] {
 
 /// Whether a word names one of a product's channels.
 pub(super) fn names_channel(word: &str, product: &Product) -> bool {
-    product
-        .channels()
-        .iter()
-        .any(|channel| channel == word || channel_words(channel).contains(&word))
+    let names = |channel: &String| channel == word || channel_words(channel).contains(&word);
+    product.channels().iter().any(names)
 }
 
 /// Whether a word names any channel.
@@ -179,10 +130,8 @@ pub(super) fn money(text: &str) -> Option<(Amount, &'static str)> {
         Some((at + letter.len_utf8(), sign.1))
     })?;
     let rest = text.get(at..)?.trim_start();
-    let digits: String = rest
-        .chars()
-        .take_while(|letter| letter.is_ascii_digit() || matches!(letter, ',' | '.'))
-        .collect();
+    let is_part = |letter: &char| letter.is_ascii_digit() || matches!(letter, ',' | '.');
+    let digits: String = rest.chars().take_while(is_part).collect();
     let unit = rest.chars().nth(digits.chars().count());
     let plain: String = digits.trim_end_matches(['.', ',']).replace(',', "");
     let amount = plain.parse().ok().and_then(|number| Amount::of(&number))?;

@@ -17,15 +17,15 @@ use crate::work::Work;
 impl Entry {
     /// The entry of `refinement_applied`.
     fn applied(&self, status: &str, notes: &str) -> Value {
-        match self {
-            Self::Request { .. } => json!({"scope": "request", "status": status, "notes": notes}),
-            Self::Product { product_id, .. } => json!({
-                "scope": "product", "product_id": product_id, "status": status, "notes": notes,
-            }),
-            Self::Proposal { proposal_id, .. } => json!({
-                "scope": "proposal", "proposal_id": proposal_id, "status": status, "notes": notes,
-            }),
-        }
+        let (scope, product, proposal) = match self {
+            Self::Request { .. } => ("request", None, None),
+            Self::Product { product_id, .. } => ("product", Some(product_id), None),
+            Self::Proposal { proposal_id, .. } => ("proposal", None, Some(proposal_id)),
+        };
+        json!({
+            "scope": scope, "product_id"?: product, "proposal_id"?: proposal,
+            "status": status, "notes": notes,
+        })
     }
 }
 
@@ -47,6 +47,22 @@ pub(super) struct Refined {
     pub applied: Vec<Value>,
 }
 
+impl Refined {
+    /// Shows a product, unless it is shown already.
+    fn push(&mut self, product: &Product) {
+        if !self.products.iter().any(|(known, _)| known.id() == product.id()) {
+            self.products.push((product.clone(), None));
+        }
+    }
+
+    /// Shows a proposal and its products.
+    fn propose(&mut self, proposal: &Proposal, offer: &Offer<'_>) {
+        let products = proposal.allocations.iter().filter_map(|it| offer.find(&it.product_id));
+        products.for_each(|product| self.push(product));
+        self.proposals.push(proposal.published());
+    }
+}
+
 /// Refines.
 pub(super) fn refine(
     work: &Work<'_>,
@@ -63,7 +79,7 @@ pub(super) fn refine(
     let mut refined = Refined::default();
     let mut omitted: Vec<String> = Vec::new();
     let mut named = false;
-    let mut plans: Vec<(usize, Kept<Proposal>)> = Vec::new();
+    let mut plans: Vec<(usize, &Entry, Kept<Proposal>)> = Vec::new();
     for (entry, found) in entries.iter().zip(found) {
         let applied = match (entry, found) {
             (Entry::Product { action: Action::Omit, product_id, .. }, _) => {
@@ -79,7 +95,7 @@ pub(super) fn refine(
             }
             (Entry::Proposal { .. }, Found::Proposal(kept)) => {
                 named = true;
-                plans.push((refined.applied.len(), *kept));
+                plans.push((refined.applied.len(), entry, *kept));
                 // The place is kept for what comes of it, which takes the entries about the whole
                 // request, and those may stand behind this one.
                 Value::Null
@@ -89,24 +105,16 @@ pub(super) fn refine(
         };
         refined.applied.push(applied);
     }
-    let overall: Vec<&str> = entries
-        .iter()
-        .filter_map(|entry| match entry {
-            Entry::Request { ask } => Some(ask.as_str()),
-            Entry::Product { .. } | Entry::Proposal { .. } => None,
-        })
-        .collect();
+    let overall = entries.iter().filter(|entry| matches!(entry, Entry::Request { .. }));
+    let overall: Vec<&str> = overall.filter_map(Entry::ask).collect();
     let mut of_request = vec![Done::default(); overall.len()];
-    for (place, kept) in plans {
-        let Some(entry) = entries.get(place) else { continue };
-        let kept =
-            replan(work, form, offer, kept, entry, &overall, &mut of_request, &mut refined, place)?;
-        for part in &kept.thing.allocations {
-            if let Some(product) = offer.find(&part.product_id) {
-                push(&mut refined.products, product);
-            }
+    for (place, entry, kept) in plans {
+        let asks = (entry.ask(), overall.as_slice());
+        let (kept, (status, notes)) = replan(work, form, offer, kept, asks, &mut of_request)?;
+        if let Some(applied) = refined.applied.get_mut(place) {
+            *applied = entry.applied(status, notes);
         }
-        refined.proposals.push(kept.thing.published());
+        refined.propose(&kept.thing, offer);
     }
     if !named {
         let words: Vec<_> = overall.iter().flat_map(|ask| rank::telling(ask)).collect();
@@ -154,11 +162,7 @@ fn find(work: &Work<'_>, entries: &[Entry]) -> Result<Vec<Found>, Stop> {
                 let reach = &work.admitted.reach;
                 match proposal::current(reach, work.shelf, proposal_id, &field, work.ask.now) {
                     Ok(kept) => found.push(Found::Proposal(Box::new(kept))),
-                    Err(Stop::Refused(refusal)) => {
-                        problems.push(*refusal.first);
-                        problems.extend(refusal.others);
-                    }
-                    Err(Stop::Broken(broken)) => return Err(broken.into()),
+                    Err(stop) => problems.extend(stop.reasons()?),
                 }
             }
         }
@@ -180,7 +184,7 @@ fn include(
         let notes = "the product is sold out, or a filter of this request leaves it out";
         return entry.applied("unable", notes);
     };
-    push(&mut refined.products, offered);
+    refined.push(offered);
     if action == Action::MoreLikeThis {
         let words: Vec<_> = ask.map(rank::telling).unwrap_or_default();
         let like = |other: &Product| {
@@ -188,70 +192,49 @@ fn include(
                 && other.channels().iter().any(|channel| product.channels().contains(channel))
         };
         let ranked = offer.ranked(&words, &[]).into_iter().map(|(other, _)| other);
-        let mut any = false;
-        for other in ranked.filter(like) {
-            any = true;
-            push(&mut refined.products, &other);
-        }
-        return if any {
-            entry.applied("applied", "products on the same channels follow it")
-        } else {
-            entry.applied("partial", "no other product is sold on the same channels")
+        let alike: Vec<_> = ranked.filter(like).collect();
+        alike.iter().for_each(|other| refined.push(other));
+        return match alike.is_empty() {
+            false => entry.applied("applied", "products on the same channels follow it"),
+            true => entry.applied("partial", "no other product is sold on the same channels"),
         };
     }
+    let unchanged = "the product is included as it is sold; it is not changed by asking";
     match ask {
         None => entry.applied("applied", "the product is included"),
-        Some(_) => entry.applied(
-            "partial",
-            "the product is included as it is sold; it is not changed by asking",
-        ),
+        Some(_) => entry.applied("partial", unchanged),
     }
 }
 
-fn push(products: &mut Vec<(Product, Option<String>)>, product: &Product) {
-    if !products.iter().any(|(known, _)| known.id() == product.id()) {
-        products.push((product.clone(), None));
-    }
-}
-
-/// Divides a proposal's budget anew, as its entry and the request as a whole ask.
-#[expect(clippy::too_many_arguments, reason = "one step of `refine`, taken out for its length")]
+/// Divides a proposal's budget anew, as its entry and the request as a whole ask. The status of the entry
+/// and what to say about it.
 fn replan(
     work: &Work<'_>,
     form: &GetProducts,
     offer: &Offer<'_>,
     kept: Kept<Proposal>,
-    entry: &Entry,
-    overall: &[&str],
+    (ask, overall): (Option<&str>, &[&str]),
     of_request: &mut [Done],
-    refined: &mut Refined,
-    place: usize,
-) -> Result<Kept<Proposal>, Stop> {
-    let words: Vec<_> =
-        entry.ask().into_iter().chain(overall.iter().copied()).flat_map(rank::telling).collect();
+) -> Result<(Kept<Proposal>, (&'static str, &'static str)), Stop> {
+    let asks = ask.into_iter().chain(overall.iter().copied());
+    let words: Vec<_> = asks.flat_map(rank::telling).collect();
     let choices = offer.choices(&words, &kept.thing.envelope.currency);
     let mut plan = Plan::restored(&kept.thing.allocations, &choices);
     let whole = plan.len() == kept.thing.allocations.len();
-    let mut done = Done::default();
-    if let Some(ask) = entry.ask() {
-        done = done.and(plan.ask(ask, &choices));
-    }
+    let done = ask.map(|ask| plan.ask(ask, &choices));
     for (ask, so_far) in overall.iter().zip(of_request) {
         *so_far = so_far.and(plan.ask(ask, &choices));
     }
-    let (status, notes) = match (plan.len(), whole, entry.ask()) {
+    let said = match (plan.len(), whole, done) {
         (0, _, _) => ("unable", "none of its products is on offer any more"),
         (_, true, None) => ("applied", "the proposal is included"),
         (_, false, None) => ("partial", "products that are no longer on offer are left out"),
-        (_, _, Some(_)) => done.status(),
+        (_, _, Some(done)) => done.status(),
     };
-    if let Some(applied) = refined.applied.get_mut(place) {
-        *applied = entry.applied(status, notes);
-    }
     if plan.len() == 0 {
-        return Ok(kept);
+        return Ok((kept, said));
     }
-    propose::replanned(work, form, kept, &plan)
+    Ok((propose::replanned(work, form, kept, &plan)?, said))
 }
 
 /// Commits the proposals that are named, all or none: everything is checked before the first is
@@ -262,13 +245,11 @@ fn finalize(
     offer: &Offer<'_>,
     found: Vec<Found>,
 ) -> Result<Refined, Stop> {
-    let mut kept: Vec<Kept<Proposal>> = found
-        .into_iter()
-        .filter_map(|found| match found {
-            Found::Proposal(kept) => Some(*kept),
-            Found::Request | Found::Product(_) => None,
-        })
-        .collect();
+    let proposal = |found| match found {
+        Found::Proposal(kept) => Some(*kept),
+        Found::Request | Found::Product(_) => None,
+    };
+    let mut kept: Vec<Kept<Proposal>> = found.into_iter().filter_map(proposal).collect();
     Refusal::of_all(finalize_problems(work, offer, &kept))?;
     let mut refined = Refined::default();
     for (entry, kept) in entries.iter().zip(&mut kept) {
@@ -279,12 +260,7 @@ fn finalize(
             "the proposal had been committed before; its hold is as it was"
         };
         refined.applied.push(entry.applied("applied", notes));
-        for part in &kept.thing.allocations {
-            if let Some(product) = offer.find(&part.product_id) {
-                push(&mut refined.products, product);
-            }
-        }
-        refined.proposals.push(kept.thing.published());
+        refined.propose(&kept.thing, offer);
     }
     Ok(refined)
 }

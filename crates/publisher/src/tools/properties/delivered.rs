@@ -1,5 +1,6 @@
 //! `validate_property_delivery`: whether what was delivered stayed within a list of properties.
 
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
 use super::require;
@@ -9,24 +10,16 @@ use crate::refuse::Stop;
 use crate::reply::{Reply, object};
 use crate::work::Work;
 
-/// How a record stands to the list (`property/validation-result.json`). Nothing is `unidentified`:
-/// identifiers are compared, whatever their type.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Status {
-    Compliant,
-    NonCompliant,
-    NotCovered,
-}
-
-impl Status {
-    const ALL: [Self; 3] = [Self::Compliant, Self::NonCompliant, Self::NotCovered];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Compliant => "compliant",
-            Self::NonCompliant => "non_compliant",
-            Self::NotCovered => "not_covered",
-        }
+tradepost_wire::words! {
+    /// How a record stands to the list (`property/validation-result.json`). Nothing is `unidentified`:
+    /// identifiers are compared, whatever their type.
+    enum Status {
+        /// It is in the list.
+        Compliant = "compliant",
+        /// It should not have been.
+        NonCompliant = "non_compliant",
+        /// The list says nothing of it.
+        NotCovered = "not_covered",
     }
 }
 
@@ -36,23 +29,16 @@ pub(in crate::tools) fn perform(
 ) -> Result<Reply, Stop> {
     let list = require(work, &form.list_id)?.thing;
     let membership = list.membership();
-    let judged: Vec<_> =
-        form.records.iter().map(|record| (record, membership.of(&record.identifier))).collect();
-    let judged: Vec<_> = judged
-        .into_iter()
-        .map(|(record, member)| {
-            let (status, failed) = match member {
-                Membership::Within => (Status::Compliant, None),
-                Membership::Outside => (Status::NonCompliant, Some(OUTSIDE)),
-                Membership::Excluded => (Status::NonCompliant, Some(EXCLUDED)),
-                Membership::Unknown => (Status::NotCovered, None),
-            };
-            (record, status, failed)
-        })
-        .collect();
+    let judged = form.records.iter().map(|record| match membership.of(&record.identifier) {
+        Membership::Within => (record, Status::Compliant, None),
+        Membership::Outside => (record, Status::NonCompliant, Some(OUTSIDE)),
+        Membership::Excluded => (record, Status::NonCompliant, Some(EXCLUDED)),
+        Membership::Unknown => (record, Status::NotCovered, None),
+    });
+    let judged: Vec<_> = judged.collect();
     let mut summary = count("total", judged.iter().map(|(record, ..)| *record));
     for status in Status::ALL {
-        let of_status = judged.iter().filter(|(_, it, _)| *it == status);
+        let of_status = judged.iter().filter(|(_, it, _)| it == status);
         summary.extend(count(status.name(), of_status.map(|(record, ..)| *record)));
     }
     summary.extend(count("unidentified", std::iter::empty()));
@@ -64,18 +50,16 @@ pub(in crate::tools) fn perform(
         .collect();
     let sold: Vec<_> =
         form.records.iter().filter(|record| record.sales_agent_url.is_some()).collect();
-    Ok(Reply::completed(
-        "how the delivery stands to the list",
-        Value::Object(object([
-            ("compliant", Some(compliant.into())),
-            ("list_id", Some(json!(list.list_id))),
-            ("summary", Some(summary.into_iter().collect())),
-            ("authorization_summary", (!sold.is_empty()).then(|| authorizations(&sold))),
-            ("results", Some(results.into())),
-            ("validated_at", Some(json!(work.ask.now))),
-            ("list_resolved_at", Some(json!(work.ask.now))),
-        ])),
-    ))
+    let body = json!({
+        "compliant": compliant,
+        "list_id": list.list_id,
+        "summary": summary.into_iter().collect::<Value>(),
+        "authorization_summary"?: (!sold.is_empty()).then(|| authorizations(&sold)),
+        "results": results,
+        "validated_at": work.ask.now,
+        "list_resolved_at": work.ask.now,
+    });
+    Ok(Reply::completed("how the delivery stands to the list", body))
 }
 
 /// The check that failed, and why.
@@ -89,10 +73,8 @@ fn show(record: &DeliveryRecord, status: Status, failed: Option<Failed>) -> Valu
         json!([{"feature_id": feature, "status": "failed", "explanation": explanation}])
     });
     // Who may sell there is said by documents of others, which nobody fetches here.
-    let authorization = record
-        .sales_agent_url
-        .as_ref()
-        .map(|url| json!({"status": "unknown", "sales_agent_url": url}));
+    let seller = record.sales_agent_url.as_ref();
+    let authorization = seller.map(|url| json!({"status": "unknown", "sales_agent_url": url}));
     let mut shown = record.given.clone();
     shown.extend(object([
         ("record_id", record.record_id.as_ref().map(|id| json!(id))),

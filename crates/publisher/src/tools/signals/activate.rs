@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::json::json;
 
-use super::{deployment, is_here, record_id, refused};
+use super::{deployment, is_here, record_id};
 use crate::catalogue::Signal;
 use crate::forms::signals::{Action, ActivateSignal};
-use crate::refuse::{self, Stop};
+use crate::refuse::{self, Refusal, Stop};
 use crate::reply::Reply;
-use crate::shelf::{Kind, New, Thing};
+use crate::shelf::{Kind, Thing};
 use crate::work::Work;
 
 /// What was agreed about a signal's use by an account. It is kept when the use ends.
@@ -38,7 +38,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &ActivateSignal) -> Resul
     let signal = signals.iter().find(|signal| signal.handle() == handle);
     // The name of the member tells what kind of thing it means, and is not repeated (`U-3`).
     let signal = signal.ok_or_else(|| refuse::not_found(Code::ReferenceNotFound, None))?;
-    refused(problems(work, form, signal))?;
+    Refusal::of_all(problems(work, form, signal))?;
     let live = form.action != Some(Action::Deactivate);
     let id = record_id(work, handle);
     let activation = Activation {
@@ -57,19 +57,12 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &ActivateSignal) -> Resul
             work.shelf.change(&mut kept, work.ask.now)?;
         }
         None if live => {
-            let (owner, account) = (work.admitted.owner(), work.admitted.account_id());
-            let new = New { id: &id, owner, account, state, now: work.ask.now };
-            work.shelf.add(new, &activation)?;
+            work.add(&id, work.whose(), state, &activation)?;
         }
         None => {}
     }
     let message = if live { "the signal can be used" } else { "the signal is no longer used" };
-    let mut body = json!({"deployments": [deployment(work, handle)?]});
-    let account = work.admitted.account.as_ref();
-    if let (Some(members), true) = (body.as_object_mut(), account.is_some_and(|a| a.thing.sandbox))
-    {
-        members.insert("sandbox".to_owned(), true.into());
-    }
+    let body = json!({"deployments": [deployment(work, handle)?], "sandbox"?: work.sandbox()});
     Ok(Reply::completed(message, body))
 }
 

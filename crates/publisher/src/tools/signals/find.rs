@@ -1,15 +1,17 @@
 //! Finding signals: by reference, by description, or all of them.
 
+use std::collections::BTreeSet;
+
 use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::canonical;
 use tradepost_wire::json::{Value, json};
 
 use super::{deployment, is_here};
-use crate::catalogue::{Signal, SignalPrice, words};
+use crate::catalogue::{Catalogue, Signal, SignalPrice, words};
 use crate::forms::signals::{GetSignals, SignalId, SignalRef, Source};
 use crate::money::Amount;
-use crate::refuse::{self, Stop};
+use crate::refuse::{self, Refusal, Stop};
 use crate::reply::Reply;
 use crate::supply::Outage;
 use crate::tools::page;
@@ -57,19 +59,14 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &GetSignals) -> Result<Re
     let total = shown.len();
     let page = page::of(shown, form.page().as_ref(), &scope)?;
     let signals: Vec<_> = page.items.into_iter().map(|signal| projected(signal, form)).collect();
-    let message = match total {
-        0 => "no signal fits".to_owned(),
-        1 => "1 signal fits".to_owned(),
-        _ => format!("{total} signals fit"),
-    };
     let body = json!({
-        "signals": signals, "pagination": page.pagination, "cache_scope": cache_scope,
+        "signals": signals,
+        "pagination": page.pagination,
+        "cache_scope": cache_scope,
+        "wholesale_feed_version": version,
+        "sandbox"?: work.sandbox(),
     });
-    let mut reply = Reply::completed(message, body);
-    reply.body.insert("wholesale_feed_version".to_owned(), version.into());
-    if work.admitted.account.as_ref().is_some_and(|account| account.thing.sandbox) {
-        reply.body.insert("sandbox".to_owned(), true.into());
-    }
+    let mut reply = Reply::completed(page::fitting(total, "signal"), body);
     reply.warnings = unresolved;
     let tenant = &work.admitted.reach.tenant;
     let outage = Outage::of(work.shelf, tenant, "get_signals", work.ask.now)?;
@@ -83,8 +80,7 @@ fn wanted<'w>(
     work: &'w Work<'_>,
     form: &GetSignals,
 ) -> Result<(Vec<&'w Signal>, Vec<Error>), Stop> {
-    let all = &work.publisher.profile.catalogue.signals;
-    let agent = &work.publisher.profile.catalogue.agent_url;
+    let Catalogue { signals: all, agent_url: agent, .. } = &work.publisher.profile.catalogue;
     let mut found: Vec<&Signal> = Vec::new();
     let mut unresolved = Vec::new();
     let by_ref = form.signal_refs.iter().map(|one| all.iter().find(|it| is_meant(it, one)));
@@ -104,14 +100,10 @@ fn wanted<'w>(
         (None, true) => {}
         (Some(described), _) => found.extend(described),
     }
-    let mut handles = Vec::new();
-    found.retain(|signal| {
-        let new = !handles.contains(&signal.handle());
-        handles.push(signal.handle());
-        new
-    });
+    let mut handles = BTreeSet::new();
+    found.retain(|signal| handles.insert(signal.handle()));
     if by_reference && found.is_empty() {
-        super::refused(std::mem::take(&mut unresolved))?;
+        Refusal::of_all(std::mem::take(&mut unresolved))?;
     }
     Ok((found, unresolved.into_iter().map(refuse::warning).collect()))
 }
@@ -120,12 +112,8 @@ fn wanted<'w>(
 fn described<'s>(all: &'s [Signal], spec: &str) -> Vec<&'s Signal> {
     let wanted = telling(spec);
     let score = |signal: &Signal| {
-        let own: Vec<String> = [&signal.published.name, &signal.published.description]
-            .into_iter()
-            .flatten()
-            .chain(&signal.terms.keywords)
-            .flat_map(|text| words(text))
-            .collect();
+        let said = [&signal.published.name, &signal.published.description].into_iter().flatten();
+        let own: Vec<_> = said.chain(&signal.terms.keywords).flat_map(|it| words(it)).collect();
         wanted.iter().filter(|word| own.contains(word)).count()
     };
     let mut scored: Vec<_> = all.iter().map(|signal| (score(signal), signal)).collect();
