@@ -8,7 +8,7 @@ use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::rules::{self, Internals};
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::fault::Fault;
-use tradepost_wire::json::{Value, json};
+use tradepost_wire::json::{Map, Value, json};
 
 use crate::account::Account;
 use crate::forms::controller::{Comply, Params};
@@ -21,48 +21,63 @@ mod buys;
 mod force;
 mod seed;
 
-tradepost_wire::words! {
+tradepost_wire::catalog! {
     /// What can be brought about. Exactly what `list_scenarios` lists.
     enum Scenario {
-        /// An account stands as wanted.
-        ForceAccountStatus = "force_account_status",
-        /// A creative stands as wanted.
-        ForceCreativeStatus = "force_creative_status",
-        /// A media buy stands as wanted.
-        ForceMediaBuyStatus = "force_media_buy_status",
-        /// A sponsored conversation stands as wanted.
-        ForceSessionStatus = "force_session_status",
-        /// The next purchase is answered as wanted.
-        ForceCreateMediaBuyArm = "force_create_media_buy_arm",
-        /// The next search for products is answered as wanted.
-        ForceGetProductsArm = "force_get_products_arm",
-        /// The next search for signals is answered as wanted.
-        ForceGetSignalsArm = "force_get_signals_arm",
-        /// A task ends.
-        ForceTaskCompletion = "force_task_completion",
-        /// The ad server is away.
-        ForceUpstreamUnavailable = "force_upstream_unavailable",
-        /// Something was delivered.
-        SimulateDelivery = "simulate_delivery",
-        /// Money was spent.
-        SimulateBudgetSpend = "simulate_budget_spend",
-        /// What a verifier has noted about a creative is told.
-        QueryProvenanceAuditObservations = "query_provenance_audit_observations",
-        /// An account is there.
-        SeedAccount = "seed_account",
-        /// A product is there.
-        SeedProduct = "seed_product",
-        /// A product has a price.
-        SeedPricingOption = "seed_pricing_option",
-        /// A creative is there.
-        SeedCreative = "seed_creative",
-        /// A format is there.
-        SeedCreativeFormat = "seed_creative_format",
-        /// A media buy is there.
-        SeedMediaBuy = "seed_media_buy",
-        /// A plan is there.
-        SeedPlan = "seed_plan",
+        /// How it is brought about.
+        run: Run,
     }
+    /// An account stands as wanted.
+    ForceAccountStatus = "force_account_status" { run: Run::Now(force::account) }
+    /// A creative stands as wanted.
+    ForceCreativeStatus = "force_creative_status" { run: Run::Now(force::creative) }
+    /// A media buy stands as wanted.
+    ForceMediaBuyStatus = "force_media_buy_status" { run: Run::Now(buys::status) }
+    /// A sponsored conversation stands as wanted.
+    ForceSessionStatus = "force_session_status" { run: Run::Now(force::session) }
+    /// The next purchase is answered as wanted.
+    ForceCreateMediaBuyArm = "force_create_media_buy_arm" { run: Run::Arm(Tool::CreateMediaBuy) }
+    /// The next search for products is answered as wanted.
+    ForceGetProductsArm = "force_get_products_arm" { run: Run::Arm(Tool::GetProducts) }
+    /// The next search for signals is answered as wanted.
+    ForceGetSignalsArm = "force_get_signals_arm" { run: Run::Arm(Tool::GetSignals) }
+    /// A task ends.
+    ForceTaskCompletion = "force_task_completion" { run: Run::Now(buys::task) }
+    /// The ad server is away.
+    ForceUpstreamUnavailable = "force_upstream_unavailable" { run: Run::Now(force::upstream) }
+    /// Something was delivered.
+    SimulateDelivery = "simulate_delivery" { run: Run::Now(buys::delivery) }
+    /// Money was spent.
+    SimulateBudgetSpend = "simulate_budget_spend" { run: Run::Now(buys::spend) }
+    /// What a verifier has noted about a creative is told.
+    QueryProvenanceAuditObservations = "query_provenance_audit_observations" { run: Run::Now(force::observations) }
+    /// An account is there.
+    SeedAccount = "seed_account" { run: Run::Seed(seed::account) }
+    /// A product is there.
+    SeedProduct = "seed_product" { run: Run::Stock(seed::product) }
+    /// A product has a price.
+    SeedPricingOption = "seed_pricing_option" { run: Run::Stock(seed::price) }
+    /// A creative is there.
+    SeedCreative = "seed_creative" { run: Run::Seed(seed::creative) }
+    /// A format is there.
+    SeedCreativeFormat = "seed_creative_format" { run: Run::Stock(seed::format) }
+    /// A media buy is there.
+    SeedMediaBuy = "seed_media_buy" { run: Run::Seed(buys::seed) }
+    /// A plan is there.
+    SeedPlan = "seed_plan" { run: Run::Seed(seed::plan) }
+}
+
+/// How something is brought about.
+#[derive(Clone, Copy)]
+enum Run {
+    /// By this.
+    Now(fn(&At<'_>) -> Result<Value, Failed>),
+    /// By the next request for a tool.
+    Arm(Tool),
+    /// By laying something of the tenant's there, once.
+    Seed(fn(&At<'_>, &Map) -> Result<(), Failed>),
+    /// By laying something of the publisher's there, once.
+    Stock(fn(&At<'_>, &Map) -> Result<(), Failed>),
 }
 
 tradepost_wire::words! {
@@ -178,27 +193,11 @@ fn bring_about(work: &Work<'_>, form: &Comply) -> Result<Value, Failed> {
     }
     let absent = || invalid("params is missing");
     let at = At { work, params: form.params.as_ref().ok_or_else(absent)? };
-    match scenario {
-        Scenario::ForceAccountStatus => force::account(&at),
-        Scenario::ForceCreativeStatus => force::creative(&at),
-        Scenario::ForceSessionStatus => force::session(&at),
-        Scenario::ForceUpstreamUnavailable => force::upstream(&at),
-        Scenario::ForceMediaBuyStatus => buys::status(&at),
-        Scenario::ForceCreateMediaBuyArm => buys::arm(&at, Tool::CreateMediaBuy),
-        Scenario::ForceGetProductsArm => buys::arm(&at, Tool::GetProducts),
-        Scenario::ForceGetSignalsArm => buys::arm(&at, Tool::GetSignals),
-        Scenario::ForceTaskCompletion => buys::task(&at),
-        Scenario::SimulateDelivery => buys::delivery(&at),
-        Scenario::SimulateBudgetSpend => buys::spend(&at),
-        Scenario::QueryProvenanceAuditObservations => force::observations(&at),
-        // Products and formats are the publisher's, everything else the tenant's.
-        Scenario::SeedProduct => seed::put(&at, "", scenario, seed::product),
-        Scenario::SeedPricingOption => seed::put(&at, "", scenario, seed::price),
-        Scenario::SeedCreativeFormat => seed::put(&at, "", scenario, seed::format),
-        Scenario::SeedAccount => seed::put(&at, at.tenant(), scenario, seed::account),
-        Scenario::SeedCreative => seed::put(&at, at.tenant(), scenario, seed::creative),
-        Scenario::SeedMediaBuy => seed::put(&at, at.tenant(), scenario, buys::seed),
-        Scenario::SeedPlan => seed::put(&at, at.tenant(), scenario, seed::plan),
+    match scenario.run() {
+        Run::Now(run) => run(&at),
+        Run::Arm(tool) => buys::arm(&at, tool),
+        Run::Seed(lay) => seed::put(&at, at.tenant(), scenario, lay),
+        Run::Stock(lay) => seed::put(&at, "", scenario, lay),
     }
 }
 

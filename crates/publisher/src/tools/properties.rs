@@ -11,7 +11,7 @@ use crate::forms::properties::{
 };
 use crate::property::{PropertyList, published};
 use crate::refuse::{self, Refusal, Stop};
-use crate::reply::Reply;
+use crate::reply::{Reply, object};
 use crate::shelf::Kept;
 use crate::work::Work;
 
@@ -43,9 +43,8 @@ pub(super) fn create(work: &Work<'_>, form: &CreatePropertyList) -> Result<Reply
 /// `get_property_list`.
 pub(super) fn get(work: &Work<'_>, form: &GetPropertyList) -> Result<Reply, Stop> {
     let kept = require(work, &form.list_id)?;
-    let mut body = json!({"list": published(&kept)});
-    let resolve = form.resolve.unwrap_or(true);
-    if let Some(members) = body.as_object_mut().filter(|_| resolve) {
+    let mut body = object([("list", Some(published(&kept)))]);
+    if form.resolve.unwrap_or(true) {
         let (usual, most) = IDENTIFIERS;
         // With the revision: a cursor is a place, and in a list that has
         // changed it would leave something out.
@@ -55,12 +54,14 @@ pub(super) fn get(work: &Work<'_>, form: &GetPropertyList) -> Result<Reply, Stop
         let Page { items, pagination } = page::sized(found, asked, &scope, usual, most)?;
         let fresh = jiff::SignedDuration::from_hours(FRESH_HOURS);
         let until = work.ask.now.checked_add(fresh).unwrap_or(work.ask.now);
-        members.insert("identifiers".to_owned(), json!(items));
-        members.insert("pagination".to_owned(), pagination);
-        members.insert("resolved_at".to_owned(), json!(work.ask.now));
-        members.insert("cache_valid_until".to_owned(), json!(until));
+        body.extend(object([
+            ("identifiers", Some(items.into())),
+            ("pagination", Some(pagination)),
+            ("resolved_at", Some(json!(work.ask.now))),
+            ("cache_valid_until", Some(json!(until))),
+        ]));
     }
-    Ok(Reply::completed("the property list", body))
+    Ok(Reply::completed("the property list", body.into()))
 }
 
 /// `list_property_lists`.

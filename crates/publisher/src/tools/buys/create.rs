@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 use tradepost_wire::adcp::{Standing, Tool};
 use tradepost_wire::fault::Fault;
-use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::json::{Value, json};
 
 use super::Desk;
 use super::draft::{self, Draft};
@@ -15,7 +15,7 @@ use crate::catalogue::Product;
 use crate::forms::buys::CreateMediaBuy;
 use crate::money::Amount;
 use crate::refuse::Stop;
-use crate::reply::Reply;
+use crate::reply::{Reply, object};
 use crate::task::Task;
 use crate::task::end::record_id;
 use crate::work::Work;
@@ -92,15 +92,9 @@ fn book(work: &Work<'_>, draft: Draft) -> Result<Reply, Stop> {
     let kept = work.shelf.find::<MediaBuy>(id)?.ok_or_else(absent)?;
     let actions = action::permitted(&kept.thing, &draft.products, now);
     let mut body = created(&kept, &actions, Some(&account.thing), now);
-    hand_on(&kept.thing, &mut body);
+    // The token of the governance agent goes on to the caller.
+    body.extend(object([("governance_context", kept.thing.governance_context.map(Into::into))]));
     Ok(Reply::completed("the media buy has been created", Value::Object(body)))
-}
-
-/// The token of the governance agent goes on to the caller.
-pub(super) fn hand_on(buy: &MediaBuy, body: &mut Map) {
-    if let Some(token) = &buy.governance_context {
-        body.insert("governance_context".to_owned(), token.clone().into());
-    }
 }
 
 /// The buy waits for approval; nothing of it is said before that.

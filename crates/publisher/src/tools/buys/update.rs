@@ -2,7 +2,7 @@
 
 use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::Value;
+use tradepost_wire::json::{Value, json};
 
 use super::amend::{self, Amending, Change};
 use super::governance::{self, Phase, Question};
@@ -14,7 +14,7 @@ use crate::catalogue::Product;
 use crate::forms::buys::UpdateMediaBuy;
 use crate::money::Amount;
 use crate::refuse::{Stop, at};
-use crate::reply::Reply;
+use crate::reply::{Reply, object};
 use crate::shelf::Kept;
 use crate::work::Work;
 
@@ -71,12 +71,12 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &UpdateMediaBuy) -> Resul
     let packages = &kept.thing.packages;
     let affected = change.affected.iter().filter_map(|position| packages.get(*position));
     let affected: Vec<_> = affected.map(|package| package.published(&kept.thing)).collect();
-    body.insert("affected_packages".to_owned(), affected.into());
-    body.insert("implementation_date".to_owned(), now.to_string().into());
-    if sandbox {
-        body.insert("sandbox".to_owned(), true.into());
-    }
-    create::hand_on(&kept.thing, &mut body);
+    body.extend(object([
+        ("affected_packages", Some(affected.into())),
+        ("implementation_date", Some(json!(now))),
+        ("sandbox", sandbox.then(|| true.into())),
+        ("governance_context", kept.thing.governance_context.map(Into::into)),
+    ]));
     Ok(Reply::completed("the media buy has been updated", Value::Object(body)))
 }
 
