@@ -50,7 +50,9 @@ tradepost_wire::catalog! {
     /// Money was spent.
     SimulateBudgetSpend = "simulate_budget_spend" { run: Run::Now(buys::spend) }
     /// What a verifier has noted about a creative is told.
-    QueryProvenanceAuditObservations = "query_provenance_audit_observations" { run: Run::Now(force::observations) }
+    QueryProvenanceAuditObservations = "query_provenance_audit_observations" {
+        run: Run::Now(force::observations)
+    }
     /// An account is there.
     SeedAccount = "seed_account" { run: Run::Seed(seed::account) }
     /// A product is there.

@@ -33,15 +33,13 @@ fn fits(format: &Format, wanted: &ListCreativeFormats, domain: &str) -> bool {
     let level = format.accessibility.as_ref().and_then(|known| known.wcag_level.as_deref());
     let level = level.and_then(WcagLevel::from_name);
     let modes = || format.abilities().into_iter().flatten().flat_map(|it| it.persistence.iter());
+    let has_any = |kinds: &Vec<String>| kinds.iter().any(|kind| has_asset(format, kind));
     let widths =
         |fits: &dyn Fn(Amount) -> bool| format.dimensions().filter_map(|it| it.width).any(fits);
     let heights =
         |fits: &dyn Fn(Amount) -> bool| format.dimensions().filter_map(|it| it.height).any(fits);
     wanted.format_ids.as_ref().is_none_or(|list| list.iter().any(|one| format.is(one)))
-        && wanted
-            .asset_types
-            .as_ref()
-            .is_none_or(|list| list.iter().any(|kind| has_asset(format, kind)))
+        && wanted.asset_types.as_ref().is_none_or(has_any)
         && wanted.min_width.is_none_or(|least| widths(&|size| size >= least))
         && wanted.max_width.is_none_or(|most| widths(&|size| size <= most))
         && wanted.min_height.is_none_or(|least| heights(&|size| size >= least))

@@ -77,13 +77,12 @@ pub(super) fn refine(
         return finalize(work, entries, offer, found);
     }
     let mut refined = Refined::default();
-    let mut omitted: Vec<String> = Vec::new();
-    let mut named = false;
+    let (mut omitted, mut named) = (Vec::new(), false);
     let mut plans: Vec<(usize, &Entry, Kept<Proposal>)> = Vec::new();
     for (entry, found) in entries.iter().zip(found) {
         let applied = match (entry, found) {
             (Entry::Product { action: Action::Omit, product_id, .. }, _) => {
-                omitted.push(product_id.clone());
+                omitted.push(product_id.as_str());
                 entry.applied("applied", "the product is left out")
             }
             (Entry::Proposal { action: Action::Omit, .. }, _) => {
@@ -118,10 +117,10 @@ pub(super) fn refine(
     }
     if !named {
         let words: Vec<_> = overall.iter().flat_map(|ask| rank::telling(ask)).collect();
-        refined.products =
-            offer.ranked(&words, &[]).into_iter().map(|(product, _)| (product, None)).collect();
+        let ranked = offer.ranked(&words, &[]).into_iter();
+        refined.products = ranked.map(|(product, _)| (product, None)).collect();
     }
-    refined.products.retain(|(product, _)| !omitted.iter().any(|id| id == product.id()));
+    refined.products.retain(|(product, _)| !omitted.contains(&product.id()));
     let planned = !refined.proposals.is_empty();
     let mut of_request = of_request.into_iter();
     for (entry, applied) in entries.iter().zip(&mut refined.applied) {
