@@ -205,14 +205,10 @@ fn check_header(protected: &Map, unprotected: Option<&Value>) -> Result<(), &'st
         return Err("its header has extensions that must be understood and are not");
     }
     match unprotected {
-        None | Some(Value::Null) => Ok(()),
-        Some(Value::Object(members)) => {
-            if members.keys().any(|name| protected.contains_key(name)) {
-                Err("its two headers have members in common")
-            } else {
-                Ok(())
-            }
+        Some(Value::Object(members)) if members.keys().any(|name| protected.contains_key(name)) => {
+            Err("its two headers have members in common")
         }
+        None | Some(Value::Null | Value::Object(_)) => Ok(()),
         Some(_) => Err("its unprotected header is not an object"),
     }
 }

@@ -183,21 +183,17 @@ impl Input {
         let components: Vec<String> =
             self.components.iter().map(|name| format!("\"{name}\"")).collect();
         let mut text = format!("({})", components.join(" "));
-        for (name, value) in [("created", self.created), ("expires", self.expires)] {
-            if let Some(value) = value {
-                text.push_str(&format!(";{name}={value}"));
-            }
-        }
-        let texts = [
-            ("nonce", &self.nonce),
-            ("keyid", &self.keyid),
-            ("alg", &self.alg),
-            ("tag", &self.tag),
-        ];
-        for (name, value) in texts {
-            if let Some(value) = value {
-                text.push_str(&format!(";{name}=\"{value}\""));
-            }
+        let number = |number: Option<i64>| number.map(|number| number.to_string());
+        let quoted = |text: &Option<String>| text.as_ref().map(|text| format!("\"{text}\""));
+        for (name, value) in [
+            ("created", number(self.created)),
+            ("expires", number(self.expires)),
+            ("nonce", quoted(&self.nonce)),
+            ("keyid", quoted(&self.keyid)),
+            ("alg", quoted(&self.alg)),
+            ("tag", quoted(&self.tag)),
+        ] {
+            text.extend(value.map(|value| format!(";{name}={value}")));
         }
         Self { text, ..self }
     }
@@ -216,18 +212,12 @@ impl Input {
 /// When it is no dictionary, or a larger one than anybody needs.
 pub fn dictionary(text: &str) -> Result<Vec<(&str, &str)>, Malformed> {
     const BAD: Malformed = Malformed("a header is no dictionary");
-    let (mut start, mut quoted, mut parts) = (0, false, Vec::new());
-    for (at, byte) in text.bytes().enumerate() {
-        match byte {
-            b'"' => quoted = !quoted,
-            b',' if !quoted => {
-                parts.push(text.get(start..at).ok_or(BAD)?);
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    parts.push(text.get(start..).ok_or(BAD)?);
+    let mut quoted = false;
+    let ends = |letter: char| {
+        quoted ^= letter == '"';
+        letter == ',' && !quoted
+    };
+    let parts: Vec<&str> = text.split(ends).collect();
     if quoted || parts.len() > MAX_MEMBERS {
         return Err(BAD);
     }

@@ -257,6 +257,6 @@ fn trusted(jwk: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Trusted>
 }
 
 /// A member that is a text.
-fn member<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
+pub(crate) fn member<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
     value.get(name).and_then(Value::as_str)
 }

@@ -15,7 +15,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json;
 use tradepost_wire::json::{Value, json};
 
-use crate::keyset::{Material, PublicKey};
+use crate::keyset::{Material, PublicKey, member};
 use crate::{Algorithm, decode};
 
 /// A private key is a few hundred bytes.
@@ -218,9 +218,4 @@ fn from_jwk(text: &str) -> Result<(Pair, Option<String>), BadKey> {
     let pair =
         pair.map_err(|_| bad("the JWK's private and public parts do not belong together"))?;
     Ok((pair, member(&jwk, "kid").map(str::to_owned)))
-}
-
-/// A member that is a text.
-fn member<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
-    value.get(name).and_then(Value::as_str)
 }

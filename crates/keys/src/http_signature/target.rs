@@ -52,10 +52,9 @@ impl Target {
         let rest = rest.split('#').next().unwrap_or_default();
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
         let (authority, rest) = rest.split_at(end);
-        let (path, query) = match rest.split_once('?') {
-            Some((path, query)) => (path, Some(query.to_owned())),
-            None => (rest, None),
-        };
+        let split = rest.split_once('?');
+        let (path, query) =
+            split.map_or((rest, None), |(path, query)| (path, Some(query.to_owned())));
         let authority = authority_of(&scheme, authority)?;
         Ok(Self { scheme, authority, path: path_of(path), query })
     }
@@ -99,21 +98,17 @@ fn authority_of(scheme: &str, authority: &str) -> Result<String, BadTarget> {
     let (host, port) = match named.strip_prefix('[') {
         Some(rest) => {
             let (inside, after) = rest.split_once(']').ok_or(BAD)?;
-            let address: std::net::Ipv6Addr = inside.parse().map_err(|_| BAD)?;
-            let port = match after.strip_prefix(':') {
-                Some(port) => Some(port),
-                None if after.is_empty() => None,
-                None => return Err(BAD),
-            };
             // As it was written: an address has many spellings, and only the case is leveled.
-            let _ = address;
+            inside.parse::<std::net::Ipv6Addr>().map_err(|_| BAD)?;
+            let port = match after {
+                "" => None,
+                after => Some(after.strip_prefix(':').ok_or(BAD)?),
+            };
             (format!("[{}]", inside.to_ascii_lowercase()), port)
         }
         None => {
-            let (host, port) = match named.split_once(':') {
-                Some((host, port)) => (host, Some(port)),
-                None => (named, None),
-            };
+            let split = named.split_once(':');
+            let (host, port) = split.map_or((named, None), |(host, port)| (host, Some(port)));
             // With the dot of the root it is the same host.
             let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
             let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=".contains(&b);
