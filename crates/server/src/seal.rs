@@ -41,25 +41,25 @@ impl Seal {
 
     /// The text with a signature, good for `purpose` alone.
     #[must_use]
-    pub fn write(&self, purpose: &[&str], text: &str) -> String {
+    pub fn write(&self, purpose: &[impl AsRef<str>], text: &str) -> String {
         format!("{}.{text}", self.sign(purpose, text))
     }
 
     /// The text, if we have signed it for `purpose`.
     #[must_use]
-    pub fn read<'t>(&self, purpose: &[&str], sealed: &'t str) -> Option<&'t str> {
+    pub fn read<'t>(&self, purpose: &[impl AsRef<str>], sealed: &'t str) -> Option<&'t str> {
         let (signature, text) = sealed.split_once('.')?;
         let right = self.sign(purpose, text);
         // How long this takes must not tell how much of a guess is right.
         bool::from(right.as_bytes().ct_eq(signature.as_bytes())).then_some(text)
     }
 
-    fn sign(&self, purpose: &[&str], text: &str) -> String {
+    fn sign(&self, purpose: &[impl AsRef<str>], text: &str) -> String {
         let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.0) else {
             unreachable!("HMAC takes a key of any length")
         };
         // With its length each, so that no two lists of parts come to the same bytes.
-        for part in purpose.iter().chain([&text]) {
+        for part in purpose.iter().map(AsRef::as_ref).chain([text]) {
             mac.update(&(part.len() as u64).to_be_bytes());
             mac.update(part.as_bytes());
         }

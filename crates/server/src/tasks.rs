@@ -3,13 +3,12 @@
 //! forgets nothing.
 
 use std::collections::HashMap;
-use std::future::Future;
 use std::panic::AssertUnwindSafe;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use tokio::sync::watch;
 use tradepost_wire::a2a::error::{Code, Refusal};
 use tradepost_wire::a2a::request::invalid_param;
@@ -37,7 +36,7 @@ pub use stream::{Item, TaskStream, Until};
 pub use webhooks::{PushPage, Webhook, Webhooks};
 
 /// Work on a task. It ends the task by itself, or else it is ended as failed.
-pub type Work = Box<dyn FnOnce(Progress) -> Pin<Box<dyn Future<Output = Worked> + Send>> + Send>;
+pub type Work = Box<dyn FnOnce(Progress) -> BoxFuture<'static, Worked> + Send>;
 
 /// How work ends: `Err` when something of ours broke. That the task has ended meanwhile is no
 /// fault.
@@ -58,6 +57,27 @@ pub struct TaskPage {
 
 /// The protocol's yes or no, or a fault.
 pub type Outcome<T> = Result<Result<T, Refusal>, Fault>;
+
+/// Why something is not done.
+#[derive(Debug)]
+pub enum Undone {
+    /// The protocol says no.
+    Refused(Refusal),
+    /// Something of ours broke.
+    Broken(Fault),
+}
+
+impl From<Refusal> for Undone {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<Fault> for Undone {
+    fn from(fault: Fault) -> Self {
+        Self::Broken(fault)
+    }
+}
 
 /// How many tasks a page holds when the caller does not say (A2A §3.1.4).
 const PAGE_SIZE: u32 = 50;
@@ -165,36 +185,37 @@ impl Tasks {
     /// none.
     ///
     /// # Errors
-    /// When the log fails.
+    /// That there is none such, or when the log fails.
     // E-17 to E-20
-    pub fn addressed(&self, owner: &Owner, message: &Message) -> Outcome<Option<TaskRow>> {
+    pub fn addressed(&self, owner: &Owner, message: &Message) -> Result<Option<TaskRow>, Undone> {
         // Also what is only referred to: the answer for somebody else's task is the one for a task
         // that there is not.
         for task_id in &message.reference_task_ids {
-            if self.log.task(owner, task_id)?.is_none() {
-                return Ok(Err(not_found(task_id)));
-            }
+            self.found(owner, task_id)?;
         }
-        let Some(task_id) = &message.task_id else { return Ok(Ok(None)) };
-        let Some(row) = self.log.task(owner, task_id)? else {
-            return Ok(Err(not_found(task_id)));
-        };
+        let Some(task_id) = &message.task_id else { return Ok(None) };
+        let row = self.found(owner, task_id)?;
         if message.context_id.as_ref().is_some_and(|context| *context != row.context_id) {
             let description = "must be the task's context, or absent";
-            return Ok(Err(invalid_param("message.contextId", description)));
+            return Err(invalid_param("message.contextId", description).into());
         }
         // Looked at again when the message is stored, since the task may end in between.
         if row.state.terminal() {
-            return Ok(Err(ended("the task has ended and takes no further message")));
+            return Err(ended("the task has ended and takes no further message").into());
         }
-        Ok(Ok(Some(row)))
+        Ok(Some(row))
+    }
+
+    /// The owner's task.
+    fn found(&self, owner: &Owner, task_id: &str) -> Result<TaskRow, Undone> {
+        Ok(self.log.task(owner, task_id)?.ok_or_else(|| not_found(task_id))?)
     }
 
     /// Logs a message, under a new task unless it continues one, and starts the work. With a
     /// webhook whoever it belongs to is told of the task from here on.
     ///
     /// # Errors
-    /// When the log fails; nothing was begun then.
+    /// That the task has ended, or when the log fails; nothing was begun then.
     pub async fn begin(
         self: &Arc<Self>,
         owner: &Owner,
@@ -202,7 +223,7 @@ impl Tasks {
         message: &Message,
         webhook: Option<Webhook>,
         work: Work,
-    ) -> Outcome<Begun> {
+    ) -> Result<Begun, Undone> {
         let (now, owner) = (self.clock.now(), owner.clone());
         let is_new = continues.is_none();
         let row = continues.unwrap_or_else(|| TaskRow {
@@ -244,15 +265,14 @@ impl Tasks {
                 }
                 Ok(seq)
             });
-            let Some(seq) = logged.await? else {
-                return Ok(Err(ended("the task has ended and takes no further message")));
-            };
+            let ended = || ended("the task has ended and takes no further message");
+            let seq = logged.await?.ok_or_else(ended)?;
             let task_id = row.task_id.clone();
             let shared = |live: &Live| (Arc::clone(&live.turn), Arc::clone(&live.stop));
             let (turn, stop) = tasks.follow(&task_id, seq, shared);
             let progress = Progress::new(Arc::clone(&tasks), row, stop);
             tokio::spawn(async move { tasks.work(turn, progress, work).await });
-            Ok(Ok(Begun { task_id, seq }))
+            Ok(Begun { task_id, seq })
         });
         begun.await.map_err(Fault::on("beginning a task"))?
     }
@@ -320,8 +340,8 @@ impl Tasks {
     /// Reads what may be long, where nobody else has to wait for it.
     async fn read<T: Send + 'static>(
         self: &Arc<Self>,
-        job: impl FnOnce(&Arc<Self>) -> Outcome<T> + Send + 'static,
-    ) -> Outcome<T> {
+        job: impl FnOnce(&Arc<Self>) -> Result<T, Undone> + Send + 'static,
+    ) -> Result<T, Undone> {
         let tasks = Arc::clone(self);
         let read = tokio::task::spawn_blocking(move || job(&tasks));
         read.await.map_err(Fault::on("reading tasks"))?
@@ -330,18 +350,17 @@ impl Tasks {
     /// The task as it is, with as much of its history as asked for (A2A §3.2.4).
     ///
     /// # Errors
-    /// When the log fails.
+    /// That there is none such, or when the log fails.
     pub async fn get(
         self: &Arc<Self>,
         owner: &Owner,
         task_id: &str,
         history: Option<u32>,
-    ) -> Outcome<Task> {
+    ) -> Result<Task, Undone> {
         let (owner, task_id) = (owner.clone(), task_id.to_owned());
         self.read(move |tasks| {
-            let row = tasks.log.task(&owner, &task_id)?;
-            let Some(row) = row else { return Ok(Err(not_found(&task_id))) };
-            Ok(Ok(fold::task(&*tasks.log, &row, row.last_seq, history, true)?))
+            let row = tasks.found(&owner, &task_id)?;
+            Ok(fold::task(&*tasks.log, &row, row.last_seq, history, true)?)
         })
         .await
     }
@@ -349,28 +368,26 @@ impl Tasks {
     /// A page of the caller's tasks.
     ///
     /// # Errors
-    /// When the log fails.
-    pub async fn list(self: &Arc<Self>, owner: &Owner, query: ListTasks) -> Outcome<TaskPage> {
+    /// That the page is none of the list, or when the log fails.
+    pub async fn list(
+        self: &Arc<Self>,
+        owner: &Owner,
+        query: ListTasks,
+    ) -> Result<TaskPage, Undone> {
         let owner = owner.clone();
         self.read(move |tasks| tasks.page(&owner, &query)).await
     }
 
-    fn page(&self, owner: &Owner, query: &ListTasks) -> Outcome<TaskPage> {
+    fn page(&self, owner: &Owner, query: &ListTasks) -> Result<TaskPage, Undone> {
         let filter = TaskFilter {
             context_id: query.context_id.clone(),
             state: query.status,
             since: query.status_timestamp_after,
         };
-        let after = match &query.page_token {
-            None => None,
-            Some(token) => match self.cursors.read(owner, &filter, token) {
-                Some(after) => Some(after),
-                None => {
-                    let description = "must be a nextPageToken of the same list";
-                    return Ok(Err(invalid_param("pageToken", description)));
-                }
-            },
+        let read = |token: &String| {
+            self.cursors.read(owner, &filter, token).ok_or_else(cursor::foreign_token)
         };
+        let after = query.page_token.as_ref().map(read).transpose()?;
         let page_size = query.page_size.unwrap_or(PAGE_SIZE);
         let limit = page_size as usize;
         let (mut rows, total_size) = self.log.tasks(owner, &filter, after, limit + 1)?;
@@ -388,17 +405,15 @@ impl Tasks {
                 fold::task(&*self.log, row, row.last_seq, history, artifacts)
             })
             .collect::<Result<_, _>>()?;
-        Ok(Ok(TaskPage { tasks, next_page_token, page_size, total_size }))
+        Ok(TaskPage { tasks, next_page_token, page_size, total_size })
     }
 
     /// Ends a task because its owner wants so. Repeating it changes nothing (§1.5 row 13).
     ///
     /// # Errors
-    /// When the log fails.
-    pub async fn cancel(self: &Arc<Self>, owner: &Owner, task_id: &str) -> Outcome<Task> {
-        let Some(row) = self.log.task(owner, task_id)? else {
-            return Ok(Err(not_found(task_id)));
-        };
+    /// That there is none such or it has ended in another way, or when the log fails.
+    pub async fn cancel(self: &Arc<Self>, owner: &Owner, task_id: &str) -> Result<Task, Undone> {
+        let row = self.found(owner, task_id)?;
         let now = self.clock.now();
         let event = fold::status_event(&row, TaskState::Canceled, None, now)?;
         let id = row.task_id.clone();
@@ -408,7 +423,7 @@ impl Tasks {
         self.append(task_id, job).await?;
         self.stop(task_id);
         let task = self.get(owner, task_id, None).await?;
-        Ok(task.and_then(|task| match task.status.state {
+        match task.status.state {
             TaskState::Canceled => Ok(task),
             TaskState::Submitted
             | TaskState::Working
@@ -418,9 +433,10 @@ impl Tasks {
             | TaskState::Rejected
             | TaskState::AuthRequired => {
                 let message = "the task has ended and cannot be canceled";
-                Err(Refusal::new(Code::TaskNotCancelable, message).with("taskId", clip(task_id)))
+                let refusal = Refusal::new(Code::TaskNotCancelable, message);
+                Err(refusal.with("taskId", clip(task_id)).into())
             }
-        }))
+        }
     }
 
     /// Stops the work on a task that has ended.
@@ -434,28 +450,26 @@ impl Tasks {
     /// Follows a task from now on, or with `after` from what the caller has seen last.
     ///
     /// # Errors
-    /// When the log fails.
+    /// That there is none such or it has ended, or when the log fails.
     pub async fn subscribe(
         self: &Arc<Self>,
         owner: &Owner,
         task_id: &str,
         after: Option<i64>,
-    ) -> Outcome<TaskStream> {
+    ) -> Result<TaskStream, Undone> {
         let (owner, task_id) = (owner.clone(), task_id.to_owned());
         self.read(move |tasks| {
             // Before it is watched: a watch makes an entry for whatever id is named.
-            if tasks.log.task(&owner, &task_id)?.is_none() {
-                return Ok(Err(not_found(&task_id)));
-            }
+            tasks.found(&owner, &task_id)?;
             let (row, watch) = tasks.watch(&owner, &task_id)?;
             let missed = after.is_some_and(|after| after < row.last_seq);
             if row.state.terminal() && !missed {
-                return Ok(Err(ended("the task has ended; read it with GetTask")));
+                return Err(ended("the task has ended; read it with GetTask").into());
             }
             // The first entry says where the task began; before it there is no task to tell of.
             let from = after.map_or(row.last_seq, |after| after.clamp(1, row.last_seq));
             let task = fold::task(&*tasks.log, &row, from, None, true)?;
-            Ok(Ok(TaskStream::new(watch, task, from, Until::End)))
+            Ok(TaskStream::new(watch, task, from, Until::End))
         })
         .await
     }
@@ -481,14 +495,14 @@ impl Tasks {
         owner: &Owner,
         begun: &Begun,
         history: Option<u32>,
-    ) -> Result<TaskStream, Fault> {
+    ) -> Result<TaskStream, Undone> {
         let (owner, task_id, seq) = (owner.clone(), begun.task_id.clone(), begun.seq);
-        let stream = self.read(move |tasks| {
+        self.read(move |tasks| {
             let (row, watch) = tasks.watch(&owner, &task_id)?;
             let task = fold::task(&*tasks.log, &row, seq, history, true)?;
-            Ok(Ok(TaskStream::new(watch, task, seq, Until::Pause)))
-        });
-        stream.await?.map_err(|_| Fault::new("following a task", "it was refused"))
+            Ok(TaskStream::new(watch, task, seq, Until::Pause))
+        })
+        .await
     }
 
     /// Watches a task, and reads it after that: what is committed in between wakes the watch.
@@ -510,7 +524,7 @@ impl Tasks {
         owner: &Owner,
         begun: &Begun,
         history: Option<u32>,
-    ) -> Outcome<Task> {
+    ) -> Result<Task, Undone> {
         // Only the end is of interest here; the history is read with the task.
         let mut stream = self.stream_begun(owner, begun, Some(0)).await?.until_the_end();
         while stream.next().await?.is_some() {}

@@ -179,11 +179,11 @@ impl World {
             })
         });
         let begun = self.tasks.begin(&owner, None, &message(None), None, work).await;
-        let begun = begun.unwrap().unwrap();
-        self.tasks.settled(&owner, &begun, None).await.unwrap().unwrap();
+        let begun = begun.unwrap();
+        self.tasks.settled(&owner, &begun, None).await.unwrap();
         for hook in hooks {
             let config = config(&begun.task_id, hook);
-            self.webhooks.create(&owner, config).await.unwrap().unwrap();
+            self.webhooks.create(&owner, config).await.unwrap();
         }
         begun.task_id
     }
@@ -192,15 +192,15 @@ impl World {
     async fn finish(&self, owner: &str, task_id: &str, artifacts: usize) {
         let owner = self.owner(owner);
         let said = message(Some(task_id));
-        let row = self.tasks.addressed(&owner, &said).unwrap().unwrap();
+        let row = self.tasks.addressed(&owner, &said).unwrap();
         let work: crate::tasks::Work = Box::new(move |progress| {
             Box::pin(async move {
                 let _: Result<(), Ended> = produce(&progress, artifacts).await;
                 Ok(())
             })
         });
-        let begun = self.tasks.begin(&owner, row, &said, None, work).await.unwrap().unwrap();
-        self.tasks.settled(&owner, &begun, None).await.unwrap().unwrap();
+        let begun = self.tasks.begin(&owner, row, &said, None, work).await.unwrap();
+        self.tasks.settled(&owner, &begun, None).await.unwrap();
     }
 
     fn owner(&self, name: &str) -> Owner {
@@ -389,13 +389,13 @@ async fn a_webhook_that_is_deleted_or_replaced_hears_nothing_more() {
     let task_id = world.task("ada", &["a.example/old", "a.example/kept"]).await;
     world.until_received("kept", 1).await;
     world.until_received("old", 1).await;
-    world.webhooks.delete(&owner, &task_id, "old").await.unwrap().unwrap();
+    world.webhooks.delete(&owner, &task_id, "old").await.unwrap();
     let other = PushConfig {
         url: "https://b.example/new".to_owned(),
         token: Some("t".to_owned()),
         ..config(&task_id, "a.example/kept")
     };
-    world.webhooks.create(&owner, other).await.unwrap().unwrap();
+    world.webhooks.create(&owner, other).await.unwrap();
     world.finish("ada", &task_id, 0).await;
     world.until_received("new", 3).await;
     assert_eq!(world.received("new"), [TASK, WORKING, DONE], "it begins with the task as it is");

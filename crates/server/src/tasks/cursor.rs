@@ -1,6 +1,8 @@
 //! Page tokens: opaque, bound to their owner and filter, and signed, so that nobody can make one.
 
 use jiff::Timestamp;
+use tradepost_wire::a2a::error::Refusal;
+use tradepost_wire::a2a::request::invalid_param;
 use tradepost_wire::catalog::Vocabulary as _;
 
 use super::log::{Owner, TaskFilter, TaskRow};
@@ -20,7 +22,7 @@ impl Signer {
     /// The token for what comes after a task.
     pub(super) fn write(&self, owner: &Owner, filter: &TaskFilter, last: &TaskRow) -> String {
         let place = format!("{}.{}", last.status_at.as_millisecond(), last.task_id);
-        self.0.write(&texts(&of_tasks(owner, filter)), &place)
+        self.0.write(&of_tasks(owner, filter), &place)
     }
 
     /// What a token says, if it is one of ours for this owner and filter.
@@ -30,24 +32,25 @@ impl Signer {
         filter: &TaskFilter,
         token: &str,
     ) -> Option<(Timestamp, String)> {
-        let place = self.0.read(&texts(&of_tasks(owner, filter)), token)?;
+        let place = self.0.read(&of_tasks(owner, filter), token)?;
         let (at, task_id) = place.split_once('.')?;
         Some((Timestamp::from_millisecond(at.parse().ok()?).ok()?, task_id.to_owned()))
     }
 
     /// The token for what comes after a webhook of a task.
     pub(super) fn write_push(&self, owner: &Owner, task_id: &str, last: &str) -> String {
-        self.0.write(&texts(&of_webhooks(owner, task_id)), last)
+        self.0.write(&of_webhooks(owner, task_id), last)
     }
 
     /// The webhook after which to go on, if the token is one of ours for this owner and task.
     pub(super) fn read_push(&self, owner: &Owner, task_id: &str, token: &str) -> Option<String> {
-        self.0.read(&texts(&of_webhooks(owner, task_id)), token).map(str::to_owned)
+        self.0.read(&of_webhooks(owner, task_id), token).map(str::to_owned)
     }
 }
 
-fn texts(list: &[String]) -> Vec<&str> {
-    list.iter().map(String::as_str).collect()
+/// What is said of a token that is none of ours for a list.
+pub(super) fn foreign_token() -> Refusal {
+    invalid_param("pageToken", "must be a nextPageToken of the same list")
 }
 
 /// What a token of a list of tasks is bound to.

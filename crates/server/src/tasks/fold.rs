@@ -101,12 +101,18 @@ pub(super) fn failure(row: &TaskRow, text: &str, now: Timestamp) -> Result<Strin
 
 /// Something that the agent says about a task.
 pub(super) fn said(row: &TaskRow, text: &str) -> Message {
+    let (context_id, task_id) = (row.context_id.clone(), Some(row.task_id.clone()));
+    by_agent(context_id, task_id, vec![Part::text(text)])
+}
+
+/// A message of the agent's.
+pub(super) fn by_agent(context_id: String, task_id: Option<String>, parts: Vec<Part>) -> Message {
     Message {
         message_id: uuid::Uuid::now_v7().to_string(),
-        context_id: Some(row.context_id.clone()),
-        task_id: Some(row.task_id.clone()),
+        context_id: Some(context_id),
+        task_id,
         role: Role::Agent,
-        parts: vec![Part::text(text)],
+        parts,
         metadata: None,
         extensions: Vec::new(),
         reference_task_ids: Vec::new(),

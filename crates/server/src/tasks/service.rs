@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use tradepost_wire::a2a::error::{Code, Refusal};
-use tradepost_wire::a2a::{Message, Part, Request, Role, SendMessage, Task};
+use tradepost_wire::a2a::{Message, Part, Request, SendMessage, Task};
 
 use super::log::{Owner, TaskLog};
-use super::{Ended, Outcome, Progress, Tasks, Webhooks, Work};
+use super::{Ended, Outcome, Progress, Tasks, Undone, Webhooks, Work, fold};
 use crate::agent::{self, Answer, Incoming};
 use crate::clock::Clock;
 use crate::egress::{Egress, Resolver};
@@ -104,40 +104,51 @@ impl Service {
         incoming: Incoming<'_>,
         plan: impl FnOnce(&Message, Option<&Task>) -> Result<Plan, Refusal> + Send,
     ) -> Outcome<Answer> {
+        match self.done(incoming, plan).await {
+            Ok(answer) => Ok(Ok(answer)),
+            Err(Undone::Refused(refusal)) => Ok(Err(refusal)),
+            Err(Undone::Broken(fault)) => Err(fault),
+        }
+    }
+
+    async fn done(
+        &self,
+        incoming: Incoming<'_>,
+        plan: impl FnOnce(&Message, Option<&Task>) -> Result<Plan, Refusal> + Send,
+    ) -> Result<Answer, Undone> {
         let principal = incoming.caller.principal.name.clone();
-        let owner = Owner { agent_id: self.agent_id.clone(), principal };
+        let owner = &Owner { agent_id: self.agent_id.clone(), principal };
         let (tasks, webhooks) = (&self.tasks, &self.webhooks);
-        match incoming.request {
-            Request::SendMessage(send) => self.send(&owner, send, false, plan).await,
-            Request::SendStreamingMessage(send) => self.send(&owner, send, true, plan).await,
+        Ok(match incoming.request {
+            Request::SendMessage(send) => self.send(owner, send, false, plan).await?,
+            Request::SendStreamingMessage(send) => self.send(owner, send, true, plan).await?,
             Request::GetTask { id, history_length } => {
-                Ok(tasks.get(&owner, &id, history_length).await?.map(Answer::Task))
+                Answer::Task(tasks.get(owner, &id, history_length).await?)
             }
-            Request::ListTasks(query) => Ok(tasks.list(&owner, query).await?.map(Answer::Tasks)),
-            Request::CancelTask { id } => Ok(tasks.cancel(&owner, &id).await?.map(Answer::Task)),
+            Request::ListTasks(query) => Answer::Tasks(tasks.list(owner, query).await?),
+            Request::CancelTask { id } => Answer::Task(tasks.cancel(owner, &id).await?),
             Request::SubscribeToTask { id } => {
-                let stream = tasks.subscribe(&owner, &id, incoming.resume_after).await?;
-                Ok(stream.map(Answer::Stream))
+                Answer::Stream(tasks.subscribe(owner, &id, incoming.resume_after).await?)
             }
             Request::CreatePushConfig(config) => {
-                Ok(webhooks.create(&owner, config).await?.map(Answer::PushConfig))
+                Answer::PushConfig(webhooks.create(owner, config).await?)
             }
             Request::GetPushConfig { task_id, id } => {
-                Ok(webhooks.get(&owner, &task_id, &id)?.map(Answer::PushConfig))
+                Answer::PushConfig(webhooks.get(owner, &task_id, &id)?)
             }
             Request::ListPushConfigs { task_id, page_size, page_token } => {
-                let page = webhooks.list(&owner, &task_id, page_size, page_token.as_deref())?;
-                Ok(page.map(Answer::PushConfigs))
+                let page = webhooks.list(owner, &task_id, page_size, page_token.as_deref())?;
+                Answer::PushConfigs(page)
             }
             Request::DeletePushConfig { task_id, id } => {
-                let deleted = webhooks.delete(&owner, &task_id, &id).await?;
-                Ok(deleted.map(|()| Answer::Done))
+                webhooks.delete(owner, &task_id, &id).await?;
+                Answer::Done
             }
             Request::GetExtendedAgentCard => {
                 let code = Code::ExtendedAgentCardNotConfigured;
-                Ok(Err(Refusal::new(code, code.title())))
+                return Err(Refusal::new(code, code.title()).into());
             }
-        }
+        })
     }
 
     async fn send(
@@ -146,66 +157,46 @@ impl Service {
         send: SendMessage,
         streams: bool,
         plan: impl FnOnce(&Message, Option<&Task>) -> Result<Plan, Refusal> + Send,
-    ) -> Outcome<Answer> {
+    ) -> Result<Answer, Undone> {
         let message = &send.message;
-        let webhook = match self.webhooks.of_message(&send) {
-            Ok(webhook) => webhook,
-            Err(refusal) => return Ok(Err(refusal)),
-        };
-        let continues = match self.tasks.addressed(owner, message)? {
-            Ok(continues) => continues,
-            Err(refusal) => return Ok(Err(refusal)),
-        };
+        let webhook = self.webhooks.of_message(&send)?;
+        let continues = self.tasks.addressed(owner, message)?;
         // After all that can be decided without the network.
-        if let Some(webhook) = &webhook
-            && let Err(refusal) = self.webhooks.admit(owner, continues.as_ref(), webhook).await?
-        {
-            return Ok(Err(refusal));
+        if let Some(webhook) = &webhook {
+            self.webhooks.admit(owner, continues.as_ref(), webhook).await?;
         }
         let earlier = match &continues {
-            Some(row) => self.tasks.get(owner, &row.task_id, None).await?.ok(),
+            Some(row) => match self.tasks.get(owner, &row.task_id, None).await {
+                Ok(task) => Some(task),
+                Err(Undone::Refused(_)) => None,
+                Err(broken) => return Err(broken),
+            },
             None => None,
         };
-        let work = match plan(message, earlier.as_ref()) {
-            Ok(Plan::Work(work)) => work,
-            Ok(Plan::Answer(parts)) => {
+        let work = match plan(message, earlier.as_ref())? {
+            Plan::Work(work) => work,
+            Plan::Answer(parts) => {
                 // No task comes of it, so that there is nothing to tell a webhook.
-                let answer = reply(message, parts);
-                return Ok(Ok(if streams {
-                    Answer::MessageStream(answer)
-                } else {
-                    Answer::Message(answer)
-                }));
+                let reply = reply(message, parts);
+                let answer = if streams { Answer::MessageStream } else { Answer::Message };
+                return Ok(answer(reply));
             }
-            Err(refusal) => return Ok(Err(refusal)),
         };
-        let begun = match self.tasks.begin(owner, continues, message, webhook, work).await? {
-            Ok(begun) => begun,
-            Err(refusal) => return Ok(Err(refusal)),
-        };
+        let begun = self.tasks.begin(owner, continues, message, webhook, work).await?;
         if streams {
             let stream = self.tasks.stream_begun(owner, &begun, send.history_length).await?;
-            return Ok(Ok(Answer::Stream(stream)));
+            return Ok(Answer::Stream(stream));
         }
         let task = if send.return_immediately {
             self.tasks.get(owner, &begun.task_id, send.history_length).await?
         } else {
             self.tasks.settled(owner, &begun, send.history_length).await?
         };
-        Ok(task.map(Answer::Begun))
+        Ok(Answer::Begun(task))
     }
 }
 
 fn reply(question: &Message, parts: Vec<Part>) -> Message {
     let fresh = || uuid::Uuid::now_v7().to_string();
-    Message {
-        message_id: fresh(),
-        context_id: Some(question.context_id.clone().unwrap_or_else(fresh)),
-        task_id: None,
-        role: Role::Agent,
-        parts,
-        metadata: None,
-        extensions: Vec::new(),
-        reference_task_ids: Vec::new(),
-    }
+    fold::by_agent(question.context_id.clone().unwrap_or_else(fresh), None, parts)
 }

@@ -14,7 +14,7 @@ use tradepost_wire::a2a::{Authentication, PushConfig, SendMessage};
 use tradepost_wire::problem::clip;
 
 use super::log::{self, LogWriter, Owner, PushKept, PushPlace, PushTarget, TaskRow};
-use super::{Outcome, Tasks, not_found};
+use super::{Tasks, Undone, cursor, not_found};
 use crate::egress::{Destination, Egress};
 use crate::fault::Fault;
 
@@ -85,30 +85,23 @@ impl Webhooks {
     /// and of what happens from then on.
     ///
     /// # Errors
-    /// When the log fails.
-    pub async fn create(&self, owner: &Owner, config: PushConfig) -> Outcome<PushConfig> {
+    /// Why it cannot be added, or when the log fails.
+    pub async fn create(&self, owner: &Owner, config: PushConfig) -> Result<PushConfig, Undone> {
         let task_id = config.task_id.clone().unwrap_or_default();
-        let webhook = match self.read(config, "") {
-            Ok(webhook) => webhook,
-            Err(refusal) => return Ok(Err(refusal)),
-        };
-        let Some(row) = self.tasks.log.task(owner, &task_id)? else {
-            return Ok(Err(not_found(&task_id)));
-        };
-        if let Err(refusal) = self.admit(owner, Some(&row), &webhook).await? {
-            return Ok(Err(refusal));
-        }
+        let webhook = self.read(config, "")?;
+        let row = self.tasks.found(owner, &task_id)?;
+        self.admit(owner, Some(&row), &webhook).await?;
         let (job_owner, target, now) =
             (owner.clone(), webhook.target.clone(), self.tasks.clock.now());
         let job_task = task_id.clone();
         let job =
             move |tx: &dyn LogWriter| tx.put_push_config(&job_owner, &job_task, &target, MOST, now);
         match log::write(&*self.tasks.log, job).await? {
-            PushKept::NoTask => Ok(Err(not_found(&task_id))),
-            PushKept::TooMany => Ok(Err(too_many("taskId"))),
+            PushKept::NoTask => Err(not_found(&task_id).into()),
+            PushKept::TooMany => Err(too_many("taskId").into()),
             PushKept::Kept => {
                 self.tasks.stir();
-                Ok(Ok(shown(&task_id, webhook.target)))
+                Ok(shown(&task_id, webhook.target))
             }
         }
     }
@@ -116,34 +109,31 @@ impl Webhooks {
     /// A webhook of a task.
     ///
     /// # Errors
-    /// When the log fails.
-    pub fn get(&self, owner: &Owner, task_id: &str, id: &str) -> Outcome<PushConfig> {
+    /// That there is none such, or when the log fails.
+    pub fn get(&self, owner: &Owner, task_id: &str, id: &str) -> Result<PushConfig, Undone> {
         let found = self.tasks.log.push_configs(owner, task_id, Some(id), "", 1)?;
         let found = found.into_iter().next().map(|place| shown(task_id, place.target));
         // One answer for a task and for a webhook that are not there, or not the caller's.
         let none = Refusal::new(Code::TaskNotFound, "no task of yours has this webhook");
-        Ok(found.ok_or_else(|| none.with("taskId", clip(task_id))))
+        Ok(found.ok_or_else(|| none.with("taskId", clip(task_id)))?)
     }
 
     /// A page of a task's webhooks.
     ///
     /// # Errors
-    /// When the log fails.
+    /// That there is no such task or the page is none of the list, or when the log fails.
     pub fn list(
         &self,
         owner: &Owner,
         task_id: &str,
         page_size: Option<u32>,
         page_token: Option<&str>,
-    ) -> Outcome<PushPage> {
-        if self.tasks.log.task(owner, task_id)?.is_none() {
-            return Ok(Err(not_found(task_id)));
-        }
+    ) -> Result<PushPage, Undone> {
+        self.tasks.found(owner, task_id)?;
         let cursors = &self.tasks.cursors;
         let after = page_token.map(|token| cursors.read_push(owner, task_id, token));
-        let Some(after) = after.unwrap_or_else(|| Some(String::new())) else {
-            return Ok(Err(invalid_param("pageToken", "must be a nextPageToken of the same list")));
-        };
+        let after =
+            after.unwrap_or_else(|| Some(String::new())).ok_or_else(cursor::foreign_token)?;
         let limit = page_size.unwrap_or(PAGE_SIZE) as usize;
         let mut found = self.tasks.log.push_configs(owner, task_id, None, &after, limit + 1)?;
         let more = found.len() > limit;
@@ -154,22 +144,19 @@ impl Webhooks {
             .map(|last| cursors.write_push(owner, task_id, &last.target.config_id))
             .unwrap_or_default();
         let configs = found.into_iter().map(|place| shown(task_id, place.target)).collect();
-        Ok(Ok(PushPage { configs, next_page_token }))
+        Ok(PushPage { configs, next_page_token })
     }
 
     /// Removes a webhook from a task. Repeating it changes nothing.
     ///
     /// # Errors
-    /// When the log fails.
+    /// That there is no such task, or when the log fails.
     // E-23
-    pub async fn delete(&self, owner: &Owner, task_id: &str, id: &str) -> Outcome<()> {
-        if self.tasks.log.task(owner, task_id)?.is_none() {
-            return Ok(Err(not_found(task_id)));
-        }
+    pub async fn delete(&self, owner: &Owner, task_id: &str, id: &str) -> Result<(), Undone> {
+        self.tasks.found(owner, task_id)?;
         let (owner, task_id, id) = (owner.clone(), task_id.to_owned(), id.to_owned());
         let job = move |tx: &dyn LogWriter| tx.delete_push_config(&owner, &task_id, &id);
-        log::write(&*self.tasks.log, job).await?;
-        Ok(Ok(()))
+        Ok(log::write(&*self.tasks.log, job).await?)
     }
 
     /// Reads the webhook that comes with a message.
@@ -190,23 +177,23 @@ impl Webhooks {
     /// there is room.
     ///
     /// # Errors
-    /// When the log fails.
+    /// Why it may not, or when the log fails.
     pub async fn admit(
         &self,
         owner: &Owner,
         task: Option<&TaskRow>,
         webhook: &Webhook,
-    ) -> Outcome<()> {
+    ) -> Result<(), Undone> {
         if let Some(task) = task {
             let kept = self.tasks.log.push_configs(owner, &task.task_id, None, "", MOST)?;
             let is_same = |place: &PushPlace| place.target.config_id == webhook.target.config_id;
             if kept.len() >= MOST && !kept.iter().any(is_same) {
-                return Ok(Err(too_many(&format!("{}taskId", webhook.prefix))));
+                return Err(too_many(&format!("{}taskId", webhook.prefix)).into());
             }
         }
         let admitted = self.egress.admit(&webhook.destination).await;
         let field = format!("{}url", webhook.prefix);
-        Ok(admitted.map_err(|objection| invalid_param(&field, objection.0)))
+        Ok(admitted.map_err(|objection| invalid_param(&field, objection.0))?)
     }
 
     fn read(&self, config: PushConfig, prefix: &str) -> Result<Webhook, Refusal> {
