@@ -92,23 +92,17 @@ impl Desk {
         health: Arc<dyn Health>,
         among: Vec<SharedAgent>,
     ) -> Self {
-        let pending = Pending::new(settings.max_pending_bytes, settings.max_body_bytes);
-        let metrics = Arc::default();
-        let turns = Turns::new(settings.max_running_requests);
-        let agents = RwLock::new(Arc::default());
-        let (tracer, ledger) = (OnceLock::new(), OnceLock::new());
-        let certificate = RwLock::default();
         let desk = Self {
+            pending: Pending::new(settings.max_pending_bytes, settings.max_body_bytes),
+            turns: Turns::new(settings.max_running_requests),
             settings,
             clock,
-            metrics,
-            pending,
+            metrics: Arc::default(),
             health,
-            agents,
-            turns,
-            tracer,
-            ledger,
-            certificate,
+            agents: RwLock::default(),
+            tracer: OnceLock::new(),
+            ledger: OnceLock::new(),
+            certificate: RwLock::default(),
         };
         desk.replace(among);
         desk
@@ -244,12 +238,15 @@ impl Desk {
         }
     }
 
-    /// Waits until it is the turn of a request of this caller for this agent.
+    /// Waits until it is the turn of a request of this caller for this agent. Who may not do it takes
+    /// nobody's place.
     async fn turn<'a>(
         &'a self,
         agent: &'a SharedAgent,
         caller: &Caller,
+        permitted: Result<(), Denied>,
     ) -> Result<Turn<'a>, Denied> {
+        permitted?;
         let turn = self.turns.turn(agent.id(), caller.limit_key());
         let late = |_| Denied::unavailable(Fault::new("waiting for others", LATE));
         clock::within(self.settings.request_timeout, turn).await.map_err(late)
@@ -258,11 +255,8 @@ impl Desk {
     /// Performs a request that was admitted, when it is its turn.
     pub async fn perform(&self, agent: &SharedAgent, incoming: Incoming<'_>) -> Outcome {
         let (principal, operation) = (&incoming.caller.principal, incoming.request.operation());
-        // Before the turn: who may not do it takes nobody's place.
-        if let Err(denied) = permit::check(principal, operation, agent.required(operation)) {
-            return Outcome::Denied(denied);
-        }
-        match self.turn(agent, incoming.caller).await {
+        let permitted = permit::check(principal, operation, agent.required(operation));
+        match self.turn(agent, incoming.caller, permitted).await {
             Ok(_turn) => agent.perform(incoming).await,
             Err(denied) => Outcome::Denied(denied),
         }
@@ -271,10 +265,7 @@ impl Desk {
     /// Performs a call of a tool of an agent's, for a caller that was admitted, when it is its turn.
     pub async fn call(&self, agent: &SharedAgent, tools: &dyn Tools, call: Call<'_>) -> Called {
         let permitted = permit::permit(&call.caller.principal, tools.required(call.tool));
-        if let Err(denied) = permitted {
-            return Called::Denied(denied);
-        }
-        match self.turn(agent, call.caller).await {
+        match self.turn(agent, call.caller, permitted).await {
             Ok(_turn) => tools.call(call).await,
             Err(denied) => Called::Denied(denied),
         }

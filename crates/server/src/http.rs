@@ -32,6 +32,7 @@ mod health;
 mod home;
 mod observe;
 pub(crate) mod pending;
+mod perform;
 mod plain;
 mod rest;
 pub(crate) mod settings;

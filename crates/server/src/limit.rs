@@ -1,6 +1,6 @@
 //! How often one caller may call: a token bucket for each credential or address.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
@@ -41,6 +41,16 @@ pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64).into(),
         v4 @ IpAddr::V4(_) => v4,
+    }
+}
+
+/// Takes so many away from a count of somebody, who is forgotten when there are none left.
+pub(crate) fn give_back<K: Ord>(counts: &mut BTreeMap<K, usize>, key: &K, count: usize) {
+    if let Some(own) = counts.get_mut(key) {
+        *own -= count;
+        if *own == 0 {
+            counts.remove(key);
+        }
     }
 }
 

@@ -14,12 +14,13 @@ use serde::Serialize;
 use tradepost_wire::a2a::error::{Code, Refusal};
 use tradepost_wire::a2a::{self, Release};
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::{Value, json as value};
+use tradepost_wire::json::{Map, Value, json as value};
 
 use super::exchange::{Parcel, Stamp};
 use super::plain::json_response;
 use crate::agent::{Agent, Answer, Binding, Blame, PAUSE, ProfileRefusal, Written};
 use crate::fault::Fault;
+use crate::limit::Exceeded;
 use crate::tasks::{PushPage, TaskPage};
 
 /// Names the extensions in use; as a name that is known it is not read from its text each time.
@@ -39,9 +40,19 @@ pub trait Dialect {
     fn unavailable(&self) -> Option<StatusCode> {
         None
     }
-    /// The status of a fault, where it is not the usual one.
-    fn status_of(&self, fault: &Fault) -> Option<StatusCode> {
-        if fault.is_transient() { self.unavailable() } else { None }
+    /// What broke on our side.
+    fn broken(&self, agent: &dyn Agent, fault: &Fault) -> Parcel {
+        let (refusal, error_id) = broken(agent, fault);
+        let status = self.unavailable().filter(|_| fault.is_transient());
+        let (response, stamp) = self.protocol(&refusal, status);
+        (response, Stamp { error_id: Some(error_id), ..stamp })
+    }
+    /// The no to a caller that comes too often.
+    fn too_often(&self, exceeded: Exceeded) -> Parcel {
+        let status = Some(StatusCode::TOO_MANY_REQUESTS);
+        let (mut response, stamp) = self.protocol(&too_often(exceeded), status);
+        retry_after(&mut response, exceeded.wait);
+        (response, stamp)
     }
 }
 
@@ -76,6 +87,25 @@ pub(super) fn broken(agent: &dyn Agent, fault: &Fault) -> (Refusal, String) {
         .with("errorId", error_id.clone())
         .with("retryAfterSeconds", PAUSE.as_secs().to_string());
     (refusal, error_id)
+}
+
+/// What the protocol says of a caller that comes too often.
+pub(super) fn too_often(exceeded: Exceeded) -> Refusal {
+    let said = Refusal::new(Code::ResourceExhausted, Code::ResourceExhausted.title());
+    said.with("retryAfterSeconds", seconds(exceeded.wait).to_string())
+}
+
+/// What programs read of a profile's no, as a detail of a status.
+pub(super) fn error_info(refusal: &ProfileRefusal) -> Value {
+    let texts = refusal.metadata.iter();
+    let metadata: Map =
+        texts.map(|(name, text)| ((*name).to_owned(), text.as_str().into())).collect();
+    value!({
+        "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+        "reason": refusal.row.name,
+        "domain": refusal.row.domain,
+        "metadata": metadata,
+    })
 }
 
 /// Names the extensions in use, where the answer does not name them already.

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use jiff::Timestamp;
 use tradepost_wire::http::date;
 
@@ -25,9 +24,7 @@ pub(super) async fn get(State(desk): State<Arc<Desk>>, request: Request) -> Resp
     let card = agent.card();
     let unchanged = is_unchanged(request.headers(), &card.etag, card.identity.modified_at);
     let mut response = if unchanged {
-        let mut response = Response::new(Body::empty());
-        *response.status_mut() = StatusCode::NOT_MODIFIED;
-        response
+        StatusCode::NOT_MODIFIED.into_response()
     } else {
         json_response(StatusCode::OK, card.body.clone())
     };

@@ -8,7 +8,7 @@
 
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use tradepost_wire::a2a::card::{DIRECTORY_PATH, WELL_KNOWN_PATH};
 
 use super::plain::plain_error;
@@ -46,12 +46,10 @@ impl Page {
     fn of(desk: &Desk, headers: &HeaderMap) -> Self {
         // Browsers send one; of several none is believed.
         let mut origins = headers.get_all(header::ORIGIN).iter();
-        let (Some(origin), None) = (origins.next(), origins.next()) else {
-            return if headers.contains_key(header::ORIGIN) {
-                Self::Unwelcome
-            } else {
-                Self::Absent
-            };
+        let origin = match (origins.next(), origins.next()) {
+            (Some(origin), None) => origin,
+            (Some(_), Some(_)) => return Self::Unwelcome,
+            (None, _) => return Self::Absent,
         };
         let allowed = &desk.settings.web_origins;
         let is = |known: &WebOrigin| match known {
@@ -121,15 +119,12 @@ pub(super) fn preflight(desk: &Desk, request: &Request) -> Option<Response> {
         let message = "web pages of this origin may not call here";
         return Some(plain_error(StatusCode::FORBIDDEN, "PERMISSION_DENIED", message));
     }
-    let mut response = Response::default();
-    *response.status_mut() = StatusCode::NO_CONTENT;
+    let mut response = StatusCode::NO_CONTENT.into_response();
     open(desk, headers, &mut response);
-    for (name, value) in [
+    response.headers_mut().extend([
         (header::ACCESS_CONTROL_ALLOW_METHODS, method),
         (header::ACCESS_CONTROL_ALLOW_HEADERS, SENT),
         (header::ACCESS_CONTROL_MAX_AGE, MAX_AGE),
-    ] {
-        response.headers_mut().insert(name, value);
-    }
+    ]);
     Some(response)
 }

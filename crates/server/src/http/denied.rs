@@ -3,14 +3,12 @@
 //! they fetch a credential.
 // E-110
 
-use axum::http::{HeaderValue, StatusCode, header};
-use tradepost_wire::a2a::error::{Code, Refusal};
+use axum::http::StatusCode;
 
 use super::answers::{self, Dialect};
-use super::exchange::{Parcel, Stamp};
-use crate::agent::{Agent, Trouble};
+use super::exchange::Parcel;
+use crate::agent::{Agent, ProfileRefusal, Trouble};
 use crate::auth::Denied;
-use crate::limit::Exceeded;
 
 pub(super) fn respond(agent: &dyn Agent, dialect: &impl Dialect, denied: Denied) -> Parcel {
     if let Some(refusal) = agent.auth().refusal(&denied) {
@@ -18,30 +16,24 @@ pub(super) fn respond(agent: &dyn Agent, dialect: &impl Dialect, denied: Denied)
         let status = status.unwrap_or(StatusCode::UNAUTHORIZED);
         let (mut response, stamp) = dialect.protocol(&refusal, Some(status));
         let challenge = agent.auth().challenge(&denied);
-        if let Some(value) = challenge.and_then(|text| HeaderValue::from_str(&text).ok()) {
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, value);
-        }
+        answers::head(&mut response, None, challenge.as_deref());
         return (response, stamp);
     }
     match denied {
         Denied::Limited(exceeded) => {
-            let status = StatusCode::TOO_MANY_REQUESTS;
-            let trouble = Trouble::TooOften(exceeded);
-            if let Some(mut refusal) = agent.refusal(dialect.binding(), &trouble) {
-                refusal.jsonrpc_status = Some(status.as_u16());
-                return dialect.profile(refusal);
+            match agent.refusal(dialect.binding(), &Trouble::TooOften(exceeded)) {
+                Some(refusal) => {
+                    let jsonrpc_status = Some(StatusCode::TOO_MANY_REQUESTS.as_u16());
+                    dialect.profile(ProfileRefusal { jsonrpc_status, ..refusal })
+                }
+                None => dialect.too_often(exceeded),
             }
-            let (mut response, stamp) = dialect.protocol(&too_often(exceeded), Some(status));
-            answers::retry_after(&mut response, exceeded.wait);
-            (response, stamp)
         }
         Denied::Unavailable(fault) => {
-            if let Some(refusal) = agent.refusal(dialect.binding(), &Trouble::Broken(&fault)) {
-                return dialect.profile(refusal);
+            match agent.refusal(dialect.binding(), &Trouble::Broken(&fault)) {
+                Some(refusal) => dialect.profile(refusal),
+                None => dialect.broken(agent, &fault),
             }
-            let (refusal, error_id) = answers::broken(agent, &fault);
-            let (response, stamp) = dialect.protocol(&refusal, dialect.status_of(&fault));
-            (response, Stamp { error_id: Some(error_id), ..stamp })
         }
         Denied::Missing
         | Denied::Invalid { .. }
@@ -51,10 +43,4 @@ pub(super) fn respond(agent: &dyn Agent, dialect: &impl Dialect, denied: Denied)
             unreachable!("these have a row in the protocol's catalog")
         }
     }
-}
-
-/// What the protocol says of a caller that comes too often.
-pub(super) fn too_often(exceeded: Exceeded) -> Refusal {
-    let said = Refusal::new(Code::ResourceExhausted, Code::ResourceExhausted.title());
-    said.with("retryAfterSeconds", answers::seconds(exceeded.wait).to_string())
 }

@@ -3,10 +3,9 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 
 use super::card::{CACHE_CONTROL, names_tag};
 use super::cors;
@@ -38,15 +37,17 @@ pub(super) async fn get(State(desk): State<Arc<Desk>>, request: Request) -> Resp
         return not_found().await;
     };
     let is_known = names_tag(request.headers(), etag.to_str().unwrap_or_default());
-    let mut response = Response::new(if is_known { Body::empty() } else { Body::from(body) });
-    if is_known {
-        *response.status_mut() = StatusCode::NOT_MODIFIED;
-    }
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, MEDIA_TYPE);
-    headers.insert(header::CACHE_CONTROL, CACHE_CONTROL);
-    headers.insert(header::LINK, LINK);
-    headers.insert(header::ETAG, etag);
+    let headers = [
+        (header::CONTENT_TYPE, MEDIA_TYPE),
+        (header::CACHE_CONTROL, CACHE_CONTROL),
+        (header::LINK, LINK),
+        (header::ETAG, etag),
+    ];
+    let mut response = if is_known {
+        (StatusCode::NOT_MODIFIED, headers).into_response()
+    } else {
+        (headers, body).into_response()
+    };
     cors::open(&desk, request.headers(), &mut response);
     response
 }

@@ -15,10 +15,10 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, Method, StatusCode, Version, header};
-use axum::response::Response;
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode, Version, header};
+use axum::response::{IntoResponse as _, Response};
 use call::Deadline;
-use errors::Failure;
+use errors::{Failure, Grpc};
 use serde::Serialize;
 use tradepost_wire::a2a::error::{Code, Refusal};
 use tradepost_wire::a2a::{Event, Operation, Release};
@@ -26,11 +26,12 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::protobuf::{self, schema};
 
-use super::exchange::{Parcel, Stamp};
+use super::exchange::{Parcel, Posted};
 use super::head::host;
+use super::perform::perform;
 use super::plain::{not_found, plain_error};
-use super::{answers, intake};
-use crate::agent::{Agent, Answer, Binding, Incoming, Outcome, SharedAgent};
+use super::{answers, denied, intake};
+use crate::agent::{Answer, Binding, SharedAgent};
 use crate::desk::Desk;
 use crate::fault::Fault;
 
@@ -76,34 +77,17 @@ pub(super) async fn unknown(parts: &Parts) -> Response {
 }
 
 /// A path of this service as the log names it.
-pub(super) fn template(path: &str) -> Option<&'static str> {
-    // Whole paths, so that the log names ours and never a caller's.
-    const PATHS: [&str; 11] = [
-        "/lf.a2a.v1.A2AService/SendMessage",
-        "/lf.a2a.v1.A2AService/SendStreamingMessage",
-        "/lf.a2a.v1.A2AService/GetTask",
-        "/lf.a2a.v1.A2AService/ListTasks",
-        "/lf.a2a.v1.A2AService/CancelTask",
-        "/lf.a2a.v1.A2AService/SubscribeToTask",
-        "/lf.a2a.v1.A2AService/CreateTaskPushNotificationConfig",
-        "/lf.a2a.v1.A2AService/GetTaskPushNotificationConfig",
-        "/lf.a2a.v1.A2AService/ListTaskPushNotificationConfigs",
-        "/lf.a2a.v1.A2AService/DeleteTaskPushNotificationConfig",
-        "/lf.a2a.v1.A2AService/GetExtendedAgentCard",
-    ];
-    PATHS.into_iter().find(|known| *known == path)
+pub(super) fn template(path: &str) -> Option<String> {
+    // Of a name that is known alone, so that the log names ours and never a caller's.
+    Operation::from_name(path.strip_prefix(SERVICE)?).map(|_| path.to_owned())
 }
 
 /// An answer of gRPC, which succeeds as far as HTTP is concerned.
 fn head(body: Body) -> Response {
-    let mut response = Response::new(body);
-    for (name, value) in [
-        (header::CONTENT_TYPE, "application/grpc"),
-        (header::HeaderName::from_static("grpc-accept-encoding"), "identity"),
-    ] {
-        response.headers_mut().insert(name, HeaderValue::from_static(value));
-    }
-    response
+    const ENCODING: HeaderName = HeaderName::from_static("grpc-accept-encoding");
+    let grpc = HeaderValue::from_static("application/grpc");
+    let plain = HeaderValue::from_static("identity");
+    ([(header::CONTENT_TYPE, grpc), (ENCODING, plain)], body).into_response()
 }
 
 /// The answer to what is no call at all; gRPC leaves it to HTTP to say so.
@@ -147,7 +131,7 @@ async fn answer(
     };
     let caller = match intake::caller(desk, &**agent, parts).await {
         Ok(caller) => caller,
-        Err(denied) => return errors::denied(&**agent, denied),
+        Err(denied) => return denied::respond(&**agent, &Grpc, denied),
     };
     let activated = intake::activated_extensions(&parts.headers);
     let request = protobuf::read(schema::request(operation), &bytes)
@@ -156,55 +140,11 @@ async fn answer(
             intake::check_version(&**agent, parts)?;
             agent.accept(Release::V1_0, operation, &activated, Some(params))
         });
-    let request = match request {
-        Ok(request) => request,
-        Err(refusal) => {
-            let (response, stamp) = Failure::from(&refusal).into_parcel();
-            return (response, stamp.by(&caller).of(operation));
-        }
-    };
-    let incoming = Incoming {
-        binding: Binding::Grpc,
-        release: Release::V1_0,
-        caller: &caller,
-        activated: &activated,
-        request,
-        sent: intake::sent(parts, &bytes),
-        resume_after: intake::resume_after(&parts.headers),
-        patience: desk.settings.request_timeout,
-    };
-    let outcome = desk.perform(agent, incoming).await;
-    let (mut response, stamp) = respond(agent, operation, outcome, deadline);
-    answers::echo_extensions(&mut response, &**agent, &activated, (Binding::Grpc, Release::V1_0));
+    let posted = Posted { desk, agent, parts, bytes: &bytes };
+    let spoken = (Release::V1_0, activated.as_slice());
+    let write = |answer| result(agent, operation, answer, deadline);
+    let (response, stamp) = perform(posted, &caller, spoken, request, &Grpc, write).await;
     (response, stamp.by(&caller).of(operation))
-}
-
-/// Turns what the desk says into bytes: the only place of the binding that does.
-fn respond(
-    agent: &SharedAgent,
-    operation: Operation,
-    outcome: Outcome,
-    deadline: Deadline,
-) -> Parcel {
-    match outcome {
-        Outcome::Answer(answer) => {
-            let stamp = answers::stamp_answer(&**agent, &answer);
-            match result(agent, operation, *answer, deadline) {
-                Ok(response) => (response, stamp),
-                Err(fault) => broken(&**agent, &fault),
-            }
-        }
-        Outcome::Denied(denied) => errors::denied(&**agent, denied),
-        Outcome::Protocol(refusal) => Failure::from(&refusal).into_parcel(),
-        Outcome::Profile(refusal) => errors::profile(*refusal),
-        Outcome::Broken(fault) => broken(&**agent, &fault),
-    }
-}
-
-fn broken(agent: &dyn Agent, fault: &Fault) -> Parcel {
-    let (failure, error_id) = errors::broken(agent, fault);
-    let (response, stamp) = failure.into_parcel();
-    (response, Stamp { error_id: Some(error_id), ..stamp })
 }
 
 /// An answer of the protocol itself.
@@ -257,7 +197,7 @@ mod tests {
     fn the_log_names_every_method_and_nothing_that_a_caller_made_up() {
         for operation in Operation::NAMES {
             let path = format!("{SERVICE}{operation}");
-            assert_eq!(template(&path), Some(path.as_str()));
+            assert_eq!(template(&path), Some(path));
         }
         assert_eq!(template("/lf.a2a.v1.A2AService/ada@example.com"), None);
         assert!(ROUTE.starts_with(SERVICE));

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 
 use super::plain::{json_response, plain_error};
 use crate::background::piece;
@@ -46,10 +45,8 @@ pub(super) async fn metrics(State(desk): State<Arc<Desk>>) -> Response {
     let metrics = Arc::clone(&desk.metrics);
     match piece("writing what was counted", move || metrics.write()).await {
         Some(Ok(text)) => {
-            let mut response = Response::new(Body::from(text));
             let media_type = HeaderValue::from_static(MEDIA_TYPE);
-            response.headers_mut().insert(header::CONTENT_TYPE, media_type);
-            response
+            ([(header::CONTENT_TYPE, media_type)], text).into_response()
         }
         Some(Err(_)) | None => {
             let message = "what was counted cannot be told; the log may say why";

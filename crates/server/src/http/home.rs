@@ -6,7 +6,7 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use tradepost_wire::a2a::card::WELL_KNOWN_PATH;
 use tradepost_wire::json::{Value, json};
 
@@ -47,16 +47,13 @@ pub(super) async fn get(State(desk): State<Arc<Desk>>, request: Request) -> Resp
     let page = Page::of(&*agent, &card);
     let mut response = if asks_for(request.headers(), "text/html") {
         let text = page.render().unwrap_or_else(|_| unreachable!("the page holds texts alone"));
-        let mut response = Response::new(text.into());
-        for (name, value) in [
+        let headers = [
             (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
             (header::CONTENT_SECURITY_POLICY, POLICY),
             (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
             (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
-        ] {
-            response.headers_mut().insert(name, value);
-        }
-        response
+        ];
+        (headers, text).into_response()
     } else {
         let body = json!({"name": page.name, "card": page.card});
         json_response(StatusCode::OK, body.to_string())

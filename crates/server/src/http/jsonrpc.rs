@@ -10,6 +10,7 @@ use axum::response::Response;
 use serde::Serialize;
 use tradepost_wire::a2a::error::{Code, Refusal as ProtocolRefusal};
 use tradepost_wire::a2a::{Event, Operation, Release, older};
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 use tradepost_wire::jsonrpc::{self, Id};
 
@@ -20,9 +21,7 @@ use super::intake::Unread;
 use super::plain::{json_response, not_found};
 use super::sse::Frame as _;
 use super::{answers, cors, denied, intake, sse};
-use crate::agent::{
-    Agent, Answer, Binding, Caller, Incoming, Outcome, ProfileRefusal, SharedAgent,
-};
+use crate::agent::{Agent, Answer, Binding, Caller, ProfileRefusal, SharedAgent};
 use crate::desk::Desk;
 use crate::fault::Fault;
 
@@ -88,39 +87,22 @@ pub async fn answer(posted: Posted<'_>, caller: &Caller, envelope: jsonrpc::Requ
     // For the log, which names it also where the request is refused before its release is known.
     let operation = of(Release::V1_0).or_else(|| of(Release::V0_3));
     let (response, stamp) = perform(posted, caller, envelope).await;
-    let stamp = stamp.by(caller);
-    match operation {
-        Some(operation) => (response, stamp.of(operation)),
-        None => (response, stamp),
-    }
+    (response, Stamp { operation: operation.map(Operation::name), ..stamp.by(caller) })
 }
 
 async fn perform(posted: Posted<'_>, caller: &Caller, envelope: jsonrpc::Request) -> Parcel {
-    let Posted { desk, agent, parts, bytes } = posted;
-    let id = &envelope.id;
+    let Posted { agent, parts, .. } = posted;
+    let (id, params) = (&envelope.id, envelope.params);
     let release = match intake::release(&**agent, parts, &envelope.method) {
         Ok(release) => release,
         Err(refusal) => return JsonRpc(id).protocol(&refusal, None),
     };
-    let activated = &intake::extensions_of(&parts.headers, release);
-    let params = envelope.params;
+    let activated = intake::extensions_of(&parts.headers, release);
     let request = operation(release, &envelope.method)
-        .and_then(|operation| agent.accept(release, operation, activated, params));
-    let request = match request {
-        Ok(request) => request,
-        Err(refusal) => return JsonRpc(id).protocol(&refusal, None),
-    };
-    let resume_after = intake::resume_after(&parts.headers);
-    let binding = Binding::JsonRpc;
-    let sent = intake::sent(parts, bytes);
-    let patience = desk.settings.request_timeout;
-    let incoming =
-        Incoming { binding, release, caller, activated, request, sent, resume_after, patience };
-    let outcome = desk.perform(agent, incoming).await;
-    let (mut response, stamp) = respond(agent, id, release, outcome);
-    // Who activates an extension is told which ones are in use.
-    answers::echo_extensions(&mut response, &**agent, activated, (binding, release));
-    (response, stamp)
+        .and_then(|operation| agent.accept(release, operation, &activated, params));
+    let write = |answer| Ok(result(agent, id, release, answer));
+    let spoken = (release, activated.as_slice());
+    super::perform::perform(posted, caller, spoken, request, &JsonRpc(id), write).await
 }
 
 /// The operation of this name.
@@ -136,25 +118,6 @@ fn operation(release: Release, method: &str) -> Result<Operation, ProtocolRefusa
         };
         ProtocolRefusal::new(Code::MethodNotFound, message)
     })
-}
-
-/// Turns what the desk says into bytes: the only place that does.
-fn respond(agent: &SharedAgent, id: &Id, release: Release, outcome: Outcome) -> Parcel {
-    let dialect = JsonRpc(id);
-    match outcome {
-        Outcome::Profile(refusal) => dialect.profile(*refusal),
-        Outcome::Denied(denied) => denied::respond(&**agent, &dialect, denied),
-        Outcome::Protocol(refusal) => dialect.protocol(&refusal, None),
-        Outcome::Broken(fault) => {
-            let (refusal, error_id) = answers::broken(&**agent, &fault);
-            let (response, stamp) = dialect.protocol(&refusal, None);
-            (response, Stamp { error_id: Some(error_id), ..stamp })
-        }
-        Outcome::Answer(answer) => {
-            let stamp = answers::stamp_answer(&**agent, &answer);
-            (result(agent, id, release, *answer), stamp)
-        }
-    }
 }
 
 /// Errors as members of an envelope with this id. The HTTP status is 200 where none is asked for.

@@ -205,11 +205,7 @@ impl Inside<'_> {
             }
             Called::Profile(refusal) => dialect.profile(*refusal),
             Called::Denied(denied) => denied::respond(&**agent, &dialect, denied),
-            Called::Broken(fault) => {
-                let (refusal, error_id) = answers::broken(&**agent, &fault);
-                let (response, stamp) = dialect.protocol(&refusal, None);
-                (response, Stamp { error_id: Some(error_id), ..stamp })
-            }
+            Called::Broken(fault) => dialect.broken(&**agent, &fault),
         }
     }
 }

@@ -84,11 +84,11 @@ pub(super) async fn observe(
     let method = request.method().clone();
     let path = known_path(request.uri().path(), site.paths);
     let path = path.as_ref();
-    let counted = site.metrics.take();
-    let _in_flight = counted.as_ref().map(|metrics| metrics.begin());
+    let desk = site.desk.take();
+    let counted = desk.as_ref().map(|desk| &desk.metrics);
+    let _in_flight = counted.map(|metrics| metrics.begin());
     let (headers, extensions) = (request.headers(), request.extensions());
     let caller = intake::address_of(refusals.trust_forwarded_for, headers, extensions);
-    let desk = site.desk.take();
     let tracer = desk.as_ref().and_then(|desk| desk.tracer());
     let begun = tracer.and_then(|tracer| tracer.begin(caller_trace(headers)));
     // Before everything else, because every route depends on the host.
@@ -100,7 +100,7 @@ pub(super) async fn observe(
     let took = started.elapsed();
     let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
     let stamp = response.extensions_mut().remove::<Stamp>();
-    if let Some(metrics) = &counted {
+    if let Some(metrics) = counted {
         count(metrics, path, status, stamp.as_ref(), took);
     }
     let sampled = begun.as_ref().filter(|begun| begun.trace.is_sampled);
@@ -191,18 +191,14 @@ fn is_ours(code: &str) -> bool {
 fn count(metrics: &Metrics, path: &str, status: u16, stamp: Option<&Stamp>, took: Duration) {
     const BAD_REQUEST: u16 = 400;
     let agent = stamp.and_then(|stamp| stamp.agent.as_ref()).map_or("", |agent| agent.id());
-    let operation = stamp.and_then(|stamp| stamp.skill.or(stamp.operation));
+    let operation = stamp.and_then(|stamp| stamp.skill.or(stamp.operation)).unwrap_or_default();
     let code = match stamp {
         Some(stamp) => stamp.code,
         // What is outside of every binding has no code of its own.
         None if status < BAD_REQUEST => "OK",
         None => "HTTP_ERROR",
     };
-    let asked = Asked {
-        agent: metrics.name(agent),
-        binding: binding(path),
-        operation: operation.unwrap_or_default(),
-    };
+    let asked = Asked { agent: metrics.name(agent), binding: binding(path), operation };
     if stamp.is_some_and(|stamp| stamp.too_often) {
         metrics.limited(&asked);
     }

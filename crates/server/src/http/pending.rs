@@ -2,10 +2,10 @@
 //! before a body is read, so that without a common limit a few connections with a hundred requests
 //! each would fill the memory.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use crate::limit::Key;
+use crate::limit::{Key, give_back};
 
 /// Which part of the whole one address may have, and requests for one agent of several.
 const SHARES: usize = 4;
@@ -23,7 +23,7 @@ struct Kept {
     total: usize,
     /// Ordered: to hash an address takes longer than to find one among those that send at once.
     by_address: BTreeMap<Key, usize>,
-    by_agent: HashMap<String, usize>,
+    by_agent: BTreeMap<String, usize>,
 }
 
 impl Pending {
@@ -87,19 +87,9 @@ impl Drop for Held<'_> {
     fn drop(&mut self) {
         let mut kept = self.pending.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.total -= self.bytes;
-        if let Some(own) = kept.by_address.get_mut(&self.address) {
-            *own -= self.bytes;
-            if *own == 0 {
-                kept.by_address.remove(&self.address);
-            }
-        }
-        if let Some(agent) = &self.agent
-            && let Some(agents) = kept.by_agent.get_mut(agent)
-        {
-            *agents -= self.bytes;
-            if *agents == 0 {
-                kept.by_agent.remove(agent);
-            }
+        give_back(&mut kept.by_address, &self.address, self.bytes);
+        if let Some(agent) = &self.agent {
+            give_back(&mut kept.by_agent, agent, self.bytes);
         }
     }
 }

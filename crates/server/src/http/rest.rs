@@ -12,7 +12,6 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 pub(super) use errors::HttpJson;
-use serde::Serialize;
 use tradepost_wire::a2a::error::{Code, Refusal};
 use tradepost_wire::a2a::http_json::{self, Target};
 use tradepost_wire::a2a::request::invalid_param;
@@ -20,12 +19,13 @@ use tradepost_wire::a2a::{self, Event, Operation, Release};
 use tradepost_wire::json::json;
 
 use super::answers::Dialect as _;
-use super::exchange::{Parcel, Stamp};
+use super::exchange::{Parcel, Posted};
 use super::head::{asks_for, host};
 use super::intake::{Unread, Whole};
+use super::perform::perform;
 use super::plain::not_found;
 use super::{answers, denied, intake, sse};
-use crate::agent::{Agent, Answer, Binding, Incoming, Outcome, SharedAgent};
+use crate::agent::{Agent, Answer, Binding, SharedAgent};
 use crate::card::HTTP_JSON_PATH;
 use crate::desk::Desk;
 use crate::fault::Fault;
@@ -91,31 +91,11 @@ async fn answer(desk: &Desk, agent: &SharedAgent, parts: &Parts, body: Body) -> 
         Err(denied) => return denied::respond(&**agent, &HttpJson, denied),
     };
     let activated = intake::activated_extensions(&parts.headers);
-    let request = match read(&**agent, parts, &target, operation, &activated, bytes.as_deref()) {
-        Ok(request) => request,
-        Err(refusal) => {
-            let (response, stamp) = HttpJson.protocol(&refusal, None);
-            return (response, stamp.by(&caller).of(operation));
-        }
-    };
-    let incoming = Incoming {
-        binding: Binding::HttpJson,
-        release: Release::V1_0,
-        caller: &caller,
-        activated: &activated,
-        request,
-        sent: intake::sent(parts, bytes.as_deref().unwrap_or_default()),
-        resume_after: intake::resume_after(&parts.headers),
-        patience: desk.settings.request_timeout,
-    };
-    let outcome = desk.perform(agent, incoming).await;
-    let (mut response, stamp) = respond(agent, outcome);
-    answers::echo_extensions(
-        &mut response,
-        &**agent,
-        &activated,
-        (Binding::HttpJson, Release::V1_0),
-    );
+    let request = read(&**agent, parts, &target, operation, &activated, bytes.as_deref());
+    let posted = Posted { desk, agent, parts, bytes: bytes.as_deref().unwrap_or_default() };
+    let spoken = (Release::V1_0, activated.as_slice());
+    let write = |answer| Ok(result(agent, answer));
+    let (response, stamp) = perform(posted, &caller, spoken, request, &HttpJson, write).await;
     (response, stamp.by(&caller).of(operation))
 }
 
@@ -181,52 +161,29 @@ fn not_taken(unread: Unread) -> Parcel {
     (response, stamp)
 }
 
-/// Turns what the desk says into bytes: the only place of the binding that does.
-fn respond(agent: &SharedAgent, outcome: Outcome) -> Parcel {
-    match outcome {
-        Outcome::Profile(refusal) => HttpJson.profile(*refusal),
-        Outcome::Denied(denied) => denied::respond(&**agent, &HttpJson, denied),
-        Outcome::Protocol(refusal) => HttpJson.protocol(&refusal, None),
-        Outcome::Broken(fault) => {
-            let (refusal, error_id) = answers::broken(&**agent, &fault);
-            let (response, stamp) = HttpJson.protocol(&refusal, HttpJson.status_of(&fault));
-            (response, Stamp { error_id: Some(error_id), ..stamp })
-        }
-        Outcome::Answer(answer) => {
-            let stamp = answers::stamp_answer(&**agent, &answer);
-            (result(agent, *answer), stamp)
-        }
-    }
-}
-
 /// An answer of the protocol itself.
 fn result(agent: &SharedAgent, answer: Answer) -> Response {
-    fn succeed(result: impl Serialize) -> Response {
-        answers::write(&result)
-    }
+    let frame = || Frame(Arc::clone(agent));
     match answer {
         Answer::Written(written) => answers::written(String::new(), written, ""),
-        Answer::Message(message) => succeed(Event::Message(message)),
-        Answer::Task(task) => succeed(task),
-        Answer::Begun(task) => succeed(Event::Task(task)),
-        Answer::Tasks(page) => succeed(answers::page(&page)),
-        Answer::PushConfig(config) => succeed(config),
-        Answer::PushConfigs(page) => succeed(answers::push_configs(&page)),
-        Answer::Done => succeed(json!({})),
-        Answer::ExtendedCard(card) => answers::private(succeed(card)),
+        Answer::Message(message) => answers::write(&Event::Message(message)),
+        Answer::Task(task) => answers::write(&task),
+        Answer::Begun(task) => answers::write(&Event::Task(task)),
+        Answer::Tasks(page) => answers::write(&answers::page(&page)),
+        Answer::PushConfig(config) => answers::write(&config),
+        Answer::PushConfigs(page) => answers::write(&answers::push_configs(&page)),
+        Answer::Done => answers::write(&json!({})),
+        Answer::ExtendedCard(card) => answers::private(answers::write(&card)),
         Answer::MessageStream(message) => {
-            let frame = Frame { agent: Arc::clone(agent) };
-            sse::one_event(&answers::json(&Event::Message(message)), &frame)
+            sse::one_event(&answers::json(&Event::Message(message)), &frame())
         }
-        Answer::Stream(events) => sse::task_events(events, Frame { agent: Arc::clone(agent) }),
+        Answer::Stream(events) => sse::task_events(events, frame()),
     }
 }
 
 /// An event of a stream is a `StreamResponse` and nothing around it.
 // CT-03
-struct Frame {
-    agent: SharedAgent,
-}
+struct Frame(SharedAgent);
 
 impl sse::Frame for Frame {
     fn event(&self, json: &str, _: bool) -> String {
@@ -236,7 +193,7 @@ impl sse::Frame for Frame {
     /// The specification has no form for this, so the event has a name by which no client takes
     /// it for a `StreamResponse` (§1.5 row 4).
     fn broken(&self, fault: &Fault) -> String {
-        let (refusal, _) = answers::broken(&*self.agent, fault);
+        let (refusal, _) = answers::broken(&*self.0, fault);
         format!("event: error\ndata: {}\n\n", errors::body(&refusal, None))
     }
 }

@@ -9,7 +9,6 @@ use tradepost_wire::a2a::card::{DIRECTORY_PATH, WELL_KNOWN_PATH};
 use super::{grpc, mcp, rest};
 use crate::card::ENDPOINT_PATH;
 use crate::desk::Desk;
-use crate::metrics::Metrics;
 
 /// Whether the process lives.
 pub(super) const LIVE_PATH: &str = "/healthz";
@@ -27,8 +26,7 @@ pub(super) const HOME_PATH: &str = "/";
 #[derive(Debug, Clone)]
 pub struct Site {
     pub(super) router: Router,
-    pub(super) metrics: Option<Arc<Metrics>>,
-    /// Whose tracer and ledger are asked.
+    /// Whose metrics, tracer and ledger are asked.
     pub(super) desk: Option<Arc<Desk>>,
     pub(super) paths: &'static [(&'static str, &'static str)],
 }
@@ -40,8 +38,7 @@ impl Site {
         router: Router,
         paths: &'static [(&'static str, &'static str)],
     ) -> Self {
-        let metrics = Some(Arc::clone(&desk.metrics));
-        Self { router, metrics, desk: Some(desk), paths }
+        Self { router, desk: Some(desk), paths }
     }
 }
 
@@ -53,7 +50,7 @@ impl From<Site> for Router {
 
 impl From<Router> for Site {
     fn from(router: Router) -> Self {
-        Self { router, metrics: None, desk: None, paths: &[] }
+        Self { router, desk: None, paths: &[] }
     }
 }
 
@@ -73,9 +70,9 @@ pub(super) fn known_path(path: &str, others: &[(&'static str, &'static str)]) ->
         path == *known || ends_twice.contains(known) && path.strip_suffix('/') == Some(*known)
     };
     let other = || others.iter().find(|(asked, _)| *asked == path).map(|(_, known)| *known);
-    let known = known.into_iter().find(is).or_else(other).or_else(|| grpc::template(path));
-    let known = known.map(Cow::Borrowed);
-    known.or_else(|| rest::template(path).map(Cow::Owned)).unwrap_or("(unknown)".into())
+    let known = known.into_iter().find(is).or_else(other).map(Cow::Borrowed);
+    let made = || grpc::template(path).or_else(|| rest::template(path)).map(Cow::Owned);
+    known.or_else(made).unwrap_or("(unknown)".into())
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{HeaderValue, header};
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use futures_util::stream;
 
@@ -48,9 +48,7 @@ pub(super) fn one_event(json: &str, frame: &impl Frame) -> Response {
 }
 
 fn response(body: Body) -> Response {
-    let mut response = Response::new(body);
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
+    let stream = HeaderValue::from_static("text/event-stream");
+    let unkept = HeaderValue::from_static("no-store");
+    ([(header::CONTENT_TYPE, stream), (header::CACHE_CONTROL, unkept)], body).into_response()
 }

@@ -4,22 +4,21 @@
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use tradepost_wire::a2a::error::{Code, Refusal, StatusDetails};
 use tradepost_wire::a2a::status::Status;
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::json::{Value, json};
 use tradepost_wire::protobuf::{self, schema};
 
-use crate::agent::Binding;
-use crate::agent::{Agent, Blame, PAUSE, ProfileRefusal, Trouble};
-use crate::auth::Denied;
+use crate::agent::{Agent, Binding, Blame, PAUSE, ProfileRefusal};
 use crate::fault::Fault;
+use crate::http::answers::{self, Dialect};
 use crate::http::exchange::{Parcel, Stamp};
-use crate::http::{answers, denied};
+use crate::limit::Exceeded;
 
 const STATUS: HeaderName = HeaderName::from_static("grpc-status");
 const MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
@@ -134,43 +133,59 @@ pub(super) fn too_late() -> Failure {
     bare(Status::DeadlineExceeded, "the deadline of the call has passed")
 }
 
-/// A profile's no. Its own document has no place here, where every detail has a type that is known
-/// to both sides beforehand.
-pub(super) fn profile(refusal: ProfileRefusal) -> Parcel {
-    let ProfileRefusal { row, metadata, .. } = &refusal;
-    let metadata = metadata.iter().map(|(name, text)| ((*name).to_owned(), text.as_str().into()));
-    let info = json!({
-        "@type": "type.googleapis.com/google.rpc.ErrorInfo",
-        "reason": row.name,
-        "domain": row.domain,
-        "metadata": metadata.collect::<Map>(),
-    });
-    let status = match refusal.blame {
-        Blame::UsForAMoment => Status::Unavailable,
-        Blame::Caller | Blame::TooOften | Blame::Us => row.grpc,
-    };
-    let (message, challenge) = (refusal.summary.clone(), refusal.challenge.clone());
-    let (extension, wait) = (refusal.extension, refusal.wait);
-    let failure = Failure { status, message, details: vec![info], stamp: answers::stamp(refusal) };
-    let failure = match wait {
-        Some(wait) => failure.with_retry(wait),
-        None => failure,
-    };
-    let (mut response, stamp) = failure.into_parcel();
-    answers::head(&mut response, extension, challenge.as_deref());
-    (response, stamp)
+/// Errors of this binding, whose HTTP status always is that of a success. What a credential must be is in
+/// the metadata, as it is in a header on the other bindings.
+pub(super) struct Grpc;
+
+impl Dialect for Grpc {
+    fn protocol(&self, refusal: &Refusal, _: Option<StatusCode>) -> Parcel {
+        Failure::from(refusal).into_parcel()
+    }
+
+    /// Its own document has no place here, where every detail has a type that is known to both sides
+    /// beforehand.
+    fn profile(&self, refusal: ProfileRefusal) -> Parcel {
+        let status = match refusal.blame {
+            Blame::UsForAMoment => Status::Unavailable,
+            Blame::Caller | Blame::TooOften | Blame::Us => refusal.row.grpc,
+        };
+        let (message, challenge) = (refusal.summary.clone(), refusal.challenge.clone());
+        let (extension, wait) = (refusal.extension, refusal.wait);
+        let details = vec![answers::error_info(&refusal)];
+        let failure = Failure { status, message, details, stamp: answers::stamp(refusal) };
+        let failure = match wait {
+            Some(wait) => failure.with_retry(wait),
+            None => failure,
+        };
+        let (mut response, stamp) = failure.into_parcel();
+        answers::head(&mut response, extension, challenge.as_deref());
+        (response, stamp)
+    }
+
+    fn binding(&self) -> Binding {
+        Binding::Grpc
+    }
+
+    fn broken(&self, agent: &dyn Agent, fault: &Fault) -> Parcel {
+        let (failure, error_id) = broken(agent, fault);
+        let (response, stamp) = failure.into_parcel();
+        (response, Stamp { error_id: Some(error_id), ..stamp })
+    }
+
+    fn too_often(&self, exceeded: Exceeded) -> Parcel {
+        Failure::from(&answers::too_often(exceeded)).with_retry(exceeded.wait).into_parcel()
+    }
 }
 
 /// What broke on our side: with an error id, and when to come back.
 // E-14
 pub(super) fn broken(agent: &dyn Agent, fault: &Fault) -> (Failure, String) {
     let (refusal, error_id) = answers::broken(agent, fault);
-    let failure = Failure::from(&refusal).with_retry(PAUSE);
+    let mut failure = Failure::from(&refusal).with_retry(PAUSE);
     if fault.is_transient() {
-        (failure.with_status(Status::Unavailable), error_id)
-    } else {
-        (failure, error_id)
+        failure.status = Status::Unavailable;
     }
+    (failure, error_id)
 }
 
 /// The process stops while there is more to come.
@@ -190,42 +205,6 @@ pub(super) fn compressed() -> Failure {
 fn bare(status: Status, message: &str) -> Failure {
     let stamp = Stamp { code: status.name(), ..Stamp::default() };
     Failure { status, message: message.to_owned(), details: Vec::new(), stamp }
-}
-
-/// The answer to a caller that is not let in. What a credential must be is in the metadata, as it
-/// is in a header on the other bindings.
-pub(super) fn denied(agent: &dyn Agent, denied: Denied) -> Parcel {
-    if let Some(refusal) = agent.auth().refusal(&denied) {
-        let (mut response, stamp) = Failure::from(&refusal).into_parcel();
-        let challenge = agent.auth().challenge(&denied);
-        if let Some(value) = challenge.and_then(|text| HeaderValue::from_str(&text).ok()) {
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, value);
-        }
-        return (response, stamp);
-    }
-    match denied {
-        Denied::Limited(exceeded) => {
-            match agent.refusal(Binding::Grpc, &Trouble::TooOften(exceeded)) {
-                Some(refusal) => profile(refusal),
-                None => Failure::from(&denied::too_often(exceeded))
-                    .with_retry(exceeded.wait)
-                    .into_parcel(),
-            }
-        }
-        Denied::Unavailable(fault) => {
-            match agent.refusal(Binding::Grpc, &Trouble::Broken(&fault)) {
-                Some(refusal) => profile(refusal),
-                None => super::broken(agent, &fault),
-            }
-        }
-        Denied::Missing
-        | Denied::Invalid { .. }
-        | Denied::Expired
-        | Denied::Page
-        | Denied::Scope { .. } => {
-            unreachable!("these have a row in the protocol's catalog")
-        }
-    }
 }
 
 #[cfg(test)]

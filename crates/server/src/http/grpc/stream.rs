@@ -11,8 +11,8 @@ use hyper::body::Frame;
 use tradepost_wire::protobuf::{self, schema};
 
 use super::call::{Deadline, framed};
-use super::errors::{self, Failure};
-use crate::agent::{Agent, SharedAgent};
+use super::errors;
+use crate::agent::SharedAgent;
 use crate::fault::Fault;
 use crate::tasks::{Item, TaskStream};
 
@@ -33,11 +33,11 @@ pub(super) fn task_events(events: TaskStream, agent: SharedAgent, deadline: Dead
                 Ok(message) => {
                     return Some((Ok(Frame::data(framed(&message))), Some((events, agent))));
                 }
-                Err(fault) => broken(&*agent, &fault).into_trailers(),
+                Err(fault) => errors::broken(&*agent, &fault).0.into_trailers(),
             },
             Some(Ok(None)) if events.was_cut() => errors::stopping().into_trailers(),
             Some(Ok(None)) => errors::ok(),
-            Some(Err(fault)) => broken(&*agent, &fault).into_trailers(),
+            Some(Err(fault)) => errors::broken(&*agent, &fault).0.into_trailers(),
             None => errors::too_late().into_trailers(),
         };
         Some((Ok(Frame::trailers(ended)), None))
@@ -49,10 +49,6 @@ fn event(item: &Item) -> Result<Vec<u8>, Fault> {
     let document =
         tradepost_wire::json::from_str(&item.json).map_err(Fault::on("reading an event"))?;
     protobuf::write(&schema::STREAM_RESPONSE, &document).map_err(Fault::on("writing an event"))
-}
-
-fn broken(agent: &dyn Agent, fault: &Fault) -> Failure {
-    errors::broken(agent, fault).0
 }
 
 fn response(

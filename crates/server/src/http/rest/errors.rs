@@ -24,7 +24,7 @@ impl Dialect for HttpJson {
     }
 
     fn profile(&self, refusal: ProfileRefusal) -> Parcel {
-        let ProfileRefusal { row, document, document_type, metadata, .. } = &refusal;
+        let ProfileRefusal { row, document, document_type, .. } = &refusal;
         let status = match refusal.blame {
             Blame::UsForAMoment => StatusCode::SERVICE_UNAVAILABLE,
             Blame::Caller | Blame::TooOften | Blame::Us => status_of(row.http),
@@ -35,20 +35,11 @@ impl Dialect for HttpJson {
             unreachable!("a profile's document is an object")
         };
         object.extend(document);
-        // Its values are texts.
-        let metadata =
-            metadata.iter().map(|(name, text)| ((*name).to_owned(), text.as_str().into()));
-        let info = json!({
-            "@type": "type.googleapis.com/google.rpc.ErrorInfo",
-            "reason": row.name,
-            "domain": row.domain,
-            "metadata": metadata.collect::<Map>(),
-        });
         let body = json!({"error": {
             "code": status.as_u16(),
             "status": grpc(status, row.grpc.name()),
             "message": refusal.message,
-            "details": [info, object],
+            "details": [answers::error_info(&refusal), object],
         }});
         let mut response = json_response(status, body.to_string());
         answers::mark(&mut response, &refusal);

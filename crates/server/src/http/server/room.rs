@@ -2,7 +2,7 @@
 //! room, whoever has asked nothing for the longest time has to go, because a connection on which
 //! nothing is asked is worth least, and whoever closes none of a crowd shuts everybody out.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use crate::http::settings::Settings;
-use crate::limit::Key;
+use crate::limit::{Key, give_back};
 
 /// How often somebody who waits for a place looks for a connection that has become idle.
 const LOOK: Duration = Duration::from_millis(50);
@@ -31,7 +31,7 @@ pub(super) struct Room {
 struct Open {
     next: u64,
     connections: HashMap<u64, Connection>,
-    by_address: HashMap<Key, usize>,
+    by_address: BTreeMap<Key, usize>,
 }
 
 #[derive(Debug)]
@@ -115,12 +115,7 @@ impl Room {
 impl Open {
     fn remove(&mut self, id: u64) -> Option<Connection> {
         let connection = self.connections.remove(&id)?;
-        if let Some(count) = self.by_address.get_mut(&connection.address) {
-            *count -= 1;
-            if *count == 0 {
-                self.by_address.remove(&connection.address);
-            }
-        }
+        give_back(&mut self.by_address, &connection.address, 1);
         Some(connection)
     }
 }
