@@ -101,68 +101,6 @@ impl Denied {
     pub fn unavailable(fault: Fault) -> Self {
         Self::Unavailable(fault.transient())
     }
-
-    /// What a protocol says; `None` where there is no catalog row of the protocol for it.
-    fn refusal(&self, policy: &Auth) -> Option<Refusal> {
-        let scheme = if policy.takes_bearer() { SCHEME } else { CERTIFICATE_SCHEME };
-        let unauthenticated =
-            |message: &str| Refusal::new(Code::Unauthenticated, message).with("scheme", scheme);
-        match self {
-            Self::Missing => Some(unauthenticated(
-                match (policy.takes_bearer(), policy.certificates.is_empty()) {
-                    (true, true) => {
-                        "this agent requires a credential; send one of a scheme that its card \
-                         declares, in the header Authorization"
-                    }
-                    (true, false) => {
-                        "this agent requires a credential of a scheme that its card declares; send \
-                         one in the header Authorization, or show a client certificate"
-                    }
-                    (false, _) => {
-                        "this agent requires a client certificate; show one in the TLS handshake"
-                    }
-                },
-            )),
-            Self::Invalid { .. } => Some(unauthenticated("the credential is not valid")),
-            Self::Expired => Some(unauthenticated("the credential has expired; get a new one")),
-            Self::Scope { missing } => {
-                let message = format!("the credential lacks the scope {missing}");
-                Some(
-                    Refusal::new(Code::PermissionDenied, message)
-                        .with("scope", missing.to_string()),
-                )
-            }
-            Self::Page => Some(Refusal::new(
-                Code::PermissionDenied,
-                "web pages of other origins may only read here; send a credential, or ask the \
-                 agent's operator to let yours do more",
-            )),
-            Self::Limited(_) | Self::Unavailable(_) => None,
-        }
-    }
-
-    /// The value of `WWW-Authenticate` (RFC 6750 §3). Who sent no credential made no error.
-    fn challenge(&self, policy: &Auth, realm: &str) -> Option<String> {
-        let bearer = || format!("{SCHEME} realm=\"{realm}\"");
-        let bearer = policy.takes_bearer().then(bearer);
-        let certificate = || format!("{CERTIFICATE_SCHEME} realm=\"{realm}\"");
-        let certificate = (!policy.certificates.is_empty()).then(certificate);
-        let (bearer, certificate) = match self {
-            Self::Missing => (bearer, certificate),
-            Self::Invalid { .. } | Self::Expired => {
-                (bearer.map(|bearer| format!("{bearer}, error=\"invalid_token\"")), certificate)
-            }
-            Self::Scope { missing } => {
-                let lacks = format!("error=\"insufficient_scope\", scope=\"{missing}\"");
-                (bearer.map(|bearer| format!("{bearer}, {lacks}")), None)
-            }
-            Self::Page | Self::Limited(_) | Self::Unavailable(_) => (None, None),
-        };
-        match (bearer, certificate) {
-            (Some(bearer), Some(certificate)) => Some(format!("{bearer}, {certificate}")),
-            (bearer, certificate) => bearer.or(certificate),
-        }
-    }
 }
 
 /// How callers say who they are. The default is an agent that asks nobody.
@@ -267,10 +205,9 @@ impl Authenticator {
     /// For an agent that asks nobody who they are.
     #[must_use]
     pub fn open_to_all(agent_id: &str) -> Self {
-        let (policy, known) = (Auth::default(), Vec::new());
-        let failures = Limiter::new(FAILURES, Clock::system());
-        let keys = Arc::new(key::NoKeys);
-        Self { agent_id: agent_id.to_owned(), policy, keys, tokens: None, known, failures }
+        let means = Means::offline(Arc::new(key::NoKeys), Clock::system());
+        let open = Self::open(agent_id, Auth::default(), &means);
+        open.unwrap_or_else(|_| unreachable!("without tokens there is no file to read"))
     }
 
     /// The agent's id.
@@ -323,13 +260,59 @@ impl Authenticator {
     /// of the protocol for it.
     #[must_use]
     pub fn refusal(&self, denied: &Denied) -> Option<Refusal> {
-        denied.refusal(&self.policy)
+        let takes_bearer = self.policy.takes_bearer();
+        let scheme = if takes_bearer { SCHEME } else { CERTIFICATE_SCHEME };
+        let unauthenticated = |message: &str| {
+            Some(Refusal::new(Code::Unauthenticated, message).with("scheme", scheme))
+        };
+        match denied {
+            Denied::Missing if !takes_bearer => unauthenticated(
+                "this agent requires a client certificate; show one in the TLS handshake",
+            ),
+            Denied::Missing if self.policy.certificates.is_empty() => unauthenticated(
+                "this agent requires a credential; send one of a scheme that its card declares, in \
+                 the header Authorization",
+            ),
+            Denied::Missing => unauthenticated(
+                "this agent requires a credential of a scheme that its card declares; send one in \
+                 the header Authorization, or show a client certificate",
+            ),
+            Denied::Invalid { .. } => unauthenticated("the credential is not valid"),
+            Denied::Expired => unauthenticated("the credential has expired; get a new one"),
+            Denied::Scope { missing } => {
+                let message = format!("the credential lacks the scope {missing}");
+                let refusal = Refusal::new(Code::PermissionDenied, message);
+                Some(refusal.with("scope", missing.to_string()))
+            }
+            Denied::Page => Some(Refusal::new(
+                Code::PermissionDenied,
+                "web pages of other origins may only read here; send a credential, or ask the \
+                 agent's operator to let yours do more",
+            )),
+            Denied::Limited(_) | Denied::Unavailable(_) => None,
+        }
     }
 
-    /// The value of `WWW-Authenticate` for somebody who is not let in.
+    /// The value of `WWW-Authenticate` for somebody who is not let in (RFC 6750 §3). Who sent no
+    /// credential made no error.
     #[must_use]
     pub fn challenge(&self, denied: &Denied) -> Option<String> {
-        denied.challenge(&self.policy, &self.agent_id)
+        let (error, by_certificate) = match denied {
+            Denied::Missing => (String::new(), true),
+            Denied::Invalid { .. } | Denied::Expired => {
+                (", error=\"invalid_token\"".to_owned(), true)
+            }
+            Denied::Scope { missing } => {
+                (format!(", error=\"insufficient_scope\", scope=\"{missing}\""), false)
+            }
+            Denied::Page | Denied::Limited(_) | Denied::Unavailable(_) => return None,
+        };
+        let (policy, realm) = (&self.policy, &self.agent_id);
+        let bearer = policy.takes_bearer().then(|| format!("{SCHEME} realm=\"{realm}\"{error}"));
+        let by_certificate = by_certificate && !policy.certificates.is_empty();
+        let certificate = by_certificate.then(|| format!("{CERTIFICATE_SCHEME} realm=\"{realm}\""));
+        let challenges: Vec<_> = bearer.into_iter().chain(certificate).collect();
+        (!challenges.is_empty()).then(|| challenges.join(", "))
     }
 
     /// Forgets addresses that have not failed lately.

@@ -15,9 +15,10 @@ use tradepost_wire::a2a::card::{
     AgentCard, Capabilities, HttpAuth, Interface, MutualTls, SecurityRequirement, SecurityScheme,
     Skill, StringList,
 };
-use tradepost_wire::json;
-use tradepost_wire::json::{Value, json};
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{self, Value, json};
 use tradepost_wire::problem::Problems;
+use tradepost_wire::words;
 
 use crate::auth::{Auth, Jwt};
 
@@ -25,15 +26,16 @@ mod older;
 
 pub use older::for_both_releases;
 
-/// How a request came.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Binding {
-    /// As JSON-RPC.
-    JsonRpc,
-    /// As HTTP+JSON.
-    HttpJson,
-    /// As gRPC.
-    Grpc,
+words! {
+    /// How a request came, by the names that cards have for it.
+    pub enum Binding {
+        /// As JSON-RPC.
+        JsonRpc = "JSONRPC",
+        /// As HTTP+JSON.
+        HttpJson = "HTTP+JSON",
+        /// As gRPC.
+        Grpc = "GRPC",
+    }
 }
 
 /// The path of the JSON-RPC endpoint.
@@ -104,12 +106,8 @@ impl Claims {
             let uri = known.get("uri")?.as_str()?.to_owned();
             Some(ClaimedExtension { uri, required: is(Some(known), "required") })
         };
-        let binding = |interface: &Value| match interface.get("protocolBinding")?.as_str()? {
-            "JSONRPC" => Some(Binding::JsonRpc),
-            "HTTP+JSON" => Some(Binding::HttpJson),
-            "GRPC" => Some(Binding::Grpc),
-            _ => None,
-        };
+        let binding =
+            |interface: &Value| Binding::from_name(interface.get("protocolBinding")?.as_str()?);
         let interfaces = list(Some(card), "supportedInterfaces");
         let is_older = |interface: &Value| {
             let version = interface.get("protocolVersion").and_then(Value::as_str);
@@ -139,7 +137,7 @@ impl PublishedCard {
     ) -> Result<Self, E> {
         // The id is part of the card and changes with it, so the hash is taken over a card without.
         let identity = identify(&hex_hash(&write(&describe(""))))?;
-        let card = tradepost_wire::json::to_value(describe(&identity.id))
+        let card = json::to_value(describe(&identity.id))
             .unwrap_or_else(|_| unreachable!("a card has only text keys"));
         let body = write(&card);
         let etag = format!("\"{}\"", hex_hash(&body));
@@ -208,10 +206,7 @@ pub fn describe(name: &str, description: &str, base_url: &str) -> AgentCard {
         description: description.to_owned(),
         version: "0.1.0".to_owned(),
         provider: None,
-        supported_interfaces: interfaces(
-            base_url,
-            &[Binding::JsonRpc, Binding::HttpJson, Binding::Grpc],
-        ),
+        supported_interfaces: interfaces(base_url, Binding::ALL),
         capabilities: Capabilities {
             streaming: true,
             push_notifications: false,
@@ -253,21 +248,20 @@ impl fmt::Display for Origin {
 // D-02
 #[must_use]
 pub fn interfaces(base_url: &str, bindings: &[Binding]) -> Vec<Interface> {
-    let interface = |path, protocol_binding| Interface {
-        url: format!("{base_url}{path}"),
-        protocol_binding,
-        protocol_version: tradepost_wire::a2a::VERSION,
-    };
-    let of = |binding: &Binding| match binding {
-        Binding::JsonRpc => interface(ENDPOINT_PATH, "JSONRPC"),
-        Binding::HttpJson => interface(HTTP_JSON_PATH, "HTTP+JSON"),
-        Binding::Grpc => grpc_interface(base_url),
+    let of = |binding: &Binding| Interface {
+        url: match binding {
+            Binding::JsonRpc => format!("{base_url}{ENDPOINT_PATH}"),
+            Binding::HttpJson => format!("{base_url}{HTTP_JSON_PATH}"),
+            Binding::Grpc => grpc_address(base_url),
+        },
+        protocol_binding: binding.name(),
+        protocol_version: a2a::VERSION,
     };
     bindings.iter().map(of).collect()
 }
 
 /// Where an agent is reached by gRPC: a host and a port in place of a URL (A2A §4.4.6).
-fn grpc_interface(base_url: &str) -> Interface {
+fn grpc_address(base_url: &str) -> String {
     let (scheme, rest) = base_url.split_once("://").unwrap_or(("https", base_url));
     let host = rest.split('/').next().unwrap_or_default();
     // A colon within brackets belongs to an IPv6 address.
@@ -277,11 +271,7 @@ fn grpc_interface(base_url: &str) -> Interface {
         (false, "http") => ":80",
         (false, _) => ":443",
     };
-    Interface {
-        url: format!("{host}{port}"),
-        protocol_binding: "GRPC",
-        protocol_version: tradepost_wire::a2a::VERSION,
-    }
+    format!("{host}{port}")
 }
 
 /// The ways to say who calls that an agent accepts (A2A §4.5).
@@ -316,7 +306,7 @@ pub fn requirements(auth: &Auth) -> Vec<SecurityRequirement> {
 }
 
 fn write(card: &impl Serialize) -> Vec<u8> {
-    tradepost_wire::json::to_vec(card).unwrap_or_else(|_| unreachable!("a card has only text keys"))
+    json::to_vec(card).unwrap_or_else(|_| unreachable!("a card has only text keys"))
 }
 
 fn hex_hash(bytes: &[u8]) -> String {

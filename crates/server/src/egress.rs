@@ -8,13 +8,12 @@
 // P-04
 
 use std::fmt;
-use std::future::Future;
 use std::io;
 use std::net::{IpAddr, Ipv6Addr};
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use reqwest::Url;
 use tokio::sync::Semaphore;
 
@@ -34,7 +33,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const LOOKUPS: usize = 32;
 
 /// The addresses of a name, as they come.
-pub type Resolving = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
+pub type Resolving = BoxFuture<'static, io::Result<Vec<IpAddr>>>;
 
 /// Finds the addresses of a name.
 #[derive(Clone)]
@@ -128,10 +127,7 @@ impl Egress {
     /// resolved.
     #[must_use]
     pub fn is_own_machine(&self, text: &str) -> bool {
-        let host = self.read(text).map(|destination| destination.host).unwrap_or_default();
-        let address =
-            host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
-        self.loopback && (host == "localhost" || address.is_ok_and(|it| it.is_loopback()))
+        self.loopback && self.read(text).is_ok_and(|destination| is_here(&destination.host))
     }
 
     /// Reads an address that a caller chose. The text must say what the client will do: whatever
@@ -184,8 +180,7 @@ impl Egress {
         }
         // Clear text is for this machine alone, where nobody is on the way; whether it may be
         // called at all has been judged above.
-        let here = literal(&host).map_or(host == "localhost", |ip| ip.is_loopback());
-        if !secure && !here {
+        if !secure && !is_here(&host) {
             return Err(SCHEME);
         }
         Ok(Destination { url, host })
@@ -307,6 +302,11 @@ fn is_usual(named: &str, literal: IpAddr) -> bool {
             inner.and_then(|text| text.parse::<Ipv6Addr>().ok()) == Some(address)
         }
     }
+}
+
+/// Whether a host is this machine by its name or address.
+fn is_here(host: &str) -> bool {
+    literal(host).map_or(host == "localhost", |ip| ip.is_loopback())
 }
 
 fn is_localhost(host: &str) -> bool {

@@ -310,8 +310,8 @@ impl<'k> Transaction<'k> {
         Self { kept: RefCell::new(kept), undo, ended, last_key }
     }
 
-    fn kept(&self) -> RefMut<'_, &'k mut Kept> {
-        self.kept.borrow_mut()
+    fn kept(&self) -> RefMut<'_, Kept> {
+        RefMut::map(self.kept.borrow_mut(), |kept| &mut **kept)
     }
 
     fn end(self, is_kept: bool) {
@@ -349,8 +349,7 @@ impl<'k> Transaction<'k> {
     }
 
     fn change(&self, key: i64, change: impl FnOnce(&mut PushPlace, i64)) {
-        let mut guard = self.kept();
-        let kept: &mut Kept = &mut guard;
+        let kept = &mut *self.kept();
         let Some(mut changed) = kept.places.get(&key).cloned() else { return };
         let task = kept.tasks.get(&changed.place.task_id);
         change(&mut changed.place, task.map_or(0, |task| task.row.last_seq));
@@ -394,8 +393,7 @@ impl TaskWriter for Transaction<'_> {
         body: &str,
         status: Option<(TaskState, Timestamp)>,
     ) -> Result<Option<i64>, Fault> {
-        let mut guard = self.kept();
-        let kept: &mut Kept = &mut guard;
+        let kept = &mut *self.kept();
         let task = kept.tasks.get_mut(task_id);
         let task = task.ok_or_else(|| Fault::new("reading a task's state", "it is gone"))?;
         if task.row.state.terminal() {
@@ -440,8 +438,7 @@ impl PushWriter for Transaction<'_> {
         most: usize,
         now: Timestamp,
     ) -> Result<PushKept, Fault> {
-        let mut guard = self.kept();
-        let kept: &mut Kept = &mut guard;
+        let kept = &mut *self.kept();
         let Some(task) = kept.task_of(owner, task_id) else { return Ok(PushKept::NoTask) };
         let (last_seq, same) = (task.row.last_seq, task.places.get(&target.config_id).copied());
         if task.places.len() - usize::from(same.is_some()) >= most {
@@ -477,8 +474,7 @@ impl PushWriter for Transaction<'_> {
         task_id: &str,
         config_id: &str,
     ) -> Result<(), Fault> {
-        let mut guard = self.kept();
-        let kept: &mut Kept = &mut guard;
+        let kept = &mut *self.kept();
         let task = kept.task_of(owner, task_id);
         if let Some(key) = task.and_then(|task| task.places.get(config_id).copied()) {
             self.set(kept, key, None);

@@ -44,7 +44,7 @@ pub struct Metrics {
     limited: Family<Asked, Counter>,
     seconds: Family<Asked, Histogram, fn() -> Histogram>,
     in_flight: Gauge,
-    certificate: Arc<Certificate>,
+    certificate: Certificate,
     /// Names that were labels before, so that one more request needs no copy of its own.
     names: RwLock<HashSet<Name>>,
 }
@@ -56,34 +56,16 @@ impl Default for Metrics {
         let limited = Family::default();
         let seconds = Family::new_with_constructor(histogram as fn() -> Histogram);
         let in_flight = Gauge::default();
-        registry.register(
-            "requests",
-            "Requests that were answered, by how they ended",
-            requests.clone(),
-        );
-        registry.register(
-            "rate_limited_requests",
-            "Requests that were refused because their sender comes too often",
-            limited.clone(),
-        );
-        registry.register_with_unit(
-            "request_duration",
-            "How long answers took until their head was there",
-            Unit::Seconds,
-            seconds.clone(),
-        );
+        let help = "Requests that were answered, by how they ended";
+        registry.register("requests", help, requests.clone());
+        let help = "Requests that were refused because their sender comes too often";
+        registry.register("rate_limited_requests", help, limited.clone());
+        let help = "How long answers took until their head was there";
+        registry.register_with_unit("request_duration", help, Unit::Seconds, seconds.clone());
         registry.register("requests_in_flight", "Requests being answered", in_flight.clone());
-        let certificate = Arc::new(Certificate::default());
-        registry.register_collector(Box::new(CertificateMetrics(Arc::clone(&certificate))));
-        Self {
-            registry,
-            requests,
-            limited,
-            seconds,
-            in_flight,
-            certificate,
-            names: RwLock::default(),
-        }
+        let (certificate, names) = (Certificate::default(), RwLock::default());
+        registry.register_collector(Box::new(certificate.clone()));
+        Self { registry, requests, limited, seconds, in_flight, certificate, names }
     }
 }
 
@@ -217,16 +199,13 @@ impl Metrics {
 }
 
 /// When our certificate ends, and how many orders of one have failed, where there is one or it is ordered.
-#[derive(Debug, Default)]
-struct Certificate(Mutex<(Option<i64>, Option<i64>)>);
+/// Where there is none nothing is said, because no number would be true.
+#[derive(Debug, Clone, Default)]
+struct Certificate(Arc<Mutex<(Option<i64>, Option<i64>)>>);
 
-/// Has it told: where there is none nothing is said, because no number would be true.
-#[derive(Debug)]
-struct CertificateMetrics(Arc<Certificate>);
-
-impl Collector for CertificateMetrics {
+impl Collector for Certificate {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let (end, failed) = *self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (end, failed) = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for (name, help, number) in [
             (
                 "certificate_expiry_timestamp_seconds",

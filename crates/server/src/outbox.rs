@@ -12,13 +12,12 @@
 // P-01 to P-03
 
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use backoff::Schedule;
+use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use lane::Lane;
 use pump::{Busy, Queue};
@@ -45,19 +44,17 @@ pub struct Edge {
 }
 
 /// A wait.
-pub type Sleeping = Pin<Box<dyn Future<Output = ()> + Send>>;
+pub type Sleeping = BoxFuture<'static, ()>;
 
 impl Edge {
     /// The machine's own.
     #[must_use]
     pub fn system() -> Self {
         let (seed, _) = uuid::Uuid::new_v4().as_u64_pair();
-        let random = std::sync::Mutex::new(fastrand::Rng::with_seed(seed));
+        let random = Mutex::new(fastrand::Rng::with_seed(seed));
         Self {
             sleep: Arc::new(|duration| Box::pin(tokio::time::sleep(duration))),
-            random: Arc::new(move || {
-                random.lock().unwrap_or_else(std::sync::PoisonError::into_inner).f64()
-            }),
+            random: Arc::new(move || random.lock().unwrap_or_else(PoisonError::into_inner).f64()),
         }
     }
 }
@@ -138,8 +135,7 @@ pub struct Outbox {
     tasks: Arc<Tasks>,
     sender: Arc<dyn Sender>,
     edge: Edge,
-    schedule: Schedule,
-    limits: Limits,
+    settings: Settings,
     counts: Counts,
     stopping: AtomicBool,
 }
@@ -159,8 +155,7 @@ impl Outbox {
             tasks,
             sender,
             edge,
-            schedule: settings.schedule,
-            limits: settings.limits,
+            settings,
             counts: Counts::default(),
             stopping: AtomicBool::new(false),
         }
@@ -177,16 +172,6 @@ impl Outbox {
     pub async fn run(self: Arc<Self>, stop: impl Future<Output = ()>, grace: Duration) {
         pump::run(self, stop, grace).await;
     }
-
-    /// Reads the store where nobody else has to wait for it.
-    async fn read<T: Send + 'static>(
-        self: &Arc<Self>,
-        job: impl FnOnce(&Self) -> Result<T, Fault> + Send + 'static,
-    ) -> Result<T, Fault> {
-        let outbox = Arc::clone(self);
-        let read = tokio::task::spawn_blocking(move || job(&outbox));
-        read.await.map_err(Fault::on("reading webhooks"))?
-    }
 }
 
 impl Queue for Outbox {
@@ -201,7 +186,7 @@ impl Queue for Outbox {
     }
 
     fn limits(&self) -> Limits {
-        self.limits
+        self.settings.limits
     }
 
     fn due(&self, now: Timestamp, busy: &PushBusy, room: usize) -> Result<Vec<PushPlace>, Fault> {

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::SystemTime;
 
 use rustls::crypto::CryptoProvider;
@@ -99,21 +99,18 @@ pub fn load(files: &Files) -> Result<Loaded, Vec<Mistake>> {
     let (begins_at, expires_at) = validity.unzip();
     let certificate = chain.first().cloned();
     let certified = CertifiedKey::new(chain, key);
-    match certified.keys_match() {
+    let certificate_path = files.certificate.display();
+    let wrong = match certified.keys_match() {
         // Not every kind of key can tell.
-        Ok(()) | Err(Error::InconsistentKeys(InconsistentKeys::Unknown)) => {}
+        Ok(()) | Err(Error::InconsistentKeys(InconsistentKeys::Unknown)) => None,
         Err(Error::InconsistentKeys(_)) => {
-            let message = format!(
-                "{} is not the key of the certificate in {}",
-                files.key.display(),
-                files.certificate.display()
-            );
-            return Err(vec![Mistake { key: KEY, message }]);
+            let path = files.key.display();
+            Some((KEY, format!("{path} is not the key of the certificate in {certificate_path}")))
         }
-        Err(_) => {
-            let message = format!("{} is damaged", files.certificate.display());
-            return Err(vec![Mistake { key: CERTIFICATE, message }]);
-        }
+        Err(_) => Some((CERTIFICATE, format!("{certificate_path} is damaged"))),
+    };
+    if let Some((key, message)) = wrong {
+        return Err(vec![Mistake { key, message }]);
     }
     let shown = Arc::new(SingleCertAndKey::from(certified));
     let config = server(provider, shown, clients).map_err(unfit)?;
@@ -226,25 +223,30 @@ type FileState = Option<(Option<SystemTime>, u64)>;
 #[derive(Debug)]
 pub struct Identity {
     files: Files,
-    held: RwLock<([FileState; 3], Arc<ServerConfig>)>,
-    /// From when to when what is held is good.
-    validity: RwLock<Validity>,
+    held: RwLock<Held>,
     /// What authorities are shown who look whether our names lead here.
     challenges: Option<Challenges>,
     clock: Clock,
     failures: Limiter,
 }
 
-/// From when to when a certificate is good, as far as it says so in a way that we read.
-#[derive(Debug, Clone, Copy, Default)]
-struct Validity {
+/// What the files say, and the state in which they were read.
+#[derive(Debug)]
+struct Held {
+    state: [FileState; 3],
+    config: Arc<ServerConfig>,
+    /// From when to when the certificate is good, as far as it says so in a way that we read.
     begins_at: Option<jiff::Timestamp>,
     expires_at: Option<jiff::Timestamp>,
 }
 
-impl From<&Loaded> for Validity {
-    fn from(loaded: &Loaded) -> Self {
-        Self { begins_at: loaded.begins_at, expires_at: loaded.expires_at }
+impl Held {
+    fn of(state: [FileState; 3], loaded: Loaded, clock: &Clock) -> Self {
+        let Loaded { config, begins_at, expires_at, .. } = loaded;
+        if let Some(expires_at) = expires_at.filter(|end| *end <= clock.now()) {
+            tracing::warn!(%expires_at, "the certificate has expired");
+        }
+        Self { state, config, begins_at, expires_at }
     }
 }
 
@@ -259,12 +261,8 @@ impl Identity {
     pub fn open(files: Files, clock: &Clock) -> Result<Self, Vec<Mistake>> {
         // The state first: what is written in between is noticed the next time.
         let state = state(&files);
-        let loaded = load(&files)?;
-        warn_of_end(&loaded, clock);
-        let validity = RwLock::new(Validity::from(&loaded));
-        let failures = Limiter::new(FAILURES, clock.clone());
-        let held = RwLock::new((state, loaded.config));
-        Ok(Self { files, held, validity, challenges: None, clock: clock.clone(), failures })
+        let held = Held::of(state, load(&files)?, clock);
+        Ok(Self::with(files, held, None, clock))
     }
 
     /// The same for files that somebody orders from an authority: they may not be there yet, and whoever
@@ -278,24 +276,26 @@ impl Identity {
         clock: &Clock,
     ) -> Result<Self, Vec<Mistake>> {
         let state = state(&files);
-        let empty = without(&files)?;
-        let (config, validity) = match load(&files) {
-            Ok(loaded) => {
-                warn_of_end(&loaded, clock);
-                let validity = Validity::from(&loaded);
-                (loaded.config, validity)
-            }
+        let config = without(&files)?;
+        let held = match load(&files) {
+            Ok(loaded) => Held::of(state, loaded, clock),
             Err(mistakes) => {
                 if files.certificate.exists() {
                     tracing::error!(cause = joined(&mistakes), "there is no certificate to use");
                 }
-                (empty, Validity::default())
+                Held { state, config, begins_at: None, expires_at: None }
             }
         };
-        let (held, validity) = (RwLock::new((state, config)), RwLock::new(validity));
+        Ok(Self::with(files, held, Some(challenges), clock))
+    }
+
+    fn with(files: Files, held: Held, challenges: Option<Challenges>, clock: &Clock) -> Self {
         let failures = Limiter::new(FAILURES, clock.clone());
-        let challenges = Some(challenges);
-        Ok(Self { files, held, validity, challenges, clock: clock.clone(), failures })
+        Self { files, held: RwLock::new(held), challenges, clock: clock.clone(), failures }
+    }
+
+    fn held(&self) -> RwLockReadGuard<'_, Held> {
+        self.held.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What authorities are shown; `None` when nobody orders certificates.
@@ -307,22 +307,22 @@ impl Identity {
     /// What a new connection is served with.
     #[must_use]
     pub fn current(&self) -> Arc<ServerConfig> {
-        Arc::clone(&self.held.read().unwrap_or_else(PoisonError::into_inner).1)
+        Arc::clone(&self.held().config)
     }
 
     /// When the certificate ends that new connections get, as far as it says so.
     #[must_use]
     pub fn expires_at(&self) -> Option<jiff::Timestamp> {
-        self.validity.read().unwrap_or_else(PoisonError::into_inner).expires_at
+        self.held().expires_at
     }
 
     /// When it ends, when people should be told: in the last two weeks, or in the last quarter of a
     /// short life.
     #[must_use]
     pub fn ends_soon(&self, now: jiff::Timestamp) -> Option<jiff::Timestamp> {
-        let validity = *self.validity.read().unwrap_or_else(PoisonError::into_inner);
-        let end = validity.expires_at?;
-        let quarter = validity.begins_at.map_or(SOON, |begin| end.duration_since(begin) / 4);
+        let held = self.held();
+        let end = held.expires_at?;
+        let quarter = held.begins_at.map_or(SOON, |begin| end.duration_since(begin) / 4);
         (end.duration_since(now) < SOON.min(quarter)).then_some(end)
     }
 
@@ -331,7 +331,7 @@ impl Identity {
     /// waits: it reads from the disk.
     pub fn refresh(&self) {
         self.failures.tidy();
-        if state(&self.files) != self.held.read().unwrap_or_else(PoisonError::into_inner).0 {
+        if state(&self.files) != self.held().state {
             self.reload();
         }
     }
@@ -343,17 +343,14 @@ impl Identity {
         // Before the lock is taken: connections that begin meanwhile do not wait for a disk.
         let loaded = load(&self.files);
         let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
-        // What is wrong is said once for each state of the files.
-        held.0 = state;
         match loaded {
             Ok(loaded) => {
                 tracing::info!("certificate replaced");
-                warn_of_end(&loaded, &self.clock);
-                let validity = Validity::from(&loaded);
-                held.1 = loaded.config;
-                *self.validity.write().unwrap_or_else(PoisonError::into_inner) = validity;
+                *held = Held::of(state, loaded, &self.clock);
             }
             Err(mistakes) => {
+                // What is wrong is said once for each state of the files.
+                held.state = state;
                 tracing::error!(cause = joined(&mistakes), "the certificate stays as it was");
             }
         }
@@ -377,10 +374,4 @@ fn state(files: &Files) -> [FileState; 3] {
         let metadata = std::fs::metadata(path?).ok()?;
         Some((metadata.modified().ok(), metadata.len()))
     })
-}
-
-fn warn_of_end(loaded: &Loaded, clock: &Clock) {
-    if let Some(expires_at) = loaded.expires_at.filter(|end| *end <= clock.now()) {
-        tracing::warn!(%expires_at, "the certificate has expired");
-    }
 }

@@ -6,9 +6,9 @@ use std::sync::atomic::Ordering;
 
 use jiff::SignedDuration;
 
-use super::Outbox;
 use super::backoff::Advice;
 use super::sender::{Failed, Notification};
+use super::{Outbox, pump};
 use crate::fault::Fault;
 use crate::tasks::log::{self, Entry, EntryKind, LogWriter, PushPlace};
 
@@ -70,32 +70,30 @@ impl<'a> Lane<'a> {
     async fn next(&mut self) -> Result<Option<Next>, Fault> {
         let key = self.key;
         let mut read = std::mem::take(&mut self.read);
-        let (next, read) = self
-            .outbox
-            .read(move |outbox| {
-                let log = outbox.tasks.kept();
-                let Some(place) = log.push_place(key)? else { return Ok((None, read)) };
-                let Some(sent) = place.sent_seq else {
-                    let json = Some(outbox.tasks.first_event_of(&place, &outbox.agent_id)?);
-                    let seq = place.from_seq;
-                    return Ok((Some(Next { place, seq, json }), read));
+        let looked = pump::read(self.outbox, move |outbox| {
+            let log = outbox.tasks.kept();
+            let Some(place) = log.push_place(key)? else { return Ok((None, read)) };
+            let Some(sent) = place.sent_seq else {
+                let json = Some(outbox.tasks.first_event_of(&place, &outbox.agent_id)?);
+                let seq = place.from_seq;
+                return Ok((Some(Next { place, seq, json }), read));
+            };
+            // Entries do not change, so that they are read in batches; the webhook may, and is
+            // read for each.
+            if read.is_empty() {
+                let range = (sent, place.last_seq);
+                read = log.task_entries(&place.task_id, range, true, BATCH)?.into();
+            }
+            let next = read.pop_front().map(|entry| {
+                let json = match entry.kind {
+                    EntryKind::Message => None,
+                    EntryKind::Status | EntryKind::Artifact => Some(entry.body),
                 };
-                // Entries do not change, so that they are read in batches; the webhook may, and is
-                // read for each.
-                if read.is_empty() {
-                    let range = (sent, place.last_seq);
-                    read = log.task_entries(&place.task_id, range, true, BATCH)?.into();
-                }
-                let next = read.pop_front().map(|entry| {
-                    let json = match entry.kind {
-                        EntryKind::Message => None,
-                        EntryKind::Status | EntryKind::Artifact => Some(entry.body),
-                    };
-                    Next { place, seq: entry.seq, json }
-                });
-                Ok((next, read))
-            })
-            .await?;
+                Next { place, seq: entry.seq, json }
+            });
+            Ok((next, read))
+        });
+        let (next, read) = looked.await?;
         self.read = read;
         Ok(next)
     }
@@ -107,7 +105,7 @@ impl<'a> Lane<'a> {
         let advice = if failed.why.is_final() {
             Advice::GiveUp
         } else {
-            outbox.schedule.advise(failures, failed.retry_after, (outbox.edge.random)())
+            outbox.settings.schedule.advise(failures, failed.retry_after, (outbox.edge.random)())
         };
         let next = match advice {
             Advice::Again(pause) => {

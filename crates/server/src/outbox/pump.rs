@@ -174,7 +174,7 @@ fn passed_over(limits: Limits, busy: &HashMap<Id, Busy>) -> PushBusy {
 }
 
 /// Reads where nobody else has to wait for it.
-async fn read<Q: Queue, T: Send + 'static>(
+pub(super) async fn read<Q: Queue, T: Send + 'static>(
     queue: &Arc<Q>,
     job: impl FnOnce(&Q) -> Result<T, Fault> + Send + 'static,
 ) -> Result<T, Fault> {

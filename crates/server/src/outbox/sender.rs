@@ -2,11 +2,10 @@
 //! and reads of the answer what a header says.
 
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use reqwest::header::{
     AUTHORIZATION, CONTENT_TYPE, DATE, HeaderMap, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
 };
@@ -128,7 +127,7 @@ impl fmt::Display for Why {
 }
 
 /// An attempt.
-pub type Sending<'a> = Pin<Box<dyn Future<Output = Result<(), Failed>> + Send + 'a>>;
+pub type Sending<'a> = BoxFuture<'a, Result<(), Failed>>;
 
 /// Sends notifications.
 pub trait Sender: Send + Sync + fmt::Debug {

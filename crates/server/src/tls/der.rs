@@ -18,17 +18,12 @@ pub(super) fn not_after(certificate: &[u8]) -> Option<Timestamp> {
 /// Its beginning and its end.
 pub(super) fn validity(certificate: &[u8]) -> Option<(Timestamp, Timestamp)> {
     let (_, certificate, _) = element(certificate)?;
-    let (_, mut fields, _) = element(certificate)?;
-    // version, serialNumber, signature, issuer; the version may be left out.
-    let mut skipped = 0;
-    while skipped < 4 {
-        let (tag, _, rest) = element(fields)?;
-        // Where it is left out it counts as passed.
-        if skipped == 0 && tag != VERSION {
-            skipped = 1;
-        }
-        fields = rest;
-        skipped += 1;
+    let (_, fields, _) = element(certificate)?;
+    // The version may be left out; after it serialNumber, signature and issuer.
+    let (tag, _, rest) = element(fields)?;
+    let mut fields = if tag == VERSION { rest } else { fields };
+    for _ in 0..3 {
+        (_, _, fields) = element(fields)?;
     }
     let (tag, validity, _) = element(fields)?;
     let (begin_tag, begin, rest) = element(validity).filter(|_| tag == SEQUENCE)?;
