@@ -4,7 +4,7 @@ use std::io;
 
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use tradepost_wire::aap::Skill;
@@ -27,9 +27,7 @@ const CHUNK: usize = 64 * 1024;
 /// The answer as it is.
 #[must_use]
 pub fn whole(whole: Whole) -> Response {
-    let mut response = Response::new(Body::from(whole.body));
-    (*response.status_mut(), *response.headers_mut()) = (whole.status, whole.headers);
-    response
+    (whole.status, whole.headers, Body::from(whole.body)).into_response()
 }
 
 /// The first half of an answer that promises to be whole.
@@ -120,10 +118,9 @@ fn huge(sent: &Sent) -> Response {
     let chunks = stream::repeat(filling).take(HUGE.div_ceil(CHUNK));
     let parts = stream::iter([Bytes::from(begin)]).chain(chunks);
     let parts = parts.chain(stream::iter([Bytes::from_static(b"\"}")]));
-    let mut response = Response::new(Body::from_stream(parts.map(Ok::<_, io::Error>)));
     let json = HeaderValue::from_static("application/json");
-    response.headers_mut().insert(header::CONTENT_TYPE, json);
-    response
+    let body = Body::from_stream(parts.map(Ok::<_, io::Error>));
+    ([(header::CONTENT_TYPE, json)], body).into_response()
 }
 
 /// The same answer with poisoned texts.

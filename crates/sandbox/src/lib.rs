@@ -251,34 +251,28 @@ impl Sandbox {
         let taken = real.as_ref().is_some_and(|real| {
             Reply::read(real.status, &real.headers, &real.body, now) == Reply::Success
         });
-        let scripted = |act: &Act| match act {
-            Act::Refuse(code) => Some(refuse::profile(*code, &rule.words, &sent, now)),
-            Act::Fail(code) => Some(refuse::task(*code, &rule.words, &sent)),
-            Act::Protocol(code) => Some(refuse::protocol(*code, &rule.words, &sent)),
-            Act::Http(status, page) => Some(refuse::http(*status, *page, &rule.words)),
-            Act::Redirect => Some(elsewhere()),
-            Act::Answer
-            | Act::Drop
-            | Act::Truncate
-            | Act::Garbage(_)
-            | Act::Inject(_)
-            | Act::Sell(_) => None,
-        };
-        let outcome = match (scripted(&rule.act), real, &rule.act) {
-            (Some(whole), _, _) => Outcome::Whole(whole),
-            (None, Some(real), Act::Truncate) => Outcome::Senseless(damage::truncated(real)),
-            (None, Some(real), Act::Garbage(kind)) => {
+        let words = &rule.words;
+        let outcome = match (&rule.act, real) {
+            (Act::Refuse(code), _) => Outcome::Whole(refuse::profile(*code, words, &sent, now)),
+            (Act::Fail(code), _) => Outcome::Whole(refuse::task(*code, words, &sent)),
+            (Act::Protocol(code), _) => Outcome::Whole(refuse::protocol(*code, words, &sent)),
+            (Act::Http(status, page), _) => Outcome::Whole(refuse::http(*status, *page, words)),
+            (Act::Redirect, _) => Outcome::Whole(elsewhere()),
+            (Act::Truncate, Some(real)) => Outcome::Senseless(damage::truncated(real)),
+            (Act::Garbage(kind), Some(real)) => {
                 Outcome::Senseless(damage::garbage(*kind, real, &sent))
             }
-            (None, Some(real), Act::Inject(poison)) => {
-                Outcome::Whole(damage::inject(*poison, real))
-            }
-            (None, Some(real), Act::Sell(which)) => {
+            (Act::Inject(poison), Some(real)) => Outcome::Whole(damage::inject(*poison, real)),
+            (Act::Sell(which), Some(real)) => {
                 self.sell(*which, &real.body, now).await;
                 Outcome::Whole(real)
             }
-            (None, Some(real), Act::Answer) => Outcome::Whole(real),
-            (None, _, _) => Outcome::Nothing,
+            (Act::Answer, Some(real)) => Outcome::Whole(real),
+            (Act::Drop, _)
+            | (
+                Act::Answer | Act::Truncate | Act::Garbage(_) | Act::Inject(_) | Act::Sell(_),
+                None,
+            ) => Outcome::Nothing,
         };
         // Only the answer is kept back. Whoever gives up waiting
         // cannot know that everything is done.

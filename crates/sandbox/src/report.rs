@@ -23,6 +23,7 @@ pub struct Report {
     script: String,
     since: Timestamp,
     requests: u64,
+    /// How often each finding was made, in the order of their table.
     counts: Vec<(Finding, u64)>,
     findings: Vec<Found>,
     exchanges: Vec<Exchange>,
@@ -36,10 +37,10 @@ impl Report {
         Self {
             script: script.name.clone(),
             since,
-            requests: watch.requests(),
-            counts: watch.counts().to_vec(),
-            findings: watch.findings().cloned().collect(),
-            exchanges: watch.exchanges().cloned().collect(),
+            requests: watch.requests,
+            counts: watch.counts.clone(),
+            findings: watch.findings.iter().cloned().collect(),
+            exchanges: watch.exchanges.iter().cloned().collect(),
             in_doubt: watch.in_doubt(),
         }
     }
@@ -55,12 +56,6 @@ impl Report {
     #[must_use]
     pub fn is_well_behaved(&self) -> bool {
         self.count(Level::Wrong) == 0
-    }
-
-    /// How often each finding was made, in the order of their table.
-    #[must_use]
-    pub fn counts(&self) -> &[(Finding, u64)] {
-        &self.counts
     }
 
     /// For programs.

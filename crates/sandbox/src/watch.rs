@@ -27,10 +27,11 @@ const MAX_REMEMBERED: usize = 10_000;
 const MAX_LISTED: usize = 1_000;
 
 /// The grader.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Watch {
     budget: Budget,
-    requests: u64,
+    /// How many requests there were.
+    pub(super) requests: u64,
     retries: u32,
     card_read: bool,
     intents: Remembered<Digest, Intent>,
@@ -41,9 +42,11 @@ pub struct Watch {
     /// What the seller has called gone.
     gone: Remembered<String, ()>,
     /// The last exchanges.
-    exchanges: VecDeque<Exchange>,
-    findings: VecDeque<Found>,
-    counts: Vec<(Finding, u64)>,
+    pub(super) exchanges: VecDeque<Exchange>,
+    /// The last findings.
+    pub(super) findings: VecDeque<Found>,
+    /// How often each finding was made, in the order of their table.
+    pub(super) counts: Vec<(Finding, u64)>,
 }
 
 /// A request and what became of it.
@@ -103,20 +106,7 @@ impl Watch {
     /// A grader of a buyer with this budget, of whom it is expected to read a card first or not.
     #[must_use]
     pub fn new(budget: Budget, has_card: bool) -> Self {
-        Self {
-            budget,
-            requests: 0,
-            retries: 0,
-            card_read: !has_card,
-            intents: Remembered::new(),
-            keys: Remembered::new(),
-            messages: Remembered::new(),
-            grants: Remembered::new(),
-            gone: Remembered::new(),
-            exchanges: VecDeque::new(),
-            findings: VecDeque::new(),
-            counts: Vec::new(),
-        }
+        Self { budget, card_read: !has_card, ..Self::default() }
     }
 
     /// Grades a request on its arrival, and gives it its number and which attempt it is.
@@ -326,28 +316,6 @@ impl Watch {
         doubts.sort_unstable_by_key(|doubt| doubt.exchange);
         doubts
     }
-
-    /// How many requests there were.
-    #[must_use]
-    pub fn requests(&self) -> u64 {
-        self.requests
-    }
-
-    /// The last exchanges.
-    pub fn exchanges(&self) -> impl Iterator<Item = &Exchange> {
-        self.exchanges.iter()
-    }
-
-    /// The last findings.
-    pub fn findings(&self) -> impl Iterator<Item = &Found> {
-        self.findings.iter()
-    }
-
-    /// How often each finding was made, in the order of their table.
-    #[must_use]
-    pub fn counts(&self) -> &[(Finding, u64)] {
-        &self.counts
-    }
 }
 
 /// Whether a request begins its intent anew, and what is wrong with sending it again.
@@ -425,11 +393,13 @@ struct Remembered<K, V> {
     order: VecDeque<K>,
 }
 
-impl<K: Hash + Eq + Clone, V> Remembered<K, V> {
-    fn new() -> Self {
+impl<K, V> Default for Remembered<K, V> {
+    fn default() -> Self {
         Self { values: HashMap::new(), order: VecDeque::new() }
     }
+}
 
+impl<K: Hash + Eq + Clone, V> Remembered<K, V> {
     fn get(&self, key: &K) -> Option<&V> {
         self.values.get(key)
     }
