@@ -26,10 +26,10 @@ use tradepost_wire::mcp::Form;
 use super::asking::Person;
 use super::clean::{Cleaner, quoted};
 use super::consent::{self, Agreement, Matter};
-use super::dealers::{ask_all_of, place_of};
+use super::dealers::{ask_all, place_of};
 use super::trouble::{Code, Trouble};
 use super::unclear::Unclear;
-use super::{Bridge, Now, Reply, Said, documents, sort_out};
+use super::{Bridge, Now, Outcome, Reply, documents, put, said, sort_out};
 use spend::Prices;
 use tools::{Asks, KEY, Row};
 
@@ -224,7 +224,7 @@ impl Bridge {
         row: &'static Row,
         sellers: Vec<Arc<Seller>>,
         payload: Map,
-    ) -> Result<Said, Trouble> {
+    ) -> Result<Outcome, Trouble> {
         let count = sellers.len();
         let ask = |seller: Arc<Seller>| {
             let payload = payload.clone();
@@ -232,8 +232,9 @@ impl Bridge {
             let promise = Idempotency::Unpromised;
             async move { seller.call(&self.retries, row, row.task, payload, promise).await }
         };
-        let late = |seller: &Seller| Trouble::seller_too_slow(self.patience).at_seller(&seller.id);
-        let outcomes = ask_all_of(sellers, self.patience, ask, late).await;
+        let patience = self.options.patience;
+        let late = |seller: &Seller| Trouble::seller_too_slow(patience).at_seller(&seller.id);
+        let outcomes = ask_all(sellers, patience, ask, late).await;
         let (found, errors) = sort_out(outcomes, Trouble::all_sellers)?;
         let (mut cut, mut results) = (false, Vec::new());
         for (seller, recovered) in found {
@@ -243,7 +244,8 @@ impl Bridge {
         }
         let text = show::results(&results, &errors);
         let errors = documents(&errors);
-        Ok(Said { document: json!({"results": results, "errors": errors, "truncated": cut}), text })
+        let document = json!({"results": results, "errors": errors, "truncated": cut});
+        Ok(said(document, text))
     }
 
     async fn order(
@@ -280,7 +282,7 @@ impl Bridge {
                         "question": question, "confirmation": confirmation,
                         "confirmation_expires_at": rfc3339(until),
                     });
-                    return Ok(Said { document, text }.into());
+                    return Ok(Reply::Said(said(document, text)));
                 }
                 Agreement::Given(confirmed) => {
                     // The same yes has come back, so that the call was sent before.
@@ -298,12 +300,12 @@ impl Bridge {
         let recovered = seller.call(&self.retries, row, row.task, payload, promise).await?;
         let mut cleaner = Cleaner::full();
         let mut document = document(seller, row, &recovered, &mut cleaner);
-        if let Some(members) = document.as_object_mut() {
-            members.insert("truncated".into(), cleaner.cut.into());
-            members.extend(agreed_to.map(|question| ("agreed_to".to_owned(), question.into())));
+        put(&mut document, "truncated", cleaner.cut);
+        if let Some(question) = agreed_to {
+            put(&mut document, "agreed_to", question);
         }
         let text = show::result(&document);
-        Ok(Said { document, text }.into())
+        Ok(Reply::Said(said(document, text)))
     }
 
     /// What the person is asked: what it costs, and everything that would be sent. A call that ended
@@ -391,19 +393,15 @@ fn document(
     let status = standing.map_or("completed".to_owned(), |standing| quoted(standing.name(), WORD));
     let mut out =
         json!({"seller": seller.id, "status": status, "data": cleaner.clean(&answer.payload)});
-    let mut more = Map::new();
     if let (true, Some(key)) = (row.task.mutates(), key) {
-        more.insert(KEY.into(), key.as_str().into());
+        put(&mut out, KEY, key.as_str());
     }
     if doubt.may_have_acted() {
-        more.insert("doubt".into(), doubt.to_string().into());
+        put(&mut out, "doubt", doubt.to_string());
     }
     let again: Vec<_> = answer.again.iter().map(|again| cleaner.clean(&again.payload)).collect();
     if !again.is_empty() {
-        more.insert("again".into(), again.into());
-    }
-    if let Some(members) = out.as_object_mut() {
-        members.extend(more);
+        put(&mut out, "again", again);
     }
     out
 }

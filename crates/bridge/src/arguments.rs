@@ -70,37 +70,35 @@ fn in_two_steps(members: &mut Map) {
     let channels = members
         .get("consent")
         .and_then(|consent| consent.pointer("/properties/allowed_channels").cloned());
-    members.insert(
-        "consent".into(),
-        json!({
-            "type": "object", "properties": {"allowed_channels": channels},
-            "required": ["allowed_channels"], "additionalProperties": false,
-            "description": "What the user permits. Ask the user; do not assume it.",
-        }),
-    );
-    members.insert(
-        "confirmation".into(),
-        json!({
-            "type": "string", "minLength": 1, "maxLength": 200,
-            "description": "From the first call; leave it out there.",
-        }),
-    );
-    members.insert(
-        "conversation".into(),
-        json!({
-            "type": "string", "minLength": 1, "maxLength": 200,
-            "description": "From the receipt of an earlier lead to the same dealer: to \
-                            choose a proposed time or to move the appointment.",
-        }),
-    );
-    members.insert(
-        "consent_shown_to_user".into(),
-        json!({
-            "type": "boolean",
-            "description": "True when the user has seen the consent text of the first \
-                            call, word for word, and has agreed.",
-        }),
-    );
+    let token = |says: &str| json!({"type": "string", "minLength": 1, "maxLength": 200, "description": says});
+    for (name, schema) in [
+        (
+            "consent",
+            json!({
+                "type": "object", "properties": {"allowed_channels": channels},
+                "required": ["allowed_channels"], "additionalProperties": false,
+                "description": "What the user permits. Ask the user; do not assume it.",
+            }),
+        ),
+        ("confirmation", token("From the first call; leave it out there.")),
+        (
+            "conversation",
+            token(
+                "From the receipt of an earlier lead to the same dealer: to choose a proposed time or to \
+             move the appointment.",
+            ),
+        ),
+        (
+            "consent_shown_to_user",
+            json!({
+                "type": "boolean",
+                "description": "True when the user has seen the consent text of the first call, word for \
+                                word, and has agreed.",
+            }),
+        ),
+    ] {
+        members.insert(name.to_owned(), schema);
+    }
 }
 
 /// Says the same without constants and lists of types, which not every model provider takes.
@@ -326,7 +324,6 @@ fn check_confirmation(confirmation: &Option<String>, shown: Option<bool>, p: &mu
 
 /// The rules of channels that no schema states, each at the member that has to change.
 fn check_channels(draft: &Map, problems: &mut Problems) {
-    let root = At::Root;
     let member = |parent: &str, name: &str| draft.get(parent).and_then(|v| v.get(name));
     let is_text = |name: &str| member("customer", name).is_some_and(Value::is_string);
     let Some(granted) = member("consent", "allowed_channels").and_then(Value::as_array) else {
@@ -337,52 +334,50 @@ fn check_channels(draft: &Map, problems: &mut Problems) {
     if granted.is_empty() {
         return;
     }
-    let customer = root.key("customer");
-    let mut refuse = |at: &At<'_>, message: &str| {
-        parse::push(at, problems, Keyword::Const, message, Extra::None);
-    };
     let (by_email, by_phone) = (
         granted.contains(&Channel::Email),
         granted.contains(&Channel::Phone) || granted.contains(&Channel::Sms),
     );
-    if is_text("email") && !by_email {
-        refuse(
-            &customer.key("email"),
-            "the user has not permitted email: leave the address out, or ask for the channel",
-        );
-    }
-    if is_text("phone") && !by_phone {
-        refuse(
-            &customer.key("phone"),
-            "the user has permitted neither phone nor sms: leave the number out, or ask for one",
-        );
-    }
-    let channels = root.key("consent");
-    let channels = channels.key("allowed_channels");
-    if by_email && member("customer", "email").is_none() {
-        refuse(
-            &channels,
-            "email is permitted, but the customer has no email: ask, or leave it out",
-        );
-    }
-    if by_phone && member("customer", "phone").is_none() {
-        refuse(
-            &channels,
-            "phone or sms is permitted, but the customer has no phone: ask, or leave them out",
-        );
-    }
     let preferred = member("customer", "preferred_contact").and_then(Value::as_str);
     let preferred = preferred.and_then(PreferredContact::from_name);
-    if preferred.is_some_and(|preferred| match preferred {
+    let is_refused = preferred.is_some_and(|preferred| match preferred {
         PreferredContact::Email => !by_email,
         PreferredContact::Phone => !granted.contains(&Channel::Phone),
         PreferredContact::Sms => !granted.contains(&Channel::Sms),
         PreferredContact::Any => false,
-    }) {
-        refuse(
-            &customer.key("preferred_contact"),
+    });
+    let (customer, consent) = (At::Root.key("customer"), At::Root.key("consent"));
+    let channels = "allowed_channels";
+    for (is_wrong, at, message) in [
+        (
+            is_text("email") && !by_email,
+            customer.key("email"),
+            "the user has not permitted email: leave the address out, or ask for the channel",
+        ),
+        (
+            is_text("phone") && !by_phone,
+            customer.key("phone"),
+            "the user has permitted neither phone nor sms: leave the number out, or ask for one",
+        ),
+        (
+            by_email && member("customer", "email").is_none(),
+            consent.key(channels),
+            "email is permitted, but the customer has no email: ask, or leave it out",
+        ),
+        (
+            by_phone && member("customer", "phone").is_none(),
+            consent.key(channels),
+            "phone or sms is permitted, but the customer has no phone: ask, or leave them out",
+        ),
+        (
+            is_refused,
+            customer.key("preferred_contact"),
             "the user has not permitted this channel: choose another, or ask for it",
-        );
+        ),
+    ] {
+        if is_wrong {
+            parse::push(&at, problems, Keyword::Const, message, Extra::None);
+        }
     }
 }
 

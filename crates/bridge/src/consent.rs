@@ -61,12 +61,12 @@ impl Bridge {
         confirmation: Option<&str>,
     ) -> Result<Agreement, Trouble> {
         let Matter { subject, form } = matter;
-        let now = (self.now)();
+        let now = self.now();
         let redeem = |token: &str, subject: &str| {
-            self.confirmations.redeem(token, subject, (self.now)()).map_err(rejected)
+            self.confirmations.redeem(token, subject, self.now()).map_err(rejected)
         };
         let returned = match (person, confirmation) {
-            (Person::ByModel, _) if self.requires_elicitation => {
+            (Person::ByModel, _) if self.options.requires_elicitation => {
                 let message = "this bridge has a person asked by their client, and this client \
                                shows no forms";
                 return Err(Trouble::new(Code::ElicitationRequired, message));
@@ -125,7 +125,7 @@ impl Bridge {
         };
         // To close the form is no yes, either: whatever comes back with this token is refused from
         // now on.
-        self.confirmations.decline(token, subject, (self.now)());
+        self.confirmations.decline(token, subject, self.now());
         Err(Trouble::new(Code::Declined, message))
     }
 }

@@ -115,22 +115,9 @@ pub(super) fn terms(now: Timestamp) -> Terms {
     Terms { now, clock_skew: SignedDuration::from_mins(5), consent_lifetime: None }
 }
 
-/// Asks several dealers at once, so many at a time, and all of them for no longer than `patience`.
-/// The outcomes are in the order of the dealers.
-pub(super) async fn ask_all<T, F>(
-    dealers: Vec<Arc<Dealer>>,
-    patience: Duration,
-    ask: impl Fn(Arc<Dealer>) -> F,
-) -> Vec<(Arc<Dealer>, Result<T, Trouble>)>
-where
-    F: Future<Output = Result<T, Trouble>>,
-{
-    let late = |dealer: &Dealer| Trouble::too_slow(patience).at(&dealer.id);
-    ask_all_of(dealers, patience, ask, late).await
-}
-
-/// The same with others than dealers; `late` is said of those that take too long.
-pub(super) async fn ask_all_of<W, T, F>(
+/// Asks several at once, so many at a time, and all of them for no longer than `patience`; `late` is said
+/// of those that take too long. The outcomes are in the order of those who are asked.
+pub(super) async fn ask_all<W, T, F>(
     asked: Vec<Arc<W>>,
     patience: Duration,
     ask: impl Fn(Arc<W>) -> F,

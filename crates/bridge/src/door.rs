@@ -13,7 +13,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::any;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use tradepost_wire::http::MediaType;
@@ -58,7 +58,7 @@ pub(super) fn router(path: &str, handler: Handler, door: Door) -> Router {
 }
 
 async fn nothing_here() -> Response {
-    refuse(StatusCode::NOT_FOUND, INVALID_REQUEST, "MCP is at /mcp", &Value::Null)
+    Refused::new(StatusCode::NOT_FOUND, "MCP is at /mcp").respond()
 }
 
 async fn enter(State(behind): State<Arc<Behind>>, request: Request) -> Response {
@@ -84,9 +84,7 @@ impl Refused {
     fn new(status: StatusCode, message: &'static str) -> Self {
         Self { status, code: INVALID_REQUEST, message, id: Value::Null, issues: Problems::new() }
     }
-}
 
-impl Refused {
     fn respond(self) -> Response {
         let mut error = json!({"code": self.code, "message": self.message});
         if let (Some(error), false) = (error.as_object_mut(), self.issues.is_empty()) {
@@ -104,9 +102,10 @@ impl Refused {
 
 /// Looks at a request before anything is done with it, and gives its body.
 async fn admit(door: &Door, parts: &Parts, body: Body) -> Result<Bytes, Refused> {
+    let refuse = |status, message| Err(Refused::new(status, message));
     if !is_known_host(door, parts) {
         let message = "this host name is not allowed here; see --allow-host";
-        return Err(Refused::new(StatusCode::FORBIDDEN, message));
+        return refuse(StatusCode::FORBIDDEN, message);
     }
     let mut origins = parts.headers.get_all(header::ORIGIN).iter();
     let known = |origin: &HeaderValue| {
@@ -114,7 +113,7 @@ async fn admit(door: &Door, parts: &Parts, body: Body) -> Result<Bytes, Refused>
     };
     if !origins.all(known) {
         let message = "this web page is not allowed here; see --allow-origin";
-        return Err(Refused::new(StatusCode::FORBIDDEN, message));
+        return refuse(StatusCode::FORBIDDEN, message);
     }
     if parts.method != Method::POST {
         return Ok(Bytes::new());
@@ -123,30 +122,26 @@ async fn admit(door: &Door, parts: &Parts, body: Body) -> Result<Bytes, Refused>
     // (CORS), whatever its `Origin` says.
     if !is_json(&parts.headers) {
         let message = "the Content-Type must be application/json";
-        return Err(Refused::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
+        return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
     }
     let mut codings = parts.headers.get_all(header::CONTENT_ENCODING).iter();
     if codings.any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity")) {
         let message = "encoded bodies are not read here; leave Content-Encoding out";
-        return Err(Refused::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
+        return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
     }
     let collected = Limited::new(body, door.max_body).collect();
-    let bytes = match tokio::time::timeout(door.patience, collected).await {
-        Ok(Ok(collected)) => collected.to_bytes(),
+    let (status, message) = match tokio::time::timeout(door.patience, collected).await {
+        Ok(Ok(collected)) => {
+            let bytes = collected.to_bytes();
+            return check_message(&bytes).map(|()| bytes);
+        }
         Ok(Err(error)) if error.is::<LengthLimitError>() => {
-            let message = "the body is larger than this bridge accepts";
-            return Err(Refused::new(StatusCode::PAYLOAD_TOO_LARGE, message));
+            (StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than this bridge accepts")
         }
-        Ok(Err(_)) => {
-            return Err(Refused::new(StatusCode::BAD_REQUEST, "the body ended early"));
-        }
-        Err(_) => {
-            let message = "the body did not arrive in time";
-            return Err(Refused::new(StatusCode::REQUEST_TIMEOUT, message));
-        }
+        Ok(Err(_)) => (StatusCode::BAD_REQUEST, "the body ended early"),
+        Err(_) => (StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time"),
     };
-    check_message(&bytes)?;
-    Ok(bytes)
+    refuse(status, message)
 }
 
 /// A message of JSON-RPC 2.0, alone: MCP has no batches any more.
@@ -271,9 +266,7 @@ fn session(handler: &Handler, headers: &HeaderMap) -> Result<Option<String>, Ref
 }
 
 fn accepted() -> Response {
-    let mut response = Response::default();
-    *response.status_mut() = StatusCode::ACCEPTED;
-    response
+    StatusCode::ACCEPTED.into_response()
 }
 
 fn said((status, body): (u16, String)) -> Response {
@@ -288,15 +281,7 @@ fn accepts(headers: &HeaderMap, kind: &str) -> bool {
     MediaType::listed(named).any(|range| range.is(kind))
 }
 
-fn refuse(status: StatusCode, code: i32, message: &str, id: &Value) -> Response {
-    let error = json!({"code": code, "message": message});
-    written(status, json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string())
-}
-
 fn written(status: StatusCode, body: String) -> Response {
-    let mut response = Response::new(Body::from(body));
-    *response.status_mut() = status;
     let kind = HeaderValue::from_static("application/json");
-    response.headers_mut().insert(header::CONTENT_TYPE, kind);
-    response
+    (status, [(header::CONTENT_TYPE, kind)], body).into_response()
 }

@@ -23,7 +23,7 @@ use super::confirmation::{Confirmed, REPEATABLE};
 use super::consent::{self, Agreement, Matter};
 use super::dealers::{Connection, Dealer};
 use super::trouble::{Code, Trouble};
-use super::{Bridge, Reply, Said, show};
+use super::{Bridge, Reply, put, said, show};
 
 /// How much of a dealer's own name the consent text repeats.
 const MAX_NAME: usize = 60;
@@ -66,7 +66,7 @@ impl Bridge {
                     "confirmation_expires_at": rfc3339(until),
                 });
                 let text = show::confirmation(&consent_text, &arguments.parts, &confirmation);
-                return Ok(Said { document, text }.into());
+                return Ok(Reply::Said(said(document, text)));
             }
         };
         let payload = self.payload(choice.version, &arguments, &consent_text, &confirmed);
@@ -106,19 +106,19 @@ impl Bridge {
         });
         // By this the dealer knows the customer again (C-19).
         let conversation = answer.context_id.as_deref().map(|id| plain(id, MAX_CONVERSATION));
-        let more = [("conversation", &conversation), ("message", &message)];
-        if let Some(members) = document.as_object_mut() {
-            let given = more.into_iter().filter_map(|(name, text)| Some((name, text.as_ref()?)));
-            members.extend(given.map(|(name, text)| (name.to_owned(), text.as_str().into())));
+        for (name, text) in [("conversation", &conversation), ("message", &message)] {
+            if let Some(text) = text {
+                put(&mut document, name, text.as_str());
+            }
         }
         let text = show::receipt(&dealer.id, &receipt, (conversation, message));
-        Ok(Said { document, text }.into())
+        Ok(Reply::Said(said(document, text)))
     }
 
     /// With what a lead is sent: one that may have arrived as it was, whichever yes it has now.
     fn first_of(&self, subject: &str, confirmed: Confirmed) -> Confirmed {
         match self.unclear.recall(subject) {
-            Some(first) if (self.now)().duration_since(first.granted_at) < REPEATABLE => first,
+            Some(first) if self.now().duration_since(first.granted_at) < REPEATABLE => first,
             Some(_) | None => {
                 self.unclear.forget(subject);
                 confirmed
@@ -141,18 +141,16 @@ impl Bridge {
             "scope": ["lead_submission"],
         });
         let source = match version {
-            Version::V1_1 => json!({"name": self.agent_name}),
+            Version::V1_1 => json!({"name": self.options.agent_name}),
             // There it is a text, and stands in the consent as well.
             Version::V1_0 => {
-                if let Some(members) = consent.as_object_mut() {
-                    members.insert("source_agent".into(), self.agent_name.as_str().into());
-                }
-                self.agent_name.as_str().into()
+                put(&mut consent, "source_agent", self.options.agent_name.as_str());
+                self.options.agent_name.as_str().into()
             }
         };
         payload.insert("consent".into(), consent);
         payload.insert("source_agent".into(), source);
-        payload.insert("submitted_at".into(), rfc3339((self.now)()).into());
+        payload.insert("submitted_at".into(), rfc3339(self.now()).into());
         payload.insert("idempotency_key".into(), confirmed.idempotency_key.as_str().into());
         payload.into()
     }

@@ -64,15 +64,10 @@ pub struct Bridge {
     retries: Retries,
     dealers: Vec<Arc<Dealer>>,
     names: Vec<String>,
-    agent_name: String,
-    patience: Duration,
-    now: Now,
+    options: Options,
     confirmations: Confirmations,
     /// The leads that may have arrived, with the consent and the key that they were sent with.
     unclear: Unclear<Confirmed>,
-    requires_elicitation: bool,
-    person_patience: Duration,
-    secret: [u8; 32],
     /// How many forms were made.
     forms: AtomicU64,
 }
@@ -88,15 +83,9 @@ pub struct Outcome {
     pub is_error: bool,
 }
 
-/// What a tool says when all is well.
-struct Said {
-    document: Value,
-    text: String,
-}
-
-/// How a call that did not fail ends.
+/// How a call ends.
 enum Reply {
-    Said(Said),
+    Said(Outcome),
     /// The client has to ask the person and to call again with the state.
     Ask {
         form: Form,
@@ -104,16 +93,9 @@ enum Reply {
     },
 }
 
-impl From<Said> for Reply {
-    fn from(said: Said) -> Self {
-        Self::Said(said)
-    }
-}
-
-/// How a call ends.
-enum Called {
-    Done(Outcome),
-    Ask { form: Form, state: String },
+/// What a tool says when all is well.
+fn said(document: Value, text: String) -> Outcome {
+    Outcome { document, text, is_error: false }
 }
 
 impl Bridge {
@@ -126,32 +108,24 @@ impl Bridge {
         addresses: impl IntoIterator<Item = (String, Option<String>)>,
         options: Options,
     ) -> Result<Self, Failure> {
-        let Options { agent_name, patience, now, secret, requires_elicitation, person_patience } =
-            options;
-        let limits = Limits { timeout: patience, ..Limits::default() };
+        let limits = Limits { timeout: options.patience, ..Limits::default() };
         let mut dealers: Vec<Arc<Dealer>> = Vec::new();
         for (address, token) in addresses {
-            let dealer = Dealer::new(&address, token, limits, &now)?;
+            let dealer = Dealer::new(&address, token, limits, &options.now)?;
             if !dealers.iter().any(|known| known.id == dealer.id) {
                 dealers.push(Arc::new(dealer));
             }
         }
         let names = dealers.iter().map(|dealer| dealer.id.clone()).collect();
-        let confirmations = Confirmations::new(secret);
         Ok(Self {
             sellers: Vec::new(),
             seller_names: Vec::new(),
-            retries: Retries::new(patience),
+            retries: Retries::new(options.patience),
             dealers,
             names,
-            agent_name,
-            patience,
-            now,
-            confirmations,
+            confirmations: Confirmations::new(options.secret),
+            options,
             unclear: Unclear::new(),
-            requires_elicitation,
-            person_patience,
-            secret,
             forms: AtomicU64::new(0),
         })
     }
@@ -164,9 +138,9 @@ impl Bridge {
         mut self,
         addresses: impl IntoIterator<Item = (String, Option<String>)>,
     ) -> Result<Self, Failure> {
-        let limits = Limits { timeout: self.patience, ..Limits::default() };
+        let limits = Limits { timeout: self.options.patience, ..Limits::default() };
         for (address, token) in addresses {
-            let seller = Seller::new(&address, token, limits, &self.now)?;
+            let seller = Seller::new(&address, token, limits, &self.options.now)?;
             if !self.seller_names.contains(&seller.id) {
                 self.seller_names.push(seller.id.clone());
                 self.sellers.push(Arc::new(seller));
@@ -202,51 +176,44 @@ impl Bridge {
     /// this name.
     pub async fn call(&self, name: &str, arguments: &Value) -> Option<Outcome> {
         match self.call_for(Person::ByModel, name, arguments).await? {
-            Called::Done(outcome) => Some(outcome),
-            Called::Ask { .. } => unreachable!("only a client that returns is asked by the result"),
+            Reply::Said(outcome) => Some(outcome),
+            Reply::Ask { .. } => unreachable!("only a client that returns is asked by the result"),
         }
     }
 
     /// Calls a tool for this person.
-    async fn call_for(&self, person: Person<'_>, name: &str, arguments: &Value) -> Option<Called> {
+    async fn call_for(&self, person: Person<'_>, name: &str, arguments: &Value) -> Option<Reply> {
         if let Some(row) = adcp::row(name).filter(|_| !self.sellers.is_empty()) {
-            return Some(called(self.media(row, arguments, person).await));
+            return Some(ended(self.media(row, arguments, person).await));
         }
         let is_it = |skill: &&Skill| !self.dealers.is_empty() && tools::name(**skill) == name;
         let skill = Skill::ALL.iter().find(is_it)?;
-        Some(called(tools::perform(self, *skill, arguments, person).await))
+        Some(ended(tools::perform(self, *skill, arguments, person).await))
     }
 
-    async fn information(&self, arguments: &Value) -> Result<Said, Trouble> {
+    async fn information(&self, arguments: &Value) -> Result<Outcome, Trouble> {
         let asked = arguments::read_dealers(arguments, &self.names);
         let asked = asked.map_err(|problems| Trouble::arguments(&problems))?;
         let count = asked.dealers.len();
         let ask = |dealer| introduce(dealer, Cleaner::share(count));
-        let outcomes = ask_all(self.chosen(&asked.dealers), self.patience, ask).await;
-        let (found, errors) = sort_out(outcomes, Trouble::all)?;
-        let mut cut = false;
-        let dealers: Vec<_> = found
-            .into_iter()
-            .map(|(_, (about, was_cut))| {
-                cut |= was_cut;
-                about
-            })
-            .collect();
+        let (found, errors) = self.ask(&asked.dealers, ask).await?;
+        let about = found.into_iter().map(|(_, about)| about);
+        let (dealers, cuts): (Vec<_>, Vec<bool>) = about.unzip();
+        let cut = cuts.contains(&true);
         let document = json!({"dealers": dealers, "errors": documents(&errors), "truncated": cut});
         let text = show::dealers(&document, &errors);
-        Ok(Said { document, text })
+        Ok(said(document, text))
     }
 
-    async fn facets(&self, arguments: &Value) -> Result<Said, Trouble> {
-        let asked = arguments::read_facets(arguments, &self.names, &terms((self.now)()));
+    async fn facets(&self, arguments: &Value) -> Result<Outcome, Trouble> {
+        let asked = arguments::read_facets(arguments, &self.names, &terms(self.now()));
         let asked = asked.map_err(|problems| Trouble::arguments(&problems))?;
         let payload = asked.what;
         let ask = |dealer: Arc<Dealer>| {
             let payload = payload.clone();
             async move { dealer.call(Skill::InventoryFacets, payload).await }
         };
-        let outcomes = ask_all(self.chosen(&asked.dealers), self.patience, ask).await;
-        let (found, errors) = sort_out(outcomes, Trouble::all)?;
+        let (found, errors) = self.ask(&asked.dealers, ask).await?;
         let (mut sum, mut cut, mut dealers) = (Map::new(), false, Vec::new());
         let count = found.len();
         for (dealer, answer) in found {
@@ -268,32 +235,30 @@ impl Bridge {
             "type": Skill::InventoryFacets.response_type(), "data": sum, "dealers": dealers,
             "errors": documents(&errors), "truncated": cut,
         });
-        Ok(Said { document, text })
+        Ok(said(document, text))
     }
 
-    async fn search(&self, arguments: &Value) -> Result<Said, Trouble> {
-        let asked = arguments::read_search(arguments, &self.names, &terms((self.now)()));
+    async fn search(&self, arguments: &Value) -> Result<Outcome, Trouble> {
+        let asked = arguments::read_search(arguments, &self.names, &terms(self.now()));
         let asked = asked.map_err(|problems| Trouble::arguments(&problems))?;
         let what = asked.what;
         let wanted = what.skip + what.limit;
         let ask = |dealer| search::gather(dealer, what.payload.clone(), wanted);
-        let outcomes = ask_all(self.chosen(&asked.dealers), self.patience, ask).await;
-        let (found, errors) = sort_out(outcomes, Trouble::all)?;
+        let (found, errors) = self.ask(&asked.dealers, ask).await?;
         let document = search::merge(found, &what, &errors);
         let text = show::page(&document, &errors);
-        Ok(Said { document, text })
+        Ok(said(document, text))
     }
 
-    async fn vehicle(&self, arguments: &Value) -> Result<Said, Trouble> {
-        let asked = arguments::read_vehicle(arguments, &self.names, &terms((self.now)()));
+    async fn vehicle(&self, arguments: &Value) -> Result<Outcome, Trouble> {
+        let asked = arguments::read_vehicle(arguments, &self.names, &terms(self.now()));
         let asked = asked.map_err(|problems| Trouble::arguments(&problems))?;
         let payload = asked.what;
         let ask = |dealer: Arc<Dealer>| {
             let payload = payload.clone();
             async move { dealer.call(Skill::InventoryVehicle, payload).await }
         };
-        let outcomes = ask_all(self.chosen(&asked.dealers), self.patience, ask).await;
-        let (dealer, answer) = the_only(sort_out(outcomes, Trouble::all)?.0)?;
+        let (dealer, answer) = the_only(self.ask(&asked.dealers, ask).await?.0)?;
         let mut cleaner = Cleaner::full();
         let data = cleaner.clean(answer.data());
         let message = answer.message().map(|message| plain(message, 4 * SENTENCE));
@@ -301,17 +266,15 @@ impl Bridge {
             "type": Skill::InventoryVehicle.response_type(), "dealer": dealer.id, "data": data,
             "truncated": cleaner.cut,
         });
-        if let Some(message) = &message
-            && let Some(members) = document.as_object_mut()
-        {
-            members.insert("message".into(), message.as_str().into());
+        if let Some(message) = &message {
+            put(&mut document, "message", message.as_str());
         }
         let text = show::vehicle(&dealer.id, &data, message.as_deref());
-        Ok(Said { document, text })
+        Ok(said(document, text))
     }
 
     async fn submit(&self, arguments: &Value, person: Person<'_>) -> Result<Reply, Trouble> {
-        let asked = arguments::read_lead(arguments, &self.names, &terms((self.now)()));
+        let asked = arguments::read_lead(arguments, &self.names, &terms(self.now()));
         let asked = asked.map_err(|problems| Trouble::arguments(&problems))?;
         // Not abandoned when time is up: the transport has a limit of its own, and tells whether
         // the lead may have arrived.
@@ -320,19 +283,41 @@ impl Bridge {
         self.lead(dealer, asked.what, person).await
     }
 
+    /// Asks these dealers at once: what they answered, and how others failed.
+    async fn ask<T, F>(
+        &self,
+        places: &[usize],
+        ask: impl Fn(Arc<Dealer>) -> F,
+    ) -> Result<Answered<Dealer, T>, Trouble>
+    where
+        F: Future<Output = Result<T, Trouble>>,
+    {
+        let patience = self.options.patience;
+        let late = |dealer: &Dealer| Trouble::too_slow(patience).at(&dealer.id);
+        sort_out(ask_all(self.chosen(places), patience, ask, late).await, Trouble::all)
+    }
+
+    fn now(&self) -> Timestamp {
+        (self.options.now)()
+    }
+
     fn chosen(&self, places: &[usize]) -> Vec<Arc<Dealer>> {
         places.iter().filter_map(|place| self.dealers.get(*place)).cloned().collect()
     }
 }
 
-fn called(reply: Result<Reply, Trouble>) -> Called {
-    Called::Done(match reply {
-        Ok(Reply::Ask { form, state }) => return Called::Ask { form, state },
-        Ok(Reply::Said(Said { document, text })) => Outcome { document, text, is_error: false },
-        Err(trouble) => {
-            Outcome { document: trouble.document(), text: trouble.text(), is_error: true }
-        }
+fn ended(reply: Result<Reply, Trouble>) -> Reply {
+    reply.unwrap_or_else(|trouble| {
+        let (document, text) = (trouble.document(), trouble.text());
+        Reply::Said(Outcome { document, text, is_error: true })
     })
+}
+
+/// Adds a member to a document.
+fn put(document: &mut Value, name: &str, value: impl Into<Value>) {
+    if let Some(members) = document.as_object_mut() {
+        members.insert(name.to_owned(), value.into());
+    }
 }
 
 /// What a dealer says of itself, and whether something of it was cut.
@@ -352,9 +337,7 @@ async fn introduce(dealer: Arc<Dealer>, mut cleaner: Cleaner) -> Result<(Value, 
     });
     if choice.skills.contains(&Skill::DealerInformation) {
         let answer = dealer.call(Skill::DealerInformation, json!({})).await?;
-        if let Some(members) = about.as_object_mut() {
-            members.insert("data".into(), cleaner.clean(answer.data()));
-        }
+        put(&mut about, "data", cleaner.clean(answer.data()));
     }
     Ok((about, cleaner.cut))
 }

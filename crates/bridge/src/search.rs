@@ -15,6 +15,7 @@ use super::arguments::SearchArguments;
 use super::clean::Cleaner;
 use super::dealers::Dealer;
 use super::trouble::Trouble;
+use super::{documents, put};
 
 /// How many pages one dealer is asked for. Dealers may send fewer vehicles than asked for.
 const MAX_PAGES: usize = 10;
@@ -104,15 +105,11 @@ pub(super) fn merge(
     let (mut lists, mut total, mut more, mut cut) = (Vec::new(), Some(0_u64), false, false);
     for (dealer, found) in found {
         let mut about = json!({"dealer": dealer.id, "total": found.total});
-        if found.left_out > 0
-            && let Some(members) = about.as_object_mut()
-        {
-            members.insert("left_out".into(), found.left_out.into());
+        if found.left_out > 0 {
+            put(&mut about, "left_out", found.left_out);
         }
-        if let Some(message) = found.message
-            && let Some(members) = about.as_object_mut()
-        {
-            members.insert("message".into(), message.into());
+        if let Some(message) = found.message {
+            put(&mut about, "message", message);
         }
         dealers.push(about);
         // Unknown as soon as one dealer does not say.
@@ -136,11 +133,11 @@ pub(super) fn merge(
             "total": total, "skip": arguments.skip, "limit": arguments.limit, "vehicles": page,
         },
         "dealers": dealers,
-        "errors": errors.iter().map(Trouble::document).collect::<Vec<_>>(),
+        "errors": documents(errors),
         "truncated": cut,
     });
-    if more && let Some(members) = out.as_object_mut() {
-        members.insert("next_skip".into(), end.into());
+    if more {
+        put(&mut out, "next_skip", end);
     }
     out
 }

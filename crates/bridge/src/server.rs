@@ -16,7 +16,7 @@ use tradepost_wire::mcp::{self, Fail, Introduction, Listing, Release, Request, T
 
 use super::asking::{Line, Person, Questions, Sessions};
 pub use super::door::Door;
-use super::{Bridge, Called, Outcome, door};
+use super::{Bridge, Outcome, Reply, door};
 
 /// Where MCP is over HTTP.
 pub const PATH: &str = "/mcp";
@@ -44,8 +44,8 @@ pub(super) struct Handler {
 impl Handler {
     pub(super) fn new(bridge: Arc<Bridge>) -> Self {
         let listing = Listing::of(&bridge.tools(), Vec::new());
-        let questions = Questions::new(bridge.person_patience);
-        let sessions = Sessions::new(bridge.secret);
+        let questions = Questions::new(bridge.options.person_patience);
+        let sessions = Sessions::new(bridge.options.secret);
         Self { bridge, listing, questions, sessions }
     }
 
@@ -85,8 +85,8 @@ impl Handler {
             (Release::Later, _) | (Release::Plain, None) => Person::ByModel,
         };
         let outcome = match self.bridge.call_for(person, &tool, &arguments).await {
-            Some(Called::Done(outcome)) => outcome,
-            Some(Called::Ask { form, state }) => {
+            Some(Reply::Said(outcome)) => outcome,
+            Some(Reply::Ask { form, state }) => {
                 return Ok(mcp::body(&request.id, &form.result(&state)));
             }
             None => {

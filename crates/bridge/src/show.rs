@@ -31,9 +31,7 @@ pub(super) fn dealers(document: &Value, errors: &[Trouble]) -> String {
             ("says", member(data, "welcome_message")),
             ("card", member(dealer, "card_name")),
         ] {
-            if !value.is_empty() {
-                out.push_str(&format!("- {name}: {value}\n"));
-            }
+            line(&mut out, name, &value);
         }
         for rooftop in items(data, "rooftops").take(MAX_ITEMS) {
             let place = rooftop.get("address").unwrap_or(&Value::Null);
@@ -107,10 +105,7 @@ fn identified(vehicle: &Value) -> String {
 pub(super) fn vehicle(dealer: &str, data: &Value, message: Option<&str>) -> String {
     let mut out = format!("## {}\n- dealer: {dealer}\n", title(data));
     for (name, value) in data.as_object().into_iter().flatten() {
-        let shown = of_vehicle(name, value);
-        if !shown.is_empty() {
-            out.push_str(&format!("- {}: {shown}\n", label(name)));
-        }
+        line(&mut out, &label(name), &of_vehicle(name, value));
     }
     let status = data.get("status").and_then(Value::as_str);
     if status.and_then(Status::from_name).is_none() {
@@ -211,10 +206,7 @@ pub(super) fn receipt(
     if let Some(appointment) = data.get("appointment").filter(|value| value.is_object()) {
         out.push_str(&format!("- appointment: {}\n", member(appointment, "status")));
         for name in ["confirmed_at", "proposed_times"] {
-            let value = member(appointment, name);
-            if !value.is_empty() {
-                out.push_str(&format!("- {}: {value}\n", label(name)));
-            }
+            line(&mut out, &label(name), &member(appointment, name));
         }
         if appointment.get("proposed_times").is_some() {
             out.push_str(
@@ -235,6 +227,13 @@ pub(super) fn receipt(
     }
     says(&mut out, message.as_deref());
     out.trim_end().to_owned()
+}
+
+/// A line of a list, where there is something to say.
+pub(super) fn line(out: &mut String, name: &str, value: &str) {
+    if !value.is_empty() {
+        out.push_str(&format!("- {name}: {value}\n"));
+    }
 }
 
 fn says(out: &mut String, message: Option<&str>) {

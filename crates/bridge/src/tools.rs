@@ -114,72 +114,52 @@ pub(super) async fn perform(
 
 /// Clients check results against it, those of failed calls too.
 fn output_schema(skill: Skill) -> Map {
-    let failures = json!({"type": "array", "items": {"type": "object"},
-        "description": "The dealers that failed, each like the object of a failed call."});
-    let data = json!({"type": "object", "description": "The answer, as AAP defines it."});
-    let dealer = json!({"type": "string", "description": "The dealer."});
-    let truncated = json!({"type": "boolean",
-        "description": "Whether something a dealer sent was cut to a reasonable size."});
-    let dealers = json!({"type": "array", "items": {"type": "object"},
-        "description": "The dealers that answered."});
-    let (members, required): (Vec<(&str, Value)>, &[&str]) = match skill {
-        Skill::DealerInformation => (
-            vec![("dealers", dealers), ("errors", failures), ("truncated", truncated)],
-            &["dealers", "errors"],
-        ),
-        Skill::InventoryFacets => (
-            vec![
-                ("data", data),
-                ("dealers", dealers),
-                ("errors", failures),
-                ("truncated", truncated),
-            ],
-            &["data", "dealers", "errors"],
-        ),
-        Skill::InventorySearch => (
-            vec![
-                ("data", search_data()),
-                ("dealers", dealers),
-                ("errors", failures),
-                ("truncated", truncated),
-                (
-                    "next_skip",
-                    json!({"type": "integer",
-                    "description": "The pagination.skip of the next page; absent at the end."}),
-                ),
-            ],
-            &["data", "dealers", "errors"],
-        ),
-        Skill::InventoryVehicle => (
-            vec![("data", data), ("dealer", dealer), ("truncated", truncated)],
-            &["data", "dealer"],
-        ),
-        Skill::LeadSubmit => (
-            vec![
-                ("status", json!({"type": "string", "enum": ["confirmation_required", "sent"]})),
-                ("dealer", dealer),
-                (
-                    "consent_text",
-                    json!({"type": "string",
-                    "description": "To be shown to the user, word for word."}),
-                ),
-                (
-                    "confirmation",
-                    json!({"type": "string",
-                    "description": "For the second call, when the user has agreed."}),
-                ),
-                (
-                    "conversation",
-                    json!({"type": "string",
-                    "description": "For a further lead of the same customer to this dealer."}),
-                ),
-                ("data", data),
-            ],
-            &["status", "dealer"],
-        ),
+    let text = |says: &str| json!({"type": "string", "description": says});
+    let objects =
+        |says: &str| json!({"type": "array", "items": {"type": "object"}, "description": says});
+    let data = match skill {
+        Skill::InventorySearch => search_data(),
+        Skill::DealerInformation
+        | Skill::InventoryFacets
+        | Skill::InventoryVehicle
+        | Skill::LeadSubmit => {
+            json!({"type": "object", "description": "The answer, as AAP defines it."})
+        }
     };
-    let mut properties: Map =
-        members.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect();
+    let known = [
+        ("status", json!({"type": "string", "enum": ["confirmation_required", "sent"]})),
+        ("data", data),
+        ("dealer", text("The dealer.")),
+        ("dealers", objects("The dealers that answered.")),
+        ("errors", objects("The dealers that failed, each like the object of a failed call.")),
+        (
+            "truncated",
+            json!({"type": "boolean",
+            "description": "Whether something a dealer sent was cut to a reasonable size."}),
+        ),
+        (
+            "next_skip",
+            json!({"type": "integer",
+            "description": "The pagination.skip of the next page; absent at the end."}),
+        ),
+        ("consent_text", text("To be shown to the user, word for word.")),
+        ("confirmation", text("For the second call, when the user has agreed.")),
+        ("conversation", text("For a further lead of the same customer to this dealer.")),
+    ];
+    // The first so many are required.
+    let (members, required): (&[&str], usize) = match skill {
+        Skill::DealerInformation => (&["dealers", "errors", "truncated"], 2),
+        Skill::InventoryFacets => (&["data", "dealers", "errors", "truncated"], 3),
+        Skill::InventorySearch => (&["data", "dealers", "errors", "truncated", "next_skip"], 3),
+        Skill::InventoryVehicle => (&["data", "dealer", "truncated"], 2),
+        Skill::LeadSubmit => {
+            (&["status", "dealer", "consent_text", "confirmation", "conversation", "data"], 2)
+        }
+    };
+    let required: Vec<_> = members.iter().take(required).collect();
+    let schema = |name: &&str| known.iter().find(|(known, _)| known == name).cloned();
+    let schemas = members.iter().filter_map(schema);
+    let mut properties: Map = schemas.map(|(name, schema)| (name.to_owned(), schema)).collect();
     for (name, kind, description) in [
         ("code", "string", "Of a failed call: what went wrong."),
         ("message", "string", "Of a failed call, or from the dealer: a sentence."),

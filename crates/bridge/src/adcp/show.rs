@@ -3,7 +3,7 @@
 use tradepost_buyer::display::{MAX_ITEMS, member, text};
 use tradepost_wire::json::Value;
 
-use crate::show::{self, failures, items, table};
+use crate::show::{self, failures, items, line, table};
 use crate::trouble::Trouble;
 
 /// Said wherever sellers could have written sentences.
@@ -67,9 +67,7 @@ fn body(out: &mut String, result: &Value) {
     let Some(members) = data.as_object() else { return };
     let lines = show::members(members);
     for (name, value) in lines.iter().take(MAX_LINES) {
-        if !value.is_empty() {
-            out.push_str(&format!("- {name}: {value}\n"));
-        }
+        line(out, name, value);
     }
     if lines.len() > MAX_LINES {
         out.push_str("- and more, in the structured content\n");

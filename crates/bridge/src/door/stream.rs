@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderName, HeaderValue, header};
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tradepost_wire::mcp::Request;
@@ -81,14 +81,13 @@ fn respond(stream: Stream) -> Response {
         let (event, goes_on) = stream.next().await;
         Some((Ok::<_, Infallible>(Bytes::from(event)), goes_on.then_some(stream)))
     });
-    let mut response = Response::new(Body::from_stream(events));
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    // Proxies that collect answers would keep the question to themselves.
-    let unbuffered = HeaderName::from_static("x-accel-buffering");
-    headers.insert(unbuffered, HeaderValue::from_static("no"));
-    response
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+        // Proxies that collect answers would keep the question to themselves.
+        (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
+    ];
+    (headers, Body::from_stream(events)).into_response()
 }
 
 impl Stream {
