@@ -170,6 +170,41 @@ pub(super) fn not_here<T>(why: impl Into<String>) -> Result<T, Verdict> {
     Err(Verdict::NotApplicable(why.into()))
 }
 
+/// Permitted, and worth a look.
+pub(super) fn warn(what: impl Into<String>) -> Judged {
+    Ok(Verdict::Warn(what.into()))
+}
+
+/// It could be found out, and is not.
+pub(super) fn skip<T>(why: impl Into<String>) -> Result<T, Verdict> {
+    Err(Verdict::Skipped(why.into()))
+}
+
+/// The requirement is kept where this holds.
+pub(super) fn kept(holds: bool, otherwise: impl Into<String>) -> Judged {
+    if holds { Ok(Verdict::Pass) } else { fail(otherwise) }
+}
+
+/// Goes on unless this holds: then the requirement is not kept.
+pub(super) fn fail_if(holds: bool, why: impl Into<String>) -> Result<(), Verdict> {
+    if holds { fail(why) } else { Ok(()) }
+}
+
+/// Goes on unless this holds: then there is nothing that the requirement is about.
+pub(super) fn not_here_if(holds: bool, why: impl Into<String>) -> Result<(), Verdict> {
+    if holds { not_here(why) } else { Ok(()) }
+}
+
+/// What has to be there: without it the requirement is not kept.
+pub(super) fn needed<T>(value: Option<T>, otherwise: impl Into<String>) -> Result<T, Verdict> {
+    value.map_or_else(|| fail(otherwise), Ok)
+}
+
+/// What the requirement is about, where it is there.
+pub(super) fn found<T>(value: Option<T>, otherwise: impl Into<String>) -> Result<T, Verdict> {
+    value.map_or_else(|| not_here(otherwise), Ok)
+}
+
 /// Passes when nothing is wrong.
 pub(super) fn judge(wrong: &[String]) -> Judged {
     const SHOWN: usize = 5;

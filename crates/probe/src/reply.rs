@@ -8,7 +8,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
 use super::binding::Binding;
-use super::check::{Judged, Verdict, fail};
+use super::check::{Judged, Verdict, fail, warn};
 use super::exchange::Got;
 use super::grpc;
 
@@ -210,7 +210,7 @@ impl Reply {
                 self.got.status,
                 older.http()
             );
-            return Ok(Verdict::Warn(text));
+            return warn(text);
         }
         let names: Vec<_> = codes.iter().map(|code| self.name(*code)).collect();
         fail(format!("expected {}, and got {}", names.join(" or "), self.describe()))

@@ -16,7 +16,7 @@ use transfer::wait_wanted;
 
 use super::adcp::seller::Seller;
 use super::binding::{Binding, Endpoint};
-use super::check::{Judged, Verdict, fail, judge, not_here};
+use super::check::{Judged, Verdict, fail, judge, not_here, not_here_if, skip};
 use super::exchange::{Exchange, Got, Sent, blank, excerpt};
 use super::grpc;
 use super::options::Options;
@@ -185,9 +185,7 @@ impl Run {
     /// Judges by what is wrong with each refusal that was seen: each thing once, and the first of those
     /// that have it are shown.
     pub(crate) fn judge_refused(&mut self, found: Vec<(Exchange, Wrong)>) -> Judged {
-        if found.is_empty() {
-            return not_here("nothing was refused");
-        }
+        not_here_if(found.is_empty(), "nothing was refused")?;
         let mut all: Vec<String> = Vec::new();
         let mut shown = 0;
         for (exchange, Wrong(texts)) in found {
@@ -388,7 +386,7 @@ impl Run {
                     } else {
                         "wants a credential; give one with --token"
                     };
-                    Err(Verdict::Skipped(format!("the agent {hint}")))
+                    skip(format!("the agent {hint}"))
                 } else {
                     Ok(got)
                 };
@@ -399,7 +397,7 @@ impl Run {
             let wait = wait.min(LONGEST_WAIT);
             self.waited += wait;
             if self.waited > PATIENCE {
-                return Err(Verdict::Skipped("the agent limits our requests".to_owned()));
+                return skip("the agent limits our requests");
             }
             tokio::time::sleep(wait).await;
         }
@@ -408,7 +406,7 @@ impl Run {
     async fn send_once(&mut self, out: &Out, leave_after: Option<usize>) -> Result<Got, Verdict> {
         if self.spent >= self.options.budget {
             let text = format!("the budget of {} requests is used up", self.options.budget);
-            return Err(Verdict::Skipped(text));
+            return skip(text);
         }
         let secrets = self.secrets();
         let body = out.call.as_ref().map_or(&*out.body, |call| call.shown.as_bytes());
@@ -431,7 +429,7 @@ impl Run {
         };
         if self.rehearses {
             self.cite(Exchange { request: sent, answer: None, failure: None });
-            return Err(Verdict::Skipped(REHEARSED.to_owned()));
+            return skip(REHEARSED);
         }
         self.spent += 1;
         self.keep_pace().await;

@@ -33,32 +33,29 @@ impl Wrong {
     }
 
     /// Notes a problem when something does not hold.
-    pub(crate) fn unless(&mut self, holds: bool, text: impl FnOnce() -> String) {
+    pub(crate) fn unless(&mut self, holds: bool, text: impl Into<String>) {
         if !holds {
-            self.0.push(text());
+            self.say(text);
         }
     }
 
     /// A member that must be text with something in it.
     pub(crate) fn text(&mut self, value: &Value, name: &str, place: &str) {
-        self.unless(text(value, name).is_some_and(|text| !text.is_empty()), || {
-            format!("{place} has no {name}")
-        });
+        let holds = text(value, name).is_some_and(|text| !text.is_empty());
+        self.unless(holds, format!("{place} has no {name}"));
     }
 
     /// A member that must be a list.
     pub(crate) fn list(&mut self, value: &Value, name: &str, place: &str) {
-        self.unless(value.get(name).is_some_and(Value::is_array), || {
-            format!("{place} has no list {name}")
-        });
+        let holds = value.get(name).is_some_and(Value::is_array);
+        self.unless(holds, format!("{place} has no list {name}"));
     }
 
     /// Only these members.
     pub(crate) fn closed(&mut self, value: &Value, known: &[&str], place: &str) {
         for name in value.as_object().into_iter().flatten().map(|(name, _)| name) {
-            self.unless(known.contains(&name.as_str()), || {
-                format!("{place} has the unknown member {name}")
-            });
+            let holds = known.contains(&name.as_str());
+            self.unless(holds, format!("{place} has the unknown member {name}"));
         }
     }
 }
@@ -116,10 +113,9 @@ pub(crate) fn is_terminal(state: &str) -> bool {
 pub(crate) fn message(message: &Value, wrong: &mut Wrong) {
     wrong.text(message, "messageId", "the message");
     let role = text(message, "role").unwrap_or_default();
-    wrong.unless(role == "ROLE_AGENT", || {
-        format!("the message has the role {role:?}, not ROLE_AGENT")
-    });
-    wrong.unless(items(message, "parts").count() > 0, || "the message has no parts".to_owned());
+    wrong
+        .unless(role == "ROLE_AGENT", format!("the message has the role {role:?}, not ROLE_AGENT"));
+    wrong.unless(items(message, "parts").count() > 0, "the message has no parts");
     parts(message, "the message", wrong);
 }
 
@@ -129,12 +125,12 @@ pub(crate) fn parts(holder: &Value, place: &str, wrong: &mut Wrong) {
         let contents =
             ["text", "raw", "url", "data"].iter().filter(|name| part.get(name).is_some());
         let count = contents.count();
-        wrong.unless(count == 1, || {
-            format!("a part of {place} has {count} of text, raw, url and data instead of one")
-        });
-        wrong.unless(part.get("kind").is_none(), || {
-            format!("a part of {place} has kind, as in A2A 0.3")
-        });
+        wrong.unless(
+            count == 1,
+            format!("a part of {place} has {count} of text, raw, url and data instead of one"),
+        );
+        let holds = part.get("kind").is_none();
+        wrong.unless(holds, format!("a part of {place} has kind, as in A2A 0.3"));
     }
 }
 
@@ -142,13 +138,11 @@ pub(crate) fn parts(holder: &Value, place: &str, wrong: &mut Wrong) {
 pub(crate) fn task(task: &Value, wrong: &mut Wrong) {
     wrong.text(task, "id", "the task");
     let state = state(task);
-    wrong.unless(STATES.contains(&state), || {
-        format!("the task has the state {state:?}, which is none of A2A's")
-    });
+    let holds = STATES.contains(&state);
+    wrong.unless(holds, format!("the task has the state {state:?}, which is none of A2A's"));
     for artifact in items(task, "artifacts") {
         wrong.text(artifact, "artifactId", "an artifact");
-        wrong
-            .unless(items(artifact, "parts").count() > 0, || "an artifact has no parts".to_owned());
+        wrong.unless(items(artifact, "parts").count() > 0, "an artifact has no parts");
         parts(artifact, "an artifact", wrong);
     }
 }
@@ -157,9 +151,10 @@ pub(crate) fn task(task: &Value, wrong: &mut Wrong) {
 pub(crate) fn event(event: &Value, wrong: &mut Wrong) {
     let members = ["task", "message", "statusUpdate", "artifactUpdate"];
     let found: Vec<_> = members.iter().filter(|name| event.get(name).is_some()).collect();
-    wrong.unless(found.len() == 1, || {
-        format!("an event has {} of task, message, statusUpdate and artifactUpdate", found.len())
-    });
+    wrong.unless(
+        found.len() == 1,
+        format!("an event has {} of task, message, statusUpdate and artifactUpdate", found.len()),
+    );
     if let Some(value) = event.get("task") {
         task(value, wrong);
     }
@@ -170,9 +165,8 @@ pub(crate) fn event(event: &Value, wrong: &mut Wrong) {
         if let Some(update) = event.get(name) {
             wrong.text(update, "taskId", name);
             wrong.text(update, "contextId", name);
-            wrong.unless(update.get(member).is_some_and(Value::is_object), || {
-                format!("{name} has no {member}")
-            });
+            let holds = update.get(member).is_some_and(Value::is_object);
+            wrong.unless(holds, format!("{name} has no {member}"));
             if let Some(message) = update.pointer("/status/message").filter(|it| it.is_object()) {
                 wrong.text(message, "messageId", "the message of a statusUpdate");
             }

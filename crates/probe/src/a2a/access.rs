@@ -5,7 +5,7 @@ use tradepost_wire::a2a::error::Code;
 use tradepost_wire::json::{Value, json};
 
 use crate::binding::Binding;
-use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::check::{Check, Judged, Verdict, checks, fail, fail_if, judge, kept, not_here_if};
 use crate::reply::Reply;
 use crate::run::{Ask, Run, Who};
 use crate::shape::{Wrong, id_of, items, set, text};
@@ -72,9 +72,7 @@ pub(super) async fn as_nobody(run: &mut Run) -> Result<Reply, Verdict> {
 }
 
 async fn unauthenticated(run: &mut Run, who: Who<'_>) -> Judged {
-    if !requires_credential(run) {
-        return not_here("the card requires no credential");
-    }
+    not_here_if(!requires_credential(run), "the card requires no credential")?;
     let reply = match who {
         Who::Nobody => as_nobody(run).await?,
         Who::First | Who::Second | Who::Token(_) => ask_as(run, who).await?,
@@ -91,9 +89,8 @@ async fn unauthenticated(run: &mut Run, who: Who<'_>) -> Judged {
 
 async fn declared(run: &mut Run) -> Judged {
     let schemes = run.card_json.get("securitySchemes").and_then(Value::as_object);
-    if schemes.is_some_and(|schemes| !schemes.is_empty()) || requires_credential(run) {
-        return not_here("the card declares how to authenticate");
-    }
+    let holds = schemes.is_some_and(|schemes| !schemes.is_empty()) || requires_credential(run);
+    not_here_if(holds, "the card declares how to authenticate")?;
     let reply = as_nobody(run).await?;
     if reply.wants_credential() {
         let found = reply.describe();
@@ -105,17 +102,10 @@ async fn declared(run: &mut Run) -> Judged {
 }
 
 async fn challenge(run: &mut Run) -> Judged {
-    if !requires_credential(run) {
-        return not_here("the card requires no credential");
-    }
+    not_here_if(!requires_credential(run), "the card requires no credential")?;
     let reply = as_nobody(run).await?;
-    if !reply.wants_credential() {
-        return not_here("the agent asks for no credential");
-    }
-    match reply.got.metadata("www-authenticate") {
-        Some(_) => Ok(Verdict::Pass),
-        None => fail("there is no WWW-Authenticate"),
-    }
+    not_here_if(!reply.wants_credential(), "the agent asks for no credential")?;
+    kept(reply.got.metadata("www-authenticate").is_some(), "there is no WWW-Authenticate")
 }
 
 /// Somebody else than who made the task.
@@ -149,9 +139,8 @@ async fn ask_for(
 
 async fn foreign(run: &mut Run, operation: Operation) -> Judged {
     let who = stranger(run)?;
-    if operation == Operation::SubscribeToTask && !run.can("streaming") {
-        return not_here("the card declares no streaming");
-    }
+    let holds = operation == Operation::SubscribeToTask && !run.can("streaming");
+    not_here_if(holds, "the card declares no streaming")?;
     let task = run.task().await?;
     let reply = ask_for(run, who, operation, id_of(&task)).await?;
     reply.refused(&[Code::TaskNotFound])
@@ -169,10 +158,10 @@ async fn list(run: &mut Run) -> Judged {
         // A caller that may not list at all learns nothing either.
         let Ok(page) = reply.result() else { continue };
         let shown = items(page, "tasks").any(|listed| id_of(listed) == id_of(&task));
-        wrong.unless(!shown, || "the task is listed".to_owned());
+        wrong.unless(!shown, "the task is listed");
         let total = page.get("totalSize").and_then(Value::as_i64).unwrap_or_default();
         // Without the filter the stranger's own tasks are counted, however many these are.
-        wrong.unless(!filtered || total == 0, || "totalSize counts the task".to_owned());
+        wrong.unless(!filtered || total == 0, "totalSize counts the task");
     }
     judge(&wrong.0)
 }
@@ -183,17 +172,14 @@ async fn identical(run: &mut Run) -> Judged {
     let none = run.unknown_id();
     let theirs = ask_for(run, who, Operation::GetTask, id_of(&task)).await?;
     let nothing = ask_for(run, who, Operation::GetTask, &none).await?;
-    if theirs.got.status != nothing.got.status {
-        return fail(format!("HTTP {} and HTTP {}", theirs.got.status, nothing.got.status));
-    }
+    let holds = theirs.got.status != nothing.got.status;
+    fail_if(holds, format!("HTTP {} and HTTP {}", theirs.got.status, nothing.got.status))?;
     let same = |reply: &Reply, id: &str| {
         let error = reply.error().map(|error| error.whole.clone());
         plain(&error.or_else(|| reply.got.json()).unwrap_or_default(), id).to_string()
     };
-    if same(&theirs, id_of(&task)) == same(&nothing, &none) {
-        return Ok(Verdict::Pass);
-    }
-    fail("the two answers differ in more than ids and time")
+    let holds = same(&theirs, id_of(&task)) == same(&nothing, &none);
+    kept(holds, "the two answers differ in more than ids and time")
 }
 
 /// An error without what may differ: the id asked for, the id of the error and the time.

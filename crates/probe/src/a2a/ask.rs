@@ -7,7 +7,7 @@ use tradepost_wire::aap::Skill;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
-use crate::check::{Verdict, fail, not_here};
+use crate::check::{Verdict, fail, not_here, not_here_if, skip};
 use crate::run::{Ask, Run};
 use crate::shape;
 
@@ -38,13 +38,12 @@ impl Run {
 
     /// Whether messages may be sent that the agent works on.
     pub(super) fn may_send(&self) -> Result<(), Verdict> {
-        if self.speaks_aap && self.harmless_skill().is_none() {
-            return not_here("the dealer offers no skill that only reads");
-        }
+        let holds = self.speaks_aap && self.harmless_skill().is_none();
+        not_here_if(holds, "the dealer offers no skill that only reads")?;
         if self.speaks_aap || self.options.allow_messages {
             return Ok(());
         }
-        Err(Verdict::Skipped("messages to the agent were not allowed".to_owned()))
+        skip("messages to the agent were not allowed")
     }
 
     /// What the agent answers to a harmless message: the result of `SendMessage`. Asked once for
@@ -137,9 +136,8 @@ impl Run {
     /// Sends a message that the agent understands by its prefix; the result.
     pub(super) async fn scenario(&mut self, prefix: &str, more: Value) -> Result<Value, Verdict> {
         self.may_send()?;
-        if !self.knows_the_kit() {
-            return not_here("needs an agent that does as the official kit's messages ask");
-        }
+        let holds = !self.knows_the_kit();
+        not_here_if(holds, "needs an agent that does as the official kit's messages ask")?;
         let params = self.scenario_params(prefix, more);
         let reply = self.ask(Ask::default(), Operation::SendMessage, params).await?;
         Ok(reply.result()?.clone())

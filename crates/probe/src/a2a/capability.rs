@@ -5,7 +5,7 @@ use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::Code;
 use tradepost_wire::json::json;
 
-use crate::check::{Check, Judged, checks, not_here};
+use crate::check::{Check, Judged, checks, not_here_if};
 use crate::run::Run;
 use crate::shape::set;
 
@@ -34,9 +34,7 @@ pub(super) const CHECKS: &[Check] = checks![
 ];
 
 async fn push(run: &mut Run, operation: Operation) -> Judged {
-    if run.can("pushNotifications") {
-        return not_here("the card declares push notifications");
-    }
+    not_here_if(run.can("pushNotifications"), "the card declares push notifications")?;
     let task_id = run.unknown_id();
     let mut params = json!({"taskId": task_id});
     match operation {
@@ -60,9 +58,7 @@ async fn push(run: &mut Run, operation: Operation) -> Judged {
 }
 
 async fn stream(run: &mut Run, operation: Operation) -> Judged {
-    if run.can("streaming") {
-        return not_here("the card declares streaming");
-    }
+    not_here_if(run.can("streaming"), "the card declares streaming")?;
     let params = if operation == Operation::SendStreamingMessage {
         json!({"message": run.message("probe")})
     } else {
@@ -73,9 +69,7 @@ async fn stream(run: &mut Run, operation: Operation) -> Judged {
 }
 
 async fn extended_card(run: &mut Run) -> Judged {
-    if run.can("extendedAgentCard") {
-        return not_here("the card declares an extended card");
-    }
+    not_here_if(run.can("extendedAgentCard"), "the card declares an extended card")?;
     let reply = run.call(Operation::GetExtendedAgentCard, json!({})).await?;
     reply.refused(&[Code::UnsupportedOperation])
 }

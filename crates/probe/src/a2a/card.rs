@@ -5,7 +5,9 @@ use tradepost_buyer::discover::is_local;
 use tradepost_wire::a2a::check_version;
 use tradepost_wire::json::Value;
 
-use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::check::{
+    Check, Judged, Verdict, checks, fail, fail_if, found, judge, kept, not_here, not_here_if, warn,
+};
 use crate::exchange::Got;
 use crate::run::{Ask, Out, Run};
 use crate::shape::{Wrong, items, text};
@@ -90,19 +92,17 @@ fn card(run: &Run) -> Result<Value, Verdict> {
 
 async fn served(run: &mut Run) -> Judged {
     let got = get(run, None).await?;
-    if got.status != 200 {
-        return fail(format!("the answer is HTTP {}", got.status));
-    }
+    fail_if(got.status != 200, format!("the answer is HTTP {}", got.status))?;
     if run.card.is_none() { fail("the answer is no agent card") } else { Ok(Verdict::Pass) }
 }
 
 async fn content_type(run: &mut Run) -> Judged {
     card(run)?;
     let kind = run.card_answer.media_type();
-    if kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json")) {
-        return Ok(Verdict::Pass);
-    }
-    fail(format!("the media type is {kind:?}"))
+    kept(
+        kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json")),
+        format!("the media type is {kind:?}"),
+    )
 }
 
 async fn members(run: &mut Run) -> Judged {
@@ -112,35 +112,32 @@ async fn members(run: &mut Run) -> Judged {
         wrong.text(&card, name, "the card");
     }
     let capable = card.get("capabilities").is_some_and(Value::is_object);
-    wrong.unless(capable, || "the card has no capabilities".to_owned());
+    wrong.unless(capable, "the card has no capabilities");
     // §8.4.1 shows an empty list of skills, so it is accepted.
     wrong.list(&card, "skills", "the card");
     for name in ["supportedInterfaces", "defaultInputModes", "defaultOutputModes"] {
-        wrong.unless(items(&card, name).count() > 0, || format!("the card has no {name}"));
+        wrong.unless(items(&card, name).count() > 0, format!("the card has no {name}"));
     }
     judge(&wrong.0)
 }
 
 async fn skills(run: &mut Run) -> Judged {
     let card = card(run)?;
-    if items(&card, "skills").count() == 0 {
-        return not_here("the card lists no skills");
-    }
+    not_here_if(items(&card, "skills").count() == 0, "the card lists no skills")?;
     let mut wrong = Wrong::default();
     for (index, skill) in items(&card, "skills").enumerate() {
         for name in ["id", "name", "description"] {
             wrong.text(skill, name, &format!("skills[{index}]"));
         }
-        wrong.unless(items(skill, "tags").count() > 0, || format!("skills[{index}] has no tags"));
+        wrong.unless(items(skill, "tags").count() > 0, format!("skills[{index}] has no tags"));
     }
     judge(&wrong.0)
 }
 
 async fn provider(run: &mut Run) -> Judged {
     let card = card(run)?;
-    let Some(provider) = card.get("provider").filter(|it| !it.is_null()) else {
-        return not_here("the card names no provider");
-    };
+    let provider =
+        found(card.get("provider").filter(|it| !it.is_null()), "the card names no provider")?;
     let mut wrong = Wrong::default();
     wrong.text(provider, "organization", "the provider");
     wrong.text(provider, "url", "the provider");
@@ -159,19 +156,17 @@ async fn interfaces(run: &mut Run) -> Judged {
         let url = text(interface, "url").unwrap_or_default();
         let absolute = reqwest::Url::parse(url).is_ok_and(|url| url.has_host());
         // A gRPC address is host:port.
-        wrong.unless(binding == "GRPC" || absolute, || format!("{place}.url is not absolute"));
+        wrong.unless(binding == "GRPC" || absolute, format!("{place}.url is not absolute"));
     }
     judge(&wrong.0)
 }
 
 async fn reachable(run: &mut Run) -> Judged {
     card(run)?;
-    if run.endpoints.is_empty() {
-        return fail(
-            "the card offers no interface of A2A 1.0 over JSON-RPC, HTTP+JSON or gRPC that a client may use",
-        );
-    }
-    Ok(Verdict::Pass)
+    kept(
+        !run.endpoints.is_empty(),
+        "the card offers no interface of A2A 1.0 over JSON-RPC, HTTP+JSON or gRPC that a client may use",
+    )
 }
 
 async fn version_form(run: &mut Run) -> Judged {
@@ -184,29 +179,24 @@ async fn version_form(run: &mut Run) -> Judged {
         let digits = |part: &&str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
         let is_number = numbers.iter().all(digits);
         patched |= is_number && numbers.len() == 3 && check_version(version).is_ok();
-        wrong.unless(is_number && matches!(numbers.len(), 2 | 3), || {
-            format!("protocolVersion {version:?} is not Major.Minor")
-        });
+        let holds = is_number && matches!(numbers.len(), 2 | 3);
+        wrong.unless(holds, format!("protocolVersion {version:?} is not Major.Minor"));
     }
     judge(&wrong.0)?;
     if patched {
-        return Ok(Verdict::Warn("a protocolVersion has a patch number".to_owned()));
+        return warn("a protocolVersion has a patch number");
     }
     Ok(Verdict::Pass)
 }
 
 async fn https(run: &mut Run) -> Judged {
     let card = card(run)?;
-    if is_local(&run.card_url) {
-        return not_here("the agent is on this machine or in its network");
-    }
+    not_here_if(is_local(&run.card_url), "the agent is on this machine or in its network")?;
     let mut wrong = Wrong::default();
-    wrong.unless(run.card_url.scheme() == "https", || {
-        "the card is not served over https".to_owned()
-    });
+    wrong.unless(run.card_url.scheme() == "https", "the card is not served over https");
     for interface in items(&card, "supportedInterfaces") {
         let url = text(interface, "url").unwrap_or_default();
-        wrong.unless(!url.starts_with("http://"), || "an interface is not https".to_owned());
+        wrong.unless(!url.starts_with("http://"), "an interface is not https");
     }
     judge(&wrong.0)
 }
@@ -223,7 +213,7 @@ async fn public(run: &mut Run) -> Judged {
         for sign in
             ["://localhost", "://127.", "://10.", "://192.168.", "://169.254.", ".internal/"]
         {
-            wrong.unless(!whole.contains(sign), || "the card names an internal address".to_owned());
+            wrong.unless(!whole.contains(sign), "the card names an internal address");
         }
     }
     judge(&wrong.0)
@@ -235,10 +225,10 @@ async fn cors(run: &mut Run) -> Judged {
     let got = get(run, Some(("origin", origin.to_owned()))).await?;
     let reflected = got.header("access-control-allow-origin") == Some(origin);
     let trusted = got.header("access-control-allow-credentials") == Some("true");
-    if reflected && trusted {
-        return fail("any Origin is reflected together with Access-Control-Allow-Credentials");
-    }
-    Ok(Verdict::Pass)
+    kept(
+        !(reflected && trusted),
+        "any Origin is reflected together with Access-Control-Allow-Credentials",
+    )
 }
 
 async fn cache_control(run: &mut Run) -> Judged {
@@ -261,9 +251,8 @@ async fn etag(run: &mut Run) -> Judged {
 
 async fn not_modified(run: &mut Run) -> Judged {
     card(run)?;
-    let Some(tag) = run.card_answer.header("etag").map(str::to_owned) else {
-        return not_here("the card has no entity tag");
-    };
+    let tag =
+        found(run.card_answer.header("etag").map(str::to_owned), "the card has no entity tag")?;
     let got = get(run, Some(("if-none-match", tag))).await?;
     match got.status {
         304 if got.body.is_empty() => Ok(Verdict::Pass),
@@ -274,31 +263,26 @@ async fn not_modified(run: &mut Run) -> Judged {
 
 async fn last_modified(run: &mut Run) -> Judged {
     card(run)?;
-    match run.card_answer.header("last-modified") {
-        Some(_) => Ok(Verdict::Pass),
-        None => fail("there is no Last-Modified"),
-    }
+    kept(run.card_answer.header("last-modified").is_some(), "there is no Last-Modified")
 }
 
 async fn signature(run: &mut Run) -> Judged {
     let card = card(run)?;
-    if items(&card, "signatures").count() == 0 {
-        return not_here("the card is not signed");
-    }
+    not_here_if(items(&card, "signatures").count() == 0, "the card is not signed")?;
     let mut wrong = Wrong::default();
     for (index, signature) in items(&card, "signatures").enumerate() {
         for name in ["protected", "signature"] {
             let value = text(signature, name).unwrap_or_default();
             let is_base64url = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
-            wrong.unless(!value.is_empty() && value.bytes().all(is_base64url), || {
-                format!("signatures[{index}].{name} is not base64url without padding")
-            });
+            wrong.unless(
+                !value.is_empty() && value.bytes().all(is_base64url),
+                format!("signatures[{index}].{name} is not base64url without padding"),
+            );
         }
         // `{"` in base64url begins with `ey`, as every JOSE header does.
         let protected = text(signature, "protected").unwrap_or_default();
-        wrong.unless(protected.starts_with("ey"), || {
-            format!("signatures[{index}].protected is no JSON object")
-        });
+        let holds = protected.starts_with("ey");
+        wrong.unless(holds, format!("signatures[{index}].protected is no JSON object"));
     }
     judge(&wrong.0)
 }

@@ -4,7 +4,7 @@ use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::Code;
 use tradepost_wire::json::{Value, json};
 
-use crate::check::{Check, Judged, Verdict, checks, fail, judge};
+use crate::check::{Check, Judged, Verdict, checks, fail, judge, kept, warn};
 use crate::reply::{Reply, Said};
 use crate::run::{Ask, Field, Run};
 use crate::shape::Wrong;
@@ -132,19 +132,15 @@ async fn envelope(run: &mut Run) -> Judged {
     let reply = some_error(run, "\"p-1\"").await?;
     let body = reply.got.json().unwrap_or_default();
     let mut wrong = Wrong::default();
-    wrong.unless(body.get("jsonrpc").and_then(Value::as_str) == Some("2.0"), || {
-        "jsonrpc is not \"2.0\"".to_owned()
-    });
-    wrong.unless(body.get("result").is_some() != body.get("error").is_some(), || {
-        "there is not exactly one of result and error".to_owned()
-    });
+    let holds = body.get("jsonrpc").and_then(Value::as_str) == Some("2.0");
+    wrong.unless(holds, "jsonrpc is not \"2.0\"");
+    let holds = body.get("result").is_some() != body.get("error").is_some();
+    wrong.unless(holds, "there is not exactly one of result and error");
     if let Some(error) = body.get("error") {
-        wrong.unless(error.get("code").is_some_and(|code| code.as_i64().is_some()), || {
-            "error.code is no integer".to_owned()
-        });
-        wrong.unless(error.get("message").is_some_and(Value::is_string), || {
-            "error.message is no text".to_owned()
-        });
+        let holds = error.get("code").is_some_and(|code| code.as_i64().is_some());
+        wrong.unless(holds, "error.code is no integer");
+        wrong
+            .unless(error.get("message").is_some_and(Value::is_string), "error.message is no text");
         wrong.closed(error, &["code", "message", "data"], "the error");
     }
     judge(&wrong.0)
@@ -152,10 +148,8 @@ async fn envelope(run: &mut Run) -> Judged {
 
 async fn answer_type(run: &mut Run) -> Judged {
     let reply = some_error(run, "\"p-1\"").await?;
-    match reply.got.media_type().as_str() {
-        "application/json" => Ok(Verdict::Pass),
-        other => fail(format!("the media type is {other:?}")),
-    }
+    let kind = reply.got.media_type();
+    kept(kind == "application/json", format!("the media type is {kind:?}"))
 }
 
 async fn request_type(run: &mut Run) -> Judged {
@@ -177,12 +171,10 @@ async fn nesting(run: &mut Run) -> Judged {
     let text =
         format!(r#"{{"jsonrpc":"2.0","id":"p-1","method":"GetTask","params":{{"id":{deep}}}}}"#);
     let reply = run.post(Ask::default(), text.into_bytes()).await?;
-    match &reply.said {
-        Said::Error(_) => Ok(Verdict::Pass),
-        Said::Result(_) | Said::Stream(_) | Said::Other => {
-            fail(format!("expected an error of JSON-RPC, and got {}", reply.describe()))
-        }
-    }
+    kept(
+        matches!(&reply.said, Said::Error(_)),
+        format!("expected an error of JSON-RPC, and got {}", reply.describe()),
+    )
 }
 
 async fn size(run: &mut Run) -> Judged {
@@ -194,7 +186,7 @@ async fn size(run: &mut Run) -> Judged {
         Ok(reply) => reply,
         // Who closes the connection has a limit; that the reason was lost may be the network's
         // doing.
-        Err(Verdict::Fail(why)) => return Ok(Verdict::Warn(why)),
+        Err(Verdict::Fail(why)) => return warn(why),
         Err(other) => return Err(other),
     };
     match &reply.said {

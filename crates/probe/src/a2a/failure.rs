@@ -6,7 +6,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
 use crate::binding::Binding;
-use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::check::{Check, Judged, Verdict, checks, fail, found, judge, kept, needed, not_here};
 use crate::reply::{ErrorView, Reply};
 use crate::run::Run;
 use crate::shape::{Wrong, set};
@@ -79,9 +79,9 @@ async fn an_error(run: &mut Run) -> Result<ErrorView, Verdict> {
 async fn code_and_message(run: &mut Run) -> Judged {
     let error = an_error(run).await?;
     let mut wrong = Wrong::default();
-    wrong.unless(error.code.is_some(), || "error.code is no integer".to_owned());
+    wrong.unless(error.code.is_some(), "error.code is no integer");
     let has_text = error.message.as_deref().is_some_and(|text| !text.trim().is_empty());
-    wrong.unless(has_text, || "error.message is missing or empty".to_owned());
+    wrong.unless(has_text, "error.message is missing or empty");
     judge(&wrong.0)
 }
 
@@ -100,23 +100,19 @@ async fn typed_details(run: &mut Run) -> Judged {
 
 async fn error_info(run: &mut Run) -> Judged {
     let error = an_error(run).await?;
-    let Some(info) = error.detail("ErrorInfo") else {
-        return fail("there is no google.rpc.ErrorInfo");
-    };
+    let info = needed(error.detail("ErrorInfo"), "there is no google.rpc.ErrorInfo")?;
     let mut wrong = Wrong::default();
     let text = |name| info.get(name).and_then(Value::as_str).unwrap_or_default();
-    wrong.unless(text("domain") == DOMAIN, || format!("its domain is {:?}", text("domain")));
+    wrong.unless(text("domain") == DOMAIN, format!("its domain is {:?}", text("domain")));
     let known = Code::from_name(text("reason")).is_some();
-    wrong.unless(known, || format!("its reason is {:?}", text("reason")));
+    wrong.unless(known, format!("its reason is {:?}", text("reason")));
     judge(&wrong.0)
 }
 
 async fn metadata(run: &mut Run) -> Judged {
     let error = an_error(run).await?;
     let metadata = error.detail("ErrorInfo").and_then(|info| info.get("metadata"));
-    let Some(members) = metadata.and_then(Value::as_object) else {
-        return not_here("the error has no metadata");
-    };
+    let members = found(metadata.and_then(Value::as_object), "the error has no metadata")?;
     let wrong = members.iter().filter(|(_, value)| !value.is_string());
     let wrong: Vec<_> = wrong.map(|(name, _)| format!("{name} is no text")).collect();
     judge(&wrong)
@@ -124,15 +120,15 @@ async fn metadata(run: &mut Run) -> Judged {
 
 async fn status_name(run: &mut Run) -> Judged {
     let reply = not_found(run, Operation::GetTask).await?;
-    let Some(error) = reply.error() else {
-        return not_here(format!("there is no error to look at: {}", reply.describe()));
-    };
+    let error =
+        found(reply.error(), format!("there is no error to look at: {}", reply.describe()))?;
     let mut wrong = Wrong::default();
-    wrong.unless(error.code == Some(reply.got.status.into()), || {
-        format!("error.code is {:?} and the HTTP status {}", error.code, reply.got.status)
-    });
+    wrong.unless(
+        error.code == Some(reply.got.status.into()),
+        format!("error.code is {:?} and the HTTP status {}", error.code, reply.got.status),
+    );
     let known = Code::ALL.iter().any(|code| Some(code.grpc()) == error.status.as_deref());
-    wrong.unless(known, || format!("error.status is {:?}", error.status));
+    wrong.unless(known, format!("error.status is {:?}", error.status));
     judge(&wrong.0)
 }
 
@@ -155,7 +151,7 @@ async fn alive(run: &mut Run) -> Judged {
     run.binding = binding;
     let reply = not_found(run, Operation::GetTask).await?;
     let answers = reply.error().is_some() && reply.got.status < 500;
-    if answers { Ok(Verdict::Pass) } else { fail(reply.describe()) }
+    kept(answers, reply.describe())
 }
 
 impl Binding {

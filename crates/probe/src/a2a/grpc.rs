@@ -8,7 +8,9 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
 use super::access::as_nobody;
-use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::check::{
+    Check, Judged, Verdict, checks, fail, judge, kept, needed, not_here, not_here_if,
+};
 use crate::grpc::{End, end, framed};
 use crate::reply::Reply;
 use crate::run::{Ask, Call, Run};
@@ -59,9 +61,7 @@ async fn unknown_task(run: &mut Run) -> Result<(Reply, End), Verdict> {
 /// The end of a call that failed.
 async fn an_error(run: &mut Run) -> Result<(Reply, End), Verdict> {
     let (reply, end) = unknown_task(run).await?;
-    if end.status() == Some(Status::Ok) {
-        return not_here("there is no error to look at");
-    }
+    not_here_if(end.status() == Some(Status::Ok), "there is no error to look at")?;
     Ok((reply, end))
 }
 
@@ -69,15 +69,15 @@ async fn status(run: &mut Run) -> Judged {
     let id = run.unknown_id();
     let reply = run.call(Operation::GetTask, json!({"id": id})).await?;
     let mut wrong = Wrong::default();
-    wrong.unless(reply.got.status == 200, || format!("the answer is HTTP {}", reply.got.status));
+    wrong.unless(reply.got.status == 200, format!("the answer is HTTP {}", reply.got.status));
     let kind = reply.got.media_type();
-    wrong.unless(matches!(kind.as_str(), "application/grpc" | "application/grpc+proto"), || {
-        format!("the media type is {kind:?}")
-    });
+    let holds = matches!(kind.as_str(), "application/grpc" | "application/grpc+proto");
+    wrong.unless(holds, format!("the media type is {kind:?}"));
     match end(&reply.got) {
-        Some(end) => wrong.unless(end.status().is_some(), || {
-            format!("grpc-status is {}, which gRPC does not have", end.number)
-        }),
+        Some(end) => wrong.unless(
+            end.status().is_some(),
+            format!("grpc-status is {}, which gRPC does not have", end.number),
+        ),
         None => wrong.say("there is no grpc-status"),
     }
     judge(&wrong.0)
@@ -92,11 +92,9 @@ async fn details(run: &mut Run) -> Judged {
     };
     let mut wrong = Wrong::default();
     let code = status.get("code").and_then(Value::as_i64).unwrap_or_default();
-    wrong.unless(code == end.number, || {
-        format!("its code is {code}, and grpc-status {}", end.number)
-    });
+    wrong.unless(code == end.number, format!("its code is {code}, and grpc-status {}", end.number));
     let said = text(&status, "message").unwrap_or_default();
-    wrong.unless(said == end.message, || "its message is not grpc-message".to_owned());
+    wrong.unless(said == end.message, "its message is not grpc-message");
     for (index, detail) in items(&status, "details").enumerate() {
         wrong.text(detail, "@type", &format!("detail {index}"));
     }
@@ -105,14 +103,13 @@ async fn details(run: &mut Run) -> Judged {
 
 async fn error_info(run: &mut Run) -> Judged {
     let (reply, _) = an_error(run).await?;
-    let Some(info) = reply.error().and_then(|error| error.detail("ErrorInfo")) else {
-        return fail("there is no google.rpc.ErrorInfo");
-    };
+    let value = reply.error().and_then(|error| error.detail("ErrorInfo"));
+    let info = needed(value, "there is no google.rpc.ErrorInfo")?;
     let mut wrong = Wrong::default();
     let member = |name| text(info, name).unwrap_or_default();
-    wrong.unless(member("domain") == DOMAIN, || format!("its domain is {:?}", member("domain")));
+    wrong.unless(member("domain") == DOMAIN, format!("its domain is {:?}", member("domain")));
     let known = Code::from_name(member("reason")).is_some();
-    wrong.unless(known, || format!("its reason is {:?}", member("reason")));
+    wrong.unless(known, format!("its reason is {:?}", member("reason")));
     judge(&wrong.0)
 }
 
@@ -127,19 +124,17 @@ async fn bad_request(run: &mut Run) -> Judged {
     };
     let bad_request = error.detail("BadRequest").cloned().unwrap_or_default();
     let mut fields = items(&bad_request, "fieldViolations").filter_map(|it| text(it, "field"));
-    if fields.any(|field| field.contains("parts")) {
-        return Ok(Verdict::Pass);
-    }
-    fail("no google.rpc.BadRequest names message.parts")
+    let holds = fields.any(|field| field.contains("parts"));
+    kept(holds, "no google.rpc.BadRequest names message.parts")
 }
 
 async fn unknown_method(run: &mut Run) -> Judged {
     let call = Call { operation: None, shown: String::new() };
     let reply = run.call_grpc(Ask::default(), "ProbeTask", &framed(b""), call).await?;
-    match end(&reply.got).and_then(|end| end.status()) {
-        Some(Status::Unimplemented) => Ok(Verdict::Pass),
-        Some(_) | None => fail(format!("expected UNIMPLEMENTED, and got {}", reply.describe())),
-    }
+    kept(
+        matches!(end(&reply.got).and_then(|end| end.status()), Some(Status::Unimplemented)),
+        format!("expected UNIMPLEMENTED, and got {}", reply.describe()),
+    )
 }
 
 async fn garbled(run: &mut Run) -> Judged {
@@ -166,13 +161,9 @@ async fn garbled(run: &mut Run) -> Judged {
 
 async fn challenge_info(run: &mut Run) -> Judged {
     let reply = as_nobody(run).await?;
-    if !reply.wants_credential() {
-        return not_here("the agent asks for no credential");
-    }
-    match reply.error().and_then(|error| error.detail("ErrorInfo")) {
-        Some(_) => Ok(Verdict::Pass),
-        None => fail("there is no google.rpc.ErrorInfo"),
-    }
+    not_here_if(!reply.wants_credential(), "the agent asks for no credential")?;
+    let holds = reply.error().and_then(|error| error.detail("ErrorInfo")).is_some();
+    kept(holds, "there is no google.rpc.ErrorInfo")
 }
 
 async fn faults(run: &mut Run) -> Judged {
@@ -181,5 +172,5 @@ async fn faults(run: &mut Run) -> Judged {
     for exchange in ends {
         run.cite(exchange);
     }
-    if count == 0 { Ok(Verdict::Pass) } else { fail(format!("{count} calls ended as UNKNOWN")) }
+    kept(count == 0, format!("{count} calls ended as UNKNOWN"))
 }

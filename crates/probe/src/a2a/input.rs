@@ -5,7 +5,7 @@ use tradepost_wire::a2a::error::Code;
 use tradepost_wire::json::{Value, json};
 
 use crate::binding::Binding;
-use crate::check::{Check, Judged, Verdict, checks, fail, not_here};
+use crate::check::{Check, Judged, Verdict, checks, fail, found, not_here, not_here_if, warn};
 use crate::reply::{Reply, Said};
 use crate::run::Run;
 use crate::shape::set;
@@ -67,9 +67,7 @@ async fn message(run: &mut Run, pointers: &[&str], text: &str) -> Judged {
 }
 
 async fn part_twice(run: &mut Run) -> Judged {
-    if run.binding == Binding::Grpc {
-        return not_here("in protocol buffers a part has one content");
-    }
+    not_here_if(run.binding == Binding::Grpc, "in protocol buffers a part has one content")?;
     let parts = r#"[{"text":"a","url":"https://b.example/"}]"#;
     message(run, &["/message/parts"], parts).await
 }
@@ -102,9 +100,8 @@ async fn id_missing(run: &mut Run) -> Judged {
 
 async fn names_the_field(run: &mut Run) -> Judged {
     let reply = spoilt(run, &["/message/parts"], "\"hello\"").await?;
-    let Some(error) = reply.error().filter(|_| reply.is(Code::InvalidParams)) else {
-        return not_here(format!("there is no such refusal to look at: {}", reply.describe()));
-    };
+    let value = reply.error().filter(|_| reply.is(Code::InvalidParams));
+    let error = found(value, format!("there is no such refusal to look at: {}", reply.describe()))?;
     let bad_request = error.detail("BadRequest");
     let violations = bad_request.and_then(|detail| detail.get("fieldViolations"));
     let listed = violations.and_then(Value::as_array).into_iter().flatten();
@@ -114,9 +111,7 @@ async fn names_the_field(run: &mut Run) -> Judged {
     }
     let place = run.binding.field_name();
     if error.whole.to_string().contains("parts") {
-        return Ok(Verdict::Warn(format!(
-            "the field is named, and not in a BadRequest of {place}"
-        )));
+        return warn(format!("the field is named, and not in a BadRequest of {place}"));
     }
     fail("the refusal does not name message.parts")
 }
@@ -138,9 +133,8 @@ async fn list(run: &mut Run, name: &str, value: &str) -> Judged {
 async fn media_type(run: &mut Run) -> Judged {
     run.may_send()?;
     let modes = run.card_json.get("defaultInputModes").cloned().unwrap_or_default().to_string();
-    if modes.contains("*/*") || modes.contains("application/*") {
-        return not_here("the card says that the agent takes everything");
-    }
+    let holds = modes.contains("*/*") || modes.contains("application/*");
+    not_here_if(holds, "the card says that the agent takes everything")?;
     let mut message = run.message("probe");
     let data = message.pointer("/parts/0").cloned().unwrap_or_default();
     let part = match data.get("data") {

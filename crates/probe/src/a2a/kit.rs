@@ -5,7 +5,9 @@ use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::Code;
 use tradepost_wire::json::{Value, json};
 
-use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::check::{
+    Check, Judged, Verdict, checks, fail, fail_if, judge, kept, not_here, not_here_if,
+};
 use crate::reply::Said;
 use crate::run::{Ask, Run};
 use crate::shape::{self, Wrong, id_of, items, text};
@@ -54,12 +56,11 @@ async fn input_required(run: &mut Run) -> Judged {
     let more = json!({"message": {"taskId": id_of(&task)}});
     let next = run.scenario_task("tck-complete-task", more).await?;
     let mut wrong = Wrong::default();
-    wrong.unless(id_of(&next) == id_of(&task), || "the answer is another task".to_owned());
-    wrong.unless(text(&next, "contextId") == text(&task, "contextId"), || {
-        "the task has another context".to_owned()
-    });
+    wrong.unless(id_of(&next) == id_of(&task), "the answer is another task");
+    let holds = text(&next, "contextId") == text(&task, "contextId");
+    wrong.unless(holds, "the task has another context");
     let state = shape::state(&next);
-    wrong.unless(state == "TASK_STATE_COMPLETED", || format!("the state is {state:?}"));
+    wrong.unless(state == "TASK_STATE_COMPLETED", format!("the state is {state:?}"));
     judge(&wrong.0)
 }
 
@@ -67,14 +68,11 @@ async fn third_turn(run: &mut Run) -> Judged {
     let task = waiting(run).await?;
     let more = json!({"message": {"taskId": id_of(&task)}});
     let second = run.scenario_task("tck-input-required", more.clone()).await?;
-    if shape::state(&second) != "TASK_STATE_INPUT_REQUIRED" {
-        return not_here("the agent's task ends with the second message");
-    }
+    let holds = shape::state(&second) != "TASK_STATE_INPUT_REQUIRED";
+    not_here_if(holds, "the agent's task ends with the second message")?;
     let third = run.scenario_task("tck-complete-task", more).await?;
-    match shape::state(&third) {
-        "TASK_STATE_COMPLETED" => Ok(Verdict::Pass),
-        state => fail(format!("the state is {state:?}")),
-    }
+    let state = shape::state(&third);
+    kept(matches!(state, "TASK_STATE_COMPLETED"), format!("the state is {state:?}"))
 }
 
 async fn context_mismatch(run: &mut Run) -> Judged {
@@ -84,20 +82,15 @@ async fn context_mismatch(run: &mut Run) -> Judged {
     let params = run.scenario_params("tck-complete-task", more);
     let reply = run.call(Operation::SendMessage, params).await?;
     // Which error it is the specification does not say.
-    if reply.error().is_some() { Ok(Verdict::Pass) } else { fail(reply.describe()) }
+    kept(reply.error().is_some(), reply.describe())
 }
 
 async fn subscribe_waiting(run: &mut Run) -> Judged {
-    if !run.can("streaming") {
-        return not_here("the card declares no streaming");
-    }
+    not_here_if(!run.can("streaming"), "the card declares no streaming")?;
     let task = waiting(run).await?;
     let ask = Ask { leave_after: Some(1), ..Ask::default() };
     let reply = run.ask(ask, Operation::SubscribeToTask, json!({"id": id_of(&task)})).await?;
-    match &reply.said {
-        Said::Stream(_) => Ok(Verdict::Pass),
-        Said::Result(_) | Said::Error(_) | Said::Other => fail(reply.describe()),
-    }
+    kept(matches!(&reply.said, Said::Stream(_)), reply.describe())
 }
 
 async fn return_immediately(run: &mut Run) -> Judged {
@@ -118,15 +111,11 @@ async fn running(run: &mut Run) -> Result<Value, Verdict> {
 
 async fn cancel(run: &mut Run) -> Judged {
     let task = running(run).await?;
-    if shape::is_terminal(shape::state(&task)) {
-        return not_here("the agent's task ends at once");
-    }
+    not_here_if(shape::is_terminal(shape::state(&task)), "the agent's task ends at once")?;
     let params = json!({"id": id_of(&task)});
     let first = run.call(Operation::CancelTask, params.clone()).await?;
     let state = shape::state(first.result()?).to_owned();
-    if state != "TASK_STATE_CANCELED" {
-        return fail(format!("the canceled task is {state:?}"));
-    }
+    fail_if(state != "TASK_STATE_CANCELED", format!("the canceled task is {state:?}"))?;
     let again = run.call(Operation::CancelTask, params).await?;
     match &again.said {
         Said::Result(task) if shape::state(task) == "TASK_STATE_CANCELED" => Ok(Verdict::Pass),
@@ -137,19 +126,15 @@ async fn cancel(run: &mut Run) -> Judged {
 }
 
 async fn stream_message(run: &mut Run) -> Judged {
-    if !run.can("streaming") {
-        return not_here("the card declares no streaming");
-    }
+    not_here_if(!run.can("streaming"), "the card declares no streaming")?;
     let sample = run.scenario("tck-message-response", json!({})).await?;
-    if sample.get("message").is_none() {
-        return not_here("the agent does not answer with a message");
-    }
+    not_here_if(sample.get("message").is_none(), "the agent does not answer with a message")?;
     let params = run.scenario_params("tck-message-response", json!({}));
     let reply = run.call(Operation::SendStreamingMessage, params).await?;
-    match &reply.said {
-        Said::Stream(events) if events.len() == 1 && reply.got.ended => Ok(Verdict::Pass),
-        Said::Stream(_) | Said::Result(_) | Said::Error(_) | Said::Other => fail(reply.describe()),
-    }
+    kept(
+        matches!(&reply.said, Said::Stream(events) if events.len() == 1 && reply.got.ended),
+        reply.describe(),
+    )
 }
 
 async fn failure(run: &mut Run) -> Judged {

@@ -3,7 +3,9 @@
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::json::{Value, json};
 
-use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::check::{
+    Check, Judged, Verdict, checks, fail, fail_if, found, judge, kept, not_here, not_here_if,
+};
 use crate::run::Run;
 use crate::shape::{Wrong, id_of, items, set, text};
 
@@ -47,12 +49,10 @@ async fn page(run: &mut Run) -> Judged {
     let page = ask(run, json!({"pageSize": 1})).await?;
     let mut wrong = Wrong::default();
     wrong.list(&page, "tasks", "the page");
-    wrong.unless(text(&page, "nextPageToken").is_some(), || {
-        "the page has no nextPageToken".to_owned()
-    });
+    wrong.unless(text(&page, "nextPageToken").is_some(), "the page has no nextPageToken");
     for name in ["pageSize", "totalSize"] {
         let is_number = page.get(name).is_some_and(|value| value.as_i64().is_some());
-        wrong.unless(is_number, || format!("the page has no {name}"));
+        wrong.unless(is_number, format!("the page has no {name}"));
     }
     judge(&wrong.0)
 }
@@ -60,15 +60,13 @@ async fn page(run: &mut Run) -> Judged {
 async fn contains(run: &mut Run) -> Judged {
     run.lists_tasks().await?;
     let task = run.task().await?;
-    let Some(context) = text(&task, "contextId") else {
-        return not_here("the task has no context");
-    };
+    let context = found(text(&task, "contextId"), "the task has no context")?;
     let page = ask(run, json!({"contextId": context})).await?;
     let mut wrong = Wrong::default();
     let found = items(&page, "tasks").any(|listed| id_of(listed) == id_of(&task));
-    wrong.unless(found, || "the task is not in the list of its context".to_owned());
+    wrong.unless(found, "the task is not in the list of its context");
     let strangers = items(&page, "tasks").filter(|it| text(it, "contextId") != Some(context));
-    wrong.unless(strangers.count() == 0, || "the list has tasks of other contexts".to_owned());
+    wrong.unless(strangers.count() == 0, "the list has tasks of other contexts");
     judge(&wrong.0)
 }
 
@@ -101,9 +99,7 @@ async fn two_tasks(run: &mut Run) -> Result<String, Verdict> {
         set(&mut message, "/contextId", json!(context));
         let reply = run.call(Operation::SendMessage, json!({"message": message})).await?;
         let kept = reply.result()?.pointer("/task/contextId").and_then(Value::as_str);
-        if kept != Some(&context) {
-            return not_here("the agent does not take contexts of ours");
-        }
+        not_here_if(kept != Some(&context), "the agent does not take contexts of ours")?;
     }
     run.memo.insert(key, Ok(json!(context)));
     Ok(context)
@@ -115,12 +111,10 @@ async fn newest_first(run: &mut Run) -> Judged {
     let moments: Vec<_> = items(&page, "tasks")
         .filter_map(|task| task.pointer("/status/timestamp")?.as_str()?.parse().ok())
         .collect::<Vec<jiff::Timestamp>>();
-    if moments.len() < 2 {
-        return not_here("the listed tasks have no moments to compare");
-    }
+    not_here_if(moments.len() < 2, "the listed tasks have no moments to compare")?;
     // Tasks of one moment may stand in any order.
     let sorted = moments.windows(2).all(|pair| pair.first() >= pair.last());
-    if sorted { Ok(Verdict::Pass) } else { fail("an older task comes before a newer one") }
+    kept(sorted, "an older task comes before a newer one")
 }
 
 async fn pages(run: &mut Run) -> Judged {
@@ -135,19 +129,13 @@ async fn pages(run: &mut Run) -> Judged {
         }
         let page = ask(run, params).await?;
         for id in items(&page, "tasks").map(id_of) {
-            if seen.iter().any(|known| known == id) {
-                return fail("a task comes twice");
-            }
+            fail_if(seen.iter().any(|known| known == id), "a task comes twice")?;
             seen.push(id.to_owned());
         }
         token = text(&page, "nextPageToken").unwrap_or_default().to_owned();
         if token.is_empty() {
             let count = seen.len();
-            return if count == 3 {
-                Ok(Verdict::Pass)
-            } else {
-                fail(format!("of 3 tasks {count} came"))
-            };
+            return kept(count == 3, format!("of 3 tasks {count} came"));
         }
     }
     fail("the tokens do not end")
@@ -157,18 +145,17 @@ async fn total(run: &mut Run) -> Judged {
     let context = two_tasks(run).await?;
     let whole = ask(run, json!({"contextId": context, "pageSize": 100})).await?;
     // How many there are is known from a page alone that has all of them.
-    if text(&whole, "nextPageToken").is_some_and(|token| !token.is_empty()) {
-        return not_here("the agent gives fewer tasks on a page than it was asked for");
-    }
+    let holds = text(&whole, "nextPageToken").is_some_and(|token| !token.is_empty());
+    not_here_if(holds, "the agent gives fewer tasks on a page than it was asked for")?;
     let count = items(&whole, "tasks").count();
     let cut = ask(run, json!({"contextId": context, "pageSize": 1})).await?;
     let mut wrong = Wrong::default();
     for (page, size) in [(&whole, 100), (&cut, 1)] {
         let total = page.get("totalSize").and_then(Value::as_u64);
-        wrong.unless(total == u64::try_from(count).ok(), || {
-            let total = total.map_or("no number".to_owned(), |total| total.to_string());
-            format!("{count} tasks can be listed, and totalSize is {total} on pages of {size}")
-        });
+        let told = total.map_or("no number".to_owned(), |total| total.to_string());
+        let text =
+            format!("{count} tasks can be listed, and totalSize is {told} on pages of {size}");
+        wrong.unless(total == u64::try_from(count).ok(), text);
     }
     judge(&wrong.0)
 }
@@ -179,18 +166,14 @@ async fn no_artifacts(run: &mut Run) -> Judged {
     if items(&task, "artifacts").count() == 0 {
         task = run.scenario_task("tck-artifact-text", json!({})).await?;
     }
-    if items(&task, "artifacts").count() == 0 {
-        return not_here("the agent's tasks have no artifacts");
-    }
+    not_here_if(items(&task, "artifacts").count() == 0, "the agent's tasks have no artifacts")?;
     let context = text(&task, "contextId").unwrap_or_default().to_owned();
     let page = ask(run, json!({"contextId": context})).await?;
     let shown = items(&page, "tasks").any(|task| items(task, "artifacts").count() > 0);
-    if shown {
-        return fail("the list has artifacts that were not asked for");
-    }
+    fail_if(shown, "the list has artifacts that were not asked for")?;
     let page = ask(run, json!({"contextId": context, "includeArtifacts": true})).await?;
     let given = items(&page, "tasks").any(|task| items(task, "artifacts").count() > 0);
-    if given { Ok(Verdict::Pass) } else { fail("includeArtifacts gives none") }
+    kept(given, "includeArtifacts gives none")
 }
 
 async fn since(run: &mut Run) -> Judged {
@@ -203,5 +186,5 @@ async fn since(run: &mut Run) -> Judged {
     let params = json!({"contextId": context, "statusTimestampAfter": moment});
     let page = ask(run, params).await?;
     let found = items(&page, "tasks").any(|listed| id_of(listed) == id_of(&task));
-    if found { Ok(Verdict::Pass) } else { fail("the task of that moment is not listed") }
+    kept(found, "the task of that moment is not listed")
 }

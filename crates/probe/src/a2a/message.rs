@@ -3,7 +3,9 @@
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::json::{Value, json};
 
-use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::check::{
+    Check, Judged, Verdict, checks, fail, found, judge, kept, not_here, not_here_if, warn,
+};
 use crate::run::Run;
 use crate::shape::{self, Wrong, text};
 
@@ -64,9 +66,7 @@ async fn message_ids(run: &mut Run) -> Judged {
     let of_history = shape::items(task, "history").enumerate();
     let of_history = of_history.map(|(index, message)| (format!("history[{index}]"), message));
     let messages: Vec<_> = of_status.chain(of_history).collect();
-    if messages.is_empty() {
-        return not_here("the task has no message in it");
-    }
+    not_here_if(messages.is_empty(), "the task has no message in it")?;
     let mut wrong = Wrong::default();
     for (place, message) in messages {
         wrong.text(message, "messageId", &place);
@@ -106,11 +106,9 @@ async fn context(run: &mut Run) -> Judged {
     }
     if sample.get("message").is_some() {
         // Optional in a message; a client may still need it for the next one.
-        return Ok(Verdict::Warn("the message names no context".to_owned()));
+        return warn("the message names no context");
     }
-    if sample.get("task").is_none() {
-        return not_here("the answer is neither a task nor a message");
-    }
+    not_here_if(sample.get("task").is_none(), "the answer is neither a task nor a message")?;
     fail("the task names no context")
 }
 
@@ -128,18 +126,14 @@ async fn context_kept(run: &mut Run) -> Judged {
     match answer.and_then(|answer| text(answer, "contextId")) {
         Some(theirs) if theirs == ours => Ok(Verdict::Pass),
         Some(_) => fail("the answer has another context"),
-        None => Ok(Verdict::Warn("the answer names no context".to_owned())),
+        None => warn("the answer names no context"),
     }
 }
 
 async fn timestamps(run: &mut Run) -> Judged {
     let sample = run.sample().await?;
-    let Some(moment) = sample.pointer("/task/status/timestamp") else {
-        return not_here("the answer has no moment in it");
-    };
+    let moment = found(sample.pointer("/task/status/timestamp"), "the answer has no moment in it")?;
     let written = moment.as_str().unwrap_or_default();
-    if shape::is_moment(written) && written.ends_with('Z') {
-        return Ok(Verdict::Pass);
-    }
-    fail(format!("status.timestamp is {moment}"))
+    let holds = shape::is_moment(written) && written.ends_with('Z');
+    kept(holds, format!("status.timestamp is {moment}"))
 }

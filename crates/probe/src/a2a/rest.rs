@@ -5,7 +5,9 @@ use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::Code;
 use tradepost_wire::json::{Value, json};
 
-use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::check::{
+    Check, Judged, Verdict, checks, fail, fail_if, judge, kept, needed, not_here_if, warn,
+};
 use crate::reply::{Reply, Said};
 use crate::rest::join;
 use crate::run::{Ask, Field, Out, Run};
@@ -42,24 +44,20 @@ pub(super) const CHECKS: &[Check] = checks![
 
 /// Whether it is an error of this binding; `status` when the status matters.
 fn shaped(reply: &Reply, statuses: &[u16]) -> Judged {
-    let Some(error) = reply.error() else {
-        return fail(format!(
-            "expected an error in the shape of §11.6, and got {}",
-            reply.describe()
-        ));
-    };
+    let error = needed(
+        reply.error(),
+        format!("expected an error in the shape of §11.6, and got {}", reply.describe()),
+    )?;
     let mut wrong = Wrong::default();
-    wrong.unless(error.code == Some(reply.got.status.into()), || {
-        format!("error.code is {:?} and the HTTP status {}", error.code, reply.got.status)
-    });
-    wrong.unless(error.status.is_some(), || "error.status is missing".to_owned());
-    wrong.unless(error.message.is_some(), || "error.message is missing".to_owned());
-    wrong.unless(error.details.as_ref().is_none_or(Value::is_array), || {
-        "error.details is no list".to_owned()
-    });
-    wrong.unless(statuses.contains(&reply.got.status), || {
-        format!("the status is {} and not one of {statuses:?}", reply.got.status)
-    });
+    wrong.unless(
+        error.code == Some(reply.got.status.into()),
+        format!("error.code is {:?} and the HTTP status {}", error.code, reply.got.status),
+    );
+    wrong.unless(error.status.is_some(), "error.status is missing");
+    wrong.unless(error.message.is_some(), "error.message is missing");
+    wrong.unless(error.details.as_ref().is_none_or(Value::is_array), "error.details is no list");
+    let holds = statuses.contains(&reply.got.status);
+    wrong.unless(holds, format!("the status is {} and not one of {statuses:?}", reply.got.status));
     judge(&wrong.0)
 }
 
@@ -105,12 +103,11 @@ async fn size(run: &mut Run) -> Judged {
     let path = ["message:send"];
     let reply = match raw(run, Method::POST, &path, Ask::default(), text.as_bytes()).await {
         Ok(reply) => reply,
-        Err(Verdict::Fail(why)) => return Ok(Verdict::Warn(why)),
+        Err(Verdict::Fail(why)) => return warn(why),
         Err(other) => return Err(other),
     };
-    if reply.is(Code::InvalidParams) && reply.got.status == 400 && names_message(&reply) {
-        return fail("the body was read to its end");
-    }
+    let holds = reply.is(Code::InvalidParams) && reply.got.status == 400 && names_message(&reply);
+    fail_if(holds, "the body was read to its end")?;
     shaped(&reply, &[400, 413, 429])
 }
 
@@ -132,16 +129,14 @@ async fn a2a_json(run: &mut Run) -> Judged {
 async fn answer_type(run: &mut Run) -> Judged {
     let id = run.unknown_id();
     let reply = run.call(Operation::GetTask, json!({"id": id})).await?;
-    match reply.got.media_type().as_str() {
-        "application/a2a+json" | "application/json" => Ok(Verdict::Pass),
-        other => fail(format!("the media type is {other:?}")),
-    }
+    let kind = reply.got.media_type();
+    let known = ["application/a2a+json", "application/json"].contains(&kind.as_str());
+    kept(known, format!("the media type is {kind:?}"))
 }
 
 async fn tenant(run: &mut Run) -> Judged {
-    if run.endpoint()?.declared.tenant.is_some() {
-        return not_here("the card declares a tenant, and everything is asked below it");
-    }
+    let holds = run.endpoint()?.declared.tenant.is_some();
+    not_here_if(holds, "the card declares a tenant, and everything is asked below it")?;
     let id = run.unknown_id();
     let reply = raw(run, Method::GET, &["probe-tenant", "tasks", &id], Ask::default(), b"").await?;
     if reply.is(Code::TaskNotFound) && reply.error().is_some_and(|error| error.reason().is_some()) {
@@ -150,7 +145,7 @@ async fn tenant(run: &mut Run) -> Judged {
     // Who has tenants may say in its own words that there is no such one.
     match &reply.said {
         Said::Error(error) if error.reason().is_some() => {
-            Ok(Verdict::Warn(format!("the agent does not know the tenant: {}", reply.describe())))
+            warn(format!("the agent does not know the tenant: {}", reply.describe()))
         }
         Said::Error(_) | Said::Result(_) | Said::Stream(_) | Said::Other => {
             fail(format!("there is no such path: {}", reply.describe()))

@@ -5,7 +5,9 @@ use tradepost_wire::a2a::error::Code;
 use tradepost_wire::json::{Value, json};
 
 use crate::binding::Binding;
-use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::check::{
+    Check, Judged, Verdict, checks, fail, fail_if, judge, kept, not_here, not_here_if,
+};
 use crate::reply::{Reply, Said};
 use crate::run::Run;
 use crate::shape::{self, Wrong};
@@ -35,9 +37,7 @@ pub(super) const CHECKS: &[Check] = checks![
 
 /// The stream of a harmless message.
 async fn stream(run: &mut Run) -> Result<Reply, Verdict> {
-    if !run.can("streaming") {
-        return not_here("the card declares no streaming");
-    }
+    not_here_if(!run.can("streaming"), "the card declares no streaming")?;
     // That the agent takes our message at all.
     run.sample().await?;
     let message = run.message("probe");
@@ -58,14 +58,9 @@ async fn results(run: &mut Run) -> Result<(Vec<Value>, bool), Verdict> {
 }
 
 async fn media_type(run: &mut Run) -> Judged {
-    if run.binding == Binding::Grpc {
-        return not_here("streams of gRPC are no text/event-stream");
-    }
+    not_here_if(run.binding == Binding::Grpc, "streams of gRPC are no text/event-stream")?;
     let reply = stream(run).await?;
-    match reply.said {
-        Said::Stream(_) => Ok(Verdict::Pass),
-        Said::Result(_) | Said::Error(_) | Said::Other => fail(reply.describe()),
-    }
+    kept(matches!(reply.said, Said::Stream(_)), reply.describe())
 }
 
 async fn frames(run: &mut Run) -> Judged {
@@ -74,24 +69,21 @@ async fn frames(run: &mut Run) -> Judged {
         return not_here(format!("there is no stream to look at: {}", reply.describe()));
     };
     let mut wrong = Wrong::default();
-    wrong.unless(!events.is_empty(), || "there are no events".to_owned());
+    wrong.unless(!events.is_empty(), "there are no events");
     let sent = run.last().map(|exchange| exchange.request.body.clone()).unwrap_or_default();
     let sent: Value = tradepost_wire::json::from_str(&sent).unwrap_or_default();
     for (index, event) in events.iter().enumerate() {
         match run.binding {
             Binding::JsonRpc => {
-                wrong.unless(
-                    event.get("jsonrpc").is_some() && event.get("result").is_some(),
-                    || format!("event {index} is no JSON-RPC answer"),
-                );
-                wrong.unless(event.get("id") == sent.get("id"), || {
-                    format!("event {index} has another id than the request")
-                });
+                let holds = event.get("jsonrpc").is_some() && event.get("result").is_some();
+                wrong.unless(holds, format!("event {index} is no JSON-RPC answer"));
+                let holds = event.get("id") == sent.get("id");
+                wrong.unless(holds, format!("event {index} has another id than the request"));
             }
-            Binding::Rest | Binding::Grpc => wrong
-                .unless(event.is_object() && event.get("jsonrpc").is_none(), || {
-                    format!("event {index} is no event of A2A")
-                }),
+            Binding::Rest | Binding::Grpc => wrong.unless(
+                event.is_object() && event.get("jsonrpc").is_none(),
+                format!("event {index} is no event of A2A"),
+            ),
         }
     }
     judge(&wrong.0)
@@ -111,11 +103,7 @@ async fn begins(run: &mut Run) -> Judged {
     match events.split_first() {
         Some((first, _)) if first.get("task").is_some() => Ok(Verdict::Pass),
         Some((first, rest)) if first.get("message").is_some() => {
-            if rest.is_empty() {
-                Ok(Verdict::Pass)
-            } else {
-                fail("there is more after the message")
-            }
+            kept(rest.is_empty(), "there is more after the message")
         }
         Some(_) => fail("it begins with an update"),
         None => fail("there are no events"),
@@ -124,9 +112,7 @@ async fn begins(run: &mut Run) -> Judged {
 
 async fn ends(run: &mut Run) -> Judged {
     let (events, ended) = results(run).await?;
-    if !ended {
-        return fail("the stream was not closed while we waited");
-    }
+    fail_if(!ended, "the stream was not closed while we waited")?;
     let Some(last) = events.last() else { return fail("there are no events") };
     if last.get("message").is_some() {
         return Ok(Verdict::Pass);
@@ -136,16 +122,11 @@ async fn ends(run: &mut Run) -> Judged {
         events.iter().rev().flat_map(|event| states.iter().map(|at| event.pointer(at)));
     let state = answer.find_map(|state| state?.as_str()).unwrap_or_default();
     let waits = matches!(state, "TASK_STATE_INPUT_REQUIRED" | "TASK_STATE_AUTH_REQUIRED");
-    if shape::is_terminal(state) || waits {
-        return Ok(Verdict::Pass);
-    }
-    fail(format!("it was closed in the state {state:?}"))
+    kept(shape::is_terminal(state) || waits, format!("it was closed in the state {state:?}"))
 }
 
 async fn subscribe_unknown(run: &mut Run) -> Judged {
-    if !run.can("streaming") {
-        return not_here("the card declares no streaming");
-    }
+    not_here_if(!run.can("streaming"), "the card declares no streaming")?;
     let id = run.unknown_id();
     let reply = run.call(Operation::SubscribeToTask, json!({"id": id})).await?;
     reply.refused(&[Code::TaskNotFound])

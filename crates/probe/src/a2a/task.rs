@@ -5,7 +5,7 @@ use tradepost_wire::a2a::error::Code;
 use tradepost_wire::json::{Value, json};
 
 use crate::binding::Binding;
-use crate::check::{Check, Judged, Verdict, checks, fail, not_here};
+use crate::check::{Check, Judged, checks, kept, not_here_if, warn};
 use crate::run::Run;
 use crate::shape::{self, id_of, items};
 
@@ -43,7 +43,7 @@ async fn get(run: &mut Run) -> Judged {
     let task = run.task().await?;
     let reply = run.call(Operation::GetTask, json!({"id": id_of(&task)})).await?;
     let read = reply.result()?;
-    if id_of(read) == id_of(&task) { Ok(Verdict::Pass) } else { fail("it is another task") }
+    kept(id_of(read) == id_of(&task), "it is another task")
 }
 
 async fn same_everywhere(run: &mut Run) -> Judged {
@@ -51,11 +51,9 @@ async fn same_everywhere(run: &mut Run) -> Judged {
     let params = json!({"id": id_of(&task)});
     let ours = run.call(Operation::GetTask, params.clone()).await?.result()?.clone();
     run.binding = Binding::JsonRpc;
-    if run.endpoint().is_err() {
-        return not_here("the card offers one binding only");
-    }
+    not_here_if(run.endpoint().is_err(), "the card offers one binding only")?;
     let theirs = run.call(Operation::GetTask, params).await?.result()?.clone();
-    if ours == theirs { Ok(Verdict::Pass) } else { fail("JSON-RPC gives it otherwise") }
+    kept(ours == theirs, "JSON-RPC gives it otherwise")
 }
 
 async fn history(run: &mut Run, length: usize) -> Judged {
@@ -65,24 +63,18 @@ async fn history(run: &mut Run, length: usize) -> Judged {
     let task = reply.result()?;
     let count = items(task, "history").count();
     if length == 0 && task.get("history").is_some_and(Value::is_array) && count == 0 {
-        return Ok(Verdict::Warn("history is an empty list, and not left out".to_owned()));
+        return warn("history is an empty list, and not left out");
     }
-    if count > length {
-        return fail(format!("the history has {count} messages"));
-    }
-    Ok(Verdict::Pass)
+    kept(!(count > length), format!("the history has {count} messages"))
 }
 
 async fn after_end(run: &mut Run, operation: Operation, expected: Code) -> Judged {
     let streams = matches!(operation, Operation::SendStreamingMessage | Operation::SubscribeToTask);
-    if streams && !run.can("streaming") {
-        return not_here("the card declares no streaming");
-    }
+    not_here_if(streams && !run.can("streaming"), "the card declares no streaming")?;
     let task = run.ended_task().await?;
     let canceled = shape::state(&task) == "TASK_STATE_CANCELED";
-    if canceled && operation == Operation::CancelTask {
-        return not_here("the task was canceled, and canceling again may succeed");
-    }
+    let holds = canceled && operation == Operation::CancelTask;
+    not_here_if(holds, "the task was canceled, and canceling again may succeed")?;
     let params = match operation {
         Operation::SendMessage | Operation::SendStreamingMessage => {
             let mut message = run.message("probe");

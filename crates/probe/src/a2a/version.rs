@@ -5,7 +5,9 @@ use tradepost_wire::a2a::error::Code;
 use tradepost_wire::json::json;
 
 use crate::binding::Binding;
-use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::check::{
+    Check, Judged, Verdict, checks, fail_if, judge, kept, not_here, not_here_if, warn,
+};
 use crate::reply::Reply;
 use crate::run::{Ask, Field, Run};
 use crate::shape::set;
@@ -57,22 +59,16 @@ async fn ask(run: &mut Run, ask: Ask<'_>) -> Result<Reply, Verdict> {
 
 async fn refused(run: &mut Run, version: &str) -> Judged {
     let offered = run.card.iter().flat_map(|card| card.interfaces.iter());
-    if offered.clone().any(|interface| interface.protocol_version == version) {
-        return not_here(format!("the card offers {version}"));
-    }
+    let holds = offered.clone().any(|interface| interface.protocol_version == version);
+    not_here_if(holds, format!("the card offers {version}"))?;
     let reply = ask(run, Ask { version: Field::Text(version), ..Ask::default() }).await?;
     reply.refused(&[Code::VersionNotSupported])
 }
 
 async fn accepted(run: &mut Run, version: Field<'_>, query: &str) -> Judged {
-    if run.binding == Binding::Grpc && !query.is_empty() {
-        return not_here("calls of gRPC have no query");
-    }
+    not_here_if(run.binding == Binding::Grpc && !query.is_empty(), "calls of gRPC have no query")?;
     let reply = ask(run, Ask { version, query, ..Ask::default() }).await?;
-    if reply.is(Code::VersionNotSupported) {
-        return fail(format!("it is refused: {}", reply.describe()));
-    }
-    Ok(Verdict::Pass)
+    kept(!reply.is(Code::VersionNotSupported), format!("it is refused: {}", reply.describe()))
 }
 
 async fn every_operation(run: &mut Run) -> Judged {
@@ -97,13 +93,10 @@ async fn every_operation(run: &mut Run) -> Judged {
 }
 
 async fn absent(run: &mut Run, version: Field<'_>) -> Judged {
-    if run.speaks_aap {
-        return not_here("AAP's own requests name no version (requirements aap.md C-33)");
-    }
+    not_here_if(run.speaks_aap, "AAP's own requests name no version (requirements aap.md C-33)")?;
     let mut offered = run.card.iter().flat_map(|card| card.interfaces.iter());
-    if offered.any(|interface| interface.protocol_version.starts_with("0.3")) {
-        return not_here("the card offers 0.3");
-    }
+    let holds = offered.any(|interface| interface.protocol_version.starts_with("0.3"));
+    not_here_if(holds, "the card offers 0.3")?;
     let reply = ask(run, Ask { version, ..Ask::default() }).await?;
     reply.refused(&[Code::VersionNotSupported])
 }
@@ -126,21 +119,17 @@ fn declared(run: &Run) -> Result<Vec<String>, Verdict> {
 async fn extension_list(run: &mut Run) -> Judged {
     let list = format!("urn:tradepost:probe:unknown, {}", declared(run)?.join(" ,"));
     let reply = ask(run, Ask { extensions: Field::Text(&list), ..Ask::default() }).await?;
-    if reply.is(Code::ExtensionSupportRequired) {
-        return fail("the extension is not found in the list");
-    }
+    fail_if(reply.is(Code::ExtensionSupportRequired), "the extension is not found in the list")?;
     reply.refused(&[Code::TaskNotFound, Code::UnsupportedOperation])
 }
 
 async fn extension_required(run: &mut Run) -> Judged {
-    if run.required_extensions().is_empty() {
-        return not_here("the card requires no extension");
-    }
+    not_here_if(run.required_extensions().is_empty(), "the card requires no extension")?;
     let reply = ask(run, Ask { extensions: Field::Absent, ..Ask::default() }).await?;
     if run.speaks_aap && !reply.is(Code::ExtensionSupportRequired) {
         // AAP v1.0's card requires its extension and its requests name none (aap.md C-32).
         let text = "the card requires AAP's extension and the agent does not insist on it";
-        return Ok(Verdict::Warn(text.to_owned()));
+        return warn(text.to_owned());
     }
     reply.refused(&[Code::ExtensionSupportRequired])
 }
@@ -155,10 +144,8 @@ async fn extension_echo(run: &mut Run) -> Judged {
         Err(_) => reply,
     };
     let echoed = sample.got.header("a2a-extensions").unwrap_or_default();
-    if declared.iter().any(|uri| echoed.contains(uri.as_str())) {
-        return Ok(Verdict::Pass);
-    }
-    fail(format!("asked for {list}, the answer lists {echoed:?}"))
+    let holds = declared.iter().any(|uri| echoed.contains(uri.as_str()));
+    kept(holds, format!("asked for {list}, the answer lists {echoed:?}"))
 }
 
 impl Run {

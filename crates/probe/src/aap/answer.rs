@@ -4,7 +4,9 @@ use tradepost_wire::aap::Skill;
 use tradepost_wire::json::{Value, json};
 
 use super::ask::{Answer, request};
-use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::check::{
+    Check, Judged, Verdict, checks, fail, judge, kept, not_here, not_here_if, warn,
+};
 use crate::run::{Ask, Run, Who};
 use crate::shape::{Wrong, items, set, text};
 
@@ -73,18 +75,13 @@ async fn read(run: &mut Run) -> Result<(Skill, Answer), Verdict> {
 async fn message(run: &mut Run) -> Judged {
     let (_, answer) = read(run).await?;
     let result = answer.reply.result()?;
-    if result.get("message").is_some_and(Value::is_object) {
-        return Ok(Verdict::Pass);
-    }
-    fail("the result has no message")
+    kept(result.get("message").is_some_and(Value::is_object), "the result has no message")
 }
 
 async fn role(run: &mut Run) -> Judged {
     let (_, message) = answer(run).await?;
-    match text(&message, "role") {
-        Some("ROLE_AGENT") => Ok(Verdict::Pass),
-        other => fail(format!("the role is {other:?}")),
-    }
+    let given = text(&message, "role");
+    kept(matches!(given, Some("ROLE_AGENT")), format!("the role is {given:?}"))
 }
 
 async fn message_id(run: &mut Run) -> Judged {
@@ -94,12 +91,11 @@ async fn message_id(run: &mut Run) -> Judged {
     let (_, second) = answer(run).await?;
     let id = |message: &Value| text(message, "messageId").unwrap_or_default().to_owned();
     let mut wrong = Wrong::default();
-    wrong.unless(!id(&first).is_empty(), || "there is no messageId".to_owned());
-    wrong.unless(id(&first) != id(&second), || "two answers have one messageId".to_owned());
+    wrong.unless(!id(&first).is_empty(), "there is no messageId");
+    wrong.unless(id(&first) != id(&second), "two answers have one messageId");
     let ours = format!("\"messageId\":\"{}\"", id(&first));
-    wrong.unless(id(&first).is_empty() || !sent.contains(&ours), || {
-        "the answer has the id of the question".to_owned()
-    });
+    let holds = id(&first).is_empty() || !sent.contains(&ours);
+    wrong.unless(holds, "the answer has the id of the question");
     judge(&wrong.0)
 }
 
@@ -107,15 +103,14 @@ async fn data_part(run: &mut Run) -> Judged {
     let (skill, message) = answer(run).await?;
     let parts: Vec<_> = items(&message, "parts").filter_map(|part| part.get("data")).collect();
     let mut wrong = Wrong::default();
-    wrong.unless(parts.len() == 1, || format!("there are {} data parts", parts.len()));
+    wrong.unless(parts.len() == 1, format!("there are {} data parts", parts.len()));
     for data in parts {
         let kind = text(data, "type").unwrap_or_default();
-        wrong.unless(kind == skill.response_type(), || format!("its type is {kind:?}"));
-        wrong
-            .unless(data.get("data").is_some_and(Value::is_object), || "it has no data".to_owned());
+        wrong.unless(kind == skill.response_type(), format!("its type is {kind:?}"));
+        wrong.unless(data.get("data").is_some_and(Value::is_object), "it has no data");
     }
     let old = items(&message, "parts").any(|part| part.get("kind").is_some());
-    wrong.unless(!old, || "a part has kind, as in A2A 0.3".to_owned());
+    wrong.unless(!old, "a part has kind, as in A2A 0.3");
     judge(&wrong.0)
 }
 
@@ -134,7 +129,7 @@ async fn media_type(run: &mut Run) -> Judged {
     let kind = parts.find_map(|part| text(part, "mediaType")).unwrap_or_default().to_owned();
     match kind.as_str() {
         kind if kind == skill.response_media_type() => Ok(Verdict::Pass),
-        "application/json" => Ok(Verdict::Warn("it is application/json".to_owned())),
+        "application/json" => warn("it is application/json"),
         other => fail(format!("it is {other:?}")),
     }
 }
@@ -151,10 +146,7 @@ async fn sentence(run: &mut Run) -> Judged {
 
 async fn context(run: &mut Run) -> Judged {
     let (_, message) = answer(run).await?;
-    match text(&message, "contextId") {
-        Some(id) if !id.is_empty() => Ok(Verdict::Pass),
-        _ => fail("there is no contextId"),
-    }
+    kept(matches!(text(&message, "contextId"), Some(id) if !id.is_empty()), "there is no contextId")
 }
 
 async fn text_ignored(run: &mut Run) -> Judged {
@@ -167,7 +159,7 @@ async fn text_ignored(run: &mut Run) -> Judged {
         {"text": "Only show vehicles of the make Edsel, and none below 900000 dollars."},
     ]);
     let with_text = total(&run.tell_parts(parts, Who::First).await?)?;
-    if plain == with_text { Ok(Verdict::Pass) } else { fail("the text changed the result") }
+    kept(plain == with_text, "the text changed the result")
 }
 
 async fn no_extension_header(run: &mut Run) -> Judged {
@@ -179,9 +171,7 @@ async fn no_extension_header(run: &mut Run) -> Judged {
 
 async fn anonymous(run: &mut Run) -> Judged {
     let secured = items(&run.card_json, "securityRequirements").count() > 0;
-    if secured {
-        return not_here("the card requires a credential");
-    }
+    not_here_if(secured, "the card requires a credential")?;
     let skill = reader(run)?;
     let parts = json!([run.part(&request(skill, "{}"))]);
     run.tell_parts(parts, Who::Nobody).await?.data()?;

@@ -5,7 +5,7 @@ use tradepost_wire::aap::{Skill, Version};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
-use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::check::{Check, Judged, Verdict, checks, fail, judge, kept, not_here_if};
 use crate::run::Run;
 use crate::shape::{Wrong, items, text};
 
@@ -64,10 +64,10 @@ fn listed(run: &Run) -> Vec<String> {
 }
 
 async fn extension(run: &mut Run) -> Judged {
-    if entries(run).is_empty() {
-        return fail("capabilities.extensions has no entry with the URI of AAP v1.0 or v1.1");
-    }
-    Ok(Verdict::Pass)
+    kept(
+        !entries(run).is_empty(),
+        "capabilities.extensions has no entry with the URI of AAP v1.0 or v1.1",
+    )
 }
 
 async fn skills(run: &mut Run) -> Judged {
@@ -89,23 +89,23 @@ async fn interface(run: &mut Run) -> Judged {
             && check_version(text(interface, "protocolVersion").unwrap_or_default()).is_ok()
             && text(interface, "url").is_some()
     };
-    if interfaces.any(fits) { Ok(Verdict::Pass) } else { fail("there is no such interface") }
+    kept(interfaces.any(fits), "there is no such interface")
 }
 
 async fn members(run: &mut Run) -> Judged {
     let card = &run.card_json;
     let mut wrong = Wrong::default();
     for name in ["name", "description", "version"] {
-        wrong.unless(text(card, name).is_some(), || format!("the card has no {name}"));
+        wrong.unless(text(card, name).is_some(), format!("the card has no {name}"));
     }
     for name in ["supportedInterfaces", "defaultInputModes", "defaultOutputModes", "skills"] {
         wrong.list(card, name, "the card");
     }
     for (index, skill) in items(card, "skills").enumerate() {
         for name in ["id", "name", "description"] {
-            wrong.unless(text(skill, name).is_some(), || format!("skills[{index}] has no {name}"));
+            wrong.unless(text(skill, name).is_some(), format!("skills[{index}] has no {name}"));
         }
-        wrong.unless(items(skill, "tags").count() > 0, || format!("skills[{index}] has no tags"));
+        wrong.unless(items(skill, "tags").count() > 0, format!("skills[{index}] has no tags"));
     }
     judge(&wrong.0)
 }
@@ -114,7 +114,7 @@ async fn schemas_in_params(run: &mut Run) -> Judged {
     let mut wrong = Wrong::default();
     for (index, skill) in items(&run.card_json, "skills").enumerate() {
         for name in ["request_schema", "response_schema", "requestSchema", "responseSchema"] {
-            wrong.unless(skill.get(name).is_none(), || format!("skills[{index}] has {name}"));
+            wrong.unless(skill.get(name).is_none(), format!("skills[{index}] has {name}"));
         }
     }
     judge(&wrong.0)
@@ -137,7 +137,7 @@ async fn schema_addresses(run: &mut Run) -> Judged {
         for name in ["request_schema", "response_schema"] {
             let address = text(skill, name).unwrap_or_default();
             let absolute = reqwest::Url::parse(address).is_ok();
-            wrong.unless(absolute, || format!("{id} has no absolute {name}"));
+            wrong.unless(absolute, format!("{id} has no absolute {name}"));
         }
     }
     judge(&wrong.0)
@@ -148,21 +148,19 @@ async fn same_skills(run: &mut Run) -> Judged {
     let listed = listed(run);
     let mut wrong = Wrong::default();
     for id in described.as_object().into_iter().flatten().map(|(id, _)| id) {
-        wrong.unless(listed.contains(id), || format!("skills does not list {id}"));
+        wrong.unless(listed.contains(id), format!("skills does not list {id}"));
     }
     for id in &listed {
-        wrong.unless(described.get(id).is_some(), || format!("params.skills does not list {id}"));
+        wrong.unless(described.get(id).is_some(), format!("params.skills does not list {id}"));
     }
     judge(&wrong.0)
 }
 
 async fn params_id(run: &mut Run) -> Judged {
     let entries = entries(run);
-    if entries.is_empty() {
-        return not_here("the card has no entry of AAP");
-    }
+    not_here_if(entries.is_empty(), "the card has no entry of AAP")?;
     let has_id = |(_, entry): &(Version, Value)| {
         entry.pointer("/params/id").and_then(Value::as_str).is_some_and(|id| !id.is_empty())
     };
-    if entries.iter().all(has_id) { Ok(Verdict::Pass) } else { fail("params.id is missing") }
+    kept(entries.iter().all(has_id), "params.id is missing")
 }

@@ -4,7 +4,7 @@ use tradepost_wire::aap::Skill;
 use tradepost_wire::format;
 use tradepost_wire::json::Value;
 
-use crate::check::{Check, Judged, Verdict, checks, judge, not_here};
+use crate::check::{Check, Judged, Verdict, checks, judge, not_here, not_here_if};
 use crate::run::Run;
 use crate::shape::{Wrong, items, text};
 
@@ -39,7 +39,7 @@ async fn answer(run: &mut Run) -> Judged {
     let data = run.data(Skill::DealerInformation, "{}").await?;
     let mut wrong = Wrong::default();
     wrong.text(&data, "name", "the dealer");
-    wrong.unless(items(&data, "rooftops").count() > 0, || "there are no rooftops".to_owned());
+    wrong.unless(items(&data, "rooftops").count() > 0, "there are no rooftops");
     for rooftop in items(&data, "rooftops") {
         wrong.text(rooftop, "name", "a rooftop");
     }
@@ -90,13 +90,13 @@ async fn hours(run: &mut Run) -> Judged {
     let mut weeks = 0;
     for schedule in items(&data, "rooftops").flat_map(|rooftop| items(rooftop, "schedules")) {
         let week = schedule.get("value").and_then(Value::as_object);
-        wrong.unless(week.is_some(), || "a schedule has no value".to_owned());
+        wrong.unless(week.is_some(), "a schedule has no value");
         weeks += 1;
         for (day, hours) in week.into_iter().flatten().filter(|(_, hours)| !hours.is_null()) {
             for name in ["open", "close"] {
                 let time = text(hours, name).unwrap_or_default();
                 let good = format::is_time_of_day(time);
-                wrong.unless(good, || format!("{day} has the {name} time {time:?}"));
+                wrong.unless(good, format!("{day} has the {name} time {time:?}"));
             }
         }
     }
@@ -106,15 +106,13 @@ async fn hours(run: &mut Run) -> Judged {
 async fn position(run: &mut Run) -> Judged {
     let data = profile(run).await?;
     let positions: Vec<_> = items(&data, "rooftops").filter_map(|it| it.get("geo")).collect();
-    if positions.is_empty() {
-        return not_here("the dealer gives no position");
-    }
+    not_here_if(positions.is_empty(), "the dealer gives no position")?;
     let mut wrong = Wrong::default();
     for position in positions {
         for (name, limit) in [("latitude", 90.0), ("longitude", 180.0)] {
             let value = position.get(name).and_then(Value::as_f64);
             let good = value.is_some_and(|value| value.abs() <= limit);
-            wrong.unless(good, || format!("{name} is {value:?}"));
+            wrong.unless(good, format!("{name} is {value:?}"));
         }
     }
     judge(&wrong.0)
@@ -136,7 +134,7 @@ async fn no_null(run: &mut Run) -> Judged {
     let mut wrong = Wrong::default();
     for rooftop in items(&data, "rooftops").chain([&data]) {
         for (name, value) in rooftop.as_object().into_iter().flatten() {
-            wrong.unless(!value.is_null(), || format!("{name} is null"));
+            wrong.unless(!value.is_null(), format!("{name} is null"));
         }
     }
     judge(&wrong.0)

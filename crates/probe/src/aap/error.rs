@@ -76,9 +76,9 @@ async fn object(run: &mut Run) -> Judged {
             wrong.text(data, name, "the object");
         }
         let answer = data.get("retryable").is_some_and(Value::is_boolean);
-        wrong.unless(answer, || "the object has no retryable".to_owned());
+        wrong.unless(answer, "the object has no retryable");
         let dated = data.get("created_at").is_some_and(Value::is_string);
-        wrong.unless(dated, || "the object has no created_at".to_owned());
+        wrong.unless(dated, "the object has no created_at");
     })
 }
 
@@ -88,7 +88,7 @@ async fn closed(run: &mut Run) -> Judged {
         wrong.closed(data(seen), &known, "the object");
         let details = data(seen).get("details");
         let is_object = details.is_none_or(Value::is_object);
-        wrong.unless(is_object, || "details is no object".to_owned());
+        wrong.unless(is_object, "details is no object");
     })
 }
 
@@ -97,7 +97,7 @@ async fn code(run: &mut Run) -> Judged {
         let name = text(data(seen), "code").unwrap_or_default();
         // That there is none is the finding of `aap.error.object`.
         let known = name.is_empty() || Code::from_name(name).is_some();
-        wrong.unless(known, || format!("{name:?} is none of them"));
+        wrong.unless(known, format!("{name:?} is none of them"));
     })
 }
 
@@ -106,9 +106,8 @@ async fn jsonrpc_code(run: &mut Run) -> Judged {
         let Some(code) = known(seen) else { return };
         let number = seen.error.get("code").and_then(Value::as_i64);
         let expected = i64::from(code.jsonrpc());
-        wrong.unless(number == Some(expected), || {
-            format!("{code} came with {number:?}, not {expected}")
-        });
+        let holds = number == Some(expected);
+        wrong.unless(holds, format!("{code} came with {number:?}, not {expected}"));
     })
 }
 
@@ -119,15 +118,14 @@ async fn retryable(run: &mut Run) -> Judged {
         // A dealer may judge otherwise where time can help; a wrong request stays wrong.
         let never =
             is_validation(code) || matches!(code.remedy(), Remedy::NotOffered | Remedy::NewKey);
-        wrong
-            .unless(!never || answer != Some(true), || format!("{code} says that it is retryable"));
+        wrong.unless(!never || answer != Some(true), format!("{code} says that it is retryable"));
     })
 }
 
 async fn created_at(run: &mut Run) -> Judged {
     each(run, |seen, wrong| {
         if let Some(moment) = text(data(seen), "created_at") {
-            wrong.unless(shape::is_moment(moment), || format!("created_at is {moment:?}"));
+            wrong.unless(shape::is_moment(moment), format!("created_at is {moment:?}"));
         }
     })
 }
@@ -142,7 +140,7 @@ async fn unique_id(run: &mut Run) -> Judged {
     each(run, |seen, wrong| {
         let id = text(data(seen), "error_id").unwrap_or_default();
         let count = counts.get(id).copied().unwrap_or_default();
-        wrong.unless(count <= 1, || format!("{count} errors have the id {id:?}"));
+        wrong.unless(count <= 1, format!("{count} errors have the id {id:?}"));
     })
 }
 
@@ -151,7 +149,6 @@ async fn problems(run: &mut Run) -> Judged {
         let wanted = known(seen).is_some_and(is_validation) && seen.version == Version::V1_1;
         let count =
             shape::items(data(seen).get("details").unwrap_or(&Value::Null), "errors").count();
-        wrong
-            .unless(!wanted || count > 0, || "a validation error has no details.errors".to_owned());
+        wrong.unless(!wanted || count > 0, "a validation error has no details.errors");
     })
 }

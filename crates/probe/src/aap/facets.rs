@@ -4,7 +4,7 @@ use tradepost_wire::aap::Skill;
 use tradepost_wire::json::{Value, json};
 
 use super::ask::first;
-use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::check::{Check, Judged, Verdict, checks, fail_if, judge, not_here};
 use crate::run::Run;
 use crate::shape::{Wrong, items};
 
@@ -64,12 +64,12 @@ async fn answer(run: &mut Run) -> Judged {
     for name in TERMS {
         for term in items(&facets, name) {
             let value = term.get("value").is_some_and(|value| value.is_string() || value.is_i64());
-            wrong.unless(value, || format!("an entry of {name} has no value"));
+            wrong.unless(value, format!("an entry of {name} has no value"));
             let count = term.get("count").and_then(Value::as_u64).is_some();
-            wrong.unless(count, || format!("an entry of {name} has no count"));
+            wrong.unless(count, format!("an entry of {name} has no count"));
         }
         let is_list = facets.get(name).is_none_or(Value::is_array);
-        wrong.unless(is_list, || format!("{name} is no list"));
+        wrong.unless(is_list, format!("{name} is no list"));
     }
     judge(&wrong.0)
 }
@@ -83,7 +83,7 @@ async fn ranges(run: &mut Run) -> Judged {
         found += 1;
         let end = |name| range.get(name).and_then(Value::as_f64);
         match (end("min"), end("max")) {
-            (Some(min), Some(max)) => wrong.unless(min <= max, || format!("{name} is upside down")),
+            (Some(min), Some(max)) => wrong.unless(min <= max, format!("{name} is upside down")),
             _ => wrong.say(format!("{name} lacks min or max")),
         }
     }
@@ -121,10 +121,10 @@ async fn filtered(run: &mut Run) -> Judged {
     let mut wrong = Wrong::default();
     for name in TERMS {
         let (all, some) = (sum(&all, name), sum(&some, name));
-        wrong.unless(some <= all, || format!("{name} counts {some} of {all}"));
+        wrong.unless(some <= all, format!("{name} counts {some} of {all}"));
     }
     let makes = items(&some, "makes").filter(|term| term.get("count") != Some(&json!(0))).count();
-    wrong.unless(makes <= 1, || format!("{makes} makes are counted, and one was asked for"));
+    wrong.unless(makes <= 1, format!("{makes} makes are counted, and one was asked for"));
     judge(&wrong.0)
 }
 
@@ -133,9 +133,7 @@ async fn same_keys(run: &mut Run) -> Judged {
     let has = |facets: &Value, name: &str| facets.get(name).is_some();
     // What every vehicle has must be there.
     for name in ["makes", "statuses"] {
-        if has(&all, name) && !has(&some, name) {
-            return fail(format!("{name} is gone"));
-        }
+        fail_if(has(&all, name) && !has(&some, name), format!("{name} is gone"))?;
     }
     Ok(Verdict::Pass)
 }
@@ -145,9 +143,8 @@ async fn statuses(run: &mut Run) -> Judged {
     let mut wrong = Wrong::default();
     for term in items(&facets, "statuses") {
         let value = term.get("value").and_then(Value::as_str).unwrap_or_default();
-        wrong.unless(super::search::STATUSES.contains(&value), || {
-            format!("vehicles of the status {value:?} are counted")
-        });
+        let holds = super::search::STATUSES.contains(&value);
+        wrong.unless(holds, format!("vehicles of the status {value:?} are counted"));
     }
     judge(&wrong.0)
 }

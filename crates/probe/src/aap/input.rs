@@ -11,7 +11,7 @@ use tradepost_wire::aap::error::Code::{
 };
 
 use super::ask::Answer;
-use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::check::{Check, Judged, Verdict, checks, judge, kept, not_here_if};
 use crate::run::Run;
 use crate::shape::{Wrong, text};
 
@@ -93,10 +93,10 @@ pub(super) fn judge_refusal(
         Version::V1_0 => false,
         Version::V1_1 => true,
     };
-    if names_places && !answer.lists(pointer) {
-        return fail(format!("details.errors does not name {pointer:?}"));
-    }
-    Ok(Verdict::Pass)
+    kept(
+        !(names_places && !answer.lists(pointer)),
+        format!("details.errors does not name {pointer:?}"),
+    )
 }
 
 async fn long_query(run: &mut Run) -> Judged {
@@ -110,13 +110,10 @@ const SIX: &str = r#"{"filters": {"maek": ["Honda"], "condition": ["good"], "yea
     "pagination": {"skip": -1, "limit": 5000}, "sort": {"field": "horsepower", "order": "asc"}}"#;
 
 async fn many(run: &mut Run) -> Result<Answer, Verdict> {
-    if run.version == Version::V1_0 {
-        return not_here("v1.0 lists one problem (requirements §1.3)");
-    }
+    not_here_if(run.version == Version::V1_0, "v1.0 lists one problem (requirements §1.3)")?;
     let answer = run.skill(SEARCH, SIX).await?;
-    if answer.refusal.is_none() {
-        return not_here(format!("there is no refusal to look at: {}", answer.describe()));
-    }
+    let holds = answer.refusal.is_none();
+    not_here_if(holds, format!("there is no refusal to look at: {}", answer.describe()))?;
     Ok(answer)
 }
 
@@ -131,7 +128,7 @@ async fn all_listed(run: &mut Run) -> Judged {
         "/pagination/limit",
         "/sort/field",
     ] {
-        wrong.unless(answer.lists(pointer), || format!("{pointer} is not listed"));
+        wrong.unless(answer.lists(pointer), format!("{pointer} is not listed"));
     }
     judge(&wrong.0)
 }
@@ -140,14 +137,14 @@ async fn list_form(run: &mut Run) -> Judged {
     let answer = many(run).await?;
     let problems = answer.problems();
     let mut wrong = Wrong::default();
-    wrong.unless(!problems.is_empty(), || "details.errors is missing or empty".to_owned());
+    wrong.unless(!problems.is_empty(), "details.errors is missing or empty");
     for problem in problems {
         for name in ["keyword", "error"] {
             wrong.text(problem, name, "an entry");
         }
         let place = text(problem, "instanceLocation");
         let good = place.is_some_and(|place| place.is_empty() || place.starts_with('/'));
-        wrong.unless(good, || format!("instanceLocation {place:?} is no JSON Pointer"));
+        wrong.unless(good, format!("instanceLocation {place:?} is no JSON Pointer"));
     }
     judge(&wrong.0)
 }

@@ -12,7 +12,7 @@ use tradepost_wire::json::{Value, json};
 
 use super::ask::Answer;
 use super::input::judge_refusal;
-use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::check::{Check, Judged, Verdict, checks, judge, kept, not_here_if, skip};
 use crate::run::Run;
 use crate::shape::{Wrong, set};
 
@@ -110,7 +110,7 @@ impl Run {
         if self.options.allow_leads {
             return Ok(());
         }
-        Err(Verdict::Skipped("leads were not allowed; allow them with --allow-leads".to_owned()))
+        skip("leads were not allowed; allow them with --allow-leads")
     }
 }
 
@@ -151,9 +151,7 @@ async fn long_message(run: &mut Run) -> Judged {
 }
 
 async fn all_listed(run: &mut Run) -> Judged {
-    if run.version == Version::V1_0 {
-        return not_here("v1.0 lists one problem (requirements §1.3)");
-    }
+    not_here_if(run.version == Version::V1_0, "v1.0 lists one problem (requirements §1.3)")?;
     let answered = tell_of_nobody(
         run,
         &[
@@ -164,9 +162,8 @@ async fn all_listed(run: &mut Run) -> Judged {
         ],
     )
     .await?;
-    if answered.refusal.is_none() {
-        return not_here(format!("there is no refusal to look at: {}", answered.describe()));
-    }
+    let holds = answered.refusal.is_none();
+    not_here_if(holds, format!("there is no refusal to look at: {}", answered.describe()))?;
     let mut wrong = Wrong::default();
     for pointer in [
         "/customer",
@@ -176,7 +173,7 @@ async fn all_listed(run: &mut Run) -> Judged {
         "/appointment/duration_minutes",
         "/tradepost_probe",
     ] {
-        wrong.unless(answered.lists(pointer), || format!("{pointer} is not listed"));
+        wrong.unless(answered.lists(pointer), format!("{pointer} is not listed"));
     }
     judge(&wrong.0)
 }
@@ -190,7 +187,7 @@ async fn no_echo(run: &mut Run) -> Judged {
     let answered = run.tell(&lead).await?;
     let answer = answered.reply.got.text();
     let shown: Vec<_> = [email, phone].into_iter().filter(|mark| answer.contains(mark)).collect();
-    if shown.is_empty() { Ok(Verdict::Pass) } else { fail(format!("it repeats {shown:?}")) }
+    kept(shown.is_empty(), format!("it repeats {shown:?}"))
 }
 
 async fn somebody(

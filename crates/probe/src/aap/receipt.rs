@@ -6,7 +6,9 @@ use tradepost_wire::format;
 use tradepost_wire::json::{Value, json};
 
 use super::lead::changed;
-use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::check::{
+    Check, Judged, Verdict, checks, fail, judge, kept, not_here, not_here_if, warn,
+};
 use crate::run::Run;
 use crate::shape::{self, Wrong, items, text};
 
@@ -69,9 +71,8 @@ async fn answer(run: &mut Run) -> Judged {
     let mut wrong = Wrong::default();
     wrong.text(&data, "lead_id", "the receipt");
     let status = text(&data, "status").unwrap_or_default();
-    wrong.unless(matches!(status, "received" | "duplicate" | "rejected"), || {
-        format!("the status is {status:?}")
-    });
+    let holds = matches!(status, "received" | "duplicate" | "rejected");
+    wrong.unless(holds, format!("the status is {status:?}"));
     judge(&wrong.0)
 }
 
@@ -87,10 +88,10 @@ async fn closed(run: &mut Run) -> Judged {
 
 async fn next_step(run: &mut Run) -> Judged {
     let (_, payload) = taken(run, &[]).await?;
-    match text(&payload, "message") {
-        Some(sentence) if !sentence.is_empty() => Ok(Verdict::Pass),
-        _ => fail("there is no message"),
-    }
+    kept(
+        matches!(text(&payload, "message"), Some(sentence) if !sentence.is_empty()),
+        "there is no message",
+    )
 }
 
 /// Sends one lead twice with one key; both receipts.
@@ -107,10 +108,8 @@ async fn twice(run: &mut Run) -> Result<(Value, Value), Verdict> {
 
 async fn replay(run: &mut Run) -> Judged {
     let (first, second) = twice(run).await?;
-    if text(&first, "lead_id") == text(&second, "lead_id") {
-        return Ok(Verdict::Pass);
-    }
-    fail("the second answer has another lead_id")
+    let holds = text(&first, "lead_id") == text(&second, "lead_id");
+    kept(holds, "the second answer has another lead_id")
 }
 
 async fn replay_status(run: &mut Run) -> Judged {
@@ -118,7 +117,7 @@ async fn replay_status(run: &mut Run) -> Judged {
     match (text(&first, "status"), text(&second, "status")) {
         (one, other) if one == other => Ok(Verdict::Pass),
         // errors.md names this as an example (its C-16).
-        (_, Some("duplicate")) => Ok(Verdict::Warn("the second answer says duplicate".to_owned())),
+        (_, Some("duplicate")) => warn("the second answer says duplicate"),
         (_, other) => fail(format!("the second answer says {other:?}")),
     }
 }
@@ -128,9 +127,8 @@ async fn conflict(run: &mut Run) -> Judged {
     let mut lead = run.valid_lead();
     shape::set(&mut lead, "/idempotency_key", json!(run.fresh("key")));
     let first = run.tell(&lead).await?;
-    if first.data().is_err() {
-        return not_here(format!("there is no receipt to look at: {}", first.describe()));
-    }
+    let holds = first.data().is_err();
+    not_here_if(holds, format!("there is no receipt to look at: {}", first.describe()))?;
     shape::set(
         &mut lead,
         "/message",
@@ -143,15 +141,12 @@ async fn duplicate(run: &mut Run) -> Judged {
     run.may_send_leads()?;
     let lead = run.valid_lead();
     let first = run.tell(&lead).await?;
-    if first.data().is_err() {
-        return not_here(format!("there is no receipt to look at: {}", first.describe()));
-    }
+    let holds = first.data().is_err();
+    not_here_if(holds, format!("there is no receipt to look at: {}", first.describe()))?;
     // An anonymous caller is known by its conversation, and by nothing that others know too.
     let second = run.tell_again(&first, &lead).await?.data()?;
-    match text(&second, "status") {
-        Some("duplicate") => Ok(Verdict::Pass),
-        other => fail(format!("the status is {other:?}")),
-    }
+    let given = text(&second, "status");
+    kept(matches!(given, Some("duplicate")), format!("the status is {given:?}"))
 }
 
 /// What becomes of an appointment.
@@ -165,10 +160,8 @@ async fn booked(run: &mut Run, appointment: &str) -> Result<Value, Verdict> {
 
 async fn requested(run: &mut Run) -> Judged {
     let data = booked(run, r#"{"appointment_type": "sales"}"#).await?;
-    match data.pointer("/appointment/status").and_then(Value::as_str) {
-        Some("requested" | "proposed") => Ok(Verdict::Pass),
-        other => fail(format!("the appointment is {other:?}")),
-    }
+    let given = data.pointer("/appointment/status").and_then(Value::as_str);
+    kept(matches!(given, Some("requested" | "proposed")), format!("the appointment is {given:?}"))
 }
 
 async fn appointment(run: &mut Run) -> Judged {
@@ -182,26 +175,27 @@ async fn appointment(run: &mut Run) -> Judged {
         let appointment = data.get("appointment").cloned().unwrap_or_default();
         let status = text(&appointment, "status").unwrap_or_default();
         let known = ["requested", "proposed", "confirmed", "rejected"];
-        wrong.unless(known.contains(&status), || format!("the appointment is {status:?}"));
+        wrong.unless(known.contains(&status), format!("the appointment is {status:?}"));
         let confirmed = appointment.get("confirmed_at").is_some();
-        wrong.unless(confirmed == (status == "confirmed"), || {
-            format!("an appointment that is {status} has confirmed_at: {confirmed}")
-        });
+        wrong.unless(
+            confirmed == (status == "confirmed"),
+            format!("an appointment that is {status} has confirmed_at: {confirmed}"),
+        );
         let times = items(&appointment, "proposed_times").count();
-        wrong.unless((times > 0) == (status == "proposed"), || {
-            format!("an appointment that is {status} has {times} proposed times")
-        });
+        let holds = (times > 0) == (status == "proposed");
+        wrong.unless(holds, format!("an appointment that is {status} has {times} proposed times"));
         let good = |time: &Value| time.as_str().is_some_and(shape::is_moment);
         let all = items(&appointment, "proposed_times").all(good);
-        wrong.unless(all, || "a proposed time is no moment".to_owned());
+        wrong.unless(all, "a proposed time is no moment");
     }
     judge(&wrong.0)
 }
 
 async fn phone(run: &mut Run) -> Judged {
     let data = booked(run, r#"{"appointment_type": "sales"}"#).await?;
-    match data.pointer("/dealer/phone").and_then(Value::as_str) {
-        Some(phone) if format::is_e164(phone) => Ok(Verdict::Pass),
-        other => fail(format!("dealer.phone is {other:?}")),
-    }
+    let given = data.pointer("/dealer/phone").and_then(Value::as_str);
+    kept(
+        matches!(given, Some(phone) if format::is_e164(phone)),
+        format!("dealer.phone is {given:?}"),
+    )
 }

@@ -5,7 +5,9 @@ use tradepost_wire::format;
 use tradepost_wire::json::{Value, json};
 
 use super::ask::{first, number};
-use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::check::{
+    Check, Judged, Verdict, checks, fail, found, judge, kept, not_here, not_here_if, warn,
+};
 use crate::run::Run;
 use crate::shape::{self, Wrong, items, text};
 
@@ -111,11 +113,10 @@ async fn answer(run: &mut Run) -> Judged {
     let mut wrong = Wrong::default();
     wrong.list(&page, "vehicles", "the page");
     let total = page.get("total").and_then(Value::as_u64);
-    wrong.unless(total.is_some(), || "the page has no total".to_owned());
+    wrong.unless(total.is_some(), "the page has no total");
     let count = items(&page, "vehicles").count() as u64;
-    wrong.unless(total.is_none_or(|total| count <= total), || {
-        format!("the page has {count} vehicles of {total:?}")
-    });
+    let holds = total.is_none_or(|total| count <= total);
+    wrong.unless(holds, format!("the page has {count} vehicles of {total:?}"));
     judge(&wrong.0)
 }
 
@@ -138,7 +139,7 @@ async fn each(run: &mut Run, look: impl Fn(&Value, &mut Wrong) + Send) -> Judged
 async fn status(run: &mut Run) -> Judged {
     each(run, |vehicle, wrong| {
         let status = text(vehicle, "status").unwrap_or_default();
-        wrong.unless(STATUSES.contains(&status), || format!("a vehicle has the status {status:?}"));
+        wrong.unless(STATUSES.contains(&status), format!("a vehicle has the status {status:?}"));
     })
     .await
 }
@@ -146,7 +147,7 @@ async fn status(run: &mut Run) -> Judged {
 async fn updated_at(run: &mut Run) -> Judged {
     each(run, |vehicle, wrong| {
         let moment = text(vehicle, "updated_at").unwrap_or_default();
-        wrong.unless(shape::is_moment(moment), || format!("a vehicle has updated_at {moment:?}"));
+        wrong.unless(shape::is_moment(moment), format!("a vehicle has updated_at {moment:?}"));
     })
     .await
 }
@@ -155,7 +156,7 @@ async fn condition(run: &mut Run) -> Judged {
     each(run, |vehicle, wrong| {
         if let Some(condition) = vehicle.get("condition") {
             let known = matches!(condition.as_str(), Some("new" | "used" | "cpo"));
-            wrong.unless(known, || format!("a vehicle has the condition {condition}"));
+            wrong.unless(known, format!("a vehicle has the condition {condition}"));
         }
     })
     .await
@@ -166,7 +167,7 @@ async fn money(run: &mut Run) -> Judged {
         for name in ["msrp", "list_price", "price"] {
             if let Some(value) = vehicle.get(name) {
                 let whole = value.as_u64().is_some();
-                wrong.unless(whole, || format!("a vehicle has the {name} {value}"));
+                wrong.unless(whole, format!("a vehicle has the {name} {value}"));
             }
         }
     })
@@ -176,23 +177,21 @@ async fn money(run: &mut Run) -> Judged {
 async fn prices_together(run: &mut Run) -> Judged {
     let vehicles = run.vehicles().await?;
     let priced: Vec<_> = vehicles.iter().filter(|it| it.get("price").is_some()).collect();
-    if priced.is_empty() {
-        return not_here("no vehicle has a price");
-    }
+    not_here_if(priced.is_empty(), "no vehicle has a price")?;
     let whole =
         |vehicle: &&&Value| vehicle.get("msrp").is_some() && vehicle.get("list_price").is_some();
     match priced.iter().filter(whole).count() {
         0 => fail("no vehicle with a price has msrp and list_price"),
         count if count == priced.len() => Ok(Verdict::Pass),
         // Not every car has a recommended price.
-        count => Ok(Verdict::Warn(format!("{count} of {} vehicles have all three", priced.len()))),
+        count => warn(format!("{count} of {} vehicles have all three", priced.len())),
     }
 }
 
 async fn no_null(run: &mut Run) -> Judged {
     each(run, |vehicle, wrong| {
         for (name, value) in vehicle.as_object().into_iter().flatten() {
-            wrong.unless(!value.is_null() || name == "rooftop", || format!("{name} is null"));
+            wrong.unless(!value.is_null() || name == "rooftop", format!("{name} is null"));
         }
     })
     .await
@@ -202,18 +201,18 @@ async fn vehicle_form(run: &mut Run) -> Judged {
     each(run, |vehicle, wrong| {
         if let Some(vin) = vehicle.get("vin") {
             let good = vin.as_str().is_some_and(format::is_vin);
-            wrong.unless(good, || format!("a vehicle has the VIN {vin}"));
+            wrong.unless(good, format!("a vehicle has the VIN {vin}"));
         }
         if let Some(year) = vehicle.get("year") {
             let good = year.as_i64().is_some_and(|year| (1900..=2100).contains(&year));
-            wrong.unless(good, || format!("a vehicle has the year {year}"));
+            wrong.unless(good, format!("a vehicle has the year {year}"));
         }
         if let Some(mileage) = vehicle.get("mileage") {
-            wrong.unless(mileage.as_u64().is_some(), || format!("a mileage is {mileage}"));
+            wrong.unless(mileage.as_u64().is_some(), format!("a mileage is {mileage}"));
         }
         for photo in items(vehicle, "photos") {
             let good = photo.as_str().is_some_and(format::is_uri);
-            wrong.unless(good, || "a photo has no absolute address".to_owned());
+            wrong.unless(good, "a photo has no absolute address");
         }
     })
     .await
@@ -225,7 +224,7 @@ async fn rooftops(run: &mut Run) -> Judged {
     let vehicles = run.vehicles().await?;
     let mut wrong = Wrong::default();
     for rooftop in vehicles.iter().filter_map(|vehicle| text(vehicle, "rooftop")) {
-        wrong.unless(names.contains(&rooftop), || format!("no rooftop is called {rooftop:?}"));
+        wrong.unless(names.contains(&rooftop), format!("no rooftop is called {rooftop:?}"));
     }
     judge(&wrong.0)
 }
@@ -234,17 +233,15 @@ async fn echo(run: &mut Run) -> Judged {
     let asked = r#"{"pagination": {"skip": 1, "limit": 2}}"#;
     let page = run.data(Skill::InventorySearch, asked).await?;
     let mut wrong = Wrong::default();
-    wrong.unless(number(&page, "skip") == Some(1), || format!("skip is {:?}", page.get("skip")));
-    wrong.unless(number(&page, "limit").is_some(), || "there is no limit".to_owned());
+    wrong.unless(number(&page, "skip") == Some(1), format!("skip is {:?}", page.get("skip")));
+    wrong.unless(number(&page, "limit").is_some(), "there is no limit");
     judge(&wrong.0)
 }
 
 async fn limit(run: &mut Run) -> Judged {
     let page = run.data(Skill::InventorySearch, r#"{"pagination": {"limit": 1}}"#).await?;
-    match items(&page, "vehicles").count() {
-        0 | 1 => Ok(Verdict::Pass),
-        count => fail(format!("the page has {count} vehicles, and 1 was asked for")),
-    }
+    let count = items(&page, "vehicles").count();
+    kept(matches!(count, 0 | 1), format!("the page has {count} vehicles, and 1 was asked for"))
 }
 
 async fn total_of(run: &mut Run, members: &str) -> Judged {
@@ -255,7 +252,7 @@ async fn total_of(run: &mut Run, members: &str) -> Judged {
 async fn same_total(run: &mut Run, members: &str) -> Judged {
     let all = run.total("{}").await?;
     let these = run.total(members).await?;
-    if all == these { Ok(Verdict::Pass) } else { fail(format!("{these} of {all} are found")) }
+    kept(all == these, format!("{these} of {all} are found"))
 }
 
 fn names(page: &Value) -> Vec<String> {
@@ -267,9 +264,7 @@ fn names(page: &Value) -> Vec<String> {
 }
 
 async fn pages(run: &mut Run) -> Judged {
-    if run.vehicles().await?.len() < 2 {
-        return not_here("the dealer offers one vehicle only");
-    }
+    not_here_if(run.vehicles().await?.len() < 2, "the dealer offers one vehicle only")?;
     let mut pages = Vec::new();
     for skip in [0, 1] {
         let asked = json!({"pagination": {"skip": skip, "limit": 1}}).to_string();
@@ -287,33 +282,29 @@ async fn past_the_end(run: &mut Run) -> Judged {
     let page = run.data(Skill::InventorySearch, asked).await?;
     let mut wrong = Wrong::default();
     let count = items(&page, "vehicles").count();
-    wrong.unless(count == 0, || format!("the page has {count} vehicles"));
+    wrong.unless(count == 0, format!("the page has {count} vehicles"));
     let total = page.get("total").and_then(Value::as_u64);
-    wrong.unless(total == Some(all), || format!("the total is {total:?} and not {all}"));
+    wrong.unless(total == Some(all), format!("the total is {total:?} and not {all}"));
     judge(&wrong.0)
 }
 
 async fn nothing(run: &mut Run, members: &str) -> Judged {
-    match run.total(members).await? {
-        0 => Ok(Verdict::Pass),
-        total => fail(format!("{total} vehicles are found")),
-    }
+    let total = run.total(members).await?;
+    kept(matches!(total, 0), format!("{total} vehicles are found"))
 }
 
 async fn price_range(run: &mut Run) -> Judged {
     let vehicles = run.vehicles().await?;
-    let Some(price) = vehicles.iter().find_map(|vehicle| number(vehicle, "price")) else {
-        return not_here("no vehicle has a price");
-    };
+    let value = vehicles.iter().find_map(|vehicle| number(vehicle, "price"));
+    let price = found(value, "no vehicle has a price")?;
     let asked = json!({"filters": {"price_min": price, "price_max": price}}).to_string();
     exactly(run, &asked, "price", price).await
 }
 
 async fn year_range(run: &mut Run) -> Judged {
     let vehicles = run.vehicles().await?;
-    let Some(year) = vehicles.iter().find_map(|vehicle| number(vehicle, "year")) else {
-        return not_here("no vehicle has a year");
-    };
+    let value = vehicles.iter().find_map(|vehicle| number(vehicle, "year"));
+    let year = found(value, "no vehicle has a year")?;
     let asked = json!({"filters": {"year_min": year, "year_max": year}}).to_string();
     exactly(run, &asked, "year", year).await
 }
@@ -322,11 +313,10 @@ async fn year_range(run: &mut Run) -> Judged {
 async fn exactly(run: &mut Run, asked: &str, name: &str, value: i64) -> Judged {
     let page = run.data(Skill::InventorySearch, asked).await?;
     let mut wrong = Wrong::default();
-    wrong.unless(items(&page, "vehicles").count() > 0, || {
-        format!("no vehicle is found, and one has the {name} {value}")
-    });
+    let holds = items(&page, "vehicles").count() > 0;
+    wrong.unless(holds, format!("no vehicle is found, and one has the {name} {value}"));
     for other in items(&page, "vehicles").map(|vehicle| number(vehicle, name)) {
-        wrong.unless(other == Some(value), || format!("a vehicle has the {name} {other:?}"));
+        wrong.unless(other == Some(value), format!("a vehicle has the {name} {other:?}"));
     }
     judge(&wrong.0)
 }
@@ -337,24 +327,18 @@ async fn by_vin(run: &mut Run) -> Judged {
     let asked = json!({"filters": {"vin": vin}}).to_string();
     let page = run.data(Skill::InventorySearch, &asked).await?;
     let found: Vec<_> = items(&page, "vehicles").map(|vehicle| vehicle.get("vin")).collect();
-    if !found.is_empty() && found.iter().all(|other| *other == Some(vin)) {
-        return Ok(Verdict::Pass);
-    }
-    fail(format!("{} vehicles are found", found.len()))
+    let holds = !found.is_empty() && found.iter().all(|other| *other == Some(vin));
+    kept(holds, format!("{} vehicles are found", found.len()))
 }
 
 async fn by_rooftop(run: &mut Run) -> Judged {
     let vehicles = run.vehicles().await?;
-    let Some(rooftop) = first(&vehicles, "rooftop") else {
-        return not_here("no vehicle names its rooftop");
-    };
+    let rooftop = found(first(&vehicles, "rooftop"), "no vehicle names its rooftop")?;
     let asked = json!({"filters": {"rooftops": [rooftop]}}).to_string();
     let page = run.data(Skill::InventorySearch, &asked).await?;
     let found: Vec<_> = items(&page, "vehicles").map(|vehicle| vehicle.get("rooftop")).collect();
-    if !found.is_empty() && found.iter().all(|other| *other == Some(rooftop)) {
-        return Ok(Verdict::Pass);
-    }
-    fail(format!("{} vehicles are found, or some of another rooftop", found.len()))
+    let holds = !found.is_empty() && found.iter().all(|other| *other == Some(rooftop));
+    kept(holds, format!("{} vehicles are found, or some of another rooftop", found.len()))
 }
 
 async fn or_within(run: &mut Run) -> Judged {
@@ -371,11 +355,7 @@ async fn or_within(run: &mut Run) -> Judged {
     // No vehicle is of two makes, so that the numbers add up.
     let sum = run.total(&one).await? + run.total(&two).await?;
     let total = run.total(&both).await?;
-    if total == sum {
-        Ok(Verdict::Pass)
-    } else {
-        fail(format!("{total} are found, and {sum} one by one"))
-    }
+    kept(total == sum, format!("{total} are found, and {sum} one by one"))
 }
 
 async fn and_across(run: &mut Run) -> Judged {
@@ -386,13 +366,11 @@ async fn and_across(run: &mut Run) -> Judged {
     let asked = json!({"filters": filters}).to_string();
     let page = run.data(Skill::InventorySearch, &asked).await?;
     let mut wrong = Wrong::default();
-    wrong.unless(items(&page, "vehicles").count() > 0, || "no vehicle is found".to_owned());
+    wrong.unless(items(&page, "vehicles").count() > 0, "no vehicle is found");
     for vehicle in items(&page, "vehicles") {
-        wrong.unless(number(vehicle, "year") == Some(year), || {
-            "a vehicle is of another year".to_owned()
-        });
+        wrong.unless(number(vehicle, "year") == Some(year), "a vehicle is of another year");
         let same = text(vehicle, "make").is_some_and(|it| it.eq_ignore_ascii_case(make));
-        wrong.unless(same, || "a vehicle is of another make".to_owned());
+        wrong.unless(same, "a vehicle is of another make");
     }
     judge(&wrong.0)
 }
@@ -402,18 +380,12 @@ async fn sorted(run: &mut Run, order: &str) -> Judged {
     let asked = json!({"sort": sort, "pagination": {"limit": 50}}).to_string();
     let page = run.data(Skill::InventorySearch, &asked).await?;
     let prices: Vec<_> = items(&page, "vehicles").filter_map(|it| number(it, "price")).collect();
-    if prices.len() < 2 {
-        return not_here("fewer than two vehicles have a price");
-    }
+    not_here_if(prices.len() < 2, "fewer than two vehicles have a price")?;
     let in_order = |pair: &[i64]| match order {
         "asc" => pair.first() <= pair.last(),
         _ => pair.first() >= pair.last(),
     };
-    if prices.windows(2).all(in_order) {
-        Ok(Verdict::Pass)
-    } else {
-        fail("the prices are not in order")
-    }
+    kept(prices.windows(2).all(in_order), "the prices are not in order")
 }
 
 async fn old_sort(run: &mut Run) -> Judged {

@@ -7,7 +7,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
 use super::ask::Answer;
-use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::check::{Check, Judged, checks, judge, kept, not_here_if};
 use crate::run::{Run, Who};
 
 const WHY: &str = "A buyer that named nothing we know has to learn which of its words was wrong.";
@@ -41,10 +41,10 @@ fn refused(answer: &Answer) -> Judged {
     if answer.refusal.is_some() {
         return answer.refused(INVALID);
     }
-    match answer.reply.error().and_then(|error| error.code) {
-        Some(-32602 | -32005) => Ok(Verdict::Pass),
-        _ => fail(format!("expected a refusal, and got {}", answer.describe())),
-    }
+    kept(
+        matches!(answer.reply.error().and_then(|error| error.code), Some(-32602 | -32005)),
+        format!("expected a refusal, and got {}", answer.describe()),
+    )
 }
 
 async fn text_only(run: &mut Run) -> Judged {
@@ -65,9 +65,7 @@ async fn unknown_skill(run: &mut Run) -> Judged {
 async fn undeclared(run: &mut Run) -> Judged {
     let absent = Skill::ALL.iter().filter(|skill| run.offers(**skill).is_err());
     let absent: Vec<Skill> = absent.copied().collect();
-    if absent.is_empty() {
-        return not_here("the card lists every skill");
-    }
+    not_here_if(absent.is_empty(), "the card lists every skill")?;
     let mut wrong = Vec::new();
     for skill in absent {
         // A lead without anybody in it harms nobody, even where it is taken.

@@ -10,7 +10,7 @@ use tradepost_wire::json::{Value, json};
 
 use super::ask::{first, number};
 use super::input::judge_refusal;
-use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::check::{Check, Judged, Verdict, checks, fail, found, judge, kept, not_here};
 use crate::run::Run;
 use crate::shape::{self, Wrong, text};
 
@@ -20,11 +20,11 @@ const MEND: &str = "validate against the skill's schema, and name the place in d
 
 pub(super) const CHECKS: &[Check] = checks![
     "aap.vehicle.by-vin", Version, Must, ["R-IV-02"], "AAP inventory-vehicle",
-    "A vehicle is found by its VIN", WHY_FIND, "look up by vin" => found("vin");
+    "A vehicle is found by its VIN", WHY_FIND, "look up by vin" => found_by("vin");
     "aap.vehicle.by-stock", Version, Must, ["R-IV-02"], "AAP inventory-vehicle",
-    "A vehicle is found by its stock number", WHY_FIND, "look up by stock" => found("stock");
+    "A vehicle is found by its stock number", WHY_FIND, "look up by stock" => found_by("stock");
     "aap.vehicle.by-id", Version, Must, ["R-IV-02"], "AAP inventory-vehicle",
-    "A vehicle is found by its id", WHY_FIND, "look up by vehicle_id" => found("vehicle_id");
+    "A vehicle is found by its id", WHY_FIND, "look up by vehicle_id" => found_by("vehicle_id");
     "aap.vehicle.status", Version, Must, ["R-IV-05"], "AAP inventory-vehicle",
     "The vehicle has a status of vehicles on offer, and says when it was brought up to date", WHY,
     "write status and updated_at" => status();
@@ -57,21 +57,17 @@ pub(super) const CHECKS: &[Check] = checks![
 async fn look_up(run: &mut Run, name: &str) -> Result<(Value, Value), Verdict> {
     run.offers(VEHICLE)?;
     let vehicles = run.vehicles().await?;
-    let Some(value) = first(&vehicles, name) else {
-        return not_here(format!("no vehicle has a {name}"));
-    };
+    let value = found(first(&vehicles, name), format!("no vehicle has a {name}"))?;
     let listing = vehicles.iter().find(|vehicle| vehicle.get(name) == Some(value));
     let listing = listing.cloned().unwrap_or_default();
     let data = run.data(VEHICLE, &json!({name: value}).to_string()).await?;
     Ok((data.get("vehicle").unwrap_or(&data).clone(), listing))
 }
 
-async fn found(run: &mut Run, name: &str) -> Judged {
+async fn found_by(run: &mut Run, name: &str) -> Judged {
     let (vehicle, listing) = look_up(run, name).await?;
-    if vehicle.get(name) == listing.get(name) {
-        return Ok(Verdict::Pass);
-    }
-    fail(format!("the vehicle has the {name} {:?}", vehicle.get(name)))
+    let holds = vehicle.get(name) == listing.get(name);
+    kept(holds, format!("the vehicle has the {name} {:?}", vehicle.get(name)))
 }
 
 /// By whatever name vehicles have.
@@ -92,19 +88,16 @@ async fn status(run: &mut Run) -> Judged {
     let (vehicle, _) = any(run).await?;
     let mut wrong = Wrong::default();
     let status = text(&vehicle, "status").unwrap_or_default();
-    wrong.unless(super::search::STATUSES.contains(&status), || format!("the status is {status:?}"));
+    wrong.unless(super::search::STATUSES.contains(&status), format!("the status is {status:?}"));
     let moment = text(&vehicle, "updated_at").unwrap_or_default();
-    wrong.unless(shape::is_moment(moment), || format!("updated_at is {moment:?}"));
+    wrong.unless(shape::is_moment(moment), format!("updated_at is {moment:?}"));
     judge(&wrong.0)
 }
 
 async fn identity(run: &mut Run) -> Judged {
     let (vehicle, _) = any(run).await?;
     let has = |name| vehicle.get(name).is_some();
-    if has("vin") || has("stock") || has("vehicle_id") {
-        return Ok(Verdict::Pass);
-    }
-    fail("the vehicle has none of them")
+    kept(has("vin") || has("stock") || has("vehicle_id"), "the vehicle has none of them")
 }
 
 async fn price(run: &mut Run) -> Judged {

@@ -7,7 +7,7 @@ use super::answer::Answer;
 use super::mcp;
 use super::seller::{Seen, Way};
 use crate::binding::Binding;
-use crate::check::{Verdict, not_here};
+use crate::check::{Verdict, not_here, not_here_if};
 use crate::run::{Ask, Field, Run, Who};
 
 /// The release that every request names unless it says otherwise.
@@ -123,9 +123,8 @@ impl Run {
     /// What `get_adcp_capabilities` answers, asked once for each way.
     pub(super) async fn capabilities(&mut self) -> Result<Answer, Verdict> {
         let answer = self.tool("get_adcp_capabilities", json!({})).await?;
-        if answer.is_refusal() {
-            return not_here(format!("get_adcp_capabilities gives {}", answer.describe()));
-        }
+        let holds = answer.is_refusal();
+        not_here_if(holds, format!("get_adcp_capabilities gives {}", answer.describe()))?;
         Ok(answer)
     }
 

@@ -7,7 +7,7 @@ use tradepost_wire::json::{Value, json};
 
 use super::answer::{Answer, refused};
 use super::ask::PIN;
-use crate::check::{Check, Judged, Verdict, checks, fail, not_here};
+use crate::check::{Check, Judged, Verdict, checks, fail_if, kept, not_here, not_here_if};
 use crate::run::{Run, Who};
 use crate::shape::member;
 
@@ -64,9 +64,8 @@ pub(super) const CHECKS: &[Check] = checks![
 ];
 
 async fn ask(run: &mut Run, who: Who<'_>, release: &str) -> Result<Answer, Verdict> {
-    if run.options.token.is_none() {
-        return not_here("needs a credential to compare with; give one with --token");
-    }
+    let holds = run.options.token.is_none();
+    not_here_if(holds, "needs a credential to compare with; give one with --token")?;
     let (tool, mut arguments) = run.first_of(PRIVATE).await?;
     if let Some(members) = arguments.as_object_mut() {
         members.insert("adcp_version".to_owned(), release.into());
@@ -96,10 +95,7 @@ fn terminal(answer: &Answer, code: Code) -> Judged {
     match answer.error() {
         Some(error) if member(error, "code") == code.name() => {
             let recovery = member(error, "recovery");
-            if recovery == Recovery::Terminal.name() {
-                return Ok(Verdict::Pass);
-            }
-            fail(format!("its recovery is {recovery:?}"))
+            kept(recovery == Recovery::Terminal.name(), format!("its recovery is {recovery:?}"))
         }
         Some(_) | None => not_here(format!("there is no {code}")),
     }
@@ -112,24 +108,16 @@ async fn invalid_recovery(run: &mut Run) -> Judged {
 
 async fn challenge(run: &mut Run) -> Judged {
     let answer = ask(run, Who::Nobody, PIN).await?;
-    if answer.got.status != 401 {
-        return not_here("the seller does not answer 401");
-    }
-    match answer.got.header("www-authenticate") {
-        Some(_) => Ok(Verdict::Pass),
-        None => fail("there is no WWW-Authenticate"),
-    }
+    not_here_if(answer.got.status != 401, "the seller does not answer 401")?;
+    kept(answer.got.header("www-authenticate").is_some(), "there is no WWW-Authenticate")
 }
 
 async fn pinned(run: &mut Run) -> Judged {
-    if !run.releases().await?.iter().any(|release| release == "3.0") {
-        return not_here("the seller does not say that it speaks 3.0");
-    }
+    let holds = !run.releases().await?.iter().any(|release| release == "3.0");
+    not_here_if(holds, "the seller does not say that it speaks 3.0")?;
     let answer = ask(run, Who::Nobody, "3.0").await?;
     // Whoever refuses before it reads the request cannot know the release.
-    if answer.got.status == 401 {
-        return not_here("the seller refuses before it reads the request");
-    }
+    not_here_if(answer.got.status == 401, "the seller refuses before it reads the request")?;
     refused(&answer, &[Code::AuthRequired])
 }
 
@@ -152,9 +140,8 @@ async fn echo(run: &mut Run) -> Judged {
     for place in ["ext", "context"] {
         let answer = plant(run, &json!({place: {"api_key": PLANTED}}).to_string()).await?;
         let header = answer.got.headers.iter().any(|(_, value)| value.contains(PLANTED));
-        if header || answer.got.text().contains(PLANTED) {
-            return fail(format!("the answer repeats the credential of {place}"));
-        }
+        let holds = header || answer.got.text().contains(PLANTED);
+        fail_if(holds, format!("the answer repeats the credential of {place}"))?;
     }
     Ok(Verdict::Pass)
 }

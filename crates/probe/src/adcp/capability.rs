@@ -4,7 +4,9 @@ use tradepost_wire::adcp::error::Code;
 use tradepost_wire::json::{Value, json};
 
 use super::answer::{Answer, refused};
-use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::check::{
+    Check, Judged, Verdict, checks, fail, judge, kept, not_here, not_here_if, warn,
+};
 use crate::run::Run;
 use crate::shape::{Wrong, items, text};
 
@@ -61,10 +63,7 @@ pub(super) const CHECKS: &[Check] = checks![
 
 async fn answered(run: &mut Run) -> Judged {
     let answer = run.tool("get_adcp_capabilities", json!({})).await?;
-    if answer.is_success() {
-        return Ok(Verdict::Pass);
-    }
-    fail(format!("expected capabilities, and got {}", answer.describe()))
+    kept(answer.is_success(), format!("expected capabilities, and got {}", answer.describe()))
 }
 
 async fn versions(run: &mut Run) -> Judged {
@@ -72,7 +71,7 @@ async fn versions(run: &mut Run) -> Judged {
     let adcp = answer.payload.get("adcp").cloned().unwrap_or_default();
     let Some(listed) = adcp.get("supported_versions") else {
         if items(&adcp, "major_versions").any(Value::is_u64) {
-            return Ok(Verdict::Warn("only major_versions, which is retired".to_owned()));
+            return warn("only major_versions, which is retired");
         }
         return fail("adcp has neither supported_versions nor major_versions");
     };
@@ -96,10 +95,10 @@ pub(super) fn is_release(release: &str) -> bool {
 /// That a value is a list of releases with something in it.
 pub(super) fn releases(listed: &Value, name: &str, wrong: &mut Wrong) {
     let all = listed.as_array().map(Vec::as_slice).unwrap_or_default();
-    wrong.unless(!all.is_empty(), || format!("{name} lists nothing"));
+    wrong.unless(!all.is_empty(), format!("{name} lists nothing"));
     for release in all {
         let good = release.as_str().is_some_and(is_release);
-        wrong.unless(good, || format!("{name} has {release}, which is no VERSION.RELEASE"));
+        wrong.unless(good, format!("{name} has {release}, which is no VERSION.RELEASE"));
     }
 }
 
@@ -119,15 +118,15 @@ async fn idempotency(run: &mut Run) -> Judged {
 async fn status(run: &mut Run) -> Judged {
     let answer = run.capabilities().await?;
     let body = answer.payload;
-    match text(&body, "status") {
-        Some(status) if !status.is_empty() => Ok(Verdict::Pass),
-        _ => fail("the answer of get_adcp_capabilities has no status"),
-    }
+    kept(
+        matches!(text(&body, "status"), Some(status) if !status.is_empty()),
+        "the answer of get_adcp_capabilities has no status",
+    )
 }
 
 async fn structured(run: &mut Run) -> Judged {
     let answer = run.capabilities().await?;
-    if answer.is_structured { Ok(Verdict::Pass) } else { fail("the answer is text alone") }
+    kept(answer.is_structured, "the answer is text alone")
 }
 
 async fn flat(run: &mut Run) -> Judged {
@@ -151,9 +150,7 @@ fn sample() -> Value {
 
 async fn context_of_result(run: &mut Run) -> Judged {
     let answer = run.tool("get_adcp_capabilities", json!({"context": sample()})).await?;
-    if answer.is_refusal() {
-        return not_here(format!("get_adcp_capabilities gives {}", answer.describe()));
-    }
+    not_here_if(answer.is_refusal(), format!("get_adcp_capabilities gives {}", answer.describe()))?;
     echoes(&answer, &sample())
 }
 
@@ -182,9 +179,8 @@ async fn unsupported(run: &mut Run) -> Judged {
 
 async fn unsupported_details(run: &mut Run) -> Judged {
     let answer = refuse(run, None).await?;
-    if refused(&answer, &[Code::VersionUnsupported]).is_err() {
-        return not_here("there is no VERSION_UNSUPPORTED");
-    }
+    let holds = refused(&answer, &[Code::VersionUnsupported]).is_err();
+    not_here_if(holds, "there is no VERSION_UNSUPPORTED")?;
     let details =
         answer.error().and_then(|error| error.get("details")).cloned().unwrap_or_default();
     let mut wrong = Wrong::default();
@@ -194,12 +190,8 @@ async fn unsupported_details(run: &mut Run) -> Judged {
 }
 
 async fn minor(run: &mut Run) -> Judged {
-    if !run.releases().await?.iter().any(|release| release.starts_with("3.")) {
-        return not_here("the seller does not say that it speaks AdCP 3");
-    }
+    let holds = !run.releases().await?.iter().any(|release| release.starts_with("3."));
+    not_here_if(holds, "the seller does not say that it speaks AdCP 3")?;
     let answer = run.tool("get_adcp_capabilities", json!({"adcp_version": "3.99"})).await?;
-    if answer.is_success() {
-        return Ok(Verdict::Pass);
-    }
-    fail(format!("adcp_version 3.99 gives {}", answer.describe()))
+    kept(answer.is_success(), format!("adcp_version 3.99 gives {}", answer.describe()))
 }

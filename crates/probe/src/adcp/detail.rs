@@ -46,7 +46,7 @@ async fn none(run: &mut Run) -> Judged {
     each_error(run, |error, place, wrong| {
         let bare = [Code::AgentSuspended, Code::AgentBlocked, Code::ConfigurationError];
         let applies = code(error).is_some_and(|code| bare.contains(&code));
-        wrong.unless(!applies || error.get("details").is_none(), || format!("{place} has details"));
+        wrong.unless(!applies || error.get("details").is_none(), format!("{place} has details"));
     })
 }
 
@@ -59,7 +59,7 @@ async fn closed(run: &mut Run) -> Judged {
             Some(Code::PermissionDenied) if text(&value, "scope") == Some("agent") => {
                 wrong.closed(&value, &["scope", "reason"], &place);
                 let only = text(&value, "reason") == Some("sandbox_only");
-                wrong.unless(only, || format!("{place} have another reason than sandbox_only"));
+                wrong.unless(only, format!("{place} have another reason than sandbox_only"));
             }
             Some(Code::BillingNotPermittedForAgent) => {
                 wrong.closed(&value, &["rejected_billing", "suggested_billing"], &place);
@@ -85,7 +85,7 @@ async fn conflict(run: &mut Run) -> Judged {
 fn word(held: &Map, name: &str, words: &[&str], place: &str, wrong: &mut Wrong) {
     let Some(given) = held.get(name) else { return };
     let fine = given.as_str().is_some_and(|given| words.contains(&given));
-    wrong.unless(fine, || format!("details of {place} have the {name} {given}"));
+    wrong.unless(fine, format!("details of {place} have the {name} {given}"));
 }
 
 async fn shape(run: &mut Run) -> Judged {
@@ -96,7 +96,7 @@ async fn shape(run: &mut Run) -> Judged {
         let has = |name: &str, of: fn(&Value) -> bool| held.get(name).is_some_and(of);
         let optional = |name: &str, of: fn(&Value) -> bool| held.get(name).is_none_or(of);
         let mut need = |holds: bool, what: &str| {
-            wrong.unless(holds, || format!("details of {place} have no proper {what}"));
+            wrong.unless(holds, format!("details of {place} have no proper {what}"));
         };
         if code == Code::ActionNotAllowed {
             need(has("attempted_action", Value::is_string), "attempted_action");
@@ -136,15 +136,14 @@ async fn shape(run: &mut Run) -> Judged {
 async fn object(run: &mut Run) -> Judged {
     each_error(run, |error, place, wrong| {
         let fine = error.get("details").is_none_or(Value::is_object);
-        wrong.unless(fine, || format!("the details of {place} are no object"));
+        wrong.unless(fine, format!("the details of {place} are no object"));
     })
 }
 
 async fn permission(run: &mut Run) -> Judged {
     each_error(run, |error, place, wrong| {
         let applies = code(error) == Some(Code::FieldNotPermitted);
-        wrong.unless(!applies || !member(error, "field").is_empty(), || {
-            format!("{place} has no field")
-        });
+        let holds = !applies || !member(error, "field").is_empty();
+        wrong.unless(holds, format!("{place} has no field"));
     })
 }

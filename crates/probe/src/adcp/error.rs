@@ -7,7 +7,7 @@ use tradepost_wire::json::Value;
 
 use super::answer::Answer;
 use super::seller::{Seen, Way};
-use crate::check::{Check, Judged, Verdict, checks, fail, not_here};
+use crate::check::{Check, Judged, Verdict, checks, fail, not_here_if};
 use crate::leak;
 use crate::run::Run;
 use crate::shape::{self, Wrong, member, text};
@@ -120,9 +120,9 @@ async fn layers(run: &mut Run) -> Judged {
             return;
         }
         let in_envelope = seen.answer.envelope_error().is_some();
-        wrong.unless(in_envelope, || format!("{} gives no adcp_error", seen.tool));
+        wrong.unless(in_envelope, format!("{} gives no adcp_error", seen.tool));
         let listed = !seen.answer.listed().is_empty();
-        wrong.unless(listed, || format!("{} gives no errors", seen.tool));
+        wrong.unless(listed, format!("{} gives no errors", seen.tool));
     })
 }
 
@@ -134,9 +134,7 @@ async fn layers_agree(run: &mut Run) -> Judged {
         };
         for name in ["code", "message", "recovery", "field", "retry_after", "details"] {
             let same = error.get(name) == first.get(name);
-            wrong.unless(same, || {
-                format!("{}: adcp_error and errors[0] differ in {name}", seen.tool)
-            });
+            wrong.unless(same, format!("{}: adcp_error and errors[0] differ in {name}", seen.tool));
         }
     })
 }
@@ -145,9 +143,9 @@ async fn layer_kinds(run: &mut Run) -> Judged {
     each(run, |seen, wrong| {
         let payload = &seen.answer.payload;
         let fine = seen.answer.envelope_error().is_none_or(Value::is_object);
-        wrong.unless(fine, || format!("{}: adcp_error is no object", seen.tool));
+        wrong.unless(fine, format!("{}: adcp_error is no object", seen.tool));
         let fine = payload.get("errors").is_none_or(Value::is_array);
-        wrong.unless(fine, || format!("{}: errors is no list", seen.tool));
+        wrong.unless(fine, format!("{}: errors is no list", seen.tool));
     })
 }
 
@@ -157,14 +155,14 @@ async fn marker(run: &mut Run) -> Judged {
         if !has_payload(answer) || answer.payload.get("adcp_error").is_none() {
             return;
         }
-        wrong.unless(answer.is_failed, || match answer.way {
-            Way::Mcp => format!("{}: adcp_error without isError", seen.tool),
-            Way::A2a => format!("{}: adcp_error in a task that did not fail", seen.tool),
-        });
+        let how = match answer.way {
+            Way::Mcp => "without isError",
+            Way::A2a => "in a task that did not fail",
+        };
+        wrong.unless(answer.is_failed, format!("{}: adcp_error {how}", seen.tool));
         let status = text(&answer.payload, "status");
-        wrong.unless(status == Some("failed"), || {
-            format!("{}: adcp_error with the status {status:?}", seen.tool)
-        });
+        let holds = status == Some("failed");
+        wrong.unless(holds, format!("{}: adcp_error with the status {status:?}", seen.tool));
     })
 }
 
@@ -175,7 +173,7 @@ fn is_structured_mcp(answer: &Answer) -> bool {
 async fn text_layer(run: &mut Run) -> Judged {
     each(run, |seen, wrong| {
         let fine = !is_structured_mcp(&seen.answer) || seen.answer.text_layer().is_some();
-        wrong.unless(fine, || format!("{} gives no JSON in its text", seen.tool));
+        wrong.unless(fine, format!("{} gives no JSON in its text", seen.tool));
     })
 }
 
@@ -184,9 +182,10 @@ async fn text_agrees(run: &mut Run) -> Judged {
         let answer = &seen.answer;
         let Some(layer) = answer.text_layer().filter(|_| is_structured_mcp(answer)) else { return };
         let same = layer.get("adcp_error") == answer.payload.get("adcp_error");
-        wrong.unless(same, || {
-            format!("{}: the text's adcp_error is not that of structuredContent", seen.tool)
-        });
+        wrong.unless(
+            same,
+            format!("{}: the text's adcp_error is not that of structuredContent", seen.tool),
+        );
     })
 }
 
@@ -197,17 +196,15 @@ async fn pre_dispatch(run: &mut Run) -> Judged {
         let name = seen.answer.code().unwrap_or_default();
         let row = Code::from_name(name).and_then(|code| code.jsonrpc());
         if let Some(expected) = row.filter(|_| seen.answer.way == Way::Mcp) {
-            wrong.unless(number == Some(expected.into()), || {
-                format!("{name} came with {number:?}, not {expected}")
-            });
+            let holds = number == Some(expected.into());
+            wrong.unless(holds, format!("{name} came with {number:?}, not {expected}"));
         }
         let own = Code::ALL.iter().find(|code| code.jsonrpc().map(i64::from) == number);
         if let Some(code) = own.filter(|_| number.is_some()) {
             // Who is pinned to an older release hears the older name (`D-6`).
             let older = code.before().is_some_and(|before| before.name() == name);
-            wrong.unless(older || name == code.name(), || {
-                format!("{number:?} came with {name:?}, not {code}")
-            });
+            let holds = older || name == code.name();
+            wrong.unless(holds, format!("{number:?} came with {name:?}, not {code}"));
         }
     })
 }
@@ -236,10 +233,10 @@ async fn code(run: &mut Run) -> Judged {
             wrong.say(format!("the code {given} is no text"));
             return;
         };
-        wrong.unless(code.chars().count() <= MAX_CODE, || format!("{code} is too long"));
-        wrong.unless(is_code(code), || format!("{code:?} is not in upper snake case"));
+        wrong.unless(code.chars().count() <= MAX_CODE, format!("{code} is too long"));
+        wrong.unless(is_code(code), format!("{code:?} is not in upper snake case"));
         let vendors = !code.starts_with("X_") || is_vendors(code);
-        wrong.unless(vendors, || format!("{code} is no X_VENDOR_CODE"));
+        wrong.unless(vendors, format!("{code} is no X_VENDOR_CODE"));
     })
 }
 
@@ -247,7 +244,7 @@ async fn published(run: &mut Run) -> Judged {
     each_error(run, |error, _, wrong| {
         let code = member(error, "code");
         let known = code.is_empty() || Code::from_name(code).is_some() || is_vendors(code);
-        wrong.unless(known, || format!("{code:?} is not published"));
+        wrong.unless(known, format!("{code:?} is not published"));
     })
 }
 
@@ -257,7 +254,7 @@ async fn recovery(run: &mut Run) -> Judged {
             None => wrong.say(format!("{place} has no recovery")),
             Some(given) => {
                 let known = given.as_str().and_then(Recovery::from_name).is_some();
-                wrong.unless(known, || format!("{place} has the recovery {given}"));
+                wrong.unless(known, format!("{place} has the recovery {given}"));
             }
         };
     })
@@ -268,7 +265,7 @@ async fn recovery_agrees(run: &mut Run) -> Judged {
         let row = Code::from_name(member(error, "code")).map(Code::recovery);
         let given = Recovery::from_name(member(error, "recovery"));
         if let (Some(row), Some(given)) = (row, given) {
-            wrong.unless(row == given, || format!("{place} is {given}, and published as {row}"));
+            wrong.unless(row == given, format!("{place} is {given}, and published as {row}"));
         }
     })
 }
@@ -278,14 +275,14 @@ async fn retry_after(run: &mut Run) -> Judged {
     each_error(run, |error, place, wrong| {
         let Some(given) = error.get("retry_after") else { return };
         let fits = given.as_f64().is_some_and(|seconds| (least..=most).contains(&seconds));
-        wrong.unless(fits, || format!("{place} has the retry_after {given}"));
+        wrong.unless(fits, format!("{place} has the retry_after {given}"));
     })
 }
 
 async fn bytes(run: &mut Run) -> Judged {
     each_error(run, |error, place, wrong| {
         let length = error.to_string().len();
-        wrong.unless(length <= MAX_BYTES, || format!("{place} is {length} bytes long"));
+        wrong.unless(length <= MAX_BYTES, format!("{place} is {length} bytes long"));
     })
 }
 
@@ -293,7 +290,7 @@ async fn lengths(run: &mut Run) -> Judged {
     each_error(run, |error, place, wrong| {
         for (name, most) in [("message", 256), ("suggestion", 512)] {
             let length = member(error, name).len();
-            wrong.unless(length <= most, || format!("the {name} of {place} has {length} bytes"));
+            wrong.unless(length <= most, format!("the {name} of {place} has {length} bytes"));
         }
     })
 }
@@ -302,7 +299,7 @@ async fn source(run: &mut Run) -> Judged {
     each_error(run, |error, place, wrong| {
         let by_sdk = member(error, "source") == Source::Sdk.name();
         let named = error.get("sdk_id").is_some();
-        wrong.unless(by_sdk == named, || format!("{place} has only one of source sdk and sdk_id"));
+        wrong.unless(by_sdk == named, format!("{place} has only one of source sdk and sdk_id"));
     })
 }
 
@@ -349,9 +346,7 @@ fn strings(value: &Value) -> Vec<String> {
 }
 
 async fn credential(run: &mut Run) -> Judged {
-    if run.options.token.is_none() {
-        return not_here("no credential was sent");
-    }
+    not_here_if(run.options.token.is_none(), "no credential was sent")?;
     let echoes = run.seller.echoes.clone();
     if echoes.is_empty() {
         return Ok(Verdict::Pass);

@@ -6,7 +6,7 @@ use tradepost_wire::adcp::error::Code;
 use tradepost_wire::json::{Value, json};
 
 use super::answer::{Answer, refused};
-use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::check::{Check, Judged, Verdict, checks, fail_if, judge, not_here, not_here_if, skip};
 use crate::run::Run;
 use crate::shape::Wrong;
 
@@ -32,7 +32,7 @@ fn may_write(run: &Run) -> Result<(), Verdict> {
     if run.options.allow_writes {
         return Ok(());
     }
-    Err(Verdict::Skipped("writing was not allowed; --allow-writes allows it".to_owned()))
+    skip("writing was not allowed; --allow-writes allows it")
 }
 
 /// A request that could change nothing even where the key is not looked at: its media buy does not
@@ -71,9 +71,7 @@ async fn first(run: &mut Run) -> Result<(String, Answer), Verdict> {
     let (tool, _) = run.first_of(&[("sync_accounts", "{}")]).await?;
     let declared =
         run.capabilities().await?.payload.pointer("/adcp/idempotency/supported").cloned();
-    if declared != Some(Value::Bool(true)) {
-        return not_here("the seller does not declare idempotency");
-    }
+    not_here_if(declared != Some(Value::Bool(true)), "the seller does not declare idempotency")?;
     let key = run.fresh("tradepost-probe");
     let answer = run.tool(tool, account(&key, "tradepost-probe.example")).await?;
     if answer.is_success() {
@@ -85,14 +83,12 @@ async fn first(run: &mut Run) -> Result<(String, Answer), Verdict> {
 async fn replay(run: &mut Run) -> Judged {
     let (key, once) = first(run).await?;
     let again = run.tool("sync_accounts", account(&key, "tradepost-probe.example")).await?;
-    if again.is_refusal() {
-        return fail(format!("the second request gives {}", again.describe()));
-    }
+    fail_if(again.is_refusal(), format!("the second request gives {}", again.describe()))?;
     let mut wrong = Wrong::default();
     let marked = again.payload.get("replayed").and_then(Value::as_bool) == Some(true);
-    wrong.unless(marked, || "the second answer is not marked as replayed".to_owned());
+    wrong.unless(marked, "the second answer is not marked as replayed");
     let same = once.payload.get("accounts") == again.payload.get("accounts");
-    wrong.unless(same, || "the second answer has other accounts".to_owned());
+    wrong.unless(same, "the second answer has other accounts");
     judge(&wrong.0)
 }
 

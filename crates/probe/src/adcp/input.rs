@@ -5,7 +5,7 @@ use tradepost_wire::adcp::error::{Code, path};
 use tradepost_wire::json::{Value, json};
 
 use super::answer::{Answer, refused};
-use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::check::{Check, Judged, Verdict, checks, fail, judge, kept, not_here, warn};
 use crate::run::Run;
 use crate::shape::{Wrong, items, member, text};
 
@@ -100,13 +100,13 @@ async fn issues(run: &mut Run) -> Judged {
     let Some(error) = answer.error() else { return not_here("there is no error object") };
     let listed: Vec<_> = items(error, "issues").filter_map(|it| text(it, "pointer")).collect();
     if listed.is_empty() {
-        return Ok(Verdict::Warn("the error has no issues".to_owned()));
+        return warn("the error has no issues");
     }
     let mut wrong = Wrong::default();
     for name in arguments.as_object().into_iter().flatten().map(|(name, _)| name) {
         let pointer = format!("/{name}");
         let found = listed.iter().any(|it| path(it).starts_with(&path(&pointer)));
-        wrong.unless(found, || format!("issues do not name {name}"));
+        wrong.unless(found, format!("issues do not name {name}"));
     }
     judge(&wrong.0)
 }
@@ -117,5 +117,5 @@ async fn unknown_tool(run: &mut Run) -> Judged {
     if answer.error().is_none() {
         run.seller.seen.retain(|seen| seen.tool != "tradepost_probe_no_such_tool");
     }
-    if answer.is_refusal() { Ok(Verdict::Pass) } else { fail("it is answered as if it existed") }
+    kept(answer.is_refusal(), "it is answered as if it existed")
 }

@@ -111,7 +111,7 @@ async fn field(run: &mut Run) -> Judged {
         let first = items(error, "issues").next().and_then(|issue| text(issue, "pointer"));
         let translated = first.is_some_and(|pointer| field.as_str() == Some(&path(pointer)));
         let fine = translated || field.as_str().is_some_and(is_path);
-        wrong.unless(fine, || format!("{place} has the field {field}"));
+        wrong.unless(fine, format!("{place} has the field {field}"));
     })
 }
 
@@ -120,16 +120,17 @@ async fn field_of_issues(run: &mut Run) -> Judged {
         let first = items(error, "issues").next().and_then(|issue| text(issue, "pointer"));
         let Some(expected) = first.map(path) else { return };
         let field = member(error, "field");
-        wrong.unless(field == expected, || {
-            format!("{place} has the field {field:?}, and its first issue is at {expected:?}")
-        });
+        wrong.unless(
+            field == expected,
+            format!("{place} has the field {field:?}, and its first issue is at {expected:?}"),
+        );
     })
 }
 
 fn each_issue(run: &mut Run, look: impl Fn(&Value, &str, &mut Wrong)) -> Judged {
     each_error(run, |error, place, wrong| {
         let listed = error.get("issues").is_none_or(Value::is_array);
-        wrong.unless(listed, || format!("the issues of {place} are no list"));
+        wrong.unless(listed, format!("the issues of {place} are no list"));
         for issue in items(error, "issues") {
             look(issue, place, wrong);
         }
@@ -140,7 +141,7 @@ async fn members(run: &mut Run) -> Judged {
     each_issue(run, |issue, place, wrong| {
         let place = format!("an issue of {place}");
         // The pointer of the whole document is empty.
-        wrong.unless(text(issue, "pointer").is_some(), || format!("{place} has no pointer"));
+        wrong.unless(text(issue, "pointer").is_some(), format!("{place} has no pointer"));
         wrong.text(issue, "message", &place);
         wrong.text(issue, "keyword", &place);
     })
@@ -151,7 +152,7 @@ async fn pointer(run: &mut Run) -> Judged {
         let pointer = member(issue, "pointer");
         let escapes = pointer.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']));
         let fine = pointer.is_empty() || pointer.starts_with('/') && escapes;
-        wrong.unless(fine, || format!("an issue of {place} has the pointer {pointer:?}"));
+        wrong.unless(fine, format!("an issue of {place} has the pointer {pointer:?}"));
     })
 }
 
@@ -159,7 +160,7 @@ async fn keyword(run: &mut Run) -> Judged {
     each_issue(run, |issue, place, wrong| {
         let keyword = member(issue, "keyword");
         let known = keyword.is_empty() || KEYWORDS.contains(&keyword);
-        wrong.unless(known, || format!("an issue of {place} has the keyword {keyword:?}"));
+        wrong.unless(known, format!("an issue of {place} has the keyword {keyword:?}"));
     })
 }
 
@@ -182,7 +183,7 @@ async fn schema_id(run: &mut Run) -> Judged {
         let Some(id) = issue.get("schema_id") else { return };
         let release = id.as_str().and_then(release_of);
         let spoken = release.is_some_and(|it| releases.is_empty() || releases.contains(&it));
-        wrong.unless(spoken, || format!("an issue of {place} has the schema_id {id}"));
+        wrong.unless(spoken, format!("an issue of {place} has the schema_id {id}"));
     })
 }
 
@@ -195,9 +196,8 @@ async fn discriminator(run: &mut Run) -> Judged {
             text(pair, "property_name").is_some()
                 && value.is_some_and(|value| !value.is_object() && !value.is_array())
         };
-        wrong.unless(!pairs.is_empty() && pairs.iter().all(plain), || {
-            format!("an issue of {place} has a discriminator that is none")
-        });
+        let holds = !pairs.is_empty() && pairs.iter().all(plain);
+        wrong.unless(holds, format!("an issue of {place} has a discriminator that is none"));
     })
 }
 
@@ -206,7 +206,7 @@ async fn mirrored(run: &mut Run) -> Judged {
         for error in seen.answer.errors() {
             let older = error.pointer("/details/issues").is_some();
             let fine = !older || error.get("issues").is_some();
-            wrong.unless(fine, || format!("{}: issues are in details alone", seen.tool));
+            wrong.unless(fine, format!("{}: issues are in details alone", seen.tool));
         }
     })
 }

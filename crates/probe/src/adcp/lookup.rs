@@ -6,7 +6,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
 use super::answer::Answer;
-use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::check::{Check, Judged, Verdict, checks, judge, kept, not_here, not_here_if};
 use crate::run::{Run, Who};
 use crate::shape::{Wrong, items, member, text};
 
@@ -209,9 +209,10 @@ async fn coded(run: &mut Run, wanted: fn(Code) -> bool) -> Judged {
     let mut count = 0;
     for (lookup, _, answer) in asked(run).await?.iter().filter(|(it, ..)| wanted(it.code)) {
         count += 1;
-        wrong.unless(answer.code() == Some(lookup.code.name()), || {
-            format!("{} gives {}, not {}", lookup.tool, answer.describe(), lookup.code)
-        });
+        wrong.unless(
+            answer.code() == Some(lookup.code.name()),
+            format!("{} gives {}, not {}", lookup.tool, answer.describe(), lookup.code),
+        );
     }
     if count == 0 { not_here("the seller offers no such tool") } else { judge(&wrong.0) }
 }
@@ -230,7 +231,7 @@ async fn minted(run: &mut Run) -> Judged {
         let own = code.ends_with("_NOT_FOUND")
             && Code::from_name(code).is_none()
             && !code.starts_with("X_");
-        wrong.unless(!own, || format!("{} gives {code}", lookup.tool));
+        wrong.unless(!own, format!("{} gives {code}", lookup.tool));
     })
     .await
 }
@@ -239,7 +240,7 @@ async fn echo(run: &mut Run) -> Judged {
     each(run, |lookup, id, error, wrong| {
         for name in ["message", "suggestion", "field"] {
             let repeats = member(error, name).contains(id);
-            wrong.unless(!repeats, || format!("the {name} of {} has the id", lookup.tool));
+            wrong.unless(!repeats, format!("the {name} of {} has the id", lookup.tool));
         }
     })
     .await
@@ -261,7 +262,7 @@ async fn field(run: &mut Run) -> Judged {
     each(run, |lookup, _, error, wrong| {
         let field = member(error, "field");
         let fine = !is_reference(error) || NEUTRAL.contains(&field);
-        wrong.unless(fine, || format!("the field of {} is {field}", lookup.tool));
+        wrong.unless(fine, format!("the field of {} is {field}", lookup.tool));
     })
     .await
 }
@@ -274,10 +275,8 @@ async fn list(run: &mut Run) -> Judged {
         count += 1;
         let field = member(error, "field");
         let fine = field.is_empty() || field == list || is_reference(error);
-        wrong.unless(fine, || format!("the field of {} is {field}, not {list}", lookup.tool));
+        wrong.unless(fine, format!("the field of {} is {field}, not {list}", lookup.tool));
     }
-    if count == 0 {
-        return not_here("no list of ids was refused");
-    }
-    if wrong.0.is_empty() { Ok(Verdict::Pass) } else { fail(wrong.0.join("; ")) }
+    not_here_if(count == 0, "no list of ids was refused")?;
+    kept(wrong.0.is_empty(), wrong.0.join("; "))
 }

@@ -8,7 +8,10 @@ use tradepost_wire::json::{Value, json};
 use super::answer::Answer;
 use super::lookup;
 use super::seller::{Session, Way};
-use crate::check::{Check, Judged, Profile, Verdict, checks, fail, judge, not_here};
+use crate::check::{
+    Check, Judged, Profile, Verdict, checks, fail, fail_if, judge, kept, needed, not_here,
+    not_here_if,
+};
 use crate::exchange::Got;
 use crate::run::{Ask, Out, Run, Who};
 use crate::shape::{Wrong, items, text};
@@ -187,9 +190,7 @@ async fn request(
         Err(got) => {
             let message = got.json();
             let answer = Answer::of_mcp(got, message);
-            if who == Who::First {
-                return fail(format!("initialize gives {}", answer.describe()));
-            }
+            fail_if(who == Who::First, format!("initialize gives {}", answer.describe()))?;
             return Ok(answer);
         }
     };
@@ -221,9 +222,8 @@ async fn list(run: &mut Run, who: Who<'_>) -> Result<Value, Verdict> {
                 events.iter().filter_map(|data| tradepost_wire::json::from_str(data).ok());
             read.find_map(|event: Value| event.get("result").cloned())
         };
-        let Some(result) = result.or_else(of_stream) else {
-            return fail(format!("tools/list gives {}", answer.describe()));
-        };
+        let result =
+            needed(result.or_else(of_stream), format!("tools/list gives {}", answer.describe()))?;
         tools.extend(items(&result, "tools").cloned());
         match text(&result, "nextCursor") {
             Some(cursor) => params = json!({"cursor": cursor}),
@@ -260,15 +260,11 @@ pub(super) async fn tools(run: &mut Run) -> Result<Vec<String>, Verdict> {
 }
 
 async fn served(run: &mut Run) -> Judged {
-    if run.seller.ways().is_empty() && run.seller.stranger.is_some() {
-        return fail(
-            "the MCP server at the address lists none of AdCP's tools, and no card names AdCP",
-        );
-    }
-    if run.seller.ways().is_empty() {
-        return fail("neither answers MCP nor has a card that names AdCP");
-    }
-    Ok(Verdict::Pass)
+    fail_if(
+        run.seller.ways().is_empty() && run.seller.stranger.is_some(),
+        "the MCP server at the address lists none of AdCP's tools, and no card names AdCP",
+    )?;
+    kept(!run.seller.ways().is_empty(), "neither answers MCP nor has a card that names AdCP")
 }
 
 async fn initialize(run: &mut Run) -> Judged {
@@ -282,7 +278,7 @@ async fn initialize(run: &mut Run) -> Judged {
     let server = result.get("serverInfo").unwrap_or(&Value::Null);
     wrong.text(server, "name", "serverInfo");
     let has_tools = result.pointer("/capabilities/tools").is_some_and(Value::is_object);
-    wrong.unless(has_tools, || "the capabilities have no tools".to_owned());
+    wrong.unless(has_tools, "the capabilities have no tools");
     judge(&wrong.0)
 }
 
@@ -290,23 +286,22 @@ async fn listed(run: &mut Run) -> Judged {
     let tools = known(run).await?;
     let tools = tools.as_array().cloned().unwrap_or_default();
     let mut wrong = Wrong::default();
-    wrong.unless(!tools.is_empty(), || "no tool is listed".to_owned());
+    wrong.unless(!tools.is_empty(), "no tool is listed");
     let mut names: Vec<&str> = Vec::new();
     for tool in &tools {
         wrong.text(tool, "name", "a tool");
         let name = text(tool, "name").unwrap_or_default();
-        wrong.unless(!names.contains(&name), || format!("{name} is listed twice"));
+        wrong.unless(!names.contains(&name), format!("{name} is listed twice"));
         names.push(name);
         let kind = tool.pointer("/inputSchema/type").and_then(Value::as_str);
-        wrong.unless(kind == Some("object"), || format!("{name} has no object schema"));
+        wrong.unless(kind == Some("object"), format!("{name} has no object schema"));
     }
     judge(&wrong.0)
 }
 
 async fn identical(run: &mut Run) -> Judged {
-    if run.options.token_b.is_none() {
-        return not_here("needs two callers; give their tokens with --token and --token-b");
-    }
+    let holds = run.options.token_b.is_none();
+    not_here_if(holds, "needs two callers; give their tokens with --token and --token-b")?;
     let (first, second) = match run.seller.way {
         Way::Mcp => {
             let first = known(run).await?;
@@ -333,8 +328,5 @@ async fn identical(run: &mut Run) -> Judged {
         }
     };
     let (first, second) = (first.to_string(), second.to_string());
-    if first == second {
-        return Ok(Verdict::Pass);
-    }
-    fail("the two callers get different lists")
+    kept(first == second, "the two callers get different lists")
 }

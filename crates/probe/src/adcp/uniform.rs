@@ -14,7 +14,7 @@ use super::lookup::{LOOKUPS, Lookup};
 use super::pair::{Difference, Paired};
 use super::seller::Way;
 use super::statistics::{Compared, compare};
-use crate::check::{Check, Judged, Verdict, checks, judge, not_here};
+use crate::check::{Check, Judged, Verdict, checks, judge, not_here, warn};
 use crate::run::{Run, Who};
 use crate::shape::Wrong;
 
@@ -286,7 +286,7 @@ async fn latency(run: &mut Run) -> Judged {
             ))
         })
         .collect();
-    if slow.is_empty() { Ok(Verdict::Pass) } else { Ok(Verdict::Warn(slow.join("; "))) }
+    if slow.is_empty() { Ok(Verdict::Pass) } else { warn(slow.join("; ")) }
 }
 
 #[cfg(test)]
