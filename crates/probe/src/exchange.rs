@@ -51,7 +51,7 @@ pub struct Answered {
 }
 
 /// An answer, whole.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Got {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
@@ -65,18 +65,6 @@ pub(crate) struct Got {
 }
 
 impl Got {
-    /// What is there before anything came.
-    pub(crate) fn nothing() -> Self {
-        Self {
-            status: 0,
-            headers: Vec::new(),
-            body: Vec::new(),
-            ended: true,
-            trailers: Vec::new(),
-            readable: None,
-        }
-    }
-
     /// Metadata of gRPC: behind the body, or in front of it where there is none.
     pub(crate) fn metadata(&self, name: &str) -> Option<&str> {
         let found = self.trailers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
@@ -108,10 +96,7 @@ impl Got {
 
     /// The body as text.
     pub(crate) fn text(&self) -> String {
-        match &self.readable {
-            Some(text) => text.clone(),
-            None => String::from_utf8_lossy(&self.body).into_owned(),
-        }
+        self.readable.clone().unwrap_or_else(|| String::from_utf8_lossy(&self.body).into_owned())
     }
 
     /// The data of each event of a stream.
@@ -165,7 +150,7 @@ mod tests {
             status: 200,
             headers: vec![("x".to_owned(), "echo s3cret".to_owned())],
             body: format!("s3cret{}", "y".repeat(5000)).into_bytes(),
-            ..Got::nothing()
+            ..Got::default()
         };
         let shown = got.shown(&["s3cret".to_owned(), String::new()]);
         assert_eq!(shown.headers[0].1, "echo ***");
@@ -186,7 +171,7 @@ mod tests {
     #[test]
     fn the_events_of_a_stream_are_told_apart() {
         let body = b": hi\r\n\r\nid: 1\r\ndata: {\"a\":1}\r\n\r\ndata:x\ndata: y\n\nevent: z\n\n";
-        let got = Got { status: 200, body: body.to_vec(), ..Got::nothing() };
+        let got = Got { status: 200, body: body.to_vec(), ..Got::default() };
         assert_eq!(got.events(), ["{\"a\":1}", "x\ny"]);
     }
 }

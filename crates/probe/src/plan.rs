@@ -6,6 +6,7 @@ use tradepost_buyer::discover::is_local;
 use tradepost_buyer::failure::{BadAddress, Failure, Unsent};
 use tradepost_wire::a2a::check_version;
 use tradepost_wire::aap::Version;
+use tradepost_wire::catalog::Vocabulary as _;
 
 use super::adcp::seller::Way;
 use super::adcp::{ask, mcp};
@@ -80,14 +81,14 @@ fn steps(run: &Run, with: [bool; 3], versions: &[Version]) -> Vec<Step> {
     let a2a = || checks().filter(|check| with_a2a && check.profile() == Profile::A2a);
     let aap = || checks().filter(|check| with_aap && check.profile() == Profile::Aap);
     steps.extend(a2a().filter(|it| it.on == On::Card).map(|it| step(it, "card", None, None)));
-    for binding in Binding::ALL {
+    for binding in Binding::ALL.iter().copied() {
         // Without an interface there is nothing to run on; that is for the card's checks to say.
         if !run.endpoints.iter().any(|endpoint| endpoint.binding == binding) {
             continue;
         }
         let own = match binding {
             Binding::JsonRpc => On::JsonRpc,
-            Binding::Rest => On::Rest,
+            Binding::HttpJson => On::Rest,
             Binding::Grpc => On::Grpc,
         };
         let on = move |it: &&Check| it.on == On::Binding || it.on == own;
@@ -138,7 +139,7 @@ pub(super) async fn read_card(run: &mut Run) -> Result<(), Failure> {
     let interfaces = run.card.iter().flat_map(|card| card.interfaces.iter());
     let usable = |interface: &Interface| check_version(&interface.protocol_version).is_ok();
     for interface in interfaces.filter(|it| usable(it)) {
-        let Some(binding) = Binding::of_name(&interface.binding) else { continue };
+        let Some(binding) = Binding::from_name(&interface.binding) else { continue };
         // Of several of one binding the first is taken.
         let known = run.endpoints.iter().any(|endpoint| endpoint.binding == binding);
         if let (false, Ok(url)) = (known, address(&run.card_url, binding, interface)) {
@@ -188,7 +189,7 @@ pub(super) fn left_out(run: &Run, plan: &Plan) -> Vec<String> {
     let interfaces = run.card.iter().flat_map(|card| card.interfaces.iter());
     for interface in interfaces {
         let what = format!("{} {}", interface.binding, interface.protocol_version);
-        match Binding::of_name(&interface.binding) {
+        match Binding::from_name(&interface.binding) {
             Some(_) => {
                 let probed = run.endpoints.iter().any(|endpoint| {
                     endpoint.declared.url == interface.url

@@ -2,15 +2,16 @@
 
 use tradepost_buyer::text::{WORD, plain};
 use tradepost_wire::a2a::Operation;
-use tradepost_wire::a2a::error::Code;
+use tradepost_wire::a2a::error::{Code, DOMAIN};
 use tradepost_wire::a2a::status::Status;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
 use super::binding::Binding;
-use super::check::{Judged, Verdict, fail, warn};
+use super::check::{Judged, Verdict, fail, judge, needed, warn};
 use super::exchange::Got;
 use super::grpc;
+use super::shape::{Wrong, items, member, text};
 
 /// An answer.
 #[derive(Debug, Clone)]
@@ -64,6 +65,23 @@ impl ErrorView {
         details.iter().find(|detail| detail.get("@type").and_then(Value::as_str) == Some(&wanted))
     }
 
+    /// Whether its `BadRequest` names a field that has this in its name.
+    pub(crate) fn names_field(&self, part: &str) -> bool {
+        let violations = self.detail("BadRequest").map(|detail| items(detail, "fieldViolations"));
+        let mut fields = violations.into_iter().flatten().filter_map(|it| text(it, "field"));
+        fields.any(|field| field.contains(part))
+    }
+
+    /// What is wrong with its `ErrorInfo`.
+    pub(crate) fn judge_info(&self) -> Judged {
+        let info = needed(self.detail("ErrorInfo"), "there is no google.rpc.ErrorInfo")?;
+        let (domain, reason) = (member(info, "domain"), member(info, "reason"));
+        let mut wrong = Wrong::default();
+        wrong.unless(domain == DOMAIN, format!("its domain is {domain:?}"));
+        wrong.unless(Code::from_name(reason).is_some(), format!("its reason is {reason:?}"));
+        judge(&wrong.0)
+    }
+
     /// The reason of its `ErrorInfo`.
     pub(crate) fn reason(&self) -> Option<&str> {
         self.detail("ErrorInfo")?.get("reason")?.as_str()
@@ -88,8 +106,7 @@ impl Reply {
 
     /// The answer to a call of gRPC; `operation` is `None` for a method that A2A does not have.
     pub(crate) fn grpc(got: Got, operation: Option<Operation>) -> Self {
-        let streams =
-            matches!(operation, Some(Operation::SendStreamingMessage | Operation::SubscribeToTask));
+        let streams = operation.is_some_and(streams);
         let documents = operation.and_then(|operation| grpc::documents(operation, &got.body));
         let documents = documents.unwrap_or_default();
         let end = grpc::end(&got);
@@ -105,11 +122,6 @@ impl Reply {
         Self { got, said, binding: Binding::Grpc }
     }
 
-    /// Whether the caller has to say first who it is.
-    pub(crate) fn wants_credential(&self) -> bool {
-        self.got.wants_credential()
-    }
-
     pub(crate) fn rest(got: Got) -> Self {
         let body = got.json();
         let said = if got.media_type() == "text/event-stream" {
@@ -122,7 +134,7 @@ impl Reply {
                 body.as_ref().and_then(|body| body.get("error")).filter(|it| it.is_object());
             error.map_or(Said::Other, |error| Said::Error(ErrorView::read(error, "details")))
         };
-        Self { got, said, binding: Binding::Rest }
+        Self { got, said, binding: Binding::HttpJson }
     }
 
     /// The error, when it is one.
@@ -153,12 +165,6 @@ impl Reply {
     /// In a few words.
     pub(crate) fn describe(&self) -> String {
         let status = self.got.status;
-        if let (Binding::Grpc, Said::Error(error)) = (self.binding, &self.said) {
-            let name = error.status.clone().unwrap_or_else(|| "an unknown status".to_owned());
-            let message = plain(error.message.as_deref().unwrap_or_default(), WORD);
-            let reason = error.reason().map(|reason| format!(" ({})", plain(reason, WORD)));
-            return format!("{name}{} \"{message}\"", reason.unwrap_or_default());
-        }
         match &self.said {
             Said::Result(_) => format!("HTTP {status} with a result"),
             Said::Stream(events) => {
@@ -166,12 +172,15 @@ impl Reply {
             }
             Said::Error(error) => {
                 let code = error.code.map(|code| code.to_string()).unwrap_or_default();
+                let what = match self.binding {
+                    Binding::JsonRpc | Binding::HttpJson => {
+                        format!("HTTP {status} with error {code}")
+                    }
+                    Binding::Grpc => error.status.clone().unwrap_or("an unknown status".to_owned()),
+                };
                 let message = plain(error.message.as_deref().unwrap_or_default(), WORD);
                 let reason = error.reason().map(|reason| format!(" ({})", plain(reason, WORD)));
-                format!(
-                    "HTTP {status} with error {code}{} \"{message}\"",
-                    reason.unwrap_or_default()
-                )
+                format!("{what}{} \"{message}\"", reason.unwrap_or_default())
             }
             Said::Other if self.got.body.is_empty() => format!("HTTP {status} without a body"),
             Said::Other => {
@@ -185,18 +194,15 @@ impl Reply {
     /// Whether it is this error, judged by what has to be exact on its binding.
     pub(crate) fn is(&self, code: Code) -> bool {
         let Some(error) = self.error() else { return false };
-        match self.binding {
-            Binding::JsonRpc => error.code == Some(code.jsonrpc().into()),
-            Binding::Rest => {
-                self.got.status == code.http()
-                    && error.status.as_deref().is_none_or(|status| status == code.grpc())
-                    && error.reason().is_none_or(|reason| reason == code.name() || !code.a2a())
+        let status = error.status.as_deref();
+        let fits = match self.binding {
+            Binding::JsonRpc => return error.code == Some(code.jsonrpc().into()),
+            Binding::HttpJson => {
+                self.got.status == code.http() && status.is_none_or(|status| status == code.grpc())
             }
-            Binding::Grpc => {
-                error.status.as_deref() == Some(code.grpc())
-                    && error.reason().is_none_or(|reason| reason == code.name() || !code.a2a())
-            }
-        }
+            Binding::Grpc => status == Some(code.grpc()),
+        };
+        fits && error.reason().is_none_or(|reason| reason == code.name() || !code.a2a())
     }
 
     /// Judges whether it is one of these errors; the first is the expected one.
@@ -205,12 +211,8 @@ impl Reply {
             return Ok(Verdict::Pass);
         }
         if let Some(older) = codes.iter().find(|code| self.is_of_1_0_0(**code)) {
-            let text = format!(
-                "HTTP {} is the status of A2A 1.0.0; 1.0.1 says {}",
-                self.got.status,
-                older.http()
-            );
-            return warn(text);
+            let (old, new) = (self.got.status, older.http());
+            return warn(format!("HTTP {old} is the status of A2A 1.0.0; 1.0.1 says {new}"));
         }
         let names: Vec<_> = codes.iter().map(|code| self.name(*code)).collect();
         fail(format!("expected {}, and got {}", names.join(" or "), self.describe()))
@@ -223,7 +225,7 @@ impl Reply {
             (Code::ContentTypeNotSupported, 415),
             (Code::InvalidAgentResponse, 502),
         ];
-        self.binding == Binding::Rest
+        self.binding == Binding::HttpJson
             && self.error().is_some()
             && old.contains(&(code, self.got.status))
     }
@@ -231,15 +233,18 @@ impl Reply {
     fn name(&self, code: Code) -> String {
         match self.binding {
             Binding::JsonRpc => format!("{} ({})", code.jsonrpc(), code.name()),
-            Binding::Rest => format!("HTTP {} {} ({})", code.http(), code.grpc(), code.name()),
+            Binding::HttpJson => format!("HTTP {} {} ({})", code.http(), code.grpc(), code.name()),
             Binding::Grpc => format!("{} ({})", code.grpc(), code.name()),
         }
     }
 }
 
+/// Whether an operation is answered with a stream.
+pub(crate) fn streams(operation: Operation) -> bool {
+    matches!(operation, Operation::SendStreamingMessage | Operation::SubscribeToTask)
+}
+
 fn events(got: &Got) -> Vec<Value> {
-    got.events()
-        .iter()
-        .map(|data| tradepost_wire::json::from_str(data).unwrap_or_default())
-        .collect()
+    let events = got.events();
+    events.iter().map(|data| tradepost_wire::json::from_str(data).unwrap_or_default()).collect()
 }

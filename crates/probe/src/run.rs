@@ -146,7 +146,7 @@ impl Run {
         Self {
             options,
             card_url,
-            card_answer: Got::nothing(),
+            card_answer: Got::default(),
             card: None,
             card_json: Value::Null,
             endpoints: Vec::new(),
@@ -272,7 +272,7 @@ impl Run {
                 let body = json!({"jsonrpc": "2.0", "id": id, "method": operation.name(), "params": params});
                 self.post(ask, body.to_string().into_bytes()).await
             }
-            Binding::Rest => {
+            Binding::HttpJson => {
                 let tenant = self.endpoint()?.declared.tenant.clone();
                 let base = self.endpoint()?.url.clone();
                 let routes = rest::routes(&base, tenant.as_deref(), operation, &params);

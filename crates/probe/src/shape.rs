@@ -83,6 +83,17 @@ pub(crate) fn set(value: &mut Value, pointer: &str, member: Value) {
     }
 }
 
+/// Replaces the member at a pointer by the JSON of a text, or takes it away where the text is none.
+pub(crate) fn change(value: &mut Value, pointer: &str, text: &str) {
+    let (parent, name) = pointer.rsplit_once('/').unwrap_or_default();
+    if let Some(members) = value.pointer_mut(parent).and_then(Value::as_object_mut) {
+        match tradepost_wire::json::from_str(text) {
+            Ok(member) => members.insert(name.to_owned(), member),
+            Err(_) => members.shift_remove(name),
+        };
+    }
+}
+
 /// The items of a list member.
 pub(crate) fn items<'v>(value: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
     value.get(name).and_then(Value::as_array).into_iter().flatten()

@@ -8,7 +8,7 @@ use crate::binding::Binding;
 use crate::check::{Check, Judged, Verdict, checks, fail, fail_if, judge, kept, not_here_if};
 use crate::reply::Reply;
 use crate::run::{Ask, Run, Who};
-use crate::shape::{Wrong, id_of, items, set, text};
+use crate::shape::{Wrong, id_of, items, text};
 
 const WHY_AUTH: &str = "A card that asks for credentials promises that nobody gets in without.";
 const WHY_OWN: &str =
@@ -77,11 +77,11 @@ async fn unauthenticated(run: &mut Run, who: Who<'_>) -> Judged {
         Who::Nobody => as_nobody(run).await?,
         Who::First | Who::Second | Who::Token(_) => ask_as(run, who).await?,
     };
-    if reply.wants_credential() {
+    if reply.got.wants_credential() {
         return Ok(Verdict::Pass);
     }
     let expected = match run.binding {
-        Binding::JsonRpc | Binding::Rest => "HTTP 401",
+        Binding::JsonRpc | Binding::HttpJson => "HTTP 401",
         Binding::Grpc => "UNAUTHENTICATED",
     };
     fail(format!("expected {expected}, and got {}", reply.describe()))
@@ -92,7 +92,7 @@ async fn declared(run: &mut Run) -> Judged {
     let holds = schemes.is_some_and(|schemes| !schemes.is_empty()) || requires_credential(run);
     not_here_if(holds, "the card declares how to authenticate")?;
     let reply = as_nobody(run).await?;
-    if reply.wants_credential() {
+    if reply.got.wants_credential() {
         let found = reply.describe();
         return fail(format!(
             "a caller without a credential gets {found}, and the card declares no scheme"
@@ -104,7 +104,7 @@ async fn declared(run: &mut Run) -> Judged {
 async fn challenge(run: &mut Run) -> Judged {
     not_here_if(!requires_credential(run), "the card requires no credential")?;
     let reply = as_nobody(run).await?;
-    not_here_if(!reply.wants_credential(), "the agent asks for no credential")?;
+    not_here_if(!reply.got.wants_credential(), "the agent asks for no credential")?;
     kept(reply.got.metadata("www-authenticate").is_some(), "there is no WWW-Authenticate")
 }
 
@@ -127,13 +127,7 @@ async fn ask_for(
     operation: Operation,
     id: &str,
 ) -> Result<Reply, Verdict> {
-    let params = if operation == Operation::SendMessage {
-        let mut message = run.message("probe");
-        set(&mut message, "/taskId", json!(id));
-        json!({"message": message})
-    } else {
-        json!({"id": id})
-    };
+    let params = run.about(operation, id);
     run.ask(Ask { who, ..Ask::default() }, operation, params).await
 }
 

@@ -34,7 +34,7 @@ async fn alive(run: &mut Run) -> Judged {
     let mut wrong = Vec::new();
     let mut asked = 0;
     for interface in interfaces {
-        let Some(binding) = Binding::of_name(&interface.binding) else { continue };
+        let Some(binding) = Binding::from_name(&interface.binding) else { continue };
         // An address that a client may not use is for other checks to say.
         let Ok(base) = address(&run.card_url, binding, &interface) else { continue };
         asked += 1;
@@ -91,7 +91,7 @@ fn request(
             let body = body.to_string().into_bytes();
             Out { method: Method::POST, url: base, headers, body, call: None }
         }
-        Binding::Rest => {
+        Binding::HttpJson => {
             // 0.3 has its paths below `v1`.
             let path: &[&str] = if is_older { &["v1", "tasks", &id] } else { &["tasks", &id] };
             let headers = run.headers(&ask, false);
@@ -122,7 +122,7 @@ fn is_of(binding: Binding, got: &Got) -> bool {
     match binding {
         Binding::JsonRpc => body.as_ref().is_some_and(|body| body.get("jsonrpc").is_some()),
         // A framework's own page about a path that is not there may be JSON, too.
-        Binding::Rest => body.as_ref().is_some_and(|body| {
+        Binding::HttpJson => body.as_ref().is_some_and(|body| {
             let known = ["error", "message", "code", "status", "type", "title"];
             got.status < 500 && known.iter().any(|name| body.get(name).is_some())
         }),

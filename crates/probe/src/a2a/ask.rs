@@ -7,7 +7,8 @@ use tradepost_wire::aap::Skill;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
-use crate::check::{Verdict, fail, not_here, not_here_if, skip};
+use crate::check::{Verdict, fail, found, not_here, not_here_if, skip};
+use crate::reply::Reply;
 use crate::run::{Ask, Run};
 use crate::shape;
 
@@ -24,6 +25,23 @@ impl Run {
             None => json!({"text": HELLO}),
         };
         json!({"messageId": self.fresh(prefix), "role": "ROLE_USER", "parts": [part]})
+    }
+
+    /// The parameters by which an operation is about a task: a message to it, or its id.
+    pub(super) fn about(&mut self, operation: Operation, task: &str) -> Value {
+        if !matches!(operation, Operation::SendMessage | Operation::SendStreamingMessage) {
+            return json!({"id": task});
+        }
+        let mut message = self.message("probe");
+        shape::set(&mut message, "/taskId", json!(task));
+        json!({"message": message})
+    }
+
+    /// Does something about a task that nobody has.
+    pub(super) async fn call_unknown(&mut self, operation: Operation) -> Result<Reply, Verdict> {
+        let id = self.unknown_id();
+        let params = self.about(operation, &id);
+        self.call(operation, params).await
     }
 
     /// A skill of a dealer's that only reads.
@@ -50,24 +68,19 @@ impl Run {
     /// each binding.
     pub(super) async fn sample(&mut self) -> Result<Value, Verdict> {
         self.may_send()?;
-        let key = format!("sample {}", self.binding.name());
+        let key = format!("sample {}", self.binding);
         if let Some(known) = self.memo.get(&key) {
             return known.clone();
         }
         let message = self.message("probe");
         let made = self.call(Operation::SendMessage, json!({"message": message})).await;
-        let sample = match made {
-            Ok(reply) => match reply.result() {
-                Ok(result) => {
-                    self.memo.insert(format!("asked {}", self.binding.name()), Ok(message));
-                    Ok(result.clone())
-                }
-                Err(_) => {
-                    not_here(format!("the agent does not take our message: {}", reply.describe()))
-                }
-            },
-            Err(verdict) => Err(verdict),
-        };
+        let sample = made.and_then(|reply| {
+            let taken = reply.result().ok().cloned();
+            found(taken, format!("the agent does not take our message: {}", reply.describe()))
+        });
+        if sample.is_ok() {
+            self.memo.insert(format!("asked {}", self.binding), Ok(message));
+        }
         self.memo.insert(key, sample.clone());
         sample
     }
@@ -84,7 +97,7 @@ impl Run {
 
     /// A task that has ended.
     pub(super) async fn ended_task(&mut self) -> Result<Value, Verdict> {
-        let key = format!("ended {}", self.binding.name());
+        let key = format!("ended {}", self.binding);
         if let Some(Err(known)) = self.memo.get(&key) {
             return Err(known.clone());
         }

@@ -5,9 +5,9 @@ use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::Code;
 use tradepost_wire::json::json;
 
+use super::push::webhook_of_unknown;
 use crate::check::{Check, Judged, checks, not_here_if};
 use crate::run::Run;
-use crate::shape::set;
 
 const WHY: &str =
     "A client that did not read the card has to learn that it never will work, not that it failed.";
@@ -35,26 +35,7 @@ pub(super) const CHECKS: &[Check] = checks![
 
 async fn push(run: &mut Run, operation: Operation) -> Judged {
     not_here_if(run.can("pushNotifications"), "the card declares push notifications")?;
-    let task_id = run.unknown_id();
-    let mut params = json!({"taskId": task_id});
-    match operation {
-        Operation::CreateTaskPushNotificationConfig => {
-            set(&mut params, "/url", json!("https://webhook.example/probe"));
-        }
-        Operation::GetTaskPushNotificationConfig | Operation::DeleteTaskPushNotificationConfig => {
-            set(&mut params, "/id", json!("probe"));
-        }
-        Operation::SendMessage
-        | Operation::SendStreamingMessage
-        | Operation::GetTask
-        | Operation::ListTasks
-        | Operation::CancelTask
-        | Operation::SubscribeToTask
-        | Operation::ListTaskPushNotificationConfigs
-        | Operation::GetExtendedAgentCard => {}
-    }
-    let reply = run.call(operation, params).await?;
-    reply.refused(&[Code::PushNotificationNotSupported])
+    webhook_of_unknown(run, operation).await?.refused(&[Code::PushNotificationNotSupported])
 }
 
 async fn stream(run: &mut Run, operation: Operation) -> Judged {

@@ -1,15 +1,14 @@
 //! What an error looks like (A2A §3.3.2, §5.4).
 
 use tradepost_wire::a2a::Operation;
-use tradepost_wire::a2a::error::{Code, DOMAIN};
+use tradepost_wire::a2a::error::Code;
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::{Value, json};
+use tradepost_wire::json::Value;
 
-use crate::binding::Binding;
-use crate::check::{Check, Judged, Verdict, checks, fail, found, judge, kept, needed, not_here};
-use crate::reply::{ErrorView, Reply};
+use crate::check::{Check, Judged, Verdict, checks, fail, found, judge, kept, not_here};
+use crate::reply::ErrorView;
 use crate::run::Run;
-use crate::shape::{Wrong, set};
+use crate::shape::Wrong;
 
 const WHY: &str = "A client that cannot tell errors apart can only give up.";
 const WHY_INFO: &str = "The reason is the one name that is the same on every binding.";
@@ -50,30 +49,19 @@ pub(super) const CHECKS: &[Check] = checks![
     "treat every request as hostile until it is parsed" => alive();
 ];
 
-async fn not_found(run: &mut Run, operation: Operation) -> Result<Reply, Verdict> {
-    let id = run.unknown_id();
-    run.call(operation, json!({"id": id})).await
-}
-
 async fn unknown(run: &mut Run, operation: Operation) -> Judged {
-    not_found(run, operation).await?.refused(&[Code::TaskNotFound])
+    run.call_unknown(operation).await?.refused(&[Code::TaskNotFound])
 }
 
 async fn send_unknown(run: &mut Run) -> Judged {
     run.may_send()?;
-    let mut message = run.message("probe");
-    set(&mut message, "/taskId", json!(run.unknown_id()));
-    let reply = run.call(Operation::SendMessage, json!({"message": message})).await?;
-    reply.refused(&[Code::TaskNotFound])
+    unknown(run, Operation::SendMessage).await
 }
 
 /// Some error of A2A; which one is for other checks.
 async fn an_error(run: &mut Run) -> Result<ErrorView, Verdict> {
-    let reply = not_found(run, Operation::GetTask).await?;
-    match reply.error() {
-        Some(error) => Ok(error.clone()),
-        None => not_here(format!("there is no error to look at: {}", reply.describe())),
-    }
+    let reply = run.call_unknown(Operation::GetTask).await?;
+    found(reply.error().cloned(), format!("there is no error to look at: {}", reply.describe()))
 }
 
 async fn code_and_message(run: &mut Run) -> Judged {
@@ -99,14 +87,7 @@ async fn typed_details(run: &mut Run) -> Judged {
 }
 
 async fn error_info(run: &mut Run) -> Judged {
-    let error = an_error(run).await?;
-    let info = needed(error.detail("ErrorInfo"), "there is no google.rpc.ErrorInfo")?;
-    let mut wrong = Wrong::default();
-    let text = |name| info.get(name).and_then(Value::as_str).unwrap_or_default();
-    wrong.unless(text("domain") == DOMAIN, format!("its domain is {:?}", text("domain")));
-    let known = Code::from_name(text("reason")).is_some();
-    wrong.unless(known, format!("its reason is {:?}", text("reason")));
-    judge(&wrong.0)
+    an_error(run).await?.judge_info()
 }
 
 async fn metadata(run: &mut Run) -> Judged {
@@ -119,7 +100,7 @@ async fn metadata(run: &mut Run) -> Judged {
 }
 
 async fn status_name(run: &mut Run) -> Judged {
-    let reply = not_found(run, Operation::GetTask).await?;
+    let reply = run.call_unknown(Operation::GetTask).await?;
     let error =
         found(reply.error(), format!("there is no error to look at: {}", reply.describe()))?;
     let mut wrong = Wrong::default();
@@ -149,18 +130,7 @@ async fn alive(run: &mut Run) -> Judged {
     let first = run.endpoints.first().map(|endpoint| endpoint.binding);
     let Some(binding) = first else { return not_here("there is no interface to ask") };
     run.binding = binding;
-    let reply = not_found(run, Operation::GetTask).await?;
+    let reply = run.call_unknown(Operation::GetTask).await?;
     let answers = reply.error().is_some() && reply.got.status < 500;
     kept(answers, reply.describe())
-}
-
-impl Binding {
-    /// The level at which validation errors name the field.
-    pub(super) fn field_name(self) -> &'static str {
-        match self {
-            Self::JsonRpc => "error.data",
-            Self::Rest => "error.details",
-            Self::Grpc => "the status details",
-        }
-    }
 }

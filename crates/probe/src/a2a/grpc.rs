@@ -2,7 +2,7 @@
 //! far as protocol buffers can say what they send.
 
 use tradepost_wire::a2a::Operation;
-use tradepost_wire::a2a::error::{Code, DOMAIN};
+use tradepost_wire::a2a::error::Code;
 use tradepost_wire::a2a::status::Status;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
@@ -50,8 +50,7 @@ pub(super) const CHECKS: &[Check] = checks![
 ];
 
 async fn unknown_task(run: &mut Run) -> Result<(Reply, End), Verdict> {
-    let id = run.unknown_id();
-    let reply = run.call(Operation::GetTask, json!({"id": id})).await?;
+    let reply = run.call_unknown(Operation::GetTask).await?;
     match end(&reply.got) {
         Some(end) => Ok((reply, end)),
         None => not_here(format!("the call has no status: HTTP {}", reply.got.status)),
@@ -66,8 +65,7 @@ async fn an_error(run: &mut Run) -> Result<(Reply, End), Verdict> {
 }
 
 async fn status(run: &mut Run) -> Judged {
-    let id = run.unknown_id();
-    let reply = run.call(Operation::GetTask, json!({"id": id})).await?;
+    let reply = run.call_unknown(Operation::GetTask).await?;
     let mut wrong = Wrong::default();
     wrong.unless(reply.got.status == 200, format!("the answer is HTTP {}", reply.got.status));
     let kind = reply.got.media_type();
@@ -103,14 +101,7 @@ async fn details(run: &mut Run) -> Judged {
 
 async fn error_info(run: &mut Run) -> Judged {
     let (reply, _) = an_error(run).await?;
-    let value = reply.error().and_then(|error| error.detail("ErrorInfo"));
-    let info = needed(value, "there is no google.rpc.ErrorInfo")?;
-    let mut wrong = Wrong::default();
-    let member = |name| text(info, name).unwrap_or_default();
-    wrong.unless(member("domain") == DOMAIN, format!("its domain is {:?}", member("domain")));
-    let known = Code::from_name(member("reason")).is_some();
-    wrong.unless(known, format!("its reason is {:?}", member("reason")));
-    judge(&wrong.0)
+    needed(reply.error(), "there is no google.rpc.ErrorInfo")?.judge_info()
 }
 
 async fn bad_request(run: &mut Run) -> Judged {
@@ -122,10 +113,7 @@ async fn bad_request(run: &mut Run) -> Judged {
         let found = reply.describe();
         return not_here(format!("a message without parts is not refused as invalid: {found}"));
     };
-    let bad_request = error.detail("BadRequest").cloned().unwrap_or_default();
-    let mut fields = items(&bad_request, "fieldViolations").filter_map(|it| text(it, "field"));
-    let holds = fields.any(|field| field.contains("parts"));
-    kept(holds, "no google.rpc.BadRequest names message.parts")
+    kept(error.names_field("parts"), "no google.rpc.BadRequest names message.parts")
 }
 
 async fn unknown_method(run: &mut Run) -> Judged {
@@ -161,7 +149,7 @@ async fn garbled(run: &mut Run) -> Judged {
 
 async fn challenge_info(run: &mut Run) -> Judged {
     let reply = as_nobody(run).await?;
-    not_here_if(!reply.wants_credential(), "the agent asks for no credential")?;
+    not_here_if(!reply.got.wants_credential(), "the agent asks for no credential")?;
     let holds = reply.error().and_then(|error| error.detail("ErrorInfo")).is_some();
     kept(holds, "there is no google.rpc.ErrorInfo")
 }

@@ -5,10 +5,10 @@ use tradepost_wire::a2a::error::Code;
 use tradepost_wire::json::{Value, json};
 
 use crate::binding::Binding;
-use crate::check::{Check, Judged, Verdict, checks, fail, found, not_here, not_here_if, warn};
-use crate::reply::{Reply, Said};
+use crate::check::{Check, Judged, Verdict, checks, fail, found, not_here_if, warn};
+use crate::reply::Reply;
 use crate::run::Run;
-use crate::shape::set;
+use crate::shape::{change, set};
 
 const WHY: &str = "What is not checked is acted upon; a client that erred has to hear of it.";
 const MEND: &str =
@@ -16,23 +16,23 @@ const MEND: &str =
 
 pub(super) const CHECKS: &[Check] = checks![
     "a2a.input.message-missing", Binding, Must, ["E-10", "E-25"], "A2A §3.3.2",
-    "SendMessage without a message is refused", WHY, MEND => message(&["/message"], "");
+    "SendMessage without a message is refused", WHY, MEND => message("/message", "");
     "a2a.input.message-type", Binding, Must, ["E-10", "E-07"], "A2A §3.3.2",
-    "A message that is no object is refused", WHY, MEND => message(&["/message"], "\"hello\"");
+    "A message that is no object is refused", WHY, MEND => message("/message", "\"hello\"");
     "a2a.input.parts-type", Binding, Must, ["E-10", "E-07"], "A2A §3.3.2",
-    "Parts that are no list are refused", WHY, MEND => message(&["/message/parts"], "\"hello\"");
+    "Parts that are no list are refused", WHY, MEND => message("/message/parts", "\"hello\"");
     "a2a.input.message-id", Binding, Should, ["E-25"], "A2A §5.7",
-    "A message without messageId is refused", WHY, MEND => message(&["/message/messageId"], "");
+    "A message without messageId is refused", WHY, MEND => message("/message/messageId", "");
     "a2a.input.role-missing", Binding, Should, ["E-25"], "A2A §5.7",
-    "A message without role is refused", WHY, MEND => message(&["/message/role"], "");
+    "A message without role is refused", WHY, MEND => message("/message/role", "");
     "a2a.input.role-unknown", Binding, Should, ["E-25", "CT-05"], "A2A §5.5",
-    "A role that A2A does not have is refused", WHY, MEND => message(&["/message/role"], "\"user\"");
+    "A role that A2A does not have is refused", WHY, MEND => message("/message/role", "\"user\"");
     "a2a.input.parts-missing", Binding, Should, ["E-25"], "A2A §5.7",
-    "A message without parts is refused", WHY, MEND => message(&["/message/parts"], "");
+    "A message without parts is refused", WHY, MEND => message("/message/parts", "");
     "a2a.input.parts-empty", Binding, Should, ["E-25"], "A2A §5.7",
-    "A message with no part in its list is refused", WHY, MEND => message(&["/message/parts"], "[]");
+    "A message with no part in its list is refused", WHY, MEND => message("/message/parts", "[]");
     "a2a.input.part-empty", Binding, Should, ["E-25"], "A2A §4.1.6",
-    "A part without content is refused", WHY, MEND => message(&["/message/parts"], "[{}]");
+    "A part without content is refused", WHY, MEND => message("/message/parts", "[{}]");
     "a2a.input.part-twice", Binding, Should, ["E-25"], "A2A §4.1.6",
     "A part with two contents is refused", WHY, MEND => part_twice();
     "a2a.input.id-missing", Binding, Should, ["E-25"], "A2A §5.7",
@@ -61,55 +61,43 @@ pub(super) const CHECKS: &[Check] = checks![
 ];
 
 /// A usual message with a member replaced, or taken away where the text is empty.
-async fn message(run: &mut Run, pointers: &[&str], text: &str) -> Judged {
-    let reply = spoilt(run, pointers, text).await?;
+async fn message(run: &mut Run, pointer: &str, text: &str) -> Judged {
+    let reply = spoilt(run, pointer, text).await?;
     reply.refused(&[Code::InvalidParams])
 }
 
 async fn part_twice(run: &mut Run) -> Judged {
     not_here_if(run.binding == Binding::Grpc, "in protocol buffers a part has one content")?;
     let parts = r#"[{"text":"a","url":"https://b.example/"}]"#;
-    message(run, &["/message/parts"], parts).await
+    message(run, "/message/parts", parts).await
 }
 
-async fn spoilt(run: &mut Run, pointers: &[&str], text: &str) -> Result<Reply, Verdict> {
+async fn spoilt(run: &mut Run, pointer: &str, text: &str) -> Result<Reply, Verdict> {
     run.may_send()?;
     let mut params = json!({"message": run.message("probe")});
-    for pointer in pointers {
-        let (parent, name) = pointer.rsplit_once('/').unwrap_or_default();
-        if let Some(members) = params.pointer_mut(parent).and_then(Value::as_object_mut) {
-            match tradepost_wire::json::from_str(text) {
-                Ok(value) => members.insert(name.to_owned(), value),
-                Err(_) => members.shift_remove(name),
-            };
-        }
-    }
+    change(&mut params, pointer, text);
     run.call(Operation::SendMessage, params).await
 }
 
 async fn id_missing(run: &mut Run) -> Judged {
-    match run.binding {
-        Binding::Rest => not_here("on HTTP+JSON the id is part of the path"),
-        Binding::JsonRpc | Binding::Grpc => {
-            let reply = run.call(Operation::GetTask, json!({})).await?;
-            // That there is no such task is a refusal too.
-            reply.refused(&[Code::InvalidParams, Code::TaskNotFound])
-        }
-    }
+    not_here_if(run.binding == Binding::HttpJson, "on HTTP+JSON the id is part of the path")?;
+    let reply = run.call(Operation::GetTask, json!({})).await?;
+    // That there is no such task is a refusal too.
+    reply.refused(&[Code::InvalidParams, Code::TaskNotFound])
 }
 
 async fn names_the_field(run: &mut Run) -> Judged {
-    let reply = spoilt(run, &["/message/parts"], "\"hello\"").await?;
+    let reply = spoilt(run, "/message/parts", "\"hello\"").await?;
     let value = reply.error().filter(|_| reply.is(Code::InvalidParams));
     let error = found(value, format!("there is no such refusal to look at: {}", reply.describe()))?;
-    let bad_request = error.detail("BadRequest");
-    let violations = bad_request.and_then(|detail| detail.get("fieldViolations"));
-    let listed = violations.and_then(Value::as_array).into_iter().flatten();
-    let fields: Vec<_> = listed.filter_map(|it| it.get("field").and_then(Value::as_str)).collect();
-    if fields.iter().any(|field| field.contains("parts")) {
+    if error.names_field("parts") {
         return Ok(Verdict::Pass);
     }
-    let place = run.binding.field_name();
+    let place = match run.binding {
+        Binding::JsonRpc => "error.data",
+        Binding::HttpJson => "error.details",
+        Binding::Grpc => "the status details",
+    };
     if error.whole.to_string().contains("parts") {
         return warn(format!("the field is named, and not in a BadRequest of {place}"));
     }
@@ -117,8 +105,7 @@ async fn names_the_field(run: &mut Run) -> Judged {
 }
 
 async fn unknown_member(run: &mut Run) -> Judged {
-    let id = run.unknown_id();
-    let params = json!({"id": id, "tradepostProbe": true});
+    let params = json!({"id": run.unknown_id(), "tradepostProbe": true});
     let reply = run.call(Operation::GetTask, params).await?;
     reply.refused(&[Code::TaskNotFound])
 }
@@ -136,8 +123,7 @@ async fn media_type(run: &mut Run) -> Judged {
     let holds = modes.contains("*/*") || modes.contains("application/*");
     not_here_if(holds, "the card says that the agent takes everything")?;
     let mut message = run.message("probe");
-    let data = message.pointer("/parts/0").cloned().unwrap_or_default();
-    let part = match data.get("data") {
+    let part = match message.pointer("/parts/0/data") {
         Some(data) => json!({"data": data, "mediaType": "image/x-tradepost-probe"}),
         None => json!({"raw": "AAAA", "mediaType": "application/x-tradepost-probe"}),
     };
@@ -149,17 +135,13 @@ async fn media_type(run: &mut Run) -> Judged {
 impl Run {
     /// That the agent lists tasks, which only agents with tasks do.
     pub(super) async fn lists_tasks(&mut self) -> Result<(), Verdict> {
-        let key = format!("lists {}", self.binding.name());
+        let key = format!("lists {}", self.binding);
         if let Some(known) = self.memo.get(&key) {
             return known.clone().map(drop);
         }
         let reply = self.call(Operation::ListTasks, json!({"pageSize": 1})).await?;
-        let lists = match reply.said {
-            Said::Result(page) => Ok(page),
-            Said::Error(_) | Said::Stream(_) | Said::Other => {
-                not_here(format!("the agent lists no tasks: {}", reply.describe()))
-            }
-        };
+        let page = reply.result().ok().cloned();
+        let lists = found(page, format!("the agent lists no tasks: {}", reply.describe()));
         self.memo.insert(key, lists.clone());
         lists.map(drop)
     }

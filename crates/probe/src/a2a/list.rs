@@ -89,7 +89,7 @@ async fn default_size(run: &mut Run) -> Judged {
 async fn two_tasks(run: &mut Run) -> Result<String, Verdict> {
     run.lists_tasks().await?;
     run.ended_task().await?;
-    let key = format!("two {}", run.binding.name());
+    let key = format!("two {}", run.binding);
     if let Some(known) = run.memo.get(&key) {
         return known.clone().map(|value| value.as_str().unwrap_or_default().to_owned());
     }

@@ -84,7 +84,7 @@ async fn task(run: &mut Run) -> Judged {
 
 async fn own_id(run: &mut Run) -> Judged {
     let sample = run.sample().await?;
-    let asked = run.memo.get(&format!("asked {}", run.binding.name())).cloned();
+    let asked = run.memo.get(&format!("asked {}", run.binding)).cloned();
     let asked = asked.and_then(Result::ok).unwrap_or_default();
     let ours = text(&asked, "messageId").unwrap_or_default();
     let answers = [sample.get("message"), sample.pointer("/task/status/message")];

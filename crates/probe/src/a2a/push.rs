@@ -4,8 +4,8 @@ use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::Code;
 use tradepost_wire::json::{Value, json};
 
-use crate::check::{Check, Judged, Verdict, checks, fail, not_here};
-use crate::reply::Said;
+use crate::check::{Check, Judged, Verdict, checks, fail, not_here_if};
+use crate::reply::{Reply, Said};
 use crate::run::Run;
 use crate::shape::{id_of, set};
 
@@ -30,23 +30,26 @@ pub(super) const CHECKS: &[Check] = checks![
 ];
 
 fn declared(run: &Run) -> Result<(), Verdict> {
-    if run.can("pushNotifications") {
-        Ok(())
-    } else {
-        not_here("the card declares no push notifications")
-    }
+    not_here_if(!run.can("pushNotifications"), "the card declares no push notifications")
 }
 
-async fn unknown_task(run: &mut Run, operation: Operation) -> Judged {
-    declared(run)?;
+/// Does something about a webhook of a task that nobody has.
+pub(super) async fn webhook_of_unknown(
+    run: &mut Run,
+    operation: Operation,
+) -> Result<Reply, Verdict> {
     let mut params = json!({"taskId": run.unknown_id()});
     if operation == Operation::CreateTaskPushNotificationConfig {
         set(&mut params, "/url", json!("https://webhook.example/probe"));
     } else if operation != Operation::ListTaskPushNotificationConfigs {
         set(&mut params, "/id", json!("probe"));
     }
-    let reply = run.call(operation, params).await?;
-    reply.refused(&[Code::TaskNotFound])
+    run.call(operation, params).await
+}
+
+async fn unknown_task(run: &mut Run, operation: Operation) -> Judged {
+    declared(run)?;
+    webhook_of_unknown(run, operation).await?.refused(&[Code::TaskNotFound])
 }
 
 async fn internal_address(run: &mut Run) -> Judged {

@@ -11,7 +11,7 @@ use crate::check::{
 use crate::reply::{Reply, Said};
 use crate::rest::join;
 use crate::run::{Ask, Field, Out, Run};
-use crate::shape::{Wrong, set};
+use crate::shape::Wrong;
 
 const WHY: &str = "A framework's own error page is nothing that a client of A2A can read.";
 const MEND: &str =
@@ -119,16 +119,15 @@ fn names_message(reply: &Reply) -> bool {
 
 async fn a2a_json(run: &mut Run) -> Judged {
     run.may_send()?;
-    let mut message = run.message("probe");
-    set(&mut message, "/taskId", json!(run.unknown_id()));
+    let id = run.unknown_id();
+    let params = run.about(Operation::SendMessage, &id);
     let ask = Ask { content_type: Field::Text("application/a2a+json"), ..Ask::default() };
-    let reply = run.ask(ask, Operation::SendMessage, json!({"message": message})).await?;
+    let reply = run.ask(ask, Operation::SendMessage, params).await?;
     reply.refused(&[Code::TaskNotFound])
 }
 
 async fn answer_type(run: &mut Run) -> Judged {
-    let id = run.unknown_id();
-    let reply = run.call(Operation::GetTask, json!({"id": id})).await?;
+    let reply = run.call_unknown(Operation::GetTask).await?;
     let kind = reply.got.media_type();
     let known = ["application/a2a+json", "application/json"].contains(&kind.as_str());
     kept(known, format!("the media type is {kind:?}"))

@@ -52,7 +52,7 @@ async fn results(run: &mut Run) -> Result<(Vec<Value>, bool), Verdict> {
     };
     let unwrap = |event: &Value| match run.binding {
         Binding::JsonRpc => event.get("result").cloned().unwrap_or_default(),
-        Binding::Rest | Binding::Grpc => event.clone(),
+        Binding::HttpJson | Binding::Grpc => event.clone(),
     };
     Ok((events.iter().map(unwrap).collect(), reply.got.ended))
 }
@@ -80,7 +80,7 @@ async fn frames(run: &mut Run) -> Judged {
                 let holds = event.get("id") == sent.get("id");
                 wrong.unless(holds, format!("event {index} has another id than the request"));
             }
-            Binding::Rest | Binding::Grpc => wrong.unless(
+            Binding::HttpJson | Binding::Grpc => wrong.unless(
                 event.is_object() && event.get("jsonrpc").is_none(),
                 format!("event {index} is no event of A2A"),
             ),
@@ -127,7 +127,5 @@ async fn ends(run: &mut Run) -> Judged {
 
 async fn subscribe_unknown(run: &mut Run) -> Judged {
     not_here_if(!run.can("streaming"), "the card declares no streaming")?;
-    let id = run.unknown_id();
-    let reply = run.call(Operation::SubscribeToTask, json!({"id": id})).await?;
-    reply.refused(&[Code::TaskNotFound])
+    run.call_unknown(Operation::SubscribeToTask).await?.refused(&[Code::TaskNotFound])
 }

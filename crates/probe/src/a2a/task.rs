@@ -6,6 +6,7 @@ use tradepost_wire::json::{Value, json};
 
 use crate::binding::Binding;
 use crate::check::{Check, Judged, checks, kept, not_here_if, warn};
+use crate::reply::streams;
 use crate::run::Run;
 use crate::shape::{self, id_of, items};
 
@@ -69,28 +70,12 @@ async fn history(run: &mut Run, length: usize) -> Judged {
 }
 
 async fn after_end(run: &mut Run, operation: Operation, expected: Code) -> Judged {
-    let streams = matches!(operation, Operation::SendStreamingMessage | Operation::SubscribeToTask);
-    not_here_if(streams && !run.can("streaming"), "the card declares no streaming")?;
+    not_here_if(streams(operation) && !run.can("streaming"), "the card declares no streaming")?;
     let task = run.ended_task().await?;
     let canceled = shape::state(&task) == "TASK_STATE_CANCELED";
     let holds = canceled && operation == Operation::CancelTask;
     not_here_if(holds, "the task was canceled, and canceling again may succeed")?;
-    let params = match operation {
-        Operation::SendMessage | Operation::SendStreamingMessage => {
-            let mut message = run.message("probe");
-            shape::set(&mut message, "/taskId", json!(id_of(&task)));
-            json!({"message": message})
-        }
-        Operation::GetTask
-        | Operation::ListTasks
-        | Operation::CancelTask
-        | Operation::SubscribeToTask
-        | Operation::CreateTaskPushNotificationConfig
-        | Operation::GetTaskPushNotificationConfig
-        | Operation::ListTaskPushNotificationConfigs
-        | Operation::DeleteTaskPushNotificationConfig
-        | Operation::GetExtendedAgentCard => json!({"id": id_of(&task)}),
-    };
+    let params = run.about(operation, id_of(&task));
     let reply = run.call(operation, params).await?;
     reply.refused(&[expected])
 }

@@ -10,7 +10,6 @@ use crate::check::{
 };
 use crate::reply::Reply;
 use crate::run::{Ask, Field, Run};
-use crate::shape::set;
 
 const WHY: &str =
     "A client of another version would misread the answers; it has to be told before work starts.";
@@ -73,12 +72,11 @@ async fn accepted(run: &mut Run, version: Field<'_>, query: &str) -> Judged {
 
 async fn every_operation(run: &mut Run) -> Judged {
     let id = run.unknown_id();
-    let mut message = run.message("probe");
     // Where the version is not looked at, the unknown task stops the message.
-    set(&mut message, "/taskId", json!(id));
+    let message = run.about(Operation::SendMessage, &id);
     let mut wrong = Vec::new();
     for (operation, params) in [
-        (Operation::SendMessage, json!({"message": message})),
+        (Operation::SendMessage, message),
         (Operation::GetTask, json!({"id": id})),
         (Operation::ListTasks, json!({"pageSize": 1})),
         (Operation::CancelTask, json!({"id": id})),

@@ -14,7 +14,7 @@ use super::ask::Answer;
 use super::input::judge_refusal;
 use crate::check::{Check, Judged, Verdict, checks, judge, kept, not_here_if, skip};
 use crate::run::Run;
-use crate::shape::{Wrong, set};
+use crate::shape::{Wrong, change, set};
 
 const WHY: &str = "A lead with a mistake in it is a customer whom nobody calls back.";
 const MEND: &str = "validate against the skill's schema, and name the place in details.errors";
@@ -117,13 +117,7 @@ impl Run {
 /// A lead with members replaced or, where the text is empty, taken away.
 pub(super) fn changed(mut lead: Value, changes: &[(&str, &str)]) -> Value {
     for (pointer, text) in changes {
-        let (parent, name) = pointer.rsplit_once('/').unwrap_or_default();
-        if let Some(members) = lead.pointer_mut(parent).and_then(Value::as_object_mut) {
-            match tradepost_wire::json::from_str(text) {
-                Ok(value) => members.insert(name.to_owned(), value),
-                Err(_) => members.shift_remove(name),
-            };
-        }
+        change(&mut lead, pointer, text);
     }
     lead
 }

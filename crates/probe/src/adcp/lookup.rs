@@ -22,97 +22,45 @@ pub(super) struct Lookup {
     code: Code,
     /// Words that say what was looked for.
     words: &'static [&'static str],
-    /// Where such ids are listed: the tool, the member of its answer, and the member of each.
-    source: Option<(&'static str, &'static str, &'static str)>,
+    source: Option<Source>,
 }
 
-const MEDIA_BUYS: Option<(&str, &str, &str)> =
-    Some(("get_media_buys", "media_buys", "media_buy_id"));
-const ACCOUNTS: Option<(&str, &str, &str)> = Some(("list_accounts", "accounts", "account_id"));
-const TASKS: Option<(&str, &str, &str)> = Some(("list_tasks", "tasks", "task_id"));
+/// Where ids are listed: the tool, the member of its answer, and the member of each.
+type Source = (&'static str, &'static str, &'static str);
+
+const MEDIA_BUYS: Option<Source> = Some(("get_media_buys", "media_buys", "media_buy_id"));
+const CREATIVES: Option<Source> = Some(("list_creatives", "creatives", "creative_id"));
+const ACCOUNTS: Option<Source> = Some(("list_accounts", "accounts", "account_id"));
+const TASKS: Option<Source> = Some(("list_tasks", "tasks", "task_id"));
+const LISTS: Option<Source> = Some(("list_property_lists", "lists", "list_id"));
+const STANDARDS: Option<Source> = Some(("list_content_standards", "standards", "standards_id"));
+
+/// A table of lookups, each with the members of [`Lookup`] in their order.
+macro_rules! lookups {
+    ($( $tool:literal, $arguments:literal, $list:expr, $code:ident, $words:expr, $source:expr; )*) => {
+        &[$(Lookup {
+            tool: $tool,
+            arguments: $arguments,
+            list: $list,
+            code: Code::$code,
+            words: &$words,
+            source: $source,
+        }),*]
+    };
+}
 
 /// Those that only read.
-pub(super) const LOOKUPS: &[Lookup] = &[
-    Lookup {
-        tool: "get_media_buy_delivery",
-        arguments: r#"{"media_buy_ids": ["$ID"]}"#,
-        list: Some("media_buy_ids"),
-        code: Code::MediaBuyNotFound,
-        words: &[],
-        source: MEDIA_BUYS,
-    },
-    Lookup {
-        tool: "get_media_buys",
-        arguments: r#"{"media_buy_ids": ["$ID"]}"#,
-        list: Some("media_buy_ids"),
-        code: Code::MediaBuyNotFound,
-        words: &[],
-        source: MEDIA_BUYS,
-    },
-    Lookup {
-        tool: "get_creative_delivery",
-        arguments: r#"{"creative_ids": ["$ID"]}"#,
-        list: Some("creative_ids"),
-        code: Code::CreativeNotFound,
-        words: &[],
-        source: Some(("list_creatives", "creatives", "creative_id")),
-    },
-    Lookup {
-        tool: "list_creatives",
-        arguments: r#"{"account": {"account_id": "$ID"}}"#,
-        list: None,
-        code: Code::AccountNotFound,
-        words: &[],
-        source: ACCOUNTS,
-    },
-    Lookup {
-        tool: "get_products",
-        arguments: r#"{"buying_mode": "wholesale", "account": {"account_id": "$ID"}}"#,
-        list: None,
-        code: Code::AccountNotFound,
-        words: &[],
-        source: ACCOUNTS,
-    },
-    Lookup {
-        tool: "get_plan_audit_logs",
-        arguments: r#"{"plan_ids": ["$ID"]}"#,
-        list: Some("plan_ids"),
-        code: Code::PlanNotFound,
-        words: &[],
-        source: None,
-    },
-    Lookup {
-        tool: "get_task_status",
-        arguments: r#"{"task_id": "$ID"}"#,
-        list: None,
-        code: Code::ReferenceNotFound,
-        words: &["task"],
-        source: TASKS,
-    },
-    Lookup {
-        tool: "tasks_get",
-        arguments: r#"{"task_id": "$ID"}"#,
-        list: None,
-        code: Code::ReferenceNotFound,
-        words: &["task"],
-        source: TASKS,
-    },
-    Lookup {
-        tool: "get_property_list",
-        arguments: r#"{"list_id": "$ID"}"#,
-        list: None,
-        code: Code::ReferenceNotFound,
-        words: &["property", "list"],
-        source: Some(("list_property_lists", "lists", "list_id")),
-    },
-    Lookup {
-        tool: "get_content_standards",
-        arguments: r#"{"standards_id": "$ID"}"#,
-        list: None,
-        code: Code::ReferenceNotFound,
-        words: &["content", "standard"],
-        source: Some(("list_content_standards", "standards", "standards_id")),
-    },
+pub(super) const LOOKUPS: &[Lookup] = lookups![
+    "get_media_buy_delivery", r#"{"media_buy_ids": ["$ID"]}"#, Some("media_buy_ids"), MediaBuyNotFound, [], MEDIA_BUYS;
+    "get_media_buys", r#"{"media_buy_ids": ["$ID"]}"#, Some("media_buy_ids"), MediaBuyNotFound, [], MEDIA_BUYS;
+    "get_creative_delivery", r#"{"creative_ids": ["$ID"]}"#, Some("creative_ids"), CreativeNotFound, [], CREATIVES;
+    "list_creatives", r#"{"account": {"account_id": "$ID"}}"#, None, AccountNotFound, [], ACCOUNTS;
+    "get_products", r#"{"buying_mode": "wholesale", "account": {"account_id": "$ID"}}"#, None, AccountNotFound, [], ACCOUNTS;
+    "get_plan_audit_logs", r#"{"plan_ids": ["$ID"]}"#, Some("plan_ids"), PlanNotFound, [], None;
+    "get_task_status", r#"{"task_id": "$ID"}"#, None, ReferenceNotFound, ["task"], TASKS;
+    "tasks_get", r#"{"task_id": "$ID"}"#, None, ReferenceNotFound, ["task"], TASKS;
+    "get_property_list", r#"{"list_id": "$ID"}"#, None, ReferenceNotFound, ["property", "list"], LISTS;
+    "get_content_standards", r#"{"standards_id": "$ID"}"#, None, ReferenceNotFound, ["content", "standard"], STANDARDS;
 ];
 
 const WHY: &str = "A buyer drops or replaces what does not exist, once it knows what that is.";
@@ -180,11 +128,8 @@ async fn asked(run: &mut Run) -> Result<Vec<(&'static Lookup, String, Answer)>, 
         let answer = run.tool(lookup.tool, lookup.arguments(&id)).await?;
         all.push((lookup, id, answer));
     }
-    if all.is_empty() {
-        not_here("the seller offers no tool that looks something up")
-    } else {
-        Ok(all)
-    }
+    not_here_if(all.is_empty(), "the seller offers no tool that looks something up")?;
+    Ok(all)
 }
 
 /// Looks at each error of a lookup.

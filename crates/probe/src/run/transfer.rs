@@ -5,13 +5,13 @@ use std::time::Duration;
 use http_body_util::BodyExt as _;
 use reqwest::Request;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, USER_AGENT};
-use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::status::Status;
 use tradepost_wire::json::Value;
 
-use super::{Call, Out, Run};
+use super::{Out, Run};
 use crate::exchange::Got;
 use crate::grpc;
+use crate::reply::streams;
 
 /// How much of an answer is read, and how long a stream may be silent.
 const MAX_BODY: usize = 8 * 1024 * 1024;
@@ -37,52 +37,19 @@ impl Run {
         if !out.body.is_empty() {
             *request.body_mut() = Some(out.body.clone().into());
         }
-        if let Some(call) = &out.call {
-            return self.transfer_grpc(request, call, leave_after).await;
-        }
-        let opened = self.transport.open(request).await;
-        let mut response = opened.map_err(|failure| failure.to_string())?;
-        let status = response.status().as_u16();
-        let headers = listed(response.headers());
-        let mut got = Got { status, headers, ended: false, ..Got::nothing() };
-        let is_stream = got.media_type() == "text/event-stream";
-        let patience = if is_stream { SILENCE } else { self.transport.limits().timeout };
-        loop {
-            match tokio::time::timeout(patience, response.chunk()).await {
-                Ok(Ok(Some(chunk))) => got.body.extend_from_slice(&chunk),
-                Ok(Ok(None)) => {
-                    got.ended = true;
-                    return Ok(got);
-                }
-                // What came of a stream can be judged.
-                Ok(Err(_)) | Err(_) if is_stream => return Ok(got),
-                Ok(Err(_)) => return Err("the answer broke off".to_owned()),
-                Err(_) => return Err("the answer did not end in time".to_owned()),
-            }
-            if got.body.len() > MAX_BODY {
-                return Err(format!("the answer is larger than {MAX_BODY} bytes"));
-            }
-            if leave_after.is_some_and(|events| got.events().len() >= events) {
-                return Ok(got);
-            }
-        }
-    }
-
-    async fn transfer_grpc(
-        &self,
-        request: Request,
-        call: &Call,
-        leave_after: Option<usize>,
-    ) -> Result<Got, String> {
-        let opened = self.transport.open_http2(request).await;
+        let call = out.call.as_ref();
+        let opened = match call {
+            Some(_) => self.transport.open_http2(request).await,
+            None => self.transport.open(request).await,
+        };
         let response = opened.map_err(|failure| failure.to_string())?;
         let (status, headers) = (response.status().as_u16(), listed(response.headers()));
-        let mut got = Got { status, headers, ended: false, ..Got::nothing() };
+        let mut got = Got { status, headers, ..Got::default() };
         let mut body = std::pin::pin!(reqwest::Body::from(response));
-        let streams = matches!(
-            call.operation,
-            Some(Operation::SendStreamingMessage | Operation::SubscribeToTask)
-        );
+        let streams = match call {
+            Some(call) => call.operation.is_some_and(streams),
+            None => got.media_type() == "text/event-stream",
+        };
         let patience = if streams { SILENCE } else { self.transport.limits().timeout };
         loop {
             let frame = match tokio::time::timeout(patience, body.frame()).await {
@@ -91,6 +58,7 @@ impl Run {
                     got.ended = true;
                     break;
                 }
+                // What came of a stream can be judged.
                 Ok(Some(Err(_))) | Err(_) if streams => break,
                 Ok(Some(Err(_))) => return Err("the answer broke off".to_owned()),
                 Err(_) => return Err("the answer did not end in time".to_owned()),
@@ -98,19 +66,22 @@ impl Run {
             match frame.into_data() {
                 Ok(chunk) => got.body.extend_from_slice(&chunk),
                 Err(frame) => {
-                    if let Ok(trailers) = frame.into_trailers() {
-                        got.trailers = listed(&trailers);
-                    }
+                    let trailers = frame.into_trailers().ok().filter(|_| call.is_some());
+                    got.trailers = trailers.map(|trailers| listed(&trailers)).unwrap_or_default();
                 }
             }
             if got.body.len() > MAX_BODY {
                 return Err(format!("the answer is larger than {MAX_BODY} bytes"));
             }
-            if leave_after.is_some_and(|events| grpc::count(&got.body) >= events) {
+            let seen = || match call {
+                Some(_) => grpc::count(&got.body),
+                None => got.events().len(),
+            };
+            if leave_after.is_some_and(|events| seen() >= events) {
                 break;
             }
         }
-        got.readable = Some(grpc::readable(call.operation, &got));
+        got.readable = call.map(|call| grpc::readable(call.operation, &got));
         Ok(got)
     }
 }
