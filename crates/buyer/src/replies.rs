@@ -10,9 +10,10 @@ use serde::Deserialize;
 use tradepost_wire::aap::DealerInformation;
 use tradepost_wire::aap::lead::LeadReceipt;
 use tradepost_wire::aap::vehicle::{Condition, Status};
-use tradepost_wire::catalog::Open;
+use tradepost_wire::catalog::{Open, Vocabulary as _};
 use tradepost_wire::json::Value;
 use tradepost_wire::parse::whole;
+use tradepost_wire::words;
 
 use crate::answer::Answer;
 
@@ -59,56 +60,43 @@ impl Dealer {
     }
 }
 
-/// What vehicles are counted by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Facet {
-    /// Make.
-    Makes,
-    /// Model.
-    Models,
-    /// Trim line.
-    Trims,
-    /// Model year.
-    Years,
-    /// Condition.
-    Conditions,
-    /// Transmission.
-    Transmissions,
-    /// Fuel.
-    Fuels,
-    /// Driven wheels.
-    Drivelines,
-    /// Body style.
-    Bodies,
-    /// Colour outside.
-    ExteriorColors,
-    /// Colour inside.
-    InteriorColors,
-    /// Rooftop.
-    Rooftops,
-    /// Status.
-    Statuses,
+words! {
+    /// What vehicles are counted by, by the member of the answer.
+    pub enum Facet {
+        /// Make.
+        Makes = "makes",
+        /// Model.
+        Models = "models",
+        /// Trim line.
+        Trims = "trims",
+        /// Model year.
+        Years = "years",
+        /// Condition.
+        Conditions = "conditions",
+        /// Transmission.
+        Transmissions = "transmissions",
+        /// Fuel.
+        Fuels = "fuels",
+        /// Driven wheels.
+        Drivelines = "drivelines",
+        /// Body style.
+        Bodies = "bodies",
+        /// Colour outside.
+        ExteriorColors = "exterior_colors",
+        /// Colour inside.
+        InteriorColors = "interior_colors",
+        /// Rooftop.
+        Rooftops = "rooftops",
+        /// Status.
+        Statuses = "statuses",
+    }
 }
 
 impl Facet {
     /// The member of the answer.
     #[must_use]
     pub fn member(self) -> &'static str {
-        match self {
-            Self::Makes => "makes",
-            Self::Models => "models",
-            Self::Trims => "trims",
-            Self::Years => "years",
-            Self::Conditions => "conditions",
-            Self::Transmissions => "transmissions",
-            Self::Fuels => "fuels",
-            Self::Drivelines => "drivelines",
-            Self::Bodies => "bodies",
-            Self::ExteriorColors => "exterior_colors",
-            Self::InteriorColors => "interior_colors",
-            Self::Rooftops => "rooftops",
-            Self::Statuses => "statuses",
-        }
+        self.name()
     }
 }
 

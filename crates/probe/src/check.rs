@@ -2,6 +2,8 @@
 
 use std::pin::Pin;
 
+use tradepost_wire::catalog::Vocabulary;
+
 use super::run::Run;
 
 /// How much a requirement weighs, in the words of RFC 2119.
@@ -16,6 +18,9 @@ pub enum Level {
 }
 
 impl Level {
+    /// All of them, the heaviest first.
+    pub(super) const ALL: [Self; 3] = [Self::Must, Self::Should, Self::May];
+
     /// As the specifications write it.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -203,6 +208,19 @@ pub(super) fn needed<T>(value: Option<T>, otherwise: impl Into<String>) -> Resul
 /// What the requirement is about, where it is there.
 pub(super) fn found<T>(value: Option<T>, otherwise: impl Into<String>) -> Result<T, Verdict> {
     value.map_or_else(|| not_here(otherwise), Ok)
+}
+
+/// Judges whether a refusal has one of these codes; the first is the expected one.
+pub(super) fn one_of<C: Vocabulary>(
+    codes: &[C],
+    code: Option<&str>,
+    describe: impl FnOnce() -> String,
+) -> Judged {
+    let names: Vec<_> = codes.iter().map(|code| code.name()).collect();
+    if code.is_some_and(|code| names.contains(&code)) {
+        return Ok(Verdict::Pass);
+    }
+    fail(format!("expected {}, and got {}", names.join(" or "), describe()))
 }
 
 /// Passes when nothing is wrong.

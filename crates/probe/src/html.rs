@@ -107,18 +107,24 @@ fn level_class(finding: &Finding) -> &'static str {
     if finding.waived.is_some() {
         return "waived";
     }
-    match (&finding.verdict, finding.check.level) {
-        (Verdict::Fail(_), Level::Must) => "fail",
-        (Verdict::Fail(_), Level::Should) => "should",
-        (Verdict::Fail(_), Level::May) => "may",
-        (verdict, _) => verdict.name(),
+    match &finding.verdict {
+        Verdict::Fail(_) => failed_class(finding.check.level),
+        other => other.name(),
+    }
+}
+
+fn failed_class(level: Level) -> &'static str {
+    match level {
+        Level::Must => "fail",
+        Level::Should => "should",
+        Level::May => "may",
     }
 }
 
 /// A bar for each level.
 fn summary(out: &mut String, report: &Report) {
     out.push_str("<section class=\"levels\">\n");
-    for level in [Level::Must, Level::Should, Level::May] {
+    for level in Level::ALL {
         let counts = report.counts(Some(level));
         let judged = counts.pass + counts.fail + counts.warn + counts.waived;
         if judged + counts.not_applicable + counts.skipped == 0 {
@@ -133,16 +139,11 @@ fn summary(out: &mut String, report: &Report) {
             kept,
             counts.fail
         );
-        let failed = match level {
-            Level::Must => "fail",
-            Level::Should => "should",
-            Level::May => "may",
-        };
         let parts = [
             ("pass", counts.pass),
             ("warn", counts.warn),
             ("waived", counts.waived),
-            (failed, counts.fail),
+            (failed_class(level), counts.fail),
         ];
         for (class, count) in parts.iter().filter(|(_, count)| *count > 0) {
             let _ = write!(out, "<span class=\"{class}\" style=\"flex:{count}\"></span>");
@@ -181,14 +182,7 @@ fn filters(out: &mut String, report: &Report) {
 }
 
 fn findings(out: &mut String, report: &Report) {
-    let mut groups: Vec<(&str, Vec<&Finding>)> = Vec::new();
-    for finding in &report.findings {
-        match groups.iter_mut().find(|(on, _)| *on == finding.on) {
-            Some((_, group)) => group.push(finding),
-            None => groups.push((&finding.on, vec![finding])),
-        }
-    }
-    for (on, group) in groups {
+    for (on, group) in report.by_place() {
         let heading = match on {
             "card" => "The agent card",
             "run" => "Everything seen",
@@ -269,6 +263,12 @@ fn pretty(body: &str) -> String {
         .unwrap_or_else(|| body.to_owned())
 }
 
+/// Whether a character steers what shows it, or hides or turns text.
+pub(super) fn is_hidden(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// Text for HTML; characters that hide or turn text are shown as what they are.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
@@ -280,10 +280,7 @@ fn escape(text: &str) -> String {
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
             '\n' | '\t' => out.push(character),
-            '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                let _ = write!(out, "\\u{:04x}", u32::from(character));
-            }
-            other if other.is_control() => {
+            other if is_hidden(other) => {
                 let _ = write!(out, "\\u{:04x}", u32::from(other));
             }
             other => out.push(other),

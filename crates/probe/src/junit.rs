@@ -13,13 +13,6 @@ use super::report::{Finding, Report, words};
 /// Writes the report.
 #[must_use]
 pub fn write(report: &Report) -> String {
-    let mut suites: Vec<(&str, Vec<&Finding>)> = Vec::new();
-    for finding in &report.findings {
-        match suites.iter_mut().find(|(name, _)| *name == finding.on) {
-            Some((_, findings)) => findings.push(finding),
-            None => suites.push((&finding.on, vec![finding])),
-        }
-    }
     let failures = report.findings.iter().filter(|finding| breaks(finding)).count();
     let errors = usize::from(report.grade.is_none());
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
@@ -38,7 +31,7 @@ pub fn write(report: &Report) -> String {
              <error type=\"no grade\" message=\"{why}\"/></testcase>\n  </testsuite>"
         );
     }
-    for (name, findings) in suites {
+    for (name, findings) in report.by_place() {
         let failures = findings.iter().filter(|finding| breaks(finding)).count();
         let left = findings.iter().filter(|finding| is_left(finding)).count();
         let _ = writeln!(

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use super::check::{Level, Verdict};
+use super::html::is_hidden;
 use super::report::Report;
 
 /// Writes the report.
@@ -53,7 +54,7 @@ pub fn write(report: &Report) -> String {
         "\n### Counts\n\n| | kept | with a warning | not kept | waived | not looked at | does not apply |\n\
          |---|---|---|---|---|---|---|\n",
     );
-    for level in [Level::Must, Level::Should, Level::May] {
+    for level in Level::ALL {
         let counts = report.counts(Some(level));
         let _ = writeln!(
             out,
@@ -111,10 +112,7 @@ fn cell(text: &str) -> String {
                 out.push(character);
             }
             '\n' | '\r' | '\t' => out.push(' '),
-            '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                let _ = write!(out, "\\\\u{:04x}", u32::from(character));
-            }
-            other if other.is_control() => {
+            other if is_hidden(other) => {
                 let _ = write!(out, "\\\\u{:04x}", u32::from(other));
             }
             other => out.push(other),

@@ -1,7 +1,7 @@
 //! What a run would send, without sending it: the card is read, as every client reads it, and
 //! nothing else.
 
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::{Serialize, Serializer};
 use tradepost_buyer::discover::card_url;
 use tradepost_buyer::failure::Failure;
 use tradepost_buyer::transport::Transport;
@@ -14,7 +14,7 @@ use super::plan;
 use super::run::{REHEARSED, Run};
 
 /// What would be sent.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct Rehearsal {
     /// The address that was given.
     pub address: String,
@@ -86,22 +86,13 @@ pub async fn rehearse(
     })
 }
 
-impl Serialize for Rehearsal {
+impl Serialize for Rehearsed {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("address", &self.address)?;
-        map.serialize_entry("card_url", &self.card_url)?;
-        map.serialize_entry("user_agent", &self.user_agent)?;
-        map.serialize_entry("rate", &self.rate)?;
-        map.serialize_entry("budget", &self.budget)?;
-        map.serialize_entry("left_out", &self.left_out)?;
-        let steps = self.steps.iter().map(|step| {
-            json!({
-                "check": step.check.id, "on": step.on, "level": step.check.level.name(),
-                "requests": step.requests, "nothing": step.nothing,
-            })
+        let Self { check, on, requests, nothing } = self;
+        let level = check.level.name();
+        let step = json!({
+            "check": check.id, "on": on, "level": level, "requests": requests, "nothing": nothing,
         });
-        map.serialize_entry("steps", &steps.collect::<Vec<_>>())?;
-        map.end()
+        step.serialize(serializer)
     }
 }

@@ -2,11 +2,12 @@
 
 use jiff::Timestamp;
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use tradepost_wire::json::{Value, json};
+use tradepost_wire::json::json;
 
 use super::check::{Check, Level, Verdict};
 use super::exchange::Exchange;
 use super::grade::{self, Coverage, Grade};
+use super::shape::set;
 
 /// The version of the JSON form; it changes when a member changes its meaning or goes.
 pub const FORMAT: u32 = 2;
@@ -153,6 +154,18 @@ impl Report {
         counts
     }
 
+    /// The findings by what they are about, in the order in which that was probed.
+    pub(super) fn by_place(&self) -> Vec<(&str, Vec<&Finding>)> {
+        let mut places: Vec<(&str, Vec<&Finding>)> = Vec::new();
+        for finding in &self.findings {
+            match places.iter_mut().find(|(on, _)| *on == finding.on) {
+                Some((_, findings)) => findings.push(finding),
+                None => places.push((&finding.on, vec![finding])),
+            }
+        }
+        places
+    }
+
     /// How many of the MUSTs could be looked at.
     #[must_use]
     pub fn coverage(&self) -> Coverage {
@@ -197,30 +210,22 @@ impl Finding {
 
 impl Serialize for Report {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("format", &FORMAT)?;
-        map.serialize_entry("address", &self.address)?;
-        map.serialize_entry("card_url", &self.card_url)?;
-        let agent = json!({"name": self.agent, "version": self.agent_version});
-        map.serialize_entry("agent", &agent)?;
-        map.serialize_entry("probed_at", &self.probed_at.to_string())?;
-        map.serialize_entry("grade", &self.grade)?;
-        map.serialize_entry("musts", &self.coverage())?;
-        map.serialize_entry("stopped", &self.stopped)?;
-        map.serialize_entry("breaks_a_must", &self.breaks_a_must())?;
-        map.serialize_entry("requests", &self.requests)?;
-        let counts: Value = [Level::Must, Level::Should, Level::May]
-            .into_iter()
-            .map(|level| (level.name().to_owned(), json!(self.counts(Some(level)))))
-            .collect::<tradepost_wire::json::Map>()
-            .into();
-        map.serialize_entry("counts", &counts)?;
-        map.serialize_entry("left_out", &self.left_out)?;
-        if !self.measured.is_empty() {
-            map.serialize_entry("measured", &self.measured)?;
+        let counts = Level::ALL.map(|level| (level.name(), self.counts(Some(level))));
+        let mut report = json!({
+            "format": FORMAT, "address": self.address, "card_url": self.card_url,
+            "agent": {"name": self.agent, "version": self.agent_version},
+            "probed_at": self.probed_at.to_string(), "grade": self.grade, "musts": self.coverage(),
+            "stopped": self.stopped, "breaks_a_must": self.breaks_a_must(),
+            "requests": self.requests, "counts": {}, "left_out": self.left_out,
+        });
+        for (level, counts) in counts {
+            set(&mut report, &format!("/counts/{level}"), json!(counts));
         }
-        map.serialize_entry("findings", &self.findings)?;
-        map.end()
+        if !self.measured.is_empty() {
+            set(&mut report, "/measured", json!(self.measured));
+        }
+        set(&mut report, "/findings", json!(self.findings));
+        report.serialize(serializer)
     }
 }
 

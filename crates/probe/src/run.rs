@@ -16,7 +16,7 @@ use transfer::wait_wanted;
 
 use super::adcp::seller::Seller;
 use super::binding::{Binding, Endpoint};
-use super::check::{Judged, Verdict, fail, judge, not_here, not_here_if, skip};
+use super::check::{Judged, Verdict, fail, found, judge, not_here, not_here_if, skip};
 use super::exchange::{Exchange, Got, Sent, blank, excerpt};
 use super::grpc;
 use super::options::Options;
@@ -231,10 +231,8 @@ impl Run {
     /// The endpoint that is being probed.
     pub(crate) fn endpoint(&self) -> Result<&Endpoint, Verdict> {
         let wanted = |endpoint: &&Endpoint| endpoint.binding == self.binding;
-        self.endpoints.iter().find(wanted).ok_or_else(|| {
-            let text = format!("the card offers no {} interface", self.binding.name());
-            Verdict::NotApplicable(text)
-        })
+        let endpoint = self.endpoints.iter().find(wanted);
+        found(endpoint, format!("the card offers no {} interface", self.binding))
     }
 
     /// The URIs of the extensions without which the agent does nothing.
@@ -276,9 +274,9 @@ impl Run {
                 let tenant = self.endpoint()?.declared.tenant.clone();
                 let base = self.endpoint()?.url.clone();
                 let routes = rest::routes(&base, tenant.as_deref(), operation, &params);
-                let mut reply = None;
+                let mut reply = not_here("no route for it");
                 for route in routes {
-                    if reply.as_ref().is_some_and(|reply: &Reply| !reply.is_no_route()) {
+                    if reply.as_ref().is_ok_and(|reply: &Reply| !reply.is_no_route()) {
                         break;
                     }
                     let headers = self.headers(&ask, !route.body.is_empty());
@@ -286,10 +284,9 @@ impl Run {
                     add_query(&mut url, ask.query);
                     let out =
                         Out { method: route.method, url, headers, body: route.body, call: None };
-                    let got = self.send(out, ask).await?;
-                    reply = Some(Reply::rest(got));
+                    reply = Ok(Reply::rest(self.send(out, ask).await?));
                 }
-                reply.ok_or_else(|| Verdict::NotApplicable("no route for it".to_owned()))
+                reply
             }
             Binding::Grpc => {
                 let params = self.with_tenant(params)?;
@@ -329,10 +326,7 @@ impl Run {
         call: Call,
     ) -> Result<Reply, Verdict> {
         let url = grpc::method(&self.endpoint()?.url, method);
-        let usual = Ask { content_type: Field::Text("application/grpc"), ..ask };
-        let mut headers = self.headers(&usual, true);
-        headers.retain(|(name, _)| *name != "accept");
-        headers.push(("te", "trailers".to_owned()));
+        let headers = self.grpc_headers(ask);
         let operation = call.operation;
         let out = Out { method: Method::POST, url, headers, body: body.to_vec(), call: Some(call) };
         let got = self.send(out, ask).await?;
@@ -359,6 +353,15 @@ impl Run {
         headers
     }
 
+    /// The headers of a call of gRPC.
+    pub(crate) fn grpc_headers(&self, ask: Ask<'_>) -> Vec<(&'static str, String)> {
+        let usual = Ask { content_type: Field::Text("application/grpc"), ..ask };
+        let mut headers = self.headers(&usual, true);
+        headers.retain(|(name, _)| *name != "accept");
+        headers.push(("te", "trailers".to_owned()));
+        headers
+    }
+
     pub(crate) fn token<'a>(&'a self, who: Who<'a>) -> Option<&'a str> {
         match who {
             Who::First => self.options.token.as_deref(),
@@ -379,16 +382,10 @@ impl Run {
             let got = self.send_once(&out, ask.leave_after).await?;
             let wait = wait_wanted(&got).filter(|_| waits < WAITS);
             let Some(wait) = wait else {
-                let wants_token = got.wants_credential() && !ask.expects_401;
-                return if wants_token {
-                    let hint = if self.options.token.is_some() {
-                        "does not accept the token"
-                    } else {
-                        "wants a credential; give one with --token"
-                    };
-                    skip(format!("the agent {hint}"))
-                } else {
-                    Ok(got)
+                return match &self.options.token {
+                    _ if ask.expects_401 || !got.wants_credential() => Ok(got),
+                    Some(_) => skip("the agent does not accept the token"),
+                    None => skip("the agent wants a credential; give one with --token"),
                 };
             };
             waits += 1;
@@ -405,30 +402,25 @@ impl Run {
 
     async fn send_once(&mut self, out: &Out, leave_after: Option<usize>) -> Result<Got, Verdict> {
         if self.spent >= self.options.budget {
-            let text = format!("the budget of {} requests is used up", self.options.budget);
-            return skip(text);
+            return skip(format!("the budget of {} requests is used up", self.options.budget));
         }
         let secrets = self.secrets();
         let body = out.call.as_ref().map_or(&*out.body, |call| call.shown.as_bytes());
         let agent = ("user-agent", self.options.user_agent());
-        let sent = Sent {
+        let headers = out.headers.iter().chain([&agent]).map(|(name, value)| {
+            let hidden = *name == "authorization";
+            let value = if hidden { "Bearer ***".to_owned() } else { blank(value, &secrets) };
+            ((*name).to_owned(), value)
+        });
+        let request = Sent {
             method: out.method.to_string(),
             url: blank(out.url.as_str(), &secrets),
-            headers: out
-                .headers
-                .iter()
-                .chain([&agent])
-                .map(|(name, value)| {
-                    let hidden = *name == "authorization";
-                    let value =
-                        if hidden { "Bearer ***".to_owned() } else { blank(value, &secrets) };
-                    ((*name).to_owned(), value)
-                })
-                .collect(),
+            headers: headers.collect(),
             body: excerpt(body, &secrets),
         };
+        let mut exchange = Exchange { request, answer: None, failure: None };
         if self.rehearses {
-            self.cite(Exchange { request: sent, answer: None, failure: None });
+            self.cite(exchange);
             return skip(REHEARSED);
         }
         self.spent += 1;
@@ -438,8 +430,7 @@ impl Run {
         self.took = started.elapsed();
         match transferred {
             Ok(got) => {
-                let answer = Some(got.shown(&secrets));
-                let exchange = Exchange { request: sent, answer, failure: None };
+                exchange.answer = Some(got.shown(&secrets));
                 if let Some(sign) = super::leak::sign(&got.text()) {
                     self.leaks.push((sign, exchange.clone()));
                 }
@@ -454,9 +445,10 @@ impl Run {
                 Ok(got)
             }
             Err(why) => {
-                let failure = Some(blank(&why, &secrets));
-                self.cite(Exchange { request: sent, answer: None, failure });
-                fail(format!("no answer: {}", blank(&why, &secrets)))
+                let why = blank(&why, &secrets);
+                exchange.failure = Some(why.clone());
+                self.cite(exchange);
+                fail(format!("no answer: {why}"))
             }
         }
     }

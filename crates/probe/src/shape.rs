@@ -1,19 +1,9 @@
 //! Looking at JSON: whether what an agent sent has the shape that it should have.
 
+use tradepost_wire::a2a::TaskState;
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::format;
 use tradepost_wire::json::Value;
-
-/// The states of a task (A2A §4.1.3).
-const STATES: &[&str] = &[
-    "TASK_STATE_SUBMITTED",
-    "TASK_STATE_WORKING",
-    "TASK_STATE_COMPLETED",
-    "TASK_STATE_FAILED",
-    "TASK_STATE_CANCELED",
-    "TASK_STATE_INPUT_REQUIRED",
-    "TASK_STATE_REJECTED",
-    "TASK_STATE_AUTH_REQUIRED",
-];
 
 /// Collects what is wrong.
 #[derive(Debug, Default)]
@@ -111,13 +101,7 @@ pub(crate) fn state(task: &Value) -> &str {
 
 /// Whether a state is an end.
 pub(crate) fn is_terminal(state: &str) -> bool {
-    matches!(
-        state,
-        "TASK_STATE_COMPLETED"
-            | "TASK_STATE_FAILED"
-            | "TASK_STATE_CANCELED"
-            | "TASK_STATE_REJECTED"
-    )
+    TaskState::from_name(state).is_some_and(TaskState::terminal)
 }
 
 /// What is wrong with a message of the agent's (A2A §4.1.4).
@@ -149,7 +133,7 @@ pub(crate) fn parts(holder: &Value, place: &str, wrong: &mut Wrong) {
 pub(crate) fn task(task: &Value, wrong: &mut Wrong) {
     wrong.text(task, "id", "the task");
     let state = state(task);
-    let holds = STATES.contains(&state);
+    let holds = TaskState::from_name(state).is_some();
     wrong.unless(holds, format!("the task has the state {state:?}, which is none of A2A's"));
     for artifact in items(task, "artifacts") {
         wrong.text(artifact, "artifactId", "an artifact");

@@ -3,14 +3,14 @@
 
 use reqwest::Method;
 use tradepost_buyer::card::Interface;
+use tradepost_wire::a2a::status::Status;
 use tradepost_wire::a2a::{Operation, check_version};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::json;
 use tradepost_wire::protobuf::{self, schema};
 
-use crate::binding::Binding;
-use crate::binding::address;
-use crate::check::{Check, Judged, Verdict, checks, judge, not_here};
+use crate::binding::{Binding, address};
+use crate::check::{Check, Judged, Verdict, checks, judge, not_here, not_here_if};
 use crate::exchange::Got;
 use crate::grpc;
 use crate::rest::join;
@@ -44,21 +44,15 @@ async fn alive(run: &mut Run) -> Judged {
             format!("{} {} at {}", interface.binding, interface.protocol_version, interface.url);
         match run.send(out, asking(&interface)).await {
             Ok(got) if is_of(binding, &got) => {}
-            Ok(got) => {
-                wrong.push(format!(
-                    "{place}: HTTP {} that is no answer of the protocol",
-                    got.status
-                ));
+            Ok(Got { status, .. }) => {
+                wrong.push(format!("{place}: HTTP {status} that is no answer of the protocol"));
             }
             Err(Verdict::Fail(why)) => wrong.push(format!("{place}: {why}")),
             Err(other) => return Err(other),
         }
     }
-    if asked == 0 {
-        not_here("the card lists no interface that could be asked")
-    } else {
-        judge(&wrong)
-    }
+    not_here_if(asked == 0, "the card lists no interface that could be asked")?;
+    judge(&wrong)
 }
 
 /// Nobody in particular asks, so that a credential goes to no address that is not probed besides.
@@ -100,10 +94,7 @@ fn request(
         }
         Binding::Grpc => {
             let message = protobuf::write(schema::request(Operation::GetTask), &params);
-            let usual = Ask { content_type: Field::Text("application/grpc"), ..ask };
-            let mut headers = run.headers(&usual, true);
-            headers.retain(|(name, _)| *name != "accept");
-            headers.push(("te", "trailers".to_owned()));
+            let headers = run.grpc_headers(ask);
             let url = grpc::method(&base, Operation::GetTask.name());
             let body = grpc::framed(&message.unwrap_or_default());
             let call = Call { operation: Some(Operation::GetTask), shown: params.to_string() };
@@ -132,6 +123,5 @@ fn is_of(binding: Binding, got: &Got) -> bool {
 
 /// A server of gRPC without the service says that it does not implement it.
 fn is_nobody(end: &grpc::End) -> bool {
-    use tradepost_wire::a2a::status::Status;
     matches!(end.status(), None | Some(Status::Unimplemented | Status::Unavailable))
 }

@@ -5,7 +5,7 @@ use tradepost_wire::json::{Value, json};
 
 use super::ask::{Answer, request};
 use crate::check::{
-    Check, Judged, Verdict, checks, fail, judge, kept, not_here, not_here_if, warn,
+    Check, Judged, Verdict, checks, fail, found, judge, kept, not_here, not_here_if, warn,
 };
 use crate::run::{Ask, Run, Who};
 use crate::shape::{Wrong, items, set, text};
@@ -54,17 +54,15 @@ pub(super) const CHECKS: &[Check] = checks![
 /// A skill that only reads, and the message that answers it.
 async fn answer(run: &mut Run) -> Result<(Skill, Value), Verdict> {
     let (skill, answer) = read(run).await?;
-    match answer.reply.result().ok().and_then(|result| result.get("message")) {
-        Some(message) => Ok((skill, message.clone())),
-        None => not_here(format!("there is no message to look at: {}", answer.describe())),
-    }
+    let message = answer.reply.result().ok().and_then(|result| result.get("message")).cloned();
+    let message = found(message, format!("there is no message to look at: {}", answer.describe()))?;
+    Ok((skill, message))
 }
 
 fn reader(run: &Run) -> Result<Skill, Verdict> {
     let skills = [Skill::DealerInformation, Skill::InventoryFacets, Skill::InventorySearch];
-    skills.into_iter().find(|skill| run.offers(*skill).is_ok()).ok_or_else(|| {
-        Verdict::NotApplicable("the dealer offers no skill that only reads".to_owned())
-    })
+    let offered = skills.into_iter().find(|skill| run.offers(*skill).is_ok());
+    found(offered, "the dealer offers no skill that only reads")
 }
 
 async fn read(run: &mut Run) -> Result<(Skill, Answer), Verdict> {
@@ -165,7 +163,7 @@ async fn text_ignored(run: &mut Run) -> Judged {
 async fn no_extension_header(run: &mut Run) -> Judged {
     let skill = reader(run)?;
     let parts = json!([run.part(&request(skill, "{}"))]);
-    run.tell_as(Ask::default(), parts).await?.data()?;
+    run.tell_as(Ask::default(), None, parts).await?.data()?;
     Ok(Verdict::Pass)
 }
 

@@ -7,7 +7,7 @@ use tradepost_wire::aap::{Skill, Version};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
-use crate::check::{Judged, Verdict, fail, not_here};
+use crate::check::{Judged, Verdict, needed, not_here, not_here_if, one_of};
 use crate::reply::{Reply, Said};
 use crate::run::{Ask, Field, Run, Seen, Who};
 use crate::shape::{items, set, text};
@@ -41,10 +41,8 @@ impl Answer {
 
     /// The `data` of the answer's payload, or that there should be one.
     pub(super) fn data(&self) -> Result<Value, Verdict> {
-        match self.payload.as_ref().and_then(|payload| payload.get("data")) {
-            Some(data) => Ok(data.clone()),
-            None => fail(format!("expected an answer with data, and got {}", self.describe())),
-        }
+        let data = self.payload.as_ref().and_then(|payload| payload.get("data")).cloned();
+        needed(data, format!("expected an answer with data, and got {}", self.describe()))
     }
 
     /// The conversation that the answer belongs to.
@@ -75,11 +73,7 @@ impl Answer {
 
     /// Judges whether it is a refusal with one of these codes; the first is the expected one.
     pub(super) fn refused(&self, codes: &[Code]) -> Judged {
-        if codes.iter().any(|code| self.code() == Some(code.name())) {
-            return Ok(Verdict::Pass);
-        }
-        let names: Vec<_> = codes.iter().map(|code| code.name()).collect();
-        fail(format!("expected {}, and got {}", names.join(" or "), self.describe()))
+        one_of(codes, self.code(), || self.describe())
     }
 
     /// Whether a problem is listed for this place: there, above it for what is missing or too
@@ -102,10 +96,8 @@ impl Run {
     /// That the dealer offers a skill.
     pub(super) fn offers(&self, skill: Skill) -> Result<(), Verdict> {
         let mut skills = self.card.iter().flat_map(|card| card.skills.iter());
-        if skills.any(|listed| listed.id == skill.name()) {
-            return Ok(());
-        }
-        not_here(format!("the dealer does not offer {skill}"))
+        let is_listed = skills.any(|listed| listed.id == skill.name());
+        not_here_if(!is_listed, format!("the dealer does not offer {skill}"))
     }
 
     /// What makes a request one of the version that is probed.
@@ -127,8 +119,7 @@ impl Run {
 
     /// The part that carries a payload.
     pub(super) fn part(&self, payload: &Value) -> Value {
-        let skill = text(payload, "type").and_then(Skill::from_request_type);
-        match skill {
+        match text(payload, "type").and_then(Skill::from_request_type) {
             Some(skill) => json!({"data": payload, "mediaType": skill.request_media_type()}),
             None => json!({"data": payload}),
         }
@@ -140,9 +131,7 @@ impl Run {
         parts: Value,
         who: Who<'_>,
     ) -> Result<Answer, Verdict> {
-        let activation = self.activation();
-        let ask = Ask { extensions: Field::Text(&activation), who, ..Ask::default() };
-        self.tell_as(ask, parts).await
+        self.tell_within(None, parts, who).await
     }
 
     /// Sends a payload in the conversation of an earlier answer.
@@ -152,16 +141,21 @@ impl Run {
         payload: &Value,
     ) -> Result<Answer, Verdict> {
         let parts = json!([self.part(payload)]);
-        let activation = self.activation();
-        let ask = Ask { extensions: Field::Text(&activation), ..Ask::default() };
-        self.tell_within(ask, earlier.conversation(), parts).await
-    }
-
-    pub(super) async fn tell_as(&mut self, ask: Ask<'_>, parts: Value) -> Result<Answer, Verdict> {
-        self.tell_within(ask, None, parts).await
+        self.tell_within(earlier.conversation(), parts, Who::First).await
     }
 
     async fn tell_within(
+        &mut self,
+        conversation: Option<&str>,
+        parts: Value,
+        who: Who<'_>,
+    ) -> Result<Answer, Verdict> {
+        let activation = self.activation();
+        let ask = Ask { extensions: Field::Text(&activation), who, ..Ask::default() };
+        self.tell_as(ask, conversation, parts).await
+    }
+
+    pub(super) async fn tell_as(
         &mut self,
         ask: Ask<'_>,
         conversation: Option<&str>,
@@ -221,9 +215,7 @@ impl Run {
     /// The total of a search.
     pub(super) async fn total(&mut self, members: &str) -> Result<u64, Verdict> {
         let page = self.data(Skill::InventorySearch, members).await?;
-        page.get("total")
-            .and_then(Value::as_u64)
-            .ok_or_else(|| Verdict::Fail("the answer has no total".to_owned()))
+        needed(page.get("total").and_then(Value::as_u64), "the answer has no total")
     }
 }
 

@@ -5,7 +5,7 @@ use tradepost_wire::aap::{Skill, Version};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
-use crate::check::{Check, Judged, Verdict, checks, fail, judge, kept, not_here_if};
+use crate::check::{Check, Judged, Verdict, checks, fail, found, judge, kept, not_here_if};
 use crate::run::Run;
 use crate::shape::{Wrong, items, text};
 
@@ -123,11 +123,9 @@ async fn schemas_in_params(run: &mut Run) -> Judged {
 /// The skills that an entry of v1.1 describes.
 fn described(run: &Run) -> Result<Value, Verdict> {
     let entries = entries(run);
-    let found = entries.iter().find(|(version, _)| *version == Version::V1_1);
-    let skills = found.and_then(|(_, entry)| entry.pointer("/params/skills"));
-    skills.cloned().ok_or_else(|| {
-        Verdict::NotApplicable("the card has no entry of v1.1 with params.skills".to_owned())
-    })
+    let entry = entries.iter().find(|(version, _)| *version == Version::V1_1);
+    let skills = entry.and_then(|(_, entry)| entry.pointer("/params/skills"));
+    found(skills.cloned(), "the card has no entry of v1.1 with params.skills")
 }
 
 async fn schema_addresses(run: &mut Run) -> Judged {

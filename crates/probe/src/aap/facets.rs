@@ -1,31 +1,19 @@
 //! `inventory.facets` (R-FA).
 
+use tradepost_buyer::replies::Facet;
 use tradepost_wire::aap::Skill;
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
 use super::ask::first;
-use crate::check::{Check, Judged, Verdict, checks, fail_if, judge, not_here};
+use crate::check::{Check, Judged, Verdict, checks, fail_if, found, judge, not_here};
 use crate::run::Run;
 use crate::shape::{Wrong, items};
 
 const WHY: &str = "A buyer agent offers its user the choices that the facets list.";
 
 /// The counted facets, and the ranges (facets schema).
-const TERMS: &[&str] = &[
-    "makes",
-    "models",
-    "trims",
-    "years",
-    "conditions",
-    "transmissions",
-    "fuels",
-    "drivelines",
-    "bodies",
-    "exterior_colors",
-    "interior_colors",
-    "rooftops",
-    "statuses",
-];
+const TERMS: &[&str] = Facet::NAMES;
 const RANGES: &[&str] = &["price_range", "mileage_range", "year_range"];
 
 pub(super) const CHECKS: &[Check] = checks![
@@ -100,13 +88,9 @@ async fn closed(run: &mut Run) -> Judged {
 /// The facets of one make.
 async fn of_one_make(run: &mut Run) -> Result<(Value, Value), Verdict> {
     let all = facets(run).await?;
-    let make = items(&all, "makes").find_map(|term| term.get("value").cloned());
-    let make = match make {
+    let make = match items(&all, "makes").find_map(|term| term.get("value").cloned()) {
         Some(make) => make,
-        None => match first(&run.vehicles().await?, "make") {
-            Some(make) => make.clone(),
-            None => return not_here("no make is known"),
-        },
+        None => found(first(&run.vehicles().await?, "make").cloned(), "no make is known")?,
     };
     let members = json!({"filters": {"make": [make]}}).to_string();
     Ok((all, body(&run.data(Skill::InventoryFacets, &members).await?)))

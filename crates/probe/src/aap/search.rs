@@ -81,10 +81,10 @@ pub(super) const CHECKS: &[Check] = checks![
     "answer an empty page" => nothing(r#"{"filters": {"year_min": 2100, "year_max": 1900}}"#);
     "aap.search.price-range", Version, Must, ["R-IS-05", "R-IS-07"], "AAP behavior rules",
     "price_min and price_max are inclusive, and about price", WHY_FILTER,
-    "compare price, never list_price or msrp" => price_range();
+    "compare price, never list_price or msrp" => range("price");
     "aap.search.year-range", Version, Must, ["R-IS-07"], "AAP inventory-search",
     "year_min and year_max are inclusive", WHY_FILTER,
-    "compare with >= and <=" => year_range();
+    "compare with >= and <=" => range("year");
     "aap.search.vin", Version, Must, ["R-IS-16"], "AAP inventory-search",
     "A search for a VIN finds that vehicle alone", WHY_FILTER,
     "filter by vin" => by_vin();
@@ -293,20 +293,14 @@ async fn nothing(run: &mut Run, members: &str) -> Judged {
     kept(matches!(total, 0), format!("{total} vehicles are found"))
 }
 
-async fn price_range(run: &mut Run) -> Judged {
+/// Searches for the number of one vehicle, as minimum and as maximum.
+async fn range(run: &mut Run, name: &str) -> Judged {
     let vehicles = run.vehicles().await?;
-    let value = vehicles.iter().find_map(|vehicle| number(vehicle, "price"));
-    let price = found(value, "no vehicle has a price")?;
-    let asked = json!({"filters": {"price_min": price, "price_max": price}}).to_string();
-    exactly(run, &asked, "price", price).await
-}
-
-async fn year_range(run: &mut Run) -> Judged {
-    let vehicles = run.vehicles().await?;
-    let value = vehicles.iter().find_map(|vehicle| number(vehicle, "year"));
-    let year = found(value, "no vehicle has a year")?;
-    let asked = json!({"filters": {"year_min": year, "year_max": year}}).to_string();
-    exactly(run, &asked, "year", year).await
+    let number = vehicles.iter().find_map(|vehicle| number(vehicle, name));
+    let value = found(number, format!("no vehicle has a {name}"))?;
+    let (least, most) = (format!("{name}_min"), format!("{name}_max"));
+    let asked = json!({"filters": {least: value, most: value}}).to_string();
+    exactly(run, &asked, name, value).await
 }
 
 /// That a search finds something, and only what has this number.
@@ -322,23 +316,31 @@ async fn exactly(run: &mut Run, asked: &str, name: &str, value: i64) -> Judged {
 }
 
 async fn by_vin(run: &mut Run) -> Judged {
-    let vehicles = run.vehicles().await?;
-    let Some(vin) = first(&vehicles, "vin") else { return not_here("no vehicle has a VIN") };
-    let asked = json!({"filters": {"vin": vin}}).to_string();
-    let page = run.data(Skill::InventorySearch, &asked).await?;
-    let found: Vec<_> = items(&page, "vehicles").map(|vehicle| vehicle.get("vin")).collect();
-    let holds = !found.is_empty() && found.iter().all(|other| *other == Some(vin));
-    kept(holds, format!("{} vehicles are found", found.len()))
+    let vin = first(&run.vehicles().await?, "vin").cloned();
+    let vin = found(vin, "no vehicle has a VIN")?;
+    let (all, count) = only(run, json!({"vin": vin}), "vin", &vin).await?;
+    kept(all, format!("{count} vehicles are found"))
 }
 
 async fn by_rooftop(run: &mut Run) -> Judged {
-    let vehicles = run.vehicles().await?;
-    let rooftop = found(first(&vehicles, "rooftop"), "no vehicle names its rooftop")?;
-    let asked = json!({"filters": {"rooftops": [rooftop]}}).to_string();
+    let rooftop = first(&run.vehicles().await?, "rooftop").cloned();
+    let rooftop = found(rooftop, "no vehicle names its rooftop")?;
+    let (all, count) = only(run, json!({"rooftops": [rooftop]}), "rooftop", &rooftop).await?;
+    kept(all, format!("{count} vehicles are found, or some of another rooftop"))
+}
+
+/// Whether these filters find something, and only what has this member; and how much they find.
+async fn only(
+    run: &mut Run,
+    filters: Value,
+    name: &str,
+    value: &Value,
+) -> Result<(bool, usize), Verdict> {
+    let asked = json!({"filters": filters}).to_string();
     let page = run.data(Skill::InventorySearch, &asked).await?;
-    let found: Vec<_> = items(&page, "vehicles").map(|vehicle| vehicle.get("rooftop")).collect();
-    let holds = !found.is_empty() && found.iter().all(|other| *other == Some(rooftop));
-    kept(holds, format!("{} vehicles are found, or some of another rooftop", found.len()))
+    let fits = |vehicle: &Value| vehicle.get(name) == Some(value);
+    let count = items(&page, "vehicles").count();
+    Ok((count > 0 && items(&page, "vehicles").all(fits), count))
 }
 
 async fn or_within(run: &mut Run) -> Judged {

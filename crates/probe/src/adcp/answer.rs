@@ -3,17 +3,16 @@
 
 use tradepost_buyer::text::{WORD, plain};
 use tradepost_wire::adcp::error::Code;
-use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value};
 
 use super::seller::Way;
-use crate::check::{Judged, Verdict, fail};
+use crate::check::{Judged, one_of};
 use crate::exchange::Got;
 use crate::reply::{Reply, Said};
 use crate::shape::{items, state, text};
 
 /// An answer.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Answer {
     pub(super) got: Got,
     pub(super) way: Way,
@@ -30,21 +29,9 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    fn empty(got: Got, way: Way) -> Self {
-        Self {
-            got,
-            way,
-            payload: Value::Null,
-            is_structured: false,
-            texts: Vec::new(),
-            is_failed: false,
-            protocol: None,
-        }
-    }
-
     /// The answer to an MCP request: `message` is the JSON-RPC message, from the body or a stream.
     pub(super) fn of_mcp(got: Got, message: Option<Value>) -> Self {
-        let mut answer = Self::empty(got, Way::Mcp);
+        let mut answer = Self { got, way: Way::Mcp, ..Self::default() };
         let message = message.unwrap_or_default();
         if let Some(error) = message.get("error").filter(|error| error.is_object()) {
             answer.protocol = Some(error.clone());
@@ -59,10 +46,8 @@ impl Answer {
 
     fn read_result(&mut self, result: &Value) {
         self.is_failed = result.get("isError").and_then(Value::as_bool).unwrap_or_default();
-        self.texts = items(result, "content")
-            .filter_map(|item| text(item, "text"))
-            .map(str::to_owned)
-            .collect();
+        let texts = items(result, "content").filter_map(|item| text(item, "text"));
+        self.texts = texts.map(str::to_owned).collect();
         match result.get("structuredContent").filter(|it| it.is_object()) {
             Some(structured) => {
                 self.payload = structured.clone();
@@ -74,7 +59,7 @@ impl Answer {
 
     /// The answer to a message of A2A.
     pub(super) fn of_a2a(reply: Reply) -> Self {
-        let mut answer = Self::empty(reply.got, Way::A2a);
+        let mut answer = Self { got: reply.got, way: Way::A2a, ..Self::default() };
         match reply.said {
             Said::Result(result) => {
                 let task = result.get("task");
@@ -168,9 +153,5 @@ impl Answer {
 
 /// Judges whether a refusal has one of these codes; the first is the expected one.
 pub(super) fn refused(answer: &Answer, codes: &[Code]) -> Judged {
-    if codes.iter().any(|code| answer.code() == Some(code.name())) {
-        return Ok(Verdict::Pass);
-    }
-    let names: Vec<_> = codes.iter().map(|code| code.name()).collect();
-    fail(format!("expected {}, and got {}", names.join(" or "), answer.describe()))
+    one_of(codes, answer.code(), || answer.describe())
 }
