@@ -109,7 +109,7 @@ impl CardCache {
         let asked = now;
         let (etag, changed) = kept.terms.validators();
         let is_conditional = etag.is_some() || changed.is_some();
-        match transport.get_unless(&url, etag, changed).await {
+        let taken = match transport.get_unless(&url, etag, changed).await {
             // Only what was asked about can be confirmed; any other 304 is no card.
             Ok(response) if response.status == 304 && is_conditional => {
                 // The tag in the answer is that of another card.
@@ -120,19 +120,15 @@ impl CardCache {
                 let mut discovered = kept.discovered.clone();
                 discovered.etag = terms.validators().0.map(str::to_owned);
                 self.keep(&url, &discovered, terms);
-                Ok(Found { discovered, how: How::Confirmed })
+                return Ok(Found { discovered, how: How::Confirmed });
             }
-            Ok(response) => match self.take(url.clone(), response, asked) {
-                Err(failure) if usable && is_passing(&failure) => {
-                    Ok(found(How::Stale(Box::new(failure))))
-                }
-                taken => taken,
-            },
-            Err(failure) if usable && is_passing(&failure) => {
-                Ok(found(How::Stale(Box::new(failure))))
-            }
+            Ok(response) => self.take(url.clone(), response, asked),
             Err(failure) => Err(failure),
-        }
+        };
+        taken.or_else(|failure| {
+            let is_stale_better = usable && is_passing(&failure);
+            if is_stale_better { Ok(found(How::Stale(Box::new(failure)))) } else { Err(failure) }
+        })
     }
 
     /// Forgets the card of the agent at `address`: when a call shows that it no longer holds.

@@ -140,10 +140,7 @@ impl Client {
     }
 
     fn check(&self, skill: Skill, payload: &Value) -> Result<(), Failure> {
-        let Some(terms) = &self.terms else {
-            return Ok(());
-        };
-        self.check_on(&terms(), skill, payload)
+        self.terms.as_ref().map_or(Ok(()), |terms| self.check_on(&terms(), skill, payload))
     }
 
     fn headers(&self) -> HeaderMap {

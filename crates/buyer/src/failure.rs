@@ -192,17 +192,9 @@ impl Failure {
     /// The error object of AdCP, when the seller sent one.
     #[must_use]
     pub fn adcp(&self) -> Option<&adcp::error::Error> {
-        match self {
-            Self::Refused(refused) => match &refused.by {
-                By::Adcp(adcp) => Some(&adcp.error),
-                By::Aap { .. }
-                | By::Protocol(_)
-                | By::Grpc { .. }
-                | By::Http(_)
-                | By::Words { .. } => None,
-            },
-            Self::Unsent(_) | Self::Unanswered(_) | Self::Garbled(_) => None,
-        }
+        let Self::Refused(refused) = self else { return None };
+        let By::Adcp(adcp) = &refused.by else { return None };
+        Some(&adcp.error)
     }
 
     /// Whether the seller may have acted on the request although there is no result.
@@ -238,28 +230,16 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            // Its words are those of what it is made of, so that the cause is theirs.
-            Self::Unsent(unsent) => std::error::Error::source(unsent),
-            Self::Unanswered(_) | Self::Garbled(_) | Self::Refused(_) => None,
-        }
+        // Its words are those of what it is made of, so that the cause is theirs.
+        let Self::Unsent(unsent) = self else { return None };
+        std::error::Error::source(unsent)
     }
 }
 
 impl std::error::Error for Unsent {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Invalid(refusal) => refusal.problems.as_cause(),
-            Self::Address(_)
-            | Self::Unreachable(_)
-            | Self::NotAap(_)
-            | Self::NoInterface
-            | Self::SkillNotOffered { .. }
-            | Self::Arguments(_)
-            | Self::NotPermitted { .. }
-            | Self::Credential(_)
-            | Self::Setup(_) => None,
-        }
+        let Self::Invalid(refusal) = self else { return None };
+        refusal.problems.as_cause()
     }
 }
 
@@ -280,18 +260,11 @@ impl fmt::Display for Unsent {
                 "the card has no interface that we speak: JSONRPC of A2A 1.0 or 0.3, HTTP+JSON or \
                  GRPC of 1.0",
             ),
-            Self::SkillNotOffered { skill, .. } => {
-                write!(f, "the agent does not offer {skill}")
-            }
-            Self::Invalid(refusal) => {
-                write!(f, "not sent: {}: {}", refusal.code, refusal.message)
-            }
+            Self::SkillNotOffered { skill, .. } => write!(f, "the agent does not offer {skill}"),
+            Self::Invalid(refusal) => write!(f, "not sent: {}: {}", refusal.code, refusal.message),
             Self::NotPermitted { task } => {
-                write!(
-                    f,
-                    "not sent: the seller does not permit {} on the account",
-                    plain(task, WORD)
-                )
+                let task = plain(task, WORD);
+                write!(f, "not sent: the seller does not permit {task} on the account")
             }
             Self::Arguments(error) => write!(f, "not sent: {}: {}", error.code, error.message),
             Self::Credential(places) => {

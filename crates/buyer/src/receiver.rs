@@ -158,19 +158,11 @@ async fn receive(State(receiver): State<Arc<Receiver>>, request: Request) -> Res
         NotTaken::Unkept => (StatusCode::SERVICE_UNAVAILABLE, &metrics.unkept),
     };
     count.add();
-    let mut response = match &no {
-        NotTaken::Unreadable(NoDelivery::Webhook(webhook)) => {
-            let problems = webhook.problems.listed();
-            with_body(outcome, &json!({"code": webhook.code(), "problems": problems}))
-        }
-        NotTaken::Unreadable(NoDelivery::Ambiguous | NoDelivery::Other(_))
-        | NotTaken::Denied(_)
-        | NotTaken::Slow
-        | NotTaken::TooLarge
-        | NotTaken::Broken
-        | NotTaken::MediaType
-        | NotTaken::Conflict
-        | NotTaken::Unkept => status(outcome),
+    let mut response = if let NotTaken::Unreadable(NoDelivery::Webhook(webhook)) = &no {
+        let problems = webhook.problems.listed();
+        with_body(outcome, &json!({"code": webhook.code(), "problems": problems}))
+    } else {
+        status(outcome)
     };
     if outcome == StatusCode::UNAUTHORIZED {
         let challenge = no.code().map(|code| format!("Signature error=\"{code}\""));

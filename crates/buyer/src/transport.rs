@@ -56,7 +56,7 @@ struct Clients {
 }
 
 /// An answer with its body.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Response {
     /// The HTTP status.
     pub status: u16,
@@ -76,7 +76,12 @@ impl Response {
     /// The answer, for a failure.
     #[must_use]
     pub fn kept(&self) -> Kept {
-        Kept::new(self.status, self.content_type.clone(), &self.body)
+        self.kept_with(&self.body)
+    }
+
+    /// The same with this body.
+    fn kept_with(&self, body: &[u8]) -> Kept {
+        Kept::new(self.status, self.content_type.clone(), body)
     }
 
     /// The failure that its status stands for, whatever the body says.
@@ -93,27 +98,6 @@ impl Response {
     }
 }
 
-/// An answer without its body.
-#[derive(Debug)]
-struct Head {
-    status: u16,
-    content_type: Option<String>,
-    etag: Option<String>,
-    retry_after: Option<Duration>,
-    headers: HeaderMap,
-}
-
-impl Head {
-    fn kept(&self, body: &[u8]) -> Kept {
-        Kept::new(self.status, self.content_type.clone(), body)
-    }
-
-    fn with(self, body: Vec<u8>) -> Response {
-        let Self { status, content_type, etag, retry_after, headers } = self;
-        Response { status, content_type, etag, retry_after, headers, body }
-    }
-}
-
 /// What came to a request that may be answered with events.
 #[derive(Debug)]
 pub(crate) enum Opened {
@@ -126,7 +110,8 @@ pub(crate) enum Opened {
 /// A stream of events.
 #[derive(Debug)]
 pub(crate) struct Events {
-    head: Head,
+    /// The answer without its body.
+    head: Response,
     response: reqwest::Response,
     reader: events::Reader,
     /// The beginning of what came.
@@ -162,19 +147,12 @@ impl Events {
 
     /// The stream as an answer that has this body.
     pub(crate) fn response(&self, body: Vec<u8>) -> Response {
-        Response {
-            status: self.head.status,
-            content_type: self.head.content_type.clone(),
-            etag: self.head.etag.clone(),
-            retry_after: self.head.retry_after,
-            headers: self.head.headers.clone(),
-            body,
-        }
+        Response { body, ..self.head.clone() }
     }
 
     pub(crate) fn garbled(&self, defect: Defect) -> Failure {
         let length = self.length;
-        Failure::garbled(defect, Kept { length, ..self.head.kept(&self.body) })
+        Failure::garbled(defect, Kept { length, ..self.head.kept_with(&self.body) })
     }
 }
 
@@ -347,7 +325,10 @@ impl Transport {
     }
 
     /// Sends a request and reads the head of the answer.
-    async fn begin(&self, request: RequestBuilder) -> Result<(Head, reqwest::Response), Failure> {
+    async fn begin(
+        &self,
+        request: RequestBuilder,
+    ) -> Result<(Response, reqwest::Response), Failure> {
         // Where the whole answer may take longer, its beginning may not.
         let sent = tokio::time::timeout(self.limits.timeout, request.send()).await;
         let timed_out = |_| Failure::Unanswered(Unanswered::TimedOut(self.limits.timeout));
@@ -356,18 +337,19 @@ impl Transport {
             let value: &HeaderValue = response.headers().get(name)?;
             Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
         };
-        let head = Head {
+        let head = Response {
             status: response.status().as_u16(),
             content_type: header(CONTENT_TYPE),
             etag: header(ETAG),
             retry_after: header(RETRY_AFTER)
                 .and_then(|text| refusal::retry_after(&text, header(DATE).as_deref())),
             headers: response.headers().clone(),
+            body: Vec::new(),
         };
         // 304 is no redirect: what is kept still holds.
         if matches!(head.status, 300..=303 | 305..=399) {
             let location = header(LOCATION);
-            return Err(Failure::garbled(Defect::Redirect { location }, head.kept(&[])));
+            return Err(Failure::garbled(Defect::Redirect { location }, head.kept()));
         }
         Ok((head, response))
     }
@@ -375,7 +357,7 @@ impl Transport {
     /// Reads the rest of an answer.
     async fn complete(
         &self,
-        head: Head,
+        head: Response,
         mut response: reqwest::Response,
         time: Duration,
     ) -> Result<Response, Failure> {
@@ -384,11 +366,13 @@ impl Transport {
             match response.chunk().await {
                 Ok(Some(chunk)) if body.len() + chunk.len() > self.limits.max_body => {
                     let defect = Defect::TooLarge(self.limits.max_body);
-                    return Err(Failure::garbled(defect, head.kept(&body)));
+                    return Err(Failure::garbled(defect, head.kept_with(&body)));
                 }
                 Ok(Some(chunk)) => body.extend_from_slice(&chunk),
-                Ok(None) => return Ok(head.with(body)),
-                Err(error) => return Err(Failure::garbled(cut(&error, time), head.kept(&body))),
+                Ok(None) => return Ok(Response { body, ..head }),
+                Err(error) => {
+                    return Err(Failure::garbled(cut(&error, time), head.kept_with(&body)));
+                }
             }
         }
     }
@@ -408,32 +392,32 @@ impl Transport {
     }
 
     fn client(&self, url: &Url) -> Result<&Client, Failure> {
-        let slot = match url.scheme() {
-            "http" => &self.clients.plain,
-            "https" => &self.clients.secure,
-            _ => return Err(Failure::address(url.as_str(), "is neither http nor https")),
-        };
-        if let Some(client) = slot.get() {
-            return Ok(client);
-        }
-        let built = builder(self.limits).http1_only();
-        let built = if url.scheme() == "https" { secure(built) } else { plain(built) };
-        let client = built.map_err(|why| Failure::Unsent(Unsent::Setup(why)))?;
-        Ok(slot.get_or_init(|| client))
+        let Clients { plain, secure, .. } = &*self.clients;
+        self.made(url, [plain, secure], ClientBuilder::http1_only)
     }
 
     /// One that speaks HTTP/2 alone.
     fn http2_client(&self, url: &Url) -> Result<&Client, Failure> {
-        let (slot, is_secure) = match url.scheme() {
-            "http" => (&self.clients.plain_http2, false),
-            "https" => (&self.clients.secure_http2, true),
+        let Clients { plain_http2, secure_http2, .. } = &*self.clients;
+        self.made(url, [plain_http2, secure_http2], ClientBuilder::http2_prior_knowledge)
+    }
+
+    /// The client of these two that an address needs, made when there is none.
+    fn made<'c>(
+        &self,
+        url: &Url,
+        [without_tls, with_tls]: [&'c OnceLock<Client>; 2],
+        version: fn(ClientBuilder) -> ClientBuilder,
+    ) -> Result<&'c Client, Failure> {
+        let (slot, build): (_, fn(ClientBuilder) -> _) = match url.scheme() {
+            "http" => (without_tls, plain),
+            "https" => (with_tls, secure),
             _ => return Err(Failure::address(url.as_str(), "is neither http nor https")),
         };
         if let Some(client) = slot.get() {
             return Ok(client);
         }
-        let built = builder(self.limits).http2_prior_knowledge();
-        let built = if is_secure { secure(built) } else { plain(built) };
+        let built = build(version(builder(self.limits)));
         let client = built.map_err(|why| Failure::Unsent(Unsent::Setup(why)))?;
         Ok(slot.get_or_init(|| client))
     }

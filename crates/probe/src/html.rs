@@ -107,10 +107,8 @@ fn level_class(finding: &Finding) -> &'static str {
     if finding.waived.is_some() {
         return "waived";
     }
-    match &finding.verdict {
-        Verdict::Fail(_) => failed_class(finding.check.level),
-        other => other.name(),
-    }
+    let failed = matches!(finding.verdict, Verdict::Fail(_));
+    if failed { failed_class(finding.check.level) } else { finding.verdict.name() }
 }
 
 fn failed_class(level: Level) -> &'static str {

@@ -114,11 +114,9 @@ impl fmt::Display for NoDelivery {
 
 impl std::error::Error for NoDelivery {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Ambiguous | Self::Other(_) => None,
-            // Its words are those of the webhook.
-            Self::Webhook(no) => std::error::Error::source(no),
-        }
+        // Its words are those of the webhook.
+        let Self::Webhook(no) = self else { return None };
+        std::error::Error::source(no)
     }
 }
 

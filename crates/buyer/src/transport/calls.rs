@@ -8,7 +8,7 @@ use reqwest::Url;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue, TE};
 use tradepost_wire::json::json;
 
-use super::{Head, Transport, cut};
+use super::{Response, Transport, cut};
 use crate::failure::{Defect, Failure, Kept, MAX_KEPT};
 use crate::grpc::{End, NoMessage, framed, split};
 use crate::response::{self, RawResponse, Via};
@@ -16,7 +16,7 @@ use crate::response::{self, RawResponse, Via};
 /// The messages of a call, as they come.
 #[derive(Debug)]
 pub(crate) struct Messages {
-    head: Head,
+    head: Response,
     body: reqwest::Body,
     /// What has come and was not taken yet.
     rest: Vec<u8>,
@@ -130,6 +130,6 @@ impl Messages {
 
     pub(crate) fn garbled(&self, defect: Defect) -> Failure {
         let length = self.length;
-        Failure::garbled(defect, Kept { length, ..self.head.kept(&self.kept) })
+        Failure::garbled(defect, Kept { length, ..self.head.kept_with(&self.kept) })
     }
 }

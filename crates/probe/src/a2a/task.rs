@@ -66,7 +66,7 @@ async fn history(run: &mut Run, length: usize) -> Judged {
     if length == 0 && task.get("history").is_some_and(Value::is_array) && count == 0 {
         return warn("history is an empty list, and not left out");
     }
-    kept(!(count > length), format!("the history has {count} messages"))
+    kept(count <= length, format!("the history has {count} messages"))
 }
 
 async fn after_end(run: &mut Run, operation: Operation, expected: Code) -> Judged {

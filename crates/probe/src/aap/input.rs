@@ -94,7 +94,7 @@ pub(super) fn judge_refusal(
         Version::V1_1 => true,
     };
     kept(
-        !(names_places && !answer.lists(pointer)),
+        !names_places || answer.lists(pointer),
         format!("details.errors does not name {pointer:?}"),
     )
 }
