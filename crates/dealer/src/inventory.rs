@@ -24,6 +24,7 @@ mod bitmap;
 mod bytes;
 mod codes;
 mod column;
+mod columns;
 mod facets;
 mod features;
 mod gather;
@@ -129,9 +130,7 @@ impl Inventory {
     /// When a listing cannot be written.
     pub fn build(mut vehicles: Vec<Vehicle>, gone: Vec<Tombstone>) -> Result<Self, Fault> {
         vehicles.sort_by(|a, b| {
-            let key = |v: &Vehicle| Reverse(v.updated_at);
-            let ids = || a.vehicle_id.cmp(&b.vehicle_id);
-            key(a).cmp(&key(b)).then_with(ids)
+            (Reverse(a.updated_at), &a.vehicle_id).cmp(&(Reverse(b.updated_at), &b.vehicle_id))
         });
         let write = |vehicle| tradepost_wire::json::to_string(vehicle).unwrap_or_default();
         let count = vehicles.len();
@@ -235,22 +234,12 @@ impl Inventory {
     /// # Errors
     /// When the snapshot is broken.
     pub fn find(&self, query: &VehicleQuery, oldest: Timestamp) -> Result<Lookup<'_>, Broken> {
-        let by_vin = |vin: &String| {
-            let listed = first(self.index.vin.find(vin));
-            (listed, self.gone.by_vin(vin))
-        };
-        let by_id = |id: &String| {
-            let listed = self.index.row_of(id);
-            (listed, self.gone.by_vehicle_id(id))
-        };
-        let by_stock = |stock: &String| {
-            let listed = first(self.index.stock.find(stock));
-            (listed, self.gone.by_stock(stock))
-        };
+        let Self { index, gone, .. } = self;
+        let VehicleQuery { vin, vehicle_id, stock } = query;
         let attempts = [
-            query.vin.as_ref().map(by_vin),
-            query.vehicle_id.as_ref().map(by_id),
-            query.stock.as_ref().map(by_stock),
+            vin.as_ref().map(|vin| (first(index.vin.find(vin)), gone.by_vin(vin))),
+            vehicle_id.as_ref().map(|id| (index.row_of(id), gone.by_vehicle_id(id))),
+            stock.as_ref().map(|stock| (first(index.stock.find(stock)), gone.by_stock(stock))),
         ];
         for (listed, gone) in attempts.into_iter().flatten() {
             if let Some(row) = listed {
@@ -271,12 +260,12 @@ impl Inventory {
         let Some((make, model)) = &gone.make_model else {
             return Vec::new();
         };
-        let model = self.index.model.code(model);
+        let model = self.index.texts.model.code(model);
         let other_model = |row: u32| {
-            let code = self.index.model.rows().code(row);
+            let code = self.index.texts.model.rows.code(row);
             model.is_none_or(|model| model != code)
         };
-        let mut rows = self.index.make.find(make).to_vec();
+        let mut rows = self.index.texts.make.find(make).to_vec();
         rows.sort_unstable_by_key(|row| (other_model(*row), *row));
         let ids = rows.into_iter().map(|row| self.index.vehicle_id(row).to_owned());
         ids.take(count).collect()

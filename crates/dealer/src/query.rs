@@ -114,19 +114,11 @@ impl Want {
         // A vehicle has one of these. Features it can have many of.
         let single = matches!(self.attribute, Some(Attribute::Make | Attribute::Body));
         let has = |value: &Value| {
-            self.any
-                .iter()
-                .any(|meaning| matches!(meaning, Meaning::Values(mine) if mine.contains(value)))
+            let is = |meaning: &Meaning| matches!(meaning, Meaning::Values(mine) if mine.contains(value));
+            self.any.iter().any(is)
         };
-        single
-            && other.any.iter().all(|meaning| match meaning {
-                Meaning::Values(values) => !values.iter().any(has),
-                Meaning::Pair { .. }
-                | Meaning::Number(..)
-                | Meaning::Stock(_)
-                | Meaning::VinEnd(_)
-                | Meaning::VinStart(_) => false,
-            })
+        let lacks = |meaning: &Meaning| matches!(meaning, Meaning::Values(values) if !values.iter().any(has));
+        single && other.any.iter().all(lacks)
     }
 }
 

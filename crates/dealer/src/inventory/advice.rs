@@ -8,11 +8,10 @@ use tradepost_wire::catalog::Vocabulary as _;
 
 use super::Index;
 use super::bitmap::Bitmap;
-use super::codes::ABSENT;
 use super::column::TextColumn;
 use super::matching::{Constraint, Source};
 use crate::query::spelling::nearest;
-use crate::query::{Attribute, Meaning, Number, Understood};
+use crate::query::{Meaning, Number, Understood};
 
 /// How many values are suggested instead of one.
 const SUGGESTIONS: usize = 3;
@@ -122,7 +121,7 @@ impl Index {
                 if alike.is_empty() { frequent(values) } else { Instead::Alike(owned(alike)) }
             }
             Source::Condition => {
-                let mut values = counted(&self.condition, among);
+                let mut values = counted(&self.texts.condition, among);
                 let is_wanted =
                     |name: &str| filters.condition.iter().any(|word| word.name() == name);
                 values.retain(|(name, _)| !is_wanted(name));
@@ -144,16 +143,8 @@ impl Index {
     fn between(&self, number: Number, among: Option<&Bitmap>) -> Instead {
         let column = self.number(number);
         let ends = match among {
-            None => column.keys().first().copied().zip(column.keys().last().copied()),
-            Some(among) => {
-                let codes = among.rows().map(|row| column.rows.code(row));
-                let codes = codes.filter(|code| *code != ABSENT);
-                let ends = codes.fold(None, |ends: Option<(u32, u32)>, code| {
-                    let (min, max) = ends.unwrap_or((code, code));
-                    Some((min.min(code), max.max(code)))
-                });
-                ends.and_then(|(min, max)| column.key(min).zip(column.key(max)))
-            }
+            None => column.ends(),
+            Some(among) => column.ends_among(among.rows()),
         };
         ends.map_or(Instead::Nothing, |(min, max)| Instead::Between(number.name(), min, max))
     }
@@ -163,13 +154,13 @@ impl Index {
 fn counted<'a>(column: &'a TextColumn, among: Option<&Bitmap>) -> Vec<(&'a str, usize)> {
     let counts = match among {
         None => {
-            let rows = |code: u32| column.rows().count(code..code + 1);
-            (0..column.rows().distinct()).map(rows).collect()
+            let rows = |code: u32| column.rows.count(code..code + 1);
+            (0..column.rows.distinct()).map(rows).collect()
         }
         Some(among) => {
-            let mut counts = vec![0_usize; column.keys().len()];
+            let mut counts = vec![0_usize; column.keys.len()];
             for row in among.rows() {
-                if let Some(count) = counts.get_mut(column.rows().code(row) as usize) {
+                if let Some(count) = counts.get_mut(column.rows.code(row) as usize) {
                     *count += 1;
                 }
             }
@@ -198,7 +189,7 @@ fn named(source: Source<'_>, filters: &Filters) -> String {
             if wanted.len() > texts.len() {
                 texts.push("...".to_owned());
             }
-            format!("{} {}", filter_name(attribute), texts.join(" or "))
+            format!("{} {}", attribute.filter(), texts.join(" or "))
         }
         Source::Condition => {
             let names: Vec<&str> = filters.condition.iter().map(|word| word.name()).collect();
@@ -208,25 +199,6 @@ fn named(source: Source<'_>, filters: &Filters) -> String {
         Source::Range(number, bounds) => number.in_filters(bounds),
         Source::Asked(want) if want.negated => format!("not {}", want.label),
         Source::Asked(want) => want.label.clone(),
-    }
-}
-
-fn filter_name(attribute: Attribute) -> &'static str {
-    match attribute {
-        // The filter is in the plural, the member of a listing is not.
-        Attribute::Rooftop => "rooftops",
-        Attribute::Make
-        | Attribute::Model
-        | Attribute::Trim
-        | Attribute::Condition
-        | Attribute::Transmission
-        | Attribute::Fuel
-        | Attribute::Driveline
-        | Attribute::Body
-        | Attribute::ExteriorColor
-        | Attribute::InteriorColor
-        | Attribute::Engine
-        | Attribute::Feature => attribute.name(),
     }
 }
 

@@ -19,7 +19,7 @@ pub enum Question {
 }
 
 /// How many answers are kept, of all inventories that share them, and how long one is at most: 32 MB in all.
-const PLACES: usize = 512;
+pub(super) const ANSWERS: usize = 512;
 const LONGEST: usize = 64 * 1024;
 
 /// Answers by inventory and question. Each has one place, where it displaces whatever is there.
@@ -60,17 +60,8 @@ impl Kept {
 }
 
 impl Answers {
-    /// Keeps none.
-    pub(super) fn none() -> Self {
-        Self::of(0)
-    }
-
-    /// As many as are kept for a process.
-    pub(super) fn for_all() -> Self {
-        Self::of(PLACES)
-    }
-
-    fn of(places: usize) -> Self {
+    /// Keeps so many at most.
+    pub(super) fn of(places: usize) -> Self {
         let places = (0..places).map(|_| Mutex::default()).collect();
         Self { places, hasher: RandomState::new() }
     }

@@ -8,7 +8,8 @@ use super::codes::{ByRow, Entry, each_width};
 /// same room.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Bitmap {
-    words: Vec<u64>,
+    /// Their ones are its rows.
+    pub(super) words: Vec<u64>,
 }
 
 /// How many words are looked at together by who searches for a row: a processor does several at once.
@@ -30,6 +31,13 @@ impl Bitmap {
             *last = (1 << (rows % 64)) - 1;
         }
         Self { words }
+    }
+
+    /// These of so many rows.
+    pub(super) fn of_rows(members: &[u32], rows: usize) -> Self {
+        let mut set = Self::empty(rows);
+        set.extend(members);
+        set
     }
 
     /// The rows whose code satisfies a condition; `codes` has one entry per row.
@@ -133,16 +141,6 @@ impl Bitmap {
             }
             *word = kept;
         }
-    }
-
-    /// A set whose rows are the ones in these words.
-    pub(super) fn of(words: Vec<u64>) -> Self {
-        Self { words }
-    }
-
-    /// What [`Bitmap::of`] takes.
-    pub(super) fn words(&self) -> &[u64] {
-        &self.words
     }
 
     /// How many bytes it takes.

@@ -87,9 +87,8 @@ impl<S: Sink> Writer<S> {
     }
 
     pub(super) fn texts(&mut self, texts: &Texts) {
-        let (all, ends) = texts.parts();
-        self.text(all);
-        self.u32s(ends);
+        self.text(&texts.all);
+        self.u32s(&texts.ends);
     }
 
     pub(super) fn codes(&mut self, codes: &ByRow) {

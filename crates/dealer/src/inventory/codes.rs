@@ -140,7 +140,7 @@ impl Rows<'_> {
     /// Adds them to a set.
     pub(super) fn add_to(&self, set: &mut Bitmap) {
         match self {
-            Self::List(rows) => rows.iter().for_each(|row| set.insert(*row)),
+            Self::List(rows) => set.extend(rows),
             Self::Set(members, _) => set.union(members),
         }
     }
@@ -150,7 +150,7 @@ impl Rows<'_> {
 #[derive(Debug, Default)]
 pub(super) struct Codes {
     /// By row.
-    codes: ByRow,
+    pub(super) codes: ByRow,
     /// By code: where its rows begin in `order`. One more, for the end of the last.
     starts: Vec<u32>,
     /// The rows by code and within a code by vehicle id; rows without a value at the end.
@@ -216,8 +216,7 @@ impl Codes {
         for code in 0..index(distinct) {
             let members = this.span(code..code + 1);
             if is_dense(members.len(), rows) {
-                let mut set = Bitmap::empty(rows);
-                members.iter().for_each(|row| set.insert(*row));
+                let set = Bitmap::of_rows(members, rows);
                 this.dense.push((code, set));
             }
         }
@@ -285,8 +284,7 @@ impl Codes {
         };
         let (mut set, mut from) = (Bitmap::empty(rows), 0);
         for to in places {
-            let stride = self.order.get(from..to).unwrap_or_default();
-            stride.iter().for_each(|row| set.insert(*row));
+            set.extend(self.order.get(from..to).unwrap_or_default());
             self.strides.push((to, set.clone()));
             from = to;
         }
@@ -310,11 +308,6 @@ impl Codes {
     /// The code of a row.
     pub(super) fn code(&self, row: u32) -> u32 {
         self.codes.get(row)
-    }
-
-    /// The codes by row.
-    pub(super) fn codes(&self) -> &ByRow {
-        &self.codes
     }
 
     /// How many bytes it takes.
@@ -383,9 +376,7 @@ impl Codes {
             return set;
         }
         let Some((code, members)) = self.dense_in(&codes).first() else {
-            let mut set = Bitmap::empty(self.codes.len());
-            set.extend(self.list(codes));
-            return set;
+            return Bitmap::of_rows(self.list(codes), self.codes.len());
         };
         let mut set = members.clone();
         set.extend(self.list(codes.start..*code));

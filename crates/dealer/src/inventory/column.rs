@@ -9,10 +9,10 @@ use super::gather::Words;
 use super::texts::Texts;
 use crate::query::fold::{Field, fold, tidy};
 
-/// A number with its distinct values in ascending order.
+/// A number with its distinct values in ascending order; the position is the code.
 #[derive(Debug, Default)]
 pub(super) struct Column {
-    keys: Vec<u32>,
+    pub(super) keys: Vec<u32>,
     pub(super) rows: Codes,
 }
 
@@ -24,11 +24,6 @@ impl Column {
         keys.dedup();
         keys.shrink_to_fit();
         let rows = encode(values, &keys, by_id);
-        Self { keys, rows }
-    }
-
-    /// What was encoded before.
-    pub(super) fn of(keys: Vec<u32>, rows: Codes) -> Self {
         Self { keys, rows }
     }
 
@@ -48,9 +43,24 @@ impl Column {
         self.keys.get(code as usize).copied()
     }
 
-    /// The distinct values in ascending order; the position is the code.
-    pub(super) fn keys(&self) -> &[u32] {
-        &self.keys
+    /// The lowest and the highest value.
+    pub(super) fn ends(&self) -> Option<(u32, u32)> {
+        self.keys.first().copied().zip(self.keys.last().copied())
+    }
+
+    /// Those that some rows have.
+    pub(super) fn ends_among(&self, rows: impl Iterator<Item = u32>) -> Option<(u32, u32)> {
+        let codes = rows.map(|row| self.rows.code(row)).filter(|code| *code != ABSENT);
+        let ends = codes.fold(None, |ends: Option<(u32, u32)>, code| {
+            let (min, max) = ends.unwrap_or((code, code));
+            Some((min.min(code), max.max(code)))
+        });
+        self.values(ends?)
+    }
+
+    /// The values of two codes.
+    pub(super) fn values(&self, (one, other): (u32, u32)) -> Option<(u32, u32)> {
+        self.key(one).zip(self.key(other))
     }
 
     /// The codes of the values from `min` to `max`, both included. Rows without a value have none
@@ -81,11 +91,12 @@ pub(super) fn encode<K: Ord>(values: &[Option<K>], keys: &[K], by_id: &[u32]) ->
 /// A text attribute: compared by folded key, shown as it is mostly written.
 #[derive(Debug, Default)]
 pub(super) struct TextColumn {
-    field: Field,
-    keys: Texts,
-    rows: Codes,
-    /// By code. There are none of identifiers, which are not shown.
-    spellings: Texts,
+    pub(super) field: Field,
+    /// In ascending order; the position is the code.
+    pub(super) keys: Texts,
+    pub(super) rows: Codes,
+    /// By code: how its values are mostly written. There are none of identifiers, which are not shown.
+    pub(super) spellings: Texts,
 }
 
 impl TextColumn {
@@ -151,38 +162,14 @@ impl TextColumn {
         Self { field: Field::Identifier, keys, rows, spellings: Texts::default() }
     }
 
-    /// What was encoded before.
-    pub(super) fn of(field: Field, keys: Texts, spellings: Texts, rows: Codes) -> Self {
-        Self { field, keys, rows, spellings }
-    }
-
     /// The same where nothing is sorted by it.
     pub(super) fn for_filters(self) -> Self {
         Self { rows: self.rows.for_filters(), ..self }
     }
 
-    pub(super) fn rows(&self) -> &Codes {
-        &self.rows
-    }
-
     /// The code of the values that mean the same as `text`.
     pub(super) fn code(&self, text: &str) -> Option<u32> {
-        self.code_of(&fold(self.field, text))
-    }
-
-    /// The code of a key.
-    pub(super) fn code_of(&self, key: &str) -> Option<u32> {
-        self.keys.find(key)
-    }
-
-    /// The keys in ascending order; the position is the code.
-    pub(super) fn keys(&self) -> &Texts {
-        &self.keys
-    }
-
-    /// How the values of each code are mostly written.
-    pub(super) fn spellings(&self) -> &Texts {
-        &self.spellings
+        self.keys.find(&fold(self.field, text))
     }
 
     /// How many bytes it takes.
@@ -192,12 +179,12 @@ impl TextColumn {
 
     /// The rows with a value that means the same as `text`, by vehicle id.
     pub(super) fn find(&self, text: &str) -> &[u32] {
-        self.code(text).map_or(&[], |code| self.rows().span(code..code + 1))
+        self.code(text).map_or(&[], |code| self.rows.span(code..code + 1))
     }
 
     /// The rows whose key begins with `prefix`.
     pub(super) fn starting_with(&self, prefix: &str) -> &[u32] {
-        self.rows().span(self.keys.starting_with(prefix))
+        self.rows.span(self.keys.starting_with(prefix))
     }
 
     /// How the values of a code are mostly written.
@@ -232,7 +219,7 @@ mod tests {
             let by_id: Vec<u32> = (0..1000).rev().collect();
             let plain = Column::new(&numbers, &by_id);
             let column = Column::new(&numbers, &by_id).for_ranges();
-            assert_eq!(column.keys().len(), distinct as usize);
+            assert_eq!(column.keys.len(), distinct as usize);
             for range in [0..888, 0..1, 3..700, 31..32, 32..64, 100..100, 5..36, 640..888, 2..19] {
                 let range = range.start.min(distinct)..range.end.min(distinct);
                 let (mut expected, mut set) = (Bitmap::empty(1000), Bitmap::empty(1000));
@@ -277,7 +264,7 @@ mod tests {
         let code = column.code("CHEVROLET").unwrap();
         assert_eq!(column.spelling(code), "Chevrolet");
         assert_eq!(column.find("chevy"), [0, 1, 2, 3]);
-        assert_eq!(column.rows().absent(), [5]);
+        assert_eq!(column.rows.absent(), [5]);
         assert_eq!(column.code("-"), None);
     }
 

@@ -5,7 +5,7 @@ use tradepost_wire::aap::inventory::{Range, Term, TermValue};
 
 use super::Index;
 use super::bitmap::Bitmap;
-use super::codes::{ABSENT, Codes, Rows};
+use super::codes::{Codes, Rows};
 use super::column::{Column, TextColumn};
 use super::groups::Groups;
 use super::matching::Matches;
@@ -16,64 +16,55 @@ const COUNTED: usize = 13;
 impl Index {
     /// Counts the matches by their values.
     pub(super) fn count(&self, matches: &Matches) -> Facets {
+        let (texts, extent) = (&self.texts, |column| extent(column, matches));
+        let mut counts = self.counts(matches).into_iter();
+        let mut next = || counts.next().unwrap_or_default();
         // In the order of `counted`.
-        let [
-            models,
-            makes,
-            bodies,
-            trims,
-            fuels,
-            drivelines,
-            transmissions,
-            by_year,
-            conditions,
-            statuses,
-            exterior_colors,
-            interior_colors,
-            rooftops,
-        ] = self.counts(matches);
-        let years = self.year.keys().iter().zip(&by_year).filter(|(_, count)| **count > 0);
-        let ends = years.clone().next().zip(years.clone().next_back());
-        let year_range = ends.map(|((min, _), (max, _))| Range { min: *min, max: *max });
-        let years = years.map(|(year, count)| term(TermValue::Number(*year), *count)).rev();
-        let extent = |column| extent(column, matches);
-        Facets {
-            makes: terms(&self.make, &makes),
-            models: terms(&self.model, &models),
-            trims: terms(&self.trim, &trims),
-            years: years.collect(),
-            conditions: terms(&self.condition, &conditions),
-            transmissions: terms(&self.transmission, &transmissions),
-            fuels: terms(&self.fuel, &fuels),
-            drivelines: terms(&self.driveline, &drivelines),
-            bodies: terms(&self.body, &bodies),
-            exterior_colors: terms(&self.exterior_color, &exterior_colors),
-            interior_colors: terms(&self.interior_color, &interior_colors),
-            rooftops: terms(&self.rooftop, &rooftops),
-            statuses: terms(&self.status, &statuses),
-            price_range: extent(&self.price),
-            mileage_range: extent(&self.mileage),
-            year_range,
-        }
+        let mut facets = Facets {
+            models: terms(&texts.model, &next()),
+            makes: terms(&texts.make, &next()),
+            bodies: terms(&texts.body, &next()),
+            trims: terms(&texts.trim, &next()),
+            fuels: terms(&texts.fuel, &next()),
+            drivelines: terms(&texts.driveline, &next()),
+            transmissions: terms(&texts.transmission, &next()),
+            years: years(&self.numbers.year, &next()),
+            conditions: terms(&texts.condition, &next()),
+            statuses: terms(&texts.status, &next()),
+            exterior_colors: terms(&texts.exterior_color, &next()),
+            interior_colors: terms(&texts.interior_color, &next()),
+            rooftops: terms(&texts.rooftop, &next()),
+            price_range: extent(&self.numbers.price),
+            mileage_range: extent(&self.numbers.mileage),
+            year_range: None,
+        };
+        let year = |term: &Term| match term.value {
+            TermValue::Number(year) => Some(year),
+            TermValue::Text(_) => None,
+        };
+        let (latest, earliest) = (facets.years.first(), facets.years.last());
+        let ends = earliest.and_then(year).zip(latest.and_then(year));
+        facets.year_range = ends.map(|(min, max)| Range { min, max });
+        facets
     }
 
     /// The columns by which matches are counted. What mostly follows from each other is side by side, for
     /// [`Groups`].
     fn counted(&self) -> [&Codes; COUNTED] {
         [
-            self.model.rows(),
-            self.make.rows(),
-            self.body.rows(),
-            self.trim.rows(),
-            self.fuel.rows(),
-            self.driveline.rows(),
-            self.transmission.rows(),
-            &self.year.rows,
-            self.condition.rows(),
-            self.status.rows(),
-            self.exterior_color.rows(),
-            self.interior_color.rows(),
-            self.rooftop.rows(),
+            &self.texts.model.rows,
+            &self.texts.make.rows,
+            &self.texts.body.rows,
+            &self.texts.trim.rows,
+            &self.texts.fuel.rows,
+            &self.texts.driveline.rows,
+            &self.texts.transmission.rows,
+            &self.numbers.year.rows,
+            &self.texts.condition.rows,
+            &self.texts.status.rows,
+            &self.texts.exterior_color.rows,
+            &self.texts.interior_color.rows,
+            &self.texts.rooftop.rows,
         ]
     }
 
@@ -118,26 +109,21 @@ fn terms(column: &TextColumn, counts: &[u32]) -> Vec<Term> {
     met.into_iter().map(|(count, text)| term(TermValue::Text(text.to_owned()), count)).collect()
 }
 
+/// The years that any match has, the latest first.
+fn years(column: &Column, counts: &[u32]) -> Vec<Term> {
+    let years = column.keys.iter().zip(counts).filter(|(_, count)| **count > 0);
+    years.map(|(year, count)| term(TermValue::Number(*year), *count)).rev().collect()
+}
+
 fn term(value: TermValue, count: u32) -> Term {
     Term { value, count: count as usize }
 }
 
 fn extent(column: &Column, matches: &Matches) -> Option<Range> {
-    let (min, max) = match matches {
-        Matches::All(_) => (column.keys().first().copied()?, column.keys().last().copied()?),
-        Matches::Few(rows) => {
-            let codes = rows.iter().map(|row| column.rows.code(*row)).filter(|it| *it != ABSENT);
-            let ends = codes.fold(None, |ends: Option<(u32, u32)>, code| {
-                let (min, max) = ends.unwrap_or((code, code));
-                Some((min.min(code), max.max(code)))
-            });
-            let (min, max) = ends?;
-            (column.key(min)?, column.key(max)?)
-        }
-        Matches::Many(set, _) => {
-            let (min, max) = column.rows.ends_in(set)?;
-            (column.key(min)?, column.key(max)?)
-        }
+    let ends = match matches {
+        Matches::All(_) => column.ends(),
+        Matches::Few(rows) => column.ends_among(rows.iter().copied()),
+        Matches::Many(set, _) => column.values(column.rows.ends_in(set)?),
     };
-    Some(Range { min, max })
+    ends.map(|(min, max)| Range { min, max })
 }

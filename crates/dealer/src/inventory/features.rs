@@ -10,7 +10,7 @@ use super::texts::Texts;
 #[derive(Debug, Default)]
 pub(super) struct Features {
     /// Each distinct feature, ascending.
-    names: Texts,
+    pub(super) names: Texts,
     /// By feature.
     members: Vec<Members>,
 }
@@ -33,9 +33,7 @@ impl Features {
     pub(super) fn of(names: Texts, rows: impl Iterator<Item = Vec<u32>>, all: usize) -> Self {
         let members = rows.map(|mut rows| {
             if is_dense(rows.len(), all) {
-                let mut set = Bitmap::empty(all);
-                rows.iter().for_each(|row| set.insert(*row));
-                Members::Many(set, rows.len())
+                Members::Many(Bitmap::of_rows(&rows, all), rows.len())
             } else {
                 rows.shrink_to_fit();
                 Members::Few(rows)
@@ -47,11 +45,6 @@ impl Features {
     /// The features with their ids.
     pub(super) fn names(&self) -> impl Iterator<Item = (u32, &str)> {
         (0..).zip(self.names.iter())
-    }
-
-    /// The names by id.
-    pub(super) fn texts(&self) -> &Texts {
-        &self.names
     }
 
     /// The rows with a feature.

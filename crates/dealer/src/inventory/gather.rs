@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use jiff::Timestamp;
 use tradepost_wire::aap::Vehicle;
-use tradepost_wire::catalog::Vocabulary;
 
 use super::codes::{ABSENT, index};
+use super::columns::{ByNumber, ByText};
 use super::texts::Texts;
 use crate::query::fold::{Field, fold, tidy};
 use crate::query::seats::seats;
@@ -18,30 +18,12 @@ use crate::query::seats::seats;
 pub(super) struct Gathered {
     rows: u32,
     pub(super) ids: Texts,
-    pub(super) make: Words,
-    pub(super) model: Words,
-    pub(super) trim: Words,
-    pub(super) condition: Words,
-    pub(super) status: Words,
-    pub(super) transmission: Words,
-    pub(super) fuel: Words,
-    pub(super) driveline: Words,
-    pub(super) body: Words,
-    pub(super) exterior_color: Words,
-    pub(super) interior_color: Words,
-    pub(super) rooftop: Words,
-    pub(super) engine: Words,
+    pub(super) texts: ByText<Words>,
     /// Folded; empty where there is none.
     pub(super) vin: Texts,
     /// Likewise.
     pub(super) stock: Texts,
-    pub(super) year: Vec<Option<u32>>,
-    pub(super) price: Vec<Option<u32>>,
-    pub(super) list_price: Vec<Option<u32>>,
-    pub(super) msrp: Vec<Option<u32>>,
-    pub(super) mileage: Vec<Option<u32>>,
-    pub(super) seats: Vec<Option<u32>>,
-    pub(super) rows_of_seats: Vec<Option<u32>>,
+    pub(super) numbers: ByNumber<Vec<Option<u32>>>,
     pub(super) updated_at: Vec<Option<Timestamp>>,
     /// The rows of each.
     pub(super) features: BTreeMap<String, Vec<u32>>,
@@ -55,27 +37,8 @@ impl Gathered {
         self.ids.push(vehicle.vehicle_id.as_deref().unwrap_or_default());
         self.vin.push(&identifier(&vehicle.vin).unwrap_or_default());
         self.stock.push(&identifier(&vehicle.stock).unwrap_or_default());
-        self.make.push(vehicle.make.as_deref());
-        self.model.push(vehicle.model.as_deref());
-        self.trim.push(vehicle.trim.as_deref());
-        self.condition.push(vehicle.condition.map(Vocabulary::name));
-        self.status.push(vehicle.status.map(Vocabulary::name));
-        self.transmission.push(vehicle.transmission.as_deref());
-        self.fuel.push(vehicle.fuel.as_deref());
-        self.driveline.push(vehicle.driveline.as_deref());
-        self.body.push(vehicle.body.as_deref());
-        self.exterior_color.push(vehicle.exterior_color.as_deref());
-        self.interior_color.push(vehicle.interior_color.as_deref());
-        self.rooftop.push(vehicle.rooftop.as_deref());
-        self.engine.push(vehicle.engine.as_deref());
-        self.year.push(vehicle.year.map(u32::from));
-        self.price.push(vehicle.price);
-        self.list_price.push(vehicle.list_price);
-        self.msrp.push(vehicle.msrp);
-        self.mileage.push(vehicle.mileage);
-        let seats = seats(vehicle);
-        self.seats.push(seats.seats);
-        self.rows_of_seats.push(seats.rows);
+        self.texts.push(vehicle);
+        self.numbers.push(vehicle, seats(vehicle));
         self.updated_at.push(vehicle.updated_at);
         for feature in &vehicle.features {
             let rows = self.features.entry(tidy(feature)).or_default();
@@ -108,32 +71,10 @@ impl Gathered {
         for texts in [&mut self.ids, &mut self.vin, &mut self.stock] {
             *texts = order.iter().map(|row| texts.get(*row as usize)).collect();
         }
-        for words in [
-            &mut self.make,
-            &mut self.model,
-            &mut self.trim,
-            &mut self.condition,
-            &mut self.status,
-            &mut self.transmission,
-            &mut self.fuel,
-            &mut self.driveline,
-            &mut self.body,
-            &mut self.exterior_color,
-            &mut self.interior_color,
-            &mut self.rooftop,
-            &mut self.engine,
-        ] {
+        for words in self.texts.each_mut() {
             words.rows = ordered(&words.rows, order);
         }
-        for numbers in [
-            &mut self.year,
-            &mut self.price,
-            &mut self.list_price,
-            &mut self.msrp,
-            &mut self.mileage,
-            &mut self.seats,
-            &mut self.rows_of_seats,
-        ] {
+        for numbers in self.numbers.each_mut() {
             *numbers = ordered(numbers, order);
         }
         self.updated_at = ordered(&self.updated_at, order);

@@ -20,9 +20,7 @@ impl Graveyard {
         // The latest first, because below the first to have an identifier keeps it. Ties go by id,
         // so that the order does not depend on whoever lists them.
         units.sort_by(|a, b| {
-            let key = |unit: &Tombstone| Reverse(unit.removed_at);
-            let ids = || a.vehicle_id.cmp(&b.vehicle_id);
-            key(a).cmp(&key(b)).then_with(ids)
+            (Reverse(a.removed_at), &a.vehicle_id).cmp(&(Reverse(b.removed_at), &b.vehicle_id))
         });
         let (mut vins, mut vehicle_ids, mut stocks) =
             (HashMap::new(), HashMap::new(), HashMap::new());
@@ -44,19 +42,15 @@ impl Graveyard {
     }
 
     pub(super) fn by_vin(&self, vin: &str) -> Option<&Tombstone> {
-        self.unit(self.vins.get(&identifier(vin)))
+        self.units.get(*self.vins.get(&identifier(vin))?)
     }
 
     pub(super) fn by_vehicle_id(&self, vehicle_id: &str) -> Option<&Tombstone> {
-        self.unit(self.vehicle_ids.get(vehicle_id))
+        self.units.get(*self.vehicle_ids.get(vehicle_id)?)
     }
 
     pub(super) fn by_stock(&self, stock: &str) -> Option<&Tombstone> {
-        self.unit(self.stocks.get(&identifier(stock)))
-    }
-
-    fn unit(&self, place: Option<&usize>) -> Option<&Tombstone> {
-        self.units.get(*place?)
+        self.units.get(*self.stocks.get(&identifier(stock))?)
     }
 
     /// About how many bytes it takes.

@@ -42,7 +42,7 @@ impl Groups {
         let nothing = index(sizes.iter().sum());
         let (mut drafts, mut begin): (Vec<Draft>, u32) = (Vec::new(), 0);
         for column in columns {
-            let most = (column.codes().len() / ROWS_OF_CODE).clamp(CODES.0, CODES.1);
+            let most = (column.codes.len() / ROWS_OF_CODE).clamp(CODES.0, CODES.1);
             let values = Values { begin, nothing };
             begin += column.distinct();
             if !drafts.iter_mut().any(|draft| draft.join(column, values, most)) {
@@ -171,7 +171,7 @@ struct Draft {
 impl Draft {
     /// A column alone.
     fn of(column: &Codes, values: Values) -> Self {
-        let (rows, distinct) = (0..index(column.codes().len()), column.distinct());
+        let (rows, distinct) = (0..index(column.codes.len()), column.distinct());
         let Values { begin, nothing } = values;
         Self {
             width: 1,

@@ -17,11 +17,11 @@ pub(super) struct Order {
 
 impl Order {
     pub(super) fn new(stock: &TextColumn, vin: &TextColumn) -> Self {
-        let squeezed = stock.keys().iter().map(squeeze).zip(0..);
+        let squeezed = stock.keys.iter().map(squeeze).zip(0..);
         let mut stocks: Vec<(String, u32)> = squeezed.filter(|(key, _)| !key.is_empty()).collect();
         stocks.sort_unstable();
-        let mut backwards: Vec<u32> = vin.keys().iter().zip(0..).map(|(_, code)| code).collect();
-        let key = |code: &u32| vin.keys().get(*code as usize);
+        let mut backwards: Vec<u32> = vin.keys.iter().zip(0..).map(|(_, code)| code).collect();
+        let key = |code: &u32| vin.keys.get(*code as usize);
         backwards.sort_unstable_by(|one, other| compare_ends(key(one), key(other)));
         Self { stocks: stocks.into_iter().map(|(_, code)| code).collect(), backwards }
     }
@@ -34,7 +34,7 @@ impl Order {
     ) -> impl Iterator<Item = u32> {
         // Squeezed anew at each of the few steps of a search, so that the squeezed texts need not
         // be kept.
-        let squeezed = |code: u32| squeeze(stock.keys().get(code as usize));
+        let squeezed = |code: u32| squeeze(stock.keys.get(code as usize));
         let code = |place: usize| self.stocks.get(place).copied().unwrap_or_default();
         let from = partition_point(self.stocks.len(), |place| *squeezed(code(place)) < *key);
         let rest = self.stocks.get(from..).unwrap_or_default().iter();
@@ -44,7 +44,7 @@ impl Order {
     /// The codes of the VINs that end so.
     pub(super) fn vins_ending(&self, vin: &TextColumn, end: &str) -> &[u32] {
         let text = |place: usize| {
-            vin.keys().get(self.backwards.get(place).copied().unwrap_or_default() as usize)
+            vin.keys.get(self.backwards.get(place).copied().unwrap_or_default() as usize)
         };
         let is_before = |text: &str| compare_ends(text, end) == Ordering::Less;
         let all = self.backwards.len();

@@ -8,12 +8,12 @@ use tradepost_wire::catalog::Vocabulary as _;
 
 use super::codes::{Codes, at, index};
 use super::column::{Column, TextColumn, encode};
+use super::columns::{ByNumber, ByText};
 use super::features::Features;
-use super::gather::{Gathered, Words};
+use super::gather::Gathered;
 use super::groups::Groups;
 use super::identifiers;
 use super::texts::Texts;
-use crate::query::fold::Field;
 use crate::query::{Attribute, Lexicon, Understood, Value, understand};
 
 /// What searches look at. Rows are numbered in the default order: `updated_at` descending, then
@@ -26,29 +26,11 @@ pub(super) struct Index {
     pub(super) by_id: Vec<u32>,
     /// By row: its position in `by_id`.
     pub(super) id_ranks: Vec<u32>,
-    pub(super) make: TextColumn,
-    pub(super) model: TextColumn,
-    pub(super) trim: TextColumn,
-    pub(super) condition: TextColumn,
-    pub(super) status: TextColumn,
-    pub(super) transmission: TextColumn,
-    pub(super) fuel: TextColumn,
-    pub(super) driveline: TextColumn,
-    pub(super) body: TextColumn,
-    pub(super) exterior_color: TextColumn,
-    pub(super) interior_color: TextColumn,
-    pub(super) rooftop: TextColumn,
+    pub(super) texts: ByText<TextColumn>,
     pub(super) vin: TextColumn,
     pub(super) stock: TextColumn,
-    pub(super) year: Column,
-    pub(super) price: Column,
-    pub(super) list_price: Column,
-    pub(super) msrp: Column,
-    pub(super) mileage: Column,
-    pub(super) seats: Column,
-    pub(super) rows_of_seats: Column,
+    pub(super) numbers: ByNumber<Column>,
     pub(super) updated_at: Codes,
-    pub(super) engine: TextColumn,
     pub(super) features: Features,
     pub(super) order: identifiers::Order,
     pub(super) lexicon: Lexicon,
@@ -67,9 +49,10 @@ impl Index {
         drop(all.ids);
         let features = Features::new(all.features, by_id.len());
 
-        let text = |field, words: Words| TextColumn::new(field, &words, &by_id);
-        let number = |values: Vec<Option<u32>>| Column::new(&values, &by_id);
-        let filtered = |field, words| text(field, words).for_filters();
+        let texts = all
+            .texts
+            .map(|(field, prepared), words| prepared(TextColumn::new(field, &words, &by_id)));
+        let numbers = all.numbers.map(|prepared, values| prepared(Column::new(&values, &by_id)));
         let mut distinct: Vec<Timestamp> = all.updated_at.iter().flatten().copied().collect();
         distinct.sort_unstable();
         distinct.dedup();
@@ -78,30 +61,12 @@ impl Index {
         let identifiers = |texts: Texts| TextColumn::identifiers(&texts, &by_id);
         let (stock, vin) = (identifiers(all.stock), identifiers(all.vin));
         let mut this = Self {
-            make: text(Field::Make, all.make),
-            model: text(Field::Plain, all.model),
-            trim: filtered(Field::Plain, all.trim),
-            condition: filtered(Field::Condition, all.condition),
-            status: filtered(Field::Plain, all.status),
-            transmission: filtered(Field::Transmission, all.transmission),
-            fuel: filtered(Field::Fuel, all.fuel),
-            driveline: filtered(Field::Driveline, all.driveline),
-            body: filtered(Field::Body, all.body),
-            exterior_color: filtered(Field::Colour, all.exterior_color),
-            interior_color: filtered(Field::Colour, all.interior_color),
-            rooftop: filtered(Field::Plain, all.rooftop),
-            engine: filtered(Field::Plain, all.engine),
+            texts,
+            numbers,
             features,
             order: identifiers::Order::new(&stock, &vin),
             vin,
             stock,
-            year: number(all.year).for_ranges(),
-            price: number(all.price).for_ranges(),
-            list_price: number(all.list_price),
-            msrp: number(all.msrp),
-            mileage: number(all.mileage).for_ranges(),
-            seats: number(all.seats).for_filters(),
-            rows_of_seats: number(all.rows_of_seats).for_filters(),
             updated_at,
             lexicon: Lexicon::default(),
             groups: OnceLock::new(),
@@ -125,36 +90,11 @@ impl Index {
 
     /// How many bytes it takes.
     pub(super) fn bytes(&self) -> usize {
-        let texts = [
-            &self.make,
-            &self.model,
-            &self.trim,
-            &self.condition,
-            &self.status,
-            &self.transmission,
-            &self.fuel,
-            &self.driveline,
-            &self.body,
-            &self.exterior_color,
-            &self.interior_color,
-            &self.rooftop,
-            &self.engine,
-            &self.vin,
-            &self.stock,
-        ];
-        let numbers = [
-            &self.year,
-            &self.price,
-            &self.list_price,
-            &self.msrp,
-            &self.mileage,
-            &self.seats,
-            &self.rows_of_seats,
-        ];
+        let texts = self.texts.each().chain([&self.vin, &self.stock]);
         self.ids.bytes()
             + (self.by_id.capacity() + self.id_ranks.capacity()) * size_of::<u32>()
-            + texts.iter().map(|column| column.bytes()).sum::<usize>()
-            + numbers.iter().map(|column| column.bytes()).sum::<usize>()
+            + texts.map(TextColumn::bytes).sum::<usize>()
+            + self.numbers.each().map(Column::bytes).sum::<usize>()
             + self.updated_at.bytes()
             + self.features.bytes()
             + self.order.bytes()
@@ -167,7 +107,7 @@ impl Index {
         let mut lexicon = Lexicon::default();
         for attribute in Attribute::ALL.iter().copied() {
             if let Some(column) = self.text(attribute) {
-                for id in 0..column.rows().distinct() {
+                for id in 0..column.rows.distinct() {
                     lexicon.add(Value { attribute, id }, column.spelling(id));
                 }
             }
@@ -176,12 +116,13 @@ impl Index {
             lexicon.add(Value { attribute: Attribute::Feature, id }, name);
         }
         let all = 0..index(self.by_id.len());
-        let pair = |row| (self.make.rows().code(row), self.model.rows().code(row));
+        let pair = |row| (self.texts.make.rows.code(row), self.texts.model.rows.code(row));
         let mut pairs: Vec<(u32, u32)> = all.map(pair).collect();
         pairs.sort_unstable();
         pairs.dedup();
         for (make, model) in pairs {
-            let (makes, models) = (self.make.spelling(make), self.model.spelling(model));
+            let (makes, models) =
+                (self.texts.make.spelling(make), self.texts.model.spelling(model));
             // A row without a make or without a model is a pair, too; what is absent has the empty
             // spelling.
             if !makes.is_empty() {

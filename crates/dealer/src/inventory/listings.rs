@@ -6,18 +6,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tradepost_wire::aap::{Raw, Reply};
 
-use super::again::{Answers, Question};
+use super::again::{ANSWERS, Answers, Question};
 use super::snapshot::Broken;
 use crate::packed::{Bench, Dictionary, Packer, Unpackable, Unpacker};
 
 /// A dealer's listings by row.
 #[derive(Debug)]
 pub(super) struct Listings {
-    dictionary: Dictionary,
+    pub(super) dictionary: Dictionary,
     unpacker: Unpacker,
-    packed: Vec<u8>,
+    pub(super) packed: Vec<u8>,
     /// By row: where its listing ends.
-    ends: Vec<u64>,
+    pub(super) ends: Vec<u64>,
     recent: Arc<Recent>,
     /// What these listings are called there.
     name: u64,
@@ -69,11 +69,6 @@ impl Listings {
         work: impl FnOnce() -> Result<Reply, Broken>,
     ) -> Result<Reply, Broken> {
         self.recent.answers.answer(self.name, question, work)
-    }
-
-    /// The dictionary, what was packed, and where each ends.
-    pub(super) fn parts(&self) -> (&Dictionary, &[u8], &[u64]) {
-        (&self.dictionary, &self.packed, &self.ends)
     }
 
     /// How many bytes they take.
@@ -169,12 +164,12 @@ impl Recent {
     #[must_use]
     pub fn of(listings: usize) -> Self {
         let places = (0..listings).map(|_| Mutex::default()).collect();
-        Self { places, answers: Answers::for_all(), ..Self::none() }
+        Self { places, answers: Answers::of(ANSWERS), ..Self::none() }
     }
 
     fn none() -> Self {
         let (places, benches, names) = Default::default();
-        Self { places, benches, names, answers: Answers::none() }
+        Self { places, benches, names, answers: Answers::of(0) }
     }
 
     /// A name that no inventory has here.

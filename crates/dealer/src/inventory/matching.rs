@@ -80,7 +80,7 @@ impl Constraint<'_> {
         match self {
             Self::Codes(column, spans) => {
                 if self.build_cost() > rows {
-                    return Bitmap::scan(column.codes(), |code| allows(spans, code));
+                    return Bitmap::scan(&column.codes, |code| allows(spans, code));
                 }
                 let mut spans = spans.iter().cloned();
                 let mut set =
@@ -123,7 +123,7 @@ impl Constraint<'_> {
         match self {
             // Nearly always there is one range.
             Self::Codes(column, spans) => match spans.as_slice() {
-                [span] if by_row => set.retain_within(column.codes(), span),
+                [span] if by_row => set.retain_within(&column.codes, span),
                 _ if by_row => set.retain(|row| allows(spans, column.code(row))),
                 [span] if self.build_cost() <= all => column.narrow(set, span.clone()),
                 _ => set.intersect(&self.to_bitmap(all)),
@@ -203,16 +203,29 @@ impl Index {
         query: Option<&'a Understood>,
         mut found: impl FnMut(Source<'a>, Constraint<'a>),
     ) {
-        for (attribute, column, wanted) in self.texts(filters) {
+        let texts = &self.texts;
+        let lists = [
+            (Attribute::Make, &texts.make, &filters.make),
+            (Attribute::Model, &texts.model, &filters.model),
+            (Attribute::Trim, &texts.trim, &filters.trim),
+            (Attribute::Transmission, &texts.transmission, &filters.transmission),
+            (Attribute::Fuel, &texts.fuel, &filters.fuel),
+            (Attribute::Driveline, &texts.driveline, &filters.driveline),
+            (Attribute::Body, &texts.body, &filters.body),
+            (Attribute::ExteriorColor, &texts.exterior_color, &filters.exterior_color),
+            (Attribute::InteriorColor, &texts.interior_color, &filters.interior_color),
+            (Attribute::Rooftop, &texts.rooftop, &filters.rooftops),
+        ];
+        for (attribute, column, wanted) in lists {
             if !wanted.is_empty() {
                 let spans = self.any_of(attribute, column, wanted.iter().map(String::as_str));
-                found(Source::Text(attribute, wanted), Constraint::Codes(column.rows(), spans));
+                found(Source::Text(attribute, wanted), Constraint::Codes(&column.rows, spans));
             }
         }
         if !filters.condition.is_empty() {
             let names = filters.condition.iter().map(|word| word.name());
-            let spans = self.any_of(Attribute::Condition, &self.condition, names);
-            found(Source::Condition, Constraint::Codes(self.condition.rows(), spans));
+            let spans = self.any_of(Attribute::Condition, &self.texts.condition, names);
+            found(Source::Condition, Constraint::Codes(&self.texts.condition.rows, spans));
         }
         let identifiers =
             [("vin", &self.vin, &filters.vin), ("stock", &self.stock, &filters.stock)];
@@ -237,25 +250,6 @@ impl Index {
         }
     }
 
-    /// The filters that are lists of texts.
-    fn texts<'a>(
-        &'a self,
-        filters: &'a Filters,
-    ) -> [(Attribute, &'a TextColumn, &'a Vec<String>); 10] {
-        [
-            (Attribute::Make, &self.make, &filters.make),
-            (Attribute::Model, &self.model, &filters.model),
-            (Attribute::Trim, &self.trim, &filters.trim),
-            (Attribute::Transmission, &self.transmission, &filters.transmission),
-            (Attribute::Fuel, &self.fuel, &filters.fuel),
-            (Attribute::Driveline, &self.driveline, &filters.driveline),
-            (Attribute::Body, &self.body, &filters.body),
-            (Attribute::ExteriorColor, &self.exterior_color, &filters.exterior_color),
-            (Attribute::InteriorColor, &self.interior_color, &filters.interior_color),
-            (Attribute::Rooftop, &self.rooftop, &filters.rooftops),
-        ]
-    }
-
     /// The codes of the values that mean the same as one of the texts, or are of the class or the
     /// family that it names.
     fn any_of<'t>(
@@ -267,7 +261,7 @@ impl Index {
         let mut codes: Vec<u32> = Vec::new();
         for text in wanted {
             let key = fold(attribute.field(), text);
-            codes.extend(column.code_of(&key));
+            codes.extend(column.keys.find(&key));
             codes.extend(self.lexicon.class(attribute, &key));
         }
         spans(codes)
@@ -276,29 +270,29 @@ impl Index {
     /// The column of a number.
     pub(super) fn number(&self, number: Number) -> &Column {
         match number {
-            Number::Price => &self.price,
-            Number::Mileage => &self.mileage,
-            Number::Year => &self.year,
-            Number::Seats => &self.seats,
-            Number::Rows => &self.rows_of_seats,
+            Number::Price => &self.numbers.price,
+            Number::Mileage => &self.numbers.mileage,
+            Number::Year => &self.numbers.year,
+            Number::Seats => &self.numbers.seats,
+            Number::Rows => &self.numbers.rows_of_seats,
         }
     }
 
     /// The column of an attribute; features have none, because a vehicle has several.
     pub(super) fn text(&self, attribute: Attribute) -> Option<&TextColumn> {
         match attribute {
-            Attribute::Make => Some(&self.make),
-            Attribute::Model => Some(&self.model),
-            Attribute::Trim => Some(&self.trim),
-            Attribute::Condition => Some(&self.condition),
-            Attribute::Transmission => Some(&self.transmission),
-            Attribute::Fuel => Some(&self.fuel),
-            Attribute::Driveline => Some(&self.driveline),
-            Attribute::Body => Some(&self.body),
-            Attribute::ExteriorColor => Some(&self.exterior_color),
-            Attribute::InteriorColor => Some(&self.interior_color),
-            Attribute::Rooftop => Some(&self.rooftop),
-            Attribute::Engine => Some(&self.engine),
+            Attribute::Make => Some(&self.texts.make),
+            Attribute::Model => Some(&self.texts.model),
+            Attribute::Trim => Some(&self.texts.trim),
+            Attribute::Condition => Some(&self.texts.condition),
+            Attribute::Transmission => Some(&self.texts.transmission),
+            Attribute::Fuel => Some(&self.texts.fuel),
+            Attribute::Driveline => Some(&self.texts.driveline),
+            Attribute::Body => Some(&self.texts.body),
+            Attribute::ExteriorColor => Some(&self.texts.exterior_color),
+            Attribute::InteriorColor => Some(&self.texts.interior_color),
+            Attribute::Rooftop => Some(&self.texts.rooftop),
+            Attribute::Engine => Some(&self.texts.engine),
             Attribute::Feature => None,
         }
     }
@@ -309,7 +303,7 @@ impl Index {
                 range(self.number(*number), *min, *max)
             }
             ([Meaning::Values(values)], false) => match self.one_column(values) {
-                Some((column, codes)) => Constraint::Codes(column.rows(), spans(codes)),
+                Some((column, codes)) => Constraint::Codes(&column.rows, spans(codes)),
                 None => Constraint::Listed(self.listed(want)),
             },
             (_, false) => Constraint::Listed(self.listed(want)),
@@ -336,8 +330,8 @@ impl Index {
                 Meaning::Pair { make, model } => {
                     // `span` needs an order that lists every row; the models have it, because
                     // listings are sorted by them.
-                    let rows = self.model.rows().span(*model..model.saturating_add(1)).iter();
-                    let of_make = |row: &&u32| self.make.rows().code(**row) == *make;
+                    let rows = self.texts.model.rows.span(*model..model.saturating_add(1)).iter();
+                    let of_make = |row: &&u32| self.texts.make.rows.code(**row) == *make;
                     let rows: Vec<u32> = rows.filter(of_make).copied().collect();
                     lists.push(Rows::List(rows.into()));
                 }
@@ -347,11 +341,11 @@ impl Index {
                 }
                 Meaning::Stock(key) => {
                     let codes = self.order.stocks(&self.stock, key);
-                    lists.extend(codes.map(|code| self.stock.rows().rows(code)));
+                    lists.extend(codes.map(|code| self.stock.rows.rows(code)));
                 }
                 Meaning::VinEnd(end) => {
                     let codes = self.order.vins_ending(&self.vin, end).iter();
-                    lists.extend(codes.map(|code| self.vin.rows().rows(*code)));
+                    lists.extend(codes.map(|code| self.vin.rows.rows(*code)));
                 }
                 Meaning::VinStart(start) => {
                     lists.push(Rows::List(self.vin.starting_with(start).into()));
@@ -363,7 +357,7 @@ impl Index {
 
     fn value_rows(&self, value: Value) -> Rows<'_> {
         match self.text(value.attribute) {
-            Some(column) => column.rows().rows(value.id),
+            Some(column) => column.rows.rows(value.id),
             None => self.features.rows(value.id),
         }
     }

@@ -253,7 +253,7 @@ fn means(inventory: &Inventory, v: &Vehicle, meaning: &Meaning) -> bool {
                 return v.features.iter().any(|feature| tidy(feature) == wanted);
             }
         };
-        let keys = inventory.index.text(attribute).unwrap().keys();
+        let keys = &inventory.index.text(attribute).unwrap().keys;
         key(attribute.field(), text).as_deref() == Some(keys.get(id as usize))
     };
     match meaning {

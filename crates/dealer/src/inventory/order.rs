@@ -27,7 +27,7 @@ impl Index {
         if limit == 0 {
             return Vec::new();
         }
-        let Some(sort) = sort.filter(|sort| !is_default(*sort)) else {
+        let Some(sort) = sort.filter(|sort| *sort != STORED) else {
             return match matches {
                 Matches::All(rows) => (0..*rows).skip(skip).take(limit).collect(),
                 Matches::Few(rows) => {
@@ -49,14 +49,14 @@ impl Index {
 
     fn column(&self, field: SortField) -> &Codes {
         match field {
-            SortField::Price => &self.price.rows,
-            SortField::ListPrice => &self.list_price.rows,
-            SortField::Msrp => &self.msrp.rows,
-            SortField::Mileage => &self.mileage.rows,
-            SortField::Year => &self.year.rows,
-            SortField::Make => self.make.rows(),
-            SortField::Model => self.model.rows(),
-            SortField::Stock => self.stock.rows(),
+            SortField::Price => &self.numbers.price.rows,
+            SortField::ListPrice => &self.numbers.list_price.rows,
+            SortField::Msrp => &self.numbers.msrp.rows,
+            SortField::Mileage => &self.numbers.mileage.rows,
+            SortField::Year => &self.numbers.year.rows,
+            SortField::Make => &self.texts.make.rows,
+            SortField::Model => &self.texts.model.rows,
+            SortField::Stock => &self.stock.rows,
             SortField::UpdatedAt => &self.updated_at,
         }
     }
@@ -64,9 +64,9 @@ impl Index {
     /// The codes that matches can have in the field of the order.
     fn bounds(&self, field: SortField, filters: &Filters) -> Option<Range<u32>> {
         let (column, min, max) = match field {
-            SortField::Price => (&self.price, filters.price_min, filters.price_max),
-            SortField::Year => (&self.year, filters.year_min, filters.year_max),
-            SortField::Mileage => (&self.mileage, None, filters.mileage_max),
+            SortField::Price => (&self.numbers.price, filters.price_min, filters.price_max),
+            SortField::Year => (&self.numbers.year, filters.year_min, filters.year_max),
+            SortField::Mileage => (&self.numbers.mileage, None, filters.mileage_max),
             SortField::ListPrice
             | SortField::Msrp
             | SortField::Make
@@ -124,10 +124,8 @@ impl Index {
     }
 }
 
-/// Whether rows are stored in this order.
-fn is_default(sort: Sort) -> bool {
-    sort.field == SortField::UpdatedAt && sort.order == SortOrder::Desc
-}
+/// How rows are stored.
+const STORED: Sort = Sort { field: SortField::UpdatedAt, order: SortOrder::Desc };
 
 /// All rows of a column in order, or only those with codes within bounds.
 fn slices(

@@ -13,6 +13,7 @@ use super::bitmap::Bitmap;
 use super::bytes::{Out, Reader, Sink, Writer};
 use super::codes::Codes;
 use super::column::{Column, TextColumn};
+use super::columns::{ByNumber, ByText};
 use super::features::Features;
 use super::gone::Graveyard;
 use super::index::{Index, ranks};
@@ -48,6 +49,7 @@ static MADE_BY: LazyLock<[u8; 32]> = LazyLock::new(|| {
         include_str!("../../data/words/models.txt"),
         include_str!("../../data/words/seats.txt"),
         include_str!("column.rs"),
+        include_str!("columns.rs"),
         include_str!("gather.rs"),
         include_str!("index.rs"),
         include_str!("snapshot.rs"),
@@ -138,11 +140,10 @@ impl Inventory {
     }
 
     fn write_payload(&self, out: &mut Writer<impl Sink>) {
-        let (dictionary, packed, ends) = self.listings.parts();
         out.size(self.len());
-        out.bytes(dictionary.as_bytes());
-        out.bytes(packed);
-        ends.iter().for_each(|end| out.u64(*end));
+        out.bytes(self.listings.dictionary.as_bytes());
+        out.bytes(&self.listings.packed);
+        self.listings.ends.iter().for_each(|end| out.u64(*end));
         write_index(&self.index, out);
         out.size(self.gone.units.len());
         self.gone.units.iter().for_each(|unit| write_unit(unit, out));
@@ -166,18 +167,13 @@ impl Inventory {
         let packed = from.bytes()?.to_vec();
         // Grown as the bytes come: a number of rows that is a lie would otherwise ask for its
         // memory before the end is noticed.
-        let mut ends = Vec::new();
-        for _ in 0..rows {
-            ends.push(from.u64()?);
-        }
+        let mut ends: Vec<u64> = (0..rows).map(|_| from.u64()).collect::<Result<_, _>>()?;
         ends.shrink_to_fit();
         let listings = Listings::of(dictionary, packed, ends);
         let listings = listings.ok_or(Broken("listings end where they cannot"))?;
         let index = read_index(rows, &mut from)?;
-        let (count, mut units) = (from.size()?, Vec::new());
-        for _ in 0..count {
-            units.push(read_unit(&mut from)?);
-        }
+        let count = from.size()?;
+        let units = (0..count).map(|_| read_unit(&mut from)).collect::<Result<_, _>>()?;
         if !from.0.is_empty() {
             return Err(Broken("there is something behind its end"));
         }
@@ -189,42 +185,18 @@ fn write_index(index: &Index, out: &mut Writer<impl Sink>) {
     // In the order in which `read_index` takes them: nothing in a snapshot names its members.
     out.texts(&index.ids);
     out.u32s(&index.by_id);
-    for column in [
-        &index.make,
-        &index.model,
-        &index.trim,
-        &index.condition,
-        &index.status,
-        &index.transmission,
-        &index.fuel,
-        &index.driveline,
-        &index.body,
-        &index.exterior_color,
-        &index.interior_color,
-        &index.rooftop,
-        &index.vin,
-        &index.stock,
-        &index.engine,
-    ] {
-        out.texts(column.keys());
-        out.texts(column.spellings());
-        out.codes(column.rows().codes());
+    for column in index.texts.each().chain([&index.vin, &index.stock]) {
+        out.texts(&column.keys);
+        out.texts(&column.spellings);
+        out.codes(&column.rows.codes);
     }
-    for column in [
-        &index.year,
-        &index.price,
-        &index.list_price,
-        &index.msrp,
-        &index.mileage,
-        &index.seats,
-        &index.rows_of_seats,
-    ] {
-        out.u32s(column.keys());
-        out.codes(column.rows.codes());
+    for column in index.numbers.each() {
+        out.u32s(&column.keys);
+        out.codes(&column.rows.codes);
     }
     out.u32(index.updated_at.distinct());
-    out.codes(index.updated_at.codes());
-    out.texts(index.features.texts());
+    out.codes(&index.updated_at.codes);
+    out.texts(&index.features.names);
     for (id, _) in index.features.names() {
         let mut rows = Vec::new();
         index.features.rows(id).append_to(&mut rows);
@@ -237,10 +209,8 @@ fn write_index(index: &Index, out: &mut Writer<impl Sink>) {
 /// A list, or the words of a set where that is shorter.
 fn write_rows(rows: &[u32], all: usize, out: &mut Writer<impl Sink>) {
     if super::codes::is_dense(rows.len(), all) {
-        let mut set = Bitmap::empty(all);
-        rows.iter().for_each(|row| set.insert(*row));
         out.u8(1);
-        set.words().iter().for_each(|word| out.u64(*word));
+        Bitmap::of_rows(rows, all).words.iter().for_each(|word| out.u64(*word));
     } else {
         out.u8(0);
         out.u32s(rows);
@@ -250,8 +220,7 @@ fn write_rows(rows: &[u32], all: usize, out: &mut Writer<impl Sink>) {
 fn read_index(rows: usize, from: &mut Reader<'_>) -> Result<Index, Broken> {
     let ids = ascending(from)?;
     let by_id = from.u32s()?;
-    let mut seen = Bitmap::empty(by_id.len());
-    by_id.iter().for_each(|row| seen.insert(*row));
+    let seen = Bitmap::of_rows(&by_id, by_id.len());
     // A row that is listed twice, or is none, leaves the set of those seen too small: then another
     // row would have no id.
     if [ids.len(), by_id.len(), seen.len()] != [rows; 3] {
@@ -260,68 +229,40 @@ fn read_index(rows: usize, from: &mut Reader<'_>) -> Result<Index, Broken> {
     let mut text = |field| {
         let (keys, spellings) = (ascending(from)?, from.texts()?);
         let codes = from.codes(rows, keys.len())?;
-        let codes = Codes::of(codes, keys.len(), &by_id);
-        Ok(TextColumn::of(field, keys, spellings, codes))
+        let rows = Codes::of(codes, keys.len(), &by_id);
+        Ok(TextColumn { field, keys, rows, spellings })
     };
-    let (make, model) = (text(Field::Make)?, text(Field::Plain)?);
-    let mut filtered = |field| text(field).map(TextColumn::for_filters);
-    let (trim, condition) = (filtered(Field::Plain)?, filtered(Field::Condition)?);
-    let (status, transmission) = (filtered(Field::Plain)?, filtered(Field::Transmission)?);
-    let (fuel, driveline) = (filtered(Field::Fuel)?, filtered(Field::Driveline)?);
-    let (body, exterior_color) = (filtered(Field::Body)?, filtered(Field::Colour)?);
-    let (interior_color, rooftop) = (filtered(Field::Colour)?, filtered(Field::Plain)?);
+    let texts = ByText::default();
+    let texts = texts.try_map(|(field, prepared), ()| text(field).map(prepared))?;
     let (vin, stock) = (text(Field::Identifier)?, text(Field::Identifier)?);
-    let engine = text(Field::Plain)?.for_filters();
-    let mut number = || {
+    let numbers = ByNumber::default().try_map(|prepared, ()| {
         let keys = from.u32s()?;
-        let codes = Codes::of(from.codes(rows, keys.len())?, keys.len(), &by_id);
+        let rows = Codes::of(from.codes(rows, keys.len())?, keys.len(), &by_id);
         match keys.is_sorted() {
-            true => Ok(Column::of(keys, codes)),
+            true => Ok(prepared(Column { keys, rows })),
             false => Err(Broken("the values of a number are in disorder")),
         }
-    };
-    let (year, price) = (number()?.for_ranges(), number()?.for_ranges());
-    let (list_price, msrp, mileage) = (number()?, number()?, number()?.for_ranges());
-    let (seats, rows_of_seats) = (number()?.for_filters(), number()?.for_filters());
+    })?;
     let moments = from.u32()? as usize;
     let updated_at = Codes::of(from.codes(rows, moments)?, moments, &by_id);
     let features = read_features(rows, from)?;
     let within = |codes: Vec<u32>, column: &TextColumn| {
-        let last = codes.iter().max().is_none_or(|code| (*code as usize) < column.keys().len());
+        let last = codes.iter().max().is_none_or(|code| (*code as usize) < column.keys.len());
         if last { Ok(codes) } else { Err(Broken("an order has something that is not there")) }
     };
     let order = identifiers::Order {
         stocks: within(from.u32s()?, &stock)?,
         backwards: within(from.u32s()?, &vin)?,
     };
-    let id_ranks = ranks(&by_id);
     let index = Index {
         ids,
+        id_ranks: ranks(&by_id),
         by_id,
-        id_ranks,
-        make,
-        model,
-        trim,
-        condition,
-        status,
-        transmission,
-        fuel,
-        driveline,
-        body,
-        exterior_color,
-        interior_color,
-        rooftop,
+        texts,
         vin,
         stock,
-        year,
-        price,
-        list_price,
-        msrp,
-        mileage,
-        seats,
-        rows_of_seats,
+        numbers,
         updated_at,
-        engine,
         features,
         order,
         lexicon: Lexicon::default(),
@@ -342,11 +283,8 @@ fn read_features(all: usize, from: &mut Reader<'_>) -> Result<Features, Broken> 
         let rows = match from.kind()? {
             0 => from.u32s()?,
             _ => {
-                let mut words = Vec::new();
-                for _ in 0..all.div_ceil(64) {
-                    words.push(from.u64()?);
-                }
-                Bitmap::of(words).rows().collect()
+                let words = (0..all.div_ceil(64)).map(|_| from.u64());
+                Bitmap { words: words.collect::<Result<_, _>>()? }.rows().collect()
             }
         };
         if !rows.is_sorted() || rows.last().is_some_and(|row| *row as usize >= all) {

@@ -8,9 +8,10 @@ use super::codes::index;
 /// A list of texts.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Texts {
-    all: String,
+    /// One after the other.
+    pub(super) all: String,
     /// By text: where it ends.
-    ends: Vec<u32>,
+    pub(super) ends: Vec<u32>,
 }
 
 impl Texts {
@@ -49,11 +50,6 @@ impl Texts {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
         (0..self.len()).map(|place| self.get(place))
-    }
-
-    /// The texts one after the other, and where each ends.
-    pub(super) fn parts(&self) -> (&str, &[u32]) {
-        (&self.all, &self.ends)
     }
 
     /// Where a text stands among texts in ascending order.

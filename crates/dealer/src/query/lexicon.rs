@@ -16,34 +16,43 @@ catalog! {
     pub(crate) enum Attribute {
         /// Which synonyms hold.
         field: Field,
+        /// What the filter by it is called, where it has one.
+        filter: &'static str,
+        /// Whether its words are those of the vocabulary. One that it does not know counts as a whole.
+        is_coded: bool,
+        /// What its values may say of other attributes. Feeds often leave the fuel and the driven wheels to
+        /// the name of the car, and list the latter among its features. An electric parking brake is no fuel.
+        tells: &'static [Attribute],
     }
     /// Who made it.
-    Make = "make" { field: Field::Make }
+    Make = "make" { field: Field::Make, filter: "make", is_coded: false, tells: &[] }
     /// The model.
-    Model = "model" { field: Field::Plain }
+    Model = "model" { field: Field::Plain, filter: "model", is_coded: false, tells: FUEL_AND_WHEELS }
     /// The trim.
-    Trim = "trim" { field: Field::Plain }
+    Trim = "trim" { field: Field::Plain, filter: "trim", is_coded: false, tells: FUEL_AND_WHEELS }
     /// New, used or certified.
-    Condition = "condition" { field: Field::Condition }
+    Condition = "condition" { field: Field::Condition, filter: "condition", is_coded: true, tells: &[] }
     /// How it shifts.
-    Transmission = "transmission" { field: Field::Transmission }
+    Transmission = "transmission" { field: Field::Transmission, filter: "transmission", is_coded: true, tells: &[] }
     /// What it runs on.
-    Fuel = "fuel" { field: Field::Fuel }
+    Fuel = "fuel" { field: Field::Fuel, filter: "fuel", is_coded: true, tells: &[] }
     /// Which wheels are driven.
-    Driveline = "driveline" { field: Field::Driveline }
+    Driveline = "driveline" { field: Field::Driveline, filter: "driveline", is_coded: true, tells: &[] }
     /// Its shape.
-    Body = "body" { field: Field::Body }
+    Body = "body" { field: Field::Body, filter: "body", is_coded: false, tells: &[] }
     /// The colour outside.
-    ExteriorColor = "exterior_color" { field: Field::Colour }
+    ExteriorColor = "exterior_color" { field: Field::Colour, filter: "exterior_color", is_coded: false, tells: &[] }
     /// The colour inside.
-    InteriorColor = "interior_color" { field: Field::Colour }
+    InteriorColor = "interior_color" { field: Field::Colour, filter: "interior_color", is_coded: false, tells: &[] }
     /// Where it stands.
-    Rooftop = "rooftop" { field: Field::Plain }
+    Rooftop = "rooftop" { field: Field::Plain, filter: "rooftops", is_coded: false, tells: &[] }
     /// The engine.
-    Engine = "engine" { field: Field::Plain }
+    Engine = "engine" { field: Field::Plain, filter: "engine", is_coded: false, tells: FUEL_AND_WHEELS }
     /// What it has besides.
-    Feature = "feature" { field: Field::Plain }
+    Feature = "feature" { field: Field::Plain, filter: "feature", is_coded: false, tells: &[Attribute::Driveline] }
 }
+
+const FUEL_AND_WHEELS: &[Attribute] = &[Attribute::Fuel, Attribute::Driveline];
 
 /// A value of an attribute: its place in the dictionary of whoever built the lexicon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -90,23 +99,10 @@ impl Lexicon {
     pub(crate) fn add(&mut self, value: Value, text: &str) {
         self.names.insert(value, text.into());
         self.classify(value, text);
-        match value.attribute {
-            // Their words are those of the vocabulary. One it does not know counts as a whole.
-            Attribute::Condition
-            | Attribute::Transmission
-            | Attribute::Fuel
-            | Attribute::Driveline => {
-                self.term(&squeeze(text), Sense::Value(value, Part::Whole));
-            }
-            Attribute::Make
-            | Attribute::Model
-            | Attribute::Trim
-            | Attribute::Body
-            | Attribute::ExteriorColor
-            | Attribute::InteriorColor
-            | Attribute::Rooftop
-            | Attribute::Engine
-            | Attribute::Feature => self.add_runs(value, text),
+        if value.attribute.is_coded() {
+            self.term(&squeeze(text), Sense::Value(value, Part::Whole));
+        } else {
+            self.add_runs(value, text);
         }
     }
 
@@ -192,24 +188,7 @@ impl Lexicon {
         for class in classes {
             self.classes.entry((attribute, class)).or_default().push(value.id);
         }
-        // Feeds often leave the fuel and the driven wheels to the name of the car, and list the
-        // latter among its features. An electric parking brake is no fuel.
-        let says: &[Attribute] = match attribute {
-            Attribute::Model | Attribute::Trim | Attribute::Engine => {
-                &[Attribute::Fuel, Attribute::Driveline]
-            }
-            Attribute::Feature => &[Attribute::Driveline],
-            Attribute::Make
-            | Attribute::Condition
-            | Attribute::Transmission
-            | Attribute::Fuel
-            | Attribute::Driveline
-            | Attribute::Body
-            | Attribute::ExteriorColor
-            | Attribute::InteriorColor
-            | Attribute::Rooftop => &[],
-        };
-        for said in says {
+        for said in attribute.tells() {
             if let Some(class) = vocabulary().class_in_name(said.field(), text) {
                 self.elsewhere.entry((*said, class)).or_default().push(value);
             }

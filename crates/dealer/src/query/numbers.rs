@@ -1,35 +1,28 @@
 //! Prices, miles, years and seats in words: `under 40k`, `2020 or newer`, `7 seater`.
 
-use super::tokens::Token;
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::words;
+
+use super::tokens::{Token, together};
 use super::vocabulary::vocabulary;
 
-/// What is counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Number {
-    /// The price out of the door.
-    Price,
-    /// Miles driven.
-    Mileage,
-    /// The model year.
-    Year,
-    /// Seats.
-    Seats,
-    /// Rows of seats.
-    Rows,
+words! {
+    /// What is counted.
+    pub(crate) enum Number {
+        /// The price out of the door.
+        Price = "price",
+        /// Miles driven.
+        Mileage = "mileage",
+        /// The model year.
+        Year = "year",
+        /// Seats.
+        Seats = "seats",
+        /// Rows of seats.
+        Rows = "rows of seats",
+    }
 }
 
 impl Number {
-    /// What it is called.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Price => "price",
-            Self::Mileage => "mileage",
-            Self::Year => "year",
-            Self::Seats => "seats",
-            Self::Rows => "rows of seats",
-        }
-    }
-
     /// Bounds in the words of the filters.
     pub(crate) fn in_filters(self, (min, max): Bounds) -> String {
         let name = self.name();
@@ -58,17 +51,26 @@ pub(super) enum Said {
     Unsearchable,
 }
 
-/// A word before or after a number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Bound {
-    Most,
-    Least,
-    After,
-    Since,
-    Earlier,
-    Until,
-    About,
-    Between,
+words! {
+    /// What a word before or after a number says of it, as the vocabulary has it.
+    enum Bound {
+        /// Not more.
+        Most = "most",
+        /// Not less.
+        Least = "least",
+        /// More.
+        After = "after",
+        /// Of a year: it or a later one.
+        Since = "since",
+        /// Of a year: one before it.
+        Earlier = "earlier",
+        /// Of a year: it or one before it.
+        Until = "until",
+        /// More or less.
+        About = "about",
+        /// From here on, and to what follows.
+        Between = "between",
+    }
 }
 
 /// What is written behind or before a number.
@@ -115,23 +117,19 @@ pub(super) fn read(tokens: &[Token], at: usize) -> Option<(usize, Said)> {
     let bound = bound.map(|(_, bound)| bound);
     let (length, first) = amount_at(tokens, at)?;
     at += length;
-    if let Some((length, said)) = unit_at(tokens, at) {
-        // `between 20k miles and 30k miles`.
-        at += length;
-        unit = unit.or(Some(said));
-    }
+    // `between 20k miles and 30k miles`.
+    pass_unit(tokens, &mut at, &mut unit);
     let range_word = tokens.get(at).and_then(|token| word(&token.text, "word"));
     let is_range = range_word == Some("and") && bound_allows_range(bound, tokens, at);
-    let (second, glued) = match amount_at(tokens, at + usize::from(is_range)) {
+    let second = match amount_at(tokens, at + usize::from(is_range)) {
         Some((length, second)) if is_range || tokens.get(at).is_some_and(|token| token.joined) => {
             at += length + usize::from(is_range);
-            (Some(second), true)
+            Some(second)
         }
-        _ => (None, false),
+        _ => None,
     };
-    if glued && let Some((length, said)) = unit_at(tokens, at) {
-        at += length;
-        unit = unit.or(Some(said));
+    if second.is_some() {
+        pass_unit(tokens, &mut at, &mut unit);
     }
     // In `a 1500 max 40k` the word belongs to the next number.
     let belongs_to_next = bound_at(tokens, at, "before")
@@ -147,10 +145,7 @@ pub(super) fn read(tokens: &[Token], at: usize) -> Option<(usize, Said)> {
         (None, None) if plus => Some(Bound::Least),
         (bound, _) => bound,
     };
-    if let Some((length, said)) = unit_at(tokens, at) {
-        at += length;
-        unit = unit.or(Some(said));
-    }
+    pass_unit(tokens, &mut at, &mut unit);
     let said = match second {
         Some(second) => between(first, second, unit)?,
         None => single(first, bound, unit)?,
@@ -302,20 +297,17 @@ fn unit_at(tokens: &[Token], at: usize) -> Option<(usize, Unit)> {
     Some((length, unit))
 }
 
+/// Passes a unit, if there is one: the first that is said counts.
+fn pass_unit(tokens: &[Token], at: &mut usize, unit: &mut Option<Unit>) {
+    if let Some((length, said)) = unit_at(tokens, *at) {
+        *at += length;
+        unit.get_or_insert(said);
+    }
+}
+
 fn bound_at(tokens: &[Token], at: usize, kind: &str) -> Option<(usize, Bound)> {
     let (length, bound) = phrase(tokens, at, kind)?;
-    let bound = match bound {
-        "most" => Bound::Most,
-        "least" => Bound::Least,
-        "after" => Bound::After,
-        "since" => Bound::Since,
-        "earlier" => Bound::Earlier,
-        "until" => Bound::Until,
-        "about" => Bound::About,
-        "between" => Bound::Between,
-        _ => return None,
-    };
-    Some((length, bound))
+    Some((length, Bound::from_name(bound)?))
 }
 
 /// Past articles and prepositions: `seating for 7`, `under about 20k` is not one.
@@ -327,11 +319,9 @@ fn skip(tokens: &[Token], at: usize) -> usize {
 
 /// The longest phrase of a kind that begins at `at`.
 fn phrase(tokens: &[Token], at: usize, kind: &str) -> Option<(usize, &'static str)> {
-    (1..=4).rev().find_map(|length| {
-        let run = tokens.get(at..at + length)?;
-        let run: String = run.iter().map(|token| token.text.as_str()).collect();
-        Some((length, word(&run, kind)?))
-    })
+    (1..=4)
+        .rev()
+        .find_map(|length| Some((length, word(&together(tokens.get(at..at + length)?), kind)?)))
 }
 
 fn word(text: &str, kind: &str) -> Option<&'static str> {

@@ -70,6 +70,11 @@ pub(super) fn tokens(query: &str) -> Vec<Token> {
     found
 }
 
+/// Tokens as one word.
+pub(super) fn together(run: &[Token]) -> String {
+    run.iter().map(|token| token.text.as_str()).collect()
+}
+
 /// Ends a token; whether there was one.
 fn push(found: &mut Vec<Token>, text: &mut String, money: &mut bool, joined: &mut bool) -> bool {
     if text.is_empty() {

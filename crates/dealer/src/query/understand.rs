@@ -4,7 +4,7 @@ use super::fold::Field;
 use super::lexicon::{Attribute, Lexicon, Part, Sense, Value};
 use super::numbers::{self, Bounds, Number, Said};
 use super::spelling;
-use super::tokens::{Token, tokens};
+use super::tokens::{Token, together, tokens};
 use super::vocabulary::vocabulary;
 use super::{Identifiers, Meaning, Remark, Understood, Want, unique};
 
@@ -84,7 +84,7 @@ impl Reader<'_> {
     /// Reads a phrase of some tokens, if it is one.
     fn phrase(&mut self, at: usize, length: usize) -> bool {
         let Some(run) = self.tokens.get(at..at + length) else { return false };
-        let key: String = run.iter().map(|token| token.text.as_str()).collect();
+        let key = together(run);
         // A model that is called like a year comes first.
         if let [token] = run
             && numbers::is_year(token)
@@ -180,8 +180,7 @@ impl Reader<'_> {
         let mut names = vec![class];
         names.extend(vocabulary().also(attribute.field(), class));
         for class in &names {
-            let ids = self.lexicon.class(attribute, class).iter();
-            values.extend(ids.map(|id| Value { attribute, id: *id }));
+            values.extend(self.of_class(attribute, class));
             values.extend(self.lexicon.elsewhere(attribute, class));
         }
         let label = format!("{attribute} {}", names.join(" or "));
@@ -193,9 +192,17 @@ impl Reader<'_> {
         let family = family(key)?;
         let inside = std::mem::take(&mut self.is_inside) || self.interior_follows(at + length);
         let attribute = if inside { Attribute::InteriorColor } else { Attribute::ExteriorColor };
-        let ids = self.lexicon.class(attribute, family).iter();
-        let values = ids.map(|id| Value { attribute, id: *id }).collect();
-        Some(Want::values(values, Some(attribute), format!("{attribute} {family}")))
+        Some(self.of_family(attribute, family))
+    }
+
+    fn of_family(&self, attribute: Attribute, family: &str) -> Want {
+        let values = self.of_class(attribute, family).collect();
+        Want::values(values, Some(attribute), format!("{attribute} {family}"))
+    }
+
+    fn of_class(&self, attribute: Attribute, class: &str) -> impl Iterator<Item = Value> {
+        let ids = self.lexicon.class(attribute, class).iter();
+        ids.map(move |id| Value { attribute, id: *id })
     }
 
     /// A make or a model, by its whole name or how it begins.
@@ -334,8 +341,7 @@ impl Reader<'_> {
     /// such a unit or not.
     fn identifier_named(&mut self, at: usize) -> Option<usize> {
         let (length, kind) = (1..=4).rev().find_map(|length| {
-            let run = self.tokens.get(at..at + length)?;
-            let key: String = run.iter().map(|token| token.text.as_str()).collect();
+            let key = together(self.tokens.get(at..at + length)?);
             let kind = vocabulary().said("word", &key)?;
             matches!(kind, "vin" | "stock").then_some((length, kind))
         })?;
@@ -368,12 +374,8 @@ impl Reader<'_> {
     /// A shade that no listing has is read as its family.
     fn shaded(&mut self, key: &str) -> bool {
         let Some(family) = vocabulary().family_of_shade(key) else { return false };
-        let ids = self.lexicon.class(Attribute::ExteriorColor, family).iter();
-        let attribute = Attribute::ExteriorColor;
-        let values = ids.map(|id| Value { attribute, id: *id }).collect();
         self.remark(Remark::Family { said: key.to_owned(), family });
-        let label = format!("{attribute} {family}");
-        self.push(Want::values(values, Some(attribute), label));
+        self.push(self.of_family(Attribute::ExteriorColor, family));
         true
     }
 

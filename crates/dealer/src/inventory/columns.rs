@@ -1,0 +1,88 @@
+//! Which columns there are: one table each for what is a text and what is a number. Whoever has something
+//! for each column has it by name, and goes through all of them in the order of the table.
+
+use std::convert::identity;
+
+use tradepost_wire::aap::Vehicle;
+use tradepost_wire::catalog::Vocabulary;
+
+use super::column::{Column, TextColumn};
+use super::gather::Words;
+use crate::query::fold::Field;
+use crate::query::seats::Seats;
+
+/// Declares a struct of one thing for each column. A row says how the column is made, and what it gathers of
+/// a listing.
+macro_rules! columns {
+    (
+        $(#[doc = $doc:literal])+
+        struct $name:ident, made by $made:ty, gathered in $gathered:ty, from ($($from:ident: $of:ty),+)
+        $($member:ident = $how:expr, $said:expr;)+
+    ) => {
+        $(#[doc = $doc])+
+        #[derive(Debug, Default)]
+        pub(super) struct $name<T> { $(pub(super) $member: T),+ }
+
+        impl<T> $name<T> {
+            /// In the order of the table.
+            pub(super) fn each(&self) -> impl Iterator<Item = &T> {
+                [$(&self.$member),+].into_iter()
+            }
+
+            /// In the order of the table.
+            pub(super) fn each_mut(&mut self) -> impl Iterator<Item = &mut T> {
+                [$(&mut self.$member),+].into_iter()
+            }
+
+            /// What becomes of each; what it was is given back before the next is looked at.
+            pub(super) fn map<U>(self, mut make: impl FnMut($made, T) -> U) -> $name<U> {
+                $name { $($member: make($how, self.$member)),+ }
+            }
+
+            /// The same, unless one fails.
+            pub(super) fn try_map<U, E>(
+                self,
+                mut make: impl FnMut($made, T) -> Result<U, E>,
+            ) -> Result<$name<U>, E> {
+                Ok($name { $($member: make($how, self.$member)?),+ })
+            }
+        }
+
+        impl $name<$gathered> {
+            /// Adds what a listing says.
+            pub(super) fn push(&mut self, $($from: $of),+) {
+                $(self.$member.push($said);)+
+            }
+        }
+    };
+}
+
+columns! {
+    /// One of something for each attribute that is a text.
+    struct ByText, made by (Field, fn(TextColumn) -> TextColumn), gathered in Words, from (vehicle: &Vehicle)
+    make = (Field::Make, identity), vehicle.make.as_deref();
+    model = (Field::Plain, identity), vehicle.model.as_deref();
+    trim = (Field::Plain, TextColumn::for_filters), vehicle.trim.as_deref();
+    condition = (Field::Condition, TextColumn::for_filters), vehicle.condition.map(Vocabulary::name);
+    status = (Field::Plain, TextColumn::for_filters), vehicle.status.map(Vocabulary::name);
+    transmission = (Field::Transmission, TextColumn::for_filters), vehicle.transmission.as_deref();
+    fuel = (Field::Fuel, TextColumn::for_filters), vehicle.fuel.as_deref();
+    driveline = (Field::Driveline, TextColumn::for_filters), vehicle.driveline.as_deref();
+    body = (Field::Body, TextColumn::for_filters), vehicle.body.as_deref();
+    exterior_color = (Field::Colour, TextColumn::for_filters), vehicle.exterior_color.as_deref();
+    interior_color = (Field::Colour, TextColumn::for_filters), vehicle.interior_color.as_deref();
+    rooftop = (Field::Plain, TextColumn::for_filters), vehicle.rooftop.as_deref();
+    engine = (Field::Plain, TextColumn::for_filters), vehicle.engine.as_deref();
+}
+
+columns! {
+    /// One of something for each attribute that is a number.
+    struct ByNumber, made by fn(Column) -> Column, gathered in Vec<Option<u32>>, from (vehicle: &Vehicle, room: Seats)
+    year = Column::for_ranges, vehicle.year.map(u32::from);
+    price = Column::for_ranges, vehicle.price;
+    list_price = identity, vehicle.list_price;
+    msrp = identity, vehicle.msrp;
+    mileage = Column::for_ranges, vehicle.mileage;
+    seats = Column::for_filters, room.seats;
+    rows_of_seats = Column::for_filters, room.rows;
+}
