@@ -24,7 +24,7 @@ const MAX_HEADINGS: usize = 1_000;
 pub(super) struct Sorter<'a> {
     targets: &'a [Target],
     /// How the headings are understood: as the caller says, or once they are known.
-    mapping: Option<Mapping>,
+    pub(super) mapping: Option<Mapping>,
     names: Names,
     collectors: Vec<Collector<'a>>,
     /// The rows of nobody. With one target they are in its report, too.
@@ -69,11 +69,6 @@ impl<'a> Sorter<'a> {
         sorter
     }
 
-    /// The mapping that the caller named, or that was found out.
-    pub(super) fn mapping(&self) -> Option<&Mapping> {
-        self.mapping.as_ref()
-    }
-
     /// Unless the caller has named a mapping, takes the one of the format that has such headings.
     pub(super) fn guess<'h>(&mut self, headings: impl Iterator<Item = &'h str> + Clone) {
         if self.mapping.is_none() {
@@ -106,9 +101,9 @@ impl<'a> Sorter<'a> {
     }
 
     fn settle(&mut self, mapping: Mapping) {
-        self.names = Names::of(self.targets, mapping.names());
+        self.names = Names::of(self.targets, &mapping.names);
         let lost: Vec<String> = mapping
-            .names()
+            .names
             .iter()
             .filter(|(_, ours)| !self.names.has(ours))
             .map(|(_, ours)| quote(ours))
@@ -168,10 +163,10 @@ impl<'a> Sorter<'a> {
     /// Takes a row.
     pub(super) fn take(&mut self, line: usize, cells: &mut Cells) {
         // Before it is asked whose the row is: a constant may be what names the dealer.
-        for (column, text) in self.mapping.iter().flat_map(|mapping| mapping.constants()) {
+        for (column, text) in self.mapping.iter().flat_map(|mapping| &mapping.constants) {
             cells.fill_constant(*column, text);
         }
-        for place in cells.filled() {
+        for place in &cells.filled {
             if let Some((column, _)) = self.headings.get_mut(*place) {
                 column.filled += 1;
             }
@@ -222,7 +217,7 @@ impl<'a> Sorter<'a> {
     /// Gives away what was taken since the last time.
     pub(super) fn hand_over(&mut self) -> Harvest {
         let of = |collector: &mut Collector<'_>| Sheaf {
-            units: settled(&mut collector.units),
+            units: std::mem::take(&mut collector.units).settled(),
             heads: std::mem::take(&mut collector.heads),
             report: std::mem::take(&mut collector.report),
         };
@@ -418,15 +413,9 @@ impl Collector<'_> {
         let mut hashes: Vec<u64> =
             heads.iter().filter_map(|(_, names)| Some(state.hash_one(key(names)?))).collect();
         hashes.sort_unstable();
-        let mut shared: Vec<u64> = Vec::new();
-        for pair in hashes.windows(2) {
-            if let [one, next] = pair
-                && one == next
-                && shared.last() != Some(one)
-            {
-                shared.push(*one);
-            }
-        }
+        let twice = |pair: &[u64]| pair.first().filter(|one| pair.last() == Some(one)).copied();
+        let mut shared: Vec<u64> = hashes.windows(2).filter_map(twice).collect();
+        shared.dedup();
         drop(hashes);
         if shared.is_empty() {
             return;
@@ -541,13 +530,6 @@ impl<'h> Key<'h> {
     fn of(id: &'h str) -> Self {
         Self { rooftop: "", id }
     }
-}
-
-/// What is there, in as little room as it needs.
-fn settled(units: &mut Units) -> Units {
-    let mut units = std::mem::take(units);
-    units.settle();
-    units
 }
 
 /// Which of two rows about the same unit to keep: the greater one.

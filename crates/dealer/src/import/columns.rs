@@ -4,209 +4,153 @@
 use std::sync::Arc;
 
 use memchr::{memchr, memchr_iter};
+use tradepost_wire::catalog;
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
 use super::mapping::Transform;
 use super::words::fold;
 
-macro_rules! columns {
-    ($( $(#[doc = $doc:literal])+ $variant:ident = $first:literal $(| $alias:literal)* ),* $(,)?) => {
-        /// What a cell can be about.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(super) enum Column { $( $(#[doc = $doc])+ $variant, )* }
-
-        impl Column {
-            const COUNT: usize = [$($first),*].len();
-
-            /// What mapping files call them, in the order of the table.
-            pub(super) const NAMES: &'static [&'static str] = &[$($first),*];
-
-            /// What mapping files call it.
-            pub(super) const fn name(self) -> &'static str {
-                match self { $( Self::$variant => $first, )* }
-            }
-
-            /// The one that mapping files call so.
-            pub(super) fn from_name(name: &str) -> Option<Self> {
-                match name {
-                    $( $first => Some(Self::$variant), )*
-                    _ => None,
-                }
-            }
-
-            fn folded(name: &str) -> Option<Self> {
-                match name {
-                    $( $first $(| $alias)* => Some(Self::$variant), )*
-                    _ => None,
-                }
-            }
-        }
-    };
-}
-
-columns! {
+catalog! {
+    /// What a cell can be about, by what mapping files call it.
+    pub(super) enum Column {
+        /// What exports call it besides.
+        aliases: &'static [&'static str],
+    }
     /// The dealer's own id of the unit.
-    VehicleId = "vehicle_id" | "unit_id" | "listing_id" | "auto_listing_id",
+    VehicleId = "vehicle_id" { aliases: &["unit_id", "listing_id", "auto_listing_id"] }
     /// The VIN.
-    Vin = "vin" | "vin_number" | "vehicle_identification_number" | "vin_no" | "vehicle_vin",
+    Vin = "vin" { aliases: &["vin_number", "vehicle_identification_number", "vin_no",
+        "vehicle_vin"] }
     /// The stock number.
-    Stock = "stock" | "stock_number" | "stocknumber" | "stock_no" | "stock_num" | "stock_id"
-        | "stockno",
+    Stock = "stock" { aliases: &["stock_number", "stocknumber", "stock_no", "stock_num", "stock_id",
+        "stockno"] }
     /// The rooftop.
-    Rooftop = "rooftop" | "rooftop_name" | "location_name",
+    Rooftop = "rooftop" { aliases: &["rooftop_name", "location_name"] }
     /// The dealer's name, or the rooftop's: exports do not tell them apart.
-    DealerName = "dealer_name" | "dealername" | "dealership_name" | "dealership" | "store_name",
+    DealerName = "dealer_name" { aliases: &["dealername", "dealership_name", "dealership",
+        "store_name"] }
     /// The id under which whoever writes the feed keeps the dealer or the rooftop.
-    DealerId = "dealer_id" | "dealerid" | "dealer" | "dealer_code" | "store_code" | "store_id"
-        | "rooftop_id" | "location_id",
+    DealerId = "dealer_id" { aliases: &["dealerid", "dealer", "dealer_code", "store_code",
+        "store_id", "rooftop_id", "location_id"] }
     /// The model year.
-    Year = "year" | "model_year" | "modelyear",
+    Year = "year" { aliases: &["model_year", "modelyear"] }
     /// The make.
-    Make = "make" | "brand" | "make_name" | "manufacturer" | "vehicle_make",
+    Make = "make" { aliases: &["brand", "make_name", "manufacturer", "vehicle_make"] }
     /// The model.
-    Model = "model" | "model_name" | "vehicle_model",
+    Model = "model" { aliases: &["model_name", "vehicle_model"] }
     /// The trim line.
-    Trim = "trim" | "series" | "trim_level" | "trim_name" | "vehicle_trim",
+    Trim = "trim" { aliases: &["series", "trim_level", "trim_name", "vehicle_trim"] }
     /// The body style.
-    Body = "body" | "body_style" | "bodystyle" | "body_type" | "bodytype",
+    Body = "body" { aliases: &["body_style", "bodystyle", "body_type", "bodytype"] }
     /// New, used or certified.
-    Type = "condition" | "type" | "new_used" | "newused" | "vehicle_condition" | "state_of_vehicle"
-        | "new_or_used" | "inventory_type" | "stock_type",
+    Type = "condition" { aliases: &["type", "new_used", "newused", "vehicle_condition",
+        "state_of_vehicle", "new_or_used", "inventory_type", "stock_type"] }
     /// Whether it is new, as yes or no.
-    IsNew = "is_new" | "isnew",
+    IsNew = "is_new" { aliases: &["isnew"] }
     /// Whether it is certified.
-    Certified = "certified" | "certified_pre_owned" | "is_certified" | "cpo" | "is_cpo",
+    Certified = "certified" { aliases: &["certified_pre_owned", "is_certified", "cpo", "is_cpo"] }
     /// Whether it can be bought.
-    Status = "status" | "vehicle_status" | "inventory_status" | "stock_status" | "sale_status"
-        | "availability",
+    Status = "status" { aliases: &["vehicle_status", "inventory_status", "stock_status",
+        "sale_status", "availability"] }
     /// The manufacturer's suggested price.
-    Msrp = "msrp" | "vehicle_msrp" | "sticker_price" | "total_msrp",
+    Msrp = "msrp" { aliases: &["vehicle_msrp", "sticker_price", "total_msrp"] }
     /// The price advertised on the dealer's site.
-    InternetPrice = "internet_price" | "internetprice" | "web_price" | "online_price" | "sale_price"
-        | "saleprice" | "special_price" | "final_price",
+    InternetPrice = "internet_price" { aliases: &["internetprice", "web_price", "online_price",
+        "sale_price", "saleprice", "special_price", "final_price"] }
     /// The price asked.
-    SellingPrice = "selling_price" | "sellingprice" | "asking_price" | "asking",
+    SellingPrice = "selling_price" { aliases: &["sellingprice", "asking_price", "asking"] }
     /// AAP's price out of the door; in a table just a price.
-    Price = "price" | "vehicle_price" | "current_price" | "price_current",
+    Price = "price" { aliases: &["vehicle_price", "current_price", "price_current"] }
     /// AAP's advertised price.
-    ListPrice = "list_price" | "listprice",
+    ListPrice = "list_price" { aliases: &["listprice"] }
     /// AAP's price where the feed has it: out of the door, with every mandatory amount.
-    OutTheDoor = "out_the_door_price" | "out_the_door" | "otd_price" | "vehicle_all_in_price"
-        | "all_in_price",
+    OutTheDoor = "out_the_door_price" { aliases: &["out_the_door", "otd_price",
+        "vehicle_all_in_price", "all_in_price"] }
     /// The unit's own mandatory fees.
-    Fees = "fees" | "mandatory_fees",
+    Fees = "fees" { aliases: &["mandatory_fees"] }
     /// What the dealer has added to the unit and cannot be left out.
-    AddOns = "add_ons" | "required_add_ons",
+    AddOns = "add_ons" { aliases: &["required_add_ons"] }
     /// What every buyer gets off the price.
-    Rebates = "rebates" | "total_rebates",
+    Rebates = "rebates" { aliases: &["total_rebates"] }
     /// The currency of the prices, when it has a column of its own.
-    Currency = "currency" | "price_currency" | "currency_code",
+    Currency = "currency" { aliases: &["price_currency", "currency_code"] }
     /// The odometer.
-    Mileage = "mileage" | "miles" | "odometer" | "mileage_value" | "odometer_value"
-        | "odometer_reading" | "vehicle_mileage",
+    Mileage = "mileage" { aliases: &["miles", "odometer", "mileage_value", "odometer_value",
+        "odometer_reading", "vehicle_mileage"] }
     /// Its unit, when the cell has none.
-    MileageUnit = "mileage_unit" | "odometer_unit" | "odometer_units",
+    MileageUnit = "mileage_unit" { aliases: &["odometer_unit", "odometer_units"] }
     /// The transmission.
-    Transmission = "transmission" | "transmission_type" | "trans",
+    Transmission = "transmission" { aliases: &["transmission_type", "trans"] }
     /// The transmission in more words.
-    TransmissionDescription = "transmission_description" | "transmission_desc"
-        | "transmissiondescription",
+    TransmissionDescription = "transmission_description" { aliases: &["transmission_desc",
+        "transmissiondescription"] }
     /// The driven wheels.
-    Drivetrain = "driveline" | "drivetrain" | "drive_train" | "drive_type" | "drivetrain_desc"
-        | "drive" | "drivetype" | "wheel_drive",
+    Drivetrain = "driveline" { aliases: &["drivetrain", "drive_train", "drive_type",
+        "drivetrain_desc", "drive", "drivetype", "wheel_drive"] }
     /// The engine.
-    Engine = "engine" | "engine_description" | "enginedescription" | "engine_type" | "engine_desc",
+    Engine = "engine" { aliases: &["engine_description", "enginedescription", "engine_type",
+        "engine_desc"] }
     /// Its cylinders.
-    Cylinders = "cylinders" | "enginecylinders" | "engine_cylinders" | "engine_cylinder_ct",
+    Cylinders = "cylinders" { aliases: &["enginecylinders", "engine_cylinders",
+        "engine_cylinder_ct"] }
     /// Its displacement in litres.
-    Displacement = "displacement" | "enginedisplacement" | "engine_displacement",
+    Displacement = "displacement" { aliases: &["enginedisplacement", "engine_displacement"] }
     /// The arrangement of its cylinders.
-    Block = "engine_block_type",
+    Block = "engine_block_type" { aliases: &[] }
     /// How it breathes.
-    Aspiration = "engine_aspiration_type",
+    Aspiration = "engine_aspiration_type" { aliases: &[] }
     /// The fuel.
-    Fuel = "fuel" | "fuel_type" | "fueltype",
+    Fuel = "fuel" { aliases: &["fuel_type", "fueltype"] }
     /// Miles per gallon in town.
-    CityMpg = "city_mpg" | "citympg" | "mpg_city" | "epacity" | "epa_city",
+    CityMpg = "city_mpg" { aliases: &["citympg", "mpg_city", "epacity", "epa_city"] }
     /// Miles per gallon on the road.
-    HighwayMpg = "highway_mpg" | "highwaympg" | "hwympg" | "hwy_mpg" | "mpg_highway" | "mpg_hwy"
-        | "epahighway" | "epa_highway",
+    HighwayMpg = "highway_mpg" { aliases: &["highwaympg", "hwympg", "hwy_mpg", "mpg_highway",
+        "mpg_hwy", "epahighway", "epa_highway"] }
     /// Electric range in miles.
-    ElectricRange = "electric_range_mi" | "electric_range" | "ev_range",
+    ElectricRange = "electric_range_mi" { aliases: &["electric_range", "ev_range"] }
     /// The colour outside.
-    ExteriorColor = "exterior_color" | "exteriorcolor" | "ext_color" | "color" | "colour" | "exterior"
-        | "exterior_colour" | "ext_colour",
+    ExteriorColor = "exterior_color" { aliases: &["exteriorcolor", "ext_color", "color", "colour",
+        "exterior", "exterior_colour", "ext_colour"] }
     /// The colour outside in a plain word.
-    ExteriorGeneric = "exterior_color_generic" | "ext_color_generic" | "exterior_base_color",
+    ExteriorGeneric = "exterior_color_generic" { aliases: &["ext_color_generic",
+        "exterior_base_color"] }
     /// The colour inside.
-    InteriorColor = "interior_color" | "interiorcolor" | "int_color" | "interior" | "interior_colour"
-        | "int_colour",
+    InteriorColor = "interior_color" { aliases: &["interiorcolor", "int_color", "interior",
+        "interior_colour", "int_colour"] }
     /// The colour inside in a plain word.
-    InteriorGeneric = "interior_color_generic" | "int_color_generic",
+    InteriorGeneric = "interior_color_generic" { aliases: &["int_color_generic"] }
     /// Equipment.
-    Features = "features" | "options" | "equipment" | "packages" | "car_features"
-        | "vehicle_features" | "installed_options" | "option_descriptions",
+    Features = "features" { aliases: &["options", "equipment", "packages", "car_features",
+        "vehicle_features", "installed_options", "option_descriptions"] }
     /// Equipment by category.
-    CategorizedOptions = "categorized_options",
+    CategorizedOptions = "categorized_options" { aliases: &[] }
     /// Pictures.
-    Photos = "photos" | "imagelist" | "image_list" | "photo_url_list" | "photo_urls" | "images"
-        | "image_link" | "image_url" | "photo_url" | "picture_url" | "additional_image_link" | "image_urls" | "imageurls" | "photourls"
-        | "pictures" | "gallery",
+    Photos = "photos" { aliases: &["imagelist", "image_list", "photo_url_list", "photo_urls",
+        "images", "image_link", "image_url", "photo_url", "picture_url", "additional_image_link",
+        "image_urls", "imageurls", "photourls", "pictures", "gallery"] }
     /// The vehicle's page.
-    Link = "vdp_url" | "vehicle_detail_link" | "listing_url" | "vehicle_url" | "url" | "link"
-        | "vdp_link" | "detail_url" | "car_details_link" | "shorten_vdp_url",
+    Link = "vdp_url" { aliases: &["vehicle_detail_link", "listing_url", "vehicle_url", "url",
+        "link", "vdp_link", "detail_url", "car_details_link", "shorten_vdp_url"] }
     /// Text for people.
-    Description = "description" | "comments" | "autowriter_description" | "comment1"
-        | "vehicle_description" | "vehicledescription" | "dealer_comments" | "seller_notes",
+    Description = "description" { aliases: &["comments", "autowriter_description", "comment1",
+        "vehicle_description", "vehicledescription", "dealer_comments", "seller_notes"] }
     /// Remarks.
-    Notes = "notes",
+    Notes = "notes" { aliases: &[] }
     /// Since when it is in stock.
-    InStockSince = "inventory_date" | "dateinstock" | "date_in_stock" | "date_first_on_lot"
-        | "stock_date" | "stocked_date" | "received_date" | "in_stock_date",
+    InStockSince = "inventory_date" { aliases: &["dateinstock", "date_in_stock",
+        "date_first_on_lot", "stock_date", "stocked_date", "received_date", "in_stock_date"] }
 }
 
 /// Columns of the usual exports that no listing has a place for. They are ignored without a word;
 /// any other column that is not understood is reported.
-const SILENT: &[&str] = &[
-    "bookvalue",
-    "book_value",
-    "city",
-    "classification",
-    "comment2",
-    "comment3",
-    "comment4",
-    "dealer_address",
-    "dealer_city",
-    "dealer_fax",
-    "dealer_phone",
-    "dealer_state",
-    "dealer_zip",
-    "doors",
-    "enginedisplacementcubicinches",
-    "epaclassification",
-    "ext_color_code",
-    "extcolorhexcode",
-    "factory_codes",
-    "int_color_code",
-    "int_upholstery",
-    "intcolorhexcode",
-    "invoice",
-    "marketclass",
-    "misc_price1",
-    "misc_price2",
-    "misc_price3",
-    "model_number",
-    "modelnumber",
-    "passengercapacity",
-    "special_field1",
-    "special_field2",
-    "special_field3",
-    "special_field4",
-    "style_description",
-    "transmission_speed",
-    "updated_at",
-    "wheelbase_code",
-];
+const SILENT: &str = "\
+    bookvalue book_value city classification comment2 comment3 comment4 dealer_address \
+    dealer_city dealer_fax dealer_phone dealer_state dealer_zip doors \
+    enginedisplacementcubicinches epaclassification ext_color_code extcolorhexcode factory_codes \
+    int_color_code int_upholstery intcolorhexcode invoice marketclass misc_price1 misc_price2 \
+    misc_price3 model_number modelnumber passengercapacity special_field1 special_field2 \
+    special_field3 special_field4 style_description transmission_speed updated_at wheelbase_code";
 
 impl Column {
     /// Where prices stand in tables, the one that counts first.
@@ -216,7 +160,10 @@ impl Column {
     /// The column with this heading.
     pub(super) fn named(heading: &str) -> Option<Self> {
         let folded = fold(heading);
-        Self::folded(&folded).or_else(|| is_numbered_photo(&folded).then_some(Self::Photos))
+        let is =
+            |column: &&Self| column.name() == folded || column.aliases().contains(&folded.as_str());
+        let found = Self::ALL.iter().find(is).copied();
+        found.or_else(|| is_numbered_photo(&folded).then_some(Self::Photos))
     }
 
     /// Whether several columns of it make one list.
@@ -251,7 +198,7 @@ fn is_numbered_photo(folded: &str) -> bool {
 /// Whether a heading that is not understood is worth a word.
 pub(super) fn is_silent(heading: &str) -> bool {
     let folded = fold(heading);
-    folded.is_empty() || SILENT.contains(&folded.as_str())
+    folded.is_empty() || SILENT.split(' ').any(|silent| silent == folded)
 }
 
 /// Stands between the items of a list that came as a list. It is a control character, so that at
@@ -400,14 +347,14 @@ impl Heading {
 pub(super) struct Cells {
     texts: Vec<String>,
     /// The places of the headings whose column has something in this row.
-    filled: Vec<usize>,
+    pub(super) filled: Vec<usize>,
     /// Whether something in it begins as formulas do.
     is_suspect: bool,
 }
 
 impl Cells {
     pub(super) fn new() -> Self {
-        let texts = vec![String::new(); Column::COUNT];
+        let texts = vec![String::new(); Column::ALL.len()];
         Self { texts, filled: Vec::new(), is_suspect: false }
     }
 
@@ -468,31 +415,23 @@ impl Cells {
             true => items_of_json(text),
             false => None,
         };
+        let is_suspect = &mut self.is_suspect;
+        let mut add = |item: &str| {
+            *is_suspect |= item.trim_start_matches(is_removed).starts_with(FORMULA);
+            cell.push_str(item);
+            cell.push(ITEM);
+        };
         if let Some(nested) = nested {
             // An item of JSON may have anything in it, also what parts items.
             let parts = nested.iter().flat_map(|item| item.split(ITEM)).map(trim);
-            for item in parts.filter(|item| !item.is_empty()) {
-                self.is_suspect |= item.trim_start_matches(is_removed).starts_with(FORMULA);
-                cell.push_str(item);
-                cell.push(ITEM);
-            }
+            parts.filter(|item| !item.is_empty()).for_each(add);
         } else if column.is_list() {
-            for item in items(text) {
-                self.is_suspect |= item.trim_start_matches(is_removed).starts_with(FORMULA);
-                cell.push_str(item);
-                cell.push(ITEM);
-            }
+            items(text).for_each(add);
         } else if column.is_sum() {
-            cell.push_str(text);
-            cell.push(ITEM);
+            add(text);
         } else if cell.is_empty() {
             cell.push_str(text);
         }
-    }
-
-    /// The places of the headings whose column has something in this row.
-    pub(super) fn filled(&self) -> &[usize] {
-        &self.filled
     }
 
     /// What stands in a cell, without surrounding space.

@@ -7,6 +7,7 @@ use flate2::read::MultiGzDecoder;
 use zip::ZipArchive;
 
 use super::Unreadable;
+use super::decode::unreadable;
 
 /// How much may come out of a small package, in bytes.
 const FREE: u64 = 64 * 1024 * 1024;
@@ -39,22 +40,20 @@ enum Form<R> {
 
 impl<R: Read + Seek> Packed<R> {
     pub(super) fn open(mut source: R) -> Result<Self, Unreadable> {
-        let failed = |error: io::Error| super::decode::unreadable(&error);
-        let mut magic = [0; 4];
-        let count = fill(&mut source, &mut magic).map_err(failed)?;
-        source.rewind().map_err(failed)?;
-        let magic = magic.get(..count).unwrap_or_default();
+        let mut magic = Vec::new();
+        source.by_ref().take(4).read_to_end(&mut magic).map_err(unreadable)?;
+        source.rewind().map_err(unreadable)?;
         let is_gzip = magic.starts_with(b"\x1f\x8b");
         // The last one is how an archive without files begins.
         if !is_gzip && !magic.starts_with(b"PK\x03\x04") && !magic.starts_with(b"PK\x05\x06") {
             return Ok(Self { form: Form::Plain(source), most: u64::MAX });
         }
-        let size = source.seek(SeekFrom::End(0)).map_err(failed)?;
+        let size = source.seek(SeekFrom::End(0)).map_err(unreadable)?;
         let most = FREE.max(size.saturating_mul(GREATEST_RATIO)).min(GREATEST);
         if is_gzip {
             return Ok(Self { form: Form::Gzip(source), most });
         }
-        let mut archive = ZipArchive::new(source).map_err(|error| damaged(&error))?;
+        let mut archive = ZipArchive::new(source).map_err(damaged)?;
         let place = the_feed(&mut archive)?;
         Ok(Self { form: Form::Zip(Box::new(archive), place), most })
     }
@@ -63,42 +62,29 @@ impl<R: Read + Seek> Packed<R> {
     pub(super) fn unpack(&mut self) -> Result<Bounded<'_>, Unreadable> {
         let text: Box<dyn Read + '_> = match &mut self.form {
             Form::Plain(source) => {
-                source.rewind().map_err(|error| super::decode::unreadable(&error))?;
+                source.rewind().map_err(unreadable)?;
                 Box::new(source)
             }
             Form::Gzip(source) => {
-                source.rewind().map_err(|error| super::decode::unreadable(&error))?;
+                source.rewind().map_err(unreadable)?;
                 // Some packers write several members one after another.
                 Box::new(MultiGzDecoder::new(source))
             }
-            Form::Zip(archive, place) => {
-                Box::new(archive.by_index(*place).map_err(|error| damaged(&error))?)
-            }
+            Form::Zip(archive, place) => Box::new(archive.by_index(*place).map_err(damaged)?),
         };
         Ok(Bounded { text, left: self.most })
     }
 }
 
-fn fill(source: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
-    let mut found = Vec::new();
-    source.take(into.len() as u64).read_to_end(&mut found)?;
-    for (slot, byte) in into.iter_mut().zip(&found) {
-        *slot = *byte;
-    }
-    Ok(found.len())
-}
-
-fn damaged(error: &zip::result::ZipError) -> Unreadable {
+fn damaged(error: zip::result::ZipError) -> Unreadable {
     Unreadable::new(format!("the archive cannot be read: {error}"), HINT)
 }
 
 /// The place of the one file that is not a packer's own.
 fn the_feed<R: Read + Seek>(archive: &mut ZipArchive<R>) -> Result<usize, Unreadable> {
     let names = archive.file_names().take(MOST_ENTRIES + 1);
-    let names: Vec<String> = names
-        .map(|name| name.map(Into::into))
-        .collect::<Result<_, _>>()
-        .map_err(|error| damaged(&error))?;
+    let names: Vec<String> =
+        names.map(|name| name.map(Into::into)).collect::<Result<_, _>>().map_err(damaged)?;
     if names.len() > MOST_ENTRIES {
         return Err(Unreadable::new("the archive holds too many files", HINT));
     }

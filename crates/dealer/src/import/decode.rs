@@ -30,7 +30,7 @@ pub(super) enum Kind {
 /// Finds out the encoding. Without a byte order mark it is UTF-8, or Windows-1252 when what looks
 /// like UTF-8 in it is rarer than what does not.
 pub(super) fn survey(source: &mut impl BufRead) -> Result<Survey, Unreadable> {
-    let start = source.fill_buf().map_err(|error| unreadable(&error))?;
+    let start = source.fill_buf().map_err(unreadable)?;
     refuse_containers(start)?;
     let marked = Encoding::for_bom(start).map(|(encoding, _)| encoding);
     let encoding = marked.unwrap_or(UTF_8);
@@ -39,7 +39,7 @@ pub(super) fn survey(source: &mut impl BufRead) -> Result<Survey, Unreadable> {
     let (mut good, mut bad, mut first) = (0usize, 0usize, None);
     let mut ascii = Ascii::default();
     loop {
-        let mut input = source.fill_buf().map_err(|error| unreadable(&error))?;
+        let mut input = source.fill_buf().map_err(unreadable)?;
         let (size, last) = (input.len(), input.is_empty());
         if first.is_some() && ascii.passes(encoding, input) {
             source.consume(size);
@@ -100,7 +100,7 @@ impl Ascii {
 }
 
 /// A file that cannot be read to its end.
-pub(super) fn unreadable(error: &io::Error) -> Unreadable {
+pub(super) fn unreadable(error: io::Error) -> Unreadable {
     Unreadable::new(format!("the feed cannot be read: {error}"), "look whether the file is whole")
 }
 

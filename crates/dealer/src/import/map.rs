@@ -10,7 +10,7 @@ use super::mapping::PriceRule;
 use super::numbers::{self, Amount};
 use super::remembered::{Known, Remembered};
 use super::report::{Reason, Report, Warning, quote};
-use super::words::{self, Availability, Word};
+use super::words::{self, Availability, Rules, Word};
 use super::{PriceTruth, Target, vin};
 
 mod price;
@@ -139,11 +139,11 @@ impl Mapper<'_> {
         vehicle.condition = self.condition();
         let transmission = [Column::Transmission, Column::TransmissionDescription];
         vehicle.transmission =
-            self.word(&transmission, |r| &mut r.transmission, words::transmission);
+            self.word(&transmission, |r| &mut r.transmission, words::TRANSMISSION);
         vehicle.driveline =
-            self.word(&[Column::Drivetrain], |r| &mut r.driveline, words::driveline);
-        vehicle.fuel = self.word(&[Column::Fuel], |r| &mut r.fuel, words::fuel);
-        vehicle.body = self.word(&[Column::Body], |r| &mut r.body, words::body);
+            self.word(&[Column::Drivetrain], |r| &mut r.driveline, words::DRIVELINE);
+        vehicle.fuel = self.word(&[Column::Fuel], |r| &mut r.fuel, words::FUEL);
+        vehicle.body = self.word(&[Column::Body], |r| &mut r.body, words::BODY);
         vehicle.engine = self.text(Column::Engine).or_else(|| self.engine());
         vehicle.mileage = self.mileage();
         vehicle.city_mpg = self.plain(Column::CityMpg, 1_000);
@@ -283,10 +283,11 @@ impl Mapper<'_> {
         &mut self,
         columns: &[Column],
         known: fn(&mut Remembered) -> &mut Known<Option<Word>>,
-        read: fn(&str) -> Option<Word>,
+        rules: Rules,
     ) -> Option<String> {
         let text = self.cells.first(columns);
-        let word = known(self.remembered).or_read(text, |text| read(&clean(text, MAX_TEXT).0))?;
+        let read = |text: &str| words::by_rules(&clean(text, MAX_TEXT).0, rules);
+        let word = known(self.remembered).or_read(text, read)?;
         if !word.usual {
             let (text, _) = clean(text, MAX_TEXT);
             self.warn(Warning::UnusualWord, format!("\"{}\" is kept", quote(&text)));

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 use tradepost_wire::parse::{self, not_one_of, read_object, reject};
 use tradepost_wire::problem::{At, Problems};
@@ -136,9 +137,9 @@ pub struct Mapping {
     pub(super) positions: Vec<String>,
     /// By the folded heading: the heading as it was written, and its rule.
     columns: BTreeMap<String, (String, Rule)>,
-    constants: Vec<(Column, String)>,
+    pub(super) constants: Vec<(Column, String)>,
     /// What feeds call a dealer or a rooftop, and what it is called here.
-    names: Vec<(String, String)>,
+    pub(super) names: Vec<(String, String)>,
     pub(super) price: PriceRule,
     unbuilt: Option<Unbuilt>,
 }
@@ -219,14 +220,6 @@ impl Mapping {
             self.columns.insert(fold(&heading), (heading, rule));
         }
         self
-    }
-
-    pub(super) fn constants(&self) -> &[(Column, String)] {
-        &self.constants
-    }
-
-    pub(super) fn names(&self) -> &[(String, String)] {
-        &self.names
     }
 
     pub(super) fn offers_unbuilt(&self) -> bool {

@@ -4,7 +4,8 @@
 use std::fmt;
 
 use serde::{Serialize, Serializer};
-use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::catalog;
+use tradepost_wire::catalog::Vocabulary;
 
 use super::preset::Preset;
 
@@ -20,146 +21,110 @@ pub const MAX_COLUMNS: usize = 100;
 /// How many characters of a feed's value are repeated.
 const MAX_QUOTED: usize = 40;
 
-macro_rules! kinds {
-    (
-        $(#[$meta:meta])*
-        pub enum $name:ident { $( $(#[doc = $doc:literal])+ $variant:ident = $code:literal, $summary:literal; )* }
-    ) => {
-        $(#[$meta])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum $name { $( $(#[doc = $doc])+ $variant, )* }
-
-        impl $name {
-            /// Every kind, in the order of the table.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
-
-            /// The code for programs.
-            #[must_use]
-            pub const fn code(self) -> &'static str {
-                match self { $(Self::$variant => $code),* }
-            }
-
-            /// A few words for people.
-            #[must_use]
-            pub const fn summary(self) -> &'static str {
-                match self { $(Self::$variant => $summary),* }
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.code())
-            }
-        }
-
-        impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(self.code())
-            }
-        }
-    };
-}
-
-kinds! {
+catalog! {
     /// Why a row is not on offer.
     pub enum Reason {
-        /// Neither VIN nor stock number nor id.
-        NoIdentifier = "no_identifier", "no VIN, stock number or id";
-        /// Not yet on its way to the dealer (§3.4).
-        InProduction = "in_production", "not built or not shipped yet";
-        /// The row names a dealer or a rooftop that is not the one configured.
-        AnotherDealer = "another_dealer", "of a dealer or rooftop that is not configured";
-        /// The file is split among dealers, and the row names none.
-        NoDealer = "no_dealer", "no dealer or rooftop is named";
-        /// The feed says that it cannot be bought.
-        NotForSale = "not_for_sale", "marked as not for sale";
-        /// A status whose meaning is unknown: claiming that the unit can be bought is not ours.
-        UnknownStatus = "unknown_status", "a status that is not understood";
-        /// A VIN that another row has, too.
-        DuplicateVin = "duplicate_vin", "another row has the same VIN";
-        /// A stock number that another row of the rooftop has, too.
-        DuplicateStock = "duplicate_stock", "another row has the same stock number";
-        /// An id that another row has, too.
-        DuplicateId = "duplicate_id", "another row has the same id";
-        /// More cells than columns: the values are shifted.
-        TooManyCells = "too_many_cells", "more cells than columns";
-        /// The file ends in the middle of it.
-        Truncated = "truncated", "the file ends in the middle of the row";
-        /// The price breaks a rule of price truth, and the dealer has such units held back.
-        PriceTruth = "price_truth", "its price is not the whole truth";
-        /// A quotation mark that opens and never closes.
-        OpenQuote = "open_quote", "a quotation mark is not closed";
-        /// A cell that a spreadsheet would run, should it ever get there.
-        Formula = "formula", "a cell is a formula";
-        /// A cell beyond all measure.
-        OversizedCell = "oversized_cell", "a cell is too large";
-        /// Not even a row.
-        Malformed = "malformed", "not a row that can be read";
+        /// A few words for people.
+        summary: &'static str,
     }
+    /// Neither VIN nor stock number nor id.
+    NoIdentifier = "no_identifier" { summary: "no VIN, stock number or id" }
+    /// Not yet on its way to the dealer (§3.4).
+    InProduction = "in_production" { summary: "not built or not shipped yet" }
+    /// The row names a dealer or a rooftop that is not the one configured.
+    AnotherDealer = "another_dealer" { summary: "of a dealer or rooftop that is not configured" }
+    /// The file is split among dealers, and the row names none.
+    NoDealer = "no_dealer" { summary: "no dealer or rooftop is named" }
+    /// The feed says that it cannot be bought.
+    NotForSale = "not_for_sale" { summary: "marked as not for sale" }
+    /// A status whose meaning is unknown: claiming that the unit can be bought is not ours.
+    UnknownStatus = "unknown_status" { summary: "a status that is not understood" }
+    /// A VIN that another row has, too.
+    DuplicateVin = "duplicate_vin" { summary: "another row has the same VIN" }
+    /// A stock number that another row of the rooftop has, too.
+    DuplicateStock = "duplicate_stock" { summary: "another row has the same stock number" }
+    /// An id that another row has, too.
+    DuplicateId = "duplicate_id" { summary: "another row has the same id" }
+    /// More cells than columns: the values are shifted.
+    TooManyCells = "too_many_cells" { summary: "more cells than columns" }
+    /// The file ends in the middle of it.
+    Truncated = "truncated" { summary: "the file ends in the middle of the row" }
+    /// The price breaks a rule of price truth, and the dealer has such units held back.
+    PriceTruth = "price_truth" { summary: "its price is not the whole truth" }
+    /// A quotation mark that opens and never closes.
+    OpenQuote = "open_quote" { summary: "a quotation mark is not closed" }
+    /// A cell that a spreadsheet would run, should it ever get there.
+    Formula = "formula" { summary: "a cell is a formula" }
+    /// A cell beyond all measure.
+    OversizedCell = "oversized_cell" { summary: "a cell is too large" }
+    /// Not even a row.
+    Malformed = "malformed" { summary: "not a row that can be read" }
 }
 
-kinds! {
+catalog! {
     /// What is odd about a row that is on offer nevertheless.
     pub enum Warning {
-        /// The ninth character of the VIN does not fit (C-44).
-        BadCheckDigit = "bad_check_digit", "the VIN's check digit is wrong";
-        /// The VIN begins like another manufacturer's.
-        WmiMismatch = "wmi_mismatch", "the VIN belongs to another manufacturer";
-        /// Not 17 characters of a VIN; it is left out.
-        MalformedVin = "malformed_vin", "not a VIN, left out";
-        /// Upper-cased (C-43).
-        LowerCaseVin = "lower_case_vin", "the VIN was in lower case";
-        /// No price, or a word instead of one: it is left out.
-        NotPriced = "not_priced", "no price";
-        /// A price that is no sum of US dollars; it is left out.
-        UnreadablePrice = "unreadable_price", "a price that cannot be read, left out";
-        /// A price that cannot be meant; it is left out.
-        FarOffPrice = "far_off_price", "a price far off, left out";
-        /// Out of the door, yet less than the advertised price and what must be paid besides (R-PR-01).
-        PriceOmitsFees = "price_omits_fees", "a price that leaves mandatory amounts out";
-        /// An amount beside the price of which nobody says whether the price has it (R-PR-01).
-        UnsaidAmount = "unsaid_amount", "an add-on or a rebate that may be missing from the price";
-        /// More is given back than is asked (R-PR-01).
-        RebateTooLarge = "rebate_too_large", "rebates as large as the price, left out";
-        /// An amount that is no sum of US dollars.
-        UnreadableAmount = "unreadable_amount", "a fee, add-on or rebate that cannot be read";
-        /// A mileage that is no number; it is left out.
-        UnreadableMileage = "unreadable_mileage", "a mileage that cannot be read, left out";
-        /// Converted to miles.
-        Kilometres = "kilometres", "kilometres, converted to miles";
-        /// A number that is none; it is left out.
-        UnreadableNumber = "unreadable_number", "a number that cannot be read, left out";
-        /// No model year; it is left out.
-        UnreadableYear = "unreadable_year", "a model year that cannot be read, left out";
-        /// No date; it is left out.
-        UnreadableDate = "unreadable_date", "a date that cannot be read, left out";
-        /// A condition that is not understood; it is left out.
-        UnknownCondition = "unknown_condition", "a condition that is not understood, left out";
-        /// New and certified at once; certified wins.
-        CertifiedNew = "certified_new", "both new and certified, taken as certified";
-        /// A word that is not usual for its column; it is kept.
-        UnusualWord = "unusual_word", "an unusual word, kept";
-        /// No rooftop is named, and the dealer has several; the first one is taken.
-        NoRooftop = "no_rooftop", "no rooftop is named, taken for the first one";
-        /// A mapping gives somebody a name who is not here.
-        UnknownName = "unknown_name", "the mapping names nobody that is configured";
-        /// Besides the rooftop something is named that the configuration does not have.
-        AlsoAnother = "also_another", "another name of dealer or rooftop, which is not configured";
-        /// Make or model is missing.
-        NoMakeOrModel = "no_make_or_model", "make or model is missing";
-        /// Model and trim stood in one cell.
-        ModelAndTrim = "model_and_trim", "model and trim in one cell, separated";
-        /// Not an absolute http(s) address; it is left out.
-        BadPhoto = "bad_photo", "a photo without an absolute web address, left out";
-        /// Not an absolute http(s) address; it is left out.
-        BadLink = "bad_link", "a link without an absolute web address, left out";
-        /// A text that is too long; its beginning is kept.
-        Shortened = "shortened", "a text was too long and is shortened";
-        /// Fewer cells than columns.
-        FewCells = "few_cells", "fewer cells than columns";
-        /// Bytes that are not in the file's encoding.
-        ReplacedCharacters = "replaced_characters", "characters that cannot be read";
+        /// A few words for people.
+        summary: &'static str,
     }
+    /// The ninth character of the VIN does not fit (C-44).
+    BadCheckDigit = "bad_check_digit" { summary: "the VIN's check digit is wrong" }
+    /// The VIN begins like another manufacturer's.
+    WmiMismatch = "wmi_mismatch" { summary: "the VIN belongs to another manufacturer" }
+    /// Not 17 characters of a VIN; it is left out.
+    MalformedVin = "malformed_vin" { summary: "not a VIN, left out" }
+    /// Upper-cased (C-43).
+    LowerCaseVin = "lower_case_vin" { summary: "the VIN was in lower case" }
+    /// No price, or a word instead of one: it is left out.
+    NotPriced = "not_priced" { summary: "no price" }
+    /// A price that is no sum of US dollars; it is left out.
+    UnreadablePrice = "unreadable_price" { summary: "a price that cannot be read, left out" }
+    /// A price that cannot be meant; it is left out.
+    FarOffPrice = "far_off_price" { summary: "a price far off, left out" }
+    /// Out of the door, yet less than the advertised price and what must be paid besides (R-PR-01).
+    PriceOmitsFees = "price_omits_fees" { summary: "a price that leaves mandatory amounts out" }
+    /// An amount beside the price of which nobody says whether the price has it (R-PR-01).
+    UnsaidAmount = "unsaid_amount" { summary: "an add-on or a rebate that may be missing from the price" }
+    /// More is given back than is asked (R-PR-01).
+    RebateTooLarge = "rebate_too_large" { summary: "rebates as large as the price, left out" }
+    /// An amount that is no sum of US dollars.
+    UnreadableAmount = "unreadable_amount" { summary: "a fee, add-on or rebate that cannot be read" }
+    /// A mileage that is no number; it is left out.
+    UnreadableMileage = "unreadable_mileage" { summary: "a mileage that cannot be read, left out" }
+    /// Converted to miles.
+    Kilometres = "kilometres" { summary: "kilometres, converted to miles" }
+    /// A number that is none; it is left out.
+    UnreadableNumber = "unreadable_number" { summary: "a number that cannot be read, left out" }
+    /// No model year; it is left out.
+    UnreadableYear = "unreadable_year" { summary: "a model year that cannot be read, left out" }
+    /// No date; it is left out.
+    UnreadableDate = "unreadable_date" { summary: "a date that cannot be read, left out" }
+    /// A condition that is not understood; it is left out.
+    UnknownCondition = "unknown_condition" { summary: "a condition that is not understood, left out" }
+    /// New and certified at once; certified wins.
+    CertifiedNew = "certified_new" { summary: "both new and certified, taken as certified" }
+    /// A word that is not usual for its column; it is kept.
+    UnusualWord = "unusual_word" { summary: "an unusual word, kept" }
+    /// No rooftop is named, and the dealer has several; the first one is taken.
+    NoRooftop = "no_rooftop" { summary: "no rooftop is named, taken for the first one" }
+    /// A mapping gives somebody a name who is not here.
+    UnknownName = "unknown_name" { summary: "the mapping names nobody that is configured" }
+    /// Besides the rooftop something is named that the configuration does not have.
+    AlsoAnother = "also_another" { summary: "another name of dealer or rooftop, which is not configured" }
+    /// Make or model is missing.
+    NoMakeOrModel = "no_make_or_model" { summary: "make or model is missing" }
+    /// Model and trim stood in one cell.
+    ModelAndTrim = "model_and_trim" { summary: "model and trim in one cell, separated" }
+    /// Not an absolute http(s) address; it is left out.
+    BadPhoto = "bad_photo" { summary: "a photo without an absolute web address, left out" }
+    /// Not an absolute http(s) address; it is left out.
+    BadLink = "bad_link" { summary: "a link without an absolute web address, left out" }
+    /// A text that is too long; its beginning is kept.
+    Shortened = "shortened" { summary: "a text was too long and is shortened" }
+    /// Fewer cells than columns.
+    FewCells = "few_cells" { summary: "fewer cells than columns" }
+    /// Bytes that are not in the file's encoding.
+    ReplacedCharacters = "replaced_characters" { summary: "characters that cannot be read" }
 }
 
 /// A row that is not on offer.
@@ -168,6 +133,7 @@ pub struct Skip {
     /// The line in a table where the row starts, or the number of the item in JSON or XML; from 1.
     pub line: usize,
     /// Why.
+    #[serde(serialize_with = "name_of")]
     pub reason: Reason,
     /// Why, for people.
     pub message: String,
@@ -177,6 +143,7 @@ pub struct Skip {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Count<K> {
     /// The kind.
+    #[serde(serialize_with = "name_of", bound = "K: Vocabulary")]
     pub kind: K,
     /// How often.
     pub count: usize,
@@ -219,7 +186,6 @@ pub struct FieldUse {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct PresetUse {
     /// Which.
-    #[serde(serialize_with = "name_of")]
     pub name: Preset,
     /// Whether it was guessed from the headings.
     pub guessed: bool,
@@ -229,8 +195,8 @@ pub struct PresetUse {
     pub of: usize,
 }
 
-fn name_of<S: Serializer>(preset: &Preset, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(preset.name())
+fn name_of<K: Vocabulary, S: Serializer>(kind: &K, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(kind.name())
 }
 
 impl fmt::Display for PresetUse {

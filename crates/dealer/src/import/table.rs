@@ -33,12 +33,9 @@ const END: &str = "\n\u{1e}end\n";
 /// Reads a table.
 pub(super) fn read(mut text: impl Read, sorter: &mut Sorter<'_>) -> Result<(), Unreadable> {
     let mut head = Vec::new();
-    text.by_ref()
-        .take(HEAD)
-        .read_to_end(&mut head)
-        .map_err(|error| super::decode::unreadable(&error))?;
+    text.by_ref().take(HEAD).read_to_end(&mut head).map_err(super::decode::unreadable)?;
     let preamble = separator_line(&head);
-    let first = heading(head.get(preamble..).unwrap_or_default(), sorter.mapping())?;
+    let first = heading(head.get(preamble..).unwrap_or_default(), sorter.mapping.as_ref())?;
     let First { delimiter, name, headings, is_heading } = first;
     sorter.format(FORMAT, Some(name));
     sorter.guess(headings.iter().map(String::as_str));
@@ -77,7 +74,7 @@ pub(super) fn read(mut text: impl Read, sorter: &mut Sorter<'_>) -> Result<(), U
                 continue;
             }
             if record.len() == 1 && record.get(0) == Some(END.trim_matches('\n')) {
-                return Ok(Next::End { is_cut_off: !lines.borrow().ends_with_a_break() });
+                return Ok(Next::End { is_cut_off: !lines.borrow().is_start });
             }
             if record.iter().any(|cell| !cell.trim().is_empty()) {
                 return Ok(Next::Row(lines.borrow_mut().of(record.position())));
@@ -173,6 +170,7 @@ struct Lines {
     starts: VecDeque<(u64, usize)>,
     at: u64,
     line: usize,
+    /// Whether what came ends with a break.
     is_start: bool,
     after_return: bool,
     /// Where reading was when a row was asked for.
@@ -216,10 +214,6 @@ impl Lines {
 
     fn row_starts(&mut self) {
         self.row = self.at;
-    }
-
-    fn ends_with_a_break(&self) -> bool {
-        self.is_start
     }
 
     /// The line on which the row at a position begins. Positions have to ascend.

@@ -109,10 +109,11 @@ impl Units {
 
     /// Packs the last ones, too, unless they are all there is: whoever takes a few behind others has
     /// them packed together.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn settled(mut self) -> Self {
         if !self.blocks.is_empty() {
             self.pack();
         }
+        self
     }
 
     /// The same, with what `change` makes of the units at places where something `is_changed`; `None`
@@ -229,23 +230,11 @@ impl FromIterator<Unit> for Units {
     }
 }
 
-impl From<&[Unit]> for Units {
-    fn from(units: &[Unit]) -> Self {
+impl<T: AsRef<[Unit]> + ?Sized> From<&T> for Units {
+    fn from(units: &T) -> Self {
         let mut this = Self::default();
-        units.iter().for_each(|unit| this.push(unit));
+        units.as_ref().iter().for_each(|unit| this.push(unit));
         this
-    }
-}
-
-impl<const N: usize> From<&[Unit; N]> for Units {
-    fn from(units: &[Unit; N]) -> Self {
-        Self::from(units.as_slice())
-    }
-}
-
-impl From<&Vec<Unit>> for Units {
-    fn from(units: &Vec<Unit>) -> Self {
-        Self::from(units.as_slice())
     }
 }
 
@@ -321,7 +310,7 @@ mod tests {
             let mut all = Units::default();
             for part in expected.chunks(size) {
                 let mut part = Units::from(part);
-                part.settle();
+                part = part.settled();
                 all.append(part);
             }
             assert_eq!(all, expected, "{size}");

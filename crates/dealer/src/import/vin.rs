@@ -9,45 +9,21 @@ use super::words::fold;
 const TABLE: &str = include_str!("../../data/wmi.csv");
 
 /// Makes whose vehicles carry each other's WMIs, because one company builds them.
-const FAMILIES: &[&[&str]] = &[
-    &["acura", "honda"],
-    &["aston_martin"],
-    &["audi", "bentley", "lamborghini", "porsche", "volkswagen"],
-    &["bmw", "mini", "rolls_royce"],
-    &[
-        "buick",
-        "cadillac",
-        "chevrolet",
-        "daewoo",
-        "general_motors",
-        "geo",
-        "gm",
-        "gmc",
-        "hummer",
-        "oldsmobile",
-        "pontiac",
-        "saab",
-        "saturn",
-    ],
-    &[
-        "alfa_romeo",
-        "chrysler",
-        "dodge",
-        "eagle",
-        "ferrari",
-        "fiat",
-        "jeep",
-        "maserati",
-        "plymouth",
-        "ram",
-    ],
-    &["ford", "lincoln", "mercury"],
-    &["genesis", "hyundai", "kia"],
-    &["infiniti", "nissan"],
-    &["jaguar", "land_rover"],
-    &["lexus", "scion", "toyota"],
-    &["maybach", "mercedes_benz", "smart"],
-    &["polestar", "volvo"],
+const FAMILIES: &[&str] = &[
+    "acura honda",
+    "aston_martin",
+    "audi bentley lamborghini porsche volkswagen",
+    "bmw mini rolls_royce",
+    "buick cadillac chevrolet daewoo general_motors geo gm gmc hummer oldsmobile pontiac \
+     saab saturn",
+    "alfa_romeo chrysler dodge eagle ferrari fiat jeep maserati plymouth ram",
+    "ford lincoln mercury",
+    "genesis hyundai kia",
+    "infiniti nissan",
+    "jaguar land_rover",
+    "lexus scion toyota",
+    "maybach mercedes_benz smart",
+    "polestar volvo",
 ];
 
 /// The family of each WMI: a place in [`FAMILIES`], or a make of its own.
@@ -70,9 +46,9 @@ fn family(make: &str) -> String {
     let folded = fold(make);
     FAMILIES
         .iter()
-        .find(|members| members.contains(&folded.as_str()))
-        .and_then(|members| members.first())
-        .map_or(folded, |first| (*first).to_owned())
+        .find(|members| members.split(' ').any(|member| member == folded))
+        .and_then(|members| members.split(' ').next())
+        .map_or(folded, str::to_owned)
 }
 
 /// The family of a make, where the table knows it.

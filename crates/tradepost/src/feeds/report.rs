@@ -2,6 +2,7 @@
 
 use tradepost_dealer::import::{Reason, Warning};
 use tradepost_store::FeedRun;
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
 /// The report of a run. Everything is empty where the feed was not read.
@@ -78,7 +79,7 @@ fn skip(value: &Value) -> Skip {
     let reason = text(value, "reason");
     // A run may have been kept by another version: a reason without words here is shown by its
     // code.
-    let known = Reason::ALL.iter().find(|known| known.code() == reason);
+    let known = Reason::from_name(&reason);
     Skip {
         line: number(value, "line").unwrap_or_default(),
         summary: known.map_or(reason.as_str(), |known| known.summary()).to_owned(),
@@ -89,7 +90,7 @@ fn skip(value: &Value) -> Skip {
 
 fn count(value: &Value) -> Count {
     let kind = text(value, "kind");
-    let known = Warning::ALL.iter().find(|known| known.code() == kind);
+    let known = Warning::from_name(&kind);
     let example = |value: &Value| (number(value, "line"), text(value, "message"));
     Count {
         summary: known.map_or(kind.as_str(), |known| known.summary()).to_owned(),
