@@ -237,23 +237,15 @@ fn features(rng: &mut Rng) -> Vec<String> {
 }
 
 fn describe(vehicle: &Vehicle, title: &str, mileage: u32) -> String {
-    let kind = match vehicle.condition {
-        Some(AnyCondition::New) => "New".to_owned(),
-        Some(AnyCondition::Cpo) => format!("Certified pre-owned with {mileage} miles"),
-        Some(
-            AnyCondition::Used
-            | AnyCondition::Excellent
-            | AnyCondition::Good
-            | AnyCondition::Fair
-            | AnyCondition::Poor,
-        )
-        | None => format!("Pre-owned with {mileage} miles"),
+    let kind = if vehicle.condition == Some(AnyCondition::New) {
+        "New".to_owned()
+    } else {
+        let is_certified = vehicle.condition == Some(AnyCondition::Cpo);
+        let kind = if is_certified { "Certified pre-owned" } else { "Pre-owned" };
+        format!("{kind} with {mileage} miles")
     };
-    let equipment = vehicle.features.iter().take(3).cloned().collect::<Vec<_>>();
-    format!(
-        "{title}. {kind}. Equipped with {}. A fictional vehicle for demonstrations.",
-        equipment.join(", ")
-    )
+    let equipment = vehicle.features.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
+    format!("{title}. {kind}. Equipped with {equipment}. A fictional vehicle for demonstrations.")
 }
 
 /// A VIN with a real manufacturer's code, the model year's letter and a valid check digit. The

@@ -6,120 +6,64 @@ use std::io;
 
 use fastrand::Rng;
 use tradepost_wire::aap::Vehicle;
-use tradepost_wire::aap::vehicle::{AnyCondition, Status};
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
+use tradepost_wire::words;
 
 use crate::import::Unit;
 
 pub mod formats;
 
-/// The columns of HomeNet's export that the writer fills, and the ones that dealers add to it.
-const COLUMNS: [&str; 28] = [
-    "Type",
-    "Stock",
-    "VIN",
-    "Year",
-    "Make",
-    "Model",
-    "Body",
-    "Trim",
-    "ExteriorColor",
-    "InteriorColor",
-    "Transmission",
-    "Miles",
-    "MSRP",
-    "Certified",
-    "DateInStock",
-    "Description",
-    "Options",
-    "Dealer Name",
-    "Engine_Description",
-    "Drivetrain",
-    "Fuel_Type",
-    "CityMPG",
-    "HighwayMPG",
-    "Internet_Price",
-    "ImageList",
-    "Status",
-    "Electric Range",
-    "VDP_URL",
-];
+use formats::{HOMENET, row};
 
-/// A way in which a row of a real feed is dirty.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Dirt {
-    /// The VIN's check digit is wrong.
-    CheckDigit,
-    /// The VIN is in lower case.
-    LowerCaseVin,
-    /// The VIN is too short; the stock number is right.
-    ShortVin,
-    /// The VIN is another manufacturer's.
-    ForeignVin,
-    /// No VIN and no stock number.
-    Nameless,
-    /// `Not Priced`, `Call`, zero or a dash for a price.
-    PriceWord,
-    /// A price with a dollar sign and a comma.
-    PriceSign,
-    /// A price that no one can read.
-    PriceGarbled,
-    /// `52,777 miles`.
-    MileageUnit,
-    /// Kilometres.
-    Kilometres,
-    /// `BMW Certified` for a type.
-    BrandCertified,
-    /// `Front-wheel Drive` for `FWD`.
-    LongDrivetrain,
-    /// Model and trim in one cell.
-    ModelAndTrim,
-    /// Not built yet.
-    InProduction,
-    /// A status that nobody has heard of.
-    OddStatus,
-    /// Photos with relative addresses among the others.
-    RelativePhoto,
-    /// A rooftop that the dealer does not have.
-    ForeignRooftop,
-    /// A date that is none.
-    BadDate,
-    /// A model year that is none.
-    BadYear,
-    /// A delimiter that is not quoted shifts the cells.
-    Shifted,
-    /// The row is in the feed again, with less in it.
-    Repeated,
-    /// Another vehicle has the same stock number, and less is known about it.
-    RepeatedStock,
-}
-
-impl Dirt {
-    /// Every kind.
-    pub const ALL: [Self; 22] = [
-        Self::CheckDigit,
-        Self::LowerCaseVin,
-        Self::ShortVin,
-        Self::ForeignVin,
-        Self::Nameless,
-        Self::PriceWord,
-        Self::PriceSign,
-        Self::PriceGarbled,
-        Self::MileageUnit,
-        Self::Kilometres,
-        Self::BrandCertified,
-        Self::LongDrivetrain,
-        Self::ModelAndTrim,
-        Self::InProduction,
-        Self::OddStatus,
-        Self::RelativePhoto,
-        Self::ForeignRooftop,
-        Self::BadDate,
-        Self::BadYear,
-        Self::Shifted,
-        Self::Repeated,
-        Self::RepeatedStock,
-    ];
+words! {
+    /// A way in which a row of a real feed is dirty.
+    pub enum Dirt {
+        /// The VIN's check digit is wrong.
+        CheckDigit = "check_digit",
+        /// The VIN is in lower case.
+        LowerCaseVin = "lower_case_vin",
+        /// The VIN is too short; the stock number is right.
+        ShortVin = "short_vin",
+        /// The VIN is another manufacturer's.
+        ForeignVin = "foreign_vin",
+        /// No VIN and no stock number.
+        Nameless = "nameless",
+        /// `Not Priced`, `Call`, zero or a dash for a price.
+        PriceWord = "price_word",
+        /// A price with a dollar sign and a comma.
+        PriceSign = "price_sign",
+        /// A price that no one can read.
+        PriceGarbled = "price_garbled",
+        /// `52,777 miles`.
+        MileageUnit = "mileage_unit",
+        /// Kilometres.
+        Kilometres = "kilometres",
+        /// `BMW Certified` for a type.
+        BrandCertified = "brand_certified",
+        /// `Front-wheel Drive` for `FWD`.
+        LongDrivetrain = "long_drivetrain",
+        /// Model and trim in one cell.
+        ModelAndTrim = "model_and_trim",
+        /// Not built yet.
+        InProduction = "in_production",
+        /// A status that nobody has heard of.
+        OddStatus = "odd_status",
+        /// Photos with relative addresses among the others.
+        RelativePhoto = "relative_photo",
+        /// A rooftop that the dealer does not have.
+        ForeignRooftop = "foreign_rooftop",
+        /// A date that is none.
+        BadDate = "bad_date",
+        /// A model year that is none.
+        BadYear = "bad_year",
+        /// A delimiter that is not quoted shifts the cells.
+        Shifted = "shifted",
+        /// The row is in the feed again, with less in it.
+        Repeated = "repeated",
+        /// Another vehicle has the same stock number, and less is known about it.
+        RepeatedStock = "repeated_stock",
+    }
 }
 
 /// An untidy feed.
@@ -138,8 +82,7 @@ pub struct Untidy {
 /// # Errors
 /// Never in practice: writing to memory does not fail.
 pub fn homenet(units: &[Unit], delimiter: u8) -> io::Result<Vec<u8>> {
-    let rows = units.iter().map(row).collect::<Vec<_>>();
-    table(&rows, delimiter)
+    formats::table(units, HOMENET, delimiter, true)
 }
 
 /// The units as AAP JSON: `{"vehicles": [...]}`. Sold units have the status `sold`.
@@ -169,7 +112,7 @@ pub fn untidy(units: &[Unit], seed: u64) -> io::Result<Untidy> {
     let mut rows = Vec::with_capacity(units.len());
     let mut repeated = Vec::new();
     for unit in units {
-        let mut cells = row(unit);
+        let mut cells = row(unit, HOMENET);
         let spoilable = !unit.sold && unit.vehicle.price.is_some();
         if spoilable && rng.bool() {
             let kind =
@@ -181,94 +124,11 @@ pub fn untidy(units: &[Unit], seed: u64) -> io::Result<Untidy> {
         rows.push(cells);
     }
     rows.extend(repeated);
-    let text = String::from_utf8(table(&rows, b',')?).map_err(io::Error::other)?;
+    let count = rows.len();
+    let text = formats::written(HOMENET, rows, b',')?;
+    let text = String::from_utf8(text).map_err(io::Error::other)?;
     let (bytes, _, _) = encoding_rs::WINDOWS_1252.encode(&text);
-    Ok(Untidy { bytes: bytes.into_owned(), rows: rows.len(), dirt })
-}
-
-fn table(rows: &[Vec<String>], delimiter: u8) -> io::Result<Vec<u8>> {
-    let mut writer =
-        csv::WriterBuilder::new().delimiter(delimiter).flexible(true).from_writer(Vec::new());
-    writer.write_record(COLUMNS)?;
-    for row in rows {
-        writer.write_record(row)?;
-    }
-    writer.into_inner().map_err(|error| error.into_error())
-}
-
-/// A row in the words of HomeNet's export, in the order of [`COLUMNS`].
-fn row(unit: &Unit) -> Vec<String> {
-    let v = &unit.vehicle;
-    let text = |value: &Option<String>| value.clone().unwrap_or_default();
-    let number = |value: Option<u32>| value.map(|n| n.to_string()).unwrap_or_default();
-    let (kind, certified) = match v.condition {
-        Some(AnyCondition::New) => ("New", "False"),
-        Some(AnyCondition::Cpo) => ("Used", "True"),
-        Some(
-            AnyCondition::Used
-            | AnyCondition::Excellent
-            | AnyCondition::Good
-            | AnyCondition::Fair
-            | AnyCondition::Poor,
-        ) => ("Used", "False"),
-        None => ("", ""),
-    };
-    let status = match (unit.sold, v.status) {
-        (true, _) => "Sold",
-        (false, Some(Status::Available) | None) => "In Stock",
-        (false, Some(Status::InTransit)) => "In Transit",
-        (false, Some(Status::Pending)) => "Sale Pending - Deposit",
-    };
-    let fuel = match v.fuel.as_deref() {
-        Some("gas") => "Gasoline Fuel",
-        Some("diesel") => "Diesel Fuel",
-        Some("hybrid") => "Gas/Electric Hybrid",
-        Some("phev") => "Plug-In Hybrid",
-        Some("bev") => "Electric Fuel System",
-        Some(other) => other,
-        None => "",
-    };
-    let body = match v.body.as_deref() {
-        Some("suv") => "Sport Utility",
-        Some("sedan") => "4dr Car",
-        Some("coupe") => "2dr Car",
-        Some("truck") => "Crew Cab Pickup",
-        Some("minivan") => "Mini-van, Passenger",
-        Some(other) => other,
-        None => "",
-    };
-    let range = v.electric_range_mi.map(|range| range.to_string());
-    [
-        kind.to_owned(),
-        text(&v.stock),
-        text(&v.vin),
-        v.year.map(|year| year.to_string()).unwrap_or_default(),
-        text(&v.make),
-        text(&v.model),
-        body.to_owned(),
-        text(&v.trim),
-        text(&v.exterior_color),
-        text(&v.interior_color),
-        text(&v.transmission),
-        number(v.mileage),
-        number(v.msrp),
-        certified.to_owned(),
-        text(&v.inventory_date),
-        text(&v.description),
-        v.features.join("|"),
-        text(&v.rooftop),
-        text(&v.engine),
-        text(&v.driveline).to_uppercase(),
-        fuel.to_owned(),
-        number(v.city_mpg),
-        number(v.highway_mpg),
-        number(v.list_price),
-        v.photos.join("|"),
-        status.to_owned(),
-        range.unwrap_or_default(),
-        text(&v.vdp_url),
-    ]
-    .into()
+    Ok(Untidy { bytes: bytes.into_owned(), rows: count, dirt })
 }
 
 /// Makes a row dirty; `false` when this kind of dirt does not stick to it.
@@ -279,12 +139,7 @@ fn spoil(
     rng: &mut Rng,
     repeated: &mut Vec<Vec<String>>,
 ) -> bool {
-    let mut set = |column: &str, value: String| {
-        let place = COLUMNS.iter().position(|name| *name == column);
-        if let Some(cell) = place.and_then(|place| cells.get_mut(place)) {
-            *cell = value;
-        }
-    };
+    let mut set = |column: &str, value: String| put(cells, column, value);
     let vin = vehicle.vin.clone().unwrap_or_default();
     let mileage = vehicle.mileage.unwrap_or_default();
     let price = vehicle.list_price.unwrap_or_default();
@@ -365,11 +220,15 @@ fn spoil(
 
 fn with(cells: &[String], column: &str, value: String) -> Vec<String> {
     let mut cells = cells.to_vec();
-    let place = COLUMNS.iter().position(|name| *name == column);
+    put(&mut cells, column, value);
+    cells
+}
+
+fn put(cells: &mut [String], column: &str, value: String) {
+    let place = HOMENET.iter().position(|(name, _)| *name == column);
     if let Some(cell) = place.and_then(|place| cells.get_mut(place)) {
         *cell = value;
     }
-    cells
 }
 
 fn with_wrong_check_digit(vin: &str) -> String {

@@ -11,6 +11,7 @@ use tradepost_dealer::demo::{self, DEALER_ID};
 use tradepost_dealer::import::{self, Feed, Reason, Unit, Warning};
 use tradepost_store::{Replacement, Store, Transaction};
 use tradepost_wire::aap::vehicle::AnyCondition;
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
 fn now() -> Timestamp {
@@ -57,7 +58,7 @@ fn a_soiled_export_is_read_with_an_honest_report() {
     assert_eq!(report.rows, untidy.rows);
     assert_eq!(report.encoding, "windows-1252");
     for dirt in Dirt::ALL {
-        assert!(untidy.dirt[&dirt] > 50, "{dirt:?}");
+        assert!(untidy.dirt[dirt] > 50, "{dirt:?}");
     }
 
     // Rows that may not be offered: as many as there are, each under its own reason.

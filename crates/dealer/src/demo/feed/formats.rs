@@ -8,7 +8,7 @@ use tradepost_wire::aap::Vehicle;
 use tradepost_wire::aap::vehicle::{AnyCondition, Status};
 use tradepost_wire::words;
 
-use super::{aap_json, homenet};
+use super::aap_json;
 use crate::import::{Preset, Unit};
 
 words! {
@@ -60,7 +60,7 @@ impl Format {
     /// Never in practice: writing to memory does not fail.
     pub fn write(self, units: &[Unit]) -> io::Result<Vec<u8>> {
         match self {
-            Self::HomeNet => homenet(units, b','),
+            Self::HomeNet => table(units, HOMENET, b',', true),
             Self::AapJson => Ok(aap_json(units)?),
             Self::VAuto => table(units, VAUTO, b',', true),
             Self::GoogleListings => table(&on_offer(units), GOOGLE_LISTINGS, b',', true),
@@ -80,11 +80,11 @@ fn on_offer(units: &[Unit]) -> Vec<Unit> {
 }
 
 /// A column: what it is called, and what is in it.
-type Column = (&'static str, Cell);
+pub(super) type Column = (&'static str, Cell);
 
 /// What is in a column.
 #[derive(Clone, Copy)]
-enum Cell {
+pub(super) enum Cell {
     /// What this makes of the unit.
     Of(fn(&Unit) -> String),
     /// The photo with this number, from 0.
@@ -103,18 +103,35 @@ impl Cell {
     }
 }
 
-fn table(
+pub(super) fn table(
     units: &[Unit],
     columns: &[Column],
     delimiter: u8,
     has_heading: bool,
 ) -> io::Result<Vec<u8>> {
-    let mut writer = csv::WriterBuilder::new().delimiter(delimiter).from_writer(Vec::new());
-    if has_heading {
-        writer.write_record(columns.iter().map(|(name, _)| name))?;
+    let rows = units.iter().map(|unit| row(unit, columns));
+    written(if has_heading { columns } else { &[] }, rows, delimiter)
+}
+
+/// The cells of a unit.
+pub(super) fn row(unit: &Unit, columns: &[Column]) -> Vec<String> {
+    columns.iter().map(|(_, cell)| cell.of(unit)).collect()
+}
+
+/// Rows below the names of columns, if there are any.
+pub(super) fn written(
+    heading: &[Column],
+    rows: impl IntoIterator<Item = Vec<String>>,
+    delimiter: u8,
+) -> io::Result<Vec<u8>> {
+    // A row that is dirty may have a cell more than the others.
+    let mut writer =
+        csv::WriterBuilder::new().delimiter(delimiter).flexible(true).from_writer(Vec::new());
+    if !heading.is_empty() {
+        writer.write_record(heading.iter().map(|(name, _)| name))?;
     }
-    for unit in units {
-        writer.write_record(columns.iter().map(|(_, cell)| cell.of(unit)))?;
+    for row in rows {
+        writer.write_record(row)?;
     }
     writer.into_inner().map_err(|error| error.into_error())
 }
@@ -185,16 +202,12 @@ fn text(value: Option<&String>) -> String {
     value.cloned().unwrap_or_default()
 }
 
-fn number(value: Option<u32>) -> String {
-    value.map(|number| number.to_string()).unwrap_or_default()
+fn shown(value: Option<impl ToString>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
 }
 
 fn dollars(value: Option<u32>) -> String {
     value.map(|number| format!("{number} USD")).unwrap_or_default()
-}
-
-fn year(v: &Vehicle) -> String {
-    v.year.map(|year| year.to_string()).unwrap_or_default()
 }
 
 fn is_new(v: &Vehicle) -> bool {
@@ -209,36 +222,74 @@ fn either(truth: bool, yes: &str, no: &str) -> String {
     if truth { yes } else { no }.to_owned()
 }
 
+/// Nothing where the condition is not known.
+fn stated(unit: &Unit, is: fn(&Vehicle) -> bool, yes: &str, no: &str) -> String {
+    let known = unit.vehicle.condition.is_some();
+    if known { either(is(&unit.vehicle), yes, no) } else { String::new() }
+}
+
 fn upper(value: Option<&String>) -> String {
     text(value).to_uppercase()
 }
+
+/// The columns that the writer fills, and the ones that dealers add to them.
+pub(super) const HOMENET: &[Column] = &[
+    ("Type", Cell::Of(|u| stated(u, is_new, "New", "Used"))),
+    ("Stock", Cell::Of(|u| text(u.vehicle.stock.as_ref()))),
+    ("VIN", Cell::Of(|u| text(u.vehicle.vin.as_ref()))),
+    ("Year", Cell::Of(|u| shown(u.vehicle.year))),
+    ("Make", Cell::Of(|u| text(u.vehicle.make.as_ref()))),
+    ("Model", Cell::Of(|u| text(u.vehicle.model.as_ref()))),
+    ("Body", Cell::Of(body_in_words)),
+    ("Trim", Cell::Of(|u| text(u.vehicle.trim.as_ref()))),
+    ("ExteriorColor", Cell::Of(|u| text(u.vehicle.exterior_color.as_ref()))),
+    ("InteriorColor", Cell::Of(|u| text(u.vehicle.interior_color.as_ref()))),
+    ("Transmission", Cell::Of(|u| text(u.vehicle.transmission.as_ref()))),
+    ("Miles", Cell::Of(|u| shown(u.vehicle.mileage))),
+    ("MSRP", Cell::Of(|u| shown(u.vehicle.msrp))),
+    ("Certified", Cell::Of(|u| stated(u, is_certified, "True", "False"))),
+    ("DateInStock", Cell::Of(|u| text(u.vehicle.inventory_date.as_ref()))),
+    ("Description", Cell::Of(|u| text(u.vehicle.description.as_ref()))),
+    ("Options", Cell::Of(|u| u.vehicle.features.join("|"))),
+    ("Dealer Name", Cell::Of(|u| text(u.vehicle.rooftop.as_ref()))),
+    ("Engine_Description", Cell::Of(|u| text(u.vehicle.engine.as_ref()))),
+    ("Drivetrain", Cell::Of(|u| upper(u.vehicle.driveline.as_ref()))),
+    ("Fuel_Type", Cell::Of(fuel_in_words)),
+    ("CityMPG", Cell::Of(|u| shown(u.vehicle.city_mpg))),
+    ("HighwayMPG", Cell::Of(|u| shown(u.vehicle.highway_mpg))),
+    ("Internet_Price", Cell::Of(|u| shown(u.vehicle.list_price))),
+    ("ImageList", Cell::Of(|u| u.vehicle.photos.join("|"))),
+    ("Status", Cell::Of(|u| status(u).replace("Pending", "Pending - Deposit"))),
+    ("Electric Range", Cell::Of(|u| shown(u.vehicle.electric_range_mi))),
+    ("VDP_URL", Cell::Of(|u| text(u.vehicle.vdp_url.as_ref()))),
+];
 
 const VAUTO: &[Column] = &[
     ("DealerId", Cell::Nothing),
     ("VIN", Cell::Of(|u| text(u.vehicle.vin.as_ref()))),
     ("Stock #", Cell::Of(|u| text(u.vehicle.stock.as_ref()))),
     ("New/Used", Cell::Of(|u| either(is_new(&u.vehicle), "N", "U"))),
-    ("Year", Cell::Of(|u| year(&u.vehicle))),
+    ("Year", Cell::Of(|u| shown(u.vehicle.year))),
     ("Make", Cell::Of(|u| text(u.vehicle.make.as_ref()))),
     ("Model", Cell::Of(|u| text(u.vehicle.model.as_ref()))),
     ("Model Number", Cell::Nothing),
     ("Series", Cell::Of(|u| text(u.vehicle.trim.as_ref()))),
     ("Body", Cell::Of(|u| text(u.vehicle.body.as_ref()))),
     ("Transmission", Cell::Of(|u| text(u.vehicle.transmission.as_ref()))),
-    ("Odometer", Cell::Of(|u| number(u.vehicle.mileage))),
+    ("Odometer", Cell::Of(|u| shown(u.vehicle.mileage))),
     ("Engine", Cell::Of(|u| text(u.vehicle.engine.as_ref()))),
     ("Engine Displacement", Cell::Nothing),
     ("Engine Cylinder Ct", Cell::Nothing),
     ("Drivetrain Desc", Cell::Of(|u| upper(u.vehicle.driveline.as_ref()))),
     ("Fuel", Cell::Of(|u| text(u.vehicle.fuel.as_ref()))),
-    ("City MPG", Cell::Of(|u| number(u.vehicle.city_mpg))),
-    ("Highway MPG", Cell::Of(|u| number(u.vehicle.highway_mpg))),
+    ("City MPG", Cell::Of(|u| shown(u.vehicle.city_mpg))),
+    ("Highway MPG", Cell::Of(|u| shown(u.vehicle.highway_mpg))),
     ("Color", Cell::Of(|u| text(u.vehicle.exterior_color.as_ref()))),
     ("Interior Color", Cell::Of(|u| text(u.vehicle.interior_color.as_ref()))),
     ("Invoice", Cell::Nothing),
-    ("MSRP", Cell::Of(|u| number(u.vehicle.msrp))),
+    ("MSRP", Cell::Of(|u| shown(u.vehicle.msrp))),
     ("Book Value", Cell::Nothing),
-    ("Price", Cell::Of(|u| number(u.vehicle.list_price))),
+    ("Price", Cell::Of(|u| shown(u.vehicle.list_price))),
     ("Other Price", Cell::Nothing),
     ("Internet Price", Cell::Nothing),
     ("Inventory Date", Cell::Of(|u| text(u.vehicle.inventory_date.as_ref()))),
@@ -269,7 +320,7 @@ const GOOGLE_LISTINGS: &[Column] = &[
     ("make", Cell::Of(|u| text(u.vehicle.make.as_ref()))),
     ("model", Cell::Of(|u| text(u.vehicle.model.as_ref()))),
     ("trim", Cell::Of(|u| text(u.vehicle.trim.as_ref()))),
-    ("year", Cell::Of(|u| year(&u.vehicle))),
+    ("year", Cell::Of(|u| shown(u.vehicle.year))),
     ("mileage", Cell::Of(miles)),
     ("exterior_color", Cell::Of(|u| text(u.vehicle.exterior_color.as_ref()))),
     ("interior_color", Cell::Of(|u| text(u.vehicle.interior_color.as_ref()))),
@@ -296,7 +347,7 @@ const GOOGLE_ADS: &[Column] = &[
     ("brand", Cell::Of(|u| text(u.vehicle.make.as_ref()))),
     ("model", Cell::Of(|u| text(u.vehicle.model.as_ref()))),
     ("trim", Cell::Of(|u| text(u.vehicle.trim.as_ref()))),
-    ("year", Cell::Of(|u| year(&u.vehicle))),
+    ("year", Cell::Of(|u| shown(u.vehicle.year))),
     ("color", Cell::Of(|u| text(u.vehicle.exterior_color.as_ref()))),
     ("mileage", Cell::Of(miles)),
     ("body_style", Cell::Of(|u| text(u.vehicle.body.as_ref()))),
@@ -321,9 +372,9 @@ const META: &[Column] = &[
     ("url", Cell::Of(|u| text(u.vehicle.vdp_url.as_ref()))),
     ("make", Cell::Of(|u| text(u.vehicle.make.as_ref()))),
     ("model", Cell::Of(|u| text(u.vehicle.model.as_ref()))),
-    ("year", Cell::Of(|u| year(&u.vehicle))),
+    ("year", Cell::Of(|u| shown(u.vehicle.year))),
     ("trim", Cell::Of(|u| text(u.vehicle.trim.as_ref()))),
-    ("mileage.value", Cell::Of(|u| number(u.vehicle.mileage))),
+    ("mileage.value", Cell::Of(|u| shown(u.vehicle.mileage))),
     ("mileage.unit", Cell::Of(|_| "MI".to_owned())),
     ("image[0].url", Cell::Photo(0)),
     ("image[0].tag[0]", Cell::Of(|_| "Exterior".to_owned())),
@@ -363,13 +414,13 @@ const AUTOTRADER: &[Column] = &[
     // An id of AutoTrader's own; a rooftop's feed_names say whose it is.
     ("DealerId", Cell::Of(|u| text(u.vehicle.rooftop.as_ref()))),
     ("StockNumber", Cell::Of(|u| text(u.vehicle.stock.as_ref()))),
-    ("Year", Cell::Of(|u| year(&u.vehicle))),
+    ("Year", Cell::Of(|u| shown(u.vehicle.year))),
     ("Make", Cell::Of(|u| text(u.vehicle.make.as_ref()))),
     ("Model", Cell::Of(|u| text(u.vehicle.model.as_ref()))),
     ("Trim", Cell::Of(|u| text(u.vehicle.trim.as_ref()))),
     ("VIN", Cell::Of(|u| text(u.vehicle.vin.as_ref()))),
-    ("Mileage", Cell::Of(|u| number(u.vehicle.mileage))),
-    ("Price", Cell::Of(|u| number(u.vehicle.list_price))),
+    ("Mileage", Cell::Of(|u| shown(u.vehicle.mileage))),
+    ("Price", Cell::Of(|u| shown(u.vehicle.list_price))),
     ("ExteriorColor", Cell::Of(|u| text(u.vehicle.exterior_color.as_ref()))),
     ("InteriorColor", Cell::Of(|u| text(u.vehicle.interior_color.as_ref()))),
     ("Transmission", Cell::Of(|u| text(u.vehicle.transmission.as_ref()))),
@@ -385,7 +436,7 @@ const AUTOTRADER: &[Column] = &[
     ("VideoSource", Cell::Nothing),
     ("NewUsed", Cell::Of(|u| either(is_new(&u.vehicle), "New", "Used"))),
     ("Certified", Cell::Of(|u| either(is_certified(&u.vehicle), "Yes", "No"))),
-    ("MSRP", Cell::Of(|u| number(u.vehicle.msrp))),
+    ("MSRP", Cell::Of(|u| shown(u.vehicle.msrp))),
 ];
 
 fn more_photos(unit: &Unit) -> String {
@@ -397,6 +448,30 @@ fn miles(unit: &Unit) -> String {
         .mileage
         .map(|miles| format!("{} miles", super::with_commas(miles)))
         .unwrap_or_default()
+}
+
+fn fuel_in_words(unit: &Unit) -> String {
+    match unit.vehicle.fuel.as_deref() {
+        Some("gas") => "Gasoline Fuel",
+        Some("diesel") => "Diesel Fuel",
+        Some("hybrid") => "Gas/Electric Hybrid",
+        Some("phev") => "Plug-In Hybrid",
+        Some("bev") => "Electric Fuel System",
+        other => other.unwrap_or_default(),
+    }
+    .to_owned()
+}
+
+fn body_in_words(unit: &Unit) -> String {
+    match unit.vehicle.body.as_deref() {
+        Some("suv") => "Sport Utility",
+        Some("sedan") => "4dr Car",
+        Some("coupe") => "2dr Car",
+        Some("truck") => "Crew Cab Pickup",
+        Some("minivan") => "Mini-van, Passenger",
+        other => other.unwrap_or_default(),
+    }
+    .to_owned()
 }
 
 fn fuel(unit: &Unit) -> String {
