@@ -16,6 +16,7 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use tradepost_wire::aap::dealer::Address;
 use xml::Xml;
 
 use crate::record::LeadRecord;
@@ -146,7 +147,7 @@ pub fn write(leads: &[Prospect<'_>], dealers: &[Dealer], options: &Options) -> O
             prospect(xml, &Seller::of(lead.lead, dealers), lead, options);
         }
     });
-    Some(xml.finish())
+    Some(xml.out)
 }
 
 fn prospect(xml: &mut Xml, seller: &Seller<'_>, sent: &Prospect<'_>, options: &Options) {
@@ -242,18 +243,10 @@ impl<'a> Seller<'a> {
                     (None, None) => xml.leaf("phone", &[], UNKNOWN_CONTACT),
                 }
                 if let Some(address) = profile.and_then(|profile| profile.address.as_ref()) {
-                    customer::address(
-                        xml,
-                        "work",
-                        &customer::AddressLines {
-                            street: address.address_line_1.as_deref(),
-                            apartment: address.address_line_2.as_deref(),
-                            city: address.city.as_deref(),
-                            region: address.state.as_deref(),
-                            postal_code: address.zip.as_deref(),
-                            country: address.country.as_deref(),
-                        },
-                    );
+                    let Address { address_line_1, address_line_2, city, state, zip, country } =
+                        address;
+                    let lines = [address_line_1, address_line_2, city, state, zip, country];
+                    customer::address(xml, "work", lines.map(Option::as_deref));
                 }
             });
         });

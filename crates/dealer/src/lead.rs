@@ -182,7 +182,12 @@ impl Submission<'_> {
         let held_for = held_for.or_else(|| held_before?.held_for);
         let rooftop = self.rooftop(subject.listing.as_ref());
         let asked = match &self.lead.appointment {
-            Some(request) if held_for.is_some() => Some(self.left_to_people(request, held_for)),
+            Some(request) if is_denied(held_for) => {
+                Some(self.unsettled(request, AppointmentState::Rejected))
+            }
+            Some(request) if held_for.is_some() => {
+                Some(self.unsettled(request, AppointmentState::Requested))
+            }
             Some(request) => {
                 let lead_id = earlier.as_ref().map(|lead| lead.lead_id.as_str());
                 Some(self.appointment(lot, &policy, rooftop, request, lead_id)?)
@@ -300,29 +305,23 @@ impl Submission<'_> {
         }
         let oldest = skills::oldest_remembered(self.dealer, self.now);
         let found = self.inventory.find(&query, oldest).map_err(Fault::on(WHAT))?;
-        let unit = match &found {
-            Lookup::Listed(found) => Some(found.vehicle_id.clone()),
-            Lookup::Gone(tombstone) => Some(tombstone.vehicle_id.clone()),
-            Lookup::Unknown => None,
-        };
         let drives = self.is_test_drive();
-        let remark = match found {
+        let (unit, remark) = match found {
             Lookup::Listed(found) => {
                 let listing = tradepost_wire::json::from_str(found.json.as_json());
                 let listing = Some(listing.map_err(Fault::on(WHAT))?);
-                return Ok(Ok(Subject { listing, unit, remark: None }));
+                return Ok(Ok(Subject { listing, unit: Some(found.vehicle_id), remark: None }));
             }
-            Lookup::Gone(tombstone) => {
-                if drives {
-                    return Ok(Err(skills::unavailable(self.inventory, tombstone)));
-                }
-                "The vehicle is no longer on offer; an advisor will suggest alternatives."
+            Lookup::Gone(tombstone) if drives => {
+                return Ok(Err(skills::unavailable(self.inventory, tombstone)));
             }
+            Lookup::Unknown if drives => return Ok(Err(skills::not_found(self.dealer, &query))),
+            Lookup::Gone(tombstone) => (
+                Some(tombstone.vehicle_id.clone()),
+                "The vehicle is no longer on offer; an advisor will suggest alternatives.",
+            ),
             Lookup::Unknown => {
-                if drives {
-                    return Ok(Err(skills::not_found(self.dealer, &query)));
-                }
-                "The vehicle was not found in our inventory; an advisor will look into it."
+                (None, "The vehicle was not found in our inventory; an advisor will look into it.")
             }
         };
         Ok(Ok(Subject { listing: None, unit, remark: Some(remark) }))
@@ -388,20 +387,6 @@ impl Submission<'_> {
                 AppointmentRecord { state: AppointmentState::Rejected, ..unsettled }
             }
         })
-    }
-
-    /// An appointment of a lead that is held back.
-    fn left_to_people(
-        &self,
-        request: &AppointmentRequest,
-        held_for: Option<HeldFor>,
-    ) -> AppointmentRecord {
-        let state = if is_denied(held_for) {
-            AppointmentState::Rejected
-        } else {
-            AppointmentState::Requested
-        };
-        self.unsettled(request, state)
     }
 
     fn unsettled(

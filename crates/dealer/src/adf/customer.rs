@@ -23,16 +23,9 @@ pub(super) fn customer(
         xml.within("contact", &[], |xml| {
             names(xml, lead, how.names);
             channels(xml, lead, how.contacts);
-            let part = |name: &str| lead.text(&format!("/customer/address/{name}"));
-            let lines = AddressLines {
-                street: part("address_line_1"),
-                apartment: part("address_line_2"),
-                city: part("city"),
-                region: part("state"),
-                postal_code: part("zip"),
-                country: part("country"),
-            };
-            address(xml, "home", &lines);
+            let names = ["address_line_1", "address_line_2", "city", "state", "zip", "country"];
+            let lines = names.map(|name| lead.text(&format!("/customer/address/{name}")));
+            address(xml, "home", lines);
         });
         timeframe(xml, seller, lead, appointment.as_deref(), how.timeframe);
         let mut comments = comments(seller, lead, appointment.as_deref(), how);
@@ -87,39 +80,22 @@ fn channels(xml: &mut Xml, lead: LeadView<'_>, which: ContactValues) {
     }
 }
 
-/// An address, as far as it is known.
-pub(super) struct AddressLines<'a> {
-    pub(super) street: Option<&'a str>,
-    pub(super) apartment: Option<&'a str>,
-    pub(super) city: Option<&'a str>,
-    pub(super) region: Option<&'a str>,
-    pub(super) postal_code: Option<&'a str>,
-    pub(super) country: Option<&'a str>,
-}
-
-/// An address, unless nothing of it is known. The DTD wants a street; without one it is empty.
-pub(super) fn address(xml: &mut Xml, kind: &str, lines: &AddressLines<'_>) {
-    let parts = [
-        ("apartment", lines.apartment),
-        ("city", lines.city),
-        ("regioncode", lines.region),
-        ("postalcode", lines.postal_code),
-        ("country", lines.country),
-    ];
+/// An address, unless nothing of it is known: two lines, the city, the region, the postal code and the
+/// country. The DTD wants a street; without one it is empty.
+pub(super) fn address(xml: &mut Xml, kind: &str, lines: [Option<&str>; 6]) {
     let known = |text: Option<&str>| text.is_some_and(|text| !one_line(text).is_empty());
-    if !known(lines.street) && !parts.iter().any(|(_, text)| known(*text)) {
+    if !lines.iter().any(|text| known(*text)) {
         return;
     }
+    let [street, apartment, city, region, postal_code, country] = lines;
     xml.within("address", &[("type", kind)], |xml| {
-        xml.leaf("street", &[("line", "1")], lines.street.unwrap_or_default());
-        for (name, text) in parts {
-            // R-DI-05: an address without a country is in the US.
-            let text = match name {
-                "country" if !known(text) => Some("US"),
-                _ => text,
-            };
-            xml.some(name, text);
-        }
+        xml.leaf("street", &[("line", "1")], street.unwrap_or_default());
+        xml.some("apartment", apartment);
+        xml.some("city", city);
+        xml.some("regioncode", region);
+        xml.some("postalcode", postal_code);
+        // R-DI-05: an address without a country is in the US.
+        xml.some("country", country.filter(|text| known(Some(*text))).or(Some("US")));
     });
 }
 

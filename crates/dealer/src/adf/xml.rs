@@ -5,7 +5,7 @@ use quick_xml::escape::{escape, partial_escape};
 /// A document in the making.
 #[derive(Debug)]
 pub(super) struct Xml {
-    out: String,
+    pub(super) out: String,
     depth: usize,
 }
 
@@ -13,11 +13,6 @@ impl Xml {
     /// A document that starts with `prolog`.
     pub(super) fn new(prolog: &str) -> Self {
         Self { out: prolog.to_owned(), depth: 0 }
-    }
-
-    /// The document.
-    pub(super) fn finish(self) -> String {
-        self.out
     }
 
     /// An element with elements in it.

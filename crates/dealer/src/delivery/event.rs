@@ -2,6 +2,7 @@
 //! is in `payload`; how events travel outside of A2A tasks is defined nowhere, so that is ours.
 
 use jiff::Timestamp;
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::{Map, Value, json};
 
@@ -36,14 +37,10 @@ fn change<'a>(parcel: &'a Parcel<'_>) -> (&'static str, &'a str, &'static str) {
         (LeadEventKind::Received | LeadEventKind::Released, _) => (LEAD, lead, "received"),
         (LeadEventKind::Resubmitted, None) => (LEAD, lead, "duplicate"),
         (LeadEventKind::Resubmitted, Some(current)) => {
-            let status = match current.state {
-                AppointmentState::Requested => "requested",
-                AppointmentState::Proposed => "proposed",
-                AppointmentState::Confirmed => "confirmed",
-                // AAP has no word for the latter, and a current appointment is not superseded.
-                AppointmentState::Rejected | AppointmentState::Superseded => "rejected",
-            };
-            ("appointment.status_changed", &current.appointment_id, status)
+            // AAP has no word for it, and a current appointment is not superseded.
+            let is_wordless = current.state == AppointmentState::Superseded;
+            let state = if is_wordless { AppointmentState::Rejected } else { current.state };
+            ("appointment.status_changed", &current.appointment_id, state.name())
         }
         (LeadEventKind::ConsentRevoked | LeadEventKind::Erased, _) => (LEAD, lead, "lost"),
     }
@@ -86,24 +83,13 @@ fn lead(parcel: &Parcel<'_>) -> Value {
 }
 
 fn vehicle(vehicle: VehicleView<'_>) -> Value {
-    const NAMES: [&str; 10] = [
-        "vehicle_id",
-        "vin",
-        "stock",
-        "year",
-        "make",
-        "model",
-        "trim",
-        "condition",
-        "mileage",
-        "price",
-    ];
+    const NAMES: &str = "vehicle_id vin stock year make model trim condition mileage price";
     let value = |name: &str| {
         let text = vehicle.get(name)?;
         let number = matches!(name, "year" | "mileage" | "price").then(|| text.parse::<i64>());
         Some(number.and_then(Result::ok).map_or_else(|| Value::from(text), Value::from))
     };
-    Value::Object(members(NAMES.map(|name| (name, value(name)))))
+    Value::Object(members(NAMES.split(' ').map(|name| (name, value(name)))))
 }
 
 fn appointment(appointment: &AppointmentRecord) -> Value {
@@ -128,6 +114,6 @@ fn text(text: &str) -> Option<Value> {
 }
 
 /// The members that there are, in their order.
-fn members<const N: usize>(all: [(&str, Option<Value>); N]) -> Map {
+fn members<'n>(all: impl IntoIterator<Item = (&'n str, Option<Value>)>) -> Map {
     all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
