@@ -99,14 +99,10 @@ impl Want {
         Self { any: vec![Meaning::Values(unique(values))], negated: false, attribute, label }
     }
 
-    fn stock(key: String) -> Self {
-        let label = format!("stock {}", key.to_uppercase());
-        Self { any: vec![Meaning::Stock(key)], negated: false, attribute: None, label }
-    }
-
-    fn vin(meaning: Meaning, kind: &str, part: &str) -> Self {
-        let label = format!("{kind} {}", part.to_uppercase());
-        Self { any: vec![meaning], negated: false, attribute: None, label }
+    /// By a stock number, or an end of a VIN.
+    fn identifier(meaning: fn(String) -> Meaning, kind: &str, key: &str) -> Self {
+        let label = format!("{kind} {}", key.to_uppercase());
+        Self { any: vec![meaning(key.to_owned())], negated: false, attribute: None, label }
     }
 
     /// Whether no vehicle can satisfy both of two wants about one attribute.

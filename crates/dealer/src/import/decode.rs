@@ -31,7 +31,12 @@ pub(super) enum Kind {
 /// like UTF-8 in it is rarer than what does not.
 pub(super) fn survey(source: &mut impl BufRead) -> Result<Survey, Unreadable> {
     let start = source.fill_buf().map_err(unreadable)?;
-    refuse_containers(start)?;
+    if start.starts_with(b"PK\x03\x04") || start.starts_with(b"\x1f\x8b") {
+        return Err(Unreadable::new(
+            "the file is packed more than once, or a spreadsheet",
+            "pack it once, or export the sheet as CSV",
+        ));
+    }
     let marked = Encoding::for_bom(start).map(|(encoding, _)| encoding);
     let encoding = marked.unwrap_or(UTF_8);
     let mut decoder = encoding.new_decoder_with_bom_removal();
@@ -102,17 +107,6 @@ impl Ascii {
 /// A file that cannot be read to its end.
 pub(super) fn unreadable(error: io::Error) -> Unreadable {
     Unreadable::new(format!("the feed cannot be read: {error}"), "look whether the file is whole")
-}
-
-fn refuse_containers(start: &[u8]) -> Result<(), Unreadable> {
-    let zip = start.starts_with(b"PK\x03\x04");
-    if zip || start.starts_with(b"\x1f\x8b") {
-        return Err(Unreadable::new(
-            "the file is packed more than once, or a spreadsheet",
-            "pack it once, or export the sheet as CSV",
-        ));
-    }
-    Ok(())
 }
 
 /// The text of a feed as UTF-8, without a byte order mark.

@@ -111,15 +111,8 @@ impl Part {
         let text = |number: usize| {
             (there >> number & 1 == 1).then(|| self.texts.get(row * TEXTS + number))
         };
-        Named {
-            vin: text(0),
-            stock: text(1),
-            vehicle_id: text(2),
-            rooftop: text(3),
-            make: text(4),
-            model: text(5),
-            trim: text(6),
-        }
+        let [vin, stock, vehicle_id, rooftop, make, model, trim] = std::array::from_fn(text);
+        Named { vin, stock, vehicle_id, rooftop, make, model, trim }
     }
 }
 

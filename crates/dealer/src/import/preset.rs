@@ -1,45 +1,31 @@
 //! The formats of the field. Each is a mapping in a file of its own (`data/presets`): what its
 //! columns are called and what they hold are facts, and none of them is code.
 
-use tradepost_wire::words;
+use tradepost_wire::catalog;
 
 use super::mapping::Mapping;
 use super::words::fold;
 
-words! {
+catalog! {
     /// A format that feeds come in.
     pub enum Preset {
-        /// HomeNet IOL: a table.
-        HomeNet = "homenet",
-        /// vAuto: a table.
-        VAuto = "vauto",
-        /// Google vehicle listings: a table.
-        GoogleListings = "google-listings",
-        /// Google vehicle ads: a table, or RSS.
-        GoogleAds = "google-ads",
-        /// Meta's automotive catalogue: a table, or XML.
-        Meta = "meta",
-        /// What AutoTrader takes: a table between bars, with a heading or without.
-        AutoTrader = "autotrader",
-        /// The vehicles of AAP, as JSON.
-        AapJson = "aap-json",
+        /// Its table, as a mapping is written.
+        table: &'static str,
     }
-}
-
-impl Preset {
-    /// Its table, as a mapping is written.
-    #[must_use]
-    pub const fn table(self) -> &'static str {
-        match self {
-            Self::HomeNet => include_str!("../../data/presets/homenet.toml"),
-            Self::VAuto => include_str!("../../data/presets/vauto.toml"),
-            Self::GoogleListings => include_str!("../../data/presets/google-listings.toml"),
-            Self::GoogleAds => include_str!("../../data/presets/google-ads.toml"),
-            Self::Meta => include_str!("../../data/presets/meta.toml"),
-            Self::AutoTrader => include_str!("../../data/presets/autotrader.toml"),
-            Self::AapJson => include_str!("../../data/presets/aap-json.toml"),
-        }
-    }
+    /// HomeNet IOL: a table.
+    HomeNet = "homenet" { table: include_str!("../../data/presets/homenet.toml") }
+    /// vAuto: a table.
+    VAuto = "vauto" { table: include_str!("../../data/presets/vauto.toml") }
+    /// Google vehicle listings: a table.
+    GoogleListings = "google-listings" { table: include_str!("../../data/presets/google-listings.toml") }
+    /// Google vehicle ads: a table, or RSS.
+    GoogleAds = "google-ads" { table: include_str!("../../data/presets/google-ads.toml") }
+    /// Meta's automotive catalogue: a table, or XML.
+    Meta = "meta" { table: include_str!("../../data/presets/meta.toml") }
+    /// What AutoTrader takes: a table between bars, with a heading or without.
+    AutoTrader = "autotrader" { table: include_str!("../../data/presets/autotrader.toml") }
+    /// The vehicles of AAP, as JSON.
+    AapJson = "aap-json" { table: include_str!("../../data/presets/aap-json.toml") }
 }
 
 /// The mapping of the format that a heading looks like: it has all by which the format is known, and

@@ -186,6 +186,7 @@ pub struct FieldUse {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct PresetUse {
     /// Which.
+    #[serde(serialize_with = "name_of")]
     pub name: Preset,
     /// Whether it was guessed from the headings.
     pub guessed: bool,

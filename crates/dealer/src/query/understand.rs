@@ -326,15 +326,15 @@ impl Reader<'_> {
             return None;
         }
         if self.identifiers.has_stock(key) {
-            return Some(Want::stock(key.to_owned()));
+            return Some(Want::identifier(Meaning::Stock, "stock", key));
         }
         if letters >= 4 && self.identifiers.vin_ends(key) {
-            return Some(Want::vin(Meaning::VinEnd(key.to_owned()), "vin ending", key));
+            return Some(Want::identifier(Meaning::VinEnd, "vin ending", key));
         }
         // Digits alone are rather an amount.
         let has_letter = key.bytes().any(|b| b.is_ascii_alphabetic());
         (letters >= 5 && has_letter && self.identifiers.vin_starts(key))
-            .then(|| Want::vin(Meaning::VinStart(key.to_owned()), "vin beginning", key))
+            .then(|| Want::identifier(Meaning::VinStart, "vin beginning", key))
     }
 
     /// `stock N2150`, `vin ending in 000023`: a number that is said to be one, whether there is
@@ -358,14 +358,14 @@ impl Reader<'_> {
             return None;
         }
         let want = match kind {
-            "stock" => Want::stock(key),
+            "stock" => Want::identifier(Meaning::Stock, "stock", &key),
             _ if key.len() < 17
                 && !self.identifiers.vin_ends(&key)
                 && self.identifiers.vin_starts(&key) =>
             {
-                Want::vin(Meaning::VinStart(key.clone()), "vin beginning", &key)
+                Want::identifier(Meaning::VinStart, "vin beginning", &key)
             }
-            _ => Want::vin(Meaning::VinEnd(key.clone()), "vin ending", &key),
+            _ => Want::identifier(Meaning::VinEnd, "vin ending", &key),
         };
         self.push(want);
         Some(end - at)

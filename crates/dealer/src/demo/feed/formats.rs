@@ -6,54 +6,42 @@ use std::io;
 use quick_xml::escape::escape;
 use tradepost_wire::aap::Vehicle;
 use tradepost_wire::aap::vehicle::{AnyCondition, Status};
-use tradepost_wire::words;
+use tradepost_wire::catalog;
 
 use super::aap_json;
 use crate::import::{Preset, Unit};
 
-words! {
+catalog! {
     /// A format, and how it is written.
     pub enum Format {
-        /// HomeNet's table, between commas.
-        HomeNet = "homenet",
-        /// vAuto's table, between commas.
-        VAuto = "vauto",
-        /// Google vehicle listings between commas.
-        GoogleListings = "google-listings",
-        /// Google vehicle listings between tabs.
-        GoogleListingsTsv = "google-listings-tsv",
-        /// Google vehicle ads between tabs.
-        GoogleAds = "google-ads",
-        /// Google vehicle ads as RSS.
-        GoogleAdsXml = "google-ads-xml",
-        /// Meta's catalogue between commas.
-        Meta = "meta",
-        /// Meta's catalogue between tabs.
-        MetaTsv = "meta-tsv",
-        /// Meta's catalogue as XML.
-        MetaXml = "meta-xml",
-        /// AutoTrader's table between bars, without a heading.
-        AutoTrader = "autotrader",
-        /// The vehicles of AAP.
-        AapJson = "aap-json",
+        /// What reads it.
+        preset: Preset,
     }
+    /// HomeNet's table, between commas.
+    HomeNet = "homenet" { preset: Preset::HomeNet }
+    /// vAuto's table, between commas.
+    VAuto = "vauto" { preset: Preset::VAuto }
+    /// Google vehicle listings between commas.
+    GoogleListings = "google-listings" { preset: Preset::GoogleListings }
+    /// Google vehicle listings between tabs.
+    GoogleListingsTsv = "google-listings-tsv" { preset: Preset::GoogleListings }
+    /// Google vehicle ads between tabs.
+    GoogleAds = "google-ads" { preset: Preset::GoogleAds }
+    /// Google vehicle ads as RSS.
+    GoogleAdsXml = "google-ads-xml" { preset: Preset::GoogleAds }
+    /// Meta's catalogue between commas.
+    Meta = "meta" { preset: Preset::Meta }
+    /// Meta's catalogue between tabs.
+    MetaTsv = "meta-tsv" { preset: Preset::Meta }
+    /// Meta's catalogue as XML.
+    MetaXml = "meta-xml" { preset: Preset::Meta }
+    /// AutoTrader's table between bars, without a heading.
+    AutoTrader = "autotrader" { preset: Preset::AutoTrader }
+    /// The vehicles of AAP.
+    AapJson = "aap-json" { preset: Preset::AapJson }
 }
 
 impl Format {
-    /// What reads it.
-    #[must_use]
-    pub const fn preset(self) -> Preset {
-        match self {
-            Self::HomeNet => Preset::HomeNet,
-            Self::VAuto => Preset::VAuto,
-            Self::GoogleListings | Self::GoogleListingsTsv => Preset::GoogleListings,
-            Self::GoogleAds | Self::GoogleAdsXml => Preset::GoogleAds,
-            Self::Meta | Self::MetaTsv | Self::MetaXml => Preset::Meta,
-            Self::AutoTrader => Preset::AutoTrader,
-            Self::AapJson => Preset::AapJson,
-        }
-    }
-
     /// Writes the units. Sold ones are left out where the format has no word for them.
     ///
     /// # Errors
