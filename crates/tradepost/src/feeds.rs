@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use tokio::sync::Notify;
 use tradepost_dealer::import::Mapping;
 use tradepost_server::background::piece;
@@ -22,6 +22,7 @@ use tradepost_store::{FeedOutcome, FeedRun, FeedState, Store};
 use crate::config::Dealer;
 use crate::config::feeds::{Feed, From, MappingSource};
 use folder::Watch;
+use run::Taker;
 
 pub mod folder;
 pub mod guard;
@@ -163,7 +164,21 @@ impl Feeds {
     /// # Errors
     /// When a mapping file cannot be used.
     pub fn sources_of(&self, dealers: &[Arc<Dealer>]) -> Result<Arc<[Arc<Source>]>, Fault> {
-        sources(dealers, &self.sources())
+        let before = self.sources();
+        let mut known: BTreeMap<*const Dealer, Vec<&Arc<Source>>> = BTreeMap::new();
+        for source in before.iter() {
+            known.entry(Arc::as_ptr(&source.dealer)).or_default().push(source);
+        }
+        let mut all = Vec::new();
+        for dealer in dealers.iter().filter(|dealer| !dealer.feeds.is_empty()) {
+            if let Some(same) = known.get(&Arc::as_ptr(dealer)) {
+                all.extend(same.iter().map(|source| Arc::clone(source)));
+                continue;
+            }
+            let sources = Source::of(dealer).map_err(|why| Fault::new("setting up a feed", why))?;
+            all.extend(sources.into_iter().map(Arc::new));
+        }
+        Ok(all.into())
     }
 
     /// Looks after other feeds from now on.
@@ -281,12 +296,13 @@ impl Feeds {
         files: Vec<folder::Found>,
     ) -> Result<(), Fault> {
         // Where somebody else has the lease, the next look finds the files again.
-        run::leased(&self.store, &self.clock, &[source.id()], || {
+        let (store, clock) = (&self.store, &self.clock);
+        run::leased(store, clock, &[source.id()], || {
             // Another process may have been faster.
-            let state = self.store.feed_state(source.id(), &source.feed.name)?;
+            let state = store.feed_state(source.id(), &source.feed.name)?;
             for found in files {
                 if state.mark.as_ref().is_none_or(|mark| *mark < found.mark) {
-                    let run = run::take_file(&self.store, &self.clock, source, &found)?;
+                    let run = Taker { store, clock, source }.file(&found)?;
                     self.finished(&run);
                 }
                 watch.pass(found.mark);
@@ -315,8 +331,9 @@ impl Feeds {
         let fetched = pull::fetch(pull, &state, clock.now()).await;
         let (feeds, source) = (Arc::clone(self), Arc::clone(source));
         let work = move || {
-            let run = run::leased(&feeds.store, &feeds.clock, &[source.id()], || {
-                run::take_answer(&feeds.store, &feeds.clock, &source, fetched)
+            let (store, clock) = (&feeds.store, &feeds.clock);
+            let run = run::leased(store, clock, &[source.id()], || {
+                Taker { store, clock, source: &source }.answer(fetched)
             })?;
             if let Some(Some(run)) = run {
                 feeds.finished(&run);
@@ -339,13 +356,13 @@ impl Feeds {
         let (dealer, feed) = (source.id().to_owned(), source.feed.name.clone());
         let state = self.store.feed_state(&dealer, &feed)?;
         let now = self.clock.now();
-        let last = state.taken_at.unwrap_or(self.since);
-        let is_stale = source.feed.stale_after.is_some_and(|most| age(last, now) > most);
+        let age = now.duration_since(state.taken_at.unwrap_or(self.since));
+        let is_stale = source.feed.stale_after.is_some_and(|most| age > most);
         if is_stale == state.stale_since.is_some() {
             return Ok(());
         }
         if is_stale {
-            let hours = age(last, now).as_hours();
+            let hours = age.as_hours();
             tracing::warn!(%dealer, %feed, hours, "a feed is stale: none was taken for longer than it may be");
         }
         let since = is_stale.then_some(now);
@@ -362,10 +379,6 @@ impl Drop for Free {
     }
 }
 
-fn age(last: Timestamp, now: Timestamp) -> SignedDuration {
-    now.duration_since(last)
-}
-
 /// Says in the log what became of a run.
 fn tell(run: &FeedRun) {
     let FeedRun { run_id, dealer_id: dealer, feed, outcome, .. } = run;
@@ -379,22 +392,4 @@ fn tell(run: &FeedRun) {
             );
         }
     }
-}
-
-/// The feeds of dealers; what is the same as before is kept.
-fn sources(dealers: &[Arc<Dealer>], before: &[Arc<Source>]) -> Result<Arc<[Arc<Source>]>, Fault> {
-    let mut known: BTreeMap<*const Dealer, Vec<&Arc<Source>>> = BTreeMap::new();
-    for source in before {
-        known.entry(Arc::as_ptr(&source.dealer)).or_default().push(source);
-    }
-    let mut all = Vec::new();
-    for dealer in dealers.iter().filter(|dealer| !dealer.feeds.is_empty()) {
-        if let Some(same) = known.get(&Arc::as_ptr(dealer)) {
-            all.extend(same.iter().map(|source| Arc::clone(source)));
-            continue;
-        }
-        let sources = Source::of(dealer).map_err(|why| Fault::new("setting up a feed", why))?;
-        all.extend(sources.into_iter().map(Arc::new));
-    }
-    Ok(all.into())
 }

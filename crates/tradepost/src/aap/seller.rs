@@ -54,7 +54,8 @@ pub struct Seller {
     store: Arc<Store>,
     clock: Clock,
     profile: Arc<DealerInformation>,
-    inventory: Shelf,
+    /// What is on offer.
+    pub inventory: Shelf,
     limiter: Limiter,
     conversations: Conversations,
     deliveries: Arc<Deliveries>,
@@ -81,20 +82,31 @@ pub struct Ground {
     pub seal: Arc<Seal>,
 }
 
-/// The profile's yes or no, or a fault.
-type Handled = Result<Result<Reply, Refused>, Fault>;
-
 /// Why a message gets no reply.
 enum Refused {
     /// The profile says so.
     Profile(aap::Refusal),
     /// The caller may not.
     Denied(Denied),
+    /// Something of ours broke.
+    Broken(Fault),
 }
 
 impl From<aap::Refusal> for Refused {
     fn from(refusal: aap::Refusal) -> Self {
         Self::Profile(refusal)
+    }
+}
+
+impl From<Denied> for Refused {
+    fn from(denied: Denied) -> Self {
+        Self::Denied(denied)
+    }
+}
+
+impl From<Fault> for Refused {
+    fn from(fault: Fault) -> Self {
+        Self::Broken(fault)
     }
 }
 
@@ -141,28 +153,6 @@ impl Seller {
         })
     }
 
-    /// What is on offer.
-    #[must_use]
-    pub const fn inventory(&self) -> &Shelf {
-        &self.inventory
-    }
-
-    /// Takes over an inventory that another process has replaced, and forgets callers that have
-    /// gone. To be called now and then.
-    ///
-    /// # Errors
-    /// When the store fails; what was loaded before stays in use.
-    fn take_over(&self) -> Result<(), Fault> {
-        self.limiter.tidy();
-        self.auth.tidy();
-        let (terms, now) = (&self.dealer.terms, self.clock.now());
-        let erased = erase_old(&self.store, terms, (terms.leads.erase_undelivered, None), now);
-        if let Err(fault) = erased {
-            tracing::error!(dealer = %terms.id, cause = %fault.chain(), "old leads could not be erased");
-        }
-        self.inventory.refresh()
-    }
-
     /// Answers a message in one of these versions, within a time. `activated` are the extensions
     /// that the transport names. What is being stored when the time is over is stored all the same:
     /// whoever sends the same again hears so.
@@ -192,15 +182,15 @@ impl Seller {
         let handled = AssertUnwindSafe(self.handle((caller, sent), &conversation, version, &data));
         let handled = match clock::within(patience, handled.catch_unwind()).await {
             Ok(Ok(handled)) => handled,
-            Ok(Err(_)) => Err(Fault::new(WHAT, "a skill panicked")),
-            Err(_) => Err(Fault::new(WHAT, LATE).transient()),
+            Ok(Err(_)) => Err(Fault::new(WHAT, "a skill panicked").into()),
+            Err(_) => Err(Fault::new(WHAT, LATE).transient().into()),
         };
         match handled {
-            Ok(Ok(reply)) => {
+            Ok(reply) => {
                 let message = answer::message(version, conversation.id, reply);
                 Outcome::Answer(Box::new(message))
             }
-            Ok(Err(Refused::Profile(refusal))) => {
+            Err(Refused::Profile(refusal)) => {
                 let called = data.first();
                 let called =
                     called.and_then(|data| aap::identify(data, &self.dealer.terms.skills).ok());
@@ -210,8 +200,8 @@ impl Seller {
                     ..refusal
                 }))
             }
-            Ok(Err(Refused::Denied(denied))) => Outcome::Denied(denied),
-            Err(fault) => Outcome::Profile(Box::new(self.broken(version, &fault))),
+            Err(Refused::Denied(denied)) => Outcome::Denied(denied),
+            Err(Refused::Broken(fault)) => Outcome::Profile(Box::new(self.broken(version, &fault))),
         }
     }
 
@@ -241,30 +231,17 @@ impl Seller {
         conversation: &Conversation,
         version: Version,
         data: &[&Value],
-    ) -> Handled {
-        if let Err(exceeded) = self.limiter.admit(&caller.limit_key()) {
-            return Ok(Err(rate_limited(exceeded).into()));
-        }
+    ) -> Result<Reply, Refused> {
+        self.limiter.admit(&caller.limit_key()).map_err(rate_limited)?;
         let &[data] = data else {
-            return Ok(Err(aap::data_part_problem(data.len()).into()));
+            return Err(aap::data_part_problem(data.len()).into());
         };
         let (dealer, now) = (&self.dealer, self.clock.now());
-        let skill = match aap::identify(data, &dealer.terms.skills) {
-            Ok(skill) => skill,
-            Err(refusal) => return Ok(Err(refusal.into())),
-        };
+        let skill = aap::identify(data, &dealer.terms.skills)?;
         let needed = Some(gate::of_skill(skill).into());
-        let permitted = permit::check(&caller.principal, Operation::SendMessage, needed);
-        if let Err(denied) = permitted {
-            return Ok(Err(Refused::Denied(denied)));
-        }
-        match aap::parse(skill, version, data, &terms(dealer, now)) {
-            Ok(call) => Ok(self
-                .act((caller, sent), conversation, call, now)
-                .await?
-                .map_err(Refused::Profile)),
-            Err(refusal) => Ok(Err(refusal.into())),
-        }
+        permit::check(&caller.principal, Operation::SendMessage, needed)?;
+        let call = aap::parse(skill, version, data, &terms(dealer, now))?;
+        self.act((caller, sent), conversation, call, now).await
     }
 
     async fn act(
@@ -273,33 +250,22 @@ impl Seller {
         conversation: &Conversation,
         call: Call,
         now: Timestamp,
-    ) -> Result<Result<Reply, aap::Refusal>, Fault> {
-        const WHAT: &str = "looking at the inventory";
-        let inventory = match call {
+    ) -> Result<Reply, Refused> {
+        let terms = &self.dealer.terms;
+        match call {
             // Who the dealer is needs no inventory, and is answered while none can be loaded.
-            Call::DealerInformation => {
-                return Ok(Ok(skills::dealer_information(&self.profile)));
-            }
-            Call::InventoryFacets(_)
-            | Call::InventorySearch(_)
-            | Call::InventoryVehicle(_)
-            | Call::LeadSubmit(_) => self.inventory.inventory().await?,
-        };
-        Ok(match call {
             Call::DealerInformation => Ok(skills::dealer_information(&self.profile)),
-            Call::InventoryFacets(filters) => {
-                let question = Question::Facets(filters);
-                Ok(skills::repeat(&inventory, &question).map_err(Fault::on(WHAT))?)
-            }
+            Call::InventoryFacets(filters) => self.repeat(Question::Facets(filters)).await,
             Call::InventorySearch(search) => {
-                let question = Question::Search(search, self.dealer.terms.search);
-                Ok(skills::repeat(&inventory, &question).map_err(Fault::on(WHAT))?)
+                self.repeat(Question::Search(search, terms.search)).await
             }
             Call::InventoryVehicle(query) => {
-                skills::vehicle(&self.dealer.terms, &inventory, &query, now)
-                    .map_err(Fault::on(WHAT))?
+                let inventory = self.inventory.inventory().await?;
+                Ok(skills::vehicle(terms, &inventory, &query, now)
+                    .map_err(Fault::on(LOOKING))??)
             }
             Call::LeadSubmit(lead) => {
+                let inventory = self.inventory.inventory().await?;
                 let (dealer, conversation) = (Arc::clone(&self.dealer), conversation.clone());
                 let evidence = evidence(caller, sent, uuid::Uuid::now_v7());
                 let caller = sender(caller);
@@ -319,11 +285,19 @@ impl Seller {
                 let taken = self.store.take(job).await?;
                 // After the commit: whoever is woken before it finds nothing.
                 self.deliveries.wake();
-                taken
+                Ok(taken?)
             }
-        })
+        }
+    }
+
+    async fn repeat(&self, question: Question) -> Result<Reply, Refused> {
+        let inventory = self.inventory.inventory().await?;
+        Ok(skills::repeat(&inventory, &question).map_err(Fault::on(LOOKING))?)
     }
 }
+
+/// What is being done while a skill reads.
+const LOOKING: &str = "looking at the inventory";
 
 impl Agent for Seller {
     fn id(&self) -> &str {
@@ -417,8 +391,17 @@ impl Agent for Seller {
         Some((format!("{base_url}{ENDPOINT_PATH}"), call.to_string()))
     }
 
+    /// Takes over an inventory that another process has replaced, and forgets callers that have
+    /// gone. What was loaded before stays in use when the store fails.
     fn refresh(&self) -> Result<(), Fault> {
-        self.take_over()
+        self.limiter.tidy();
+        self.auth.tidy();
+        let (terms, now) = (&self.dealer.terms, self.clock.now());
+        let erased = erase_old(&self.store, terms, (terms.leads.erase_undelivered, None), now);
+        if let Err(fault) = erased {
+            tracing::error!(dealer = %terms.id, cause = %fault.chain(), "old leads could not be erased");
+        }
+        self.inventory.refresh()
     }
 
     /// Other processes release leads and withdraw consents.

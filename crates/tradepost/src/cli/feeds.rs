@@ -298,7 +298,7 @@ fn run_now(
     };
     // A running server takes the same lease: two runs never replace one inventory at once.
     let done = run::leased(store, &clock, &[&source.dealer.terms.id], || {
-        run::take_bytes(store, &clock, source, (bytes, &name), guard)
+        run::Taker { store, clock: &clock, source }.bytes((bytes, &name), guard)
     });
     done.map_err(|fault| Failure::fault(&fault))?.ok_or_else(|| {
         Failure::new(1, "another feed of this dealer is being taken")

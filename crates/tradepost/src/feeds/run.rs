@@ -94,116 +94,141 @@ fn release(tx: &Transaction<'_>, dealers: &[String], holder: &str) -> Result<(),
     dealers.iter().try_for_each(|dealer| tx.release_feeds(dealer, holder))
 }
 
-/// Runs a feed that is a file in a folder.
-///
-/// # Errors
-/// When the store fails.
-pub fn take_file(
-    store: &Store,
-    clock: &Clock,
-    source: &Source,
-    found: &Found,
-) -> Result<FeedRun, Fault> {
-    let began_at = clock.now();
-    let judged = match File::open(&found.path) {
-        Ok(file) => judge(store, source, file, source.feed.guard, began_at)?,
-        Err(error) => failed(format!("the file cannot be read: {}", error.kind())),
-    };
-    end(store, clock, source, (began_at, found.name.clone()), judged, Some(found.mark.clone()))
+/// Takes what comes of a feed.
+#[derive(Debug, Clone, Copy)]
+pub struct Taker<'a> {
+    /// Where its inventory is.
+    pub store: &'a Store,
+    /// What time it is.
+    pub clock: &'a Clock,
+    /// The feed.
+    pub source: &'a Source,
 }
 
-/// Runs a feed that was fetched; `None` when there is nothing new.
-///
-/// # Errors
-/// When the store fails.
-pub fn take_answer(
-    store: &Store,
-    clock: &Clock,
-    source: &Source,
-    fetched: Result<Answer, String>,
-) -> Result<Option<FeedRun>, Fault> {
-    let began_at = clock.now();
-    let (judged, mark) = match fetched {
-        Ok(Answer::Unchanged) => {
-            let (dealer, feed) = (source.dealer.terms.id.clone(), source.feed.name.clone());
-            store.write_blocking(move |tx| tx.mark_feed(&dealer, &feed, None, began_at))?;
-            return Ok(None);
-        }
-        Ok(Answer::Feed(file, mark)) => {
-            let judged = judge(store, source, file, source.feed.guard, began_at)?;
-            // What was not taken is asked for again, whether or not it has changed.
-            let is_taken = judged.outcome == FeedOutcome::Taken;
-            (judged, is_taken.then_some(mark))
-        }
-        Err(why) => (failed(why), None),
-    };
-    end(store, clock, source, (began_at, "pull".to_owned()), judged, mark).map(Some)
-}
+impl Taker<'_> {
+    /// Runs a feed that is a file in a folder.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn file(&self, found: &Found) -> Result<FeedRun, Fault> {
+        let began_at = self.clock.now();
+        let judged = match File::open(&found.path) {
+            Ok(file) => self.judge(file, self.source.feed.guard, began_at)?,
+            Err(error) => failed(format!("the file cannot be read: {}", error.kind())),
+        };
+        self.end((began_at, found.name.clone()), judged, Some(found.mark.clone()))
+    }
 
-/// Runs a feed whose bytes are here, as somebody permits.
-///
-/// # Errors
-/// When the store fails.
-pub fn take_bytes(
-    store: &Store,
-    clock: &Clock,
-    source: &Source,
-    (file, name): (File, &str),
-    guard: Guard,
-) -> Result<FeedRun, Fault> {
-    let began_at = clock.now();
-    let judged = judge(store, source, file, guard, began_at)?;
-    end(store, clock, source, (began_at, name.to_owned()), judged, None)
+    /// Runs a feed that was fetched; `None` when there is nothing new.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn answer(&self, fetched: Result<Answer, String>) -> Result<Option<FeedRun>, Fault> {
+        let began_at = self.clock.now();
+        let (judged, mark) = match fetched {
+            Ok(Answer::Unchanged) => {
+                let (dealer, feed) =
+                    (self.source.dealer.terms.id.clone(), self.source.feed.name.clone());
+                self.store
+                    .write_blocking(move |tx| tx.mark_feed(&dealer, &feed, None, began_at))?;
+                return Ok(None);
+            }
+            Ok(Answer::Feed(file, mark)) => {
+                let judged = self.judge(file, self.source.feed.guard, began_at)?;
+                // What was not taken is asked for again, whether or not it has changed.
+                let is_taken = judged.outcome == FeedOutcome::Taken;
+                (judged, is_taken.then_some(mark))
+            }
+            Err(why) => (failed(why), None),
+        };
+        self.end((began_at, "pull".to_owned()), judged, mark).map(Some)
+    }
+
+    /// Runs a feed whose bytes are here, as somebody permits.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn bytes(&self, (file, name): (File, &str), guard: Guard) -> Result<FeedRun, Fault> {
+        let began_at = self.clock.now();
+        let judged = self.judge(file, guard, began_at)?;
+        self.end((began_at, name.to_owned()), judged, None)
+    }
+
+    fn judge(&self, file: File, guard: Guard, now: Timestamp) -> Result<Judged, Fault> {
+        let Self { store, source, .. } = *self;
+        let target = Target::of(&source.dealer.terms);
+        let dealer = target.dealer_id.clone();
+        let sorted = match import::read_as(file, &[target], source.mapping.as_ref(), now) {
+            Ok(sorted) => sorted,
+            Err(unreadable) => {
+                let message = format!("{}; {}", unreadable.message, unreadable.hint);
+                let outcome = FeedOutcome::Unreadable;
+                return Ok(Judged { outcome, message: Some(message), report: Value::Null });
+            }
+        };
+        let Some(feed) = sorted.feeds.into_iter().next() else {
+            return Err(Fault::new("reading a feed", "there is none for its dealer"));
+        };
+        let units = match source.feed.extent {
+            Extent::Full => feed.units,
+            Extent::Delta => with_the_others(store, &dealer, feed.units)?,
+        };
+        // First without changing anything. Nobody else changes it in between, because of the lease.
+        let planned = store.replace_inventory(&dealer, &units, now, true)?;
+        if let Some(objection) = objection(guard, source.feed.extent, &planned, &feed.report) {
+            let parts = [vec![objection.message], objection.lines].concat();
+            return Ok(Judged {
+                outcome: FeedOutcome::Held,
+                message: Some(format!("{}; {}", parts.join("; "), objection.hint)),
+                report: report(&planned, &feed.report),
+            });
+        }
+        let done = store.replace_inventory(&dealer, &units, now, false)?;
+        // They are read again as what searches need, and both at once would be twice the room.
+        drop(units);
+        let lifetime = source.dealer.terms.tombstone_lifetime;
+        if let Err(fault) = store.ready_inventory(&dealer, now, lifetime) {
+            // It is the inventory all the same, and whoever asks for it makes what is missing.
+            tracing::warn!(%dealer, cause = %fault.chain(), "an inventory could not be made ready");
+        }
+        let report = report(&done, &feed.report);
+        Ok(Judged { outcome: FeedOutcome::Taken, message: None, report })
+    }
+
+    /// Keeps a run.
+    fn end(
+        &self,
+        (began_at, from): (Timestamp, String),
+        judged: Judged,
+        mark: Option<String>,
+    ) -> Result<FeedRun, Fault> {
+        let run = FeedRun {
+            run_id: format!("run_{}", uuid::Uuid::now_v7().simple()),
+            dealer_id: self.source.dealer.terms.id.clone(),
+            feed: self.source.feed.name.clone(),
+            began_at,
+            ended_at: self.clock.now(),
+            source: from,
+            outcome: judged.outcome,
+            message: judged.message,
+            report: judged.report.to_string(),
+        };
+        let kept = run.clone();
+        self.store.write_blocking(move |tx| {
+            // The inventory is on disk already. Where the process ends before this, the feed is not
+            // marked, is taken again, and finds nothing changed.
+            tx.mark_feed(&kept.dealer_id, &kept.feed, mark.as_deref(), kept.ended_at)?;
+            if kept.outcome == FeedOutcome::Taken {
+                tx.feed_is_fresh(&kept.dealer_id, &kept.feed, kept.began_at)?;
+            }
+            tx.end_feed_run(&kept)
+        })?;
+        Ok(run)
+    }
 }
 
 fn failed(why: String) -> Judged {
     Judged { outcome: FeedOutcome::Failed, message: Some(why), report: Value::Null }
-}
-
-fn judge(
-    store: &Store,
-    source: &Source,
-    file: File,
-    guard: Guard,
-    now: Timestamp,
-) -> Result<Judged, Fault> {
-    let target = Target::of(&source.dealer.terms);
-    let dealer = target.dealer_id.clone();
-    let sorted = match import::read_as(file, &[target], source.mapping.as_ref(), now) {
-        Ok(sorted) => sorted,
-        Err(unreadable) => {
-            let message = format!("{}; {}", unreadable.message, unreadable.hint);
-            let outcome = FeedOutcome::Unreadable;
-            return Ok(Judged { outcome, message: Some(message), report: Value::Null });
-        }
-    };
-    let Some(feed) = sorted.feeds.into_iter().next() else {
-        return Err(Fault::new("reading a feed", "there is none for its dealer"));
-    };
-    let units = match source.feed.extent {
-        Extent::Full => feed.units,
-        Extent::Delta => with_the_others(store, &dealer, feed.units)?,
-    };
-    // First without changing anything. Nobody else changes it in between, because of the lease.
-    let planned = store.replace_inventory(&dealer, &units, now, true)?;
-    if let Some(objection) = objection(guard, source.feed.extent, &planned, &feed.report) {
-        let parts = [vec![objection.message], objection.lines].concat();
-        return Ok(Judged {
-            outcome: FeedOutcome::Held,
-            message: Some(format!("{}; {}", parts.join("; "), objection.hint)),
-            report: report(&planned, &feed.report),
-        });
-    }
-    let done = store.replace_inventory(&dealer, &units, now, false)?;
-    // They are read again as what searches need, and both at once would be twice the room.
-    drop(units);
-    let lifetime = source.dealer.terms.tombstone_lifetime;
-    if let Err(fault) = store.ready_inventory(&dealer, now, lifetime) {
-        // It is the inventory all the same, and whoever asks for it makes what is missing.
-        tracing::warn!(%dealer, cause = %fault.chain(), "an inventory could not be made ready");
-    }
-    let report = report(&done, &feed.report);
-    Ok(Judged { outcome: FeedOutcome::Taken, message: None, report })
 }
 
 /// A part may say of nothing but sold units.
@@ -240,37 +265,4 @@ fn with_the_others(store: &Store, dealer: &str, mut units: Units) -> Result<Unit
 
 fn report(replacement: &Replacement, report: &Report) -> Value {
     json!({"inventory": replacement, "report": report})
-}
-
-/// Keeps a run.
-fn end(
-    store: &Store,
-    clock: &Clock,
-    source: &Source,
-    (began_at, from): (Timestamp, String),
-    judged: Judged,
-    mark: Option<String>,
-) -> Result<FeedRun, Fault> {
-    let run = FeedRun {
-        run_id: format!("run_{}", uuid::Uuid::now_v7().simple()),
-        dealer_id: source.dealer.terms.id.clone(),
-        feed: source.feed.name.clone(),
-        began_at,
-        ended_at: clock.now(),
-        source: from,
-        outcome: judged.outcome,
-        message: judged.message,
-        report: judged.report.to_string(),
-    };
-    let kept = run.clone();
-    store.write_blocking(move |tx| {
-        // The inventory is on disk already. Where the process ends before this, the feed is not
-        // marked, is taken again, and finds nothing changed.
-        tx.mark_feed(&kept.dealer_id, &kept.feed, mark.as_deref(), kept.ended_at)?;
-        if kept.outcome == FeedOutcome::Taken {
-            tx.feed_is_fresh(&kept.dealer_id, &kept.feed, kept.began_at)?;
-        }
-        tx.end_feed_run(&kept)
-    })?;
-    Ok(run)
 }

@@ -23,6 +23,7 @@ use tradepost_server::permission::{Permission, Scopes};
 use tradepost_store::{FeedOutcome, FeedRun};
 use tradepost_wire::json::{Value, json};
 
+use super::run::Taker;
 use super::spool::{Spool, Unkept};
 use super::{Feeds, Source, run};
 use crate::config::feeds::From;
@@ -109,7 +110,7 @@ async fn upload(
     let work = move || {
         let (store, clock, guard) = (&worker.store, &worker.clock, source.feed.guard);
         let run = run::leased(store, clock, &[source.id()], || {
-            run::take_bytes(store, clock, &source, (file, "upload"), guard)
+            Taker { store, clock, source: &source }.bytes((file, "upload"), guard)
         })?;
         if let Some(run) = &run {
             worker.finished(run);
@@ -141,13 +142,9 @@ async fn receive(body: Body, most: u64, patience: Duration) -> Result<File, Refu
     };
     let mut spool = Spool::new(most).map_err(unkept)?;
     let mut stream = body.into_data_stream();
-    loop {
-        let late = |_| {
-            Refused(StatusCode::REQUEST_TIMEOUT, "TIMEOUT", "the body did not go on".to_owned())
-        };
-        let Some(chunk) = tokio::time::timeout(patience, stream.next()).await.map_err(late)? else {
-            break;
-        };
+    let late =
+        |_| Refused(StatusCode::REQUEST_TIMEOUT, "TIMEOUT", "the body did not go on".to_owned());
+    while let Some(chunk) = tokio::time::timeout(patience, stream.next()).await.map_err(late)? {
         let chunk = chunk.map_err(|_| {
             Refused(StatusCode::BAD_REQUEST, "INVALID_REQUEST", "the body ended early".to_owned())
         })?;

@@ -119,7 +119,7 @@ fn find(
     summary: &Summary,
     wanted: &Wanted<'_>,
 ) -> Result<(usize, Vec<Raw>, Option<String>), Fault> {
-    let inventory = seller.inventory().load()?;
+    let inventory = seller.inventory.load()?;
     if let Some(only_prices) = wanted.amiss {
         let is_meant = |all: &Vec<_>| {
             all.iter().any(|one: &super::super::offer::Warning| !only_prices || one.is_price())
