@@ -19,6 +19,7 @@ use tradepost_server::background::piece;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
 use tradepost_store::Store;
+use tradepost_store::staff::Member;
 
 use crate::aap::seller::Seller;
 use crate::config::{Console as Settings, Server};
@@ -27,7 +28,7 @@ use crate::wiring::{Sellers, Wiring};
 use door::{Door, Visitor};
 use reply::Reply;
 use request::Asked;
-use route::{Outside, Route, Row};
+use route::{Act, Row};
 
 mod actions;
 mod door;
@@ -62,6 +63,9 @@ pub struct Console {
     prober: Arc<prober::Prober>,
     trust_forwarded_for: bool,
 }
+
+/// What a request comes to.
+type Answer = Result<Reply, Stop>;
 
 /// Why there is no page.
 #[derive(Debug)]
@@ -115,31 +119,18 @@ impl Console {
 
     /// Answers a request.
     fn answer(&self, asked: &Asked) -> Reply {
-        let Some((row, route)) = Row::of(&asked.method, &asked.path) else {
-            return self.stopped(asked, Stop::NotFound);
-        };
-        let answer = if let Route::Outside(outside) = route {
-            self.welcome(asked, outside)
-        } else {
-            self.visit(asked, row, route)
-        };
+        let found = Row::of(&asked.method, &asked.path).ok_or(Stop::NotFound);
+        let answer = found.and_then(|(row, id)| match row.act {
+            Act::File(media_type, text) => Ok(Reply::of(media_type, text.to_owned())),
+            Act::Outside(act) => act(self, asked),
+            Act::Inside(act) => act(self, &self.admitted(asked, row, id)?),
+        });
         answer.unwrap_or_else(|stop| self.stopped(asked, stop))
     }
 
-    /// Answers somebody who need not be in.
-    fn welcome(&self, asked: &Asked, outside: Outside) -> Result<Reply, Stop> {
-        match outside {
-            Outside::File(file) => Ok(Reply::file(file)),
-            Outside::SignInPage => self.sign_in_page(asked, None),
-            Outside::SignIn => self.sign_in(asked),
-            Outside::LeaveForProvider => self.leave_for_provider(asked),
-            Outside::BackFromProvider => self.back_from_provider(asked),
-        }
-    }
-
-    /// Answers somebody who has to be in.
-    fn visit(&self, asked: &Asked, row: &Row, route: Route<'_>) -> Result<Reply, Stop> {
-        let visitor = self.visitor(asked)?;
+    /// Whoever asks, if they are in and may have what they ask for.
+    fn admitted<'a>(&self, asked: &'a Asked, row: &Row, id: &'a str) -> Result<Visitor<'a>, Stop> {
+        let visitor = self.visitor(asked, id)?;
         // Before anything is looked up: what is forbidden looks the same whether it is there or not.
         if !row.right.is_of(visitor.member.role) {
             return Err(Stop::Forbidden);
@@ -149,51 +140,28 @@ impl Console {
         if row.changes() && !asked.proves(&visitor.secret) {
             return Err(Stop::Stale);
         }
-        match route {
-            Route::Outside(_) => Err(Stop::NotFound),
-            Route::SignOut => self.sign_out(&visitor),
-            Route::Inbox => self.inbox(asked, &visitor),
-            Route::Leads => self.leads(asked, &visitor),
-            Route::Lead(id) => self.lead(asked, &visitor, id),
-            Route::AddNote(id) => self.add_note(asked, &visitor, id),
-            Route::SetStage(id) => self.set_stage(asked, &visitor, id),
-            Route::Resend(id) => self.resend(&visitor, id),
-            Route::Release(id) => self.release(&visitor, id),
-            Route::Revoke(id) => self.revoke(&visitor, id),
-            Route::Evidence(id) => self.evidence(&visitor, id),
-            Route::EraseQuestion(id) => self.erase_question(asked, &visitor, id),
-            Route::Erase(id) => self.erase(asked, &visitor, id),
-            Route::Appointments => self.appointments(asked, &visitor),
-            Route::Inventory => self.inventory(asked, &visitor),
-            Route::Feeds => self.feeds(asked, &visitor),
-            Route::Feed => self.feed(asked, &visitor),
-            Route::Buyers => self.buyers(asked, &visitor),
-            Route::Refusals => self.refusals(asked, &visitor),
-            Route::Card => self.card(asked, &visitor),
-            Route::Checklist => self.checklist(asked, &visitor),
-            Route::Probe => self.probe(asked, &visitor),
-            Route::RunProbe => self.run_probe(asked, &visitor),
-            Route::ProbeReport => self.probe_report(asked, &visitor),
-            Route::People => self.people(asked, &visitor),
-            Route::EndSession(id) => self.end_session(&visitor, id),
-            Route::Audit => self.audit(asked, &visitor),
-        }
+        Ok(visitor)
     }
 
     /// The dealers whose people somebody is of, in the order of the configuration.
-    fn dealers(&self, visitor: &Visitor) -> Vec<Arc<Seller>> {
-        let sellers = self.sellers.all();
-        let own = |seller: &Arc<Seller>| match &visitor.member.dealer_id {
-            Some(id) => seller.dealer.terms.id == *id,
-            None => true,
-        };
-        sellers.into_iter().filter(own).collect()
+    fn dealers(&self, visitor: &Visitor<'_>) -> Vec<Arc<Seller>> {
+        let mut sellers = self.sellers.all();
+        if let Some(id) = visitor.dealer_id() {
+            sellers.retain(|seller| seller.dealer.terms.id == id);
+        }
+        sellers
+    }
+
+    /// Of these dealers the one with an id, or the first.
+    fn dealer(&self, visitor: &Visitor<'_>, id: Option<&str>) -> Result<Arc<Seller>, Stop> {
+        let is_meant = |it: &Arc<Seller>| id.is_none_or(|id| it.dealer.terms.id == id);
+        self.dealers(visitor).into_iter().find(is_meant).ok_or(Stop::NotFound)
     }
 
     /// An entry for the record of a dealer, or of what concerns all of them.
     fn entry(
         &self,
-        visitor: &Visitor,
+        member: &Member,
         dealer_id: Option<&str>,
         action: Action,
         subject: Option<String>,
@@ -201,7 +169,7 @@ impl Console {
         NewEntry {
             chain: dealer_id.unwrap_or(tradepost_dealer::staff::EVERYBODY).to_owned(),
             at: self.clock.now(),
-            actor: visitor.member.name.clone(),
+            actor: member.name.clone(),
             action,
             subject,
             detail: None,

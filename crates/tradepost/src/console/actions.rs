@@ -3,7 +3,7 @@
 
 use tradepost_dealer::consent::hex;
 use tradepost_dealer::delivery::NewDelivery;
-use tradepost_dealer::record::{LeadHistory, LeadState};
+use tradepost_dealer::record::{LeadHistory, LeadRecord, LeadState};
 use tradepost_dealer::staff::{Action, NewEntry, Note, Stage};
 use tradepost_server::fault::Fault;
 use tradepost_store::Transaction;
@@ -12,7 +12,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 use super::door::Visitor;
 use super::reply::Reply;
 use super::request::Asked;
-use super::{Console, PATH, Stop};
+use super::{Answer, Console, PATH, Stop};
 use crate::evidence;
 
 /// The longest note.
@@ -40,15 +40,21 @@ pub(super) fn done(asked: &Asked) -> Option<&'static str> {
 
 impl Console {
     /// A lead that somebody may see. That of another dealer is not there.
-    pub(super) fn own_lead(&self, visitor: &Visitor, id: &str) -> Result<LeadHistory, Stop> {
-        let history = self.store.lead_history(id)?.ok_or(Stop::NotFound)?;
+    pub(super) fn own_lead(&self, visitor: &Visitor<'_>) -> Result<LeadHistory, Stop> {
+        let history = self.store.lead_history(visitor.id)?.ok_or(Stop::NotFound)?;
         let is_own = visitor.dealer_id().is_none_or(|own| own == history.lead.dealer_id);
         if is_own { Ok(history) } else { Err(Stop::NotFound) }
     }
 
-    fn lead_entry(&self, visitor: &Visitor, history: &LeadHistory, action: Action) -> NewEntry {
-        let lead = &history.lead;
-        self.entry(visitor, Some(&lead.dealer_id), action, Some(lead.lead_id.clone()))
+    /// An entry about a lead.
+    pub(super) fn lead_entry(
+        &self,
+        visitor: &Visitor<'_>,
+        lead: &LeadRecord,
+        action: Action,
+    ) -> NewEntry {
+        let subject = Some(lead.lead_id.clone());
+        self.entry(&visitor.member, Some(&lead.dealer_id), action, subject)
     }
 
     /// Does something and records it, if it could be done; says so on the lead's page.
@@ -57,7 +63,7 @@ impl Console {
         entry: NewEntry,
         word: &str,
         mut job: impl FnMut(&Transaction<'_>) -> Result<bool, Fault> + Send + 'static,
-    ) -> Result<Reply, Stop> {
+    ) -> Answer {
         let id = entry.subject.clone().unwrap_or_default();
         // Whether it can still be done is seen in here: what a page
         // showed may have changed since.
@@ -74,43 +80,33 @@ impl Console {
         Ok(back(&id, if is_done { word } else { "nothing" }))
     }
 
-    pub(super) fn add_note(
-        &self,
-        asked: &Asked,
-        visitor: &Visitor,
-        id: &str,
-    ) -> Result<Reply, Stop> {
-        let history = self.own_lead(visitor, id)?;
-        let text = asked.filled_in("text").ok_or(Stop::Unusable("A note needs a text."))?;
+    pub(super) fn add_note(&self, visitor: &Visitor<'_>) -> Answer {
+        let history = self.own_lead(visitor)?;
+        let text = visitor.asked.filled_in("text").ok_or(Stop::Unusable("A note needs a text."))?;
         if text.chars().count() > NOTE {
             return Err(Stop::Unusable("A note can have 4,000 characters."));
         }
-        let entry = self.lead_entry(visitor, &history, Action::NoteAdded);
+        let entry = self.lead_entry(visitor, &history.lead, Action::NoteAdded);
         let author = visitor.member.name.clone();
         // Browsers send the line breaks of a form as two characters.
         let note = Note { at: entry.at, author, text: Some(text.replace("\r\n", "\n")) };
-        let id = id.to_owned();
+        let id = visitor.id.to_owned();
         self.act(entry, "note", move |tx| tx.add_note(&id, &note))
     }
 
-    pub(super) fn set_stage(
-        &self,
-        asked: &Asked,
-        visitor: &Visitor,
-        id: &str,
-    ) -> Result<Reply, Stop> {
-        let lead = self.own_lead(visitor, id)?;
-        let stage = asked.filled_in("stage").and_then(Stage::from_name);
+    pub(super) fn set_stage(&self, visitor: &Visitor<'_>) -> Answer {
+        let lead = self.own_lead(visitor)?;
+        let stage = visitor.asked.filled_in("stage").and_then(Stage::from_name);
         let stage = stage.ok_or(Stop::Unusable("A lead is new, working, sold or lost."))?;
-        let mut entry = self.lead_entry(visitor, &lead, Action::StageChanged);
+        let mut entry = self.lead_entry(visitor, &lead.lead, Action::StageChanged);
         entry.detail = Some(stage.name().to_owned());
         let (by, now, lead) = (visitor.member.name.clone(), entry.at, lead.lead);
         self.act(entry, "stage", move |tx| tx.set_stage(&lead, stage, &by, now))
     }
 
     /// Has a lead delivered again, to each destination that wants it.
-    pub(super) fn resend(&self, visitor: &Visitor, id: &str) -> Result<Reply, Stop> {
-        let history = self.own_lead(visitor, id)?;
+    pub(super) fn resend(&self, visitor: &Visitor<'_>) -> Answer {
+        let history = self.own_lead(visitor)?;
         let lead = &history.lead;
         if lead.state != LeadState::Received {
             return Err(Stop::Unusable("Only a lead that is not held back can be delivered."));
@@ -132,34 +128,34 @@ impl Console {
             })
             .collect();
         if wanted.is_empty() {
-            return Ok(back(id, "nowhere"));
+            return Ok(back(visitor.id, "nowhere"));
         }
-        let mut entry = self.lead_entry(visitor, &history, Action::LeadResent);
+        let mut entry = self.lead_entry(visitor, &history.lead, Action::LeadResent);
         let names: Vec<_> = wanted.iter().map(|wanted| wanted.destination.as_str()).collect();
         entry.detail = Some(names.join(", "));
         let now = entry.at;
         self.act(entry, "resent", move |tx| tx.deliver_again(&wanted, now).map(|()| true))
     }
 
-    pub(super) fn release(&self, visitor: &Visitor, id: &str) -> Result<Reply, Stop> {
-        let history = self.own_lead(visitor, id)?;
-        let entry = self.lead_entry(visitor, &history, Action::LeadReleased);
-        let (id, now) = (id.to_owned(), entry.at);
+    pub(super) fn release(&self, visitor: &Visitor<'_>) -> Answer {
+        let history = self.own_lead(visitor)?;
+        let entry = self.lead_entry(visitor, &history.lead, Action::LeadReleased);
+        let (id, now) = (visitor.id.to_owned(), entry.at);
         self.act(entry, "released", move |tx| tx.release_lead(&id, now))
     }
 
-    pub(super) fn revoke(&self, visitor: &Visitor, id: &str) -> Result<Reply, Stop> {
-        let history = self.own_lead(visitor, id)?;
-        let entry = self.lead_entry(visitor, &history, Action::ConsentRevoked);
-        let (id, now) = (id.to_owned(), entry.at);
+    pub(super) fn revoke(&self, visitor: &Visitor<'_>) -> Answer {
+        let history = self.own_lead(visitor)?;
+        let entry = self.lead_entry(visitor, &history.lead, Action::ConsentRevoked);
+        let (id, now) = (visitor.id.to_owned(), entry.at);
         self.act(entry, "revoked", move |tx| tx.revoke_consent(&id, now))
     }
 
     /// Hands out the evidence of a lead's consent as a file, and records its hash first.
-    pub(super) fn evidence(&self, visitor: &Visitor, id: &str) -> Result<Reply, Stop> {
-        let history = self.own_lead(visitor, id)?;
-        let mut entry = self.lead_entry(visitor, &history, Action::EvidenceTaken);
-        let document = evidence::gather(&self.store, id, &entry.actor, entry.at)?;
+    pub(super) fn evidence(&self, visitor: &Visitor<'_>) -> Answer {
+        let history = self.own_lead(visitor)?;
+        let mut entry = self.lead_entry(visitor, &history.lead, Action::EvidenceTaken);
+        let document = evidence::gather(&self.store, visitor.id, &entry.actor, entry.at)?;
         let document = document.ok_or(Stop::NotFound)?;
         entry.detail = Some(hex(&evidence::digest(&document)));
         self.store.record_all(vec![entry])?;
@@ -168,14 +164,14 @@ impl Console {
     }
 
     /// Erases a lead, once somebody has ticked that this is meant.
-    pub(super) fn erase(&self, asked: &Asked, visitor: &Visitor, id: &str) -> Result<Reply, Stop> {
-        let history = self.own_lead(visitor, id)?;
-        if asked.filled_in("sure") != Some("yes") {
+    pub(super) fn erase(&self, visitor: &Visitor<'_>) -> Answer {
+        let history = self.own_lead(visitor)?;
+        if visitor.asked.filled_in("sure") != Some("yes") {
             return Err(Stop::Unusable("Tick the box to say that you are sure."));
         }
-        let entry = self.lead_entry(visitor, &history, Action::LeadErased);
-        let is_done = self.store.erase_lead(id.to_owned(), entry)?;
-        Ok(back(id, if is_done { "erased" } else { "nothing" }))
+        let entry = self.lead_entry(visitor, &history.lead, Action::LeadErased);
+        let is_done = self.store.erase_lead(visitor.id.to_owned(), entry)?;
+        Ok(back(visitor.id, if is_done { "erased" } else { "nothing" }))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Who is let in: signing in, the session that follows, and signing out.
 
 use jiff::{SignedDuration, Timestamp};
-use tradepost_dealer::staff::Action;
+use tradepost_dealer::staff::{Action, NewEntry};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
 use tradepost_server::limit::{Key, Limiter, RateLimit, network};
@@ -11,7 +11,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 use super::password::{self, Judge};
 use super::reply::Reply;
 use super::request::{Asked, proof, session_hash};
-use super::{Console, PATH, Stop, pages};
+use super::{Answer, Console, PATH, Stop, pages};
 use crate::config::Console as Settings;
 
 /// How often somebody may try from one address, whatever the name.
@@ -42,19 +42,22 @@ pub(super) struct Door {
     is_secure: bool,
 }
 
-/// Somebody who is in.
+/// Somebody who is in, and what they ask for.
 #[derive(Debug)]
-pub(super) struct Visitor {
+pub(super) struct Visitor<'a> {
     pub(super) member: Member,
     pub(super) session: Session,
     /// The cookie.
-    pub(super) secret: String,
+    pub(super) secret: &'a str,
+    pub(super) asked: &'a Asked,
+    /// The lead or the session that the path names.
+    pub(super) id: &'a str,
 }
 
-impl Visitor {
+impl Visitor<'_> {
     /// What stands in the forms.
     pub(super) fn proof(&self) -> String {
-        proof(&self.secret)
+        proof(self.secret)
     }
 
     /// The dealer whose leads are looked for; those of every dealer when `None`.
@@ -121,7 +124,7 @@ impl Door {
 
 impl Console {
     /// Who asks.
-    pub(super) fn visitor(&self, asked: &Asked) -> Result<Visitor, Stop> {
+    pub(super) fn visitor<'a>(&self, asked: &'a Asked, id: &'a str) -> Result<Visitor<'a>, Stop> {
         let Some(secret) = asked.cookie(&self.door.session_cookie()) else {
             return Err(Stop::SignIn);
         };
@@ -136,16 +139,12 @@ impl Console {
             let id = session.id.clone();
             self.store.write_blocking(move |tx| tx.touch_session(&id, now))?;
         }
-        Ok(Visitor { member, session, secret: secret.to_owned() })
+        Ok(Visitor { member, session, secret, asked, id })
     }
 
     /// The page on which people sign in, with what was wrong the last time.
-    pub(super) fn sign_in_page(
-        &self,
-        asked: &Asked,
-        trouble: Option<&'static str>,
-    ) -> Result<Reply, Stop> {
-        if trouble.is_none() && self.visitor(asked).is_ok() {
+    pub(super) fn sign_in_page(&self, asked: &Asked, trouble: Option<&'static str>) -> Answer {
+        if trouble.is_none() && self.visitor(asked, "").is_ok() {
             return Ok(Reply::see(PATH.to_owned()));
         }
         // One secret for all the forms of a browser: a second tab does not spoil the first.
@@ -162,7 +161,7 @@ impl Console {
     }
 
     /// Lets somebody in, or says the same whatever was wrong.
-    pub(super) fn sign_in(&self, asked: &Asked) -> Result<Reply, Stop> {
+    pub(super) fn sign_in(&self, asked: &Asked) -> Answer {
         // Another site's page could otherwise sign somebody in under a name of its own, and read
         // what is written there afterwards.
         let proven = asked.cookie(&self.door.form_cookie()).is_some_and(|it| asked.proves(it));
@@ -192,7 +191,7 @@ impl Console {
         Ok(Reply::see(target).with_cookie(session).with_cookie(form))
     }
 
-    pub(super) fn refuse(&self, asked: &Asked, why: &'static str) -> Result<Reply, Stop> {
+    pub(super) fn refuse(&self, asked: &Asked, why: &'static str) -> Answer {
         let page = self.sign_in_page(asked, Some(why))?;
         Ok(page.with_status(axum::http::StatusCode::UNAUTHORIZED))
     }
@@ -203,7 +202,7 @@ impl Console {
         asked: &Asked,
         member: Member,
         is_vouched_for: bool,
-    ) -> Result<String, Stop> {
+    ) -> Result<String, Fault> {
         let now = self.clock.now();
         let secret = password::token()?;
         let session = Session {
@@ -215,64 +214,61 @@ impl Console {
             expires_at: now.saturating_add(self.door.lifetime).unwrap_or(Timestamp::MAX),
             browser: asked.browser.clone(),
         };
-        let visitor = Visitor { member, session, secret };
-        let id = visitor.session.id.clone();
-        let mut entry = self.entry(&visitor, visitor.dealer_id(), Action::SignedIn, Some(id));
+        let dealer_id = member.dealer_id.as_deref();
+        let id = Some(session.id.clone());
+        let mut entry = self.entry(&member, dealer_id, Action::SignedIn, id);
         entry.detail = is_vouched_for.then(|| "oidc".to_owned());
-        let name = Some(visitor.member.name.clone());
-        let mut let_in = self.entry(&visitor, visitor.dealer_id(), Action::MemberAdded, name);
+        let name = Some(member.name.clone());
+        let mut let_in = self.entry(&member, dealer_id, Action::MemberAdded, name);
         let_in.actor = "oidc".to_owned();
-        let_in.detail = Some(visitor.member.role.name().to_owned());
-        let (session, hash) = (visitor.session.clone(), session_hash(&visitor.secret));
-        let member = is_vouched_for.then(|| visitor.member.clone());
+        let_in.detail = Some(member.role.name().to_owned());
+        let hash = session_hash(&secret);
         self.store.write_blocking(move |tx| {
-            if let Some(member) = &member
-                && tx.vouch_for_member(member)?
-            {
+            if is_vouched_for && tx.vouch_for_member(&member)? {
                 tx.record(&let_in)?;
             }
             tx.begin_session(&session, &hash)?;
             tx.record(&entry)
         })?;
         let seconds = self.door.lifetime.as_secs();
-        Ok(self.door.cookie(&self.door.session_cookie(), &visitor.secret, seconds))
+        Ok(self.door.cookie(&self.door.session_cookie(), &secret, seconds))
     }
 
-    pub(super) fn sign_out(&self, visitor: &Visitor) -> Result<Reply, Stop> {
+    pub(super) fn sign_out(&self, visitor: &Visitor<'_>) -> Answer {
         let id = visitor.session.id.clone();
-        let entry = self.entry(visitor, visitor.dealer_id(), Action::SignedOut, Some(id.clone()));
-        self.store.write_blocking(move |tx| {
-            if tx.end_session(&id)? {
-                tx.record(&entry)?;
-            }
-            Ok(())
-        })?;
+        let (member, subject) = (&visitor.member, Some(id.clone()));
+        let entry = self.entry(member, visitor.dealer_id(), Action::SignedOut, subject);
+        self.end(id, entry)?;
         let gone = self.door.cookie(&self.door.session_cookie(), "", 0);
         Ok(Reply::see(format!("{PATH}/sign-in")).with_cookie(gone))
     }
 
     /// Ends a session: one's own, or as a manager one of the same dealer's people.
-    pub(super) fn end_session(&self, visitor: &Visitor, id: &str) -> Result<Reply, Stop> {
-        let own = visitor.session.name.clone();
+    pub(super) fn end_session(&self, visitor: &Visitor<'_>) -> Answer {
+        let own = &visitor.session.name;
         let may_end = super::route::Right::Decide.is_of(visitor.member.role);
         let known = self.store.sessions(visitor.dealer_id(), self.clock.now())?;
-        let meant = known
-            .into_iter()
-            .find(|(session, member)| session.id == id && (member.name == own || may_end));
-        let (session, member) = meant.ok_or(Stop::NotFound)?;
+        let is_meant = |(session, member): &(Session, Member)| {
+            session.id == visitor.id && (member.name == *own || may_end)
+        };
+        let (session, member) = known.into_iter().find(is_meant).ok_or(Stop::NotFound)?;
         if session.id == visitor.session.id {
             return self.sign_out(visitor);
         }
         let dealer_id = member.dealer_id.as_deref();
         let subject = Some(member.name.clone());
-        let entry = self.entry(visitor, dealer_id, Action::SessionEnded, subject);
+        let entry = self.entry(&visitor.member, dealer_id, Action::SessionEnded, subject);
+        self.end(session.id, entry)?;
+        Ok(Reply::see(format!("{PATH}/people?done=session")))
+    }
+
+    fn end(&self, session: String, entry: NewEntry) -> Result<(), Fault> {
         self.store.write_blocking(move |tx| {
-            if tx.end_session(&session.id)? {
+            if tx.end_session(&session)? {
                 tx.record(&entry)?;
             }
             Ok(())
-        })?;
-        Ok(Reply::see(format!("{PATH}/people?done=session")))
+        })
     }
 }
 

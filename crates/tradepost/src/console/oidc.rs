@@ -24,7 +24,7 @@ use tradepost_wire::json::{self, Value};
 
 use super::reply::Reply;
 use super::request::{Asked, digest};
-use super::{Console, PATH, Stop, door, pages, password};
+use super::{Answer, Console, PATH, Stop, door, pages, password};
 use crate::config::oidc::{Grant, Oidc};
 
 /// Where the provider sends people back to, below the console.
@@ -348,7 +348,7 @@ const NOTHING: &str = "The provider knows you, but nothing there says that you m
 
 impl Console {
     /// Sends a browser to the provider.
-    pub(super) fn leave_for_provider(&self, asked: &Asked) -> Result<Reply, Stop> {
+    pub(super) fn leave_for_provider(&self, asked: &Asked) -> Answer {
         let provider = self.provider.as_ref().ok_or(Stop::NotFound)?;
         let begun = Begun::fresh(self.clock.now(), &door::next(asked).unwrap_or_default())?;
         match provider.address(&begun) {
@@ -363,7 +363,7 @@ impl Console {
     }
 
     /// Lets somebody in who comes back from the provider, if it vouches for them.
-    pub(super) fn back_from_provider(&self, asked: &Asked) -> Result<Reply, Stop> {
+    pub(super) fn back_from_provider(&self, asked: &Asked) -> Answer {
         let provider = self.provider.as_ref().ok_or(Stop::NotFound)?;
         if !self.door.admits(asked) {
             return self.refuse(asked, door::TOO_OFTEN);
@@ -399,7 +399,7 @@ impl Console {
     }
 
     /// Ends what somebody has here whom nothing lets in any more.
-    fn shut_out(&self, name: &str, now: Timestamp) -> Result<(), Stop> {
+    fn shut_out(&self, name: &str, now: Timestamp) -> Result<(), Fault> {
         let Some(member) = self.store.member(name)? else { return Ok(()) };
         let entry = NewEntry {
             chain: member.dealer_id.unwrap_or_else(|| EVERYBODY.to_owned()),
@@ -414,7 +414,6 @@ impl Console {
                 tx.record(&entry)?;
             }
             Ok(())
-        })?;
-        Ok(())
+        })
     }
 }

@@ -1,13 +1,15 @@
 //! The pages: what each shows, as texts. How it is laid out is in the templates, which escape every
 //! text.
 
+use std::sync::Arc;
+
 use askama::Template;
 use axum::http::StatusCode;
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::local_time::spoken;
 use tradepost_dealer::record::LeadState;
-use tradepost_dealer::settings::Dealer;
 use tradepost_dealer::staff::{Role, Stage};
 use tradepost_wire::format::rfc3339;
 
@@ -15,7 +17,8 @@ use super::door::Visitor;
 use super::reply::Reply;
 use super::request::Asked;
 use super::route::Right;
-use super::{Console, PATH, Stop, actions};
+use super::{Answer, Console, PATH, Stop, actions};
+use crate::aap::seller::Seller;
 
 mod agent;
 mod appointments;
@@ -29,11 +32,6 @@ mod leads;
 mod people;
 mod probe;
 mod refusals;
-
-/// The zone of a dealer's first rooftop.
-fn zone(terms: &Dealer) -> TimeZone {
-    terms.rooftops.first().map_or(TimeZone::UTC, |rooftop| rooftop.time_zone.clone())
-}
 
 /// What is around every page.
 #[derive(Debug)]
@@ -83,9 +81,25 @@ struct When {
     ago: String,
 }
 
-impl When {
-    fn of(at: Timestamp, zone: &TimeZone, now: Timestamp) -> Self {
-        Self { iso: rfc3339(at), text: spoken(at, zone, now), ago: ago(at, now) }
+/// The zone in which a page shows moments, and when it is made.
+#[derive(Debug)]
+struct Local {
+    zone: TimeZone,
+    now: Timestamp,
+}
+
+impl Local {
+    fn when(&self, at: Timestamp) -> When {
+        When { iso: rfc3339(at), text: self.spoken(at), ago: ago(at, self.now) }
+    }
+
+    fn spoken(&self, at: Timestamp) -> String {
+        spoken(at, &self.zone, self.now)
+    }
+
+    /// The day on which a moment is.
+    fn date(&self, at: Timestamp) -> Date {
+        at.to_zoned(self.zone.clone()).date()
     }
 }
 
@@ -117,15 +131,16 @@ struct Stopped {
 }
 
 impl Console {
-    /// The zone of the first rooftop that somebody sees.
-    fn zone(&self, visitor: &Visitor) -> TimeZone {
-        let dealers = self.dealers(visitor);
-        dealers.first().map_or(TimeZone::UTC, |it| zone(&it.dealer.terms))
+    /// What time it is at a rooftop of these dealers, the first one.
+    fn local(&self, dealers: &[Arc<Seller>]) -> Local {
+        let rooftop = dealers.first().and_then(|it| it.dealer.terms.rooftops.first());
+        let zone = rooftop.map_or(TimeZone::UTC, |rooftop| rooftop.time_zone.clone());
+        Local { zone, now: self.clock.now() }
     }
 
     /// What is around a page.
-    fn frame(&self, asked: &Asked, visitor: &Visitor, title: &'static str) -> Result<Frame, Stop> {
-        let role = visitor.member.role;
+    fn frame(&self, visitor: &Visitor<'_>, title: &'static str) -> Result<Frame, Stop> {
+        let (role, asked) = (visitor.member.role, visitor.asked);
         let new = if Right::Customers.is_of(role) {
             let (dealer, received) = (visitor.dealer_id(), LeadState::Received);
             self.store.count_leads(dealer, received, Some(Stage::New))?
@@ -256,6 +271,20 @@ fn ago(at: Timestamp, now: Timestamp) -> String {
     } else {
         format!("{} ago", lasting(since))
     }
+}
+
+/// What a page lists of facts: those that are known.
+fn known<const N: usize>(
+    facts: [(&'static str, Option<String>); N],
+) -> Vec<(&'static str, String)> {
+    facts.into_iter().filter_map(|(label, text)| Some((label, text?))).collect()
+}
+
+/// The address of a page, with what is asked of it.
+fn link<const N: usize>(page: &str, query: [(&str, Option<&str>); N]) -> String {
+    let asked = query.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(asked).finish();
+    format!("{PATH}/{page}?{query}")
 }
 
 /// A number with commas between the thousands.

@@ -7,12 +7,6 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 
-use super::route::File;
-
-const STYLE: &str = include_str!("assets/console.css");
-const SCRIPT: &str = include_str!("assets/console.js");
-const ICON: &str = include_str!("assets/icon.svg");
-
 /// An answer on its way.
 #[derive(Debug)]
 pub(super) struct Reply {
@@ -42,17 +36,8 @@ impl Reply {
         Self { status: StatusCode::SEE_OTHER, location: Some(location), ..reply }
     }
 
-    /// A file of ours.
-    pub(super) fn file(file: File) -> Self {
-        let (media_type, text) = match file {
-            File::Style => ("text/css; charset=utf-8", STYLE),
-            File::Script => ("text/javascript; charset=utf-8", SCRIPT),
-            File::Icon => ("image/svg+xml", ICON),
-        };
-        Self::of(media_type, text.to_owned())
-    }
-
-    fn of(media_type: &'static str, body: String) -> Self {
+    /// A text of this media type.
+    pub(super) fn of(media_type: &'static str, body: String) -> Self {
         Self {
             status: StatusCode::OK,
             media_type,

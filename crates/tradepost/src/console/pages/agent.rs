@@ -4,12 +4,8 @@ use askama::Template;
 use tradepost_dealer::delivery::DeliveryState;
 use tradepost_wire::json::Value;
 
-use super::super::door::Visitor;
 use super::super::offer::{Summary, Warning};
-use super::super::reply::Reply;
-use super::super::request::Asked;
-use super::super::{Console, Stop};
-use super::{Frame, counted, lasting};
+use super::{Answer, Console, Frame, Reply, Visitor, counted, lasting};
 use crate::aap::seller::Seller;
 use crate::feeds::Standing;
 
@@ -55,16 +51,12 @@ struct Point {
 }
 
 impl Console {
-    pub(in crate::console) fn card(&self, asked: &Asked, visitor: &Visitor) -> Result<Reply, Stop> {
+    pub(in crate::console) fn card(&self, visitor: &Visitor<'_>) -> Answer {
         let cards = self.dealers(visitor).iter().map(|seller| card(seller)).collect();
-        Ok(Reply::page(&CardPage { frame: self.frame(asked, visitor, "Card")?, cards }))
+        Ok(Reply::page(&CardPage { frame: self.frame(visitor, "Card")?, cards }))
     }
 
-    pub(in crate::console) fn checklist(
-        &self,
-        asked: &Asked,
-        visitor: &Visitor,
-    ) -> Result<Reply, Stop> {
+    pub(in crate::console) fn checklist(&self, visitor: &Visitor<'_>) -> Answer {
         let now = self.clock.now();
         let mut dealers = Vec::new();
         for seller in self.dealers(visitor) {
@@ -81,7 +73,7 @@ impl Console {
             let done = points.iter().filter(|point| point.is_good).count();
             dealers.push(Dealer { name: terms.name.clone(), done, points });
         }
-        let frame = self.frame(asked, visitor, "Checklist")?;
+        let frame = self.frame(visitor, "Checklist")?;
         Ok(Reply::page(&ChecklistPage { frame, dealers }))
     }
 }

@@ -10,11 +10,7 @@ use tradepost_dealer::record::{AppointmentState, LeadRecord};
 use tradepost_dealer::settings::Rooftop;
 use tradepost_wire::catalog::Vocabulary as _;
 
-use super::super::door::Visitor;
-use super::super::reply::Reply;
-use super::super::request::Asked;
-use super::super::{Console, PATH, Stop};
-use super::{Frame, When, counted, headed, inbox};
+use super::{Answer, Console, Frame, Local, PATH, Reply, Visitor, When, counted, headed, inbox};
 
 /// How many days are on a page.
 const DAYS: i64 = 7;
@@ -78,11 +74,7 @@ struct Booked {
 }
 
 impl Console {
-    pub(in crate::console) fn appointments(
-        &self,
-        asked: &Asked,
-        visitor: &Visitor,
-    ) -> Result<Reply, Stop> {
+    pub(in crate::console) fn appointments(&self, visitor: &Visitor<'_>) -> Answer {
         let now = self.clock.now();
         let dealers = self.dealers(visitor);
         let rooftops: Vec<_> = dealers
@@ -91,7 +83,8 @@ impl Console {
             .collect();
         let zone = rooftops.first().map_or(TimeZone::UTC, |(_, it)| it.time_zone.clone());
         let today = now.to_zoned(zone.clone()).date();
-        let from = asked.asked_for("from").and_then(|text| text.parse().ok()).unwrap_or(today);
+        let from =
+            visitor.asked.asked_for("from").and_then(|text| text.parse().ok()).unwrap_or(today);
         let moved = |days: i64| from.checked_add(days.days()).unwrap_or(from);
         let start = from.to_zoned(zone).map(|at| at.timestamp()).unwrap_or(now);
         // A day more at both ends, because rooftops are in several zones.
@@ -116,7 +109,7 @@ impl Console {
         });
         let link = |date: Date| format!("{PATH}/appointments?from={date}");
         let page = Page {
-            frame: self.frame(asked, visitor, "Appointments")?,
+            frame: self.frame(visitor, "Appointments")?,
             waiting: leads.iter().filter_map(|lead| waiting(lead, now)).collect(),
             days: days.collect(),
             earlier: link(moved(-DAYS)),
@@ -140,7 +133,7 @@ fn waiting(lead: &LeadRecord, now: Timestamp) -> Option<Waiting> {
         name: LeadView::new(lead).customer_name(),
         about: inbox::about(lead),
         state,
-        when: When::of(lead.received_at, &lead.zone(), now),
+        when: Local { zone: lead.zone(), now }.when(lead.received_at),
     })
 }
 

@@ -3,17 +3,11 @@
 use std::collections::BTreeMap;
 
 use askama::Template;
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use tradepost_dealer::staff::Stage;
 use tradepost_store::staff::Origin;
 
-use super::super::door::Visitor;
-use super::super::reply::Reply;
-use super::super::request::Asked;
-use super::super::{Console, Stop};
 use super::chart::{Chart, Counts, DAYS, beginning};
-use super::{Frame, When, counted};
+use super::{Answer, Console, Frame, Local, Reply, Visitor, When, counted};
 
 #[derive(Debug, Template)]
 #[template(path = "console/buyers.html")]
@@ -37,40 +31,33 @@ struct Buyer {
 }
 
 impl Console {
-    pub(in crate::console) fn buyers(
-        &self,
-        asked: &Asked,
-        visitor: &Visitor,
-    ) -> Result<Reply, Stop> {
-        let now = self.clock.now();
-        let zone = self.zone(visitor);
+    pub(in crate::console) fn buyers(&self, visitor: &Visitor<'_>) -> Answer {
+        let here = self.local(&self.dealers(visitor));
         // The days of the chart, so that it shows all that is counted.
-        let origins = self.store.origins(visitor.dealer_id(), beginning(&zone, now))?;
-        let say = |counts: &[u32]| counted(counts.iter().sum::<u32>() as usize, "lead", "leads");
-        let chart = Chart::new(&by_day(&origins, &zone), &zone, now, say);
+        let origins = self.store.origins(visitor.dealer_id(), beginning(&here))?;
+        let leads = |count| counted(count, "lead", "leads");
+        let say = |counts: &[u32]| leads(counts.iter().sum::<u32>() as usize);
+        let all = origins.iter().filter(|it| !it.is_repeated).count();
         let page = Page {
-            frame: self.frame(asked, visitor, "Buyers")?,
-            chart,
-            summary: format!(
-                "{} in {DAYS} days",
-                counted(origins.iter().filter(|it| !it.is_repeated).count(), "lead", "leads")
-            ),
-            buyers: buyers(&origins, &zone, now),
+            frame: self.frame(visitor, "Buyers")?,
+            chart: Chart::new(&by_day(&origins, &here), &here, say),
+            summary: format!("{} in {DAYS} days", leads(all)),
+            buyers: buyers(&origins, &here),
         };
         Ok(Reply::page(&page))
     }
 }
 
-fn by_day(origins: &[Origin], zone: &TimeZone) -> Counts {
+fn by_day(origins: &[Origin], here: &Local) -> Counts {
     let mut days = Counts::new();
     for origin in origins.iter().filter(|origin| !origin.is_repeated) {
-        let day = days.entry(origin.at.to_zoned(zone.clone()).date()).or_insert_with(|| vec![0]);
+        let day = days.entry(here.date(origin.at)).or_insert_with(|| vec![0]);
         day.iter_mut().for_each(|count| *count += 1);
     }
     days
 }
 
-fn buyers(origins: &[Origin], zone: &TimeZone, now: Timestamp) -> Vec<Buyer> {
+fn buyers(origins: &[Origin], here: &Local) -> Vec<Buyer> {
     let mut all: BTreeMap<(&str, &str), Buyer> = BTreeMap::new();
     for origin in origins {
         let agent = origin.agent.as_deref().unwrap_or("(no name)");
@@ -83,10 +70,10 @@ fn buyers(origins: &[Origin], zone: &TimeZone, now: Timestamp) -> Vec<Buyer> {
             repeated: 0,
             held: 0,
             sold: 0,
-            last: When::of(origin.at, zone, now),
+            last: here.when(origin.at),
         });
         // They come in the order of time.
-        buyer.last = When::of(origin.at, zone, now);
+        buyer.last = here.when(origin.at);
         if origin.is_repeated {
             buyer.repeated += 1;
             continue;

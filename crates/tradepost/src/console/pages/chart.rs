@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use jiff::ToSpan as _;
 use jiff::civil::Date;
-use jiff::tz::TimeZone;
+
+use super::Local;
 
 /// How many days there are.
 pub(super) const DAYS: i64 = 30;
@@ -43,20 +44,15 @@ pub(super) struct Part {
 }
 
 /// When the first day of a chart begins that ends with today.
-pub(super) fn beginning(zone: &TimeZone, now: Timestamp) -> Timestamp {
-    let first = now.to_zoned(zone.clone()).date().saturating_sub((DAYS - 1).days());
-    first.to_zoned(zone.clone()).map_or(now, |day| day.timestamp())
+pub(super) fn beginning(here: &Local) -> Timestamp {
+    let first = here.date(here.now).saturating_sub((DAYS - 1).days());
+    first.to_zoned(here.zone.clone()).map_or(here.now, |day| day.timestamp())
 }
 
 impl Chart {
     /// A chart that ends with today. `say` puts the counts of a day into words.
-    pub(super) fn new(
-        counts: &Counts,
-        zone: &TimeZone,
-        now: Timestamp,
-        say: impl Fn(&[u32]) -> String,
-    ) -> Self {
-        let today = now.to_zoned(zone.clone()).date();
+    pub(super) fn new(counts: &Counts, here: &Local, say: impl Fn(&[u32]) -> String) -> Self {
+        let today = here.date(here.now);
         let most = counts.values().map(|of| of.iter().sum()).max().unwrap_or(0).max(1);
         let dates = (0..DAYS).rev().filter_map(|ago| today.checked_sub(ago.days()).ok());
         let days = dates.enumerate().map(|(place, date)| {
@@ -103,6 +99,8 @@ fn parts(counts: &[u32], most: u32) -> Vec<Part> {
 
 #[cfg(test)]
 mod tests {
+    use jiff::tz::TimeZone;
+
     use super::*;
 
     #[test]
@@ -114,7 +112,9 @@ mod tests {
             (day("2026-04-29"), vec![0, 1]),
             (day("2026-03-01"), vec![500, 0]),
         ]);
-        let chart = Chart::new(&counts, &TimeZone::UTC, now, |counts| format!("{counts:?}"));
+        let chart = Chart::new(&counts, &Local { zone: TimeZone::UTC, now }, |counts| {
+            format!("{counts:?}")
+        });
         let seen = |day: &Day| {
             let parts = day.parts.iter().map(|part| (part.kind, part.y, part.height));
             (day.label.clone(), parts.collect::<Vec<_>>())
@@ -145,8 +145,9 @@ mod tests {
         let zone = TimeZone::get("America/Los_Angeles").unwrap();
         let now: Timestamp = "2026-04-30T12:00:00Z".parse().unwrap();
         let first: Timestamp = "2026-04-01T07:00:00Z".parse().unwrap();
-        assert_eq!(beginning(&zone, now), first);
-        let chart = Chart::new(&Counts::new(), &zone, now, |_| String::new());
+        let here = Local { zone, now };
+        assert_eq!(beginning(&here), first);
+        let chart = Chart::new(&Counts::new(), &here, |_| String::new());
         assert_eq!(chart.days[0].label, "Apr 1: ");
     }
 }

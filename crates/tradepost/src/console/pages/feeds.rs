@@ -1,15 +1,9 @@
 //! Inventories that arrive by themselves: how each feed stands, its runs, and what became of each row.
 
 use askama::Template;
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use tradepost_store::{FeedOutcome, FeedRun};
 
-use super::super::door::Visitor;
-use super::super::reply::Reply;
-use super::super::request::Asked;
-use super::super::{Console, PATH, Stop};
-use super::{Frame, When, headed, thousands, zone};
+use super::{Answer, Console, Frame, Local, Reply, Stop, Visitor, When, headed, link, thousands};
 use crate::aap::seller::Seller;
 use crate::config::feeds::Extent;
 use crate::feeds::Standing;
@@ -91,72 +85,61 @@ struct Shown {
 }
 
 impl Console {
-    pub(in crate::console) fn feeds(
-        &self,
-        asked: &Asked,
-        visitor: &Visitor,
-    ) -> Result<Reply, Stop> {
-        let now = self.clock.now();
+    pub(in crate::console) fn feeds(&self, visitor: &Visitor<'_>) -> Answer {
         let mut dealers = Vec::new();
         for seller in self.dealers(visitor) {
-            let zone = zone(&seller.dealer.terms);
+            let here = self.local(std::slice::from_ref(&seller));
             let standings = Standing::of_all(&self.store, &seller.dealer)?;
             let row = |standing: &Standing<'_>| Row {
                 name: standing.feed.name.clone(),
                 href: address(&seller, &standing.feed.name, None),
                 way: standing.feed.from.name(),
                 state: state(standing),
-                taken: standing.state.taken_at.map(|at| When::of(at, &zone, now)),
+                taken: standing.state.taken_at.map(|at| here.when(at)),
                 last: standing
                     .last
                     .as_ref()
-                    .map(|run| (outcome(run.outcome), When::of(run.ended_at, &zone, now))),
+                    .map(|it| (outcome(it.outcome), here.when(it.ended_at))),
             };
             let feeds = standings.iter().map(row).collect();
             dealers.push(Dealer { name: seller.dealer.terms.name.clone(), feeds });
         }
-        Ok(Reply::page(&Page { frame: self.frame(asked, visitor, "Feeds")?, dealers }))
+        Ok(Reply::page(&Page { frame: self.frame(visitor, "Feeds")?, dealers }))
     }
 
-    pub(in crate::console) fn feed(&self, asked: &Asked, visitor: &Visitor) -> Result<Reply, Stop> {
-        let dealers = self.dealers(visitor);
-        let dealer = asked.asked_for("dealer").ok_or(Stop::NotFound)?;
-        let seller = dealers.iter().find(|seller| seller.dealer.terms.id == dealer);
-        let seller = seller.ok_or(Stop::NotFound)?;
-        let name = asked.asked_for("feed").ok_or(Stop::NotFound)?;
+    pub(in crate::console) fn feed(&self, visitor: &Visitor<'_>) -> Answer {
+        let dealer = visitor.asked.asked_for("dealer").ok_or(Stop::NotFound)?;
+        let seller = self.dealer(visitor, Some(dealer))?;
+        let name = visitor.asked.asked_for("feed").ok_or(Stop::NotFound)?;
         let standings = Standing::of_all(&self.store, &seller.dealer)?;
         let standing = standings.iter().find(|standing| standing.feed.name == name);
         let standing = standing.ok_or(Stop::NotFound)?;
         let runs = self.store.feed_runs(dealer, name, RUNS)?;
-        let shown = match asked.asked_for("run") {
+        let shown = match visitor.asked.asked_for("run") {
             Some(id) => Some(runs.iter().find(|run| run.run_id == id).ok_or(Stop::NotFound)?),
             None => runs.first(),
         };
-        let (now, zone) = (self.clock.now(), zone(&seller.dealer.terms));
+        let here = self.local(std::slice::from_ref(&seller));
         let run = |run: &FeedRun| Run {
-            href: address(seller, name, Some(&run.run_id)),
+            href: address(&seller, name, Some(&run.run_id)),
             source: run.source.clone(),
             outcome: outcome(run.outcome),
-            when: When::of(run.ended_at, &zone, now),
+            when: here.when(run.ended_at),
             is_here: shown.is_some_and(|shown| shown.run_id == run.run_id),
         };
+        let from = standing.feed.from.name();
         let extent = match standing.feed.extent {
             Extent::Full => "the whole inventory",
             Extent::Delta => "changes",
         };
         let page = FeedPage {
-            frame: self.frame(asked, visitor, "Feeds")?,
+            frame: self.frame(visitor, "Feeds")?,
             dealer: dealer.to_owned(),
             name: name.to_owned(),
-            about: format!(
-                "{} of {}, by {}",
-                headed(extent),
-                seller.dealer.terms.name,
-                standing.feed.from.name()
-            ),
+            about: format!("{} of {}, by {from}", headed(extent), seller.dealer.terms.name),
             state: state(standing),
             runs: runs.iter().map(run).collect(),
-            shown: shown.map(|run| report(run, name, &zone, now)),
+            shown: shown.map(|run| report(run, name, &here)),
         };
         Ok(Reply::page(&page))
     }
@@ -164,12 +147,8 @@ impl Console {
 
 /// The page of a feed, or of one of its runs.
 pub(super) fn address(seller: &Seller, feed: &str, run: Option<&str>) -> String {
-    let mut query = form_urlencoded::Serializer::new(String::new());
-    query.append_pair("dealer", &seller.dealer.terms.id).append_pair("feed", feed);
-    if let Some(run) = run {
-        query.append_pair("run", run);
-    }
-    format!("{PATH}/feeds/runs?{}", query.finish())
+    let dealer = Some(seller.dealer.terms.id.as_str());
+    link("feeds/runs", [("dealer", dealer), ("feed", Some(feed)), ("run", run)])
 }
 
 fn state(standing: &Standing<'_>) -> Mark {
@@ -201,7 +180,7 @@ const fn outcome(of: FeedOutcome) -> Mark {
     Mark { class, label: outcome_label(of) }
 }
 
-fn report(run: &FeedRun, feed: &str, zone: &TimeZone, now: Timestamp) -> Shown {
+fn report(run: &FeedRun, feed: &str, here: &Local) -> Shown {
     let report = RunReport::of(run);
     let figures = |all: &[(&str, u64)]| {
         let figure = |(name, number): &(&str, u64)| (thousands(*number), label(name).to_owned());
@@ -211,7 +190,7 @@ fn report(run: &FeedRun, feed: &str, zone: &TimeZone, now: Timestamp) -> Shown {
     let more = report.skipped.saturating_sub(shown);
     Shown {
         outcome: outcome(run.outcome),
-        when: When::of(run.ended_at, zone, now),
+        when: here.when(run.ended_at),
         message: run.message.clone(),
         hint: (run.outcome == FeedOutcome::Held)
             .then(|| format!("tradepost feeds run {feed} --force --max-drop 100")),

@@ -9,14 +9,12 @@ use tradepost_dealer::record::{HeldFor, LeadRecord, LeadState};
 use tradepost_dealer::staff::Stage;
 use tradepost_store::staff::LeadFilter;
 
-use super::super::door::Visitor;
 use super::super::offer::Warning;
-use super::super::reply::Reply;
-use super::super::request::Asked;
-use super::super::route::Right;
-use super::super::{Console, PATH, Stop};
 use super::feeds::{address, outcome_label};
-use super::{Frame, When, ago, counted, lasting, thousands, zone};
+use super::{
+    Answer, Console, Frame, Local, PATH, Reply, Right, Stop, Visitor, When, ago, counted, lasting,
+    thousands,
+};
 use crate::feeds::Standing;
 
 /// How many of each kind are shown.
@@ -98,17 +96,13 @@ impl Kind {
 }
 
 impl Console {
-    pub(in crate::console) fn inbox(
-        &self,
-        asked: &Asked,
-        visitor: &Visitor,
-    ) -> Result<Reply, Stop> {
+    pub(in crate::console) fn inbox(&self, visitor: &Visitor<'_>) -> Answer {
         let sees_customers = Right::Customers.is_of(visitor.member.role);
         let now = self.clock.now();
         let mut items = Vec::new();
         if sees_customers {
-            items.extend(self.new_leads(visitor, now)?);
-            items.extend(self.held_leads(visitor, now)?);
+            items.extend(self.leads_that_wait(visitor, Kind::Lead, now)?);
+            items.extend(self.leads_that_wait(visitor, Kind::Held, now)?);
         }
         items.extend(self.failed(visitor, now, sees_customers)?);
         items.extend(self.offers_amiss(visitor, now)?);
@@ -125,48 +119,43 @@ impl Console {
         let left = items.len().saturating_sub(shown) + unseen;
         items.truncate(shown);
         let more = (left > 0).then(|| counted(left, "more thing waits", "more things wait"));
-        let frame = self.frame(asked, visitor, "Inbox")?;
+        let frame = self.frame(visitor, "Inbox")?;
         Ok(Reply::page(&Page { frame, figures, items, more, sees_customers }))
     }
 
-    fn new_leads(&self, visitor: &Visitor, now: Timestamp) -> Result<Vec<Item>, Stop> {
-        let filter = LeadFilter {
+    /// Leads that are new, or held back.
+    fn leads_that_wait(
+        &self,
+        visitor: &Visitor<'_>,
+        kind: Kind,
+        now: Timestamp,
+    ) -> Result<Vec<Item>, Stop> {
+        let is_held = kind == Kind::Held;
+        let found = self.store.lead_list(&LeadFilter {
             dealer_id: visitor.dealer_id(),
-            state: Some(LeadState::Received),
-            stage: Some(Stage::New),
+            state: Some(if is_held { LeadState::Held } else { LeadState::Received }),
+            stage: (!is_held).then_some(Stage::New),
             oldest_first: true,
             limit: SHOWN,
             ..LeadFilter::default()
-        };
-        let found = self.store.lead_list(&filter)?;
-        Ok(found.iter().map(|(lead, _)| lead_item(lead, Kind::Lead, about(lead), now)).collect())
-    }
-
-    fn held_leads(&self, visitor: &Visitor, now: Timestamp) -> Result<Vec<Item>, Stop> {
-        let filter = LeadFilter {
-            dealer_id: visitor.dealer_id(),
-            state: Some(LeadState::Held),
-            oldest_first: true,
-            limit: SHOWN,
-            ..LeadFilter::default()
-        };
-        let found = self.store.lead_list(&filter)?;
-        let item = |lead: &LeadRecord| {
+        })?;
+        let detail = |lead: &LeadRecord| {
             let why = lead.held_for.map(why_held).unwrap_or("held back");
-            lead_item(lead, Kind::Held, format!("{why} · {}", about(lead)), now)
+            if is_held { format!("{why} · {}", about(lead)) } else { about(lead) }
         };
-        Ok(found.iter().map(|(lead, _)| item(lead)).collect())
+        Ok(found.iter().map(|(lead, _)| lead_item(lead, kind, detail(lead), now)).collect())
     }
 
     /// Deliveries that were given up, one line for each lead.
     fn failed(
         &self,
-        visitor: &Visitor,
+        visitor: &Visitor<'_>,
         now: Timestamp,
         sees_customers: bool,
     ) -> Result<Vec<Item>, Stop> {
         let dead = self.store.deliveries(visitor.dealer_id(), None, Some(DeliveryState::Dead))?;
         let mut items: Vec<Item> = Vec::new();
+        let here = Local { zone: TimeZone::UTC, now };
         // The store has the latest first, and the oldest failure of a lead
         // is what its line is sorted by.
         for delivery in dead.into_iter().rev() {
@@ -184,17 +173,17 @@ impl Console {
                 continue;
             }
             let at = delivery.ended_at.unwrap_or(delivery.created_at);
-            items.push(item((at, now), &TimeZone::UTC, Kind::Failed, (title, detail, href)));
+            items.push(item(&here, at, Kind::Failed, (title, detail, href)));
         }
         Ok(items)
     }
 
-    fn offers_amiss(&self, visitor: &Visitor, now: Timestamp) -> Result<Vec<Item>, Stop> {
+    fn offers_amiss(&self, visitor: &Visitor<'_>, now: Timestamp) -> Result<Vec<Item>, Stop> {
         let mut items = Vec::new();
         for seller in self.dealers(visitor) {
             let terms = &seller.dealer.terms;
             let summary = self.offers.of(&self.store, terms)?;
-            let zone = zone(terms);
+            let here = self.local(std::slice::from_ref(&seller));
             let latest = summary.latest.unwrap_or(now);
             let feeds = Standing::of_all(&self.store, &seller.dealer)?;
             for standing in &feeds {
@@ -211,21 +200,21 @@ impl Console {
                         None => "None was ever taken.".to_owned(),
                     };
                     let what = (title, detail, href.clone());
-                    items.push(item((since, now), &zone, Kind::Stale, what));
+                    items.push(item(&here, since, Kind::Stale, what));
                 }
                 if let Some(run) = standing.not_taken() {
                     let how = outcome_label(run.outcome);
                     let title = format!("The feed {name} of {} is {how}", terms.name);
                     let detail = run.message.clone().unwrap_or_default();
                     let what = (title, detail, href);
-                    items.push(item((run.ended_at, now), &zone, Kind::Feed, what));
+                    items.push(item(&here, run.ended_at, Kind::Feed, what));
                 }
             }
             if let Some(age) = summary.stale_for(&feeds, now) {
                 let title = format!("No news of the inventory of {}", terms.name);
                 let detail = format!("The last listing was confirmed {} ago.", lasting(age));
                 let href = format!("{PATH}/inventory");
-                items.push(item((latest, now), &zone, Kind::Stale, (title, detail, href)));
+                items.push(item(&here, latest, Kind::Stale, (title, detail, href)));
             }
             let wrong = summary.count(Warning::is_price);
             if wrong > 0 {
@@ -233,14 +222,14 @@ impl Console {
                     format!("{} to mend at {}", counted(wrong, "price", "prices"), terms.name);
                 let detail = "Buyers are not told the true price out of the door.".to_owned();
                 let href = format!("{PATH}/inventory?amiss=price");
-                items.push(item((latest, now), &zone, Kind::Price, (title, detail, href)));
+                items.push(item(&here, latest, Kind::Price, (title, detail, href)));
             }
         }
         Ok(items)
     }
 
     /// How many leads wait, whatever can be shown of them.
-    fn waiting(&self, visitor: &Visitor) -> Result<Waiting, Stop> {
+    fn waiting(&self, visitor: &Visitor<'_>) -> Result<Waiting, Stop> {
         if !Right::Customers.is_of(visitor.member.role) {
             return Ok(Waiting::default());
         }
@@ -254,24 +243,21 @@ impl Console {
 }
 
 fn figures(waiting: Option<&Waiting>, items: &[Item], now: Timestamp) -> Vec<Figure> {
+    let number = |count: u32| thousands(count.into());
+    let figure = |number, label, kind| Figure { number, label, kind };
     let mut figures = Vec::new();
     if let Some(waiting) = waiting {
         let oldest = items.iter().find(|item| item.kind == Kind::Lead);
         let waits = oldest.map_or("–".to_owned(), |item| lasting(now.duration_since(item.at)));
-        let number = |count: u32| thousands(count.into());
         figures.extend([
-            Figure { number: number(waiting.new), label: "new leads", kind: "lead" },
-            Figure { number: waits, label: "longest wait", kind: "" },
-            Figure { number: number(waiting.working), label: "being worked on", kind: "" },
-            Figure { number: number(waiting.held), label: "held back", kind: "held" },
+            figure(number(waiting.new), "new leads", "lead"),
+            figure(waits, "longest wait", ""),
+            figure(number(waiting.working), "being worked on", ""),
+            figure(number(waiting.held), "held back", "held"),
         ]);
     }
     let failed = items.iter().filter(|item| item.kind == Kind::Failed).count();
-    figures.push(Figure {
-        number: thousands(failed as u64),
-        label: "not delivered",
-        kind: "failed",
-    });
+    figures.push(figure(thousands(failed as u64), "not delivered", "failed"));
     figures
 }
 
@@ -279,7 +265,8 @@ fn lead_item(lead: &LeadRecord, kind: Kind, detail: String, now: Timestamp) -> I
     let name = LeadView::new(lead).customer_name();
     let title = if name.is_empty() { "Somebody without a name".to_owned() } else { name };
     let href = format!("{PATH}/leads/{}", lead.lead_id);
-    let item = item((lead.received_at, now), &lead.zone(), kind, (title, detail, href));
+    let here = Local { zone: lead.zone(), now };
+    let item = item(&here, lead.received_at, kind, (title, detail, href));
     let waits = now.duration_since(lead.received_at);
     let urgency = match kind {
         Kind::Lead if waits >= LATE => "late",
@@ -290,12 +277,12 @@ fn lead_item(lead: &LeadRecord, kind: Kind, detail: String, now: Timestamp) -> I
 }
 
 fn item(
-    (at, now): (Timestamp, Timestamp),
-    zone: &TimeZone,
+    here: &Local,
+    at: Timestamp,
     kind: Kind,
     (title, detail, href): (String, String, String),
 ) -> Item {
-    Item { at, kind, title, detail, href, when: When::of(at, zone, now), urgency: "" }
+    Item { at, kind, title, detail, href, when: here.when(at), urgency: "" }
 }
 
 /// What a lead is about, in one line.

@@ -9,12 +9,9 @@ use tradepost_wire::aap::inventory::{Filters, Search};
 use tradepost_wire::aap::{Raw, ReplyData, VehicleQuery};
 use tradepost_wire::json::Value;
 
-use super::super::door::Visitor;
-use super::super::offer::Summary;
-use super::super::reply::{Reply, origin};
-use super::super::request::Asked;
-use super::super::{Console, PATH, Stop};
-use super::{Frame, counted, plain, thousands};
+use super::super::offer::{Summary, Warning};
+use super::super::reply::origin;
+use super::{Answer, Console, Frame, Reply, Visitor, counted, link, plain, thousands};
 use crate::aap::seller::Seller;
 
 /// What is being done when an inventory cannot be read.
@@ -67,45 +64,35 @@ struct Wanted<'a> {
 }
 
 impl Console {
-    pub(in crate::console) fn inventory(
-        &self,
-        asked: &Asked,
-        visitor: &Visitor,
-    ) -> Result<Reply, Stop> {
-        let dealers = self.dealers(visitor);
-        let wanted = asked.asked_for("dealer");
-        let seller = match wanted {
-            Some(id) => dealers.iter().find(|seller| seller.dealer.terms.id == id),
-            None => dealers.first(),
-        };
-        let seller = seller.ok_or(Stop::NotFound)?;
+    pub(in crate::console) fn inventory(&self, visitor: &Visitor<'_>) -> Answer {
+        let seller = &*self.dealer(visitor, visitor.asked.asked_for("dealer"))?;
         let summary = self.offers.of(&self.store, &seller.dealer.terms)?;
         let wanted = Wanted {
-            query: asked.asked_for("q"),
-            amiss: asked.asked_for("amiss").map(|what| what == "price"),
-            skip: asked.asked_for("skip").and_then(|skip| skip.parse().ok()).unwrap_or(0),
+            query: visitor.asked.asked_for("q"),
+            amiss: visitor.asked.asked_for("amiss").map(|what| what == "price"),
+            skip: visitor.asked.asked_for("skip").and_then(|skip| skip.parse().ok()).unwrap_or(0),
         };
         let (total, found, said) = find(seller, &summary, &wanted)?;
         let cars: Vec<Car> = found.iter().map(|raw| car(raw, &summary)).collect();
         let photos: Vec<_> = cars.iter().filter_map(|car| car.photo.clone()).collect();
-        let link = |skip: u32| address(seller, &wanted, skip);
         let later = wanted.skip.saturating_add(ON_A_PAGE);
         let choice = |other: &std::sync::Arc<Seller>| Choice {
-            href: link_to(other, ""),
+            href: link_to(other, None),
             name: other.dealer.terms.name.clone(),
             is_here: other.dealer.terms.id == seller.dealer.terms.id,
         };
         let page = Page {
-            frame: self.frame(asked, visitor, "Inventory")?,
-            dealers: dealers.iter().map(choice).collect(),
+            frame: self.frame(visitor, "Inventory")?,
+            dealers: self.dealers(visitor).iter().map(choice).collect(),
             dealer: seller.dealer.terms.id.clone(),
             query: wanted.query.unwrap_or_default().to_owned(),
-            amiss: wanted.amiss.map_or("", |price| if price { "price" } else { "any" }),
+            amiss: wanted.amiss.map(amiss).unwrap_or_default(),
             said,
             total: counted(total, "vehicle", "vehicles"),
             figures: figures(seller, &summary),
-            earlier: (wanted.skip > 0).then(|| link(wanted.skip.saturating_sub(ON_A_PAGE))),
-            later: (later as usize).lt(&total).then(|| link(later)),
+            earlier: (wanted.skip > 0)
+                .then(|| address(seller, &wanted, wanted.skip.saturating_sub(ON_A_PAGE))),
+            later: (later as usize).lt(&total).then(|| address(seller, &wanted, later)),
             is_empty: summary.listings == 0,
             cars,
         };
@@ -121,9 +108,7 @@ fn find(
 ) -> Result<(usize, Vec<Raw>, Option<String>), Fault> {
     let inventory = seller.inventory.load()?;
     if let Some(only_prices) = wanted.amiss {
-        let is_meant = |all: &Vec<_>| {
-            all.iter().any(|one: &super::super::offer::Warning| !only_prices || one.is_price())
-        };
+        let is_meant = |all: &Vec<Warning>| all.iter().any(|one| !only_prices || one.is_price());
         let mut ids: Vec<_> =
             summary.amiss.iter().filter(|(_, all)| is_meant(all)).map(|(id, _)| id).collect();
         ids.sort_unstable();
@@ -151,34 +136,32 @@ fn find(
 }
 
 fn address(seller: &Seller, wanted: &Wanted<'_>, skip: u32) -> String {
-    let mut query = form_urlencoded::Serializer::new(String::new());
-    query.append_pair("dealer", &seller.dealer.terms.id);
-    if let Some(text) = wanted.query {
-        query.append_pair("q", text);
-    }
-    if let Some(price) = wanted.amiss {
-        query.append_pair("amiss", if price { "price" } else { "any" });
-    }
-    query.append_pair("skip", &skip.to_string());
-    format!("{PATH}/inventory?{}", query.finish())
+    let dealer = Some(seller.dealer.terms.id.as_str());
+    let (amiss, skip) = (wanted.amiss.map(amiss), skip.to_string());
+    let query = [("dealer", dealer), ("q", wanted.query), ("amiss", amiss), ("skip", Some(&skip))];
+    link("inventory", query)
+}
+
+/// How an address names what is amiss: prices alone, or anything.
+const fn amiss(only_prices: bool) -> &'static str {
+    if only_prices { "price" } else { "any" }
 }
 
 /// The numbers at the top: each with its label and a page that shows what it counts.
 fn figures(seller: &Seller, summary: &Summary) -> Vec<(String, &'static str, String)> {
-    let link = |rest| link_to(seller, rest);
+    let link = |only_prices| link_to(seller, only_prices);
     let number = |count: usize| thousands(count as u64);
     vec![
-        (number(summary.listings), "on offer", link("")),
-        (number(summary.count(|one| one.is_price())), "with a price warning", link("&amiss=price")),
-        (number(summary.count(|_| true)), "with any warning", link("&amiss=any")),
+        (number(summary.listings), "on offer", link(None)),
+        (number(summary.count(|one| one.is_price())), "with a price warning", link(Some(true))),
+        (number(summary.count(|_| true)), "with any warning", link(Some(false))),
     ]
 }
 
 /// A dealer's inventory, and what of it.
-fn link_to(seller: &Seller, rest: &str) -> String {
-    let mut query = form_urlencoded::Serializer::new(String::new());
-    query.append_pair("dealer", &seller.dealer.terms.id);
-    format!("{PATH}/inventory?{}{rest}", query.finish())
+fn link_to(seller: &Seller, only_prices: Option<bool>) -> String {
+    let dealer = Some(seller.dealer.terms.id.as_str());
+    link("inventory", [("dealer", dealer), ("amiss", only_prices.map(amiss))])
 }
 
 fn car(raw: &Raw, summary: &Summary) -> Car {

@@ -2,24 +2,22 @@
 
 use askama::Template;
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use tradepost_dealer::adf::view::{LeadView, VehicleView};
 use tradepost_dealer::consent::hex;
 use tradepost_dealer::delivery::{DeliveryRecord, DeliveryState};
-use tradepost_dealer::local_time::spoken;
 use tradepost_dealer::record::{
     AppointmentRecord, LeadEventKind, LeadHistory, LeadRecord, LeadState, SubmissionRecord,
 };
 use tradepost_dealer::staff::{Action, Note, Progress, Stage};
+use tradepost_server::fault::Fault;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
-use super::super::door::Visitor;
-use super::super::reply::{Reply, origin};
-use super::super::request::Asked;
-use super::super::route::Right;
-use super::super::{Console, Stop};
-use super::{Frame, When, counted, headed, inbox, lasting, leads, plain, stage_name, thousands};
+use super::super::reply::origin;
+use super::{
+    Answer, Console, Frame, Local, Reply, Right, Visitor, When, counted, headed, inbox, known,
+    lasting, leads, plain, stage_name, thousands,
+};
 
 #[derive(Debug, Template)]
 #[template(path = "console/lead.html")]
@@ -77,7 +75,7 @@ struct Car {
 struct Visit {
     label: &'static str,
     what: String,
-    state: String,
+    state: &'static str,
     class: &'static str,
     when: Option<When>,
     proposed: Vec<String>,
@@ -108,7 +106,7 @@ struct Moment {
 }
 
 /// What the visitor may do with it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct May {
     work: bool,
     resend: bool,
@@ -128,28 +126,22 @@ struct Question {
 }
 
 impl Console {
-    pub(in crate::console) fn lead(
-        &self,
-        asked: &Asked,
-        visitor: &Visitor,
-        id: &str,
-    ) -> Result<Reply, Stop> {
-        let history = self.own_lead(visitor, id)?;
+    pub(in crate::console) fn lead(&self, visitor: &Visitor<'_>) -> Answer {
+        let history = self.own_lead(visitor)?;
         let lead = &history.lead;
-        let now = self.clock.now();
         self.note_sight(visitor, lead)?;
-        let (progress, notes) = self.store.lead_work(id)?;
-        let sent = self.store.deliveries(None, Some(id), None)?;
+        let (progress, notes) = self.store.lead_work(visitor.id)?;
+        let sent = self.store.deliveries(None, Some(visitor.id), None)?;
         let view = LeadView::new(lead);
-        let zone = lead.zone();
+        let here = Local { zone: lead.zone(), now: self.clock.now() };
         let car = view.vehicle().map(|vehicle| car(vehicle, lead.submission.listing.as_ref()));
         let photo = car.as_ref().and_then(|car| car.photo.clone());
         let page = Page {
-            frame: self.frame(asked, visitor, "Lead")?,
+            frame: self.frame(visitor, "Lead")?,
             id: lead.lead_id.clone(),
             name: named(&view),
             about: inbox::about(lead),
-            received: When::of(lead.received_at, &zone, now),
+            received: here.when(lead.received_at),
             state: leads::shown(lead.state, progress.stage),
             held_for: lead.held_for.filter(|_| lead.state == LeadState::Held).map(inbox::why_held),
             stages: Stage::ALL.iter().map(|stage| choice(*stage, progress.stage)).collect(),
@@ -158,12 +150,12 @@ impl Console {
             message: view.text("/message").map(str::to_owned),
             car,
             trade_in: view.trade_in().map(|vehicle| self::car(vehicle, None)),
-            visits: visits(lead, &zone, now),
-            consents: consents(&history, &zone, now),
+            visits: visits(lead, &here),
+            consents: consents(&history, &here),
             clock: clock(&history, &progress),
-            deliveries: sent.iter().map(|sent| delivery(sent, &zone, now)).collect(),
-            moments: moments(&history, &progress, &zone, now),
-            notes: notes.into_iter().map(|note| shown_note(note, &zone, now)).collect(),
+            deliveries: sent.iter().map(|sent| delivery(sent, &here)).collect(),
+            moments: moments(&history, &progress, &here),
+            notes: notes.into_iter().map(|note| shown_note(note, &here)).collect(),
             same_person: history.same_person.iter().map(|id| named_short(id)).collect(),
             may: may(visitor, lead),
         };
@@ -171,46 +163,42 @@ impl Console {
     }
 
     /// Notes who was shown a customer, before the page is: what cannot be recorded is not shown.
-    fn note_sight(&self, visitor: &Visitor, lead: &LeadRecord) -> Result<(), Stop> {
-        let (dealer, subject) = (Some(lead.dealer_id.as_str()), Some(lead.lead_id.clone()));
-        let entry = self.entry(visitor, dealer, Action::LeadSeen, subject);
-        let lead = lead.clone();
+    fn note_sight(&self, visitor: &Visitor<'_>, lead: &LeadRecord) -> Result<(), Fault> {
+        let (entry, lead) = (self.lead_entry(visitor, lead, Action::LeadSeen), lead.clone());
         self.store.write_blocking(move |tx| {
             tx.see_lead(&lead, entry.at)?;
             tx.record(&entry)
-        })?;
-        Ok(())
+        })
     }
 
-    pub(in crate::console) fn erase_question(
-        &self,
-        asked: &Asked,
-        visitor: &Visitor,
-        id: &str,
-    ) -> Result<Reply, Stop> {
-        let history = self.own_lead(visitor, id)?;
+    pub(in crate::console) fn erase_question(&self, visitor: &Visitor<'_>) -> Answer {
+        let history = self.own_lead(visitor)?;
         let page = Question {
-            frame: self.frame(asked, visitor, "Erase a lead")?,
-            id: id.to_owned(),
+            frame: self.frame(visitor, "Erase a lead")?,
+            id: history.lead.lead_id.clone(),
             name: named(&LeadView::new(&history.lead)),
         };
         Ok(Reply::page(&page))
     }
 }
 
-fn may(visitor: &Visitor, lead: &LeadRecord) -> May {
+fn may(visitor: &Visitor<'_>, lead: &LeadRecord) -> May {
     let decides = Right::Decide.is_of(visitor.member.role);
-    let may = May { prove: decides, ..May::default() };
-    match lead.state {
-        LeadState::Received => {
-            May { work: true, resend: true, revoke: decides, erase: decides, ..may }
-        }
-        LeadState::Held => {
-            // Releasing is what delivers a lead that is held back.
-            May { work: true, release: decides, revoke: decides, erase: decides, ..may }
-        }
-        LeadState::Revoked => May { erase: decides, ..may },
-        LeadState::Erased => may,
+    let (is_received, is_held, is_erased) = match lead.state {
+        LeadState::Received => (true, false, false),
+        LeadState::Held => (false, true, false),
+        LeadState::Revoked => (false, false, false),
+        LeadState::Erased => (false, false, true),
+    };
+    let is_open = is_received || is_held;
+    May {
+        work: is_open,
+        // Releasing is what delivers a lead that is held back.
+        resend: is_received,
+        release: decides && is_held,
+        revoke: decides && is_open,
+        prove: decides,
+        erase: decides && !is_erased,
     }
 }
 
@@ -235,42 +223,27 @@ fn choice(stage: Stage, current: Stage) -> Choice {
 /// (`R-LD-03`).
 fn reach(view: &LeadView<'_>) -> Vec<Reach> {
     let reach = view.reach();
-    let mut ways = Vec::new();
-    let hidden = "Given, but not permitted to be used".to_owned();
-    match reach.email {
-        Some(email) if reach.may_email => ways.push(Reach {
-            label: "E-mail",
-            value: email.to_owned(),
-            href: link("mailto:", email),
-            permits: "may be written to".to_owned(),
-        }),
-        Some(_) => ways.push(Reach {
-            label: "E-mail",
-            value: hidden.clone(),
-            href: None,
-            permits: String::new(),
-        }),
-        None => {}
-    }
-    let uses = [(reach.may_call, "may be called"), (reach.may_text, "may be sent texts")];
-    let uses: Vec<_> = uses.iter().filter_map(|(may, word)| may.then_some(*word)).collect();
-    match reach.phone {
-        Some(phone) if !uses.is_empty() => ways.push(Reach {
-            label: "Phone",
-            value: phone.to_owned(),
-            href: reach.may_call.then(|| link("tel:", phone)).flatten(),
-            permits: uses.join(", "),
-        }),
-        Some(_) => {
-            ways.push(Reach { label: "Phone", value: hidden, href: None, permits: String::new() });
-        }
-        None => {}
-    }
-    ways
+    let way = |label, value: &str, href: Option<String>, uses: &[(bool, &str)]| {
+        let permits: Vec<_> = uses.iter().filter_map(|(may, word)| may.then_some(*word)).collect();
+        let is_hidden = permits.is_empty();
+        let value = if is_hidden { "Given, but not permitted to be used" } else { value };
+        let href = href.filter(|_| !is_hidden);
+        Reach { label, value: value.to_owned(), href, permits: permits.join(", ") }
+    };
+    let email = reach.email.map(|email| {
+        let uses = [(reach.may_email, "may be written to")];
+        way("E-mail", email, to_program("mailto:", email), &uses)
+    });
+    let phone = reach.phone.map(|phone| {
+        let uses = [(reach.may_call, "may be called"), (reach.may_text, "may be sent texts")];
+        let href = to_program("tel:", phone).filter(|_| reach.may_call);
+        way("Phone", phone, href, &uses)
+    });
+    email.into_iter().chain(phone).collect()
 }
 
 /// An address that a browser hands to another program; only where nothing in it has to be escaped.
-fn link(scheme: &str, value: &str) -> Option<String> {
+fn to_program(scheme: &str, value: &str) -> Option<String> {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"+-._@".contains(&b);
     value.bytes().all(plain).then(|| format!("{scheme}{value}"))
 }
@@ -287,17 +260,14 @@ fn facts(view: &LeadView<'_>) -> Vec<(&'static str, String)> {
     } else {
         format!("signed in as {}", sent.principal)
     };
-    [
+    known([
         ("Unreadable", sent.unreadable.clone()),
         ("Prefers", preferred),
         ("Address", Some(address.join(", ")).filter(|text| !text.is_empty())),
         ("Rooftop", sent.rooftop.clone()),
         ("Brought by", view.agent().map(str::to_owned)),
         ("Agent", Some(credential)),
-    ]
-    .into_iter()
-    .filter_map(|(label, text)| Some((label, text?)))
-    .collect()
+    ])
 }
 
 fn car(vehicle: VehicleView<'_>, listing: Option<&Value>) -> Car {
@@ -312,7 +282,7 @@ fn car(vehicle: VehicleView<'_>, listing: Option<&Value>) -> Car {
         number.map(|number| format!("${}", thousands(number)))
     };
     let miles = vehicle.get("mileage").and_then(|miles| miles.parse().ok());
-    let facts = [
+    let facts = known([
         ("Price out of the door", amount("price")),
         ("List price", amount("list_price")),
         ("Stock", vehicle.get("stock")),
@@ -321,23 +291,17 @@ fn car(vehicle: VehicleView<'_>, listing: Option<&Value>) -> Car {
         ("Mileage", miles.map(|miles| format!("{} mi", thousands(miles)))),
         ("Colour", vehicle.get("exterior_color")),
         ("Where", vehicle.get("rooftop")),
-    ];
-    Car {
-        title: vehicle.title(),
-        photo,
-        page,
-        facts: facts.into_iter().filter_map(|(label, text)| Some((label, text?))).collect(),
-        is_listed: listing.is_some(),
-    }
+    ]);
+    Car { title: vehicle.title(), photo, page, facts, is_listed: listing.is_some() }
 }
 
-fn visits(lead: &LeadRecord, zone: &TimeZone, now: Timestamp) -> Vec<Visit> {
-    let current = lead.appointment.iter().map(|it| visit("Appointment", it, zone, now));
-    let asked = lead.asked_besides().map(|it| visit("Asked for besides", it, zone, now));
+fn visits(lead: &LeadRecord, here: &Local) -> Vec<Visit> {
+    let current = lead.appointment.iter().map(|it| visit("Appointment", it, here));
+    let asked = lead.asked_besides().map(|it| visit("Asked for besides", it, here));
     current.chain(asked).collect()
 }
 
-fn visit(label: &'static str, it: &AppointmentRecord, zone: &TimeZone, now: Timestamp) -> Visit {
+fn visit(label: &'static str, it: &AppointmentRecord, here: &Local) -> Visit {
     use tradepost_dealer::record::AppointmentState as State;
     let (state, class) = match it.state {
         State::Requested => ("a time has to be found", "soon"),
@@ -349,15 +313,15 @@ fn visit(label: &'static str, it: &AppointmentRecord, zone: &TimeZone, now: Time
     Visit {
         label,
         what: headed(it.kind.name()),
-        state: state.to_owned(),
+        state,
         class,
-        when: it.starts_at.or(it.requested_at).map(|at| When::of(at, zone, now)),
-        proposed: it.proposed.iter().map(|at| spoken(*at, zone, now)).collect(),
+        when: it.starts_at.or(it.requested_at).map(|at| here.when(at)),
+        proposed: it.proposed.iter().map(|at| here.spoken(*at)).collect(),
     }
 }
 
 /// The consent of each submission, the latest first.
-fn consents(history: &LeadHistory, zone: &TimeZone, now: Timestamp) -> Vec<Consent> {
+fn consents(history: &LeadHistory, here: &Local) -> Vec<Consent> {
     let grants: Vec<_> =
         history.consents.iter().filter(|(record, ..)| record.consent.is_some()).collect();
     let count = history.submissions.len();
@@ -370,37 +334,30 @@ fn consents(history: &LeadHistory, zone: &TimeZone, now: Timestamp) -> Vec<Conse
         };
         let local = |name: &str| {
             let at = tradepost_wire::format::timestamp(text(name)?)?;
-            Some(spoken(at, zone, now))
+            Some(here.spoken(at))
         };
         // A submission and its record were written together, so that both stand in one order.
         let proof = grants.get(number).map(|(record, hash, _)| (record.seq, hex(hash)));
-        let facts = [
+        let facts = known([
             ("Given", local("granted_at")),
             ("Ends", local("expires_at")),
             ("Channels", list("allowed_channels")),
             ("For", list("scope")),
             ("Proof", proof.map(|(seq, hash)| format!("record {seq} of the chain, {hash}"))),
-        ];
-        Consent {
-            text: text("consent_text").map(str::to_owned),
-            facts: facts.into_iter().filter_map(|(label, text)| Some((label, text?))).collect(),
-            is_latest: number + 1 == count,
-        }
+        ]);
+        let text = text("consent_text").map(str::to_owned);
+        Consent { text, facts, is_latest: number + 1 == count }
     };
-    let mut consents: Vec<_> = history.submissions.iter().enumerate().map(one).collect();
-    consents.reverse();
-    consents
+    history.submissions.iter().enumerate().map(one).rev().collect()
 }
 
 /// How long each step took since the lead came.
 fn clock(history: &LeadHistory, progress: &Progress) -> Vec<(&'static str, String)> {
-    let since = |at: Option<Timestamp>| {
-        let took = at.map(|at| at.duration_since(history.lead.received_at));
-        match took {
-            None => "not yet".to_owned(),
-            Some(took) if took.as_mins() == 0 => "within a minute".to_owned(),
-            Some(took) => format!("after {}", lasting(took)),
-        }
+    let took = |at: Timestamp| at.duration_since(history.lead.received_at);
+    let since = |at: Option<Timestamp>| match at.map(took) {
+        None => "not yet".to_owned(),
+        Some(took) if took.as_mins() == 0 => "within a minute".to_owned(),
+        Some(took) => format!("after {}", lasting(took)),
     };
     vec![
         ("Delivered", since(history.delivered_at)),
@@ -409,7 +366,7 @@ fn clock(history: &LeadHistory, progress: &Progress) -> Vec<(&'static str, Strin
     ]
 }
 
-fn delivery(sent: &DeliveryRecord, zone: &TimeZone, now: Timestamp) -> Delivery {
+fn delivery(sent: &DeliveryRecord, here: &Local) -> Delivery {
     let (state, class) = match sent.state {
         DeliveryState::Due => ("waits", "soon"),
         DeliveryState::Sending => ("is being sent", "soon"),
@@ -424,17 +381,12 @@ fn delivery(sent: &DeliveryRecord, zone: &TimeZone, now: Timestamp) -> Delivery 
         state,
         class,
         detail: format!("{attempts}{answer}"),
-        when: When::of(sent.ended_at.unwrap_or(sent.created_at), zone, now),
+        when: here.when(sent.ended_at.unwrap_or(sent.created_at)),
     }
 }
 
-fn moments(
-    history: &LeadHistory,
-    progress: &Progress,
-    zone: &TimeZone,
-    now: Timestamp,
-) -> Vec<Moment> {
-    let moment = |at: Timestamp, text: String| Moment { at, when: When::of(at, zone, now), text };
+fn moments(history: &LeadHistory, progress: &Progress, here: &Local) -> Vec<Moment> {
+    let moment = |at: Timestamp, text: String| Moment { at, when: here.when(at), text };
     let events = history.events.iter().map(|event| {
         let text = match event.kind {
             LeadEventKind::Received => "The lead came",
@@ -447,16 +399,14 @@ fn moments(
     });
     let delivered = history.delivered_at.map(|at| moment(at, "First delivered".to_owned()));
     let seen = progress.seen_at.map(|at| moment(at, "First seen here".to_owned()));
-    let stage = progress
-        .changed
-        .as_ref()
-        .map(|(at, by)| moment(*at, format!("{} by {by}", stage_name(progress.stage))));
+    let stage = |by: &String| format!("{} by {by}", stage_name(progress.stage));
+    let stage = progress.changed.as_ref().map(|(at, by)| moment(*at, stage(by)));
     let mut all: Vec<_> = events.chain(delivered).chain(seen).chain(stage).collect();
     all.sort_by_key(|moment| moment.at);
     all
 }
 
-fn shown_note(note: Note, zone: &TimeZone, now: Timestamp) -> (String, When, String) {
+fn shown_note(note: Note, here: &Local) -> (String, When, String) {
     let text = note.text.unwrap_or_else(|| "This note cannot be read any more.".to_owned());
-    (note.author, When::of(note.at, zone, now), text)
+    (note.author, here.when(note.at), text)
 }

@@ -7,11 +7,9 @@ use tradepost_dealer::staff::Stage;
 use tradepost_store::staff::LeadFilter;
 use tradepost_wire::catalog::Vocabulary as _;
 
-use super::super::door::Visitor;
-use super::super::reply::Reply;
-use super::super::request::Asked;
-use super::super::{Console, PATH, Stop};
-use super::{Frame, When, inbox, stage_name};
+use super::{
+    Answer, Console, Frame, Local, PATH, Reply, Stop, Visitor, When, inbox, link, stage_name,
+};
 
 /// How many are on a page.
 const ON_A_PAGE: u32 = 50;
@@ -56,16 +54,13 @@ const VIEWS: [(&str, &str, Option<LeadState>, Option<Stage>); 7] = [
 ];
 
 impl Console {
-    pub(in crate::console) fn leads(
-        &self,
-        asked: &Asked,
-        visitor: &Visitor,
-    ) -> Result<Reply, Stop> {
-        let wanted = asked.asked_for("view").unwrap_or("all");
+    pub(in crate::console) fn leads(&self, visitor: &Visitor<'_>) -> Answer {
+        let wanted = visitor.asked.asked_for("view").unwrap_or("all");
         let known = VIEWS.into_iter().find(|(name, ..)| *name == wanted);
         let (view, _, state, stage) = known.ok_or(Stop::NotFound)?;
-        let text = asked.asked_for("q");
-        let skip = asked.asked_for("skip").and_then(|skip| skip.parse().ok()).unwrap_or(0_u32);
+        let text = visitor.asked.asked_for("q");
+        let skip =
+            visitor.asked.asked_for("skip").and_then(|skip| skip.parse().ok()).unwrap_or(0_u32);
         let found = self.store.lead_list(&LeadFilter {
             dealer_id: visitor.dealer_id(),
             state,
@@ -85,19 +80,12 @@ impl Console {
                 name: if name.is_empty() { "–".to_owned() } else { name },
                 about: inbox::about(lead),
                 state: shown(lead.state, progress.stage),
-                when: When::of(lead.received_at, &lead.zone(), now),
+                when: Local { zone: lead.zone(), now }.when(lead.received_at),
             }
         });
-        let query = |view: &str, skip: u32| {
-            let mut query = form_urlencoded::Serializer::new(String::new());
-            query.append_pair("view", view);
-            if let Some(text) = text {
-                query.append_pair("q", text);
-            }
-            if skip > 0 {
-                query.append_pair("skip", &skip.to_string());
-            }
-            format!("{PATH}/leads?{}", query.finish())
+        let query = |view, skip: u32| {
+            let skip = (skip > 0).then(|| skip.to_string());
+            link("leads", [("view", Some(view)), ("q", text), ("skip", skip.as_deref())])
         };
         let views = VIEWS.map(|(name, label, ..)| View {
             label,
@@ -105,7 +93,7 @@ impl Console {
             is_here: name == view,
         });
         let page = Page {
-            frame: self.frame(asked, visitor, "Leads")?,
+            frame: self.frame(visitor, "Leads")?,
             rows: rows.collect(),
             text: text.unwrap_or_default().to_owned(),
             views: views.into(),

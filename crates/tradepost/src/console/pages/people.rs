@@ -1,17 +1,12 @@
 //! Who may come in, who is in, and who has done what.
 
 use askama::Template;
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use tradepost_dealer::consent::hex;
 use tradepost_dealer::staff::{Action, EVERYBODY, Entry};
 
-use super::super::door::Visitor;
-use super::super::reply::Reply;
-use super::super::request::Asked;
-use super::super::route::Right;
-use super::super::{Console, PATH, Stop};
-use super::{Frame, When, role_name};
+use super::{
+    Answer, Console, Frame, Local, PATH, Reply, Right, Stop, Visitor, When, link, role_name,
+};
 
 /// How many entries are on a page.
 const ON_A_PAGE: u32 = 100;
@@ -56,30 +51,25 @@ struct Line {
 }
 
 impl Console {
-    pub(in crate::console) fn people(
-        &self,
-        asked: &Asked,
-        visitor: &Visitor,
-    ) -> Result<Reply, Stop> {
+    pub(in crate::console) fn people(&self, visitor: &Visitor<'_>) -> Answer {
         let decides = Right::Decide.is_of(visitor.member.role);
-        let now = self.clock.now();
-        let zone = self.zone(visitor);
-        let sessions = self.store.sessions(visitor.dealer_id(), now)?;
+        let here = self.local(&self.dealers(visitor));
+        let sessions = self.store.sessions(visitor.dealer_id(), here.now)?;
         // Whoever does not decide sees the own sessions, to end one that was forgotten elsewhere.
         let shown = sessions
             .into_iter()
             .filter(|(session, _)| decides || session.name == visitor.member.name);
         let members = if decides { self.store.members(visitor.dealer_id())? } else { Vec::new() };
         let page = People {
-            frame: self.frame(asked, visitor, "People")?,
+            frame: self.frame(visitor, "People")?,
             sessions: shown
                 .map(|(session, _)| Row {
                     is_this: session.id == visitor.session.id,
                     id: session.id,
                     name: session.name,
                     browser: browser(&session.browser).to_owned(),
-                    begun: When::of(session.begun_at, &zone, now),
-                    seen: When::of(session.seen_at, &zone, now),
+                    begun: here.when(session.begun_at),
+                    seen: here.when(session.seen_at),
                 })
                 .collect(),
             members: members
@@ -94,51 +84,45 @@ impl Console {
         Ok(Reply::page(&page))
     }
 
-    pub(in crate::console) fn audit(
-        &self,
-        asked: &Asked,
-        visitor: &Visitor,
-    ) -> Result<Reply, Stop> {
-        let mut chains: Vec<(String, String)> = self
-            .dealers(visitor)
-            .iter()
-            .map(|seller| (seller.dealer.terms.id.clone(), seller.dealer.terms.name.clone()))
-            .collect();
+    pub(in crate::console) fn audit(&self, visitor: &Visitor<'_>) -> Answer {
+        let dealers = self.dealers(visitor);
+        let here = self.local(&dealers);
+        let terms = dealers.iter().map(|seller| &seller.dealer.terms);
+        let mut chains: Vec<_> = terms.map(|it| (it.id.clone(), it.name.clone())).collect();
         // What concerns all dealers is for those alone who see all of them.
         if visitor.dealer_id().is_none() {
             chains.push((EVERYBODY.to_owned(), "All dealers".to_owned()));
         }
-        let wanted = asked.asked_for("of");
+        let wanted = visitor.asked.asked_for("of");
         let first = chains.first().map(|(id, _)| id.as_str());
         let chain = wanted.or(first).unwrap_or_default().to_owned();
         if !chains.iter().any(|(id, _)| *id == chain) {
             return Err(Stop::NotFound);
         }
-        let before = asked.asked_for("before").and_then(|text| text.parse().ok());
+        let before = visitor.asked.asked_for("before").and_then(|text| text.parse().ok());
         let entries = self.store.entries(&chain, before.unwrap_or(i64::MAX), ON_A_PAGE)?;
-        let (now, zone) = (self.clock.now(), self.zone(visitor));
         let last = entries.last().map(|entry| entry.seq).filter(|seq| *seq > 1);
-        let address = |id: &str| {
-            let of = form_urlencoded::byte_serialize(id.as_bytes()).collect::<String>();
-            format!("{PATH}/audit?of={of}")
+        let address = |id: &str, before: Option<i64>| {
+            let before = before.map(|seq| seq.to_string());
+            link("audit", [("of", Some(id)), ("before", before.as_deref())])
         };
         let page = Audit {
-            frame: self.frame(asked, visitor, "Audit")?,
+            frame: self.frame(visitor, "Audit")?,
             // Only the first page begins with the last entry, whose hash
             // stands for the whole record.
             head: entries.first().filter(|_| before.is_none()).map(|entry| hex(&entry.hash)),
-            earlier: last.map(|seq| format!("{}&before={seq}", address(&chain))),
-            entries: entries.into_iter().map(|entry| line(entry, &zone, now)).collect(),
+            earlier: last.map(|seq| address(&chain, Some(seq))),
+            entries: entries.into_iter().map(|entry| line(entry, &here)).collect(),
             chains: chains
                 .into_iter()
-                .map(|(id, name)| (address(&id), name, id == chain))
+                .map(|(id, name)| (address(&id, None), name, id == chain))
                 .collect(),
         };
         Ok(Reply::page(&page))
     }
 }
 
-fn line(entry: Entry, zone: &TimeZone, now: Timestamp) -> Line {
+fn line(entry: Entry, here: &Local) -> Line {
     let Entry { seq, said, .. } = entry;
     let (action, is_lead) = said_of(said.action);
     // The number of a session tells nobody anything.
@@ -147,8 +131,7 @@ fn line(entry: Entry, zone: &TimeZone, now: Timestamp) -> Line {
         let href = is_lead.then(|| format!("{PATH}/leads/{subject}"));
         (subject, href)
     });
-    let when = When::of(said.at, zone, now);
-    Line { seq, when, actor: said.actor, action, subject, detail: said.detail }
+    Line { seq, when: here.when(said.at), actor: said.actor, action, subject, detail: said.detail }
 }
 
 /// What somebody did, in words, and whether it was with a lead.

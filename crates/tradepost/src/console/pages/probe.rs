@@ -1,16 +1,14 @@
 //! What the prober found at a dealer, how far it is, and the button that has it begin.
 
+use std::sync::Arc;
+
 use askama::Template;
 use tradepost_dealer::staff::Action;
 use tradepost_store::ProbeReport;
 use tradepost_wire::json::{self, Value};
 
-use super::super::door::Visitor;
 use super::super::prober::{AtWork, Wanted};
-use super::super::reply::Reply;
-use super::super::request::Asked;
-use super::super::{Console, PATH, Stop};
-use super::{Frame, When, counted, zone};
+use super::{Answer, Console, Frame, Reply, Stop, Visitor, When, counted, link};
 use crate::aap::seller::Seller;
 
 #[derive(Debug, Template)]
@@ -61,17 +59,8 @@ struct Finding {
 }
 
 impl Console {
-    pub(in crate::console) fn probe(
-        &self,
-        asked: &Asked,
-        visitor: &Visitor,
-    ) -> Result<Reply, Stop> {
-        let dealers = self.dealers(visitor);
-        let seller = match asked.asked_for("dealer") {
-            Some(id) => dealers.iter().find(|seller| seller.dealer.terms.id == id),
-            None => dealers.first(),
-        };
-        let seller = seller.ok_or(Stop::NotFound)?;
+    pub(in crate::console) fn probe(&self, visitor: &Visitor<'_>) -> Answer {
+        let seller = self.dealer(visitor, visitor.asked.asked_for("dealer"))?;
         let dealer_id = seller.dealer.terms.id.clone();
         let report = self.store.probe_report(&dealer_id)?;
         let at_work = match self.prober.at_work() {
@@ -79,39 +68,31 @@ impl Console {
             Some(at_work) if at_work.dealer_id == dealer_id => Work::Here(at_work),
             Some(_) => Work::Elsewhere,
         };
+        let choice = |it: &Arc<Seller>| {
+            let terms = &it.dealer.terms;
+            (address(&terms.id), terms.name.clone(), terms.id == dealer_id)
+        };
         let page = Page {
-            frame: self.frame(asked, visitor, "Prober")?,
-            dealers: dealers
-                .iter()
-                .map(|it| {
-                    let terms = &it.dealer.terms;
-                    (address(&terms.id), terms.name.clone(), terms.id == dealer_id)
-                })
-                .collect(),
+            frame: self.frame(visitor, "Prober")?,
+            dealers: self.dealers(visitor).iter().map(choice).collect(),
             here: address(&dealer_id),
             address: seller.base_url.clone(),
             at_work,
-            report: report.map(|report| self.shown(&report, seller)),
+            report: report.map(|report| self.shown(&report, &seller)),
             dealer_id,
         };
         Ok(Reply::page(&page))
     }
 
     /// Has the prober begin, unless it is at work.
-    pub(in crate::console) fn run_probe(
-        &self,
-        asked: &Asked,
-        visitor: &Visitor,
-    ) -> Result<Reply, Stop> {
-        let dealers = self.dealers(visitor);
-        let id = asked.filled_in("dealer").ok_or(Stop::NotFound)?;
-        let seller = dealers.iter().find(|seller| seller.dealer.terms.id == id);
-        let seller = seller.ok_or(Stop::NotFound)?;
+    pub(in crate::console) fn run_probe(&self, visitor: &Visitor<'_>) -> Answer {
+        let id = visitor.asked.filled_in("dealer").ok_or(Stop::NotFound)?;
+        let seller = self.dealer(visitor, Some(id))?;
         let busy = "The prober is at work. Wait until it is done, then have it begin again.";
         // The place first, so that the record holds no run that did not begin. Where the record
         // fails, the place is free again.
         let place = self.prober.enter(id).ok_or(Stop::Unusable(busy))?;
-        let entry = self.entry(visitor, Some(id), Action::AgentProbed, None);
+        let entry = self.entry(&visitor.member, Some(id), Action::AgentProbed, None);
         self.store.record_all(vec![entry])?;
         let wanted = Wanted {
             dealer_id: id.to_owned(),
@@ -120,35 +101,30 @@ impl Console {
             is_limited: seller.dealer.rate_limit.requests > 0,
         };
         tokio::spawn(place.run(wanted));
-        Ok(Reply::see(format!("{}&done=probe", address(id))))
+        Ok(Reply::see(link("probe", [("dealer", Some(id)), ("done", Some("probe"))])))
     }
 
     /// The whole report, with what was sent and what came back, as a file.
-    pub(in crate::console) fn probe_report(
-        &self,
-        asked: &Asked,
-        visitor: &Visitor,
-    ) -> Result<Reply, Stop> {
-        let dealers = self.dealers(visitor);
-        let id = asked.asked_for("dealer").ok_or(Stop::NotFound)?;
+    pub(in crate::console) fn probe_report(&self, visitor: &Visitor<'_>) -> Answer {
+        let id = visitor.asked.asked_for("dealer").ok_or(Stop::NotFound)?;
         // Looked for among those of the visitor first: that of somebody else is as little there as
         // none.
-        let is_own = dealers.iter().any(|seller| seller.dealer.terms.id == id);
-        let report = if is_own { self.store.probe_report(id)? } else { None };
-        let page = report.and_then(|report| report.page).ok_or(Stop::NotFound)?;
+        self.dealer(visitor, Some(id))?;
+        let page =
+            self.store.probe_report(id)?.and_then(|report| report.page).ok_or(Stop::NotFound)?;
         Ok(Reply::download("probe.html", page))
     }
 
-    fn shown(&self, report: &ProbeReport, seller: &Seller) -> Shown {
-        let zone = zone(&seller.dealer.terms);
+    fn shown(&self, report: &ProbeReport, seller: &Arc<Seller>) -> Shown {
+        let here = self.local(std::slice::from_ref(seller));
         let document: Value = json::from_str(&report.document).unwrap_or_default();
         let text = |name: &str| document.get(name).and_then(Value::as_str).map(str::to_owned);
         let found = |verdict: &str| findings(&document, verdict);
         let (failed, warned, kept) = (found("fail"), found("warn"), found("pass"));
         let requests = document.get("requests").and_then(Value::as_u64).unwrap_or_default();
-        let download = format!("{PATH}/probe/report?dealer={}", escaped(&report.dealer_id));
+        let download = link("probe/report", [("dealer", Some(&report.dealer_id))]);
         Shown {
-            when: When::of(report.at, &zone, self.clock.now()),
+            when: here.when(report.at),
             by: report.by.clone(),
             grade: text("grade"),
             meaning: text("meaning").unwrap_or_default(),
@@ -167,13 +143,9 @@ impl Console {
     }
 }
 
-fn escaped(id: &str) -> String {
-    form_urlencoded::byte_serialize(id.as_bytes()).collect()
-}
-
 /// Where the prober of a dealer is.
 fn address(dealer_id: &str) -> String {
-    format!("{PATH}/probe?dealer={}", escaped(dealer_id))
+    link("probe", [("dealer", Some(dealer_id))])
 }
 
 fn findings(document: &Value, verdict: &str) -> Vec<Finding> {

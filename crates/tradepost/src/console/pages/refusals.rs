@@ -4,18 +4,14 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use askama::Template;
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use tradepost_store::refusals::{Refusal, RefusalCount};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::{a2a, aap};
 
-use super::super::door::Visitor;
-use super::super::reply::Reply;
-use super::super::request::Asked;
-use super::super::{Console, PATH, Stop};
 use super::chart::{Chart, Counts, DAYS, beginning};
-use super::{Frame, When, counted, thousands};
+use super::{
+    Answer, Console, Frame, Local, PATH, Reply, Stop, Visitor, When, counted, link, thousands,
+};
 
 /// How many refusals are listed.
 const LISTED: u32 = 20;
@@ -71,38 +67,35 @@ struct Row {
 }
 
 impl Console {
-    pub(in crate::console) fn refusals(
-        &self,
-        asked: &Asked,
-        visitor: &Visitor,
-    ) -> Result<Reply, Stop> {
-        let (now, zone) = (self.clock.now(), self.zone(visitor));
+    pub(in crate::console) fn refusals(&self, visitor: &Visitor<'_>) -> Answer {
+        let here = self.local(&self.dealers(visitor));
         // The days of the chart, so that it shows all that is counted.
         let dealer = visitor.dealer_id();
-        let counts = self.store.refusal_counts(dealer, beginning(&zone, now))?;
+        let counts = self.store.refusal_counts(dealer, beginning(&here))?;
         let codes = most_frequent(&counts);
         // A code that was not counted is no code: what else stands in an address is not repeated as
         // one.
-        let only = asked.asked_for("code").filter(|it| codes.iter().any(|(code, _)| code == it));
-        let wanted = asked.asked_for("error_id").unwrap_or_default().to_owned();
-        let found = self.refused(visitor, &wanted)?.map(|refusal| shown(refusal, &zone, now));
+        let only =
+            visitor.asked.asked_for("code").filter(|it| codes.iter().any(|(code, _)| code == it));
+        let wanted = visitor.asked.asked_for("error_id").unwrap_or_default().to_owned();
+        let found = self.refused(visitor, &wanted)?.map(|refusal| shown(refusal, &here));
         let total: u64 = codes.iter().map(|(_, count)| count).sum();
         let latest = self.store.refusals(dealer, only, LISTED)?;
         let page = Page {
-            frame: self.frame(asked, visitor, "Refusals")?,
+            frame: self.frame(visitor, "Refusals")?,
             wanted,
             found,
             summary: format!("{} in {DAYS} days", counted_u64(total)),
-            chart: chart(&counts, &codes, &zone, now),
+            chart: chart(&counts, &codes, &here),
             only: only.map(str::to_owned),
             codes: codes.into_iter().enumerate().map(code).collect(),
-            latest: latest.into_iter().map(|refusal| row(refusal, &zone, now)).collect(),
+            latest: latest.into_iter().map(|refusal| row(refusal, &here)).collect(),
         };
         Ok(Reply::page(&page))
     }
 
     /// A refusal that somebody may see. That of another dealer is not there.
-    fn refused(&self, visitor: &Visitor, id: &str) -> Result<Option<Refusal>, Stop> {
+    fn refused(&self, visitor: &Visitor<'_>, id: &str) -> Result<Option<Refusal>, Stop> {
         let found = self.store.refusal(id)?;
         let is_own = |it: &Refusal| visitor.dealer_id().is_none_or(|own| own == it.agent_id);
         Ok(found.filter(is_own))
@@ -126,24 +119,19 @@ fn most_frequent(counts: &[RefusalCount]) -> Vec<(String, u64)> {
     codes
 }
 
-fn chart(
-    counts: &[RefusalCount],
-    codes: &[(String, u64)],
-    zone: &TimeZone,
-    now: Timestamp,
-) -> Chart {
+fn chart(counts: &[RefusalCount], codes: &[(String, u64)], here: &Local) -> Chart {
     let colours = codes.len().min(COLOURS + 1);
     let mut days = Counts::new();
     for count in counts {
         let place = codes.iter().position(|(code, _)| *code == count.code);
         let colour = colour(place.unwrap_or(COLOURS));
-        let day = days.entry(count.hour.to_zoned(zone.clone()).date());
+        let day = days.entry(here.date(count.hour));
         let day = day.or_insert_with(|| vec![0; colours]);
         if let Some(sum) = day.get_mut(colour) {
             *sum = sum.saturating_add(u32::try_from(count.refused).unwrap_or(u32::MAX));
         }
     }
-    Chart::new(&days, zone, now, |counts| {
+    Chart::new(&days, here, |counts| {
         let total = counts.iter().map(|count| u64::from(*count)).sum();
         let each = counts.iter().enumerate().filter(|(_, count)| **count > 0);
         let each = each.map(|(colour, count)| {
@@ -161,9 +149,8 @@ fn colour(place: usize) -> usize {
 }
 
 fn code((place, (name, count)): (usize, (String, u64))) -> Code {
-    let escaped = form_urlencoded::byte_serialize(name.as_bytes()).collect::<String>();
     Code {
-        href: format!("{PATH}/refusals?code={escaped}"),
+        href: link("refusals", [("code", Some(&name))]),
         meaning: meaning(&name),
         count: thousands(count),
         colour: colour(place),
@@ -171,9 +158,9 @@ fn code((place, (name, count)): (usize, (String, u64))) -> Code {
     }
 }
 
-fn row(refusal: Refusal, zone: &TimeZone, now: Timestamp) -> Row {
+fn row(refusal: Refusal, here: &Local) -> Row {
     Row {
-        when: When::of(refusal.at, zone, now),
+        when: here.when(refusal.at),
         code: refusal.code,
         operation: refusal.operation.unwrap_or_default(),
         caller: who(&refusal.caller),
@@ -182,7 +169,7 @@ fn row(refusal: Refusal, zone: &TimeZone, now: Timestamp) -> Row {
     }
 }
 
-fn shown(refusal: Refusal, zone: &TimeZone, now: Timestamp) -> Shown {
+fn shown(refusal: Refusal, here: &Local) -> Shown {
     let place = |pointer: String| {
         if pointer.is_empty() { "the request itself".to_owned() } else { pointer }
     };
@@ -190,7 +177,7 @@ fn shown(refusal: Refusal, zone: &TimeZone, now: Timestamp) -> Shown {
         meaning: meaning(&refusal.code),
         agent: refusal.agent_id,
         code: refusal.code,
-        when: When::of(refusal.at, zone, now),
+        when: here.when(refusal.at),
         operation: refusal.operation.unwrap_or_else(|| "not known".to_owned()),
         caller: who(&refusal.caller),
         misfits: refusal.misfits.into_iter().map(|(at, keyword)| (place(at), keyword)).collect(),
