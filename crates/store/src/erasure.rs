@@ -88,14 +88,6 @@ impl Transaction<'_> {
 }
 
 impl Store {
-    /// The leads, of one dealer if given, that name a customer by `email:…` or `phone:…`.
-    ///
-    /// # Errors
-    /// When the database fails, here as everywhere.
-    pub fn leads_of_contact(&self, dealer_id: Option<&str>, contact: &str) -> Result<Named, Fault> {
-        self.read(|db| db.leads_of_contact(dealer_id, contact))
-    }
-
     /// Erases what is kept of a customer, known by `email:…` or `phone:…`, and records who did.
     /// Returns the leads that were, and those of which nobody can tell.
     ///
@@ -156,29 +148,5 @@ impl Store {
         // After the commit: until then the log is what has it.
         self.read(|db| db.0.empty_log())?;
         Ok(erased)
-    }
-
-    /// A lead's records of consent with what proves them, the first one first.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn proofs_of(&self, lead_id: &str) -> Result<Vec<Proof>, Fault> {
-        self.read(|db| db.proofs_of(lead_id))
-    }
-
-    /// The hash of a dealer's record of consent with a number, if there is one.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn consent_hash(&self, dealer_id: &str, seq: i64) -> Result<Option<Hash>, Fault> {
-        self.read(|db| db.consent_hash(dealer_id, seq))
-    }
-
-    /// The number and the hash of a dealer's last record of consent.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn consent_head(&self, dealer_id: &str) -> Result<(i64, Hash), Fault> {
-        self.read(|db| db.consent_head(dealer_id))
     }
 }

@@ -26,22 +26,6 @@ impl Store {
         })
     }
 
-    /// The hosted dealers behind an id, in the order of ids, at most so many; removed ones among them.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn hosted_page(&self, after: &str, limit: u32) -> Result<Vec<HostedDealer>, Fault> {
-        self.read(|db| db.hosted_page(after, limit))
-    }
-
-    /// A hosted dealer, also one that was removed.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn hosted(&self, dealer_id: &str) -> Result<Option<HostedDealer>, Fault> {
-        self.read(|db| db.hosted(dealer_id))
-    }
-
     /// Takes dealers in, all or none. With `again` an id may be one that was removed: what is kept under
     /// it is the new one's then.
     ///

@@ -26,7 +26,6 @@ pub mod copies;
 mod counts;
 mod deliveries;
 mod erasure;
-mod feeds;
 pub mod forget;
 mod health;
 mod hosting;
@@ -52,7 +51,7 @@ pub use news::News;
 pub use postgres::DatabaseUrl;
 use privacy::Vault;
 pub use privacy::unlock::{Locked, Rekeyed, Sealing};
-use sql::{Connection, Link};
+use sql::{Connection, Link, Read, Row, Value};
 use tables::Database;
 pub use tables::Transaction;
 pub use tables::alerts::Notice;
@@ -297,6 +296,39 @@ impl Store {
         self.readers.any(job).inspect_err(|fault| self.health.note(fault))
     }
 
+    /// Reads every row of a query.
+    fn read_all<T>(
+        &self,
+        what: &'static str,
+        sql: &str,
+        values: &[Value<'_>],
+        read: impl FnMut(&Row<'_>) -> Read<T>,
+    ) -> Result<Vec<T>, Fault> {
+        self.read(|db| db.0.all(what, sql, values, read))
+    }
+
+    /// Reads the first row, if there is one.
+    fn read_first<T>(
+        &self,
+        what: &'static str,
+        sql: &str,
+        values: &[Value<'_>],
+        read: impl FnMut(&Row<'_>) -> Read<T>,
+    ) -> Result<Option<T>, Fault> {
+        self.read(|db| db.0.first(what, sql, values, read))
+    }
+
+    /// Reads the row of a query that always has one.
+    fn read_one<T>(
+        &self,
+        what: &'static str,
+        sql: &str,
+        values: &[Value<'_>],
+        read: impl FnMut(&Row<'_>) -> Read<T>,
+    ) -> Result<T, Fault> {
+        self.read(|db| db.0.one(what, sql, values, read))
+    }
+
     /// Reads what is to be delivered; nothing where another process delivers.
     fn read_due<T: Default>(
         &self,
@@ -354,14 +386,6 @@ impl Store {
     ) -> Result<Replacement, Fault> {
         let (dealer_id, units) = (dealer_id.to_owned(), units.into());
         self.write_blocking(move |tx| tx.replace_inventory(&dealer_id, &units, now, dry_run))
-    }
-
-    /// The signatures that were used at a publisher and still hold.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn used_signatures(&self, publisher: &str, now: Timestamp) -> Result<Vec<Used>, Fault> {
-        self.read(|db| db.used_signatures(publisher, now))
     }
 
     /// A dealer's listings, and the tombstones that are younger than `lifetime`.
@@ -429,14 +453,6 @@ impl Store {
         self.write_blocking(move |tx| tx.card_identity(&dealer_id, &content_hash, &fresh_id, now))
     }
 
-    /// Every key, the newest last; of one dealer when `dealer_id` is given.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn api_keys(&self, dealer_id: Option<&str>) -> Result<Vec<ApiKey>, Fault> {
-        self.read(|db| db.api_keys(dealer_id))
-    }
-
     /// Keeps a new key. Without `same_caller` its name must be new to the dealer, whatever became
     /// of other keys: who has a name owns what belongs to it. Returns whether it was kept.
     ///
@@ -455,6 +471,39 @@ impl Store {
         self.write_blocking(move |tx| tx.revoke_api_key(&id, now))
     }
 
+    /// What a destination of alerts was told.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn noticed_alerts(&self, destination: &str) -> Result<Vec<Notice>, Fault> {
+        self.read(|db| db.noticed_alerts(destination))
+    }
+
+    /// The signatures that were used at a publisher and still hold.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn used_signatures(&self, publisher: &str, now: Timestamp) -> Result<Vec<Used>, Fault> {
+        self.read(|db| db.used_signatures(publisher, now))
+    }
+
+    /// Webhooks of all agents and owners that were given up, and with `waiting` also those whose
+    /// last attempt failed.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn push_troubled(&self, waiting: bool) -> Result<Vec<PushPlace>, Fault> {
+        self.read(|db| db.push_troubled(waiting))
+    }
+
+    /// Leads as they are now, newest first; of one dealer when `dealer_id` is given.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn leads(&self, dealer_id: Option<&str>) -> Result<Vec<LeadRecord>, Fault> {
+        self.read(|db| db.leads(dealer_id))
+    }
+
     /// Queues `job` and returns at once; `done` is called after the commit, in the order of the
     /// queue.
     ///
@@ -466,15 +515,6 @@ impl Store {
         done: impl FnOnce(Result<T, Fault>) + Send + 'static,
     ) -> Result<(), Fault> {
         self.writer.submit_in_order(job, done)
-    }
-
-    /// Webhooks of all agents and owners that were given up, and with `waiting` also those whose
-    /// last attempt failed.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn push_troubled(&self, waiting: bool) -> Result<Vec<PushPlace>, Fault> {
-        self.read(|db| db.push_troubled(waiting))
     }
 
     /// Takes webhooks that were given up on again, from where they were: all of them, those of a
@@ -491,14 +531,6 @@ impl Store {
         self.write_blocking(move |tx| {
             tx.revive_push_configs(task_id.as_deref(), config_id.as_deref(), now)
         })
-    }
-
-    /// Leads as they are now, newest first; of one dealer when `dealer_id` is given.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn leads(&self, dealer_id: Option<&str>) -> Result<Vec<LeadRecord>, Fault> {
-        self.read(|db| db.leads(dealer_id))
     }
 
     /// A lead with all that is known of it.

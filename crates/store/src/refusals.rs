@@ -2,9 +2,6 @@
 //! caller wrote.
 
 use jiff::Timestamp;
-use tradepost_wire::fault::Fault;
-
-use super::Store;
 
 /// A request that was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,39 +33,4 @@ pub struct RefusalCount {
     pub code: String,
     /// How often.
     pub refused: i64,
-}
-
-impl Store {
-    /// What was refused under an id.
-    ///
-    /// # Errors
-    /// When the database fails, here as everywhere.
-    pub fn refusal(&self, error_id: &str) -> Result<Option<Refusal>, Fault> {
-        self.read(|db| db.refusal(error_id))
-    }
-
-    /// What an agent, or any of them, refused, the latest first; with this code, where one is given.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn refusals(
-        &self,
-        agent_id: Option<&str>,
-        code: Option<&str>,
-        limit: u32,
-    ) -> Result<Vec<Refusal>, Fault> {
-        self.read(|db| db.refusals(agent_id, code, limit))
-    }
-
-    /// How often an agent, or any of them, refused since a moment, by hour and code.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn refusal_counts(
-        &self,
-        agent_id: Option<&str>,
-        since: Timestamp,
-    ) -> Result<Vec<RefusalCount>, Fault> {
-        self.read(|db| db.refusal_counts(agent_id, since))
-    }
 }

@@ -109,6 +109,21 @@ impl Snapshots {
 }
 
 impl Store {
+    /// Makes what whoever asks for a replaced inventory would have to make, and gives room back: a
+    /// server finds all of it done.
+    ///
+    /// # Errors
+    /// When the database fails, or a row cannot be read.
+    pub fn ready_inventory(
+        &self,
+        dealer_id: &str,
+        now: Timestamp,
+        lifetime: SignedDuration,
+    ) -> Result<(), Fault> {
+        self.load_inventory(dealer_id, now, lifetime)?;
+        self.cut_log()
+    }
+
     /// A dealer's inventory, ready to be searched, and its generation: from its snapshot, or from the
     /// rows where there is none that can be used. Then it is made, for the next time.
     ///

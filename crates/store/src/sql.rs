@@ -77,6 +77,16 @@ impl Connection {
         }
     }
 
+    /// The same; whether it has changed any row.
+    pub(crate) fn changes(
+        &self,
+        what: &'static str,
+        sql: &str,
+        values: &[Value<'_>],
+    ) -> Result<bool, Fault> {
+        Ok(self.change(what, sql, values)? > 0)
+    }
+
     /// Reads every row of a query.
     pub(crate) fn all<T>(
         &self,
@@ -267,77 +277,31 @@ macro_rules! params {
 }
 pub(crate) use params;
 
-impl Bind for i64 {
-    const NONE: Value<'static> = Value::Integer(None);
+/// Has types be values: each with its kind, and what of it is the value.
+macro_rules! bind {
+    ($($type:ty: $kind:ident, $it:ident => $value:expr;)*) => {
+        $(impl Bind for $type {
+            const NONE: Value<'static> = Value::$kind(None);
 
-    fn bind(&self) -> Value<'_> {
-        Value::Integer(Some(*self))
-    }
+            fn bind(&self) -> Value<'_> {
+                let $it = self;
+                Value::$kind(Some($value))
+            }
+        })*
+    };
 }
 
-impl Bind for u32 {
-    const NONE: Value<'static> = Value::Integer(None);
-
-    fn bind(&self) -> Value<'_> {
-        Value::Integer(Some(i64::from(*self)))
-    }
-}
-
-impl Bind for usize {
-    const NONE: Value<'static> = Value::Integer(None);
-
-    fn bind(&self) -> Value<'_> {
-        // A limit above what a database can count is no limit.
-        Value::Integer(Some(i64::try_from(*self).unwrap_or(i64::MAX)))
-    }
-}
-
-impl Bind for bool {
-    const NONE: Value<'static> = Value::Truth(None);
-
-    fn bind(&self) -> Value<'_> {
-        Value::Truth(Some(*self))
-    }
-}
-
-impl Bind for Timestamp {
-    const NONE: Value<'static> = Value::Integer(None);
-
-    fn bind(&self) -> Value<'_> {
-        Value::Integer(Some(self.as_millisecond()))
-    }
-}
-
-impl Bind for str {
-    const NONE: Value<'static> = Value::Text(None);
-
-    fn bind(&self) -> Value<'_> {
-        Value::Text(Some(self.into()))
-    }
-}
-
-impl Bind for String {
-    const NONE: Value<'static> = Value::Text(None);
-
-    fn bind(&self) -> Value<'_> {
-        self.as_str().bind()
-    }
-}
-
-impl Bind for [u8] {
-    const NONE: Value<'static> = Value::Blob(None);
-
-    fn bind(&self) -> Value<'_> {
-        Value::Blob(Some(self.into()))
-    }
-}
-
-impl Bind for Vec<u8> {
-    const NONE: Value<'static> = Value::Blob(None);
-
-    fn bind(&self) -> Value<'_> {
-        self.as_slice().bind()
-    }
+bind! {
+    i64: Integer, it => *it;
+    u32: Integer, it => i64::from(*it);
+    // A limit above what a database can count is no limit.
+    usize: Integer, it => i64::try_from(*it).unwrap_or(i64::MAX);
+    bool: Truth, it => *it;
+    Timestamp: Integer, it => it.as_millisecond();
+    str: Text, it => it.into();
+    String: Text, it => it.into();
+    [u8]: Blob, it => it.into();
+    Vec<u8>: Blob, it => it.into();
 }
 
 impl<const N: usize> Bind for [u8; N] {

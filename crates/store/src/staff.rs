@@ -1,9 +1,8 @@
 //! What the console asks of the store: who may come in, what they work on, and what they have done.
 
 use jiff::Timestamp;
-use tradepost_dealer::consent::Hash;
 use tradepost_dealer::record::{HeldFor, LeadRecord, LeadState};
-use tradepost_dealer::staff::{Entry, NewEntry, Note, Progress, RecordCheck, Role, Stage};
+use tradepost_dealer::staff::{NewEntry, Note, Progress, RecordCheck, Role, Stage};
 use tradepost_wire::fault::Fault;
 
 use super::Store;
@@ -85,86 +84,12 @@ pub struct Origin {
 }
 
 impl Store {
-    /// Somebody who may come in.
-    ///
-    /// # Errors
-    /// When the database fails, here as everywhere.
-    pub fn member(&self, name: &str) -> Result<Option<Member>, Fault> {
-        self.read(|db| db.member(name))
-    }
-
-    /// Those who see a dealer's leads, by name; everybody when no dealer is given.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn members(&self, dealer_id: Option<&str>) -> Result<Vec<Member>, Fault> {
-        self.read(|db| db.members(dealer_id))
-    }
-
-    /// The session with a cookie of this hash, and whose it is.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn session(&self, hash: &Hash) -> Result<Option<(Session, Member)>, Fault> {
-        self.read(|db| db.session(hash))
-    }
-
-    /// Sessions that have not expired, the latest first: of those who belong to a dealer alone, or of
-    /// everybody.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn sessions(
-        &self,
-        dealer_id: Option<&str>,
-        now: Timestamp,
-    ) -> Result<Vec<(Session, Member)>, Fault> {
-        self.read(|db| db.sessions(dealer_id, now))
-    }
-
     /// The names of the records that there are.
     ///
     /// # Errors
     /// When the database fails.
     pub fn chains(&self) -> Result<Vec<String>, Fault> {
         self.read(|db| db.chains())
-    }
-
-    /// Entries of a record before a number, the latest first.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn entries(&self, chain: &str, before: i64, limit: u32) -> Result<Vec<Entry>, Fault> {
-        self.read(|db| db.entries(chain, before, limit))
-    }
-
-    /// Entries of all records about a lead, the first ones first, each with the hash of the one before
-    /// it.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn entries_about(&self, lead_id: &str) -> Result<Vec<(Entry, Hash)>, Fault> {
-        self.read(|db| db.entries_about(lead_id))
-    }
-
-    /// The hash of the entry of a record with a number, if there is one.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn entry_hash(&self, chain: &str, seq: i64) -> Result<Option<Hash>, Fault> {
-        self.read(|db| db.entry_hash(chain, seq))
-    }
-
-    /// Hands over every entry of a record, or of all, in their order.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn each_entry(
-        &self,
-        chain: Option<&str>,
-        take: &mut dyn FnMut(&Entry),
-    ) -> Result<(), Fault> {
-        self.read(|db| db.each_entry(chain, take))
     }
 
     /// Records what somebody was shown or took away.
@@ -194,46 +119,12 @@ impl Store {
         self.read(|db| db.lead_list(filter))
     }
 
-    /// How many leads there are in a state, at a stage.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn count_leads(
-        &self,
-        dealer_id: Option<&str>,
-        state: LeadState,
-        stage: Option<Stage>,
-    ) -> Result<u32, Fault> {
-        self.read(|db| db.count_leads(dealer_id, state, stage))
-    }
-
     /// How the dealer's people stand with a lead, and what they wrote about it.
     ///
     /// # Errors
     /// When the database fails.
     pub fn lead_work(&self, lead_id: &str) -> Result<(Progress, Vec<Note>), Fault> {
         self.read(|db| Ok((db.progress(lead_id)?, db.notes(lead_id)?)))
-    }
-
-    /// Leads with an appointment that is confirmed for a period, and those that wait for a time.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn visits(
-        &self,
-        dealer_id: Option<&str>,
-        from: Timestamp,
-        until: Timestamp,
-    ) -> Result<Vec<(LeadRecord, Progress)>, Fault> {
-        self.read(|db| db.visits(dealer_id, from, until))
-    }
-
-    /// From whom leads came since a moment.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn origins(&self, dealer_id: Option<&str>, since: Timestamp) -> Result<Vec<Origin>, Fault> {
-        self.read(|db| db.origins(dealer_id, since))
     }
 
     /// Erases what a lead says about its customer, and records who did. Returns whether there was

@@ -58,6 +58,7 @@ impl Transaction<'_> {
 }
 
 impl Database {
+    /// What a destination of alerts was told.
     pub(crate) fn noticed_alerts(&self, destination: &str) -> Result<Vec<Notice>, Fault> {
         self.0.all(
             "reading alerts",

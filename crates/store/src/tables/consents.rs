@@ -14,6 +14,7 @@ use tradepost_wire::json::{Value, json};
 use super::leads::word;
 use super::privacy::{ADDRESS, BODY, PAYLOAD, SALT, USER_AGENT, payload};
 use super::{Database, Transaction};
+use crate::Store;
 use crate::privacy::{Of, readable};
 use crate::sql::{Connection, Read, Row, params};
 use crate::{Named, Proof};
@@ -121,8 +122,7 @@ impl Transaction<'_> {
                 body.as_ref(),
                 vault.key(),
             ],
-        )?;
-        Ok(())
+        )
     }
 
     /// Notes that the customer has withdrawn the consent of a lead; `false` when there is no lead
@@ -235,13 +235,7 @@ impl Transaction<'_> {
         at: Timestamp,
         hashes: Option<[Hash; 3]>,
     ) -> Result<i64, Fault> {
-        let last = self.0.first(
-            "reading the last consent",
-            "SELECT seq, hash FROM consent_log WHERE dealer_id = $1 ORDER BY seq DESC LIMIT 1",
-            params![dealer_id],
-            |row: &Row<'_>| Ok((row.get::<i64>(0)?, row.get::<Hash>(1)?)),
-        )?;
-        let (seq, previous) = last.unwrap_or((0, START));
+        let (seq, previous) = last_consent(self.0, dealer_id)?;
         let record = ConsentRecord {
             dealer_id: dealer_id.to_owned(),
             seq: seq + 1,
@@ -297,33 +291,6 @@ impl Database {
         )
     }
 
-    /// A lead's records with everything that proves them, the first one first.
-    pub(crate) fn proofs_of(&self, lead_id: &str) -> Result<Vec<Proof>, Fault> {
-        let sql = format!("{PROOF} WHERE r.lead_id = $1 ORDER BY r.seq");
-        self.0.all("reading the evidence of a consent", &sql, params![lead_id], |row| {
-            let (record, hash) = record(row)?;
-            let (kept, payload, _) = proof(row, &record)?;
-            let previous: Option<Hash> = row.get(19)?;
-            Ok(Proof { record, previous: previous.unwrap_or(START), hash, kept, payload })
-        })
-    }
-
-    /// The hash of a dealer's record with a number.
-    pub(crate) fn consent_hash(&self, dealer_id: &str, seq: i64) -> Result<Option<Hash>, Fault> {
-        let sql = "SELECT hash FROM consent_log WHERE dealer_id = $1 AND seq = $2";
-        self.0.first("reading a record's hash", sql, params![dealer_id, seq], |row| row.get(0))
-    }
-
-    /// The number and the hash of a dealer's last record.
-    pub(crate) fn consent_head(&self, dealer_id: &str) -> Result<(i64, Hash), Fault> {
-        let sql =
-            "SELECT seq, hash FROM consent_log WHERE dealer_id = $1 ORDER BY seq DESC LIMIT 1";
-        let last = self.0.first("reading the last consent", sql, params![dealer_id], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })?;
-        Ok(last.unwrap_or((0, START)))
-    }
-
     /// Looks through the chain of each dealer, or of one.
     pub(crate) fn check_consents(
         &self,
@@ -359,22 +326,51 @@ impl Database {
         }
         Ok(checks)
     }
+}
 
-    /// The leads, of one dealer if given, in which a customer is named by this contact, and those of
-    /// which nobody can tell.
-    pub(crate) fn leads_of_contact(
-        &self,
-        dealer_id: Option<&str>,
-        contact: &str,
-    ) -> Result<Named, Fault> {
+impl Store {
+    /// A lead's records of consent with what proves them, the first one first.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn proofs_of(&self, lead_id: &str) -> Result<Vec<Proof>, Fault> {
+        let sql = format!("{PROOF} WHERE r.lead_id = $1 ORDER BY r.seq");
+        self.read_all("reading the evidence of a consent", &sql, params![lead_id], |row| {
+            let (record, hash) = record(row)?;
+            let (kept, payload, _) = proof(row, &record)?;
+            let previous: Option<Hash> = row.get(19)?;
+            Ok(Proof { record, previous: previous.unwrap_or(START), hash, kept, payload })
+        })
+    }
+
+    /// The hash of a dealer's record of consent with a number, if there is one.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn consent_hash(&self, dealer_id: &str, seq: i64) -> Result<Option<Hash>, Fault> {
+        let sql = "SELECT hash FROM consent_log WHERE dealer_id = $1 AND seq = $2";
+        self.read_first("reading a record's hash", sql, params![dealer_id, seq], |row| row.get(0))
+    }
+
+    /// The number and the hash of a dealer's last record of consent.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn consent_head(&self, dealer_id: &str) -> Result<(i64, Hash), Fault> {
+        self.read(|db| last_consent(&db.0, dealer_id))
+    }
+
+    /// The leads, of one dealer if given, that name a customer by `email:…` or `phone:…`.
+    ///
+    /// # Errors
+    /// When the database fails, here as everywhere.
+    pub fn leads_of_contact(&self, dealer_id: Option<&str>, contact: &str) -> Result<Named, Fault> {
         // All of them are read: what is sealed cannot be searched by the database.
         let mut found = Named::default();
-        self.0.each(
-            "looking for a customer's leads",
-            "SELECT lead_id, payload, dealer_id, received_at, sealed_by FROM lead_submissions
-             WHERE $1 IS NULL OR dealer_id = $1 ORDER BY seq",
-            params![dealer_id],
-            |row| {
+        let sql = "SELECT lead_id, payload, dealer_id, received_at, sealed_by
+             FROM lead_submissions WHERE $1 IS NULL OR dealer_id = $1 ORDER BY seq";
+        self.read(|db| {
+            db.0.each("looking for a customer's leads", sql, params![dealer_id], |row| {
                 let (lead_id, dealer): (String, String) = (row.get(0)?, row.get(2)?);
                 let of = Of::lead(PAYLOAD, &dealer, &lead_id, row.get(3)?);
                 let key: Option<String> = row.get(4)?;
@@ -388,8 +384,8 @@ impl Database {
                     leads.push(lead_id);
                 }
                 Ok(true)
-            },
-        )?;
+            })
+        })?;
         Ok(found)
     }
 }
@@ -414,6 +410,15 @@ pub(crate) fn leads_unchanged_since(
         params![dealer_id, since, limit, with_undelivered],
         |row| row.get(0),
     )
+}
+
+/// The number and the hash of a dealer's last record.
+fn last_consent(connection: &Connection, dealer_id: &str) -> Result<(i64, Hash), Fault> {
+    let sql = "SELECT seq, hash FROM consent_log WHERE dealer_id = $1 ORDER BY seq DESC LIMIT 1";
+    let last = connection.first("reading the last consent", sql, params![dealer_id], |row| {
+        Ok((row.get(0)?, row.get(1)?))
+    })?;
+    Ok(last.unwrap_or((0, START)))
 }
 
 fn record(row: &Row<'_>) -> Read<(ConsentRecord, Hash)> {

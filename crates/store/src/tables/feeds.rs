@@ -7,6 +7,7 @@ use tradepost_wire::fault::Fault;
 use tradepost_wire::words;
 
 use super::{Database, Transaction};
+use crate::Store;
 use crate::sql::{Read, Row, params};
 
 /// The tables, as a migration.
@@ -110,14 +111,13 @@ impl Transaction<'_> {
         self.0.lock(dealer_id)?;
         // One that has run out is free: whoever died with it delays
         // the others until then, no longer.
-        let changed = self.0.change(
+        self.0.changes(
             "leasing the feeds",
             "INSERT INTO feed_leases (dealer_id, holder, until) VALUES ($1, $2, $4)
              ON CONFLICT (dealer_id) DO UPDATE SET holder = excluded.holder, until = excluded.until
              WHERE feed_leases.until <= $3 OR feed_leases.holder = $2",
             params![dealer_id, holder, now, until],
-        )?;
-        Ok(changed > 0)
+        )
     }
 
     /// Lets the next one work.
@@ -130,8 +130,7 @@ impl Transaction<'_> {
             "releasing the feeds",
             "DELETE FROM feed_leases WHERE dealer_id = $1 AND holder = $2",
             params![dealer_id, holder],
-        )?;
-        Ok(())
+        )
     }
 
     /// Notes what was looked at.
@@ -153,8 +152,7 @@ impl Transaction<'_> {
              ON CONFLICT (dealer_id, feed) DO UPDATE SET mark = coalesce(excluded.mark, feeds.mark),
                  looked_at = excluded.looked_at",
             params![dealer_id, feed, mark, now],
-        )?;
-        Ok(())
+        )
     }
 
     /// Notes that what there is was confirmed.
@@ -168,8 +166,7 @@ impl Transaction<'_> {
              ON CONFLICT (dealer_id, feed) DO UPDATE SET taken_at = excluded.taken_at,
                  stale_since = NULL",
             params![dealer_id, feed, at],
-        )?;
-        Ok(())
+        )
     }
 
     /// Notes that a feed is stale, or no more.
@@ -187,8 +184,7 @@ impl Transaction<'_> {
             "INSERT INTO feeds (dealer_id, feed, stale_since) VALUES ($1, $2, $3)
              ON CONFLICT (dealer_id, feed) DO UPDATE SET stale_since = excluded.stale_since",
             params![dealer_id, feed, since],
-        )?;
-        Ok(())
+        )
     }
 
     /// Keeps a run, and forgets the oldest ones of its feed.
@@ -219,14 +215,31 @@ impl Transaction<'_> {
                  SELECT run_id FROM feed_runs WHERE dealer_id = $1 AND feed = $2
                  ORDER BY began_at DESC, run_id DESC LIMIT $3)",
             params![run.dealer_id, run.feed, REMEMBERED],
-        )?;
-        Ok(())
+        )
     }
 }
 
 impl Database {
-    pub(crate) fn feed_state(&self, dealer_id: &str, feed: &str) -> Result<FeedState, Fault> {
-        let found = self.0.first(
+    /// When each feed of a dealer last was the inventory, in seconds, and whether it is stale.
+    pub(crate) fn feed_ages(&self, dealer_id: &str) -> Result<Vec<(String, i64, bool)>, Fault> {
+        // One that was never taken is as old as can be.
+        self.0.all(
+            "reading the ages of feeds",
+            "SELECT feed, coalesce(taken_at, 0), stale_since IS NOT NULL FROM feeds
+             WHERE dealer_id = $1 ORDER BY feed",
+            params![dealer_id],
+            |row| Ok((row.get(0)?, row.get::<i64>(1)? / 1_000, row.get(2)?)),
+        )
+    }
+}
+
+impl Store {
+    /// Where a feed is.
+    ///
+    /// # Errors
+    /// When the database fails, here as everywhere.
+    pub fn feed_state(&self, dealer_id: &str, feed: &str) -> Result<FeedState, Fault> {
+        let found = self.read_first(
             "reading a feed",
             "SELECT mark, looked_at, taken_at, stale_since FROM feeds
              WHERE dealer_id = $1 AND feed = $2",
@@ -243,7 +256,11 @@ impl Database {
         Ok(found.unwrap_or_default())
     }
 
-    pub(crate) fn feed_runs(
+    /// The last runs of a feed, the latest first.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn feed_runs(
         &self,
         dealer_id: &str,
         feed: &str,
@@ -253,29 +270,21 @@ impl Database {
             "SELECT {COLUMNS} FROM feed_runs WHERE dealer_id = $1 AND feed = $2
              ORDER BY began_at DESC, run_id DESC LIMIT $3"
         );
-        self.0.all("reading a feed's runs", &sql, params![dealer_id, feed, limit], read)
+        self.read_all("reading a feed's runs", &sql, params![dealer_id, feed, limit], read)
     }
 
-    pub(crate) fn stale_feeds(&self) -> Result<u64, Fault> {
-        let counted = self.0.one(
+    /// How many feeds are stale.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn stale_feeds(&self) -> Result<u64, Fault> {
+        let counted = self.read_one(
             "counting stale feeds",
             "SELECT count(*) FROM feeds WHERE stale_since IS NOT NULL",
             params![],
             |row| row.get::<i64>(0),
         )?;
         Ok(u64::try_from(counted).unwrap_or_default())
-    }
-
-    /// When each feed of a dealer last was the inventory, in seconds, and whether it is stale.
-    pub(crate) fn feed_ages(&self, dealer_id: &str) -> Result<Vec<(String, i64, bool)>, Fault> {
-        // One that was never taken is as old as can be.
-        self.0.all(
-            "reading the ages of feeds",
-            "SELECT feed, coalesce(taken_at, 0), stale_since IS NOT NULL FROM feeds
-             WHERE dealer_id = $1 ORDER BY feed",
-            params![dealer_id],
-            |row| Ok((row.get(0)?, row.get::<i64>(1)? / 1_000, row.get(2)?)),
-        )
     }
 }
 

@@ -10,6 +10,7 @@ use tradepost_wire::fault::Fault;
 use tradepost_wire::words;
 
 use super::{Database, Transaction};
+use crate::Store;
 use crate::news::News;
 use crate::sql::{Connection, Read, Row, params};
 
@@ -126,18 +127,27 @@ impl Database {
     pub(crate) fn hosted_revision(&self) -> Result<i64, Fault> {
         last_revision(&self.0)
     }
+}
 
-    /// Those behind an id, in the order of ids.
-    pub(crate) fn hosted_page(&self, after: &str, limit: u32) -> Result<Vec<HostedDealer>, Fault> {
+impl Store {
+    /// The hosted dealers behind an id, in the order of ids, at most so many; removed ones among them.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn hosted_page(&self, after: &str, limit: u32) -> Result<Vec<HostedDealer>, Fault> {
         let sql = format!(
             "SELECT {COLUMNS} FROM hosted_dealers WHERE dealer_id > $1 ORDER BY dealer_id LIMIT $2"
         );
-        self.0.all("listing the hosted dealers", &sql, params![after, limit], read)
+        self.read_all("listing the hosted dealers", &sql, params![after, limit], read)
     }
 
-    pub(crate) fn hosted(&self, dealer_id: &str) -> Result<Option<HostedDealer>, Fault> {
+    /// A hosted dealer, also one that was removed.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn hosted(&self, dealer_id: &str) -> Result<Option<HostedDealer>, Fault> {
         let sql = format!("SELECT {COLUMNS} FROM hosted_dealers WHERE dealer_id = $1");
-        self.0.first("reading a hosted dealer", &sql, params![dealer_id], read)
+        self.read_first("reading a hosted dealer", &sql, params![dealer_id], read)
     }
 }
 
@@ -324,7 +334,7 @@ impl Transaction<'_> {
 
     fn release(&self, dealer_id: &str) -> Result<(), Fault> {
         let sql = "DELETE FROM hosted_hosts WHERE dealer_id = $1";
-        self.0.execute("giving hosts away", sql, params![dealer_id]).map(|_| ())
+        self.0.execute("giving hosts away", sql, params![dealer_id])
     }
 }
 

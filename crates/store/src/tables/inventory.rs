@@ -372,8 +372,7 @@ impl Transaction<'_> {
                 row.updated_at,
                 removed_at,
             ],
-        )?;
-        Ok(())
+        )
     }
 
     fn confirm_listing(&self, dealer_id: &str, row: &Row) -> Result<(), Fault> {
@@ -381,8 +380,7 @@ impl Transaction<'_> {
             "confirming a listing",
             "UPDATE listings SET updated_at = $3 WHERE dealer_id = $1 AND vehicle_id = $2",
             params![dealer_id, row.vehicle_id, row.updated_at],
-        )?;
-        Ok(())
+        )
     }
 
     fn stored(

@@ -7,6 +7,7 @@ use tradepost_wire::fault::Fault;
 
 use super::{Database, Transaction};
 use crate::ApiKey;
+use crate::Store;
 use crate::sql::{Read, Row, params};
 
 /// The table, as a migration.
@@ -33,13 +34,19 @@ impl Database {
         let sql = format!("SELECT {COLUMNS} FROM api_keys WHERE id = $1 AND dealer_id = $2");
         self.0.first("reading an API key", &sql, params![id, dealer_id], read)
     }
+}
 
-    pub(crate) fn api_keys(&self, dealer_id: Option<&str>) -> Result<Vec<ApiKey>, Fault> {
+impl Store {
+    /// Every key, the newest last; of one dealer when `dealer_id` is given.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn api_keys(&self, dealer_id: Option<&str>) -> Result<Vec<ApiKey>, Fault> {
         let sql = format!(
             "SELECT {COLUMNS} FROM api_keys WHERE $1 IS NULL OR dealer_id = $1
              ORDER BY created_at, id"
         );
-        self.0.all("reading the API keys", &sql, params![dealer_id], read)
+        self.read_all("reading the API keys", &sql, params![dealer_id], read)
     }
 }
 
@@ -51,26 +58,24 @@ impl Transaction<'_> {
             .map(|scopes| scopes.iter().map(|scope| scope.name()).collect::<Vec<_>>().join(" "));
         // Of two calls at once only one finds the name free.
         self.0.lock(&key.agent_id)?;
-        self.0
-            .change(
-                "writing an API key",
-                "INSERT INTO api_keys
+        self.0.changes(
+            "writing an API key",
+            "INSERT INTO api_keys
                      (id, dealer_id, name, hash, scopes, created_at, expires_at)
                  SELECT $1, $2, $3, $4, $5, $6, $7
                  WHERE $8 OR NOT EXISTS
                      (SELECT 1 FROM api_keys WHERE dealer_id = $2 AND name = $3)",
-                params![
-                    key.id,
-                    key.agent_id,
-                    key.name,
-                    key.hash,
-                    scopes,
-                    key.created_at,
-                    key.expires_at,
-                    same_caller
-                ],
-            )
-            .map(|rows| rows > 0)
+            params![
+                key.id,
+                key.agent_id,
+                key.name,
+                key.hash,
+                scopes,
+                key.created_at,
+                key.expires_at,
+                same_caller
+            ],
+        )
     }
 
     pub(crate) fn revoke_api_key(&self, id: &str, now: Timestamp) -> Result<Option<ApiKey>, Fault> {
@@ -85,15 +90,13 @@ impl Transaction<'_> {
     }
 
     pub(crate) fn note_api_key_use(&self, id: &str, day: Date) -> Result<(), Fault> {
-        self.0
-            .execute(
-                // A day and no moment: else each request would be a write.
-                "noting the use of an API key",
-                "UPDATE api_keys SET last_used_on = $2
+        self.0.execute(
+            // A day and no moment: else each request would be a write.
+            "noting the use of an API key",
+            "UPDATE api_keys SET last_used_on = $2
                  WHERE id = $1 AND (last_used_on IS NULL OR last_used_on < $2)",
-                params![id, day.to_string()],
-            )
-            .map(|_| ())
+            params![id, day.to_string()],
+        )
     }
 }
 

@@ -72,6 +72,7 @@ const LEAD: &str = concat!(
 );
 
 impl Database {
+    /// Leads as they are now, newest first; of one dealer when `dealer_id` is given.
     pub(crate) fn leads(&self, dealer_id: Option<&str>) -> Result<Vec<LeadRecord>, Fault> {
         self.0.all(
             "reading leads",

@@ -154,8 +154,7 @@ impl Transaction<'_> {
     ) -> Result<(), Fault> {
         let sql = "INSERT INTO privacy_keys (key_id, index_key, since) VALUES ($1, $2, $3)
                    ON CONFLICT DO NOTHING";
-        self.0.execute("writing which key seals", sql, params![id, index_key, now])?;
-        Ok(())
+        self.0.execute("writing which key seals", sql, params![id, index_key, now])
     }
 
     /// The key that seals what this transaction writes. It is not forgotten before that is written; one
@@ -186,8 +185,7 @@ impl Transaction<'_> {
                  AND NOT EXISTS (SELECT 1 FROM lead_notes WHERE sealed_by = key_id)
                  AND NOT EXISTS (SELECT 1 FROM idempotency_keys WHERE sealed_by = key_id)",
             params![kept],
-        )?;
-        Ok(())
+        )
     }
 
     /// Seals by the key of now what is sealed by another or not at all: rows from a place on, a limited

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use tradepost_wire::fault::Fault;
 
-use super::{Database, Transaction};
+use super::Transaction;
 use crate::Store;
 use crate::sql::params;
 
@@ -46,14 +46,17 @@ impl Transaction<'_> {
              ON CONFLICT (dealer_id) DO UPDATE SET at = excluded.at, wanted_by = excluded.wanted_by,
                  document = excluded.document, page = excluded.page",
             params![report.dealer_id, report.at, report.by, report.document, report.page],
-        )?;
-        Ok(())
+        )
     }
 }
 
-impl Database {
-    fn probe_report(&self, dealer_id: &str) -> Result<Option<ProbeReport>, Fault> {
-        self.0.first(
+impl Store {
+    /// What the prober last found at a dealer.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn probe_report(&self, dealer_id: &str) -> Result<Option<ProbeReport>, Fault> {
+        self.read_first(
             "reading a report of the prober",
             "SELECT at, wanted_by, document, page FROM probe_reports WHERE dealer_id = $1",
             params![dealer_id],
@@ -67,15 +70,5 @@ impl Database {
                 })
             },
         )
-    }
-}
-
-impl Store {
-    /// What the prober last found at a dealer.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn probe_report(&self, dealer_id: &str) -> Result<Option<ProbeReport>, Fault> {
-        self.read(|db| db.probe_report(dealer_id))
     }
 }

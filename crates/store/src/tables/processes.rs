@@ -56,8 +56,7 @@ impl Transaction<'_> {
         let Some(process) = self.0.process() else { return Ok(()) };
         self.refuse_half_moved()?;
         self.0.execute("saying that a process is there", BEAT, params![process])?;
-        self.0.execute("forgetting processes", TIDY, &[])?;
-        Ok(())
+        self.0.execute("forgetting processes", TIDY, &[])
     }
 
     /// Whether a process is there.

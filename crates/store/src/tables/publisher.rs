@@ -158,10 +158,9 @@ impl Shelf for Rows<'_> {
     fn put(&self, record: Record) -> Result<(), Fault> {
         self.check_writable()?;
         let revision = i64::try_from(record.revision).unwrap_or(i64::MAX);
-        self.connection
-            .execute(
-                "writing a thing",
-                "INSERT INTO publisher_things
+        self.connection.execute(
+            "writing a thing",
+            "INSERT INTO publisher_things
                      (publisher, kind, id, owner, account, state, revision, created_at,
                       updated_at, body)
                  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
@@ -169,20 +168,19 @@ impl Shelf for Rows<'_> {
                      account = excluded.account, state = excluded.state,
                      revision = excluded.revision, created_at = excluded.created_at,
                      updated_at = excluded.updated_at, body = excluded.body",
-                params![
-                    self.publisher,
-                    record.kind.name(),
-                    record.id,
-                    record.owner,
-                    record.account,
-                    record.state,
-                    revision,
-                    record.created_at.as_microsecond(),
-                    record.updated_at.as_microsecond(),
-                    record.body.to_string(),
-                ],
-            )
-            .map(|_| ())?;
+            params![
+                self.publisher,
+                record.kind.name(),
+                record.id,
+                record.owner,
+                record.account,
+                record.state,
+                revision,
+                record.created_at.as_microsecond(),
+                record.updated_at.as_microsecond(),
+                record.body.to_string(),
+            ],
+        )?;
         if record.kind == Kind::Notice {
             self.connection.tell(News::Due);
         }
@@ -191,38 +189,32 @@ impl Shelf for Rows<'_> {
 
     fn remove(&self, kind: Kind, id: &str) -> Result<bool, Fault> {
         self.check_writable()?;
-        self.connection
-            .change(
-                "removing a thing",
-                "DELETE FROM publisher_things WHERE publisher = $1 AND kind = $2 AND id = $3",
-                params![self.publisher, kind.name(), id],
-            )
-            .map(|rows| rows > 0)
+        self.connection.changes(
+            "removing a thing",
+            "DELETE FROM publisher_things WHERE publisher = $1 AND kind = $2 AND id = $3",
+            params![self.publisher, kind.name(), id],
+        )
     }
 
     fn remember(&self, scope: &str, key: &str, row: KeyRow) -> Result<(), Fault> {
         self.check_writable()?;
-        self.connection
-            .execute(
-                "remembering an idempotency key",
-                "INSERT INTO publisher_keys (publisher, scope, key, hash, reply, used_at)
+        self.connection.execute(
+            "remembering an idempotency key",
+            "INSERT INTO publisher_keys (publisher, scope, key, hash, reply, used_at)
                  VALUES ($1, $2, $3, $4, $5, $6)
                  ON CONFLICT (publisher, scope, key) DO UPDATE SET hash = excluded.hash,
                      reply = excluded.reply, used_at = excluded.used_at",
-                params![self.publisher, scope, key, row.hash, row.reply.to_string(), row.used_at,],
-            )
-            .map(|_| ())
+            params![self.publisher, scope, key, row.hash, row.reply.to_string(), row.used_at,],
+        )
     }
 
     fn forget_keys(&self, before: Timestamp) -> Result<(), Fault> {
         self.check_writable()?;
-        self.connection
-            .execute(
-                "forgetting idempotency keys",
-                "DELETE FROM publisher_keys WHERE publisher = $1 AND used_at < $2",
-                params![self.publisher, before],
-            )
-            .map(|_| ())
+        self.connection.execute(
+            "forgetting idempotency keys",
+            "DELETE FROM publisher_keys WHERE publisher = $1 AND used_at < $2",
+            params![self.publisher, before],
+        )
     }
 }
 

@@ -96,8 +96,7 @@ impl PushWriter for Transaction<'_> {
             "DELETE FROM push_configs WHERE task_id = $1 AND config_id = $2
              AND agent_id = $3 AND owner = $4",
             params![task_id, config_id, owner.agent_id, owner.principal],
-        )?;
-        Ok(())
+        )
     }
 
     fn push_delivered(&self, key: i64, seq: i64) -> Result<(), Fault> {
@@ -116,8 +115,7 @@ impl PushWriter for Transaction<'_> {
                      WHERE tasks.task_id = push_configs.task_id) THEN $2 END
              WHERE key = $1 AND off_at IS NULL",
             params![key, now],
-        )?;
-        Ok(())
+        )
     }
 
     fn push_failed(
@@ -135,8 +133,7 @@ impl PushWriter for Transaction<'_> {
             "UPDATE push_configs SET failures = failures + 1, failure = $2, due_at = $3,
              off_at = $4 WHERE key = $1",
             params![key, failure, again, off_at],
-        )?;
-        Ok(())
+        )
     }
 }
 
@@ -151,8 +148,7 @@ impl Transaction<'_> {
              SET due_at = (SELECT status_at FROM tasks WHERE tasks.task_id = $1)
              WHERE task_id = $1 AND due_at IS NULL AND off_at IS NULL",
             params![task_id],
-        )?;
-        Ok(())
+        )
     }
 
     /// Takes webhooks that were given up on again, from where they were: all of them, those of a
@@ -177,6 +173,20 @@ impl Transaction<'_> {
 }
 
 impl Database {
+    /// Webhooks of all agents and owners that were given up, and with `waiting` also those whose
+    /// last attempt failed.
+    pub(crate) fn push_troubled(&self, waiting: bool) -> Result<Vec<PushPlace>, Fault> {
+        self.0.all(
+            "reading webhooks",
+            &format!(
+                "SELECT {COLUMNS} WHERE c.off_at IS NOT NULL OR ($1 AND c.failures > 0)
+                 ORDER BY c.key"
+            ),
+            params![waiting],
+            read_place,
+        )
+    }
+
     /// The webhooks of the owner's task after one id, by id, at most `limit`; with `only` that
     /// one.
     pub(crate) fn push_configs(
@@ -253,20 +263,6 @@ impl Database {
             "SELECT min(due_at) FROM push_configs WHERE agent_id = $1 AND due_at > $2",
             params![agent_id, after],
             |row| row.get(0),
-        )
-    }
-
-    /// Webhooks that wait for something: those that were given up, or with `waiting` also those
-    /// whose last attempt failed. For whoever runs the server: of all agents and owners.
-    pub(crate) fn push_troubled(&self, waiting: bool) -> Result<Vec<PushPlace>, Fault> {
-        self.0.all(
-            "reading webhooks",
-            &format!(
-                "SELECT {COLUMNS} WHERE c.off_at IS NOT NULL OR ($1 AND c.failures > 0)
-                 ORDER BY c.key"
-            ),
-            params![waiting],
-            read_place,
         )
     }
 }

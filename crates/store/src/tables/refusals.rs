@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json;
 
-use super::{Database, Transaction};
+use super::Transaction;
+use crate::Store;
 use crate::refusals::{Refusal, RefusalCount};
 use crate::sql::{Read, Row, params};
 
@@ -101,13 +102,21 @@ impl Transaction<'_> {
     }
 }
 
-impl Database {
-    pub(crate) fn refusal(&self, error_id: &str) -> Result<Option<Refusal>, Fault> {
+impl Store {
+    /// What was refused under an id.
+    ///
+    /// # Errors
+    /// When the database fails, here as everywhere.
+    pub fn refusal(&self, error_id: &str) -> Result<Option<Refusal>, Fault> {
         let sql = format!("SELECT {COLUMNS} FROM refusals WHERE error_id = $1");
-        self.0.first("reading a refusal", &sql, params![error_id], read)
+        self.read_first("reading a refusal", &sql, params![error_id], read)
     }
 
-    pub(crate) fn refusals(
+    /// What an agent, or any of them, refused, the latest first; with this code, where one is given.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn refusals(
         &self,
         agent_id: Option<&str>,
         code: Option<&str>,
@@ -118,15 +127,19 @@ impl Database {
              WHERE ($1 IS NULL OR agent_id = $1) AND ($2 IS NULL OR code = $2)
              ORDER BY at DESC, error_id DESC LIMIT $3"
         );
-        self.0.all("reading refusals", &sql, params![agent_id, code, limit], read)
+        self.read_all("reading refusals", &sql, params![agent_id, code, limit], read)
     }
 
-    pub(crate) fn refusal_counts(
+    /// How often an agent, or any of them, refused since a moment, by hour and code.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn refusal_counts(
         &self,
         agent_id: Option<&str>,
         since: Timestamp,
     ) -> Result<Vec<RefusalCount>, Fault> {
-        self.0.all(
+        self.read_all(
             "reading how much was refused",
             "SELECT agent_id, hour, code, refused FROM refusal_counts
              WHERE hour >= $2 AND ($1 IS NULL OR agent_id = $1) ORDER BY hour, agent_id, code",

@@ -20,6 +20,7 @@ pub(crate) const SCHEMA: &str = "
 ";
 
 impl Database {
+    /// The signatures that were used at a publisher and still hold.
     pub(crate) fn used_signatures(
         &self,
         publisher: &str,
@@ -56,12 +57,11 @@ impl Transaction<'_> {
             params![publisher, now],
         )?;
         // The key of the table decides who was first, not a look before.
-        let noted = self.0.change(
+        self.0.changes(
             "noting a used signature",
             "INSERT INTO used_signatures (publisher, key, nonce, until) VALUES ($1, $2, $3, $4)
              ON CONFLICT DO NOTHING",
             params![publisher, used.key, used.nonce, used.until],
-        )?;
-        Ok(noted > 0)
+        )
     }
 }

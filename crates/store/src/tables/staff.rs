@@ -10,6 +10,7 @@ use tradepost_wire::fault::Fault;
 
 use super::leads::word;
 use super::{Database, Transaction};
+use crate::Store;
 use crate::sql::{Read, Row, params};
 use crate::staff::{Member, Session};
 
@@ -54,20 +55,18 @@ impl Transaction<'_> {
     /// # Errors
     /// When the database fails, here as everywhere.
     pub fn add_member(&self, member: &Member) -> Result<bool, Fault> {
-        self.0
-            .change(
-                "writing a member of the staff",
-                "INSERT INTO staff (name, dealer_id, role, password, created_at)
+        self.0.changes(
+            "writing a member of the staff",
+            "INSERT INTO staff (name, dealer_id, role, password, created_at)
                  VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
-                params![
-                    member.name,
-                    member.dealer_id,
-                    member.role.name(),
-                    member.password,
-                    member.created_at,
-                ],
-            )
-            .map(|rows| rows > 0)
+            params![
+                member.name,
+                member.dealer_id,
+                member.role.name(),
+                member.password,
+                member.created_at,
+            ],
+        )
     }
 
     /// Lets somebody in whom others vouch for, as what they say now; `false` when that is nothing new.
@@ -75,7 +74,7 @@ impl Transaction<'_> {
     /// # Errors
     /// When the database fails.
     pub fn vouch_for_member(&self, member: &Member) -> Result<bool, Fault> {
-        let changed = self.0.change(
+        self.0.changes(
             // A row that says the same already is left alone, so that not each sign-in is a change
             // to tell of. The password is never touched: whom others vouch for has none.
             "writing a member whom others vouch for",
@@ -91,8 +90,7 @@ impl Transaction<'_> {
                 member.password,
                 member.created_at,
             ],
-        )?;
-        Ok(changed > 0)
+        )
     }
 
     /// Gives somebody another password, and ends their sessions; `false` when nobody has the name.
@@ -102,13 +100,11 @@ impl Transaction<'_> {
     pub fn set_password(&self, name: &str, password: &str) -> Result<bool, Fault> {
         // Whoever knew the old password may be in with it.
         self.end_sessions_of(name)?;
-        self.0
-            .change(
-                "changing a password",
-                "UPDATE staff SET password = $2 WHERE name = $1",
-                params![name, password],
-            )
-            .map(|rows| rows > 0)
+        self.0.changes(
+            "changing a password",
+            "UPDATE staff SET password = $2 WHERE name = $1",
+            params![name, password],
+        )
     }
 
     /// Lets somebody in no more; `false` when nobody has the name.
@@ -117,14 +113,12 @@ impl Transaction<'_> {
     /// When the database fails.
     pub fn remove_member(&self, name: &str) -> Result<bool, Fault> {
         self.end_sessions_of(name)?;
-        self.0
-            .change(
-                // Sessions refer to their member, which is why they have gone first.
-                "removing a member of the staff",
-                "DELETE FROM staff WHERE name = $1",
-                params![name],
-            )
-            .map(|rows| rows > 0)
+        self.0.changes(
+            // Sessions refer to their member, which is why they have gone first.
+            "removing a member of the staff",
+            "DELETE FROM staff WHERE name = $1",
+            params![name],
+        )
     }
 
     fn end_sessions_of(&self, name: &str) -> Result<(), Fault> {
@@ -132,8 +126,7 @@ impl Transaction<'_> {
             "ending sessions",
             "DELETE FROM staff_sessions WHERE name = $1",
             params![name],
-        )?;
-        Ok(())
+        )
     }
 
     /// Begins a session, and forgets those that are over.
@@ -159,8 +152,7 @@ impl Transaction<'_> {
                 session.expires_at,
                 session.browser,
             ],
-        )?;
-        Ok(())
+        )
     }
 
     /// Notes that a session was used.
@@ -173,8 +165,7 @@ impl Transaction<'_> {
             "noting the use of a session",
             "UPDATE staff_sessions SET seen_at = $2 WHERE id = $1 AND seen_at < $2",
             params![id, now],
-        )?;
-        Ok(())
+        )
     }
 
     /// Ends a session; `false` when there is none.
@@ -183,7 +174,7 @@ impl Transaction<'_> {
     /// When the database fails.
     pub fn end_session(&self, id: &str) -> Result<bool, Fault> {
         let sql = "DELETE FROM staff_sessions WHERE id = $1";
-        self.0.change("ending a session", sql, params![id]).map(|rows| rows > 0)
+        self.0.changes("ending a session", sql, params![id])
     }
 
     /// Records what somebody does, in the transaction that does it.
@@ -239,94 +230,6 @@ impl Transaction<'_> {
 }
 
 impl Database {
-    pub(crate) fn member(&self, name: &str) -> Result<Option<Member>, Fault> {
-        let sql = format!("SELECT {MEMBER} FROM staff m WHERE m.name = $1");
-        self.0.first("reading a member of the staff", &sql, params![name], |row| member(row, 0))
-    }
-
-    /// Those who see a dealer, or everybody.
-    pub(crate) fn members(&self, dealer_id: Option<&str>) -> Result<Vec<Member>, Fault> {
-        let sql = format!(
-            "SELECT {MEMBER} FROM staff m
-             WHERE $1 IS NULL OR m.dealer_id IS NULL OR m.dealer_id = $1 ORDER BY m.name"
-        );
-        self.0.all("reading the staff", &sql, params![dealer_id], |row| member(row, 0))
-    }
-
-    pub(crate) fn session(&self, hash: &Hash) -> Result<Option<(Session, Member)>, Fault> {
-        let sql = format!(
-            "SELECT {SESSION}, {MEMBER} FROM staff_sessions s JOIN staff m ON m.name = s.name
-             WHERE s.hash = $1"
-        );
-        self.0.first("reading a session", &sql, params![hash], |row| {
-            Ok((session(row)?, member(row, 6)?))
-        })
-    }
-
-    /// Sessions that have not expired, the latest first, each with whose it is: of those who belong to
-    /// a dealer alone, or of everybody.
-    pub(crate) fn sessions(
-        &self,
-        dealer_id: Option<&str>,
-        now: Timestamp,
-    ) -> Result<Vec<(Session, Member)>, Fault> {
-        let sql = format!(
-            "SELECT {SESSION}, {MEMBER} FROM staff_sessions s JOIN staff m ON m.name = s.name
-             WHERE s.expires_at > $2 AND ($1 IS NULL OR m.dealer_id = $1)
-             ORDER BY s.seen_at DESC, s.id"
-        );
-        self.0.all("reading the sessions", &sql, params![dealer_id, now], |row| {
-            Ok((session(row)?, member(row, 6)?))
-        })
-    }
-
-    /// Entries of a record before a number, the latest first.
-    pub(crate) fn entries(
-        &self,
-        chain: &str,
-        before: i64,
-        limit: u32,
-    ) -> Result<Vec<Entry>, Fault> {
-        let sql = format!(
-            "SELECT {ENTRY} FROM audit_log WHERE chain = $1 AND seq < $2
-             ORDER BY seq DESC LIMIT $3"
-        );
-        self.0.all("reading a record", &sql, params![chain, before, limit], entry)
-    }
-
-    /// Entries of all records about a lead, the first ones first, each with the hash of the one before.
-    pub(crate) fn entries_about(&self, lead_id: &str) -> Result<Vec<(Entry, Hash)>, Fault> {
-        let sql = format!(
-            "SELECT {ENTRY}, (SELECT p.hash FROM audit_log p
-                              WHERE p.chain = audit_log.chain AND p.seq = audit_log.seq - 1)
-             FROM audit_log WHERE subject = $1 ORDER BY chain, seq"
-        );
-        self.0.all("reading what was done with a lead", &sql, params![lead_id], |row| {
-            Ok((entry(row)?, row.get::<Option<Hash>>(8)?.unwrap_or(START)))
-        })
-    }
-
-    /// The hash of the entry of a record with a number.
-    pub(crate) fn entry_hash(&self, chain: &str, seq: i64) -> Result<Option<Hash>, Fault> {
-        let sql = "SELECT hash FROM audit_log WHERE chain = $1 AND seq = $2";
-        self.0.first("reading an entry's hash", sql, params![chain, seq], |row| row.get(0))
-    }
-
-    /// Hands over every entry of a record, or of all, in their order.
-    pub(crate) fn each_entry(
-        &self,
-        chain: Option<&str>,
-        take: &mut dyn FnMut(&Entry),
-    ) -> Result<(), Fault> {
-        let sql = format!(
-            "SELECT {ENTRY} FROM audit_log WHERE $1 IS NULL OR chain = $1 ORDER BY chain, seq"
-        );
-        self.0.each("reading a record", &sql, params![chain], |row| {
-            take(&entry(row)?);
-            Ok(true)
-        })
-    }
-
     /// The names of the records that there are.
     pub(crate) fn chains(&self) -> Result<Vec<String>, Fault> {
         let sql = "SELECT DISTINCT chain FROM audit_log ORDER BY chain";
@@ -350,6 +253,120 @@ impl Database {
             checks.push(check);
         }
         Ok(checks)
+    }
+}
+
+impl Store {
+    /// Somebody who may come in.
+    ///
+    /// # Errors
+    /// When the database fails, here as everywhere.
+    pub fn member(&self, name: &str) -> Result<Option<Member>, Fault> {
+        let sql = format!("SELECT {MEMBER} FROM staff m WHERE m.name = $1");
+        self.read_first("reading a member of the staff", &sql, params![name], |row| member(row, 0))
+    }
+
+    /// Those who see a dealer's leads, by name; everybody when no dealer is given.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn members(&self, dealer_id: Option<&str>) -> Result<Vec<Member>, Fault> {
+        let sql = format!(
+            "SELECT {MEMBER} FROM staff m
+             WHERE $1 IS NULL OR m.dealer_id IS NULL OR m.dealer_id = $1 ORDER BY m.name"
+        );
+        self.read_all("reading the staff", &sql, params![dealer_id], |row| member(row, 0))
+    }
+
+    /// The session with a cookie of this hash, and whose it is.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn session(&self, hash: &Hash) -> Result<Option<(Session, Member)>, Fault> {
+        let sql = format!(
+            "SELECT {SESSION}, {MEMBER} FROM staff_sessions s JOIN staff m ON m.name = s.name
+             WHERE s.hash = $1"
+        );
+        self.read_first("reading a session", &sql, params![hash], |row| {
+            Ok((session(row)?, member(row, 6)?))
+        })
+    }
+
+    /// Sessions that have not expired, the latest first: of those who belong to a dealer alone, or of
+    /// everybody.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn sessions(
+        &self,
+        dealer_id: Option<&str>,
+        now: Timestamp,
+    ) -> Result<Vec<(Session, Member)>, Fault> {
+        let sql = format!(
+            "SELECT {SESSION}, {MEMBER} FROM staff_sessions s JOIN staff m ON m.name = s.name
+             WHERE s.expires_at > $2 AND ($1 IS NULL OR m.dealer_id = $1)
+             ORDER BY s.seen_at DESC, s.id"
+        );
+        self.read_all("reading the sessions", &sql, params![dealer_id, now], |row| {
+            Ok((session(row)?, member(row, 6)?))
+        })
+    }
+
+    /// Entries of a record before a number, the latest first.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn entries(&self, chain: &str, before: i64, limit: u32) -> Result<Vec<Entry>, Fault> {
+        let sql = format!(
+            "SELECT {ENTRY} FROM audit_log WHERE chain = $1 AND seq < $2
+             ORDER BY seq DESC LIMIT $3"
+        );
+        self.read_all("reading a record", &sql, params![chain, before, limit], entry)
+    }
+
+    /// Entries of all records about a lead, the first ones first, each with the hash of the one before
+    /// it.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn entries_about(&self, lead_id: &str) -> Result<Vec<(Entry, Hash)>, Fault> {
+        let sql = format!(
+            "SELECT {ENTRY}, (SELECT p.hash FROM audit_log p
+                              WHERE p.chain = audit_log.chain AND p.seq = audit_log.seq - 1)
+             FROM audit_log WHERE subject = $1 ORDER BY chain, seq"
+        );
+        self.read_all("reading what was done with a lead", &sql, params![lead_id], |row| {
+            Ok((entry(row)?, row.get::<Option<Hash>>(8)?.unwrap_or(START)))
+        })
+    }
+
+    /// The hash of the entry of a record with a number, if there is one.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn entry_hash(&self, chain: &str, seq: i64) -> Result<Option<Hash>, Fault> {
+        let sql = "SELECT hash FROM audit_log WHERE chain = $1 AND seq = $2";
+        self.read_first("reading an entry's hash", sql, params![chain, seq], |row| row.get(0))
+    }
+
+    /// Hands over every entry of a record, or of all, in their order.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn each_entry(
+        &self,
+        chain: Option<&str>,
+        take: &mut dyn FnMut(&Entry),
+    ) -> Result<(), Fault> {
+        let sql = format!(
+            "SELECT {ENTRY} FROM audit_log WHERE $1 IS NULL OR chain = $1 ORDER BY chain, seq"
+        );
+        self.read(|db| {
+            db.0.each("reading a record", &sql, params![chain], |row| {
+                take(&entry(row)?);
+                Ok(true)
+            })
+        })
     }
 }
 

@@ -62,8 +62,7 @@ impl TaskWriter for Transaction<'_> {
                 task.last_seq,
                 self.0.process(),
             ],
-        )?;
-        Ok(())
+        )
     }
 
     fn append(

@@ -59,8 +59,7 @@ impl Transaction<'_> {
         } else {
             "DELETE FROM lead_delivery_places WHERE dealer_id = $1"
         };
-        self.0.execute("placing a dealer in its leads", statement, params![dealer_id])?;
-        Ok(())
+        self.0.execute("placing a dealer in its leads", statement, params![dealer_id])
     }
 
     /// Moves a dealer's place in the events forward to one, and keeps the deliveries that come of
@@ -172,8 +171,7 @@ impl Transaction<'_> {
             "UPDATE lead_deliveries SET due_at = $3
              WHERE key = $1 AND state IN ('due', 'sending') AND due_at <= $2",
             params![key, now, again],
-        )?;
-        Ok(())
+        )
     }
 
     /// Notes that a delivery was taken, also when it was ended meanwhile, and records whom the lead
@@ -228,8 +226,7 @@ impl Transaction<'_> {
             "UPDATE lead_deliveries SET state = $2, answer = $3, doubtful = doubtful OR $4,
              due_at = $5, ended_at = $6 WHERE key = $1 AND state = 'sending'",
             params![key, state.name(), answer, is_doubtful, due_at, ended_at],
-        )?;
-        Ok(())
+        )
     }
 
     /// Ends a delivery that is not to be made any more.
@@ -242,8 +239,7 @@ impl Transaction<'_> {
             "UPDATE lead_deliveries SET state = 'ended', due_at = NULL, ended_at = $2
              WHERE key = $1 AND state IN ('due', 'sending')",
             params![key, now],
-        )?;
-        Ok(())
+        )
     }
 
     /// Ends what is still to be told of a lead, in the transaction that withdraws or erases it.
@@ -258,8 +254,7 @@ impl Transaction<'_> {
                  state = 'ended', due_at = NULL, ended_at = $2
              WHERE lead_id = $1 AND state IN ('due', 'sending')",
             params![lead_id, now],
-        )?;
-        Ok(())
+        )
     }
 
     /// Makes due what a process that is gone was sending. Where others may be sending, their attempts
@@ -281,6 +276,37 @@ impl Transaction<'_> {
 }
 
 impl Database {
+    /// Deliveries, the latest first: of one dealer, of one lead, in one state, or all.
+    pub(crate) fn deliveries(
+        &self,
+        dealer_id: Option<&str>,
+        lead_id: Option<&str>,
+        state: Option<DeliveryState>,
+    ) -> Result<Vec<DeliveryRecord>, Fault> {
+        self.0.all(
+            "reading deliveries",
+            &format!(
+                "SELECT {COLUMNS} WHERE ($1 IS NULL OR d.dealer_id = $1)
+                     AND ($2 IS NULL OR d.lead_id = $2) AND ($3 IS NULL OR d.state = $3)
+                 ORDER BY d.key DESC"
+            ),
+            params![dealer_id, lead_id, state.map(DeliveryState::name)],
+            delivery_record,
+        )
+    }
+
+    /// How many deliveries were given up.
+    pub(crate) fn dead_deliveries(&self) -> Result<u64, Fault> {
+        self.0
+            .one(
+                "counting dead deliveries",
+                "SELECT count(*) FROM lead_deliveries WHERE state = 'dead'",
+                params![],
+                |row| row.get::<i64>(0),
+            )
+            .map(|count| u64::try_from(count).unwrap_or_default())
+    }
+
     /// The dealers with events of which nobody has been told.
     pub(crate) fn dealers_with_unplanned(&self) -> Result<Vec<String>, Fault> {
         let sql = "SELECT p.dealer_id FROM lead_delivery_places p WHERE EXISTS
@@ -346,35 +372,6 @@ impl Database {
             params![after],
             |row| row.get(0),
         )
-    }
-
-    pub(crate) fn deliveries(
-        &self,
-        dealer_id: Option<&str>,
-        lead_id: Option<&str>,
-        state: Option<DeliveryState>,
-    ) -> Result<Vec<DeliveryRecord>, Fault> {
-        self.0.all(
-            "reading deliveries",
-            &format!(
-                "SELECT {COLUMNS} WHERE ($1 IS NULL OR d.dealer_id = $1)
-                     AND ($2 IS NULL OR d.lead_id = $2) AND ($3 IS NULL OR d.state = $3)
-                 ORDER BY d.key DESC"
-            ),
-            params![dealer_id, lead_id, state.map(DeliveryState::name)],
-            delivery_record,
-        )
-    }
-
-    pub(crate) fn dead_deliveries(&self) -> Result<u64, Fault> {
-        self.0
-            .one(
-                "counting dead deliveries",
-                "SELECT count(*) FROM lead_deliveries WHERE state = 'dead'",
-                params![],
-                |row| row.get::<i64>(0),
-            )
-            .map(|count| u64::try_from(count).unwrap_or_default())
     }
 
     /// When leads were first taken by a destination, of those that were.

@@ -10,6 +10,7 @@ use tradepost_wire::json::Value;
 use super::super::privacy::{NOTE, PAYLOAD, payload};
 use super::super::{Database, Transaction};
 use super::{LEAD, lead_record, word};
+use crate::Store;
 use crate::privacy::{Of, readable};
 use crate::sql::{Read, Row, params};
 use crate::staff::{LeadFilter, Origin};
@@ -51,8 +52,7 @@ impl Transaction<'_> {
              ON CONFLICT (lead_id) DO UPDATE
                  SET seen_at = coalesce(lead_progress.seen_at, excluded.seen_at)",
             params![lead.lead_id, lead.dealer_id, now],
-        )?;
-        Ok(())
+        )
     }
 
     /// Notes how far somebody is with a lead; `false` when that is known already. Who takes it on for
@@ -69,10 +69,9 @@ impl Transaction<'_> {
     ) -> Result<bool, Fault> {
         // Who puts a lead back among the new ones has not answered by that.
         let answered = (stage != Stage::New).then_some(now);
-        self.0
-            .change(
-                "noting how far a lead is",
-                "INSERT INTO lead_progress
+        self.0.changes(
+            "noting how far a lead is",
+            "INSERT INTO lead_progress
                      (lead_id, dealer_id, stage, changed_at, changed_by, seen_at, answered_at)
                  VALUES ($1, $2, $3, $4, $5, $4, $6)
                  ON CONFLICT (lead_id) DO UPDATE SET stage = excluded.stage,
@@ -80,9 +79,8 @@ impl Transaction<'_> {
                      seen_at = coalesce(lead_progress.seen_at, excluded.seen_at),
                      answered_at = coalesce(lead_progress.answered_at, excluded.answered_at)
                  WHERE lead_progress.stage <> excluded.stage",
-                params![lead.lead_id, lead.dealer_id, stage.name(), now, by, answered],
-            )
-            .map(|rows| rows > 0)
+            params![lead.lead_id, lead.dealer_id, stage.name(), now, by, answered],
+        )
     }
 
     /// Adds a note to a lead; `false` when the lead has been erased: nothing is kept of its customer.
@@ -110,8 +108,7 @@ impl Transaction<'_> {
     /// Erases what people wrote about a customer.
     pub(in crate::tables) fn erase_notes(&self, lead_id: &str) -> Result<(), Fault> {
         let sql = "DELETE FROM lead_notes WHERE lead_id = $1";
-        self.0.execute("erasing notes", sql, params![lead_id])?;
-        Ok(())
+        self.0.execute("erasing notes", sql, params![lead_id])
     }
 }
 
@@ -173,23 +170,6 @@ impl Database {
         Ok(found)
     }
 
-    /// How many leads there are in a state at a stage.
-    pub(crate) fn count_leads(
-        &self,
-        dealer_id: Option<&str>,
-        state: LeadState,
-        stage: Option<Stage>,
-    ) -> Result<u32, Fault> {
-        self.0.one(
-            "counting leads",
-            "SELECT count(*) FROM leads l LEFT JOIN lead_progress p ON p.lead_id = l.lead_id
-             WHERE ($1 IS NULL OR l.dealer_id = $1) AND l.state = $2
-                 AND ($3 IS NULL OR coalesce(p.stage, 'new') = $3)",
-            params![dealer_id, state.name(), stage.map(Stage::name)],
-            |row| row.get(0),
-        )
-    }
-
     /// How the people stand with a lead.
     pub(crate) fn progress(&self, lead_id: &str) -> Result<Progress, Fault> {
         let found = self.0.first(
@@ -218,15 +198,40 @@ impl Database {
             },
         )
     }
+}
 
-    /// Leads with an appointment that is confirmed for a period, or that waits for a time to be found.
-    pub(crate) fn visits(
+impl Store {
+    /// How many leads there are in a state, at a stage.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn count_leads(
+        &self,
+        dealer_id: Option<&str>,
+        state: LeadState,
+        stage: Option<Stage>,
+    ) -> Result<u32, Fault> {
+        self.read_one(
+            "counting leads",
+            "SELECT count(*) FROM leads l LEFT JOIN lead_progress p ON p.lead_id = l.lead_id
+             WHERE ($1 IS NULL OR l.dealer_id = $1) AND l.state = $2
+                 AND ($3 IS NULL OR coalesce(p.stage, 'new') = $3)",
+            params![dealer_id, state.name(), stage.map(Stage::name)],
+            |row| row.get(0),
+        )
+    }
+
+    /// Leads with an appointment that is confirmed for a period, and those that wait for a time.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn visits(
         &self,
         dealer_id: Option<&str>,
         from: Timestamp,
         until: Timestamp,
     ) -> Result<Vec<(LeadRecord, Progress)>, Fault> {
-        self.0.all(
+        self.read_all(
             "reading appointments",
             &format!(
                 "{} WHERE ($1 IS NULL OR l.dealer_id = $1) AND l.state = 'received'
@@ -241,13 +246,12 @@ impl Database {
         )
     }
 
-    /// From whom leads came since a moment, submission by submission.
-    pub(crate) fn origins(
-        &self,
-        dealer_id: Option<&str>,
-        since: Timestamp,
-    ) -> Result<Vec<Origin>, Fault> {
-        self.0.all(
+    /// From whom leads came since a moment.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn origins(&self, dealer_id: Option<&str>, since: Timestamp) -> Result<Vec<Origin>, Fault> {
+        self.read_all(
             "reading where leads came from",
             "SELECT s.received_at, s.principal, s.payload, s.duplicate, l.held_for, p.stage,
                     s.dealer_id, s.lead_id, s.sealed_by

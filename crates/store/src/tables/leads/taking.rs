@@ -345,8 +345,7 @@ impl Transaction<'_> {
                 appointment.ends_at,
                 tradepost_wire::json::json!(proposed).to_string(),
             ],
-        )?;
-        Ok(())
+        )
     }
 
     fn put_lead(&self, taken: &TakenLead<'_>, submission: i64) -> Result<(), Fault> {
@@ -380,8 +379,7 @@ impl Transaction<'_> {
                 submission,
                 lead.appointment.as_ref().map(|current| &current.appointment_id),
             ],
-        )?;
-        Ok(())
+        )
     }
 
     /// Makes a lead what it is from now on. What was its current appointment and no longer is
@@ -406,8 +404,7 @@ impl Transaction<'_> {
                 submission,
                 current,
             ],
-        )?;
-        Ok(())
+        )
     }
 
     fn put_event(

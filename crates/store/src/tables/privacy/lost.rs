@@ -90,7 +90,6 @@ impl Transaction<'_> {
     /// Forgets a key by which nothing is sealed any more.
     pub(crate) fn forget_key(&self, lost: &str) -> Result<(), Fault> {
         let sql = "DELETE FROM privacy_keys WHERE key_id = $1";
-        self.0.execute("forgetting a key", sql, params![lost])?;
-        Ok(())
+        self.0.execute("forgetting a key", sql, params![lost])
     }
 }
