@@ -76,8 +76,8 @@ impl Manifest {
             "schema": contents.schema,
             "database_bytes": bytes,
             "rows": rows,
-            "consents": chains.consents.as_deref().map(consents),
-            "records": records(&chains.records),
+            "consents": chains.consents.as_ref().map(|all| all.iter().map(consents).collect::<Vec<_>>()),
+            "records": chains.records.iter().map(records).collect::<Vec<_>>(),
         }))
     }
 
@@ -121,20 +121,14 @@ impl Manifest {
     }
 }
 
-fn consents(chains: &[ConsentCheck]) -> Vec<Value> {
-    let chain = |check: &ConsentCheck| {
-        json!({"dealer": check.dealer_id, "records": check.records, "head": hex(&check.head),
-               "faults": check.faults.len()})
-    };
-    chains.iter().map(chain).collect()
+fn consents(check: &ConsentCheck) -> Value {
+    json!({"dealer": check.dealer_id, "records": check.records, "head": hex(&check.head),
+           "faults": check.faults.len()})
 }
 
-fn records(chains: &[RecordCheck]) -> Vec<Value> {
-    let chain = |check: &RecordCheck| {
-        json!({"chain": check.chain, "entries": check.entries, "head": hex(&check.head),
-               "faults": check.faults.len()})
-    };
-    chains.iter().map(chain).collect()
+fn records(check: &RecordCheck) -> Value {
+    json!({"chain": check.chain, "entries": check.entries, "head": hex(&check.head),
+           "faults": check.faults.len()})
 }
 
 /// A folder that is removed when it is no longer needed, on the disk of another one. What earlier ones

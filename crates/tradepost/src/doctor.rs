@@ -136,6 +136,12 @@ impl From<Vec<Finding>> for Seen {
     }
 }
 
+impl From<Finding> for Seen {
+    fn from(finding: Finding) -> Self {
+        vec![finding].into()
+    }
+}
+
 /// Looks that run beside each other; their findings come in the order in which they were begun.
 struct Looks {
     running: JoinSet<(usize, Seen)>,
@@ -153,7 +159,7 @@ impl Looks {
             let late = |_| {
                 let says = format!("no answer in {} s", patience.as_secs());
                 let hint = "see what holds it up; --timeout waits longer";
-                Seen::from(vec![about.bad(says, hint)])
+                Seen::from(about.bad(says, hint))
             };
             (number, seen.unwrap_or_else(late))
         });
@@ -165,7 +171,7 @@ impl Looks {
         self.begin(about, async move {
             let seen = tokio::task::spawn_blocking(look).await;
             seen.unwrap_or_else(|_| {
-                vec![broken.bad("the look at it failed", "report this as a bug")].into()
+                broken.bad("the look at it failed", "report this as a bug").into()
             })
         });
     }

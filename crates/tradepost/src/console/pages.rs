@@ -177,19 +177,16 @@ impl Console {
 
     /// The page that says why there is no other.
     pub(super) fn stopped(&self, asked: &Asked, stop: Stop) -> Reply {
-        let (status, title, text) = match &stop {
+        let mut error_id = None;
+        let (status, title, text) = match stop {
             Stop::SignIn => {
-                let path = format!("{PATH}/{}", asked.path);
                 // What was to be done by a form is not done again after signing in.
-                let next = if asked.method == axum::http::Method::GET && !asked.path.is_empty() {
-                    format!("?next={path}")
-                } else {
-                    String::new()
-                };
-                let is_plain =
-                    next.bytes().all(|b| b.is_ascii_alphanumeric() || b"?=/-_".contains(&b));
+                let is_page = asked.method == axum::http::Method::GET && !asked.path.is_empty();
                 // An address that could hold more than a path is not gone back to.
-                let next = if is_plain { next } else { String::new() };
+                let plain = |b: u8| b.is_ascii_alphanumeric() || b"?=/-_".contains(&b);
+                let is_kept = is_page && asked.path.bytes().all(plain);
+                let next =
+                    if is_kept { format!("?next={PATH}/{}", asked.path) } else { String::new() };
                 return Reply::see(format!("{PATH}/sign-in{next}"));
             }
             Stop::Forbidden => (
@@ -208,22 +205,17 @@ impl Console {
                 "You signed in anew since it was shown, or it came from elsewhere. Go back, load the \
                  page again, and repeat what you did.",
             ),
-            Stop::Unusable(why) => (StatusCode::UNPROCESSABLE_ENTITY, "That cannot be done", *why),
-            Stop::Broken(_) => (
-                StatusCode::INTERNAL_SERVER_ERROR,
-                "Something broke",
-                "It is our fault. An engineer finds the cause in the log, by the number below.",
-            ),
-        };
-        let error_id = match stop {
+            Stop::Unusable(why) => (StatusCode::UNPROCESSABLE_ENTITY, "That cannot be done", why),
             Stop::Broken(fault) => {
                 // The cause may name files and tables, which are none of the visitor's business.
                 let id = format!("err_{}", uuid::Uuid::now_v7().simple());
                 tracing::error!(error_id = id, cause = %fault.chain(), "a page could not be shown");
-                Some(id)
-            }
-            Stop::SignIn | Stop::Forbidden | Stop::NotFound | Stop::Stale | Stop::Unusable(_) => {
-                None
+                error_id = Some(id);
+                (
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    "Something broke",
+                    "It is our fault. An engineer finds the cause in the log, by the number below.",
+                )
             }
         };
         Reply::page(&Stopped { title, text, error_id }).with_status(status)

@@ -38,7 +38,7 @@ pub(super) struct Prober {
 }
 
 /// How far the run is that is at work.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct AtWork {
     pub(super) dealer_id: String,
     pub(super) done: usize,
@@ -75,14 +75,8 @@ impl Prober {
         if at_work.is_some() {
             return None;
         }
-        *at_work = Some(AtWork {
-            dealer_id: dealer_id.to_owned(),
-            done: 0,
-            total: 0,
-            requests: 0,
-            failed: 0,
-            title: "The card is read.",
-        });
+        let (dealer_id, title) = (dealer_id.to_owned(), "The card is read.");
+        *at_work = Some(AtWork { dealer_id, title, ..AtWork::default() });
         Some(Place(Arc::clone(self)))
     }
 }

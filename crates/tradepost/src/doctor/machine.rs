@@ -125,78 +125,69 @@ impl Examiner {
             if let Some(signing) = &dealer.card_signing {
                 files.push((format!("{id}: card_signing.key_file"), signing.key_file.clone()));
             }
-            for delivery in &dealer.deliveries {
-                let name = format!("{id}/{}", delivery.destination.name);
-                let named = |(key, path)| (format!("{name}: {key}"), path);
-                files.extend(secrets_of(delivery).into_iter().map(named));
-            }
-            for feed in &dealer.feeds {
-                let named = |(key, path)| (format!("{id}/{}: {key}", feed.name), path);
-                files.extend(secrets_of_feed(feed).into_iter().map(named));
-            }
+            files.extend(dealer.deliveries.iter().flat_map(|it| secrets_of(id, it)));
+            files.extend(dealer.feeds.iter().flat_map(|it| secrets_of_feed(id, it)));
         }
         for delivery in self.config.alerts.iter().flat_map(|alerts| &alerts.destinations) {
-            let name = format!("alerts/{}", delivery.destination.name);
-            let named = |(key, path)| (format!("{name}: {key}"), path);
-            files.extend(secrets_of(delivery).into_iter().map(named));
+            files.extend(secrets_of("alerts", delivery));
         }
-        if let Some(Secret::File(path)) =
-            self.config.traces.as_ref().and_then(|traces| traces.bearer.as_ref())
-        {
-            files.push(("traces.bearer_file".to_owned(), path.clone()));
-        }
+        let traces = self.config.traces.as_ref().and_then(|traces| traces.bearer.as_ref());
+        files.extend(files_of("traces.", [("bearer_file", traces)]));
         for publisher in &self.config.publishers {
             let id = &publisher.profile.id;
             let keys = [
                 ("webhook_key", &publisher.webhook_key),
                 ("governance_key", &publisher.governance_key),
             ];
-            for (key, file) in keys {
-                if let Some(file) = file {
-                    files.push((format!("{id}: {key}.key_file"), file.key_file.clone()));
-                }
-            }
+            files.extend(keys.into_iter().filter_map(|(key, file)| {
+                Some((format!("{id}: {key}.key_file"), file.as_ref()?.key_file.clone()))
+            }));
             for (url, secret) in &publisher.verifiers {
-                if let Secret::File(path) = secret {
-                    files.push((format!("{id}: verifiers {url}: bearer_file"), path.clone()));
-                }
+                let of = format!("{id}: verifiers {url}: ");
+                files.extend(files_of(&of, [("bearer_file", Some(secret))]));
             }
         }
         files
     }
 }
 
+/// Those of these secrets that are files, each with its key behind `of`.
+fn files_of<const N: usize>(
+    of: &str,
+    secrets: [(&str, Option<&Secret>); N],
+) -> Vec<(String, PathBuf)> {
+    let file = |(key, secret): (&str, Option<&Secret>)| match secret? {
+        Secret::File(path) => Some((format!("{of}{key}"), path.clone())),
+        Secret::Text(_) => None,
+    };
+    secrets.into_iter().filter_map(file).collect()
+}
+
 /// The files by which a feed's place knows us, with the keys that name them.
-fn secrets_of_feed(feed: &Feed) -> Vec<(&'static str, PathBuf)> {
+fn secrets_of_feed(dealer: &str, feed: &Feed) -> Vec<(String, PathBuf)> {
+    let of = format!("{dealer}/{}: ", feed.name);
     let From::Pull(pull) = &feed.from else { return Vec::new() };
     match &pull.place {
         Place::Web(web) => {
             let password = web.login.as_ref().map(|(_, password)| password);
-            let both = [("bearer_file", web.bearer.as_ref()), ("password_file", password)];
-            let file = |(key, secret): (&'static str, Option<&Secret>)| match secret {
-                Some(Secret::File(path)) => Some((key, path.clone())),
-                Some(Secret::Text(_)) | None => None,
-            };
-            both.into_iter().filter_map(file).collect()
+            files_of(&of, [("bearer_file", web.bearer.as_ref()), ("password_file", password)])
         }
-        Place::Sftp(place) => vec![("key_file", place.key_file.clone())],
+        Place::Sftp(place) => vec![(format!("{of}key_file"), place.key_file.clone())],
     }
 }
 
-fn secrets_of(delivery: &Delivery) -> Vec<(&'static str, PathBuf)> {
-    let secrets = match &delivery.by {
+fn secrets_of(whose: &str, delivery: &Delivery) -> Vec<(String, PathBuf)> {
+    let of = format!("{whose}/{}: ", delivery.destination.name);
+    match &delivery.by {
         By::Http(http) => {
-            vec![("bearer_file", http.bearer.as_ref()), ("hmac_key_file", http.hmac_key.as_ref())]
+            let (bearer, hmac_key) = (http.bearer.as_ref(), http.hmac_key.as_ref());
+            files_of(&of, [("bearer_file", bearer), ("hmac_key_file", hmac_key)])
         }
         By::Smtp(smtp) => {
-            vec![("password_file", smtp.login.as_ref().map(|(_, password)| password))]
+            let password = smtp.login.as_ref().map(|(_, password)| password);
+            files_of(&of, [("password_file", password)])
         }
-    };
-    let file = |(key, secret): (&'static str, Option<&Secret>)| match secret {
-        Some(Secret::File(path)) => Some((key, path.clone())),
-        Some(Secret::Text(_)) | None => None,
-    };
-    secrets.into_iter().filter_map(file).collect()
+    }
 }
 
 /// The mode of what others than its owner may read or enter.

@@ -37,7 +37,7 @@ impl Examiner {
             let host = door.base.host_str().unwrap_or_default().to_owned();
             if host.parse::<IpAddr>().is_err() && !host.starts_with('[') && !hosts.contains(&host) {
                 let about = About::new(Area::Dns, &host);
-                looks.begin(about.clone(), async move { vec![name(&about).await].into() });
+                looks.begin(about.clone(), async move { name(&about).await.into() });
                 hosts.push(host);
             }
             let about = About::new(Area::Card, format!("{} at {}", door.seller, door.base));
@@ -73,7 +73,7 @@ impl Examiner {
                 let says = "neither public_url nor hosts say where agents outside find it";
                 let hint = "set public_url to the address under which the world reaches it";
                 let finding = about.warning(says, hint);
-                looks.begin(about, async move { vec![finding].into() });
+                looks.begin(about, async move { finding.into() });
                 addresses.push(origin.to_string());
             }
             let door =

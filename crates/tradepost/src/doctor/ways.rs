@@ -57,24 +57,20 @@ impl Examiner {
         let about = About::new(Area::Delivery, name);
         let way = carrier::open(delivery, &self.clock);
         looks.begin(about.clone(), async move {
-            let way = match way {
-                Ok(way) => way,
-                Err(why) => {
-                    return vec![about.bad(why, "correct what is named in the configuration")]
-                        .into();
-                }
+            let found = match way {
+                Err(why) => about.bad(why, "correct what is named in the configuration"),
+                Ok(way) => match way.knock().await {
+                    Ok(says) => about.ok(says),
+                    Err(failed) => about.bad(failed.answer.clone(), mend(&failed.answer)),
+                },
             };
-            vec![match way.knock().await {
-                Ok(says) => about.ok(says),
-                Err(failed) => about.bad(failed.answer.clone(), mend(&failed.answer)),
-            }]
-            .into()
+            found.into()
         });
     }
 
     fn look_at_address(&self, looks: &mut Looks, about: About, url: String) {
         let now = self.now();
-        looks.begin(about.clone(), async move { vec![address(&about, &url, now).await].into() });
+        looks.begin(about.clone(), async move { address(&about, &url, now).await.into() });
     }
 }
 
@@ -83,11 +79,9 @@ fn look_at_sftp(looks: &mut Looks, about: About, place: Sftp) {
     looks.begin(about.clone(), async move {
         let hint = "see that `url`, `key_file` and `known_hosts` of the feed belong together, and that \
                     this machine may connect there";
-        vec![match sftp::knock(&place).await {
-            Ok(()) => about.ok("its host key is known, and it lets us in"),
-            Err(why) => about.bad(why, hint),
-        }]
-        .into()
+        let knocked = sftp::knock(&place).await;
+        let lets_in = knocked.map(|()| about.ok("its host key is known, and it lets us in"));
+        lets_in.unwrap_or_else(|why| about.bad(why, hint)).into()
     });
 }
 

@@ -24,7 +24,7 @@ use tradepost_wire::http::MediaType;
 use tradepost_wire::json::{self, Bounds, Value, json};
 use tradepost_wire::problem::Problems;
 
-use super::{Code, House, Refusal, Trouble};
+use super::{Code, Refusal, Trouble};
 use crate::config::Server;
 use crate::wiring::Wiring;
 
@@ -293,21 +293,12 @@ impl Api {
             Operation::Set(state) => house.set_state(id, state, said.expected)?,
         }
         let is_served = self.changed(who, "changed", id);
-        self.outcome(&house, operation, id).map(|answer| answer.of_change(is_served))
-    }
-
-    fn outcome(&self, house: &House, operation: Operation, id: &str) -> Result<Answer, Trouble> {
-        match operation {
-            Operation::Set(HostedState::Removed) => {
-                Ok(Answer { status: StatusCode::NO_CONTENT, body: None, location: None })
-            }
-            Operation::List
-            | Operation::Add
-            | Operation::Show
-            | Operation::Replace
-            | Operation::Patch
-            | Operation::Set(_) => house.show(id).map(Answer::ok),
-        }
+        let answer = if matches!(operation, Operation::Set(HostedState::Removed)) {
+            Answer { status: StatusCode::NO_CONTENT, body: None, location: None }
+        } else {
+            Answer::ok(house.show(id)?)
+        };
+        Ok(answer.of_change(is_served))
     }
 
     /// Has the change served here at once; other processes see it within a second. Whether it is: what
@@ -365,27 +356,11 @@ fn refuse(trouble: &Trouble) -> Response {
     let mut response = json_response(status, json!({"error": refusal.document()}).to_string());
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    match refusal.code {
-        // What is left of the body would be read as the next request.
-        Code::TooLarge | Code::UnsupportedMediaType => {
-            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
-        }
-        Code::Unavailable => {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-        }
-        Code::Unauthenticated
-        | Code::PermissionDenied
-        | Code::RateLimited
-        | Code::NotFound
-        | Code::MethodNotAllowed
-        | Code::InvalidJson
-        | Code::InvalidParameter
-        | Code::InvalidDealer
-        | Code::ReadOnly
-        | Code::IdTaken
-        | Code::IdRemoved
-        | Code::HostTaken
-        | Code::RevisionConflict => {}
+    if refusal.code.closes() {
+        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    if refusal.code == Code::Unavailable {
+        headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     }
     response
 }

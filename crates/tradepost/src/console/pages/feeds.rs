@@ -41,9 +41,9 @@ struct Row {
 
 /// A word with a colour.
 #[derive(Debug)]
-struct Mark {
+pub(super) struct Mark {
     class: &'static str,
-    label: &'static str,
+    pub(super) label: &'static str,
 }
 
 #[derive(Debug, Template)]
@@ -162,22 +162,14 @@ fn state(standing: &Standing<'_>) -> Mark {
     Mark { class, label }
 }
 
-pub(super) const fn outcome_label(outcome: FeedOutcome) -> &'static str {
-    match outcome {
-        FeedOutcome::Taken => "taken",
-        FeedOutcome::Held => "held back",
-        FeedOutcome::Unreadable => "unreadable",
-        FeedOutcome::Failed => "failed",
-    }
-}
-
-const fn outcome(of: FeedOutcome) -> Mark {
-    let class = match of {
-        FeedOutcome::Taken => "good",
-        FeedOutcome::Held => "warning",
-        FeedOutcome::Unreadable | FeedOutcome::Failed => "bad",
+pub(super) const fn outcome(of: FeedOutcome) -> Mark {
+    let (class, label) = match of {
+        FeedOutcome::Taken => ("good", "taken"),
+        FeedOutcome::Held => ("warning", "held back"),
+        FeedOutcome::Unreadable => ("bad", "unreadable"),
+        FeedOutcome::Failed => ("bad", "failed"),
     };
-    Mark { class, label: outcome_label(of) }
+    Mark { class, label }
 }
 
 fn report(run: &FeedRun, feed: &str, here: &Local) -> Shown {

@@ -10,7 +10,7 @@ use tradepost_dealer::staff::Stage;
 use tradepost_store::staff::LeadFilter;
 
 use super::super::offer::Warning;
-use super::feeds::{address, outcome_label};
+use super::feeds::{address, outcome};
 use super::{
     Answer, Console, Frame, Local, PATH, Reply, Right, Stop, Visitor, When, ago, counted, lasting,
     thousands,
@@ -203,7 +203,7 @@ impl Console {
                     items.push(item(&here, since, Kind::Stale, what));
                 }
                 if let Some(run) = standing.not_taken() {
-                    let how = outcome_label(run.outcome);
+                    let how = outcome(run.outcome).label;
                     let title = format!("The feed {name} of {} is {how}", terms.name);
                     let detail = run.message.clone().unwrap_or_default();
                     let what = (title, detail, href);
