@@ -1,4 +1,4 @@
-//! What those who deliver leads ask of the store.
+//! What those who deliver leads, webhooks and alerts ask of the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use tradepost_dealer::delivery::{DeliveryRecord, DeliveryState, NewDelivery};
 use tradepost_wire::fault::Fault;
 
-use super::{PushBusy, Store};
+use super::{Notice, PushBusy, PushPlace, Store};
 
 impl Store {
     /// The events of a dealer's leads of which nobody has been told, the first ones first, each
@@ -71,6 +71,23 @@ impl Store {
     /// When the database fails.
     pub fn dead_deliveries(&self) -> Result<u64, Fault> {
         self.read(|db| db.dead_deliveries())
+    }
+
+    /// What a destination of alerts was told.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn noticed_alerts(&self, destination: &str) -> Result<Vec<Notice>, Fault> {
+        self.read(|db| db.noticed_alerts(destination))
+    }
+
+    /// Webhooks of all agents and owners that were given up, and with `waiting` also those whose
+    /// last attempt failed.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn push_troubled(&self, waiting: bool) -> Result<Vec<PushPlace>, Fault> {
+        self.read(|db| db.push_troubled(waiting))
     }
 
     /// When each lead was first taken by a destination, of those that were.

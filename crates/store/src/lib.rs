@@ -471,29 +471,12 @@ impl Store {
         self.write_blocking(move |tx| tx.revoke_api_key(&id, now))
     }
 
-    /// What a destination of alerts was told.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn noticed_alerts(&self, destination: &str) -> Result<Vec<Notice>, Fault> {
-        self.read(|db| db.noticed_alerts(destination))
-    }
-
     /// The signatures that were used at a publisher and still hold.
     ///
     /// # Errors
     /// When the database fails.
     pub fn used_signatures(&self, publisher: &str, now: Timestamp) -> Result<Vec<Used>, Fault> {
         self.read(|db| db.used_signatures(publisher, now))
-    }
-
-    /// Webhooks of all agents and owners that were given up, and with `waiting` also those whose
-    /// last attempt failed.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn push_troubled(&self, waiting: bool) -> Result<Vec<PushPlace>, Fault> {
-        self.read(|db| db.push_troubled(waiting))
     }
 
     /// Leads as they are now, newest first; of one dealer when `dealer_id` is given.
