@@ -137,7 +137,7 @@ impl Console {
         }
         // Another site can have a browser send the cookie, and cannot
         // know what stands in our forms.
-        if row.changes() && !asked.proves(&visitor.secret) {
+        if row.changes() && !asked.proves(visitor.secret) {
             return Err(Stop::Stale);
         }
         Ok(visitor)
