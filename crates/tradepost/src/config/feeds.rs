@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use tradepost_dealer::import::Preset;
+use tradepost_wire::words;
 
 use super::delivery::Secret;
 use crate::feeds::guard::Guard;
@@ -122,11 +123,12 @@ pub struct Sftp {
     pub known_hosts: PathBuf,
 }
 
-/// How much of an inventory a feed is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Extent {
-    /// All of it: what is not in it is no longer on offer.
-    Full,
-    /// What has changed: what is not in it stays as it is.
-    Delta,
+words! {
+    /// How much of an inventory a feed is.
+    pub enum Extent {
+        /// All of it: what is not in it is no longer on offer.
+        Full = "full",
+        /// What has changed: what is not in it stays as it is.
+        Delta = "delta",
+    }
 }

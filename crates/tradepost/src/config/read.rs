@@ -12,6 +12,7 @@ use tradepost_wire::problem::{At, Problems};
 use tradepost_wire::toml::{self, Mistake, Variables};
 
 use super::{Config, Dealer};
+use values::items;
 
 mod acme;
 mod alerts;
@@ -50,11 +51,11 @@ pub fn dealer(value: &Value, process: ForAll) -> Result<Dealer, Problems> {
         process.complete(dealer, value);
     }
     let at = At::Root.key("hosts");
-    let named = value.get("hosts").and_then(Value::as_array).map(Vec::as_slice);
-    if named.unwrap_or_default().is_empty() {
+    let named = items(value, "hosts");
+    if named.is_empty() {
         values::reject(&at, &mut problems, "is missing; a dealer among others needs host names");
     }
-    check_hosts(named.unwrap_or_default(), &at, &mut BTreeSet::new(), &mut problems);
+    check_hosts(named, &at, &mut BTreeSet::new(), &mut problems);
     if !process.asks_for_certificates {
         check_certificates(value, &At::Root, &mut problems);
     }
@@ -96,17 +97,14 @@ fn config(value: &Value, problems: &mut Problems) -> Option<Config> {
     let privacy = privacy.unwrap_or_default();
     let asks_for_certificates = value.pointer("/server/tls/client_ca").is_some();
     let process = ForAll { asks_for_certificates, retention: privacy.retention };
-    let listed = value.get("dealers").and_then(Value::as_array).map(Vec::as_slice);
+    let listed = items(value, "dealers");
     // Every dealer that is wrong left the list shorter, and is a mistake anyway.
-    for (dealer, said) in dealers.iter_mut().zip(listed.unwrap_or_default()) {
+    for (dealer, said) in dealers.iter_mut().zip(listed) {
         process.complete(dealer, said);
     }
     check_sellers(value, hosting, problems);
-    for (index, dealer) in listed.unwrap_or_default().iter().enumerate() {
-        if !asks_for_certificates {
-            let dealers = At::Root.key("dealers");
-            check_certificates(dealer, &dealers.index(index), problems);
-        }
+    for (index, dealer) in listed.iter().enumerate().filter(|_| !asks_for_certificates) {
+        check_certificates(dealer, &At::Root.key("dealers").index(index), problems);
     }
     let server = server.unwrap_or_default();
     Some(Config { server, dealers, publishers, privacy, alerts, traces })
@@ -156,14 +154,12 @@ fn check_hosts(
 fn check_sellers(value: &Value, hosting: bool, problems: &mut Problems) {
     // Of the document and not of what was read of it: another mistake in a seller must not hide
     // that its hosts are somebody else's.
-    let list =
-        |key| value.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let (dealers, publishers) = (list("dealers"), list("publishers"));
+    let (dealers, publishers) = (items(value, "dealers"), items(value, "publishers"));
     let (mut ids, mut hosts) = (BTreeSet::new(), BTreeSet::new());
-    let server = At::Root.key("server");
-    let directory = value.pointer("/server/directory_hosts").and_then(Value::as_array);
-    let directory = directory.map(Vec::as_slice).unwrap_or_default();
-    check_hosts(directory, &server.key("directory_hosts"), &mut hosts, problems);
+    let directory = value.get("server").map(|server| items(server, "directory_hosts"));
+    let directory = directory.unwrap_or_default();
+    let at = &At::Root.key("server");
+    check_hosts(directory, &at.key("directory_hosts"), &mut hosts, problems);
     let several = hosting || !directory.is_empty() || dealers.len() + publishers.len() > 1;
     for (key, sellers) in [("dealers", dealers), ("publishers", publishers)] {
         for (index, seller) in sellers.iter().enumerate() {
@@ -173,12 +169,11 @@ fn check_sellers(value: &Value, hosting: bool, problems: &mut Problems) {
             if id.is_some_and(|id| !ids.insert(id)) {
                 values::reject(&at.key("id"), problems, "another seller has this id already");
             }
-            let named = seller.get("hosts").and_then(Value::as_array);
-            if several && named.is_none_or(Vec::is_empty) {
+            let named = items(seller, "hosts");
+            if several && named.is_empty() {
                 let message = "is missing; with several sellers each needs its own host names";
                 values::reject(&at.key("hosts"), problems, message);
             }
-            let named = named.map(Vec::as_slice).unwrap_or_default();
             check_hosts(named, &at.key("hosts"), &mut hosts, problems);
         }
     }

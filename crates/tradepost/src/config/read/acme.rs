@@ -5,7 +5,7 @@ use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 
 use super::delivery::mailbox;
-use super::values::{self, line, list, of_text, reject, secure_address};
+use super::values::{self, list, of_text, path, reject, secure_address};
 use crate::config::Tls;
 use crate::config::acme::{Acme, DIRECTORY};
 
@@ -18,7 +18,7 @@ pub(super) fn tls(
     at: &At<'_>,
     problems: &mut Problems,
 ) -> Option<(Tls, Option<Acme>)> {
-    let file = line(4_000);
+    let file = path(4_000);
     read_object!(value, at, problems, closed {
         optional "certificate" => certificate: &file,
         optional "key" => key: &file,
@@ -40,17 +40,16 @@ pub(super) fn tls(
             (true, false) | (false, true) => {}
         }
     }
-    let client_ca = client_ca.map(Into::into);
     if named("acme") {
         let acme = acme?;
         return Some((Tls { certificate: acme.file(), key: acme.file(), client_ca }, Some(acme)));
     }
-    Some((Tls { certificate: certificate?.into(), key: key?.into(), client_ca }, None))
+    Some((Tls { certificate: certificate?, key: key?, client_ca }, None))
 }
 
 /// `[server.tls.acme]`
 fn ordered(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Acme> {
-    let file = line(4_000);
+    let file = path(4_000);
     read_object!(value, at, problems, closed {
         required "domains" => domains: list((1, Some(MOST_NAMES)), domain),
         optional "contact" => contact: list((0, Some(10)), mailbox),
@@ -71,8 +70,8 @@ fn ordered(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Acme> 
         domains: names,
         contact: contact.unwrap_or_default(),
         directory: directory.unwrap_or_else(|| DIRECTORY.to_owned()),
-        folder: folder?.into(),
-        ca_file: ca_file.map(Into::into),
+        folder: folder?,
+        ca_file,
     })
 }
 

@@ -2,20 +2,13 @@
 
 use jiff::SignedDuration;
 use tradepost_wire::json::Value;
-use tradepost_wire::parse::{self, read_object};
+use tradepost_wire::parse;
 use tradepost_wire::problem::{At, Problems};
 
-use super::delivery::{check_names, delivery};
-use super::values::{duration, reject};
+use super::delivery::delivery;
+use super::values::{check_names, duration, read_table, reject};
 use crate::config::Alerts;
 use crate::config::delivery::Delivery;
-
-const MINUTE: (SignedDuration, &str) = (SignedDuration::from_mins(1), "1m");
-const DAY: (SignedDuration, &str) = (SignedDuration::from_hours(24), "24h");
-const MONTH: (SignedDuration, &str) = (SignedDuration::from_hours(30 * 24), "30d");
-
-const EVERY: SignedDuration = SignedDuration::from_mins(15);
-const REMIND: SignedDuration = SignedDuration::from_hours(24);
 
 /// What only destinations of leads have.
 const OF_LEADS: [&str; 7] =
@@ -23,15 +16,10 @@ const OF_LEADS: [&str; 7] =
 
 /// `[alerts]`
 pub(super) fn alerts(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Alerts> {
-    read_object!(value, at, problems, closed {
-        optional "every" => every: duration(MINUTE, DAY),
-        optional "remind" => remind: duration(MINUTE, MONTH),
+    read_table!(value, at, problems, Alerts {
+        optional "every" => every: duration("1m", "24h") => SignedDuration::from_mins(15),
+        optional "remind" => remind: duration("1m", "30d") => SignedDuration::from_hours(24),
         required "destinations" => destinations: read_destinations,
-    });
-    Some(Alerts {
-        every: every.unwrap_or(EVERY),
-        remind: remind.unwrap_or(REMIND),
-        destinations: destinations?,
     })
 }
 

@@ -7,24 +7,18 @@ use tradepost_wire::json::Value;
 use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 
-use super::values::{host, line, of_text, reject, secure_address, words};
+use super::values::{host, line, of_text, path, read_over, reject, secure_address, some, words};
 use crate::config::{Auth, Jwt, KeySource, KnownCertificate};
 use crate::gate::{Scope, Scopes};
 
 /// `[dealers.auth]`
 pub(super) fn auth(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Auth> {
-    read_object!(value, at, problems, closed {
-        optional "required" => required: parse::boolean,
-        optional "api_keys" => api_keys: parse::boolean,
-        optional "jwt" => jwt: read_jwt,
-        optional "certificates" => certificates: read_certificates,
+    let auth = read_over!(value, at, problems, Auth::default(), {
+        "required" => required: parse::boolean,
+        "api_keys" => api_keys: parse::boolean,
+        "jwt" => jwt: some(read_jwt),
+        "certificates" => certificates: read_certificates,
     });
-    let auth = Auth {
-        required: required.unwrap_or_default(),
-        api_keys: api_keys.unwrap_or_default(),
-        jwt,
-        certificates: certificates.unwrap_or_default(),
-    };
     // What could not be read has its own mistakes.
     let named = ["jwt", "certificates"].iter().any(|key| value.get(key).is_some());
     if auth.required && !auth.api_keys && !named {
@@ -42,8 +36,7 @@ fn read_certificates(
 ) -> Option<Vec<KnownCertificate>> {
     let known = parse::list(value, at, problems, (1, None), read_certificate)?;
     for (index, certificate) in known.iter().enumerate() {
-        let before = known.iter().take(index);
-        if before.into_iter().any(|other| other.subject == certificate.subject) {
+        if known.iter().take(index).any(|other| other.subject == certificate.subject) {
             reject(&at.index(index), problems, "the same certificate is listed before");
         }
     }
@@ -97,7 +90,7 @@ fn read_jwt(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Jwt> 
     read_object!(value, at, problems, closed {
         required "issuer" => issuer: line(500),
         required "audience" => audience: line(500),
-        optional "jwks_file" => jwks_file: line(4_000),
+        optional "jwks_file" => jwks_file: path(4_000),
         optional "jwks_url" => jwks_url: secure_address,
         optional "scope_claim" => scope_claim: line(100),
     });
@@ -107,7 +100,7 @@ fn read_jwt(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Jwt> 
         return None;
     }
     let keys = match (jwks_file, jwks_url) {
-        (Some(file), _) => KeySource::File(file.into()),
+        (Some(file), _) => KeySource::File(file),
         (None, url) => KeySource::Url(url?),
     };
     Some(Jwt { issuer: issuer?, audience: audience?, keys, scope_claim })

@@ -8,20 +8,19 @@ use jiff::SignedDuration;
 use tradepost_buyer::receiver::authentic::MIN_KEY;
 use tradepost_dealer::adf;
 use tradepost_dealer::delivery::{ChatStyle, Destination, Form, LeadKind};
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 use tradepost_wire::words;
 
 use super::values::{
-    self, duration, host, line, list, of_text, reject, secure_address, web_page, whole,
+    self, duration, host, items, line, list, of_text, reject, secret, secure_address, web_page,
+    whole,
 };
-use crate::config::delivery::{By, Delivery, Http, Secret, Smtp, SmtpTls};
-
-const MOMENT: (SignedDuration, &str) = (SignedDuration::from_secs(1), "1s");
-const FIVE_MINUTES: (SignedDuration, &str) = (SignedDuration::from_mins(5), "5m");
-const MINUTE: (SignedDuration, &str) = (SignedDuration::from_mins(1), "1m");
-const MONTH: (SignedDuration, &str) = (SignedDuration::from_hours(30 * 24), "30d");
+use crate::config::delivery::{
+    By, Delivery, Http, Names, NoVehicle, Prolog, Secret, Smtp, SmtpTls, Timeframe,
+};
 
 /// As long as a dealer may be closed over a holiday.
 const GIVE_UP_AFTER: SignedDuration = SignedDuration::from_hours(3 * 24);
@@ -43,17 +42,6 @@ words! {
 }
 
 words! {
-    enum Protection {
-        /// TLS from the first byte.
-        Required = "required",
-        /// TLS by STARTTLS.
-        StartTls = "starttls",
-        /// No TLS.
-        None = "none",
-    }
-}
-
-words! {
     enum MediaType {
         /// RFC 7303.
         Application = "application/xml",
@@ -65,49 +53,11 @@ words! {
 }
 
 words! {
-    enum Prolog {
-        /// Well-formed XML.
-        Xml = "xml",
-        /// As in the original ADF text.
-        Legacy = "legacy",
-    }
-}
-
-words! {
-    enum Names {
-        /// One element.
-        Full = "full",
-        /// First and last name apart.
-        Parts = "parts",
-    }
-}
-
-words! {
-    enum Timeframe {
-        /// In words.
-        Text = "text",
-        /// With dates.
-        Dates = "dates",
-    }
-}
-
-words! {
     enum Provider {
         /// The agent.
         Direct = "direct",
         /// A network, of which the agent is a service.
         Network = "network",
-    }
-}
-
-words! {
-    enum NoVehicle {
-        /// A vehicle called Unknown.
-        Unknown = "unknown",
-        /// An empty element.
-        Empty = "empty",
-        /// Nothing.
-        Omit = "omit",
     }
 }
 
@@ -141,43 +91,27 @@ pub(super) fn deliveries(
     problems: &mut Problems,
 ) -> Option<Vec<Delivery>> {
     let deliveries = parse::list(value, at, problems, (0, None), delivery);
-    check_names(value, at, problems, "another destination of this dealer has this name already");
+    values::check_names(
+        value,
+        at,
+        problems,
+        "another destination of this dealer has this name already",
+    );
     deliveries
-}
-
-/// Destinations are told apart by their names.
-pub(super) fn check_names(
-    value: &Value,
-    at: &At<'_>,
-    problems: &mut Problems,
-    message: &'static str,
-) {
-    let mut names = BTreeSet::new();
-    for (index, delivery) in value.as_array().into_iter().flatten().enumerate() {
-        let name = delivery.get("name").and_then(Value::as_str);
-        if name.is_some_and(|name| !names.insert(name)) {
-            let at = at.index(index);
-            reject(&at.key("name"), problems, message);
-        }
-    }
 }
 
 /// Every rooftop that a destination names has to be one of the dealer's.
 pub(super) fn check_rooftops(dealer: &Value, at: &At<'_>, problems: &mut Problems) {
-    let list = |value: &Value, key: &str| {
-        value.get(key).and_then(Value::as_array).cloned().unwrap_or_default()
-    };
     let name = |rooftop: &Value| Some(rooftop.get("name")?.as_str()?.trim().to_lowercase());
     // Of the table as it stands: a mistake elsewhere in the dealer hides none here.
-    let known: BTreeSet<_> = list(dealer, "rooftops").iter().filter_map(name).collect();
-    for (index, delivery) in list(dealer, "deliveries").iter().enumerate() {
-        for (number, rooftop) in list(delivery, "rooftops").iter().enumerate() {
+    let known: BTreeSet<_> = items(dealer, "rooftops").iter().filter_map(name).collect();
+    for (index, delivery) in items(dealer, "deliveries").iter().enumerate() {
+        for (number, rooftop) in items(delivery, "rooftops").iter().enumerate() {
             let Some(text) = rooftop.as_str() else { continue };
             if !known.contains(&text.trim().to_lowercase()) {
-                let deliveries = at.key("deliveries");
-                let at = deliveries.index(index);
-                let at = at.key("rooftops");
-                reject(&at.index(number), problems, "no rooftop of this dealer has this name");
+                let message = "no rooftop of this dealer has this name";
+                let at = at.key("deliveries");
+                reject(&at.index(index).key("rooftops").index(number), problems, message);
             }
         }
     }
@@ -186,53 +120,50 @@ pub(super) fn check_rooftops(dealer: &Value, at: &At<'_>, problems: &mut Problem
 /// A destination: of leads, or of alerts.
 pub(super) fn delivery(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Delivery> {
     let file = line(1_000);
-    let secret = line(1_000);
     read_object!(value, at, problems, closed {
         required "name" => name: values::id,
         required "by" => way: parse::word::<Way>,
         optional "rooftops" => rooftops: list((0, None), line(200)),
         optional "kinds" => kinds: values::words::<LeadKind>,
         optional "attempts" => attempts: whole(1, 1_000),
-        optional "give_up_after" => give_up_after: duration(MINUTE, MONTH),
-        optional "timeout" => timeout: duration(MOMENT, FIVE_MINUTES),
+        optional "give_up_after" => give_up_after: duration("1m", "30d"),
+        optional "timeout" => timeout: duration("1s", "5m"),
         optional "url" => url: secure_address,
         optional "media_type" => media_type: parse::word::<MediaType>,
-        optional "bearer" => bearer: &secret,
+        optional "bearer" => bearer: &file,
         optional "bearer_file" => bearer_file: &file,
-        optional "hmac_key" => hmac_key: &secret,
+        optional "hmac_key" => hmac_key: &file,
         optional "hmac_key_file" => hmac_key_file: &file,
         optional "style" => style: parse::word::<ChatStyle>,
         optional "contact" => contact: parse::boolean,
         optional "adf" => adf: read_adf,
         optional "host" => server: host,
         optional "port" => port: whole::<u16>(1, 65_535),
-        optional "tls" => tls: parse::word::<Protection>,
+        optional "tls" => tls: parse::word::<SmtpTls>,
         optional "allow_plain" => allow_plain: parse::boolean,
         optional "ca_file" => ca_file: &file,
         optional "user" => user: line(300),
-        optional "password" => password: &secret,
+        optional "password" => password: &file,
         optional "password_file" => password_file: &file,
         optional "from" => from: mailbox,
         optional "to" => to: list((1, Some(20)), mailbox),
     });
-    check_keys(value, way, at, problems);
-    let bearer = one(value, ("bearer", bearer), ("bearer_file", bearer_file), at, problems);
-    let hmac_key =
-        one(value, ("hmac_key", hmac_key), ("hmac_key_file", hmac_key_file), at, problems);
-    let password =
-        one(value, ("password", password), ("password_file", password_file), at, problems);
+    values::check_keys(KEYS, way, ("destination", "by"), (value, at, problems));
+    let bearer = secret(value, "bearer", (bearer, bearer_file), at, problems);
+    let hmac_key = secret(value, "hmac_key", (hmac_key, hmac_key_file), at, problems);
+    let password = secret(value, "password", (password, password_file), at, problems);
     check_key(way, value, hmac_key.as_ref(), at, problems);
     // Not before: what is wrong with other keys is said at once as well.
     let way = way?;
     let adf = Form::Adf(adf.unwrap_or_default());
-    let media_type =
-        media_type.map_or("application/xml", tradepost_wire::catalog::Vocabulary::name);
+    let media_type = media_type.unwrap_or(MediaType::Application).name();
     let (form, by) = match way {
         Way::Smtp => {
+            let tls = tls.unwrap_or(SmtpTls::StartTls);
             let smtp = Smtp {
                 host: server.unwrap_or_default(),
-                port: port.unwrap_or(default_port(tls)),
-                tls: protection(tls),
+                port: port.unwrap_or(tls.port()),
+                tls,
                 ca_file: ca_file.map(PathBuf::from),
                 login: user.zip(password),
                 from: from.unwrap_or_default(),
@@ -265,37 +196,6 @@ pub(super) fn delivery(value: &Value, at: &At<'_>, problems: &mut Problems) -> O
         give_up_after: give_up_after.unwrap_or(GIVE_UP_AFTER),
         timeout: Duration::try_from(timeout.unwrap_or(TIMEOUT)).unwrap_or_default(),
     })
-}
-
-/// Each key belongs to its ways, and some have to be there.
-fn check_keys(value: &Value, way: Option<Way>, at: &At<'_>, problems: &mut Problems) {
-    let Some(way) = way else { return };
-    for (key, ways, is_needed) in KEYS {
-        let is_there = value.get(key).is_some();
-        if is_there && !ways.contains(&way) {
-            let names: Vec<_> = ways.iter().map(ToString::to_string).collect();
-            let message =
-                format!("belongs to destinations by {}, not by {way}", names.join(" or "));
-            reject(&at.key(key), problems, message);
-        }
-        if !is_there && *is_needed && ways.contains(&way) {
-            reject(&at.key(key), problems, format!("is missing; a destination by {way} needs it"));
-        }
-    }
-}
-
-/// A secret that stands in one of two places.
-pub(super) fn one(
-    value: &Value,
-    (key, text): (&str, Option<String>),
-    (file_key, file): (&str, Option<String>),
-    at: &At<'_>,
-    problems: &mut Problems,
-) -> Option<Secret> {
-    if value.get(key).is_some() && value.get(file_key).is_some() {
-        reject(&at.key(key), problems, format!("is here twice; keep this or {file_key}"));
-    }
-    text.map(Secret::Text).or(file.map(|file| Secret::File(file.into())))
 }
 
 /// A webhook has a key, and one in the configuration is long enough; one in a file is looked at when
@@ -337,23 +237,6 @@ fn check_smtp(value: &Value, smtp: &Smtp, allow_plain: bool, at: &At<'_>, proble
     }
     if smtp.tls == SmtpTls::None && smtp.login.is_some() && !is_here {
         reject(&at.key("user"), problems, "a password needs TLS");
-    }
-}
-
-fn protection(tls: Option<Protection>) -> SmtpTls {
-    match tls {
-        Some(Protection::Required) => SmtpTls::Required,
-        Some(Protection::StartTls) | None => SmtpTls::StartTls,
-        Some(Protection::None) => SmtpTls::None,
-    }
-}
-
-/// RFC 8314 §3.3, RFC 6409 §3.1, RFC 5321.
-fn default_port(tls: Option<Protection>) -> u16 {
-    match tls {
-        Some(Protection::Required) => 465,
-        Some(Protection::StartTls) | None => 587,
-        Some(Protection::None) => 25,
     }
 }
 
@@ -400,23 +283,10 @@ fn read_adf(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<adf::
     };
     Some(adf::Options {
         provider,
-        prolog: prolog.map_or_else(adf::Prolog::default, |prolog| match prolog {
-            Prolog::Xml => adf::Prolog::Xml,
-            Prolog::Legacy => adf::Prolog::Legacy,
-        }),
-        names: names.map_or_else(adf::NameParts::default, |names| match names {
-            Names::Full => adf::NameParts::Full,
-            Names::Parts => adf::NameParts::FirstLast,
-        }),
-        no_vehicle: no_vehicle.map_or_else(adf::NoVehicle::default, |form| match form {
-            NoVehicle::Unknown => adf::NoVehicle::Unknown,
-            NoVehicle::Empty => adf::NoVehicle::Empty,
-            NoVehicle::Omit => adf::NoVehicle::Omit,
-        }),
+        prolog: prolog.map(Prolog::adf).unwrap_or_default(),
+        names: names.map(Names::adf).unwrap_or_default(),
+        no_vehicle: no_vehicle.map(NoVehicle::adf).unwrap_or_default(),
         contacts: adf::ContactValues::Consented,
-        timeframe: timeframe.map_or_else(adf::Timeframe::default, |form| match form {
-            Timeframe::Text => adf::Timeframe::Text,
-            Timeframe::Dates => adf::Timeframe::Dates,
-        }),
+        timeframe: timeframe.map(Timeframe::adf).unwrap_or_default(),
     })
 }

@@ -1,6 +1,5 @@
 //! Readers for where inventories come from.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jiff::SignedDuration;
@@ -12,16 +11,9 @@ use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 use tradepost_wire::words;
 
-use super::delivery::one;
-use super::values::{self, duration, line, of_text, reject, secure_address, whole};
+use super::values::{self, duration, items, line, of_text, reject, secret, secure_address, whole};
 use crate::config::feeds::{Extent, Feed, Folder, From, MappingSource, Place, Pull, Sftp, Web};
 use crate::feeds::guard::Guard;
-
-const MOMENT: (SignedDuration, &str) = (SignedDuration::from_millis(100), "100ms");
-const MINUTE: (SignedDuration, &str) = (SignedDuration::from_mins(1), "1m");
-const TEN_SECONDS: (SignedDuration, &str) = (SignedDuration::from_secs(10), "10s");
-const WEEK: (SignedDuration, &str) = (SignedDuration::from_hours(7 * 24), "7d");
-const YEAR: (SignedDuration, &str) = (SignedDuration::from_hours(365 * 24), "365d");
 
 /// A catalogue of 100,000 vehicles has less than half of it.
 const MAX_BYTES: u64 = 512 * 1024 * 1024;
@@ -35,15 +27,6 @@ words! {
         Pull = "pull",
         /// An upload.
         Upload = "upload",
-    }
-}
-
-words! {
-    enum Mode {
-        /// The whole inventory.
-        Full = "full",
-        /// What has changed.
-        Delta = "delta",
     }
 }
 
@@ -72,14 +55,7 @@ const OF_SFTP: &[&str] = &["key_file", "known_hosts"];
 /// `[[dealers.feeds]]`
 pub(super) fn feeds(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Vec<Feed>> {
     let feeds = parse::list(value, at, problems, (0, Some(50)), feed);
-    let mut names = BTreeSet::new();
-    for (index, feed) in value.as_array().into_iter().flatten().enumerate() {
-        let name = feed.get("name").and_then(Value::as_str);
-        if name.is_some_and(|name| !names.insert(name)) {
-            let at = at.index(index);
-            reject(&at.key("name"), problems, "another feed of this dealer has this name already");
-        }
-    }
+    values::check_names(value, at, problems, "another feed of this dealer has this name already");
     feeds
 }
 
@@ -91,46 +67,40 @@ pub(super) fn check_uploads(dealer: &Value, at: &At<'_>, problems: &mut Problems
     if takes("api_keys") || takes("jwt") {
         return;
     }
-    let feeds = dealer.get("feeds").and_then(Value::as_array);
-    for (index, feed) in feeds.into_iter().flatten().enumerate() {
+    for (index, feed) in items(dealer, "feeds").iter().enumerate() {
         if feed.get("from").and_then(Value::as_str) == Some("upload") {
-            let feeds = at.key("feeds");
-            let at = feeds.index(index);
             let message = "needs auth = { api_keys = true }, because whoever uploads shows a key";
-            reject(&at.key("from"), problems, message);
+            reject(&at.key("feeds").index(index).key("from"), problems, message);
         }
     }
 }
 
 fn feed(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Feed> {
     let file = line(1_000);
-    let secret = line(1_000);
     read_object!(value, at, problems, closed {
         required "name" => name: values::id,
         required "from" => way: parse::word::<Way>,
         optional "preset" => preset: parse::word::<Preset>,
         optional "mapping" => mapping: &file,
-        optional "mode" => mode: parse::word::<Mode>,
+        optional "mode" => extent: parse::word::<Extent>,
         optional "max_drop" => max_drop: whole::<u8>(0, 100),
-        optional "stale_after" => stale_after: duration(MINUTE, YEAR),
+        optional "stale_after" => stale_after: duration("1m", "365d"),
         optional "folder" => folder: &file,
         optional "files" => files: line(200),
-        optional "quiet" => quiet: duration(MOMENT, MINUTE),
+        optional "quiet" => quiet: duration("100ms", "1m"),
         optional "url" => url: address,
-        optional "every" => every: duration(TEN_SECONDS, WEEK),
-        optional "timeout" => timeout: duration(MOMENT, WEEK),
-        optional "bearer" => bearer: &secret,
+        optional "every" => every: duration("10s", "7d"),
+        optional "timeout" => timeout: duration("100ms", "7d"),
+        optional "bearer" => bearer: &file,
         optional "bearer_file" => bearer_file: &file,
         optional "user" => user: line(300),
-        optional "password" => password: &secret,
+        optional "password" => password: &file,
         optional "password_file" => password_file: &file,
         optional "key_file" => key_file: ssh_file,
         optional "known_hosts" => known_hosts: ssh_file,
         optional "max_bytes" => max_bytes: whole::<u64>(1_024, 1 << 40),
     });
-    // By what was written and not by what was read: a key whose value is wrong has its own problem
-    // already, and is not missing.
-    check_keys(value, way, at, problems);
+    values::check_keys(KEYS, way, ("feed", "from"), (value, at, problems));
     if let Some(url) = &url {
         check_login(value, url, at, problems);
     }
@@ -141,9 +111,8 @@ fn feed(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Feed> {
     if named("user") != (named("password") || named("password_file")) {
         reject(at, problems, "user and password_file belong together");
     }
-    let bearer = one(value, ("bearer", bearer), ("bearer_file", bearer_file), at, problems);
-    let password =
-        one(value, ("password", password), ("password_file", password_file), at, problems);
+    let bearer = secret(value, "bearer", (bearer, bearer_file), at, problems);
+    let password = secret(value, "password", (password, password_file), at, problems);
     let max_bytes = max_bytes.unwrap_or(MAX_BYTES);
     let std = |time: Option<SignedDuration>, default: Duration| {
         time.and_then(|time| Duration::try_from(time).ok()).unwrap_or(default)
@@ -175,31 +144,12 @@ fn feed(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Feed> {
             (Some(preset), _) => Some(MappingSource::Preset(preset)),
             (None, file) => file.map(|file| MappingSource::File(file.into())),
         },
-        extent: match mode {
-            Some(Mode::Delta) => Extent::Delta,
-            Some(Mode::Full) | None => Extent::Full,
-        },
+        extent: extent.unwrap_or(Extent::Full),
         // Nobody looks on when a feed arrives by itself, so that none is taken that looks
         // incomplete.
         guard: Guard { max_drop: max_drop.unwrap_or(25), force: false },
         stale_after,
     })
-}
-
-/// Each key belongs to its ways, and some have to be there.
-fn check_keys(value: &Value, way: Option<Way>, at: &At<'_>, problems: &mut Problems) {
-    let Some(way) = way else { return };
-    for (key, ways, is_needed) in KEYS {
-        let is_there = value.get(key).is_some();
-        if is_there && !ways.contains(&way) {
-            let names: Vec<_> = ways.iter().map(ToString::to_string).collect();
-            let message = format!("belongs to feeds from {}, not from {way}", names.join(" or "));
-            reject(&at.key(key), problems, message);
-        }
-        if !is_there && *is_needed && ways.contains(&way) {
-            reject(&at.key(key), problems, format!("is missing; a feed from {way} needs it"));
-        }
-    }
 }
 
 /// Each way to a file has ways of its own to say who is who.

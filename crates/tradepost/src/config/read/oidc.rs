@@ -6,32 +6,24 @@ use tradepost_wire::json::Value;
 use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 
-use super::values::{line, list, of_text, reject, secure_address};
+use super::values::{line, list, of_text, path, read_table, reject, secure_address};
 use crate::config::delivery::Secret;
 use crate::config::oidc::{Grant, Oidc};
 
 /// `[server.console.oidc]`
 pub(super) fn oidc(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Oidc> {
-    read_object!(value, at, problems, closed {
+    read_table!(value, at, problems, Oidc {
         required "issuer" => issuer: secure_address,
         required "client_id" => client_id: line(200),
-        required "client_secret_file" => secret: line(4_000),
+        required "client_secret_file" => secret: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            path(4_000)(v, at, p).map(Secret::File)
+        },
         required "role_claim" => role_claim: line(100),
         required "roles" => grants: list((1, None), grant),
-        optional "name_claim" => name_claim: line(100),
-        optional "scope" => scope: read_scope,
-        optional "label" => label: line(60),
-    });
-    Some(Oidc {
-        label: label.unwrap_or_else(|| "your organisation".to_owned()),
-        issuer: issuer?,
-        client_id: client_id?,
-        secret: Secret::File(secret?.into()),
-        scope: scope.unwrap_or_else(|| "openid profile email".to_owned()),
         // The one claim of a person that every id token has (OpenID Connect Core §2).
-        name_claim: name_claim.unwrap_or_else(|| "sub".to_owned()),
-        role_claim: role_claim?,
-        grants: grants?,
+        optional "name_claim" => name_claim: line(100) => "sub".to_owned(),
+        optional "scope" => scope: read_scope => "openid profile email".to_owned(),
+        optional "label" => label: line(60) => "your organisation".to_owned(),
     })
 }
 

@@ -16,16 +16,15 @@ use tradepost_wire::json::Value;
 use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 
-use super::values::{self, duration, line, list, of_text, prose, reject};
-use super::{auth, delivery, sections};
+use super::values::{
+    self, duration, line, list, of_text, path, prose, read_over, read_table, reject, secret, some,
+};
+use super::{auth, sections};
 use crate::adcp::seller::Front;
 use crate::config::delivery::Secret;
 use crate::config::{Auth, Publisher, RateLimit, Rates, Upstream};
 
 mod signing;
-
-const HOUR: (SignedDuration, &str) = (SignedDuration::from_hours(1), "1h");
-const WEEK: (SignedDuration, &str) = (SignedDuration::from_hours(7 * 24), "7d");
 
 /// `[[publishers]]`
 pub(super) fn publishers(
@@ -50,13 +49,13 @@ fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publ
         optional "agent_version" => agent_version: line(64),
         optional "provider" => provider: sections::read_provider,
         optional "documentation_url" => documentation_url: values::web_page,
-        optional "catalogue" => catalogue: line(4_000),
+        optional "catalogue" => catalogue: path(4_000),
         optional "sandbox" => sandbox: parse::boolean,
         optional "billing" => billing: billing_list,
         optional "payment_terms" => payment_terms: list((1, None), line(64)),
         optional "agents" => agents: list((0, None), buyer_agent),
         optional "onboarding" => onboarding: read_onboarding,
-        optional "replay_ttl" => replay_ttl: duration(HOUR, WEEK),
+        optional "replay_ttl" => replay_ttl: duration("1h", "7d"),
         optional "spend_limits" => spend_limits: read_limits,
         optional "internals" => internals: parse::boolean,
         optional "upstream" => upstream: read_upstream,
@@ -113,7 +112,7 @@ fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publ
         front,
         public_url,
         brand_json_url,
-        catalogue: catalogue.map(Into::into),
+        catalogue,
         upstream,
         rates: rates.unwrap_or_default(),
         call_loopback: call_loopback.unwrap_or(false),
@@ -138,14 +137,13 @@ fn reject_shared_credentials(agents: &[BuyerAgent], list: &At<'_>, problems: &mu
 
 /// A verifier of creatives, and with what it knows the publisher.
 fn verifier(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<(String, Secret)> {
-    let (secret, file) = (line(1_000), line(1_000));
+    let text = line(1_000);
     read_object!(value, at, problems, closed {
         required "url" => url: values::secure_address,
-        optional "bearer" => bearer: &secret,
-        optional "bearer_file" => bearer_file: &file,
+        optional "bearer" => bearer: &text,
+        optional "bearer_file" => bearer_file: &text,
     });
-    let bearer =
-        delivery::one(value, ("bearer", bearer), ("bearer_file", bearer_file), at, problems);
+    let bearer = secret(value, "bearer", (bearer, bearer_file), at, problems);
     if bearer.is_none() {
         reject(&at.key("bearer"), problems, "is missing; give this or bearer_file");
     }
@@ -224,41 +222,34 @@ fn read_limits(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Ve
 }
 
 fn read_scope(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Authorization> {
-    read_object!(value, at, problems, closed {
-        optional "tasks" => tasks: values::words::<Tool>,
-        optional "read_only" => read_only: parse::boolean,
-    });
-    Some(Authorization {
-        allowed_tasks: tasks.map(|tasks| tasks.iter().map(ToString::to_string).collect()),
-        read_only: read_only.unwrap_or(false),
-        ..Authorization::default()
-    })
+    Some(read_over!(value, at, problems, Authorization::default(), {
+        "tasks" => allowed_tasks: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            let tasks = values::words::<Tool>(v, at, p)?;
+            Some(Some(tasks.iter().map(ToString::to_string).collect()))
+        },
+        "read_only" => read_only: parse::boolean,
+    }))
 }
 
 fn read_onboarding(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Onboarding> {
-    read_object!(value, at, problems, closed {
-        optional "strangers" => strangers: parse::boolean,
-        optional "implicit" => implicit: parse::boolean,
-        optional "review" => review: read_review,
-        optional "operators" => operators: list((1, None), values::host),
-        optional "houses" => houses: list((0, None), values::host),
-    });
-    let default = Onboarding::default();
-    Some(Onboarding {
-        strangers: strangers.unwrap_or(default.strangers),
-        implicit: implicit.unwrap_or(default.implicit),
-        review,
-        operators: operators.map(|operators| operators.into_iter().collect()),
-        houses: houses.unwrap_or_default().into_iter().collect(),
-    })
+    let hosts = |range| {
+        let read = list(range, values::host);
+        move |v: &Value, at: &At<'_>, p: &mut Problems| Some(BTreeSet::from_iter(read(v, at, p)?))
+    };
+    Some(read_over!(value, at, problems, Onboarding::default(), {
+        "strangers" => strangers: parse::boolean,
+        "implicit" => implicit: parse::boolean,
+        "review" => review: some(read_review),
+        "operators" => operators: some(hosts((1, None))),
+        "houses" => houses: hosts((0, None)),
+    }))
 }
 
 fn read_review(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Review> {
-    read_object!(value, at, problems, closed {
+    read_table!(value, at, problems, Review {
         required "message" => message: line(500),
         optional "url" => url: values::web_page,
-    });
-    Some(Review { message: message?, url })
+    })
 }
 
 fn read_standing(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Standing> {
@@ -273,36 +264,20 @@ fn read_standing(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<
 
 /// The ad server. Its answers are fresh for a minute and kept for an hour unless it says otherwise.
 fn read_upstream(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Upstream> {
-    const MS_100: (SignedDuration, &str) = (SignedDuration::from_millis(100), "100ms");
-    const S_1: (SignedDuration, &str) = (SignedDuration::from_secs(1), "1s");
-    const S_30: (SignedDuration, &str) = (SignedDuration::from_secs(30), "30s");
-    const DAY: (SignedDuration, &str) = (SignedDuration::from_hours(24), "24h");
-    read_object!(value, at, problems, closed {
+    read_table!(value, at, problems, Upstream {
         required "url" => url: values::web_page,
-        optional "timeout" => timeout: duration(MS_100, S_30),
-        optional "freshness" => freshness: duration(S_1, DAY),
-        optional "keep" => keep: duration(S_1, WEEK),
-    });
-    Some(Upstream {
-        url: url?,
-        timeout: timeout.unwrap_or(SignedDuration::from_secs(2)),
-        freshness: freshness.unwrap_or(SignedDuration::from_mins(1)),
-        keep: keep.unwrap_or(SignedDuration::from_hours(1)),
+        optional "timeout" => timeout: duration("100ms", "30s") => SignedDuration::from_secs(2),
+        optional "freshness" => freshness: duration("1s", "24h") => SignedDuration::from_mins(1),
+        optional "keep" => keep: duration("1s", "7d") => SignedDuration::from_hours(1),
     })
 }
 
 fn read_rates(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Rates> {
-    read_object!(value, at, problems, closed {
-        optional "read" => read: sections::read_rate_limit,
-        optional "write" => write: sections::read_rate_limit,
-        optional "insert" => insert: sections::read_rate_limit,
-    });
-    let default = Rates::default();
-    Some(Rates {
-        read: read.unwrap_or(default.read),
-        write: write.unwrap_or(default.write),
-        insert: insert.unwrap_or(default.insert),
-    })
+    Some(read_over!(value, at, problems, Rates::default(), {
+        "read" => read: sections::read_rate_limit,
+        "write" => write: sections::read_rate_limit,
+        "insert" => insert: sections::read_rate_limit,
+    }))
 }
 
 impl Default for Rates {

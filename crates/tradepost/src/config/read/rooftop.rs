@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use tradepost_dealer::settings::{Appointments, Fee, Rooftop};
 use tradepost_wire::aap::dealer::{
@@ -14,7 +13,9 @@ use tradepost_wire::json::Value;
 use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 
-use super::values::{self, duration, line, list, prose, reject, whole};
+use super::values::{
+    self, duration, line, list, prose, read_over, read_table, reject, some, whole,
+};
 
 /// `[[dealers.rooftops]]`
 pub(super) fn rooftops(
@@ -28,9 +29,8 @@ pub(super) fn rooftops(
         // Buyers' filters compare names without regard to case, so the names must differ in more.
         let name = rooftop.get("name").and_then(Value::as_str);
         if name.is_some_and(|name| !names.insert(name.trim().to_lowercase())) {
-            let at = at.index(index);
             let message = "another rooftop of this dealer has this name already";
-            reject(&at.key("name"), problems, message);
+            reject(&at.index(index).key("name"), problems, message);
         }
     }
     rooftops
@@ -121,15 +121,14 @@ fn is_open(schedules: &[Schedule], department: &str) -> bool {
 }
 
 fn read_geo(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Geo> {
-    read_object!(value, at, problems, closed {
+    read_table!(value, at, problems, Geo {
         required "latitude" => latitude: |v: &Value, at: &At<'_>, p: &mut Problems| {
             parse::number(v, at, p, -90, Some(90))
         },
         required "longitude" => longitude: |v: &Value, at: &At<'_>, p: &mut Problems| {
             parse::number(v, at, p, -180, Some(180))
         },
-    });
-    Some(Geo { latitude: latitude?, longitude: longitude? })
+    })
 }
 
 /// `{ name = "Sales", value = "…" }`, or the value alone.
@@ -152,15 +151,14 @@ fn contact(
 
 /// `None` inside when the table is empty.
 fn read_address(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Option<Address>> {
-    read_object!(value, at, problems, closed {
-        optional "address_line_1" => address_line_1: line(200),
-        optional "address_line_2" => address_line_2: line(200),
-        optional "city" => city: line(100),
-        optional "state" => state: line(100),
-        optional "zip" => zip: line(20),
-        optional "country" => country: line(100),
+    let address = read_over!(value, at, problems, Address::default(), {
+        "address_line_1" => address_line_1: some(line(200)),
+        "address_line_2" => address_line_2: some(line(200)),
+        "city" => city: some(line(100)),
+        "state" => state: some(line(100)),
+        "zip" => zip: some(line(20)),
+        "country" => country: some(line(100)),
     });
-    let address = Address { country, state, city, address_line_1, address_line_2, zip };
     Some(Some(address).filter(|address| *address != Address::default()))
 }
 
@@ -183,24 +181,15 @@ fn read_schedules(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option
 }
 
 fn week(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<WeeklyHours> {
-    read_object!(value, at, problems, closed {
-        optional "monday" => monday: day,
-        optional "tuesday" => tuesday: day,
-        optional "wednesday" => wednesday: day,
-        optional "thursday" => thursday: day,
-        optional "friday" => friday: day,
-        optional "saturday" => saturday: day,
-        optional "sunday" => sunday: day,
-    });
-    Some(WeeklyHours {
-        monday: monday.flatten(),
-        tuesday: tuesday.flatten(),
-        wednesday: wednesday.flatten(),
-        thursday: thursday.flatten(),
-        friday: friday.flatten(),
-        saturday: saturday.flatten(),
-        sunday: sunday.flatten(),
-    })
+    Some(read_over!(value, at, problems, WeeklyHours::default(), {
+        "monday" => monday: day,
+        "tuesday" => tuesday: day,
+        "wednesday" => wednesday: day,
+        "thursday" => thursday: day,
+        "friday" => friday: day,
+        "saturday" => saturday: day,
+        "sunday" => sunday: day,
+    }))
 }
 
 /// `09:00-18:00`, or `closed`.
@@ -226,11 +215,10 @@ fn day(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Option<Day
 }
 
 fn fee(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Fee> {
-    read_object!(value, at, problems, closed {
+    read_table!(value, at, problems, Fee {
         required "name" => name: line(100),
         required "amount" => amount: whole(0, 100_000),
-    });
-    Some(Fee { name: name?, amount: amount? })
+    })
 }
 
 fn read_appointments(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Appointments> {
@@ -243,24 +231,12 @@ fn read_appointments(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opt
         parse::unique(value, at, problems);
         types
     }
-    const DAY: i64 = 24;
-    let shortest = (SignedDuration::ZERO, "0s");
-    let longest = (SignedDuration::from_hours(365 * DAY), "365d");
-    read_object!(value, at, problems, closed {
-        optional "types" => types: read_types,
-        optional "slot_minutes" => slot_minutes: whole(15, 480),
-        optional "capacity" => capacity: whole(1, 1_000),
-        optional "notice" => notice: duration(shortest, longest),
-        optional "horizon_days" => horizon_days: whole(1, 365),
-        optional "closed_on" => closed_on: list((0, None), values::date),
-    });
-    let default = Appointments::default();
-    Some(Appointments {
-        types: types.unwrap_or_default(),
-        slot_minutes: slot_minutes.unwrap_or(default.slot_minutes),
-        capacity: capacity.unwrap_or(default.capacity),
-        notice: notice.unwrap_or(default.notice),
-        horizon_days: horizon_days.unwrap_or(default.horizon_days),
-        closed_on: closed_on.unwrap_or_default(),
-    })
+    Some(read_over!(value, at, problems, Appointments::default(), {
+        "types" => types: read_types,
+        "slot_minutes" => slot_minutes: whole(15, 480),
+        "capacity" => capacity: whole(1, 1_000),
+        "notice" => notice: duration("0s", "365d"),
+        "horizon_days" => horizon_days: whole(1, 365),
+        "closed_on" => closed_on: list((0, None), values::date),
+    }))
 }

@@ -12,18 +12,11 @@ use tradepost_wire::json::Value;
 use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 
-use super::values::{self, duration, line, list, prose, reject, whole, words};
+use super::values::{
+    self, duration, line, list, path, prose, read_over, read_table, reject, some, whole, words,
+};
 use super::{acme, auth, delivery, feeds, leads, oidc, rooftop};
 use crate::config::{CardSigning, Console, Dealer, RateLimit, Server, WebOrigin};
-
-const DAY: i64 = 24;
-const NOTHING: (SignedDuration, &str) = (SignedDuration::ZERO, "0s");
-const MOMENT: (SignedDuration, &str) = (SignedDuration::from_millis(100), "100ms");
-const FIVE_MINUTES: (SignedDuration, &str) = (SignedDuration::from_mins(5), "5m");
-const HOUR: (SignedDuration, &str) = (SignedDuration::from_hours(1), "1h");
-const ONE_DAY: (SignedDuration, &str) = (SignedDuration::from_hours(DAY), "24h");
-const THIRTY_DAYS: (SignedDuration, &str) = (SignedDuration::from_hours(30 * DAY), "30d");
-const TEN_YEARS: (SignedDuration, &str) = (SignedDuration::from_hours(3650 * DAY), "3650d");
 
 impl Default for Server {
     fn default() -> Self {
@@ -62,81 +55,55 @@ impl Default for RateLimit {
 
 /// `[server]`
 pub(super) fn server(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Server> {
-    read_object!(value, at, problems, closed {
-        optional "listen" => listen: values::socket,
-        optional "operator_listen" => operator_listen: values::socket,
-        optional "hosting" => hosting: parse::boolean,
-        optional "directory_hosts" => directory_hosts: host_names,
-        optional "max_running_requests" => max_running_requests: whole(1, 1_000_000),
-        optional "console" => console: read_console,
-        optional "max_body_bytes" => max_body_bytes: whole(1_024, 64 * 1_024 * 1_024),
-        optional "read_timeout" => read_timeout: duration(MOMENT, FIVE_MINUTES),
-        optional "request_timeout" => request_timeout: duration(MOMENT, FIVE_MINUTES),
-        optional "database" => database: read_database,
-        optional "min_free_space" => min_free_space: whole(0, 1 << 50),
-        optional "memory_budget" => memory_budget: whole(0, 1 << 50),
-        optional "max_connections" => max_connections: whole(1, 1_000_000),
-        optional "connections_per_address" => connections_per_address: whole(1, 1_000_000),
-        optional "max_pending_bytes" => max_pending_bytes: whole(1_048_576, 64 * 1_024 * 1_048_576),
-        optional "shutdown_grace" => shutdown_grace: duration(NOTHING, HOUR),
-        optional "log_json" => log_json: parse::boolean,
-        optional "log_filter" => log_filter: values::log_filter,
-        optional "trust_forwarded_for" => trust_forwarded_for: parse::boolean,
-        optional "web_origins" => web_origins: list((0, None), web_origin),
-        optional "tls" => tls: acme::tls,
+    let mut ordered = None;
+    let mut server = read_over!(value, at, problems, Server::default(), {
+        "listen" => listen: values::socket,
+        "operator_listen" => operator_listen: some(values::socket),
+        "hosting" => hosting: parse::boolean,
+        "directory_hosts" => directory_hosts: host_names,
+        "max_running_requests" => max_running_requests: whole(1, 1_000_000),
+        "console" => console: some(read_console),
+        "max_body_bytes" => max_body_bytes: whole(1_024, 64 * 1_024 * 1_024),
+        "read_timeout" => read_timeout: duration("100ms", "5m"),
+        "request_timeout" => request_timeout: duration("100ms", "5m"),
+        "database" => database: some(read_database),
+        "min_free_space" => min_free_space: whole(0, 1 << 50),
+        "memory_budget" => memory_budget: whole(0, 1 << 50),
+        "max_connections" => max_connections: whole(1, 1_000_000),
+        "connections_per_address" => connections_per_address: whole(1, 1_000_000),
+        "max_pending_bytes" => max_pending_bytes: whole(1_048_576, 64 * 1_024 * 1_048_576),
+        "shutdown_grace" => shutdown_grace: duration("0s", "1h"),
+        "log_json" => log_json: parse::boolean,
+        "log_filter" => log_filter: values::log_filter,
+        "trust_forwarded_for" => trust_forwarded_for: parse::boolean,
+        "web_origins" => web_origins: list((0, None), web_origin),
+        "tls" => tls: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            let (tls, acme) = acme::tls(v, at, p)?;
+            ordered = acme;
+            Some(Some(tls))
+        },
     });
-    let is_open = |console: &&Console| {
+    server.acme = ordered;
+    let is_open = |console: &Console| {
         let proxied = console.public_url.as_ref().is_some_and(|url| url.starts_with("https://"));
-        !console.listen.ip().is_loopback() && tls.is_none() && !proxied
+        !console.listen.ip().is_loopback() && server.tls.is_none() && !proxied
     };
-    if console.as_ref().filter(is_open).is_some() {
+    if server.console.as_ref().is_some_and(is_open) {
         let message = "must be on this machine, such as 127.0.0.1:8090, unless there is [server.tls] or a \
                        proxy with TLS, which public_url names";
         reject(&at.key("console").key("listen"), problems, message);
     }
-    let default = Server::default();
-    let (tls, acme) = tls.unzip();
-    Some(Server {
-        listen: listen.unwrap_or(default.listen),
-        operator_listen,
-        hosting: hosting.unwrap_or(default.hosting),
-        directory_hosts: directory_hosts.unwrap_or(default.directory_hosts),
-        max_running_requests: max_running_requests.unwrap_or(default.max_running_requests),
-        console,
-        max_body_bytes: max_body_bytes.unwrap_or(default.max_body_bytes),
-        read_timeout: read_timeout.unwrap_or(default.read_timeout),
-        request_timeout: request_timeout.unwrap_or(default.request_timeout),
-        database,
-        min_free_space: min_free_space.unwrap_or(default.min_free_space),
-        memory_budget: memory_budget.unwrap_or(default.memory_budget),
-        max_connections: max_connections.unwrap_or(default.max_connections),
-        connections_per_address: connections_per_address.unwrap_or(default.connections_per_address),
-        max_pending_bytes: max_pending_bytes.unwrap_or(default.max_pending_bytes),
-        shutdown_grace: shutdown_grace.unwrap_or(default.shutdown_grace),
-        log_json: log_json.unwrap_or(default.log_json),
-        log_filter: log_filter.unwrap_or(default.log_filter),
-        trust_forwarded_for: trust_forwarded_for.unwrap_or(default.trust_forwarded_for),
-        web_origins: web_origins.unwrap_or(default.web_origins),
-        tls,
-        acme: acme.flatten(),
-    })
+    Some(server)
 }
 
 /// `[server.console]`
 fn read_console(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Console> {
-    read_object!(value, at, problems, closed {
+    read_table!(value, at, problems, Console {
         required "listen" => listen: values::socket,
         optional "public_url" => public_url: values::web_base,
-        optional "session_lifetime" => session_lifetime: duration(FIVE_MINUTES, THIRTY_DAYS),
-        optional "session_idle" => session_idle: duration(FIVE_MINUTES, THIRTY_DAYS),
+        optional "session_lifetime" => session_lifetime: duration("5m", "30d") => SignedDuration::from_hours(12),
+        optional "session_idle" => session_idle: duration("5m", "30d") => SignedDuration::from_hours(2),
         optional "oidc" => oidc: oidc::oidc,
-    });
-    Some(Console {
-        oidc,
-        public_url,
-        session_lifetime: session_lifetime.unwrap_or(SignedDuration::from_hours(12)),
-        session_idle: session_idle.unwrap_or(SignedDuration::from_hours(2)),
-        listen: listen?,
     })
 }
 
@@ -190,7 +157,7 @@ pub(super) fn dealer(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opt
         optional "search" => search: read_search,
         optional "leads" => leads: leads::leads,
         optional "rate_limit" => rate_limit: read_rate_limit,
-        optional "tombstone_lifetime" => tombstone_lifetime: duration(NOTHING, TEN_YEARS),
+        optional "tombstone_lifetime" => tombstone_lifetime: duration("0s", "3650d"),
         optional "price_truth" => price_truth: parse::word::<PriceTruth>,
         optional "require_version" => require_version: parse::boolean,
         optional "http_json" => http_json: parse::boolean,
@@ -221,7 +188,7 @@ pub(super) fn dealer(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opt
             search: search.unwrap_or_default(),
             leads: leads.unwrap_or_default(),
             // C-23
-            tombstone_lifetime: tombstone_lifetime.unwrap_or(SignedDuration::from_hours(90 * DAY)),
+            tombstone_lifetime: tombstone_lifetime.unwrap_or(SignedDuration::from_hours(90 * 24)),
             price_truth: price_truth.unwrap_or(PriceTruth::Warn),
         },
         hosts: hosts.unwrap_or_default(),
@@ -273,12 +240,11 @@ fn read_search(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Se
 }
 
 fn read_card_signing(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<CardSigning> {
-    read_object!(value, at, problems, closed {
-        required "key_file" => key_file: line(1_000),
+    read_table!(value, at, problems, CardSigning {
+        required "key_file" => key_file: path(1_000),
         optional "kid" => kid: line(200),
         optional "jku" => jku: values::web_page,
-    });
-    Some(CardSigning { key_file: key_file?.into(), kid, jku })
+    })
 }
 
 pub(super) fn read_rate_limit(
@@ -286,15 +252,9 @@ pub(super) fn read_rate_limit(
     at: &At<'_>,
     problems: &mut Problems,
 ) -> Option<RateLimit> {
-    read_object!(value, at, problems, closed {
-        optional "requests" => requests: whole(0, 1_000_000),
-        optional "window" => window: duration(MOMENT, ONE_DAY),
-        optional "http_429" => http_429: parse::boolean,
-    });
-    let default = RateLimit::default();
-    Some(RateLimit {
-        requests: requests.unwrap_or(default.requests),
-        window: window.unwrap_or(default.window),
-        http_429: http_429.unwrap_or(default.http_429),
-    })
+    Some(read_over!(value, at, problems, RateLimit::default(), {
+        "requests" => requests: whole(0, 1_000_000),
+        "window" => window: duration("100ms", "24h"),
+        "http_429" => http_429: parse::boolean,
+    }))
 }

@@ -4,8 +4,7 @@ use tradepost_wire::json::Value;
 use tradepost_wire::parse::read_object;
 use tradepost_wire::problem::{At, Problems};
 
-use super::delivery::one;
-use super::values::{line, web_page, whole};
+use super::values::{line, secret, web_page, whole};
 use crate::config::Traces;
 
 /// `[traces]`
@@ -18,11 +17,7 @@ pub(super) fn traces(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opt
         optional "bearer" => bearer: &text,
         optional "bearer_file" => bearer_file: &text,
     });
-    let bearer = one(value, ("bearer", bearer), ("bearer_file", bearer_file), at, problems);
-    Some(Traces {
-        endpoint: endpoint?,
-        percent: percent.unwrap_or(100),
-        service: service.unwrap_or_else(|| "tradepost".to_owned()),
-        bearer,
-    })
+    let bearer = secret(value, "bearer", (bearer, bearer_file), at, problems);
+    let (percent, service) = (percent.unwrap_or(100), service.unwrap_or("tradepost".to_owned()));
+    Some(Traces { endpoint: endpoint?, percent, service, bearer })
 }

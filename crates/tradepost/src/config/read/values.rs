@@ -1,6 +1,9 @@
 //! The kinds of values that settings have, beyond those of requests.
 
+use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use jiff::SignedDuration;
 use jiff::civil::Date;
@@ -14,8 +17,107 @@ pub(super) use tradepost_wire::parse::{of_text, reject};
 use tradepost_wire::problem::{At, Problems};
 use tradepost_wire::toml::parse_duration;
 
+use crate::config::delivery::Secret;
+
+/// Reads a table into a struct: what `read_object!` reads, in a member for each key. A required one has
+/// to be there, and an optional one is what stands behind its reader where it is not, or `None`.
+macro_rules! read_table {
+    ($value:expr, $at:expr, $problems:expr, $name:ident {
+        $( $need:ident $key:literal => $member:ident : $reader:expr $(=> $usual:expr)?, )*
+    }) => {{
+        tradepost_wire::read_object!($value, $at, $problems, closed { $( $need $key => $member: $reader, )* });
+        Some($name { $( $member: read_table!(@member $need $member $($usual)?), )* })
+    }};
+    (@member required $member:ident) => { $member? };
+    (@member optional $member:ident) => { $member };
+    (@member optional $member:ident $usual:expr) => { $member.unwrap_or($usual) };
+}
+pub(super) use read_table;
+
+/// Reads a table over a struct that has what is usual: what the table does not say stays as it is.
+macro_rules! read_over {
+    ($value:expr, $at:expr, $problems:expr, $usual:expr, {
+        $( $key:literal => $member:ident : $reader:expr, )*
+    }) => {{
+        let mut table = $usual;
+        tradepost_wire::read_object!($value, $at, $problems, closed { $( optional $key => $member: $reader, )* });
+        $( if let Some(read) = $member {
+            table.$member = read;
+        } )*
+        table
+    }};
+}
+pub(super) use read_over;
+
 /// The name and zone.
 pub(super) type NamedZone = (String, TimeZone);
+
+/// A value that there need not be.
+pub(super) fn some<T>(
+    reader: impl Fn(&Value, &At<'_>, &mut Problems) -> Option<T>,
+) -> impl Fn(&Value, &At<'_>, &mut Problems) -> Option<Option<T>> {
+    move |value, at, problems| reader(value, at, problems).map(Some)
+}
+
+/// The items of a list, if it is one.
+pub(super) fn items<'v>(value: &'v Value, key: &str) -> &'v [Value] {
+    value.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+}
+
+/// What is in a list has names of its own.
+pub(super) fn check_names(
+    value: &Value,
+    at: &At<'_>,
+    problems: &mut Problems,
+    message: &'static str,
+) {
+    let mut names = BTreeSet::new();
+    for (index, item) in value.as_array().into_iter().flatten().enumerate() {
+        let name = item.get("name").and_then(Value::as_str);
+        if name.is_some_and(|name| !names.insert(name)) {
+            reject(&at.index(index).key("name"), problems, message);
+        }
+    }
+}
+
+/// Each key belongs to its ways, and some have to be there. It goes by what was written and not by what was
+/// read: a key whose value is wrong has its own problem already, and is not missing.
+pub(super) fn check_keys<W: Vocabulary + PartialEq + Display>(
+    keys: &[(&str, &[W], bool)],
+    way: Option<W>,
+    (belongs, by): (&str, &str),
+    (value, at, problems): (&Value, &At<'_>, &mut Problems),
+) {
+    let Some(way) = way else { return };
+    for (key, ways, is_needed) in keys {
+        let is_there = value.get(key).is_some();
+        if is_there && !ways.contains(&way) {
+            let names: Vec<_> = ways.iter().map(|way| way.name()).collect();
+            let names = names.join(" or ");
+            let message = format!("belongs to {belongs}s {by} {names}, not {by} {way}");
+            reject(&at.key(key), problems, message);
+        }
+        if !is_there && *is_needed && ways.contains(&way) {
+            let message = format!("is missing; a {belongs} {by} {way} needs it");
+            reject(&at.key(key), problems, message);
+        }
+    }
+}
+
+/// A secret that stands in one of two places: under its key, or in a file.
+pub(super) fn secret(
+    value: &Value,
+    key: &str,
+    (text, file): (Option<String>, Option<String>),
+    at: &At<'_>,
+    problems: &mut Problems,
+) -> Option<Secret> {
+    let file_key = format!("{key}_file");
+    if value.get(key).is_some() && value.get(&file_key).is_some() {
+        reject(&at.key(key), problems, format!("is here twice; keep this or {file_key}"));
+    }
+    text.map(Secret::Text).or(file.map(|file| Secret::File(file.into())))
+}
 
 /// Words of a vocabulary, at least one and none twice, in the vocabulary's order.
 pub(super) fn words<T: Vocabulary + PartialEq>(
@@ -53,6 +155,11 @@ pub(super) fn line(max: usize) -> impl Fn(&Value, &At<'_>, &mut Problems) -> Opt
     }
 }
 
+/// The path of a file or folder, which has so many characters at most.
+pub(super) fn path(max: usize) -> impl Fn(&Value, &At<'_>, &mut Problems) -> Option<PathBuf> {
+    move |value, at, problems| line(max)(value, at, problems).map(Into::into)
+}
+
 /// A text of one or more lines, neither blank nor longer than `max` characters.
 pub(super) fn prose(max: usize) -> impl Fn(&Value, &At<'_>, &mut Problems) -> Option<String> {
     move |value, at, problems| {
@@ -72,15 +179,17 @@ pub(super) fn socket(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opt
     of_text((value, at, problems), HINT, |text| text.parse().ok())
 }
 
-/// A duration from `min` to `max`.
+/// A duration from one to another, both as people write them.
 pub(super) fn duration(
-    (min, least): (SignedDuration, &'static str),
-    (max, most): (SignedDuration, &'static str),
+    least: &'static str,
+    most: &'static str,
 ) -> impl Fn(&Value, &At<'_>, &mut Problems) -> Option<SignedDuration> {
+    let bound = |text| parse_duration(text).unwrap_or_else(|| unreachable!("{text} is a duration"));
+    let range = bound(least)..=bound(most);
     move |value, at, problems| {
         const HINT: &str = "must be a duration such as \"10s\", \"15m\", \"24h\" or \"90d\"";
         let duration = of_text((value, at, problems), HINT, parse_duration)?;
-        if duration < min || duration > max {
+        if !range.contains(&duration) {
             reject(at, problems, format!("must be from {least} to {most}"));
             return None;
         }

@@ -12,7 +12,7 @@ use tradepost_wire::json::Value;
 use tradepost_wire::parse::read_object;
 use tradepost_wire::problem::{At, Problems};
 
-use super::super::values::{self, line, list, of_text, whole};
+use super::super::values::{self, line, list, of_text, path, read_table, whole};
 use crate::config::WebhookKeyFile;
 
 /// `webhook_key`
@@ -21,11 +21,10 @@ pub(super) fn webhook_key(
     at: &At<'_>,
     problems: &mut Problems,
 ) -> Option<WebhookKeyFile> {
-    read_object!(value, at, problems, closed {
-        required "key_file" => key_file: line(1_000),
+    read_table!(value, at, problems, WebhookKeyFile {
+        required "key_file" => key_file: path(1_000),
         optional "kid" => kid: line(200),
-    });
-    Some(WebhookKeyFile { key_file: key_file?.into(), kid })
+    })
 }
 
 /// `request_signing`
@@ -58,7 +57,7 @@ fn digest(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Digest>
 fn tool(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
     const HINT: &str = "must be a task of AdCP, such as create_media_buy";
     of_text((value, at, problems), HINT, |text| {
-        Tool::ALL.iter().find(|tool| tool.name() == text).map(|tool| tool.name().to_owned())
+        Tool::from_name(text).map(|tool| tool.name().to_owned())
     })
 }
 
@@ -74,7 +73,7 @@ fn method(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String>
 /// `keys` of a buyer agent.
 pub(super) fn keys(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Keys> {
     read_object!(value, at, problems, closed {
-        optional "jwks_file" => jwks_file: line(1_000),
+        optional "jwks_file" => jwks_file: path(1_000),
         optional "brand_json_url" => brand_json_url: values::web_page,
         optional "revoked" => revoked: list((0, None), line(200)),
         optional "signatures" => signatures: whole::<u32>(1, 1_000_000),
@@ -84,7 +83,7 @@ pub(super) fn keys(value: &Value, at: &At<'_>, problems: &mut Problems) -> Optio
             values::reject(at, problems, "must name jwks_file or brand_json_url, not both");
             return None;
         }
-        (Some(file), None) => Source::File(file.into()),
+        (Some(file), None) => Source::File(file),
         (None, brand_json_url) => Source::Published(brand_json_url),
     };
     let cap = signatures.and_then(|cap| usize::try_from(cap).ok()).unwrap_or(replay::PER_KEY);
