@@ -68,25 +68,34 @@ enum Command {
     /// Look whether everything that the configuration names is there and works.
     Doctor(doctor::Arguments),
     /// Add, list, change, suspend and remove dealers while the server runs.
-    Dealer(dealer::Arguments),
+    #[command(subcommand)]
+    Dealer(dealer::Command),
     /// Replace a dealer's inventory with a feed.
     Import(import::Arguments),
     /// List, show and run the feeds that bring inventories by themselves.
-    Feeds(feeds::Arguments),
+    #[command(subcommand)]
+    Feeds(feeds::Command),
     /// Read, show and export the leads received.
-    Leads(leads::Arguments),
+    #[command(subcommand)]
+    Leads(leads::Command),
     /// Say who may come into the console, and read the record of what they did.
-    Console(console::Arguments),
+    #[command(subcommand)]
+    Console(console::Command),
     /// Read, check and take away the record of who saw, changed and erased what.
-    Audit(audit::Arguments),
+    #[command(subcommand)]
+    Audit(audit::Command),
     /// List what was refused, and look an error id up that a buyer was given.
-    Refusals(refusals::Arguments),
+    #[command(subcommand)]
+    Refusals(refusals::Command),
     /// Encrypt personal data, and do what a customer may ask for.
-    Privacy(privacy::Arguments),
+    #[command(subcommand)]
+    Privacy(privacy::Command),
     /// Create, list and revoke the keys with which callers say who they are.
-    Keys(keys::Arguments),
+    #[command(subcommand)]
+    Keys(keys::Command),
     /// Decide what waits for a publisher's people: accounts, creatives and media buys.
-    Publisher(publisher::Arguments),
+    #[command(subcommand)]
+    Publisher(publisher::Command),
     /// Bring a data folder or a database of an older version up to date.
     Migrate(migrate::Arguments),
     /// Move what a data folder keeps to a PostgreSQL.
@@ -96,13 +105,15 @@ enum Command {
     /// Put what is in a backup into a data folder, and check that it took.
     Restore(restore::Arguments),
     /// List the webhooks that could not be called, and take them on again.
-    Push(push::Arguments),
+    #[command(subcommand)]
+    Push(push::Command),
     /// Read a seller's agent card.
     Discover(discover::Arguments),
     /// Call a skill of a dealer, or say something to an agent of any kind.
     Call(Box<call::Arguments>),
     /// List what a seller of AdCP offers, and have it carry out tasks.
-    Adcp(adcp::Arguments),
+    #[command(subcommand)]
+    Adcp(adcp::Command),
     /// Let a language model search dealers and contact them: an MCP server.
     Mcp(mcp::Arguments),
     /// Find out how well an agent keeps to A2A, AAP and AdCP, and grade it.
@@ -112,7 +123,8 @@ enum Command {
     /// Play a scripted seller that grades whoever buys from it.
     Sandbox(sandbox::Arguments),
     /// Sign an agent card, verify one, or make a key for it.
-    Card(card::Arguments),
+    #[command(subcommand)]
+    Card(card::Command),
     /// Explain an error code.
     Explain(explain::Arguments),
     /// Write a shell's completions, to be installed where it looks for them.
@@ -148,29 +160,29 @@ pub fn run(
         Command::Init(arguments) => init::run(arguments, &context),
         Command::CheckConfig(arguments) => check_config::run(arguments, &context),
         Command::Doctor(arguments) => doctor::run(&arguments, &context),
-        Command::Dealer(arguments) => dealer::run(arguments, &context),
+        Command::Dealer(command) => dealer::run(command, &context),
         Command::Import(arguments) => import::run(arguments, &context),
-        Command::Feeds(arguments) => feeds::run(arguments, &context),
-        Command::Leads(arguments) => leads::run(arguments, &context),
-        Command::Console(arguments) => console::run(arguments, &context),
-        Command::Audit(arguments) => audit::run(arguments, &context),
-        Command::Refusals(arguments) => refusals::run(arguments, &context),
-        Command::Privacy(arguments) => privacy::run(arguments, &context),
-        Command::Keys(arguments) => keys::run(arguments, &context),
-        Command::Publisher(arguments) => publisher::run(arguments, &context),
+        Command::Feeds(command) => feeds::run(command, &context),
+        Command::Leads(command) => leads::run(command, &context),
+        Command::Console(command) => console::run(command, &context),
+        Command::Audit(command) => audit::run(command, &context),
+        Command::Refusals(command) => refusals::run(command, &context),
+        Command::Privacy(command) => privacy::run(command, &context),
+        Command::Keys(command) => keys::run(command, &context),
+        Command::Publisher(command) => publisher::run(command, &context),
         Command::Migrate(arguments) => migrate::run(&arguments, &context),
         Command::MigrateStore(arguments) => migrate_store::run(&arguments, &context),
         Command::Backup(arguments) => backup::run(&arguments, &context),
         Command::Restore(arguments) => restore::run(&arguments, &context),
-        Command::Push(arguments) => push::run(arguments, &context),
+        Command::Push(command) => push::run(command, &context),
         Command::Discover(arguments) => discover::run(arguments, &context),
         Command::Call(arguments) => call::run(*arguments, &context),
-        Command::Adcp(arguments) => adcp::run(arguments, &context),
+        Command::Adcp(command) => adcp::run(command, &context),
         Command::Mcp(arguments) => mcp::run(arguments, &context),
         Command::Probe(arguments) => probe::run(*arguments, &context),
         Command::Receive(arguments) => receive::run(*arguments, &context),
         Command::Sandbox(arguments) => sandbox::run(arguments, &context),
-        Command::Card(arguments) => card::run(arguments, &context),
+        Command::Card(command) => card::run(command, &context),
         Command::Explain(arguments) => explain::run(arguments, &context),
         Command::Completions(arguments) => {
             manual::completions(&arguments, CommandLine::command(), context.output)

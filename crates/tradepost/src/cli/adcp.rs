@@ -1,7 +1,7 @@
 //! `tradepost adcp`: what a seller of AdCP offers, and its tasks, over A2A 1.0 or 0.3 or over MCP.
 
 use std::io::{Read as _, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use tradepost_wire::json::{Map, Value, json};
 
 use super::call::token_variable;
 use super::card::trust::{self, Report};
-use super::course::{Log, gave_up, recoverer_with};
+use super::course::{Log, gave_up, recoverer};
 use super::discover::{block_on, transport};
 use super::output::Failure;
 use super::output::table::{self, Column, Fit};
@@ -26,30 +26,18 @@ use super::{Context, Outcome};
 
 mod show;
 
-/// Its arguments.
-#[derive(Debug, clap::Args)]
-pub struct Arguments {
-    #[command(subcommand)]
-    command: Command,
-}
-
+/// What it does.
 #[derive(Debug, Subcommand)]
-enum Command {
+pub(super) enum Command {
     /// List the tasks that a seller says it offers.
-    Tools(Tools),
+    Tools(Seller),
     /// Have a seller carry out a task.
     Call(Box<Call>),
 }
 
-#[derive(Debug, clap::Args)]
-struct Tools {
-    #[command(flatten)]
-    seller: Seller,
-}
-
 /// Which seller, and how it is spoken to.
 #[derive(Debug, clap::Args)]
-struct Seller {
+pub(super) struct Seller {
     /// The seller's base address, that of its card, or that of its MCP server.
     url: String,
     /// The address is that of an MCP server; without this, one that ends in /mcp is, and one that
@@ -79,7 +67,7 @@ struct Seller {
 }
 
 #[derive(Debug, clap::Args)]
-struct Call {
+pub(super) struct Call {
     #[command(flatten)]
     seller: Seller,
     /// The task, such as get_products.
@@ -109,27 +97,24 @@ struct Call {
 ///
 /// # Errors
 /// What went wrong, with the exit code.
-pub fn run(arguments: Arguments, context: &Context) -> Outcome {
-    match arguments.command {
-        Command::Tools(arguments) => tools(&arguments, context),
+pub(super) fn run(command: Command, context: &Context) -> Outcome {
+    match command {
+        Command::Tools(seller) => tools(&seller, context),
         Command::Call(arguments) => call(*arguments, context),
     }
 }
 
-fn tools(arguments: &Tools, context: &Context) -> Outcome {
+fn tools(seller: &Seller, context: &Context) -> Outcome {
     let (offered, via) = block_on(async {
-        let client = arguments.seller.client(context).await?;
+        let client = seller.client(context).await?;
         // A list can be asked for as often as one likes.
         let offered = client.offered().await;
         let offered = offered.map_err(|failure| Failure::from(failure).without_effect())?;
         Ok::<_, Failure>((offered, client.via()))
     })?;
-    if context.output.is_json() {
-        let tools: Vec<_> = offered.iter().map(document).collect();
-        context.output.document(&json!({"via": via, "tools": tools}));
-        return Ok(());
-    }
-    context.output.line(shown(&offered, Fit::Terminal));
+    let tools: Vec<_> = offered.iter().map(document).collect();
+    let document = json!({"via": via, "tools": tools});
+    context.output.answer(&document, shown(&offered, Fit::Terminal));
     Ok(())
 }
 
@@ -151,7 +136,7 @@ fn shown(offered: &[Offered], fit: Fit) -> String {
     if offered.is_empty() {
         return "the seller lists nothing".to_owned();
     }
-    let columns = [Column::Text("task"), Column::Text("effect"), Column::Text("description")];
+    let columns = ["task", "effect", "description"].map(Column::Text);
     let row = |offered: &Offered| {
         let effect = effect(&offered.name).unwrap_or("not of AdCP 3.1").to_owned();
         vec![offered.name.clone(), effect, offered.description.clone()]
@@ -162,33 +147,33 @@ fn shown(offered: &[Offered], fit: Fit) -> String {
 fn call(arguments: Call, context: &Context) -> Outcome {
     let args = read(&arguments.args)?;
     let overall = arguments.retry.then(|| Duration::from_secs(arguments.overall));
-    let log = arguments.log.as_deref().map(|path| {
-        let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
-        file.map_err(|error| {
-            Failure::usage(format!("cannot write the log {}: {error}", path.display()))
-        })
-    });
-    let log = log.transpose()?.map(|file| {
-        let (file, clock) = (Mutex::new(file), Clock::system());
-        let write = move |record: &tradepost_buyer::record::Record| {
-            let line = record.line(clock.now()) + "\n";
-            // The call goes on without its log: what was sent cannot be taken back.
-            if let Ok(mut file) = file.lock() {
-                let _ = file.write_all(line.as_bytes());
-            }
-        };
-        Box::new(write) as Log
-    });
+    let log = arguments.log.as_deref().map(open_log).transpose()?;
     let recovered = block_on(async {
         let mut client = arguments.seller.client(context).await?;
         if arguments.no_check {
             client = client.unchecked();
         }
-        let recoverer = recoverer_with(overall, context.output, log)?;
+        let recoverer = recoverer(overall, context.output, log)?;
         let called = client.call_with_recovery(&arguments.tool, args, &recoverer, |_, _, _| false);
         called.await.map_err(|failed| gave_up(overall.is_some(), *failed))
     })?;
     show::answered(recovered, overall.is_some(), context.output)
+}
+
+/// A file that gets a line for each failure.
+fn open_log(path: &Path) -> Result<Log, Failure> {
+    let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
+    let file = file.map_err(|error| {
+        Failure::usage(format!("cannot write the log {}: {error}", path.display()))
+    })?;
+    let (file, clock) = (Mutex::new(file), Clock::system());
+    Ok(Box::new(move |record| {
+        let line = record.line(clock.now()) + "\n";
+        // The call goes on without its log: what was sent cannot be taken back.
+        if let Ok(mut file) = file.lock() {
+            let _ = file.write_all(line.as_bytes());
+        }
+    }))
 }
 
 /// Reads `--args`. A mistake is described without any of what was read.
@@ -259,8 +244,8 @@ mod tests {
 
     #[derive(Debug, clap::Parser)]
     struct CommandLine {
-        #[command(flatten)]
-        arguments: Arguments,
+        #[command(subcommand)]
+        command: Command,
     }
 
     #[test]

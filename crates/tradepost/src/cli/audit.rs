@@ -5,34 +5,25 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
-use jiff::tz::TimeZone;
-use tradepost_dealer::consent::{ConsentCheck, Hash, from_hex, hex};
-use tradepost_dealer::local_time::short;
+use tradepost_dealer::consent::{ConsentCheck, ConsentFault, Hash, from_hex, hex};
 use tradepost_dealer::staff::{Action, EVERYBODY, Entry, RecordCheck};
 use tradepost_server::clock::Clock;
 use tradepost_store::Store;
-use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::{Value, json};
 
-use super::output::table::{self, Column, Fit};
+use super::output::table::Column;
 use super::output::{Failure, save};
 use super::place::Place;
-use super::{Context, Outcome};
+use super::{Context, Outcome, console};
 use crate::evidence;
 
 /// What a file with the heads of the chains begins with.
 const HEADS: &str = "tradepost heads 1";
 
-/// Its arguments.
-#[derive(Debug, clap::Args)]
-pub struct Arguments {
-    #[command(subcommand)]
-    command: Command,
-}
-
+/// What it does.
 #[derive(Debug, Subcommand)]
-enum Command {
+pub(super) enum Command {
     /// List what people have seen and done, the latest first.
     List {
         /// Only this dealer's record; * is that of what concerns all dealers.
@@ -67,7 +58,7 @@ enum Command {
 }
 
 #[derive(Debug, clap::Args)]
-struct Verify {
+pub(super) struct Verify {
     /// The heads that `audit export --head` wrote: each must still be in its chain.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["evidence", "file"])]
     head: Option<PathBuf>,
@@ -88,8 +79,8 @@ struct Verify {
 ///
 /// # Errors
 /// When the store or a file cannot be read; with exit code 1 when something is not as it was written.
-pub fn run(arguments: Arguments, context: &Context) -> Outcome {
-    match arguments.command {
+pub(super) fn run(command: Command, context: &Context) -> Outcome {
+    match command {
         Command::List { dealer, lead, limit, place } => {
             let store = place.open(None, context)?;
             list(&store, (dealer.as_deref(), lead.as_deref()), limit, context)
@@ -123,56 +114,38 @@ fn list(
     limit: u32,
     context: &Context,
 ) -> Outcome {
-    let fault = |fault| Failure::fault(&fault);
     let mut found: Vec<Entry> = Vec::new();
     if let Some(lead) = lead {
-        found.extend(store.entries_about(lead).map_err(fault)?.into_iter().map(|(entry, _)| entry));
+        found.extend(store.entries_about(lead)?.into_iter().map(|(entry, _)| entry));
     } else {
         let chains = match dealer {
             Some(dealer) => vec![dealer.to_owned()],
-            None => store.chains().map_err(fault)?,
+            None => store.chains()?,
         };
         for chain in chains {
-            found.extend(store.entries(&chain, i64::MAX, limit).map_err(fault)?);
+            found.extend(store.entries(&chain, i64::MAX, limit)?);
         }
     }
     found.sort_by(|a, b| (b.said.at, &b.said.chain, b.seq).cmp(&(a.said.at, &a.said.chain, a.seq)));
     found.truncate(limit as usize);
-    if context.output.is_json() {
-        context.output.document(&found.iter().map(evidence::entry).collect::<Vec<_>>());
-    } else if found.is_empty() {
-        context.output.talk("nothing is recorded there");
-    } else {
-        let now = Clock::system().now();
-        let columns = ["RECORD", "NO", "WHEN", "WHO", "DID", "WITH", "DETAIL"].map(Column::Text);
-        let row = |entry: &Entry| {
-            let said = &entry.said;
-            vec![
-                said.chain.clone(),
-                entry.seq.to_string(),
-                short(said.at, &TimeZone::UTC, now),
-                said.actor.clone(),
-                said.action.name().to_owned(),
-                said.subject.clone().unwrap_or_default(),
-                said.detail.clone().unwrap_or_default(),
-            ]
-        };
-        let rows: Vec<_> = found.iter().map(row).collect();
-        context.output.line(table::rows(Fit::Terminal, &columns, &rows));
-    }
+    let now = Clock::system().now();
+    let columns = ["RECORD", "NO", "WHEN", "WHO", "DID", "WITH", "DETAIL"].map(Column::Text);
+    context.output.list(&found, evidence::entry, "nothing is recorded there", &columns, |entry| {
+        [vec![entry.said.chain.clone()], console::cells(entry, now)].concat()
+    });
     Ok(())
 }
 
 /// Takes the record away, which is an entry itself.
 fn export(store: &Store, dealer: Option<&str>, out: Option<&Path>, context: &Context) -> Outcome {
     let entry = context.entry(dealer.unwrap_or(EVERYBODY), Action::RecordExported, None);
-    store.record_all(vec![entry]).map_err(|fault| Failure::fault(&fault))?;
+    store.record_all(vec![entry])?;
     let mut text = String::new();
     let mut take = |entry: &Entry| {
         text.push_str(&evidence::entry(entry).to_string());
         text.push('\n');
     };
-    store.each_entry(dealer, &mut take).map_err(|fault| Failure::fault(&fault))?;
+    store.each_entry(dealer, &mut take)?;
     save(out, text.as_bytes(), context.output)
 }
 
@@ -180,9 +153,8 @@ fn export(store: &Store, dealer: Option<&str>, out: Option<&Path>, context: &Con
 type Heads = BTreeMap<String, (i64, Hash)>;
 
 fn heads(store: &Store) -> Result<Value, Failure> {
-    let fault = |fault| Failure::fault(&fault);
-    let records = store.check_records().map_err(fault)?;
-    let consents = store.check_consents(None, None).map_err(fault)?;
+    let records = store.check_records()?;
+    let consents = store.check_consents(None, None)?;
     Ok(json!({
         "format": HEADS,
         "at": rfc3339(Clock::system().now()),
@@ -197,7 +169,8 @@ fn record(check: &RecordCheck) -> Value {
 }
 
 fn chain(check: &ConsentCheck) -> Value {
-    let fault = |(seq, fault): &(i64, tradepost_dealer::consent::ConsentFault)| json!({"record": seq, "fault": fault.summary()});
+    let fault =
+        |(seq, fault): &(i64, ConsentFault)| json!({"record": seq, "fault": fault.summary()});
     json!({
         "of": check.dealer_id,
         "entries": check.records,
@@ -233,40 +206,31 @@ fn read_heads(file: &Path) -> Result<(Heads, Heads), Failure> {
 
 /// Checks every chain, and that the heads that were written down are in theirs.
 fn check(store: &Store, heads: Option<&(Heads, Heads)>, context: &Context) -> Outcome {
-    let fault = |fault| Failure::fault(&fault);
-    let records = store.check_records().map_err(fault)?;
-    let consents = store.check_consents(None, None).map_err(fault)?;
+    let records = store.check_records()?;
+    let consents = store.check_consents(None, None)?;
     let mut faults: Vec<String> = Vec::new();
-    for check in &records {
-        let said = |seq: &i64| {
-            format!(
-                "{}: entry {seq} of the record does not fit, or one before it is missing",
-                check.chain
-            )
-        };
-        faults.extend(check.faults.iter().map(said));
+    for RecordCheck { chain, faults: found, .. } in &records {
+        let what = "of the record does not fit, or one before it is missing";
+        faults.extend(found.iter().map(|seq| format!("{chain}: entry {seq} {what}")));
     }
-    for check in &consents {
-        let said = |(seq, fault): &(i64, tradepost_dealer::consent::ConsentFault)| {
-            format!("{}: record {seq} of the consents: {}", check.dealer_id, fault.summary())
+    for ConsentCheck { dealer_id, faults: found, .. } in &consents {
+        let said = |(seq, fault): &(i64, ConsentFault)| {
+            format!("{dealer_id}: record {seq} of the consents: {}", fault.summary())
         };
-        faults.extend(check.faults.iter().map(said));
+        faults.extend(found.iter().map(said));
     }
     if let Some((of_records, of_consents)) = heads {
+        let gone = "whose hash was written down, is gone or another";
         for (of, (seq, hash)) in of_records {
-            if store.entry_hash(of, *seq).map_err(fault)? != Some(*hash) {
-                faults.push(format!(
-                    "{of}: entry {seq} of the record, whose hash was written down, is gone or another"
-                ));
+            if store.entry_hash(of, *seq)? != Some(*hash) {
+                faults.push(format!("{of}: entry {seq} of the record, {gone}"));
             }
         }
         for (of, (seq, hash)) in of_consents {
             // The head of an empty chain: whatever was added since, it still begins there.
             let is_start = *seq == 0;
-            if !is_start && store.consent_hash(of, *seq).map_err(fault)? != Some(*hash) {
-                faults.push(format!(
-                    "{of}: record {seq} of the consents, whose hash was written down, is gone or another"
-                ));
+            if !is_start && store.consent_hash(of, *seq)? != Some(*hash) {
+                faults.push(format!("{of}: record {seq} of the consents, {gone}"));
             }
         }
     }
@@ -282,9 +246,7 @@ fn check(store: &Store, heads: Option<&(Heads, Heads)>, context: &Context) -> Ou
         context.output.document(&document);
         return Ok(());
     }
-    for RecordCheck { chain, entries, head, .. } in &records {
-        context.output.line(format!("record of {chain}: {entries} entries, head {}", hex(head)));
-    }
+    tell(&records, context);
     for ConsentCheck { dealer_id, records, head, .. } in &consents {
         let head = hex(head);
         context.output.line(format!("consents of {dealer_id}: {records} records, head {head}"));
@@ -301,9 +263,17 @@ fn check(store: &Store, heads: Option<&(Heads, Heads)>, context: &Context) -> Ou
 /// That something is not as it was written. The first fault is in the message.
 fn broken(faults: Vec<String>, document: Value) -> Failure {
     let first = faults.first().map(String::as_str).unwrap_or_default();
-    let failure = Failure::new(1, format!("not as it was written: {first}"))
-        .hint("compare with a backup, and keep what you have as it is");
-    Failure { data: Some(document), lines: faults, ..failure }
+    Failure::new(1, format!("not as it was written: {first}"))
+        .hint("compare with a backup, and keep what you have as it is")
+        .data(document)
+        .lines(faults)
+}
+
+/// How long records are, for people.
+fn tell<'c>(records: impl IntoIterator<Item = &'c RecordCheck>, context: &Context) {
+    for RecordCheck { chain, entries, head, .. } in records {
+        context.output.line(format!("record of {chain}: {entries} entries, head {}", hex(head)));
+    }
 }
 
 fn check_file(file: &Path, context: &Context) -> Outcome {
@@ -320,11 +290,9 @@ fn check_file(file: &Path, context: &Context) -> Outcome {
             None => unread.push(format!("line {} is no entry of a record", number + 1)),
         }
     }
-    let said = |check: &RecordCheck| {
-        let of = check.chain.clone();
-        let say =
-            move |seq: &i64| format!("{of}: entry {seq} does not fit, or one before it is missing");
-        check.faults.iter().map(say).collect::<Vec<_>>()
+    let said = |RecordCheck { chain, faults, .. }: &RecordCheck| {
+        let what = "does not fit, or one before it is missing";
+        faults.iter().map(|seq| format!("{chain}: entry {seq} {what}")).collect::<Vec<_>>()
     };
     let faults: Vec<String> = unread.into_iter().chain(checks.values().flat_map(said)).collect();
     let document = json!({
@@ -337,11 +305,7 @@ fn check_file(file: &Path, context: &Context) -> Outcome {
     if context.output.is_json() {
         context.output.document(&document);
     } else {
-        for RecordCheck { chain, entries, head, .. } in checks.values() {
-            context
-                .output
-                .line(format!("record of {chain}: {entries} entries, head {}", hex(head)));
-        }
+        tell(checks.values(), context);
     }
     Ok(())
 }
@@ -354,7 +318,7 @@ fn check_evidence(file: &Path, store: Option<&Store>, context: &Context) -> Outc
     let mut faults = checked.faults.clone();
     let digest = hex(&checked.digest);
     if let Some(store) = store {
-        let entries = store.entries_about(&checked.lead_id).map_err(|it| Failure::fault(&it))?;
+        let entries = store.entries_about(&checked.lead_id)?;
         let names_it = |entry: &Entry| {
             entry.said.action == Action::EvidenceTaken
                 && entry.said.detail.as_deref() == Some(&digest)
@@ -372,13 +336,12 @@ fn check_evidence(file: &Path, store: Option<&Store>, context: &Context) -> Outc
     if !faults.is_empty() {
         return Err(broken(faults, document));
     }
-    if context.output.is_json() {
-        context.output.document(&document);
-    } else {
-        context.output.line(format!(
-            "evidence of {}: {consents} records of consents and {entries} entries fit, sha256 {digest}",
-            checked.lead_id
-        ));
-    }
+    let id = &checked.lead_id;
+    context.output.answer(
+        &document,
+        format!(
+            "evidence of {id}: {consents} records of consents and {entries} entries fit, sha256 {digest}"
+        ),
+    );
     Ok(())
 }

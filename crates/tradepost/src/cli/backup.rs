@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
-use tradepost_store::Store;
 use tradepost_wire::json::json;
 
 use super::dealers::Source;
@@ -88,10 +87,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     refuse_database(place, context)?;
     let secret = arguments.encryption.secret()?;
     let keys = place.keys_by(&arguments.source, context)?;
-    if !Store::exists(&place.data) {
-        let message = format!("there is no data of tradepost in {}", place.data.display());
-        return Err(Failure::usage(message).hint("name the folder of `serve` with --data"));
-    }
+    place.check_folder()?;
     let now = Clock::system().now();
     let to = match &arguments.to {
         folder if folder.is_dir() => folder.join(backup::name(now)),
@@ -104,7 +100,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let _lock = lock_copies(place)?;
     let scratch = backup::scratch(&place.data)
         .map_err(|error| place.unusable(&Fault::new("making a copy", error)))?;
-    let folder = to.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = folder_of(&to);
     let unwritable = |error: io::Error| {
         Failure::new(1, format!("cannot write {}: {error}", to.display()))
             .hint("name a file in a folder that is there, with room for it")
@@ -114,7 +110,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let written = {
         let mut writer = BufWriter::new(file.as_file_mut());
         let written = backup::write(&place.data, scratch.path(), &secret, &keys, now, &mut writer)
-            .map_err(|fault| Failure::fault(&fault).hint("the backup was not written"))?;
+            .map_err(|fault| Failure::fault(fault).hint("the backup was not written"))?;
         writer.flush().map_err(unwritable)?;
         written
     };
@@ -135,6 +131,11 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     Ok(())
 }
 
+/// The folder in which a file is.
+pub(super) fn folder_of(file: &Path) -> &Path {
+    file.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 fn exists(to: &Path) -> Failure {
     Failure::usage(format!("{} exists already", to.display()))
         .hint("name another file or a folder, or replace it with --force")
@@ -142,14 +143,14 @@ fn exists(to: &Path) -> Failure {
 
 /// Reads what was written: a disk may have taken it and lost it.
 fn check(path: &Path, secret: &Secret, written: &Manifest) -> Result<(), Failure> {
-    let file = File::open(path).map_err(|error| Failure::fault(&error))?;
+    let file = File::open(path).map_err(Failure::fault)?;
     match backup::read(BufReader::new(file), secret, &mut io::sink()) {
         Ok(read) if read == *written => Ok(()),
         Ok(_) => Err(Failure::new(1, "the backup is not what was written; it was thrown away")),
-        Err(Unusable::Machine(fault)) => Err(Failure::fault(&fault)),
+        Err(Unusable::Machine(fault)) => Err(Failure::fault(fault)),
         Err(Unusable::File(why)) => Err(Failure::new(1, format!("{why}; it was thrown away"))),
         Err(Unusable::Differs(lines)) => {
-            Err(Failure { lines, ..Failure::new(1, "the backup is not what was written") })
+            Err(Failure::new(1, "the backup is not what was written").lines(lines))
         }
     }
 }

@@ -15,8 +15,8 @@ use tradepost_wire::catalog::Vocabulary;
 
 use super::card::trust::{self, Report};
 use super::discover::{block_on, transport};
-use super::output::Failure;
 use super::output::table::Fit;
+use super::output::{Failure, word};
 use super::{Context, Outcome};
 
 mod agent;
@@ -45,7 +45,7 @@ pub struct Arguments {
     #[arg(long, value_name = "TOKEN")]
     token: Option<String>,
     /// Speak this version of AAP instead of the highest that both sides know.
-    #[arg(long, value_name = "VERSION", value_parser = version)]
+    #[arg(long, value_name = "VERSION", value_parser = word::<Version>)]
     aap_version: Option<Version>,
     /// How many seconds an answer may take.
     #[arg(long, value_name = "SECONDS", default_value_t = 30,
@@ -69,10 +69,6 @@ pub struct Arguments {
     #[arg(long, value_name = "SECONDS", default_value_t = 300, requires = "retry",
         value_parser = clap::value_parser!(u64).range(1..=86_400))]
     overall: u64,
-}
-
-fn version(text: &str) -> Result<Version, String> {
-    Version::from_name(text).ok_or_else(|| format!("must be one of {}", Version::NAMES.join(", ")))
 }
 
 /// Runs it.
@@ -135,9 +131,7 @@ impl Arguments {
 
 /// The bearer token of the environment, when there is one.
 pub(super) fn token_variable(context: &Context) -> Option<String> {
-    let mut variables = context.environment.iter();
-    let variable = variables.find(|(name, value)| name == TOKEN_VARIABLE && !value.is_empty());
-    variable.map(|(_, value)| value.clone())
+    context.filled(TOKEN_VARIABLE).map(str::to_owned)
 }
 
 /// The skill that is meant: by its id, or by a word of it that no other skill has.

@@ -8,7 +8,7 @@ use tradepost_buyer::trust::describe;
 use tradepost_wire::json::json;
 use tradepost_wire::problem::Problems;
 
-use super::output::Failure;
+use super::output::{Failure, unreadable};
 use super::{Context, Outcome};
 
 pub mod keygen;
@@ -19,15 +19,9 @@ pub mod verify;
 /// The largest file that is read: as large as a card that is fetched may be.
 const MAX_FILE: u64 = 8 * 1024 * 1024;
 
-/// Its arguments.
-#[derive(Debug, clap::Args)]
-pub struct Arguments {
-    #[command(subcommand)]
-    command: Command,
-}
-
+/// What it does.
 #[derive(Debug, Subcommand)]
-enum Command {
+pub(super) enum Command {
     /// Sign a card, and print it with its signatures.
     Sign(sign::Arguments),
     /// Check the signatures of a card.
@@ -40,8 +34,8 @@ enum Command {
 ///
 /// # Errors
 /// What went wrong, with the exit code.
-pub fn run(arguments: Arguments, context: &Context) -> Outcome {
-    match arguments.command {
+pub(super) fn run(command: Command, context: &Context) -> Outcome {
+    match command {
         Command::Sign(arguments) => sign::run(&arguments, context),
         Command::Verify(arguments) => verify::run(&arguments, context),
         Command::Keygen(arguments) => keygen::run(&arguments, context),
@@ -50,12 +44,12 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
 
 /// Reads a file of text.
 fn read(path: &Path) -> Result<String, Failure> {
-    let name = path.display();
     let mut text = String::new();
     let file = std::fs::File::open(path);
     file.and_then(|file| file.take(MAX_FILE + 1).read_to_string(&mut text))
-        .map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
+        .map_err(unreadable(path))?;
     if u64::try_from(text.len()).is_ok_and(|length| length > MAX_FILE) {
+        let name = path.display();
         return Err(Failure::usage(format!("{name} is larger than {MAX_FILE} bytes")));
     }
     Ok(text)
@@ -64,5 +58,5 @@ fn read(path: &Path) -> Result<String, Failure> {
 /// Adds every problem of a document.
 fn with_problems(failure: Failure, problems: &Problems) -> Failure {
     let data = json!({"problems": problems.listed(), "total": problems.total()});
-    Failure { lines: describe(problems), data: Some(data), ..failure }
+    failure.lines(describe(problems)).data(data)
 }

@@ -19,9 +19,12 @@ use super::{Context, Outcome};
 
 use crate::acme;
 use crate::config::delivery::Delivery;
-use crate::config::{Alerts, Config, Dealer, Publisher, Tls, read};
+use crate::config::{Config, Dealer, Publisher, Tls, read};
 use crate::delivery::carrier;
 use crate::feeds::Source;
+
+/// What to do about what cannot be used.
+const CORRECT: &str = "correct what is named; paths begin at the working directory";
 
 /// Its arguments.
 #[derive(Debug, clap::Args)]
@@ -47,33 +50,26 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     for dealer in &config.dealers {
         let rooftops: Vec<_> =
             dealer.terms.rooftops.iter().map(|rooftop| rooftop.profile.name.as_str()).collect();
-        context.output.line(format!(
-            "dealer {} ({}): {} {}: {}",
-            dealer.terms.id,
-            dealer.terms.name,
-            rooftops.len(),
-            if rooftops.len() == 1 { "rooftop" } else { "rooftops" },
-            rooftops.join(", "),
-        ));
+        let (id, name, count) = (&dealer.terms.id, &dealer.terms.name, rooftops.len());
+        let (noun, names) = (if count == 1 { "rooftop" } else { "rooftops" }, rooftops.join(", "));
+        context.output.line(format!("dealer {id} ({name}): {count} {noun}: {names}"));
         if !dealer.deliveries.is_empty() {
-            let (id, names) = (&dealer.terms.id, destinations(dealer).join(", "));
+            let names = destinations(dealer).join(", ");
             context.output.line(format!("dealer {id}: leads are delivered to {names}"));
         }
     }
     for Publisher { profile, .. } in &config.publishers {
         let products = profile.catalogue.products.len();
         let noun = if products == 1 { "product" } else { "products" };
-        context
-            .output
-            .line(format!("publisher {} ({}): {products} {noun}", profile.id, profile.name));
+        let (id, name) = (&profile.id, &profile.name);
+        context.output.line(format!("publisher {id} ({name}): {products} {noun}"));
     }
     context.output.line(match &config.server.tls {
         None => format!("listens on {}", config.server.listen),
         Some(files) => {
-            let ordered = config.server.acme.as_ref().map(|acme| acme.domains.join(", "));
-            let ordered =
-                ordered.map_or_else(String::new, |names| format!(", ordered for {names}"));
-            let end = end_of(files);
+            let acme = config.server.acme.as_ref();
+            let ordered = acme.map(|acme| format!(", ordered for {}", acme.domains.join(", ")));
+            let (end, ordered) = (end_of(files), ordered.unwrap_or_default());
             format!("listens on {}, over TLS{end}{ordered}", config.server.listen)
         }
     });
@@ -109,12 +105,8 @@ pub(crate) fn warnings(config: &Config) -> Vec<String> {
         missing.into_iter().filter(|(is_missing, _)| *is_missing).map(say).collect::<Vec<_>>()
     };
     let of_dealer = |dealer: &Dealer| {
-        dealer
-            .terms
-            .rooftops
-            .iter()
-            .flat_map(|rooftop| of_rooftop(dealer, rooftop))
-            .collect::<Vec<_>>()
+        let rooftops = dealer.terms.rooftops.iter();
+        rooftops.flat_map(|rooftop| of_rooftop(dealer, rooftop)).collect::<Vec<_>>()
     };
     let key = config.privacy.key_file.as_ref();
     let mode = key.and_then(|file| Some(std::fs::metadata(file).ok()?.permissions().mode()));
@@ -155,9 +147,7 @@ fn check_feeds(config: &Config) -> Result<(), Failure> {
     if lines.is_empty() {
         return Ok(());
     }
-    let failure = Failure::usage("the mapping of a feed cannot be used")
-        .hint("correct what is named; paths begin at the working directory");
-    Err(Failure { lines, ..failure })
+    Err(Failure::usage("the mapping of a feed cannot be used").hint(CORRECT).lines(lines))
 }
 
 /// Checks that the files of TLS can be used, the keys with which cards are signed, and what ways to
@@ -185,8 +175,12 @@ pub fn check_keys(config: &Config) -> Result<(), Failure> {
     let of_cards = !keys.is_empty();
     keys.extend(config.publishers.iter().flat_map(publisher_keys));
     let of_anybody = !keys.is_empty();
-    keys.extend(config.dealers.iter().flat_map(unusable_ways));
-    keys.extend(config.alerts.iter().flat_map(unusable_alerts));
+    for dealer in &config.dealers {
+        keys.extend(unusable_ways(&format!("dealer {}", dealer.terms.id), &dealer.deliveries));
+    }
+    if let Some(alerts) = &config.alerts {
+        keys.extend(unusable_ways("alerts", &alerts.destinations));
+    }
     let oidc = config.server.console.iter().find_map(|console| console.oidc.as_ref());
     let unusable = oidc.and_then(|oidc| oidc.secret.read().err());
     keys.extend(unusable.map(|why| format!("server.console.oidc.client_secret_file: {why}")));
@@ -201,13 +195,11 @@ pub fn check_keys(config: &Config) -> Result<(), Failure> {
     let (what, hint) = match (of_cards, of_anybody) {
         (true, _) => ("card_signing.key_file cannot be used", KEYGEN),
         (false, true) => ("a publisher's key file cannot be used", KEYGEN),
-        (false, false) => (
-            "a secret, or a destination of leads or alerts, cannot be used",
-            "correct what is named; paths begin at the working directory",
-        ),
+        (false, false) => {
+            ("a secret, or a destination of leads or alerts, cannot be used", CORRECT)
+        }
     };
-    let failure = Failure::usage(what).hint(hint);
-    let failure = Failure { data: Some(json!({"keys": keys})), lines: keys, ..failure };
+    let failure = Failure::usage(what).hint(hint).data(json!({"keys": keys})).lines(keys);
     Err(match tls {
         None => failure,
         Some(tls) => Failure {
@@ -219,27 +211,14 @@ pub fn check_keys(config: &Config) -> Result<(), Failure> {
     })
 }
 
-/// Why a dealer's leads cannot go where they are to go.
-fn unusable_ways(dealer: &Dealer) -> Vec<String> {
+/// Why what is for somebody cannot go where it is to go.
+fn unusable_ways(whose: &str, deliveries: &[Delivery]) -> Vec<String> {
     let clock = Clock::system();
     let why_not = |delivery: &Delivery| {
         let why = carrier::open(delivery, &clock).err()?;
-        Some(format!(
-            "dealer {}, destination {}: {why}",
-            dealer.terms.id, delivery.destination.name
-        ))
+        Some(format!("{whose}, destination {}: {why}", delivery.destination.name))
     };
-    dealer.deliveries.iter().filter_map(why_not).collect()
-}
-
-/// Why alerts cannot go where they are to go.
-fn unusable_alerts(alerts: &Alerts) -> Vec<String> {
-    let clock = Clock::system();
-    let why_not = |delivery: &Delivery| {
-        let why = carrier::open(delivery, &clock).err()?;
-        Some(format!("alerts, destination {}: {why}", delivery.destination.name))
-    };
-    alerts.destinations.iter().filter_map(why_not).collect()
+    deliveries.iter().filter_map(why_not).collect()
 }
 
 /// Why keys and credentials of a publisher cannot be used.
@@ -266,17 +245,12 @@ fn publisher_keys(publisher: &Publisher) -> Vec<String> {
 pub fn load_catalogues(config: &mut Config) -> Result<(), Failure> {
     let mut lines = Vec::new();
     for publisher in &mut config.publishers {
-        let Some(path) = &publisher.catalogue else {
-            continue;
-        };
-        let name = path.display();
+        let Some(path) = &publisher.catalogue else { continue };
+        let (id, name) = (&publisher.profile.id, path.display());
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
             Err(error) => {
-                lines.push(format!(
-                    "publisher {}: cannot read {name}: {error}",
-                    publisher.profile.id
-                ));
+                lines.push(format!("publisher {id}: cannot read {name}: {error}"));
                 continue;
             }
         };
@@ -291,40 +265,39 @@ pub fn load_catalogues(config: &mut Config) -> Result<(), Failure> {
     if lines.is_empty() {
         return Ok(());
     }
-    let failure = Failure::usage("publishers.catalogue cannot be used")
-        .hint("correct what is named; paths begin at the working directory");
-    Err(Failure { data: Some(json!({"catalogues": lines})), lines, ..failure })
+    let failure = Failure::usage("publishers.catalogue cannot be used").hint(CORRECT);
+    Err(failure.data(json!({"catalogues": lines})).lines(lines))
 }
 
 /// Says what is wrong with the files of TLS.
 #[must_use]
 pub fn unusable_tls(mistakes: &[tls::Mistake]) -> Failure {
     let lines: Vec<_> = mistakes.iter().map(ToString::to_string).collect();
-    let failure = Failure::usage("server.tls cannot be used")
-        .hint("the files have to be PEM; paths begin at the working directory");
-    Failure { data: Some(json!({"tls": lines})), lines, ..failure }
+    Failure::usage("server.tls cannot be used")
+        .hint("the files have to be PEM; paths begin at the working directory")
+        .data(json!({"tls": lines}))
+        .lines(lines)
 }
 
 /// Every mistake in a file, each with its line.
 pub(super) fn failure(path: &Path, mistakes: &[Mistake]) -> Failure {
-    let name = path.display();
     let noun = if mistakes.len() == 1 { "mistake" } else { "mistakes" };
-    let mut failure = Failure::usage(format!("{name} has {} {noun}", mistakes.len()));
-    failure.lines = mistakes
-        .iter()
-        .map(|mistake| match mistake.line {
-            Some(line) => format!("{name}:{line}: {mistake}"),
-            None => format!("{name}: {mistake}"),
-        })
-        .collect();
-    let listed: Vec<Value> = mistakes
-        .iter()
-        .map(
-            |mistake| json!({"line": mistake.line, "key": mistake.key, "message": mistake.message}),
-        )
-        .collect();
-    failure.data = Some(json!({"path": path, "mistakes": listed}));
-    failure
+    let listed =
+        mistakes.iter().map(|it| json!({"line": it.line, "key": it.key, "message": it.message}));
+    let listed: Vec<Value> = listed.collect();
+    Failure::usage(format!("{} has {} {noun}", path.display(), mistakes.len()))
+        .lines(lines(path, mistakes))
+        .data(json!({"path": path, "mistakes": listed}))
+}
+
+/// Mistakes in a file, for people.
+pub(super) fn lines(path: &Path, mistakes: &[Mistake]) -> Vec<String> {
+    let name = path.display();
+    let line = |mistake: &Mistake| match mistake.line {
+        Some(line) => format!("{name}:{line}: {mistake}"),
+        None => format!("{name}: {mistake}"),
+    };
+    mistakes.iter().map(line).collect()
 }
 
 fn summary(config: &Config) -> Value {

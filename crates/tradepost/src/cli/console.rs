@@ -8,18 +8,18 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tradepost_dealer::consent::hex;
 use tradepost_dealer::local_time::short;
-use tradepost_dealer::staff::{Action, EVERYBODY, NewEntry, Role};
+use tradepost_dealer::staff::{Action, EVERYBODY, Entry, NewEntry, RecordCheck, Role};
 use tradepost_server::auth::key::is_name;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
-use tradepost_store::Store;
 use tradepost_store::staff::Member;
+use tradepost_store::{Store, Transaction};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::json;
 
 use super::output::Failure;
-use super::output::table::{self, Column, Fit};
+use super::output::table::Column;
 use super::place::Place;
 use super::{Context, Outcome};
 use crate::console::password;
@@ -27,15 +27,9 @@ use crate::console::password;
 /// How many entries of the record are listed.
 const ENTRIES: u32 = 1_000;
 
-/// Its arguments.
-#[derive(Debug, clap::Args)]
-pub struct Arguments {
-    #[command(subcommand)]
-    command: Command,
-}
-
+/// What it does.
 #[derive(Debug, Subcommand)]
-enum Command {
+pub(super) enum Command {
     /// Add, list and remove those who may come in.
     User {
         #[command(subcommand)]
@@ -55,7 +49,7 @@ enum Command {
 }
 
 #[derive(Debug, Subcommand)]
-enum User {
+pub(super) enum User {
     /// Let somebody in from now on. The password is read from standard input; without one, one is
     /// made up and shown, once.
     Add {
@@ -102,7 +96,7 @@ enum User {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Kind {
+pub(super) enum Kind {
     /// Sells: sees leads and works on them.
     Desk,
     /// Answers for the desk: releases and erases leads, too, and sees who did what.
@@ -125,13 +119,13 @@ impl From<Kind> for Role {
 ///
 /// # Errors
 /// When the store cannot be used, or a name or a password cannot.
-pub fn run(arguments: Arguments, context: &Context) -> Outcome {
+pub(super) fn run(command: Command, context: &Context) -> Outcome {
     let now = Clock::system().now();
-    match arguments.command {
+    match command {
         Command::User { command } => match command {
             User::Add { name, role, dealer, all_dealers: _, password_stdin, place } => {
                 let (text, is_shown) = new_password(password_stdin)?;
-                let password = password::hash(&text).map_err(|fault| Failure::fault(&fault))?;
+                let password = password::hash(&text)?;
                 let role = role.into();
                 let member = Member { name, dealer_id: dealer, role, password, created_at: now };
                 add(&place.create(None, context)?, member, &context.actor(), now)?;
@@ -142,25 +136,16 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
             User::SetPassword { name, password_stdin, place } => {
                 let store = place.open(None, context)?;
                 let (text, is_shown) = new_password(password_stdin)?;
-                let hashed = password::hash(&text).map_err(|fault| Failure::fault(&fault))?;
-                let actor = context.actor();
-                change(
-                    &store,
-                    name.to_lowercase(),
-                    Action::PasswordSet,
-                    (&actor, now),
-                    move |tx, name| tx.set_password(name, &hashed),
-                )?;
+                let hashed = password::hash(&text)?;
+                let set = move |tx: &Transaction<'_>, name: &str| tx.set_password(name, &hashed);
+                change(&store, &name, Action::PasswordSet, (&context.actor(), now), set)?;
                 tell(&text, is_shown, context);
                 Ok(())
             }
             User::Remove { name, place } => {
                 let store = place.open(None, context)?;
-                let of = name.to_lowercase();
-                let actor = context.actor();
-                change(&store, of, Action::MemberRemoved, (&actor, now), |tx, name| {
-                    tx.remove_member(name)
-                })?;
+                let remove = |tx: &Transaction<'_>, name: &str| tx.remove_member(name);
+                change(&store, &name, Action::MemberRemoved, (&context.actor(), now), remove)?;
                 context.output.talk(format!("{name} may come in no more"));
                 Ok(())
             }
@@ -185,7 +170,7 @@ fn name(text: &str) -> Result<String, String> {
 /// The password, and whether it was made up and so has to be shown.
 fn new_password(from_stdin: bool) -> Result<(String, bool), Failure> {
     if !from_stdin {
-        let made_up = password::token().map_err(|fault| Failure::fault(&fault))?;
+        let made_up = password::token()?;
         return Ok((made_up, true));
     }
     let mut text = String::new();
@@ -193,7 +178,7 @@ fn new_password(from_stdin: bool) -> Result<(String, bool), Failure> {
         // More than the longest password is enough to see that it is too long.
         .take(4 * password::LONGEST as u64)
         .read_to_string(&mut text)
-        .map_err(|error| Failure::fault(&error))?;
+        .map_err(Failure::fault)?;
     let text = text.trim();
     let length = text.chars().count();
     if length < password::SHORTEST || text.len() > password::LONGEST {
@@ -209,10 +194,8 @@ fn tell(password: &str, is_shown: bool, context: &Context) {
     if !is_shown {
         return;
     }
-    if context.output.is_json() {
-        context.output.document(&json!({"password": password}));
-    } else {
-        context.output.line(password);
+    context.output.answer(&json!({"password": password}), password);
+    if !context.output.is_json() {
         context.output.talk("this is the only time that the password is shown; it is kept hashed");
     }
 }
@@ -252,7 +235,7 @@ pub(super) fn add(
         }
         Ok(added)
     });
-    if added.map_err(|fault| Failure::fault(&fault))? {
+    if added? {
         return Ok(());
     }
     Err(Failure::usage("somebody has this name").hint("`tradepost console user list` names all"))
@@ -260,12 +243,13 @@ pub(super) fn add(
 
 fn change(
     store: &Store,
-    name: String,
+    name: &str,
     action: Action,
     by: (&str, Timestamp),
-    act: impl Fn(&tradepost_store::Transaction<'_>, &str) -> Result<bool, Fault> + Send + 'static,
+    act: impl Fn(&Transaction<'_>, &str) -> Result<bool, Fault> + Send + 'static,
 ) -> Outcome {
-    let member = store.member(&name).map_err(|fault| Failure::fault(&fault))?;
+    let name = name.to_lowercase();
+    let member = store.member(&name)?;
     let unknown = || {
         let message = format!("nobody has the name {name}");
         Failure::usage(message).hint("`tradepost console user list` names all")
@@ -279,103 +263,77 @@ fn change(
         }
         Ok(done)
     });
-    if done.map_err(|fault| Failure::fault(&fault))? { Ok(()) } else { Err(unknown()) }
+    if done? { Ok(()) } else { Err(unknown()) }
 }
 
 fn list(store: &Store, context: &Context) -> Outcome {
-    let members = store.members(None).map_err(|fault| Failure::fault(&fault))?;
-    if context.output.is_json() {
-        let documents: Vec<_> = members
-            .iter()
-            .map(|member| {
-                json!({
-                    "name": member.name, "role": member.role, "dealer": member.dealer_id,
-                    "created_at": rfc3339(member.created_at),
-                })
-            })
-            .collect();
-        context.output.document(&documents);
-    } else if members.is_empty() {
-        context.output.talk("nobody may come in; add somebody with `tradepost console user add`");
-    } else {
-        let columns = ["NAME", "ROLE", "DEALER"].map(Column::Text);
-        let dealer = |member: &Member| member.dealer_id.clone().unwrap_or("every one".to_owned());
-        let row = |member: &Member| {
-            vec![member.name.clone(), member.role.name().to_owned(), dealer(member)]
-        };
-        let rows: Vec<_> = members.iter().map(row).collect();
-        context.output.line(table::rows(Fit::Terminal, &columns, &rows));
-    }
+    let members = store.members(None)?;
+    let document = |member: &Member| {
+        json!({
+            "name": member.name, "role": member.role, "dealer": member.dealer_id,
+            "created_at": rfc3339(member.created_at),
+        })
+    };
+    let row = |member: &Member| {
+        let dealer = member.dealer_id.clone().unwrap_or("every one".to_owned());
+        vec![member.name.clone(), member.role.name().to_owned(), dealer]
+    };
+    let nothing = "nobody may come in; add somebody with `tradepost console user add`";
+    let columns = ["NAME", "ROLE", "DEALER"].map(Column::Text);
+    context.output.list(&members, document, nothing, &columns, row);
     Ok(())
 }
 
 fn audit(store: &Store, chain: &str, now: Timestamp, context: &Context) -> Outcome {
-    let entries =
-        store.entries(chain, i64::MAX, ENTRIES).map_err(|fault| Failure::fault(&fault))?;
-    if context.output.is_json() {
-        let documents: Vec<_> = entries
-            .iter()
-            .map(|entry| {
-                json!({
-                    "seq": entry.seq, "at": rfc3339(entry.said.at), "actor": entry.said.actor,
-                    "action": entry.said.action, "subject": entry.said.subject,
-                    "detail": entry.said.detail, "hash": hex(&entry.hash),
-                })
-            })
-            .collect();
-        context.output.document(&documents);
-    } else if entries.is_empty() {
-        context.output.talk("nothing is recorded there");
-    } else {
-        let columns = ["NO", "WHEN", "WHO", "DID", "WITH", "DETAIL"].map(Column::Text);
-        let rows: Vec<_> = entries
-            .iter()
-            .map(|entry| {
-                let said = &entry.said;
-                vec![
-                    entry.seq.to_string(),
-                    short(said.at, &TimeZone::UTC, now),
-                    said.actor.clone(),
-                    said.action.name().to_owned(),
-                    said.subject.clone().unwrap_or_default(),
-                    said.detail.clone().unwrap_or_default(),
-                ]
-            })
-            .collect();
-        context.output.line(table::rows(Fit::Terminal, &columns, &rows));
-    }
+    let entries = store.entries(chain, i64::MAX, ENTRIES)?;
+    let document = |entry: &Entry| {
+        json!({
+            "seq": entry.seq, "at": rfc3339(entry.said.at), "actor": entry.said.actor,
+            "action": entry.said.action, "subject": entry.said.subject,
+            "detail": entry.said.detail, "hash": hex(&entry.hash),
+        })
+    };
+    let columns = ["NO", "WHEN", "WHO", "DID", "WITH", "DETAIL"].map(Column::Text);
+    let row = |entry: &Entry| cells(entry, now);
+    context.output.list(&entries, document, "nothing is recorded there", &columns, row);
     Ok(())
 }
 
+/// An entry of a record for people.
+pub(super) fn cells(entry: &Entry, now: Timestamp) -> Vec<String> {
+    let said = &entry.said;
+    vec![
+        entry.seq.to_string(),
+        short(said.at, &TimeZone::UTC, now),
+        said.actor.clone(),
+        said.action.name().to_owned(),
+        said.subject.clone().unwrap_or_default(),
+        said.detail.clone().unwrap_or_default(),
+    ]
+}
+
 fn check(store: &Store, context: &Context) -> Outcome {
-    let checks = store.check_records().map_err(|fault| Failure::fault(&fault))?;
+    let checks = store.check_records()?;
     if context.output.is_json() {
-        let documents: Vec<_> = checks
-            .iter()
-            .map(|check| {
-                json!({
-                    "of": check.chain, "entries": check.entries, "head": hex(&check.head),
-                    "tampered_with": check.faults,
-                })
+        let document = |check: &RecordCheck| {
+            json!({
+                "of": check.chain, "entries": check.entries, "head": hex(&check.head),
+                "tampered_with": check.faults,
             })
-            .collect();
-        context.output.document(&documents);
+        };
+        context.output.document(&checks.iter().map(document).collect::<Vec<_>>());
     } else {
-        for check in &checks {
-            let (chain, entries, head) = (&check.chain, check.entries, hex(&check.head));
-            context.output.line(format!("{chain}: {entries} entries, head {head}"));
+        for RecordCheck { chain, entries, head, .. } in &checks {
+            context.output.line(format!("{chain}: {entries} entries, head {}", hex(head)));
         }
     }
-    let faults: Vec<String> = checks
-        .iter()
-        .flat_map(|check| {
-            let said = |seq: &i64| format!("{}: entry {seq} or one before it", check.chain);
-            check.faults.iter().map(said)
-        })
-        .collect();
+    let said = |RecordCheck { chain, faults, .. }: &RecordCheck| {
+        let said = |seq| format!("{chain}: entry {seq} or one before it");
+        faults.iter().map(said).collect::<Vec<_>>()
+    };
+    let faults: Vec<_> = checks.iter().flat_map(said).collect();
     if faults.is_empty() {
         return Ok(());
     }
-    let failure = Failure::new(1, "the record was tampered with");
-    Err(Failure { lines: faults, ..failure })
+    Err(Failure::new(1, "the record was tampered with").lines(faults))
 }

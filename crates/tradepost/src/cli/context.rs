@@ -1,5 +1,6 @@
 //! What every command is given, and what it returns.
 
+use tokio::runtime::{Builder, Runtime};
 use tradepost_dealer::staff::{Action, NewEntry};
 use tradepost_server::auth::key::is_name;
 use tradepost_server::clock::Clock;
@@ -16,15 +17,24 @@ pub struct Context {
 }
 
 impl Context {
+    /// An environment variable.
+    #[must_use]
+    pub fn variable(&self, wanted: &str) -> Option<&str> {
+        let found = self.environment.iter().find(|(name, _)| name == wanted);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// The same where it says something.
+    #[must_use]
+    pub fn filled(&self, wanted: &str) -> Option<&str> {
+        self.variable(wanted).filter(|value| !value.is_empty())
+    }
+
     /// Who runs the command, for the record: `cli:` and the user of the machine, as the environment
     /// has it.
     #[must_use]
     pub fn actor(&self) -> String {
-        let named = |wanted: &str| {
-            let mut all = self.environment.iter();
-            let (_, value) = all.find(|(name, _)| name == wanted)?;
-            Some(value.as_str()).filter(|value| is_name(value))
-        };
+        let named = |name: &str| self.variable(name).filter(|value| is_name(value));
         // Whoever has become root is meant, and not root.
         let user = ["SUDO_USER", "USER", "LOGNAME"].into_iter().find_map(named);
         format!("cli:{}", user.unwrap_or("unknown"))
@@ -42,6 +52,11 @@ impl Context {
             detail: None,
         }
     }
+}
+
+/// What runs the work of a command.
+pub(super) fn runtime(mut builder: Builder) -> Result<Runtime, Failure> {
+    builder.enable_all().build().map_err(Failure::fault)
 }
 
 /// What every command returns.

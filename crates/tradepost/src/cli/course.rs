@@ -26,17 +26,6 @@ pub(super) type Log = Box<dyn Fn(&Record) + Send + Sync>;
 pub(super) fn recoverer(
     overall: Option<Duration>,
     output: Output,
-) -> Result<Recoverer<Spoken>, Failure> {
-    recoverer_with(overall, output, None)
-}
-
-/// The same with a log of failures.
-///
-/// # Errors
-/// When this machine does not tell of signals.
-pub(super) fn recoverer_with(
-    overall: Option<Duration>,
-    output: Output,
     log: Option<Log>,
 ) -> Result<Recoverer<Spoken>, Failure> {
     let limits = match overall {
@@ -44,7 +33,7 @@ pub(super) fn recoverer_with(
         // Without --retry the first failure ends it, however long the answer took.
         None => Limits { attempts: 1, elapsed: Duration::MAX },
     };
-    let stop = stop_signal().map_err(|error| Failure::fault(&error))?;
+    let stop = stop_signal()?;
     let (asked, stopped) = watch::channel(false);
     tokio::spawn(async move {
         stop.await;
@@ -59,9 +48,9 @@ pub(super) fn recoverer_with(
 pub(super) fn gave_up(retries: bool, gave_up: GaveUp) -> Failure {
     let GaveUp { failure, advice, spent, outage: _, key, doubt, stopped } = gave_up;
     let mut out = Failure::from(failure);
-    let left = (retries || stopped).then(|| advice.to_string());
-    let left: Vec<_> =
-        left.into_iter().chain(doubt.may_have_acted().then(|| doubt.to_string())).collect();
+    let advised = (retries || stopped).then(|| advice.to_string());
+    let doubted = doubt.may_have_acted().then(|| doubt.to_string());
+    let left: Vec<_> = advised.into_iter().chain(doubted).collect();
     if !left.is_empty() {
         out = out.hint(left.join("; "));
     }

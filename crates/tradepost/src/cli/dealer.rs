@@ -13,8 +13,8 @@ use tradepost_wire::problem::Problems;
 use tradepost_wire::toml::{self, Variables};
 
 use super::check_config;
-use super::output::Failure;
 use super::output::table::{self, Column, Fit};
+use super::output::{Failure, unreadable};
 use super::place::Place;
 use super::{Context, Outcome, dealers};
 use crate::hosting::{Fixed, House, Refusal, Trouble};
@@ -24,15 +24,9 @@ mod remote;
 /// How many dealers are asked for at once.
 const PAGE: u32 = 500;
 
-/// Its arguments.
-#[derive(Debug, clap::Args)]
-pub struct Arguments {
-    #[command(subcommand)]
-    command: Command,
-}
-
+/// What it does.
 #[derive(Debug, Subcommand)]
-enum Command {
+pub(super) enum Command {
     /// Take dealers in. A running server with hosting = true serves them within a second.
     Add {
         /// What sections [[dealers]] would say: TOML, or JSON of one dealer or a list; - reads JSON from
@@ -108,7 +102,7 @@ enum Command {
 
 /// To what a change is made.
 #[derive(Debug, Clone, Copy, clap::Args)]
-struct Unchanged {
+pub(super) struct Unchanged {
     /// Only when this is still the dealer's revision.
     #[arg(long, value_name = "N")]
     revision: Option<i64>,
@@ -116,7 +110,7 @@ struct Unchanged {
 
 /// Where dealers are changed.
 #[derive(Debug, clap::Args)]
-struct Whereto {
+pub(super) struct Whereto {
     /// A server's operator_listen, such as http://127.0.0.1:9080, in place of its folder or database.
     #[arg(long, value_name = "URL", conflicts_with_all = ["data", "database"])]
     admin: Option<String>,
@@ -140,8 +134,8 @@ enum Desk {
 ///
 /// # Errors
 /// What went wrong, with the exit code.
-pub fn run(arguments: Arguments, context: &Context) -> Outcome {
-    match arguments.command {
+pub(super) fn run(command: Command, context: &Context) -> Outcome {
+    match command {
         Command::Add { files, force, to } => {
             let mut documents = Vec::new();
             for file in &files {
@@ -270,27 +264,27 @@ impl From<Trouble> for Failure {
     fn from(trouble: Trouble) -> Self {
         match trouble {
             Trouble::Refused(refusal) => refused(&refusal),
-            Trouble::Broken(fault) => Self::fault(&fault),
+            Trouble::Broken(fault) => Self::fault(fault),
         }
     }
 }
 
 fn refused(refusal: &Refusal) -> Failure {
-    let failure = Failure::new(refusal.code.exit(), refusal.message.clone());
-    let failure = failure.hint(refusal.code.hint());
-    let lines = refusal.problems.listed().iter().map(ToString::to_string).collect();
-    Failure { lines, data: Some(refusal.document()), ..failure }
+    Failure::new(refusal.code.exit(), refusal.message.clone())
+        .hint(refusal.code.hint())
+        .lines(refusal.problems.listed().iter().map(ToString::to_string).collect())
+        .data(refusal.document())
 }
 
 /// The dealers of a file: the sections of a TOML file, or one document of JSON or a list of them.
 fn read(path: &Path) -> Result<Vec<Value>, Failure> {
     let name = path.display();
-    let unreadable = |error: std::io::Error| Failure::usage(format!("cannot read {name}: {error}"));
     let text = if path == Path::new("-") {
-        std::io::read_to_string(std::io::stdin()).map_err(unreadable)?
+        std::io::read_to_string(std::io::stdin())
     } else {
-        std::fs::read_to_string(path).map_err(unreadable)?
+        std::fs::read_to_string(path)
     };
+    let text = text.map_err(unreadable(path))?;
     if path.extension().is_some_and(|extension| extension == "toml") {
         let any = |value: &Value, _: &mut Problems| Some(value.clone());
         let value = toml::read(&text, Variables::default(), any)
@@ -303,7 +297,7 @@ fn read(path: &Path) -> Result<Vec<Value>, Failure> {
     }
     let value = tradepost_wire::json::read(&text).map_err(|problems| {
         let lines = problems.listed().iter().map(ToString::to_string).collect();
-        Failure { lines, ..Failure::usage(format!("{name} is no JSON that can be read")) }
+        Failure::usage(format!("{name} is no JSON that can be read")).lines(lines)
     })?;
     Ok(match value {
         Value::Array(all) => all,
@@ -364,14 +358,6 @@ fn tell(context: &Context, ids: &[String], say: impl Fn(&String) -> String) {
 }
 
 fn list(listed: &[Value], context: &Context) {
-    if context.output.is_json() {
-        context.output.document(&listed);
-        return;
-    }
-    if listed.is_empty() {
-        context.output.talk("no dealers");
-        return;
-    }
     let headings = ["id", "name", "state", "source", "revision", "hosts"];
     let text = |value: Option<&Value>| match value {
         Some(Value::String(text)) => text.clone(),
@@ -383,8 +369,7 @@ fn list(listed: &[Value], context: &Context) {
         Some(other) => other.to_string(),
     };
     let row = |dealer: &Value| headings.iter().map(|name| text(dealer.get(*name))).collect();
-    let rows: Vec<Vec<String>> = listed.iter().map(row).collect();
-    context.output.line(table::rows(Fit::Terminal, &headings.map(Column::Text), &rows));
+    context.output.list(listed, Value::clone, "no dealers", &headings.map(Column::Text), row);
 }
 
 fn show(shown: &Value, context: &Context) {

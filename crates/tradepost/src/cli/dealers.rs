@@ -65,7 +65,7 @@ impl Source {
         if config.server.hosting && has_store {
             let store = place.open(Some(&config), context)?;
             let hosted = hosting::kept_dealers(&store, &Fixed::of(&config));
-            config.dealers.extend(hosted.map_err(|fault| Failure::fault(&fault))?);
+            config.dealers.extend(hosted?);
         }
         Ok(config)
     }

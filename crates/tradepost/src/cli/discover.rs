@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tradepost_buyer::card::{Choice, NotAap};
+use tokio::runtime::Builder;
+use tradepost_buyer::card::{Choice, ListedSkill, NotAap};
 use tradepost_buyer::directory::{self, Directory, Entry};
 use tradepost_buyer::discover::{Discovered, discover, endpoint};
 use tradepost_buyer::failure::Failure as Failed;
@@ -16,6 +17,7 @@ use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::{Value, json};
 
 use super::card::trust::{self, Report};
+use super::context::runtime;
 use super::output::Failure;
 use super::output::table::{self, Column, Fit};
 use super::{Context, Outcome};
@@ -76,11 +78,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
             Some(report)
         }
     };
-    if context.output.is_json() {
-        context.output.document(&document(&found, report.as_ref()));
-    } else {
-        context.output.line(summary(&found, report.as_ref(), Fit::Terminal));
-    }
+    let summary = summary(&found, report.as_ref(), Fit::Terminal);
+    context.output.answer(&document(&found, report.as_ref()), summary);
     Ok(())
 }
 
@@ -131,9 +130,7 @@ pub(super) fn transport(seconds: u64) -> Transport {
 pub(super) fn block_on<T, E: Into<Failure>>(
     conversation: impl Future<Output = Result<T, E>>,
 ) -> Result<T, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::fault(&error))?;
-    runtime.block_on(conversation).map_err(Into::into)
+    runtime(Builder::new_current_thread())?.block_on(conversation).map_err(Into::into)
 }
 
 /// How to speak AAP with the agent, when its address may be used.
@@ -178,55 +175,45 @@ fn document<'a>(found: &'a Discovered, report: Option<&Report>) -> impl serde::S
 
 fn summary(found: &Discovered, report: Option<&Report>, fit: Fit) -> String {
     let card = &found.card;
-    let mut facts = vec![
-        ("name".to_owned(), card.name.clone()),
-        ("description".to_owned(), card.description.clone()),
-    ];
+    let mut facts = Vec::new();
+    let mut add = |name: &str, value: String| facts.push((name.to_owned(), value));
+    add("name", card.name.clone());
+    add("description", card.description.clone());
     if let Some((organization, url)) = &card.provider {
-        facts.push(("provider".to_owned(), format!("{organization} {url}")));
+        add("provider", format!("{organization} {url}"));
     }
-    facts.push(("card".to_owned(), found.url.to_string()));
+    add("card", found.url.to_string());
     for interface in &card.interfaces {
         let tenant = interface.tenant.as_deref().map(|t| format!(", tenant {t}"));
-        let text = format!(
-            "{} (A2A {}{}) {}",
-            interface.binding,
-            interface.protocol_version,
-            tenant.unwrap_or_default(),
-            interface.url
-        );
-        facts.push(("interface".to_owned(), text));
+        let (binding, version) = (&interface.binding, &interface.protocol_version);
+        let tenant = tenant.unwrap_or_default();
+        add("interface", format!("{binding} (A2A {version}{tenant}) {}", interface.url));
     }
     let versions: Vec<_> = card.versions().iter().map(|version| version.name()).collect();
     let versions = if versions.is_empty() { "none".to_owned() } else { versions.join(", ") };
-    facts.push(("AAP versions".to_owned(), versions));
+    add("AAP versions", versions);
     let choice = match choose(found) {
         Ok(choice) => format!("AAP {} at {}", choice.version, choice.interface.url),
         Err(why_not) => format!("no: {why_not}"),
     };
-    facts.push(("can be called".to_owned(), choice));
-    facts.extend(signatures(report).into_iter().map(|text| ("signed".to_owned(), text)));
+    add("can be called", choice);
+    signatures(report).into_iter().for_each(|text| add("signed", text));
     facts.retain(|(_, value)| !value.trim().is_empty());
     let mut out = table::pairs(fit, &facts);
     if !card.skills.is_empty() {
-        let skills: Vec<_> = card
-            .skills
-            .iter()
-            .map(|skill| {
-                let known = Skill::from_name(&skill.id).is_some();
-                let aap = if known { "yes" } else { "no" };
-                vec![skill.id.clone(), aap.to_owned(), skill.description.clone()]
-            })
-            .collect();
-        let columns = [Column::Text("skill"), Column::Text("AAP"), Column::Text("description")];
+        let row = |skill: &ListedSkill| {
+            let aap = if Skill::from_name(&skill.id).is_some() { "yes" } else { "no" };
+            vec![skill.id.clone(), aap.to_owned(), skill.description.clone()]
+        };
+        let skills: Vec<_> = card.skills.iter().map(row).collect();
+        let columns = ["skill", "AAP", "description"].map(Column::Text);
         out.push_str("\n\n");
         out.push_str(&table::rows(fit, &columns, &skills));
     }
     if !card.missing().is_empty() {
         out.push_str("\n\nmissing for AAP:");
         for sentence in card.missing() {
-            out.push_str("\n- ");
-            out.push_str(&plain(sentence, SENTENCE));
+            out.push_str(&format!("\n- {}", plain(sentence, SENTENCE)));
         }
     }
     out

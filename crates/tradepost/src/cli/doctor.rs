@@ -5,11 +5,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::RangedU64ValueParser;
+use tokio::runtime::Builder;
 use tokio::time::timeout;
 use tradepost_server::clock::Clock;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
+use super::context::runtime;
 use super::output::table::{self, Column, Fit};
 use super::output::{AMISS, Failure};
 use super::place::Place;
@@ -44,10 +46,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
         Some(url) => Keeping::Database(Box::new(url)),
         None => Keeping::Folder(arguments.place.data.clone()),
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::fault(&error))?;
+    let runtime = runtime(Builder::new_multi_thread())?;
     let patience = Duration::from_secs(arguments.timeout);
     // Keys that cannot be read are a finding among others, and no reason to end.
     let keys = arguments.place.keys(Some(&config), context).map_err(|failure| failure.message);
@@ -100,12 +99,7 @@ fn document(finding: &Finding) -> Value {
 
 /// A table of everything, and under it what to do about what is not well.
 fn show(findings: &[Finding], context: &Context) {
-    let columns = [
-        Column::Text("state"),
-        Column::Text("area"),
-        Column::Text("what"),
-        Column::Text("finding"),
-    ];
+    let columns = ["state", "area", "what", "finding"].map(Column::Text);
     let row = |finding: &Finding| {
         let (state, area) = (finding.state.name().to_owned(), finding.area.name().to_owned());
         vec![state, area, finding.subject.clone(), finding.says.clone()]

@@ -6,11 +6,12 @@ use tradepost_buyer::refusal::{Adcp, By, ProtocolError, is_retryable};
 use tradepost_buyer::response::Layer;
 use tradepost_wire::adcp::error::{Error, Recovery};
 use tradepost_wire::catalog::{Open, Vocabulary};
+use tradepost_wire::json::{Value, json};
 use tradepost_wire::{a2a, aap, adcp};
 
+use super::output::Failure;
 use super::output::seller::{exit_of_a2a, exit_of_aap, exit_of_adcp};
 use super::output::table::{self, Column, Fit};
-use super::output::{Failure, Output};
 use super::{Context, Outcome};
 
 /// Its arguments.
@@ -45,21 +46,12 @@ struct Entry {
 /// # Errors
 /// What went wrong, with the exit code.
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
-    let Some(code) = arguments.code else {
-        show(context.output, &entries(), overview);
-        return Ok(());
+    let (found, text) = match arguments.code {
+        None => (entries(), overview as fn(&[Entry], Fit) -> String),
+        Some(code) => (find(&code)?, explanation as _),
     };
-    let found = find(&code)?;
-    show(context.output, &found, explanation);
+    context.output.answer(&json!({"codes": found}), text(&found, Fit::Terminal));
     Ok(())
-}
-
-fn show(output: Output, entries: &[Entry], render: fn(&[Entry], Fit) -> String) {
-    if output.is_json() {
-        output.document(&tradepost_wire::json::json!({"codes": entries}));
-    } else {
-        output.line(render(entries, Fit::Terminal));
-    }
 }
 
 /// Every code, AAP's first.
@@ -69,81 +61,80 @@ fn entries() -> Vec<Entry> {
     aap.chain(a2a).chain(adcp::error::Code::ALL.iter().copied().map(of_adcp)).collect()
 }
 
+impl Entry {
+    /// What is known of every code.
+    fn new<C: Vocabulary>(code: C, (catalog, hint): (&'static str, &'static str), by: By) -> Self {
+        let advice = in_general(by);
+        Self {
+            code: code.name(),
+            catalog,
+            jsonrpc_code: None,
+            http_status: None,
+            grpc_status: None,
+            recovery: None,
+            since: None,
+            retired: None,
+            retryable: false,
+            exit_code: 0,
+            description: sentence(code.docs()),
+            hint,
+            advice: advice.name(),
+            advice_text: advice.to_string(),
+        }
+    }
+}
+
 fn of_aap(code: aap::Code) -> Entry {
     let error = aap::error::Received {
         code: Open::Known(code),
         message: String::new(),
         retryable: code.retryable(),
         error_id: String::new(),
-        details: tradepost_wire::json::Value::Null,
+        details: Value::Null,
     };
-    let advice = in_general(By::Aap { jsonrpc: i64::from(code.jsonrpc()), error });
+    let by = By::Aap { jsonrpc: i64::from(code.jsonrpc()), error };
     Entry {
-        code: code.name(),
-        catalog: "AAP",
         jsonrpc_code: Some(code.jsonrpc()),
         http_status: Some(code.http()),
-        grpc_status: None,
-        recovery: None,
-        since: None,
-        retired: None,
         retryable: code.retryable(),
         exit_code: exit_of_aap(code),
-        description: sentence(code.docs()),
-        hint: code.hint(),
-        advice: advice.name(),
-        advice_text: advice.to_string(),
+        ..Entry::new(code, ("AAP", code.hint()), by)
     }
 }
 
 fn of_a2a(code: a2a::error::Code) -> Entry {
     let jsonrpc = i64::from(code.jsonrpc());
-    let advice = in_general(By::Protocol(ProtocolError {
+    let by = By::Protocol(ProtocolError {
         jsonrpc,
         code: Open::Known(code),
         message: String::new(),
         reason: None,
         metadata: Vec::new(),
         violations: Vec::new(),
-    }));
+    });
+    // JSON-RPC 2.0 reserves these; all others are A2A's.
+    let catalog = if (-32_700..=-32_600).contains(&jsonrpc) { "JSON-RPC" } else { "A2A" };
     Entry {
-        code: code.name(),
-        // JSON-RPC 2.0 reserves these; all others are A2A's.
-        catalog: if (-32_700..=-32_600).contains(&jsonrpc) { "JSON-RPC" } else { "A2A" },
         jsonrpc_code: Some(code.jsonrpc()),
         http_status: Some(code.http()),
         grpc_status: Some(code.grpc()),
-        recovery: None,
-        since: None,
-        retired: None,
         retryable: is_retryable(code),
         exit_code: exit_of_a2a(code),
-        description: sentence(code.docs()),
-        hint: code.hint(),
-        advice: advice.name(),
-        advice_text: advice.to_string(),
+        ..Entry::new(code, (catalog, code.hint()), by)
     }
 }
 
 fn of_adcp(code: adcp::error::Code) -> Entry {
     let (error, listed) = (Error::new(code, ""), Vec::new());
     let error = Adcp { error, listed, layer: Layer::Envelope, jsonrpc: 0 };
-    let advice = in_general(By::Adcp(Box::new(error)));
     Entry {
-        code: code.name(),
-        catalog: "AdCP",
         jsonrpc_code: code.jsonrpc(),
-        http_status: None,
-        grpc_status: None,
         recovery: Some(code.recovery().name()),
         since: Some(code.since().name()),
         retired: code.retired(),
         retryable: code.recovery() == Recovery::Transient && code.rule().permits_repeating(),
         exit_code: exit_of_adcp(code, code.recovery()),
-        description: sentence(code.docs()),
-        hint: code.hint(),
-        advice: advice.name(),
-        advice_text: advice.to_string(),
+        ..Entry::new(code, ("AdCP", code.hint()), By::Adcp(Box::new(error)))
     }
 }
 
@@ -164,13 +155,11 @@ fn find(code: &str) -> Result<Vec<Entry>, Failure> {
             entries.retain(|entry| numbers(entry) == Some(number));
             return Ok(entries);
         }
-        let failure = Failure::usage("no error code has this JSON-RPC number");
         let negated =
             entries.iter().any(|entry| numbers(entry).and_then(i64::checked_neg) == Some(number));
-        return Err(failure.hint(if negated {
-            format!("did you mean -{number}?")
-        } else {
-            "run tradepost explain for all codes and their numbers".to_owned()
+        return Err(Failure::usage("no error code has this JSON-RPC number").hint(match negated {
+            true => format!("did you mean -{number}?"),
+            false => "run tradepost explain for all codes and their numbers".to_owned(),
         }));
     }
     // As people write a name from memory: `vehicle not found`, `vehicle-not-found`.
@@ -186,20 +175,19 @@ fn find(code: &str) -> Result<Vec<Entry>, Failure> {
         .map(|entry| (strsim::jaro_winkler(entry.code, &name), entry.code))
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .filter(|(likeness, _)| *likeness > 0.8);
-    let failure = Failure::usage("no error code has this name");
     let mut containing: Vec<_> = entries.iter().map(|entry| entry.code).collect();
     // Two letters are in too many names to be a hint.
     containing.retain(|code| name.len() > 2 && code.contains(&name));
     containing.sort_unstable();
     containing.dedup();
     containing.truncate(MAX_GUESSES);
-    if nearest.is_none() && !containing.is_empty() {
-        return Err(failure.hint(format!("did you mean {}?", containing.join(" or "))));
-    }
-    Err(failure.hint(match nearest {
-        Some((_, name)) => format!("did you mean {name}?"),
-        None => "run tradepost explain for all codes".to_owned(),
-    }))
+    Err(Failure::usage("no error code has this name").hint(
+        match (nearest, containing.as_slice()) {
+            (Some((_, name)), _) => format!("did you mean {name}?"),
+            (None, []) => "run tradepost explain for all codes".to_owned(),
+            (None, names) => format!("did you mean {}?", names.join(" or ")),
+        },
+    ))
 }
 
 fn overview(entries: &[Entry], fit: Fit) -> String {
@@ -212,21 +200,18 @@ fn overview(entries: &[Entry], fit: Fit) -> String {
         Column::Number("exit"),
         Column::Text("what to do next"),
     ];
-    let rows: Vec<_> = entries
-        .iter()
-        .map(|entry| {
-            vec![
-                entry.code.to_owned(),
-                entry.catalog.to_owned(),
-                or_blank(entry.jsonrpc_code),
-                or_blank(entry.http_status),
-                yes_or_no(entry.retryable).to_owned(),
-                entry.exit_code.to_string(),
-                entry.hint.to_owned(),
-            ]
-        })
-        .collect();
-    table::rows(fit, &columns, &rows)
+    let row = |entry: &Entry| {
+        vec![
+            entry.code.to_owned(),
+            entry.catalog.to_owned(),
+            entry.jsonrpc_code.map(|code| code.to_string()).unwrap_or_default(),
+            entry.http_status.map(|status| status.to_string()).unwrap_or_default(),
+            yes_or_no(entry.retryable).to_owned(),
+            entry.exit_code.to_string(),
+            entry.hint.to_owned(),
+        ]
+    };
+    table::rows(fit, &columns, &entries.iter().map(row).collect::<Vec<_>>())
 }
 
 fn explanation(entries: &[Entry], fit: Fit) -> String {
@@ -252,10 +237,6 @@ fn explanation(entries: &[Entry], fit: Fit) -> String {
         format!("{} ({})\n{}", entry.code, entry.catalog, table::pairs(fit, &facts))
     });
     blocks.collect::<Vec<_>>().join("\n\n")
-}
-
-fn or_blank(number: Option<impl ToString>) -> String {
-    number.map(|number| number.to_string()).unwrap_or_default()
 }
 
 fn yes_or_no(yes: bool) -> &'static str {

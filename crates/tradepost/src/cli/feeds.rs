@@ -7,15 +7,16 @@ use std::sync::Arc;
 
 use clap::Subcommand;
 use jiff::Timestamp;
+use tokio::runtime::Builder;
 use tradepost_dealer::demo;
 use tradepost_dealer::demo::feed::formats::Format;
 use tradepost_server::clock::Clock;
-use tradepost_store::{FeedRun, FeedState, Store};
-use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_store::{FeedOutcome, FeedRun, FeedState, Store};
 use tradepost_wire::json::{Value, json};
 
-use super::output::Failure;
+use super::context::runtime;
 use super::output::table::{self, Column, Fit};
+use super::output::{Failure, unreadable, word};
 use super::place::Place;
 use super::{Context, Outcome, dealers};
 use crate::config::feeds::From;
@@ -24,7 +25,7 @@ use crate::feeds::report::RunReport;
 use crate::feeds::{Source, folder, pull, run};
 
 /// How many runs are shown.
-const RUNS: u32 = 10;
+const RUNS: usize = 10;
 
 /// How many skipped rows people are shown.
 const SHOWN: usize = 20;
@@ -32,16 +33,9 @@ const SHOWN: usize = 20;
 /// The inventories that are written are the same everywhere.
 const SEED: u64 = 20_260_401;
 
-/// Its arguments.
-#[derive(Debug, clap::Args)]
-pub struct Arguments {
-    #[command(subcommand)]
-    command: Command,
-}
-
 /// A dealer's feed.
 #[derive(Debug, clap::Args)]
-struct Which {
+pub(super) struct Which {
     /// The feed's name.
     name: String,
     /// Whose feed it is; not needed when only one dealer has one of this name.
@@ -53,8 +47,9 @@ struct Which {
     place: Place,
 }
 
+/// What it does.
 #[derive(Debug, Subcommand)]
-enum Command {
+pub(super) enum Command {
     /// List the feeds, when each was taken last, and what became of its last run.
     List {
         #[command(flatten)]
@@ -87,7 +82,7 @@ enum Command {
     /// Write the inventory of the fictional dealer in a format of the field, to try things with.
     Demo {
         /// The format.
-        #[arg(long, value_name = "NAME", value_parser = format)]
+        #[arg(long, value_name = "NAME", value_parser = word::<Format>)]
         format: Format,
         /// How many vehicles are on offer in it.
         #[arg(long, value_name = "N", default_value_t = 300)]
@@ -95,16 +90,12 @@ enum Command {
     },
 }
 
-fn format(name: &str) -> Result<Format, String> {
-    Format::from_name(name).ok_or_else(|| format!("must be one of {}", Format::NAMES.join(", ")))
-}
-
 /// Runs it.
 ///
 /// # Errors
 /// What went wrong, with the exit code.
-pub fn run(arguments: Arguments, context: &Context) -> Outcome {
-    match arguments.command {
+pub(super) fn run(command: Command, context: &Context) -> Outcome {
+    match command {
         Command::List { dealers, place } => list(&dealers, &place, context),
         Command::Show { which, run } => show(&which, run.as_deref(), context),
         Command::Run { which, file, max_drop, force } => {
@@ -116,8 +107,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         }
         Command::Demo { format, size } => {
             let units = demo::units(size, SEED, Clock::system().now());
-            let bytes = format.write(&units).map_err(|error| Failure::fault(&error))?;
-            let text = String::from_utf8(bytes).map_err(|error| Failure::fault(&error))?;
+            let bytes = format.write(&units).map_err(Failure::fault)?;
+            let text = String::from_utf8(bytes).map_err(Failure::fault)?;
             context.output.line(text.trim_end());
             Ok(())
         }
@@ -155,45 +146,39 @@ fn find(which: &Which, context: &Context) -> Result<(Source, Store), Failure> {
 fn list(dealers: &dealers::Source, place: &Place, context: &Context) -> Outcome {
     let config = dealers.load_with_hosted(place, context)?;
     let store = place.create(Some(&config), context)?;
-    let broken = |fault| Failure::fault(&fault);
-    let mut documents = Vec::new();
-    let mut rows = Vec::new();
+    let mut found = Vec::new();
     for source in sources(&config.dealers)? {
         let (dealer, feed) = (source.dealer.terms.id.as_str(), source.feed.name.as_str());
-        let state = store.feed_state(dealer, feed).map_err(broken)?;
-        let last = store.feed_runs(dealer, feed, 1).map_err(broken)?.into_iter().next();
-        documents.push(about(&source, &state, last.as_ref()));
-        let moment = |at: Option<Timestamp>| at.map(|at| at.to_string()).unwrap_or_default();
-        rows.push(vec![
-            dealer.to_owned(),
-            feed.to_owned(),
+        let state = store.feed_state(dealer, feed)?;
+        let last = store.feed_runs(dealer, feed, 1)?.into_iter().next();
+        found.push((source, state, last));
+    }
+    let headings = ["dealer", "feed", "from", "taken at", "", "last run", "outcome"];
+    let nothing = "no feeds are configured; docs/feeds.md says how";
+    let moment = |at: Option<Timestamp>| at.map(|at| at.to_string()).unwrap_or_default();
+    context.output.list(&found, about, nothing, &headings.map(Column::Text), |it| {
+        let (source, state, last) = it;
+        vec![
+            source.dealer.terms.id.clone(),
+            source.feed.name.clone(),
             source.feed.from.name().to_owned(),
             moment(state.taken_at),
             if state.stale_since.is_some() { "stale" } else { "" }.to_owned(),
             moment(last.as_ref().map(|run| run.ended_at)),
             last.as_ref().map(|run| run.outcome.to_string()).unwrap_or_default(),
-        ]);
-    }
-    if context.output.is_json() {
-        context.output.document(&documents);
-    } else if rows.is_empty() {
-        context.output.talk("no feeds are configured; docs/feeds.md says how");
-    } else {
-        let headings = ["dealer", "feed", "from", "taken at", "", "last run", "outcome"];
-        let headings = headings.map(Column::Text);
-        context.output.line(table::rows(Fit::Terminal, &headings, &rows));
-    }
+        ]
+    });
     Ok(())
 }
 
-fn about(source: &Source, state: &FeedState, last: Option<&FeedRun>) -> Value {
+fn about((source, state, last): &(Source, FeedState, Option<FeedRun>)) -> Value {
     json!({
         "dealer": source.dealer.terms.id,
         "feed": source.feed.name,
         "from": source.feed.from.name(),
         "taken_at": state.taken_at.map(|at| at.to_string()),
         "stale_since": state.stale_since.map(|at| at.to_string()),
-        "last_run": last.map(|run| document(run, false)),
+        "last_run": last.as_ref().map(|run| document(run, false)),
     })
 }
 
@@ -219,7 +204,7 @@ fn show(which: &Which, wanted: Option<&str>, context: &Context) -> Outcome {
     let (source, store) = find(which, context)?;
     let (dealer, feed) = (source.dealer.terms.id.as_str(), source.feed.name.as_str());
     // All that are remembered, so that a run that is named is found.
-    let runs = store.feed_runs(dealer, feed, u32::MAX).map_err(|fault| Failure::fault(&fault))?;
+    let runs = store.feed_runs(dealer, feed, u32::MAX)?;
     let shown = match wanted {
         Some(id) => Some(runs.iter().find(|run| run.run_id == id).ok_or_else(|| {
             Failure::usage("no such run is remembered").hint("see tradepost feeds show NAME")
@@ -227,20 +212,17 @@ fn show(which: &Which, wanted: Option<&str>, context: &Context) -> Outcome {
         None => runs.first(),
     };
     if context.output.is_json() {
-        let listed: Vec<Value> =
-            runs.iter().take(RUNS as usize).map(|run| document(run, false)).collect();
+        let listed = runs.iter().take(RUNS).map(|run| document(run, false));
+        let listed: Vec<_> = listed.collect();
         let shown = shown.map(|run| document(run, true));
         context.output.document(&json!({"runs": listed, "run": shown}));
         return Ok(());
     }
-    let rows: Vec<Vec<String>> = runs
-        .iter()
-        .take(RUNS as usize)
-        .map(|run| {
-            let (at, outcome) = (run.ended_at.to_string(), run.outcome.to_string());
-            vec![run.run_id.clone(), at, run.source.clone(), outcome]
-        })
-        .collect();
+    let row = |run: &FeedRun| {
+        let (at, outcome) = (run.ended_at.to_string(), run.outcome.to_string());
+        vec![run.run_id.clone(), at, run.source.clone(), outcome]
+    };
+    let rows: Vec<_> = runs.iter().take(RUNS).map(row).collect();
     if rows.is_empty() {
         context.output.talk("it has not run yet");
         return Ok(());
@@ -281,14 +263,14 @@ fn run_now(
 ) -> Result<FeedRun, Failure> {
     let clock = Clock::system();
     let (bytes, name) = match (&file, &source.feed.from) {
-        (Some(path), _) => (opened(path)?, path.display().to_string()),
+        (Some(path), _) => {
+            (File::open(path).map_err(unreadable(path))?, path.display().to_string())
+        }
         (None, From::Folder(wanted)) => {
-            let files = folder::files(wanted).map_err(|error| {
-                Failure::usage(format!("cannot read {}: {error}", wanted.path.display()))
-            })?;
+            let files = folder::files(wanted).map_err(unreadable(&wanted.path))?;
             let latest = files.into_iter().max_by(|one, other| one.mark.cmp(&other.mark));
             let latest = latest.ok_or_else(|| Failure::usage("there is no file in its folder"))?;
-            (opened(&latest.path)?, latest.name)
+            (File::open(&latest.path).map_err(unreadable(&latest.path))?, latest.name)
         }
         (None, From::Pull(address)) => (fetched(address, &clock)?, "pull".to_owned()),
         (None, From::Upload { .. }) => {
@@ -300,23 +282,15 @@ fn run_now(
     let done = run::leased(store, &clock, &[&source.dealer.terms.id], || {
         run::Taker { store, clock: &clock, source }.bytes((bytes, &name), guard)
     });
-    done.map_err(|fault| Failure::fault(&fault))?.ok_or_else(|| {
+    done?.ok_or_else(|| {
         Failure::new(1, "another feed of this dealer is being taken")
             .hint("try it again in a moment")
     })
 }
 
-fn opened(path: &std::path::Path) -> Result<File, Failure> {
-    File::open(path)
-        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))
-}
-
 /// What is at an address, whether or not it has changed.
 fn fetched(address: &crate::config::feeds::Pull, clock: &Clock) -> Result<File, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::fault(&error))?;
+    let runtime = runtime(Builder::new_current_thread())?;
     // With a state that knows nothing the question has no condition:
     // whoever runs a feed wants it now.
     let answer = runtime.block_on(pull::fetch(address, &FeedState::default(), clock.now()));
@@ -328,18 +302,10 @@ fn fetched(address: &crate::config::feeds::Pull, clock: &Clock) -> Result<File, 
 
 /// Says what became of a run that somebody wanted.
 fn report(run: &FeedRun, context: &Context) -> Outcome {
-    if context.output.is_json() {
-        context.output.document(&document(run, true));
-    } else {
-        context.output.line(described(run));
+    context.output.answer(&document(run, true), described(run));
+    if run.outcome == FeedOutcome::Taken {
+        return Ok(());
     }
-    match run.outcome {
-        tradepost_store::FeedOutcome::Taken => Ok(()),
-        tradepost_store::FeedOutcome::Held
-        | tradepost_store::FeedOutcome::Unreadable
-        | tradepost_store::FeedOutcome::Failed => {
-            let why = run.message.clone().unwrap_or_default();
-            Err(Failure::usage(format!("the feed was not taken: {why}")))
-        }
-    }
+    let why = run.message.clone().unwrap_or_default();
+    Err(Failure::usage(format!("the feed was not taken: {why}")))
 }

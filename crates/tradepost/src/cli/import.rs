@@ -4,7 +4,7 @@
 //! plausible one is stored. A truncated upload must not empty the shop window.
 
 use std::fs::File;
-use std::io::{self, IsTerminal as _, Read, Seek, Write as _};
+use std::io::{self, Read, Seek, Write as _};
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -12,14 +12,12 @@ use jiff::Timestamp;
 use tradepost_dealer::import::{self, Feed, Mapping, Preset, Report, Sorted, Target, Units};
 use tradepost_server::clock::Clock;
 use tradepost_store::{Replacement, Store};
-use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
-use tradepost_wire::toml::Mistake;
 
 use super::output::table::{Column, Fit, rows};
-use super::output::{Failure, Output};
+use super::output::{Failure, Output, word};
 use super::place::Place;
-use super::{Context, Outcome, dealers};
+use super::{Context, Outcome, check_config, dealers};
 use crate::config::{Config, Dealer};
 use crate::feeds::guard::{Guard, reasons};
 use crate::feeds::run;
@@ -33,7 +31,7 @@ pub struct Arguments {
     /// The feed: a table, XML or JSON, plain or packed by gzip or zip; `-` reads standard input.
     file: PathBuf,
     /// The format that it comes in; without it the headings tell.
-    #[arg(long, value_name = "NAME", value_parser = preset, conflicts_with = "mapping")]
+    #[arg(long, value_name = "NAME", value_parser = word::<Preset>, conflicts_with = "mapping")]
     preset: Option<Preset>,
     /// A file that says what its columns are about.
     #[arg(long, value_name = "FILE")]
@@ -84,8 +82,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     } else {
         vec![pick(&config, arguments.dealer.as_deref())?]
     };
-    let targets: Vec<Target> =
-        dealers.into_iter().map(|dealer| Target::of(&dealer.terms)).collect();
+    let targets: Vec<_> = dealers.into_iter().map(|dealer| Target::of(&dealer.terms)).collect();
     let mapping = match (&arguments.mapping, arguments.preset) {
         (Some(path), _) => Some(load_mapping(path)?),
         (None, preset) => preset.map(Mapping::of),
@@ -96,11 +93,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         context.output.talk(format!("the mapping was written to {}", path.display()));
     }
     // In a file of many dealers, those without a row keep what they have.
-    let named = targets
-        .iter()
-        .zip(feeds)
-        .filter(|(_, feed)| !arguments.split || feed.report.rows > 0)
-        .map(|(target, feed)| (target.dealer_id.as_str(), feed));
+    let named = targets.iter().map(|target| target.dealer_id.as_str()).zip(feeds);
+    let named = named.filter(|(_, feed)| !arguments.split || feed.report.rows > 0);
     let named: Vec<(&str, Feed)> = named.collect();
     if arguments.explain && !context.output.is_json() {
         // Before anything is refused: who is refused wants to know which columns were understood.
@@ -141,22 +135,20 @@ fn replace<'a>(
     open: impl FnOnce() -> Result<Option<Store>, Failure>,
 ) -> Result<Vec<Change<'a>>, Failure> {
     if feeds.is_empty() {
-        let failure = Failure::usage("no row names a configured dealer; nothing was changed")
-            .hint("list what the feed calls a rooftop in its feed_names in the configuration");
-        return Err(Failure { lines: reasons(unplaced), ..failure });
+        return Err(Failure::usage("no row names a configured dealer; nothing was changed")
+            .hint("list what the feed calls a rooftop in its feed_names in the configuration")
+            .lines(reasons(unplaced)));
     }
     let clock = Clock::system();
     let store = open()?;
     let dealers: Vec<&str> = feeds.iter().map(|(dealer_id, _)| *dealer_id).collect();
     let work = || stored_unless_refused(feeds, unplaced, arguments, (store.as_ref(), clock.now()));
     let changes = match &store {
-        Some(store) if !arguments.dry_run => {
-            let worked = run::leased(store, &clock, &dealers, || Ok(work()));
-            worked.map_err(|fault| Failure::fault(&fault))?.ok_or_else(|| {
+        Some(store) if !arguments.dry_run => run::leased(store, &clock, &dealers, || Ok(work()))?
+            .ok_or_else(|| {
                 Failure::new(1, "a feed of this dealer is being taken; nothing was changed")
                     .hint("try it again in a moment")
-            })??
-        }
+            })??,
         Some(_) | None => work()?,
     };
     // Without the lease: it changes nothing that others could change, and takes a while.
@@ -164,8 +156,7 @@ fn replace<'a>(
         for change in &changes {
             let dealer = config.dealers.iter().find(|it| it.terms.id == change.dealer_id);
             let lifetime = dealer.map(|dealer| dealer.terms.tombstone_lifetime).unwrap_or_default();
-            let readied = store.ready_inventory(change.dealer_id, clock.now(), lifetime);
-            readied.map_err(|fault| Failure::fault(&fault))?;
+            store.ready_inventory(change.dealer_id, clock.now(), lifetime)?;
         }
     }
     Ok(changes)
@@ -179,9 +170,7 @@ fn stored_unless_refused<'a>(
     (store, now): (Option<&Store>, Timestamp),
 ) -> Result<Vec<Change<'a>>, Failure> {
     let replace = |store: &Store, dealer_id: &str, feed: &Feed, dry_run| {
-        store
-            .replace_inventory(dealer_id, &feed.units, now, dry_run)
-            .map_err(|fault| Failure::fault(&fault))
+        store.replace_inventory(dealer_id, &feed.units, now, dry_run)
     };
     let mut changes = Vec::with_capacity(feeds.len());
     for (dealer_id, feed) in feeds {
@@ -217,10 +206,8 @@ fn stored_unless_refused<'a>(
 fn refusal(planned: &Replacement, arguments: &Arguments, report: &Report) -> Option<Failure> {
     let guard = Guard { max_drop: arguments.max_drop, force: arguments.force };
     let objection = guard.objection(planned, report)?;
-    Some(Failure {
-        lines: objection.lines,
-        ..Failure::usage(format!("{}; nothing was changed", objection.message)).hint(objection.hint)
-    })
+    let failure = Failure::usage(format!("{}; nothing was changed", objection.message));
+    Some(failure.hint(objection.hint).lines(objection.lines))
 }
 
 pub(super) fn pick<'c>(config: &'c Config, id: Option<&str>) -> Result<&'c Dealer, Failure> {
@@ -239,11 +226,6 @@ pub(super) fn pick<'c>(config: &'c Config, id: Option<&str>) -> Result<&'c Deale
     })
 }
 
-/// A preset by its name.
-fn preset(name: &str) -> Result<Preset, String> {
-    Preset::from_name(name).ok_or_else(|| format!("must be one of {}", Preset::NAMES.join(", ")))
-}
-
 /// Reads a mapping file.
 ///
 /// # Errors
@@ -253,15 +235,10 @@ pub(super) fn load_mapping(path: &Path) -> Result<Mapping, Failure> {
         Failure::usage(format!("cannot read the mapping {}: {error}", path.display()))
     })?;
     Mapping::parse(&text).map_err(|mistakes| {
-        let at = |mistake: &Mistake| match mistake.line {
-            Some(line) => format!("{}:{line}: {mistake}", path.display()),
-            None => format!("{}: {mistake}", path.display()),
-        };
-        let lines = mistakes.iter().map(at).collect();
-        let failure = Failure::usage("the mapping has mistakes").hint(
-            "write one with tradepost import FEED --dry-run --save-mapping FILE and change it",
-        );
-        Failure { lines, ..failure }
+        let hint =
+            "write one with tradepost import FEED --dry-run --save-mapping FILE and change it";
+        let failure = Failure::usage("the mapping has mistakes").hint(hint);
+        failure.lines(check_config::lines(path, &mistakes))
     })
 }
 
@@ -271,7 +248,7 @@ fn save_mapping(path: &Path, mapping: &Mapping) -> Result<(), Failure> {
         Failure::usage(format!("cannot write the mapping {}: {error}", path.display()))
             .hint("name a file that does not exist yet")
     })?;
-    file.write_all(mapping.to_toml().as_bytes()).map_err(|error| Failure::fault(&error))
+    file.write_all(mapping.to_toml().as_bytes()).map_err(Failure::fault)
 }
 
 fn parse(path: &Path, targets: &[Target], mapping: Option<&Mapping>) -> Result<Sorted, Failure> {
@@ -292,11 +269,10 @@ fn parse(path: &Path, targets: &[Target], mapping: Option<&Mapping>) -> Result<S
     }
     let file = File::open(path).map_err(failed)?;
     let size = file.metadata().map_err(failed)?.len();
-    let bar = ProgressBar::with_draw_target(Some(size), draw_target());
-    let template = "{msg} {wide_bar} {bytes}/{total_bytes}";
-    bar.set_style(
-        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
-    );
+    // Where standard error is no terminal, nothing is drawn.
+    let bar = ProgressBar::with_draw_target(Some(size), ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template("{msg} {wide_bar} {bytes}/{total_bytes}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar.set_message("reading");
     let sorted = read(bar.wrap_read(file), targets, mapping);
     bar.finish_and_clear();
@@ -312,21 +288,12 @@ fn read(
         .map_err(|unreadable| Failure::usage(unreadable.message).hint(unreadable.hint))
 }
 
-fn draw_target() -> ProgressDrawTarget {
-    if io::stderr().is_terminal() {
-        ProgressDrawTarget::stderr()
-    } else {
-        ProgressDrawTarget::hidden()
-    }
-}
-
 fn document(changes: &[Change<'_>], unplaced: &Report, dry_run: bool, split: bool) -> Value {
     let of = |change: &Change<'_>| {
-        let replacement = change.replacement;
         json!({
             "dealer": change.dealer_id,
             "dry_run": dry_run,
-            "inventory": replacement,
+            "inventory": change.replacement,
             "report": change.feed.report,
         })
     };
@@ -372,38 +339,23 @@ fn print(output: Output, changes: &[Change<'_>], unplaced: &Report, arguments: &
 
 /// Which column fed each field, and what fed nothing.
 fn explanation(fit: Fit, report: &Report) -> Vec<String> {
-    let fields: Vec<_> = report
-        .fields
-        .iter()
-        .filter(|field| field.has > 0 || !field.columns.is_empty())
-        .map(|field| {
-            let columns: Vec<String> = field
-                .columns
-                .iter()
-                .map(|column| format!("{} ({})", column.column, column.filled))
-                .collect();
-            let share = (field.has * 100).checked_div(report.accepted).unwrap_or_default();
-            vec![
-                field.field.to_owned(),
-                format!("{share}%"),
-                field.has.to_string(),
-                columns.join(", "),
-            ]
-        })
-        .collect();
+    let fields = report.fields.iter().filter(|field| field.has > 0 || !field.columns.is_empty());
+    let fields = fields.map(|field| {
+        let columns = field.columns.iter().map(|it| format!("{} ({})", it.column, it.filled));
+        let columns = columns.collect::<Vec<_>>().join(", ");
+        let share = (field.has * 100).checked_div(report.accepted).unwrap_or_default();
+        vec![field.field.to_owned(), format!("{share}%"), field.has.to_string(), columns]
+    });
     let headings = [
         Column::Text("field"),
         Column::Number("full"),
         Column::Number("units"),
         Column::Text("from column (rows)"),
     ];
-    let mut tables = vec![rows(fit, &headings, &fields)];
-    let unused: Vec<_> = report
-        .unused_columns
-        .iter()
-        .filter(|column| column.filled > 0)
-        .map(|column| vec![column.filled.to_string(), column.column.clone()])
-        .collect();
+    let mut tables = vec![rows(fit, &headings, &fields.collect::<Vec<_>>())];
+    let unused = report.unused_columns.iter().filter(|column| column.filled > 0);
+    let unused: Vec<_> =
+        unused.map(|column| vec![column.filled.to_string(), column.column.clone()]).collect();
     if !unused.is_empty() {
         let headings = [Column::Number("rows"), Column::Text("column that fed nothing")];
         tables.push(rows(fit, &headings, &unused));
@@ -439,30 +391,23 @@ fn tables(fit: Fit, replacement: Replacement, report: &Report) -> Vec<String> {
             Column::Text("skipped because"),
             Column::Text("details"),
         ];
-        let skips: Vec<_> = report
-            .skips
-            .iter()
-            .take(SHOWN)
-            .map(|skip| vec![skip.line.to_string(), skip.reason.to_string(), skip.message.clone()])
-            .collect();
-        tables.push(rows(fit, &columns, &skips));
+        let skips = report.skips.iter().take(SHOWN);
+        let skips =
+            skips.map(|it| vec![it.line.to_string(), it.reason.to_string(), it.message.clone()]);
+        tables.push(rows(fit, &columns, &skips.collect::<Vec<_>>()));
     }
     if !report.warnings.is_empty() {
         let columns =
             [Column::Number("count"), Column::Text("warning"), Column::Text("first example")];
-        let warnings: Vec<_> = report
-            .warnings
-            .iter()
-            .map(|warning| {
-                let example = warning.examples.first().map(|example| match example.line {
-                    Some(line) => format!("{} {line}: {}", report.place(), example.message),
-                    None => example.message.clone(),
-                });
-                let summary = warning.kind.summary().to_owned();
-                vec![warning.count.to_string(), summary, example.unwrap_or_default()]
-            })
-            .collect();
-        tables.push(rows(fit, &columns, &warnings));
+        let warnings = report.warnings.iter().map(|warning| {
+            let example = warning.examples.first().map(|example| match example.line {
+                Some(line) => format!("{} {line}: {}", report.place(), example.message),
+                None => example.message.clone(),
+            });
+            let summary = warning.kind.summary().to_owned();
+            vec![warning.count.to_string(), summary, example.unwrap_or_default()]
+        });
+        tables.push(rows(fit, &columns, &warnings.collect::<Vec<_>>()));
     }
     tables
 }

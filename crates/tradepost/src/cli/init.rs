@@ -47,10 +47,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
             Failure::usage(format!("cannot write {name}: {error}"))
         });
     }
-    if context.output.is_json() {
-        context.output.document(&json!({"path": path}));
-    } else {
-        context.output.line(format!("wrote {name}"));
+    context.output.answer(&json!({"path": path}), format!("wrote {name}"));
+    if !context.output.is_json() {
         context.output.talk(format!(
             "Set the dealer's id, name and rooftops in it, then run: tradepost check-config {name}"
         ));

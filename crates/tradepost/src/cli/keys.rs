@@ -17,22 +17,16 @@ use tradepost_wire::json::{Value, json};
 use tradepost_wire::toml::parse_duration;
 
 use super::output::Failure;
-use super::output::table::{self, Column, Fit};
+use super::output::table::Column;
 use super::place::Place;
 use super::{Context, Outcome, dealers, import};
 use crate::config::Config;
 use crate::gate::Scope;
 use crate::hosting::api::{ADMINISTRATORS, Scope as AdminScope};
 
-/// Its arguments.
-#[derive(Debug, clap::Args)]
-pub struct Arguments {
-    #[command(subcommand)]
-    command: Command,
-}
-
+/// What it does.
 #[derive(Debug, Subcommand)]
-enum Command {
+pub(super) enum Command {
     /// Make a key and show it, once.
     Create(Create),
     /// List the keys, without their secrets.
@@ -53,7 +47,7 @@ enum Command {
 }
 
 #[derive(Debug, clap::Args)]
-struct Create {
+pub(super) struct Create {
     /// Whose key it is; not needed when the configuration has one dealer.
     #[arg(long, value_name = "ID")]
     dealer: Option<String>,
@@ -87,12 +81,12 @@ struct Create {
 ///
 /// # Errors
 /// When the store cannot be used, the name is taken, or there is no such key.
-pub fn run(arguments: Arguments, context: &Context) -> Outcome {
-    match arguments.command {
+pub(super) fn run(command: Command, context: &Context) -> Outcome {
+    match command {
         Command::Create(arguments) => create(&arguments, context, Clock::system().now()),
         Command::List { dealer, place } => {
-            let keys = place.open(None, context)?.api_keys(dealer.as_deref());
-            list(&keys.map_err(|fault| Failure::fault(&fault))?, context, Clock::system().now());
+            let keys = place.open(None, context)?.api_keys(dealer.as_deref())?;
+            list(&keys, context, Clock::system().now());
             Ok(())
         }
         Command::Revoke { id, place } => revoke(&id, &place, context, Clock::system().now()),
@@ -113,7 +107,7 @@ fn create(arguments: &Create, context: &Context, now: Timestamp) -> Outcome {
     let expires_at = arguments.expires.as_deref().map(|text| end(text, now)).transpose()?;
     // The server may never have run: its folder is made here then.
     let store = arguments.place.create(config.as_ref(), context)?;
-    let fresh = Fresh::generate().map_err(|fault| Failure::fault(&fault))?;
+    let fresh = Fresh::generate()?;
     let key = ApiKey {
         id: fresh.id,
         agent_id: seller_id.clone(),
@@ -127,8 +121,7 @@ fn create(arguments: &Create, context: &Context, now: Timestamp) -> Outcome {
     };
     // A name stays taken when its keys have ended: whoever got it
     // would own what is kept under it.
-    let kept = store.add_api_key(key.clone(), arguments.same_caller);
-    if !kept.map_err(|fault| Failure::fault(&fault))? {
+    if !store.add_api_key(key.clone(), arguments.same_caller)? {
         return Err(Failure::usage("a key of this dealer has this name, or had it").hint(
             "choose another name, or make it a further key of the same caller with --same-caller",
         ));
@@ -138,12 +131,8 @@ fn create(arguments: &Create, context: &Context, now: Timestamp) -> Outcome {
         if let Some(members) = document.as_object_mut() {
             members.insert("key".into(), fresh.text.into());
         }
-        hand_over(
-            &format!("{}\n", escape_json(&format!("{document:#}"))),
-            &key.id,
-            &store,
-            context,
-        )?;
+        let text = format!("{}\n", escape_json(&format!("{document:#}")));
+        hand_over(&text, &key.id, &store, context)?;
     } else {
         hand_over(&format!("{}\n", fresh.text), &key.id, &store, context)?;
         context.output.talk("this is the only time that the key is shown; it is kept hashed");
@@ -169,12 +158,9 @@ fn hand_over(text: &str, id: &str, store: &Store, context: &Context) -> Outcome 
 
 /// What the key permits: what buyers may do, or administrators.
 fn scopes(arguments: &Create) -> Result<BTreeSet<Permission>, Failure> {
-    let known = |name: &str| {
-        if arguments.admin {
-            AdminScope::from_name(name).map(Permission::from)
-        } else {
-            Scope::from_name(name).map(Permission::from)
-        }
+    let known = |name: &str| match arguments.admin {
+        true => AdminScope::from_name(name).map(Permission::from),
+        false => Scope::from_name(name).map(Permission::from),
     };
     let names = if arguments.admin { AdminScope::NAMES } else { Scope::NAMES };
     let scope = |name: &String| {
@@ -214,53 +200,36 @@ fn seller(config: &Config, arguments: &Create) -> Result<(String, bool), Failure
 }
 
 fn list(keys: &[ApiKey], context: &Context, now: Timestamp) {
-    if context.output.is_json() {
-        let keys: Vec<_> = keys.iter().map(|key| document(key, now)).collect();
-        context.output.document(&keys);
-        return;
-    }
-    if keys.is_empty() {
-        context.output.talk("no keys");
-        return;
-    }
     let headings = ["id", "dealer", "name", "scopes", "state", "created", "expires", "last used"];
     let day = |moment: Timestamp| moment.to_zoned(TimeZone::UTC).date().to_string();
-    let rows: Vec<Vec<String>> = keys
-        .iter()
-        .map(|key| {
-            vec![
-                key.id.clone(),
-                key.agent_id.clone(),
-                key.name.clone(),
-                names(key).map_or_else(|| "all".to_owned(), |names| names.join(" ")),
-                state(key, now).to_owned(),
-                day(key.created_at),
-                key.expires_at.map_or_else(|| "never".to_owned(), day),
-                key.last_used_on.map_or_else(|| "never".to_owned(), |day| day.to_string()),
-            ]
-        })
-        .collect();
-    context.output.line(table::rows(Fit::Terminal, &headings.map(Column::Text), &rows));
+    let document = |key: &ApiKey| document(key, now);
+    context.output.list(keys, document, "no keys", &headings.map(Column::Text), |key| {
+        vec![
+            key.id.clone(),
+            key.agent_id.clone(),
+            key.name.clone(),
+            names(key).map_or_else(|| "all".to_owned(), |names| names.join(" ")),
+            state(key, now).to_owned(),
+            day(key.created_at),
+            key.expires_at.map_or_else(|| "never".to_owned(), day),
+            key.last_used_on.map_or_else(|| "never".to_owned(), |day| day.to_string()),
+        ]
+    });
 }
 
 fn revoke(id: &str, place: &Place, context: &Context, now: Timestamp) -> Outcome {
-    let before = place
-        .open(None, context)?
-        .revoke_api_key(id, now)
-        .map_err(|fault| Failure::fault(&fault))?;
+    let before = place.open(None, context)?.revoke_api_key(id, now)?;
     let Some(before) = before else {
         return Err(Failure::usage("there is no such key").hint("`tradepost keys list` names them"));
     };
     let already = before.revoked_at.is_some();
     // The first end counts; ending a key again changes nothing.
     let key = ApiKey { revoked_at: before.revoked_at.or(Some(now)), ..before };
-    if context.output.is_json() {
-        context.output.document(&document(&key, now));
-    } else if already {
-        context.output.talk("the key had been revoked before");
-    } else {
-        context.output.talk(format!("the key {} of {} is revoked", key.id, key.name));
-    }
+    let said = match already {
+        true => "the key had been revoked before".to_owned(),
+        false => format!("the key {} of {} is revoked", key.id, key.name),
+    };
+    context.output.note(&document(&key, now), said);
     Ok(())
 }
 

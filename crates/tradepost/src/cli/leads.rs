@@ -19,10 +19,11 @@ use tradepost_store::{Store, Transaction};
 use tradepost_wire::format;
 use tradepost_wire::json::json;
 
-use super::output::Failure;
 use super::output::table::Fit;
+use super::output::{Failure, explained};
 use super::place::Place;
 use super::{Context, Outcome, check_config};
+use crate::config::delivery::{Names, NoVehicle, Prolog, Timeframe};
 use crate::config::read;
 
 pub(in crate::cli) mod consent;
@@ -34,15 +35,9 @@ mod tests;
 pub mod text;
 mod times;
 
-/// Its arguments.
-#[derive(Debug, clap::Args)]
-pub struct Arguments {
-    #[command(subcommand)]
-    command: Command,
-}
-
+/// What it does.
 #[derive(Debug, Subcommand)]
-enum Command {
+pub(super) enum Command {
     /// List the leads, newest first.
     List {
         #[command(flatten)]
@@ -109,7 +104,7 @@ enum Command {
 }
 
 #[derive(Debug, clap::Args)]
-struct Selection {
+pub(super) struct Selection {
     /// Only leads of this dealer.
     #[arg(long, value_name = "ID")]
     dealer: Option<String>,
@@ -125,7 +120,7 @@ struct Selection {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum State {
+pub(super) enum State {
     /// Those that are not held back.
     Received,
     /// Those that are held back.
@@ -140,18 +135,19 @@ enum State {
 
 impl State {
     fn has(self, state: LeadState) -> bool {
-        match self {
-            Self::Received => state == LeadState::Received,
-            Self::Held => state == LeadState::Held,
-            Self::Revoked => state == LeadState::Revoked,
-            Self::Erased => state == LeadState::Erased,
-            Self::All => true,
-        }
+        let wanted = match self {
+            Self::Received => LeadState::Received,
+            Self::Held => LeadState::Held,
+            Self::Revoked => LeadState::Revoked,
+            Self::Erased => LeadState::Erased,
+            Self::All => return true,
+        };
+        state == wanted
     }
 }
 
 #[derive(Debug, clap::Args)]
-struct Export {
+pub(super) struct Export {
     /// The leads; without any, those that the options select.
     #[arg(value_name = "ID", conflicts_with_all = ["dealer", "rooftop", "state", "since"])]
     ids: Vec<String>,
@@ -174,16 +170,16 @@ struct Export {
     #[arg(long, conflicts_with = "config")]
     demo: bool,
     /// adf: how the prolog is written.
-    #[arg(long, value_enum, default_value_t = Prolog::Xml)]
+    #[arg(long, value_parser = explained::<Prolog>(), default_value = "xml")]
     adf_prolog: Prolog,
     /// adf: how the customer's name is written.
-    #[arg(long, value_enum, default_value_t = Names::Full)]
+    #[arg(long, value_parser = explained::<Names>(), default_value = "full")]
     adf_names: Names,
     /// adf: what stands for a vehicle of interest that the lead does not name.
-    #[arg(long, value_enum, default_value_t = NoVehicle::Unknown)]
+    #[arg(long, value_parser = explained::<NoVehicle>(), default_value = "unknown")]
     adf_no_vehicle: NoVehicle,
     /// adf: how the time of an appointment is written.
-    #[arg(long, value_enum, default_value_t = Timeframe::Text)]
+    #[arg(long, value_parser = explained::<Timeframe>(), default_value = "text")]
     adf_timeframe: Timeframe,
     /// adf: name this network as the provider, and the agent as a service of it.
     #[arg(long, value_name = "NAME")]
@@ -207,46 +203,12 @@ enum Format {
     Adf,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Prolog {
-    /// Well-formed XML.
-    Xml,
-    /// As in the original ADF text, which is not well-formed XML.
-    Legacy,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Names {
-    /// One element.
-    Full,
-    /// First and last name apart.
-    Parts,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Timeframe {
-    /// In words.
-    Text,
-    /// In words and as earliest and latest date, which the DTD forbids and the text of ADF describes.
-    Dates,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum NoVehicle {
-    /// A vehicle whose year, make and model are Unknown.
-    Unknown,
-    /// An empty element, which the DTD forbids.
-    Empty,
-    /// Nothing, which the DTD forbids unless there is a trade-in.
-    Omit,
-}
-
 /// Runs it.
 ///
 /// # Errors
 /// When the store cannot be read, or there is no such lead.
-pub fn run(arguments: Arguments, context: &Context) -> Outcome {
-    match arguments.command {
+pub(super) fn run(command: Command, context: &Context) -> Outcome {
+    match command {
         Command::List { place, selection } => {
             list(&place.open(None, context)?, &selection, context)
         }
@@ -306,7 +268,7 @@ fn record<'l>(
         ..context.entry(&lead.dealer_id, action, Some(&lead.lead_id))
     };
     let entries = leads.into_iter().map(entry).collect();
-    store.record_all(entries).map_err(|fault| Failure::fault(&fault))
+    Ok(store.record_all(entries)?)
 }
 
 /// Records that a list is shown: how many leads of each dealer.
@@ -320,7 +282,7 @@ fn record_list(store: &Store, leads: &[LeadRecord], context: &Context) -> Result
         ..context.entry(dealer_id, Action::LeadsListed, None)
     };
     let entries = counts.into_iter().map(entry).collect();
-    store.record_all(entries).map_err(|fault| Failure::fault(&fault))
+    Ok(store.record_all(entries)?)
 }
 
 /// Does something with a lead, and records it in the same transaction.
@@ -344,19 +306,15 @@ fn act(
 
 fn list(store: &Store, selection: &Selection, context: &Context) -> Outcome {
     let (leads, held) = select(store, selection)?;
-    // The documents hold everything and are easily taken away, so that they count as an export.
     if context.output.is_json() {
+        // The documents hold everything and are easily taken away, so that they count as an export.
         record(store, &leads, (Action::LeadExported, Some("json")), context)?;
-    } else {
-        record_list(store, &leads, context)?;
-    }
-    if context.output.is_json() {
         context.output.raw(export::json(&entries(store, &leads, selection.since)?).as_bytes());
     } else if leads.is_empty() {
         context.output.talk("no leads");
     } else {
-        let delivered = store.first_deliveries(selection.dealer.as_deref());
-        let delivered = delivered.map_err(|fault| Failure::fault(&fault))?;
+        record_list(store, &leads, context)?;
+        let delivered = store.first_deliveries(selection.dealer.as_deref())?;
         let now = Clock::system().now();
         context.output.line(text::table(Fit::Terminal, &leads, &delivered, now));
     }
@@ -392,7 +350,7 @@ fn each(
     let mut missing = Vec::new();
     let mut done = Vec::new();
     for id in ids {
-        match act(id.clone()).map_err(|fault| Failure::fault(&fault))? {
+        match act(id.clone())? {
             true => done.push(id),
             false => missing.push(id),
         }
@@ -406,9 +364,11 @@ fn each(
     if missing.is_empty() {
         return Ok(());
     }
-    let failure = Failure::usage(format!("not all of these leads are {}", of.state))
-        .hint(format!("`tradepost leads list --state {}` names those that are", of.state));
-    Err(Failure { data: Some(document), lines: missing, ..failure })
+    let state = of.state;
+    Err(Failure::usage(format!("not all of these leads are {state}"))
+        .hint(format!("`tradepost leads list --state {state}` names those that are"))
+        .data(document)
+        .lines(missing))
 }
 
 /// Exports.
@@ -441,7 +401,7 @@ fn write(arguments: &Export, context: &Context) -> Outcome {
     match arguments.format {
         Format::Json => context.output.hand_over(export::json(&entries).as_bytes()),
         Format::Csv => {
-            let csv = export::csv(&entries).map_err(|error| Failure::fault(&error))?;
+            let csv = export::csv(&entries).map_err(Failure::fault)?;
             context.output.hand_over(&csv)
         }
         Format::Adf => {
@@ -463,35 +423,18 @@ fn write(arguments: &Export, context: &Context) -> Outcome {
 impl Export {
     fn options(&self) -> adf::Options {
         adf::Options {
-            prolog: match self.adf_prolog {
-                Prolog::Xml => adf::Prolog::Xml,
-                Prolog::Legacy => adf::Prolog::Legacy,
+            prolog: self.adf_prolog.adf(),
+            names: self.adf_names.adf(),
+            no_vehicle: self.adf_no_vehicle.adf(),
+            contacts: match self.adf_all_contacts {
+                true => adf::ContactValues::All,
+                false => adf::ContactValues::Consented,
             },
-            names: match self.adf_names {
-                Names::Full => adf::NameParts::Full,
-                Names::Parts => adf::NameParts::FirstLast,
-            },
-            no_vehicle: match self.adf_no_vehicle {
-                NoVehicle::Unknown => adf::NoVehicle::Unknown,
-                NoVehicle::Empty => adf::NoVehicle::Empty,
-                NoVehicle::Omit => adf::NoVehicle::Omit,
-            },
-            contacts: if self.adf_all_contacts {
-                adf::ContactValues::All
-            } else {
-                adf::ContactValues::Consented
-            },
-            timeframe: match self.adf_timeframe {
-                Timeframe::Text => adf::Timeframe::Text,
-                Timeframe::Dates => adf::Timeframe::Dates,
-            },
-            provider: match self.adf_network.clone() {
-                None => adf::Provider::Direct,
-                Some(name) => {
-                    let url = self.adf_network_url.clone();
-                    adf::Provider::Network(adf::Network { name, url })
-                }
-            },
+            timeframe: self.adf_timeframe.adf(),
+            provider: self.adf_network.clone().map_or(adf::Provider::Direct, |name| {
+                let url = self.adf_network_url.clone();
+                adf::Provider::Network(adf::Network { name, url })
+            }),
         }
     }
 }
@@ -506,10 +449,12 @@ fn dealers(arguments: &Export, context: &Context) -> Result<Vec<Dealer>, Failure
 }
 
 fn history(store: &Store, id: &str) -> Result<LeadHistory, Failure> {
-    let history = store.lead_history(id).map_err(|fault| Failure::fault(&fault))?;
-    history.ok_or_else(|| {
-        Failure::usage("there is no such lead").hint("`tradepost leads list` names them")
-    })
+    store.lead_history(id)?.ok_or_else(absent)
+}
+
+/// That there is no such lead.
+fn absent() -> Failure {
+    Failure::usage("there is no such lead").hint("`tradepost leads list` names them")
 }
 
 fn entries(
@@ -522,8 +467,7 @@ fn entries(
 
 /// The leads that are meant, and how many of those that are otherwise meant are held back.
 fn select(store: &Store, selection: &Selection) -> Result<(Vec<LeadRecord>, usize), Failure> {
-    let mut leads =
-        store.leads(selection.dealer.as_deref()).map_err(|fault| Failure::fault(&fault))?;
+    let mut leads = store.leads(selection.dealer.as_deref())?;
     leads.retain(|lead| {
         let rooftop = lead.submission.rooftop.as_deref().unwrap_or_default().to_lowercase();
         selection.since.is_none_or(|since| lead.changed_at >= since)

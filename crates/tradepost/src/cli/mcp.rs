@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
+use tokio::runtime::Builder;
 use tracing_subscriber::filter::{ParseError, Targets};
 use tradepost_bridge::server::{Door, PATH, router, serve_stdio};
 use tradepost_bridge::{Bridge, Options};
@@ -12,6 +13,7 @@ use tradepost_buyer::directory;
 use tradepost_server::clock::Clock;
 use tradepost_server::http;
 
+use super::context::runtime;
 use super::discover::{block_on, transport};
 use super::output::Failure;
 use super::serve::{start_log, stop_signal};
@@ -78,10 +80,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let server = Server { log_filter, log_json: false, ..Server::default() };
     let _log = start_log(&server)?;
     let bridge = Arc::new(bridge(&arguments, context)?);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::fault(&error))?;
+    let runtime = runtime(Builder::new_multi_thread())?;
     let outcome = match arguments.http {
         Some(address) => {
             let door = Door {
@@ -168,8 +167,8 @@ async fn serve_http(
         Failure::new(1, format!("cannot listen on {wanted}: {error}"))
             .hint("choose another address with --http")
     })?;
-    let address = listener.local_addr().map_err(|error| Failure::fault(&error))?;
-    let stop = stop_signal().map_err(|error| Failure::fault(&error))?;
+    let address = listener.local_addr().map_err(Failure::fault)?;
+    let stop = stop_signal()?;
     // Scripts wait for this line.
     context.output.line(format!("listening on http://{address}{PATH}"));
     http::server::serve(listener, router(bridge, door), &server.http(), stop).await;

@@ -27,10 +27,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
         Some(url) => url.to_string(),
         None => place.data.display().to_string(),
     };
-    if context.output.is_json() {
-        context.output.document(&json!({"data": named, "up_to_date": true}));
-    } else {
-        context.output.line(format!("{named} is up to date"));
-    }
+    let document = json!({"data": named, "up_to_date": true});
+    context.output.answer(&document, format!("{named} is up to date"));
     Ok(())
 }

@@ -28,17 +28,12 @@ pub struct Arguments {
 /// When a server uses the folder, the database holds something else, or one of them cannot be used.
 pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let (place, output) = (Place::folder(&arguments.data), context.output);
-    let variable = context.environment.iter().find(|(name, _)| name == place::VARIABLE);
-    let to = arguments.to.as_ref().or(variable.map(|(_, url)| url));
-    let to = to.ok_or_else(|| {
+    let to = arguments.to.as_deref().or(context.variable(place::VARIABLE)).ok_or_else(|| {
         Failure::usage(format!("say where to, with --to or in {}", place::VARIABLE))
     })?;
     let to: Result<DatabaseUrl, _> = to.parse();
     let to = to.map_err(|why| Failure::usage(format!("--to {why}")))?;
-    if !Store::exists(&place.data) {
-        let message = format!("there is no data of tradepost in {}", place.data.display());
-        return Err(Failure::usage(message).hint("name the folder of `serve` with --data"));
-    }
+    place.check_folder()?;
     // Nobody may write to it meanwhile.
     let _lock = lock(&place)?;
     let source = Store::attach(&place.data).map_err(|fault| place.unusable(&fault))?;
@@ -78,5 +73,5 @@ fn refused(to: &DatabaseUrl, why: &NotMoved) -> Failure {
         }
     };
     let failure = Failure::new(exit, format!("cannot move to {to}: {why}")).hint(hint);
-    Failure { data: Some(json!({"code": code})), ..failure }
+    failure.data(json!({"code": code}))
 }

@@ -26,12 +26,17 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::process::ExitCode;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 use tradepost_buyer::text::escape_json;
+use tradepost_server::fault::{Fault, chain};
+use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::{Map, Value, json};
 
 pub mod seller;
 pub mod table;
+
+use table::{Column, Fit};
 
 /// The exit code for a card that is not to be trusted.
 pub const UNTRUSTED: u8 = 11;
@@ -96,14 +101,8 @@ impl Failure {
 
     /// A fault of ours, with its causes.
     #[must_use]
-    pub fn fault(error: &(dyn std::error::Error + 'static)) -> Self {
-        let mut message = error.to_string();
-        let mut cause = error.source();
-        while let Some(error) = cause {
-            message = format!("{message}: {error}");
-            cause = error.source();
-        }
-        Self::new(1, message)
+    pub fn fault(error: impl std::error::Error + 'static) -> Self {
+        Self::new(1, chain(&error))
     }
 
     /// The message for people. A refusal's message repeats its first problems for clients that
@@ -142,6 +141,43 @@ impl Failure {
         self.hint = Some(hint.into());
         self
     }
+
+    /// Adds lines for people.
+    #[must_use]
+    pub fn lines(self, lines: Vec<String>) -> Self {
+        Self { lines, ..self }
+    }
+
+    /// Adds what programs get.
+    #[must_use]
+    pub fn data(self, data: Value) -> Self {
+        Self { data: Some(data), ..self }
+    }
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Self {
+        Self::fault(fault)
+    }
+}
+
+/// For `map_err`: a file of the user's that cannot be read.
+pub fn unreadable(path: &Path) -> impl Fn(io::Error) -> Failure {
+    move |error| Failure::usage(format!("cannot read {}: {error}", path.display()))
+}
+
+/// A word of a vocabulary, as the value of an option.
+pub(super) fn word<T: Vocabulary>(text: &str) -> Result<T, String> {
+    T::from_name(text).ok_or_else(|| format!("must be one of {}", T::NAMES.join(", ")))
+}
+
+/// The same where `--help` says of each word what it means.
+pub(super) fn explained<T: Vocabulary + Send + Sync>() -> impl TypedValueParser<Value = T> {
+    let value = |word: &T| {
+        let docs = word.docs().split_whitespace().collect::<Vec<_>>().join(" ");
+        PossibleValue::new(word.name()).help(docs.trim_end_matches('.').to_owned())
+    };
+    PossibleValuesParser::new(T::ALL.iter().map(value)).try_map(|text| word(&text))
 }
 
 /// Writes data to a new file, which is its owner's alone from its first moment; nothing is ever overwritten.
@@ -216,6 +252,35 @@ impl Output {
         }
     }
 
+    /// Writes what a command has to say: a document for programs, or a line for people.
+    pub fn answer<T: Serialize>(self, document: &T, line: impl AsRef<str>) {
+        if self.json { self.document(document) } else { self.line(line) }
+    }
+
+    /// The same where people are only told of it.
+    pub fn note<T: Serialize>(self, document: &T, line: impl AsRef<str>) {
+        if self.json { self.document(document) } else { self.talk(line) }
+    }
+
+    /// Writes a list: documents for programs, and a table for people, who are told when it is empty.
+    pub fn list<T, D: Serialize>(
+        self,
+        found: &[T],
+        document: impl Fn(&T) -> D,
+        nothing: &str,
+        columns: &[Column],
+        row: impl Fn(&T) -> Vec<String>,
+    ) {
+        if self.json {
+            self.document(&found.iter().map(document).collect::<Vec<_>>());
+        } else if found.is_empty() {
+            self.talk(nothing);
+        } else {
+            let rows: Vec<_> = found.iter().map(row).collect();
+            self.line(table::rows(Fit::Terminal, columns, &rows));
+        }
+    }
+
     /// Writes JSON as it came, except for what could disturb a terminal, which is escaped.
     pub fn json_text(self, json: &str) {
         self.raw(escape_json(json).as_bytes());
@@ -225,6 +290,11 @@ impl Output {
     /// Tells people something on standard error.
     pub fn talk(self, line: impl AsRef<str>) {
         let _ = writeln!(anstream::stderr().lock(), "{}", line.as_ref());
+    }
+
+    /// Says what people read as data, where standard output is for programs' documents alone.
+    pub fn say(self, line: impl AsRef<str>) {
+        if self.json { self.talk(line) } else { self.line(line) }
     }
 
     /// Reports a failure and gives its exit code.

@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
-use tradepost_store::Locked;
 use tradepost_store::privacy::Keys;
-use tradepost_store::{DatabaseUrl, Store};
+use tradepost_store::{DatabaseUrl, Locked, Store};
 
 use super::output::Failure;
 use super::{Context, dealers};
@@ -60,12 +59,11 @@ impl Place {
         let read = |name: &str, text: &str| {
             text.parse().map_err(|why| Failure::usage(format!("{name} {why}")))
         };
-        let variable = context.environment.iter().find(|(name, _)| name == VARIABLE);
-        match (&self.database, config, variable) {
+        match (&self.database, config, context.variable(VARIABLE)) {
             (Some(text), _, _) => read("--database", text).map(Some),
             // The configuration has read the variable itself.
             (None, Some(config), _) => Ok(config.server.database.clone()),
-            (None, None, Some((name, text))) => read(name, text).map(Some),
+            (None, None, Some(text)) => read(VARIABLE, text).map(Some),
             (None, None, None) => Ok(None),
         }
     }
@@ -76,12 +74,23 @@ impl Place {
     /// When there is none, or it cannot be used.
     pub fn open(&self, config: Option<&Config>, context: &Context) -> Result<Store, Failure> {
         // Opening creates, which would hide a mistyped folder.
-        if self.database(config, context)?.is_none() && !Store::exists(&self.data) {
-            let message = format!("there is no data of tradepost in {}", self.data.display());
-            return Err(Failure::usage(message)
-                .hint("name the folder of `serve` with --data, or its database with --database"));
+        if self.database(config, context)?.is_none() {
+            let hint = "name the folder of `serve` with --data, or its database with --database";
+            self.check_folder().map_err(|failure| failure.hint(hint))?;
         }
         self.create(config, context)
+    }
+
+    /// That there is data in the folder.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn check_folder(&self) -> Result<(), Failure> {
+        if Store::exists(&self.data) {
+            return Ok(());
+        }
+        let message = format!("there is no data of tradepost in {}", self.data.display());
+        Err(Failure::usage(message).hint("name the folder of `serve` with --data"))
     }
 
     /// The same, and creates what is missing: the server may never have run.
@@ -119,15 +128,11 @@ impl Place {
     /// # Errors
     /// When there is a file that cannot be read, or what is no key.
     pub fn keys(&self, config: Option<&Config>, context: &Context) -> Result<Keys, Failure> {
-        let variable = |wanted: &str| {
-            let mut all = context.environment.iter();
-            all.find(|(name, _)| name == wanted).map(|(_, value)| value)
-        };
         let configured = match config {
             Some(config) => config.privacy.key_file.clone(),
-            None => variable(KEY_FILE).map(PathBuf::from),
+            None => context.variable(KEY_FILE).map(PathBuf::from),
         };
-        match (&self.key_file, variable(KEY), configured) {
+        match (&self.key_file, context.variable(KEY), configured) {
             (Some(file), _, _) => load_keys(file),
             (None, Some(text), _) => {
                 let unusable = |why| Failure::usage(format!("{KEY} {why}")).hint(KEYGEN);
@@ -144,8 +149,8 @@ impl Place {
     /// # Errors
     /// The same, and when the configuration is needed and cannot be used.
     pub fn keys_by(&self, source: &dealers::Source, context: &Context) -> Result<Keys, Failure> {
-        let is_said = |(name, _): &(String, String)| name == KEY || name == KEY_FILE;
-        if self.key_file.is_some() || context.environment.iter().any(is_said) {
+        let is_said = [KEY, KEY_FILE].iter().any(|name| context.variable(name).is_some());
+        if self.key_file.is_some() || is_said {
             return self.keys(None, context);
         }
         self.keys(source.load_if_there(&context.environment)?.as_ref(), context)

@@ -25,15 +25,9 @@ use crate::evidence;
 
 mod forget;
 
-/// Its arguments.
-#[derive(Debug, clap::Args)]
-pub struct Arguments {
-    #[command(subcommand)]
-    command: Command,
-}
-
+/// What it does.
 #[derive(Debug, Subcommand)]
-enum Command {
+pub(super) enum Command {
     /// Make a key, with which the server encrypts personal data.
     Keygen {
         /// The file to write it to, which must not exist; only its owner can read it. Standard output
@@ -90,7 +84,7 @@ enum Command {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Format {
+pub(super) enum Format {
     /// For programs.
     Json,
     /// A page for people, which can be printed.
@@ -101,10 +95,10 @@ enum Format {
 ///
 /// # Errors
 /// When the store or a key cannot be used.
-pub fn run(arguments: Arguments, context: &Context) -> Outcome {
-    match arguments.command {
+pub(super) fn run(command: Command, context: &Context) -> Outcome {
+    match command {
         Command::Keygen { out } => {
-            let key = Keys::generate().map_err(|fault| Failure::fault(&fault))?;
+            let key = Keys::generate()?;
             save(out.as_deref(), format!("{key}\n").as_bytes(), context.output)?;
             context.output.talk(
                 "without this key nothing that it encrypts can be read again: keep a copy elsewhere, \
@@ -132,18 +126,17 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
 }
 
 fn status(store: &Store, context: &Context) -> Outcome {
-    let sealing = store.sealing().map_err(|fault| Failure::fault(&fault))?;
+    let sealing = store.sealing()?;
     let clear: u64 = sealing.rows.iter().filter(|(key, _)| key.is_none()).map(|(_, n)| n).sum();
     if context.output.is_json() {
-        let rows: Vec<Value> =
-            sealing.rows.iter().map(|(key, rows)| json!({"key": key, "rows": rows})).collect();
+        let row = |(key, rows): &(Option<String>, u64)| json!({"key": key, "rows": rows});
+        let rows: Vec<Value> = sealing.rows.iter().map(row).collect();
         context.output.document(&json!({"keys": sealing.keys, "rows": rows, "in_clear": clear}));
         return Ok(());
     }
     if sealing.keys.is_empty() {
-        context
-            .output
-            .talk("personal data is not encrypted; `tradepost privacy keygen` makes a key");
+        let message = "personal data is not encrypted; `tradepost privacy keygen` makes a key";
+        context.output.talk(message);
     }
     let row = |(key, rows): &(Option<String>, u64)| {
         vec![key.clone().unwrap_or_else(|| "in clear".to_owned()), rows.to_string()]
@@ -166,15 +159,12 @@ fn rekey(place: &Place, context: &Context) -> Outcome {
             .hint("name its file with --key-file, or set TRADEPOST_PRIVACY_KEY"));
     };
     let store = place.open(None, context)?;
-    let known = store.privacy_keys().map_err(|fault| Failure::fault(&fault))?;
+    let known = store.privacy_keys()?;
     // A server that was started without the key could not read what is encrypted by it.
     let is_new = !known.contains(&first) && place.database(None, context)?.is_none();
-    let in_use = |failure: Failure| {
-        failure.hint(
-            "start the server again with the new key in the first line, or stop it while this runs",
-        )
-    };
-    let _lock = is_new.then(|| lock(place)).transpose().map_err(in_use)?;
+    let hint =
+        "start the server again with the new key in the first line, or stop it while this runs";
+    let _lock = is_new.then(|| lock(place)).transpose().map_err(|failure| failure.hint(hint))?;
     // It was opened without beginning anything.
     drop(store);
     let store = place.open_to_begin(context)?;
@@ -185,18 +175,16 @@ fn rekey(place: &Place, context: &Context) -> Outcome {
             said = rows;
             context.output.talk(format!("{rows} rows"));
         }
-    });
-    let done = done.map_err(|fault| Failure::fault(&fault))?;
+    })?;
     let detail = Some(format!("{} rows", done.rows));
     let entry = NewEntry { detail, ..context.entry(EVERYBODY, Action::KeyChanged, Some(&first)) };
-    store.record_all(vec![entry]).map_err(|fault| Failure::fault(&fault))?;
-    let left = store.privacy_keys().map_err(|fault| Failure::fault(&fault))?;
+    store.record_all(vec![entry])?;
+    let left = store.privacy_keys()?;
     let others: Vec<_> = left.iter().filter(|id| **id != first).collect();
     let rows = done.rows;
     if context.output.is_json() {
-        let unreadable = done.unreadable.iter();
-        let unreadable = unreadable.map(|(table, lead)| json!({"table": table, "lead": lead}));
-        let unreadable: Vec<Value> = unreadable.collect();
+        let row = |(table, lead): &Unreadable| json!({"table": table, "lead": lead});
+        let unreadable: Vec<Value> = done.unreadable.iter().map(row).collect();
         context.output.document(&json!({
             "key": first, "rows": rows, "other_keys": others, "unreadable": unreadable,
         }));
@@ -225,11 +213,9 @@ fn left_behind(unreadable: &BTreeSet<Unreadable>, context: &Context) -> Outcome 
     let line = |(table, lead): &Unreadable| {
         format!("{table}: {}", lead.as_deref().unwrap_or("of a lead that is not known"))
     };
-    let failure = Failure::new(1, message).hint(
-        "they were damaged; look into a backup, or erase the leads with \
-         `tradepost leads erase --lead ID`",
-    );
-    Err(Failure { lines: unreadable.iter().map(line).collect(), ..failure })
+    let hint = "they were damaged; look into a backup, or erase the leads with \
+                `tradepost leads erase --lead ID`";
+    Err(Failure::new(1, message).hint(hint).lines(unreadable.iter().map(line).collect()))
 }
 
 /// Everything that is kept of a customer, recorded for each lead, and the leads of which nobody can tell.
@@ -239,18 +225,17 @@ fn export(
     dealer: Option<&str>,
     context: &Context,
 ) -> Result<(Value, BTreeSet<String>), Failure> {
-    let fault = |fault| Failure::fault(&fault);
     let now = Clock::system().now();
     let mut ids: Vec<String> = customer.leads.clone();
     let mut unreadable = BTreeSet::new();
     for contact in customer.contacts() {
-        let found = store.leads_of_contact(dealer, &contact).map_err(fault)?;
+        let found = store.leads_of_contact(dealer, &contact)?;
         ids.extend(found.leads.into_iter().filter(|id| !ids.contains(id)).collect::<Vec<_>>());
         unreadable.extend(found.unreadable);
     }
     let mut histories = Vec::new();
     for id in &ids {
-        histories.extend(store.lead_history(id).map_err(fault)?);
+        histories.extend(store.lead_history(id)?);
     }
     let damaged = histories.iter().filter(|history| !history.is_readable());
     unreadable.extend(damaged.map(|history| history.lead.lead_id.clone()));
@@ -259,13 +244,13 @@ fn export(
         ..context.entry(&lead.dealer_id, Action::LeadExported, Some(&lead.lead_id))
     };
     // Before anything is shown: what cannot be recorded is not handed out.
-    store.record_all(histories.iter().map(entry).collect()).map_err(fault)?;
+    store.record_all(histories.iter().map(entry).collect())?;
     let mut leads = Vec::new();
     for history in histories {
         let id = history.lead.lead_id.clone();
-        let (progress, notes) = store.lead_work(&id).map_err(fault)?;
-        let deliveries = store.deliveries(None, Some(&id), None).map_err(fault)?;
-        let entries = store.entries_about(&id).map_err(fault)?;
+        let (progress, notes) = store.lead_work(&id)?;
+        let deliveries = store.deliveries(None, Some(&id), None)?;
+        let entries = store.entries_about(&id)?;
         let submissions = history.submissions.iter().map(|sent| {
             json!({
                 "received_at": rfc3339(sent.received_at), "version": sent.version.name(),

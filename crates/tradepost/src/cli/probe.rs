@@ -10,6 +10,7 @@ use tradepost_probe::report::Report;
 use tradepost_probe::{Options, Progress, github, html, junit, markdown, probe_until, rehearse};
 use tradepost_server::clock::Clock;
 
+use super::call::TOKEN_VARIABLE;
 use super::discover::{block_on, transport};
 use super::output::seller::NO_ANSWER;
 use super::output::{Failure, INTERRUPTED, Output, UNGRADED};
@@ -23,8 +24,7 @@ mod waivers;
 /// The environment variable of the address under which whoever probes can be reached.
 const CONTACT_VARIABLE: &str = "TRADEPOST_PROBE_CONTACT";
 
-/// The environment variables of the bearer tokens.
-const TOKEN_VARIABLE: &str = "TRADEPOST_TOKEN";
+/// The environment variable of another caller's bearer token.
 const TOKEN_B_VARIABLE: &str = "TRADEPOST_TOKEN_B";
 
 /// The specifications to judge by.
@@ -177,7 +177,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let mut progress = |progress: &Progress<'_>| bar.show(progress);
     let mut is_stopped = false;
     let report = block_on(async {
-        let stop = stop_signal().map_err(|error| Failure::fault(&error))?;
+        let stop = stop_signal()?;
         let stop = async {
             stop.await;
             is_stopped = true;
@@ -210,11 +210,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
 
 fn options(arguments: &Arguments, context: &Context) -> Result<Options, Failure> {
     let waivers = arguments.waivers.as_deref().map(waivers::read).transpose()?.unwrap_or_default();
-    let variable = |name: &str| {
-        let mut variables = context.environment.iter();
-        let found = variables.find(|(known, value)| known == name && !value.is_empty());
-        found.map(|(_, value)| value.clone())
-    };
+    let variable = |name: &str| context.filled(name).map(str::to_owned);
     let run_id = uuid::Uuid::now_v7().simple().to_string();
     let mut options = Options::new(Clock::system().now(), run_id);
     options.profile = match arguments.profile {
@@ -267,7 +263,7 @@ fn written(report: &Report, format: Format) -> Result<String, Failure> {
         Format::Text => text::summary(report),
         Format::Json => {
             let json = tradepost_wire::json::to_string_pretty(report);
-            json.map_err(|error| Failure::fault(&error))?
+            json.map_err(Failure::fault)?
         }
         Format::Junit => junit::write(report),
         Format::Html => html::write(report),

@@ -12,7 +12,8 @@ use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::staff::{self, Decision, Denied, Matter, Moved, Step};
 use tradepost_publisher::task::end::Office;
 use tradepost_server::clock::Clock;
-use tradepost_wire::json::{Value, json};
+use tradepost_wire::adcp::error::Error;
+use tradepost_wire::json::json;
 
 use self::offline::Offline;
 use super::output::Failure;
@@ -24,15 +25,9 @@ use crate::config::{Config, read};
 mod list;
 mod offline;
 
-/// Its arguments.
-#[derive(Debug, clap::Args)]
-pub struct Arguments {
-    #[command(subcommand)]
-    command: Command,
-}
-
+/// What it does.
 #[derive(Debug, Subcommand)]
-enum Command {
+pub(super) enum Command {
     /// List accounts, creatives, tasks or what was granted, the oldest first.
     List {
         /// What to list.
@@ -70,7 +65,7 @@ enum Command {
 
 /// What is decided about.
 #[derive(Debug, clap::Args)]
-struct Item {
+pub(super) struct Item {
     /// What it is.
     #[arg(value_enum)]
     kind: Kind,
@@ -84,14 +79,14 @@ struct Item {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Kind {
+pub(super) enum Kind {
     Account,
     Creative,
     Task,
 }
 
 #[derive(Debug, clap::Args)]
-struct Grant {
+pub(super) struct Grant {
     /// The account.
     account: String,
     /// The agent, by its id in the configuration.
@@ -113,7 +108,7 @@ struct Grant {
 }
 
 #[derive(Debug, clap::Args)]
-struct Whose {
+pub(super) struct Whose {
     /// The publisher; not needed when the configuration has one.
     #[arg(long, value_name = "ID")]
     publisher: Option<String>,
@@ -131,8 +126,8 @@ struct Whose {
 ///
 /// # Errors
 /// When the store cannot be used, there is no such thing, or it cannot be decided like that.
-pub fn run(arguments: Arguments, context: &Context) -> Outcome {
-    let (step, item, reason) = match arguments.command {
+pub(super) fn run(command: Command, context: &Context) -> Outcome {
+    let (step, item, reason) = match command {
         Command::List { what, state, place } => {
             return list::run(what, state.as_deref(), &place, context);
         }
@@ -161,16 +156,14 @@ fn decide(step: Step, item: Item, reason: Option<String>, context: &Context) -> 
     let asked = decision.clone();
     let done =
         vault.act(move |shelf| staff::decide(Office { publisher: &publisher, shelf, now }, &asked));
-    let done = done.map_err(|fault| Failure::fault(&fault))?;
+    let done = done?;
     let Moved { before, after } = done.map_err(|denied| refused(denied, &decision))?;
     let (kind, id) = (matter.name(), &decision.id);
-    if context.output.is_json() {
-        context.output.document(&json!({"kind": kind, "id": id, "before": before, "after": after}));
-    } else if before == after {
-        context.output.talk(format!("the {kind} {id} was {after} already"));
-    } else {
-        context.output.talk(format!("the {kind} {id} was {before} and is {after} now"));
-    }
+    let said = match before == after {
+        true => format!("the {kind} {id} was {after} already"),
+        false => format!("the {kind} {id} was {before} and is {after} now"),
+    };
+    context.output.note(&json!({"kind": kind, "id": id, "before": before, "after": after}), said);
     Ok(())
 }
 
@@ -181,40 +174,31 @@ fn refused(denied: Denied, decision: &Decision) -> Failure {
         Denied::Absent => absent(kind),
         Denied::Ambiguous(accounts) => {
             let message = format!("several accounts have a {kind} of this id");
-            let mut failure = Failure::usage(message).hint("name one of them with --account");
-            failure.data = Some(json!({"accounts": accounts}));
-            failure.lines = accounts;
-            failure
+            let failure = Failure::usage(message).hint("name one of them with --account");
+            failure.data(json!({"accounts": accounts})).lines(accounts)
         }
         Denied::Impossible { from, possible } => {
             let step = decision.step.name();
             let message = format!("{step} leads nowhere from {from}, which the {kind} is");
             let possible: Vec<_> = possible.into_iter().map(Step::name).collect();
-            let hint = if possible.is_empty() {
-                "nothing can be decided about it any more".to_owned()
-            } else {
-                format!("from there leads: {}", possible.join(", "))
+            let hint = match possible.is_empty() {
+                true => "nothing can be decided about it any more".to_owned(),
+                false => format!("from there leads: {}", possible.join(", ")),
             };
-            let mut failure = Failure::usage(message).hint(hint);
-            failure.data = Some(json!({"state": from, "possible": possible}));
-            failure
+            Failure::usage(message).hint(hint).data(json!({"state": from, "possible": possible}))
         }
         Denied::Objections(errors) => {
-            let lines: Vec<_> = errors
-                .iter()
-                .map(|error| match &error.field {
-                    Some(field) => format!("{field}: {} ({})", error.message, error.code.name()),
-                    None => format!("{} ({})", error.message, error.code.name()),
-                })
-                .collect();
-            let mut failure = Failure::usage("the buy could not be made now; it waits as before")
-                .hint("put that right and approve it again, or decline it");
-            failure.data = Some(json!({"objections": errors}));
-            failure.lines = lines;
-            failure
+            let line = |error: &Error| {
+                let field = error.field.as_ref().map(|field| format!("{field}: "));
+                format!("{}{} ({})", field.unwrap_or_default(), error.message, error.code.name())
+            };
+            Failure::usage("the buy could not be made now; it waits as before")
+                .hint("put that right and approve it again, or decline it")
+                .data(json!({"objections": errors}))
+                .lines(errors.iter().map(line).collect())
         }
         Denied::Invalid(wrong) => invalid(wrong),
-        Denied::Broken(broken) => Failure::fault(&broken),
+        Denied::Broken(broken) => Failure::fault(broken),
     }
 }
 
@@ -224,10 +208,7 @@ fn absent(kind: &str) -> Failure {
 }
 
 fn invalid(wrong: Vec<String>) -> Failure {
-    let mut failure = Failure::usage("this cannot be decided");
-    failure.data = Some(json!({"problems": wrong}));
-    failure.lines = wrong;
-    failure
+    Failure::usage("this cannot be decided").data(json!({"problems": wrong})).lines(wrong)
 }
 
 fn grant(arguments: Grant, context: &Context) -> Outcome {
@@ -247,30 +228,26 @@ fn grant(arguments: Grant, context: &Context) -> Outcome {
     let (of, to, given) = (account.clone(), agent.clone(), rights.clone());
     let done = vault.act(move |shelf| {
         staff::grant(Office { publisher: &publisher, shelf, now }, &of, &to, given.clone())
-    });
-    let done = done.map_err(|fault| Failure::fault(&fault))?;
+    })?;
     let before = done.map_err(|denied| match denied {
         Denied::Impossible { from, .. } => {
             Failure::usage(format!("the account is {from}, and nobody works with it any more"))
         }
         Denied::Absent => absent("account"),
         Denied::Invalid(wrong) => invalid(wrong),
-        Denied::Broken(broken) => Failure::fault(&broken),
+        Denied::Broken(broken) => Failure::fault(broken),
         Denied::Ambiguous(_) | Denied::Objections(_) => {
             unreachable!("an account is named by its id, and no buy is looked at")
         }
     })?;
-    if context.output.is_json() {
-        let rights = rights.as_ref().map_or(Value::Null, list::rights);
-        context.output.document(&json!({"account": account, "agent": agent, "grant": rights}));
-    } else {
-        context.output.talk(match (&rights, before) {
-            (Some(_), false) => format!("granted to {agent}"),
-            (Some(_), true) => format!("granted to {agent}, in place of what was granted before"),
-            (None, true) => format!("nothing special is granted to {agent} any more"),
-            (None, false) => format!("nothing special was granted to {agent}"),
-        });
-    }
+    let said = match (&rights, before) {
+        (Some(_), false) => format!("granted to {agent}"),
+        (Some(_), true) => format!("granted to {agent}, in place of what was granted before"),
+        (None, true) => format!("nothing special is granted to {agent} any more"),
+        (None, false) => format!("nothing special was granted to {agent}"),
+    };
+    let rights = rights.as_ref().map(list::rights);
+    context.output.note(&json!({"account": account, "agent": agent, "grant": rights}), said);
     Ok(())
 }
 

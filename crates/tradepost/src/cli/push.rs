@@ -8,19 +8,13 @@ use tradepost_store::PushPlace;
 use tradepost_wire::json::{Value, json};
 
 use super::output::Failure;
-use super::output::table::{self, Column, Fit};
+use super::output::table::Column;
 use super::place::Place;
 use super::{Context, Outcome};
 
-/// Its arguments.
-#[derive(Debug, clap::Args)]
-pub struct Arguments {
-    #[command(subcommand)]
-    command: Command,
-}
-
+/// What it does.
 #[derive(Debug, Subcommand)]
-enum Command {
+pub(super) enum Command {
     /// List the webhooks that were given up, without their credentials.
     List {
         /// Also those that are still tried.
@@ -48,49 +42,37 @@ enum Command {
 ///
 /// # Errors
 /// When the store cannot be used, or there is no such webhook.
-pub fn run(arguments: Arguments, context: &Context) -> Outcome {
-    match arguments.command {
+pub(super) fn run(command: Command, context: &Context) -> Outcome {
+    match command {
         Command::List { failing, place } => {
-            let places = place.open(None, context)?.push_troubled(failing);
-            list(&places.map_err(|fault| Failure::fault(&fault))?, context);
+            list(&place.open(None, context)?.push_troubled(failing)?, context);
             Ok(())
         }
         Command::Retry { task, webhook, all, place } => {
             let store = place.open(None, context)?;
-            let count = store.revive_push_configs(task, webhook, Clock::system().now());
-            retried(count.map_err(|fault| Failure::fault(&fault))?, all, context)
+            let count = store.revive_push_configs(task, webhook, Clock::system().now())?;
+            retried(count, all, context)
         }
     }
 }
 
 fn list(places: &[PushPlace], context: &Context) {
-    if context.output.is_json() {
-        context.output.document(&places.iter().map(document).collect::<Vec<_>>());
-        return;
-    }
-    if places.is_empty() {
-        context.output.talk("no webhooks to list");
-        return;
-    }
     let headings =
         ["task", "webhook", "caller", "host", "state", "failures", "last failure", "since or next"];
+    let columns = headings.map(Column::Text);
     let moment = |at: Option<Timestamp>| at.map(|at| at.to_string()).unwrap_or_default();
-    let rows: Vec<Vec<String>> = places
-        .iter()
-        .map(|place| {
-            vec![
-                place.task_id.clone(),
-                place.target.config_id.clone(),
-                place.owner.clone(),
-                place.target.host.clone(),
-                state(place).to_owned(),
-                place.failures.to_string(),
-                place.failure.clone().unwrap_or_default(),
-                moment(place.off_at.or(place.due_at)),
-            ]
-        })
-        .collect();
-    context.output.line(table::rows(Fit::Terminal, &headings.map(Column::Text), &rows));
+    context.output.list(places, document, "no webhooks to list", &columns, |place| {
+        vec![
+            place.task_id.clone(),
+            place.target.config_id.clone(),
+            place.owner.clone(),
+            place.target.host.clone(),
+            state(place).to_owned(),
+            place.failures.to_string(),
+            place.failure.clone().unwrap_or_default(),
+            moment(place.off_at.or(place.due_at)),
+        ]
+    });
 }
 
 fn retried(count: usize, all: bool, context: &Context) -> Outcome {
@@ -98,12 +80,8 @@ fn retried(count: usize, all: bool, context: &Context) -> Outcome {
         return Err(Failure::usage("there is no such webhook that was given up")
             .hint("`tradepost push list` names them"));
     }
-    if context.output.is_json() {
-        context.output.document(&json!({"retried": count}));
-    } else {
-        let s = if count == 1 { "webhook is" } else { "webhooks are" };
-        context.output.talk(format!("{count} {s} tried again"));
-    }
+    let s = if count == 1 { "webhook is" } else { "webhooks are" };
+    context.output.note(&json!({"retried": count}), format!("{count} {s} tried again"));
     Ok(())
 }
 

@@ -11,6 +11,7 @@ use axum::http::{StatusCode, Uri, header};
 use axum::response::Response;
 use axum::routing::get;
 use jiff::SignedDuration;
+use tokio::runtime::Builder;
 use tokio::sync::Notify;
 use tradepost_buyer::Url;
 use tradepost_buyer::discover::is_this_machine;
@@ -27,6 +28,7 @@ use tradepost_store::inbox::{DurableInbox, Fate, Kept};
 use tradepost_wire::adcp::signing::Surface;
 use tradepost_wire::json::json;
 
+use super::context::runtime;
 use super::output::Failure;
 use super::output::table::{self, Column, Fit};
 use super::serve::{bind, stop_signal};
@@ -136,12 +138,9 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         Some(Command::Dead(listing)) => list(listing, Some(Fate::Dead), context),
         Some(Command::Replay(replay)) => {
             let inbox = open(&replay.data, &Clock::system())?;
-            let count = inbox.replay(&replay.numbers).map_err(|fault| Failure::fault(&fault))?;
-            if context.output.is_json() {
-                context.output.document(&json!({"replayed": count}));
-            } else {
-                context.output.line(format!("{count} deliveries will be handled again"));
-            }
+            let count = inbox.replay(&replay.numbers)?;
+            let line = format!("{count} deliveries will be handled again");
+            context.output.answer(&json!({"replayed": count}), line);
             Ok(())
         }
     }
@@ -156,7 +155,7 @@ fn open(data: &Path, clock: &Clock) -> Result<DurableInbox, Failure> {
 
 fn list(listing: &Listing, fate: Option<Fate>, context: &Context) -> Outcome {
     let inbox = open(&listing.data, &Clock::system())?;
-    let kept = inbox.list(fate, listing.limit).map_err(|fault| Failure::fault(&fault))?;
+    let kept = inbox.list(fate, listing.limit)?;
     if context.output.is_json() {
         let documents: Vec<_> = kept.iter().map(handle::document).collect();
         context.output.document(&json!({"deliveries": documents}));
@@ -215,12 +214,12 @@ fn authenticity(arguments: &Arguments, clock: &Clock) -> Result<Authenticity, Fa
         let keys: Vec<_> = keys.iter().map(String::as_str).collect();
         required = required.with_hmac(&keys).map_err(|why| wrong(path, why))?;
     }
-    let url = arguments.url.as_ref().map(|url| {
+    let target = |url: &Uri| {
         let read = url.scheme().and_then(|_| Target::read(&url.to_string()).ok());
-        let hint = "--url must be an address with scheme, host and path";
-        read.ok_or_else(|| Failure::usage(hint))
-    });
-    let url = url.transpose()?;
+        let wrong = "--url must be an address with scheme, host and path";
+        read.ok_or_else(|| Failure::usage(wrong))
+    };
+    let url = arguments.url.as_ref().map(target).transpose()?;
     let is_adcp = arguments.tag.as_deref() == Some(Surface::Webhook.tag());
     if !arguments.seller.is_empty() || is_adcp {
         required = required.with_webhooks(Webhooks::new(sellers(arguments, clock)?, url));
@@ -278,12 +277,9 @@ fn sellers(arguments: &Arguments, clock: &Clock) -> Result<Signers<Arc<str>>, Fa
 fn listen(arguments: &Arguments, context: &Context) -> Outcome {
     let clock = Clock::system();
     let authenticity = authenticity(arguments, &clock)?;
-    let watched = arguments.watch.read(&arguments.seller, &context.environment)?;
+    let watched = arguments.watch.read(&arguments.seller, context)?;
     let inbox = Arc::new(open(&arguments.data, &clock)?);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::fault(&error))?;
+    let runtime = runtime(Builder::new_multi_thread())?;
     runtime.block_on(async {
         let (listener, address) = bind(arguments.listen).await?;
         let (metrics, news) = (Arc::new(Metrics::default()), Arc::new(Notify::new()));
@@ -302,14 +298,9 @@ fn listen(arguments: &Arguments, context: &Context) -> Outcome {
             .route(METRICS_PATH, get(show_metrics))
             .with_state(Arc::clone(&metrics))
             .merge(receiver::router(&arguments.path, Arc::new(receiver)));
-        let stop = stop_signal().map_err(|error| Failure::fault(&error))?;
+        let stop = stop_signal()?;
         // With --json standard output is one document for each delivery.
-        let line = format!("listening on http://{address}{}", arguments.path);
-        if context.output.is_json() {
-            context.output.talk(line);
-        } else {
-            context.output.line(line);
-        }
+        context.output.say(format!("listening on http://{address}{}", arguments.path));
         let handler = handle::Handler {
             inbox: Arc::clone(&inbox),
             clock: clock.clone(),

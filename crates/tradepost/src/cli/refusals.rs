@@ -13,15 +13,9 @@ use super::output::table::{self, Column, Fit};
 use super::place::Place;
 use super::{Context, Outcome};
 
-/// Its arguments.
-#[derive(Debug, clap::Args)]
-pub struct Arguments {
-    #[command(subcommand)]
-    command: Command,
-}
-
+/// What it does.
 #[derive(Debug, Subcommand)]
-enum Command {
+pub(super) enum Command {
     /// List what was refused, the latest first.
     List {
         /// Only what this dealer or publisher refused.
@@ -49,17 +43,15 @@ enum Command {
 ///
 /// # Errors
 /// When the store cannot be read, or nothing is known of the id.
-pub fn run(arguments: Arguments, context: &Context) -> Outcome {
-    let fault = |fault| Failure::fault(&fault);
-    match arguments.command {
+pub(super) fn run(command: Command, context: &Context) -> Outcome {
+    match command {
         Command::List { agent, code, limit, place } => {
             let store = place.open(None, context)?;
-            let found = store.refusals(agent.as_deref(), code.as_deref(), limit);
-            list(&found.map_err(fault)?, context);
+            list(&store.refusals(agent.as_deref(), code.as_deref(), limit)?, context);
         }
         Command::Show { error_id, place } => {
             // Ids are copied out of answers and letters, often with a space at an end.
-            let found = place.open(None, context)?.refusal(error_id.trim()).map_err(fault)?;
+            let found = place.open(None, context)?.refusal(error_id.trim())?;
             let refusal = found.ok_or_else(|| {
                 Failure::usage("nothing is known of this id")
                     .hint("refusals are kept for 30 days, and in a flood not each of them")
@@ -71,26 +63,19 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
 }
 
 fn list(found: &[Refusal], context: &Context) {
-    if context.output.is_json() {
-        context.output.document(&found.iter().map(document).collect::<Vec<_>>());
-    } else if found.is_empty() {
-        context.output.talk("nothing was refused, or it is older than 30 days");
-    } else {
-        let now = Clock::system().now();
-        let columns = ["WHEN", "AGENT", "CODE", "OPERATION", "CALLER", "ERROR ID"];
-        let row = |one: &Refusal| {
-            vec![
-                short(one.at, &TimeZone::UTC, now),
-                one.agent_id.clone(),
-                one.code.clone(),
-                one.operation.clone().unwrap_or_default(),
-                one.caller.clone(),
-                one.error_id.clone(),
-            ]
-        };
-        let rows: Vec<_> = found.iter().map(row).collect();
-        context.output.line(table::rows(Fit::Terminal, &columns.map(Column::Text), &rows));
-    }
+    let now = Clock::system().now();
+    let columns = ["WHEN", "AGENT", "CODE", "OPERATION", "CALLER", "ERROR ID"].map(Column::Text);
+    let nothing = "nothing was refused, or it is older than 30 days";
+    context.output.list(found, document, nothing, &columns, |one| {
+        vec![
+            short(one.at, &TimeZone::UTC, now),
+            one.agent_id.clone(),
+            one.code.clone(),
+            one.operation.clone().unwrap_or_default(),
+            one.caller.clone(),
+            one.error_id.clone(),
+        ]
+    });
 }
 
 fn show(refusal: &Refusal, context: &Context) {

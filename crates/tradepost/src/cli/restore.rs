@@ -11,9 +11,9 @@ use tradepost_store::copies::{self, NotPut};
 use tradepost_store::privacy::Keys;
 use tradepost_wire::json::json;
 
-use super::backup::{Encryption, UNCHECKED, held, refuse_database};
+use super::backup::{Encryption, UNCHECKED, folder_of, held, refuse_database};
 use super::dealers::Source;
-use super::output::Failure;
+use super::output::{Failure, unreadable};
 use super::place::Place;
 use super::serve::lock::{lock, lock_copies};
 use super::{Context, Outcome};
@@ -52,19 +52,15 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     refuse_database(place, context)?;
     let secret = arguments.encryption.secret()?;
     let keys = place.keys_by(&arguments.source, context)?;
-    let file = File::open(from).map_err(|error| {
-        Failure::usage(format!("cannot read {}: {error}", from.display()))
-            .hint("name a file that `tradepost backup` has written")
-    })?;
+    let hint = "name a file that `tradepost backup` has written";
+    let file = File::open(from).map_err(|error| unreadable(from)(error).hint(hint))?;
     if arguments.check {
         // It may be large and hold personal data: it goes where the backup lies, if that can be written,
         // and not where all users of the machine have theirs.
-        let beside =
-            from.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let (scratch, _lock) = backup::beside(beside)
+        let (scratch, _lock) = backup::beside(folder_of(from))
             .or_else(|_| backup::beside(&place.data))
             .or_else(|_| backup::beside(&std::env::temp_dir()))
-            .map_err(|error| Failure::fault(&error))?;
+            .map_err(Failure::fault)?;
         let unpacked = unpack(file, from, &secret, &keys, &scratch.path().join("checked.sqlite"))?;
         tell(&unpacked, None, None, context);
         return Ok(());
@@ -110,9 +106,8 @@ fn unpack(
     keys: &Keys,
     to: &Path,
 ) -> Result<Unpacked, Failure> {
-    let mut options = File::options();
-    let file = options.write(true).create_new(true).mode(0o600).open(to);
-    let file = file.map_err(|error| Failure::fault(&error))?;
+    let file = File::options().write(true).create_new(true).mode(0o600).open(to);
+    let file = file.map_err(Failure::fault)?;
     let mut writer = BufWriter::new(file);
     let unpacked = backup::read(BufReader::new(from), secret, &mut writer).and_then(|manifest| {
         writer.flush().map_err(Fault::on("writing the database"))?;
@@ -129,10 +124,9 @@ fn unpack(
             Unusable::Differs(lines) => {
                 let failure = Failure::usage(format!("{name} does not hold what it says"))
                     .hint("nothing has changed; try another backup");
-                let data = Some(json!({"differences": lines}));
-                Failure { lines, data, ..failure }
+                failure.data(json!({"differences": lines})).lines(lines)
             }
-            Unusable::Machine(fault) => Failure::fault(&fault).hint("nothing has changed"),
+            Unusable::Machine(fault) => Failure::fault(fault).hint("nothing has changed"),
         }
     })
 }

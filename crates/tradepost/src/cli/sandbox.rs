@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tokio::runtime::Builder;
 use tradepost_sandbox::report::Report;
 use tradepost_sandbox::script::{self, Script, Seller};
 use tradepost_sandbox::watch::Level;
@@ -12,8 +13,9 @@ use tradepost_server::clock::Clock;
 use tradepost_server::http::mcp::PATH;
 use tradepost_wire::json::json;
 
-use super::output::Failure;
+use super::context::runtime;
 use super::output::table::{self, Column, Fit};
+use super::output::{Failure, unreadable};
 use super::serve::{bind, stop_signal};
 use super::{Context, Outcome, check_config};
 use crate::wiring::demo::{DemoCast, TOKENS};
@@ -57,10 +59,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         }
         None => built_in(&arguments.scenario)?,
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::fault(&error))?;
+    let runtime = runtime(Builder::new_multi_thread())?;
     let folder = Folder::create()?;
     let report = runtime.block_on(play(script, &arguments, &folder.0, context))?;
     let wrong = report.count(Level::Wrong);
@@ -76,7 +75,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         return Ok(());
     }
     let failure = Failure::new(BADLY_BEHAVED, format!("the buyer did wrong, findings: {wrong}"));
-    Err(Failure { data: Some(json!({"report": report.document()})), ..failure })
+    Err(failure.data(json!({"report": report.document()})))
 }
 
 async fn play(
@@ -90,10 +89,9 @@ async fn play(
     let clock = Clock::system();
     let seller = script.seller;
     let cast = DemoCast { folder: folder.to_owned(), clock: clock.clone(), address };
-    let sandbox = Sandbox::open(script, &cast, arguments.size, clock, address)
-        .map_err(|fault| Failure::fault(&fault))?;
+    let sandbox = Sandbox::open(script, &cast, arguments.size, clock, address)?;
     let sandbox = Arc::new(sandbox);
-    let stopped = stop_signal().map_err(|error| Failure::fault(&error))?;
+    let stopped = stop_signal()?;
     let mut finished = sandbox.finished();
     let until = arguments.until;
     let enough = async move {
@@ -103,12 +101,7 @@ async fn play(
         }
     };
     // Scripts wait for this line; with --json standard output is one document, the report.
-    let line = format!("listening on http://{address}");
-    if context.output.is_json() {
-        context.output.talk(line);
-    } else {
-        context.output.line(line);
-    }
+    context.output.say(format!("listening on http://{address}"));
     context.output.talk(format!("scenario {name}; the report is at http://{address}{REPORT_PATH}"));
     if let (Seller::Publisher, [(token, _), ..]) = (seller, TOKENS) {
         let line = format!("AdCP over MCP at http://{address}{PATH}, with the token {token}");
@@ -125,10 +118,9 @@ async fn play(
 }
 
 fn read(path: &Path) -> Result<Script, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        Failure::usage(format!("cannot read {}: {error}", path.display()))
-            .hint("docs/sandbox.md explains the file; `--scenario list` lists what needs none")
-    })?;
+    let hint = "docs/sandbox.md explains the file; `--scenario list` lists what needs none";
+    let text = std::fs::read_to_string(path);
+    let text = text.map_err(|error| unreadable(path)(error).hint(hint))?;
     script::read(&text).map_err(|mistakes| check_config::failure(path, &mistakes))
 }
 
@@ -165,7 +157,7 @@ impl Folder {
         let name = format!("tradepost-sandbox-{}", uuid::Uuid::now_v7());
         let path = std::env::temp_dir().join(name);
         let created = std::fs::create_dir(&path);
-        created.map(|()| Self(path)).map_err(|error| Failure::fault(&error))
+        created.map(|()| Self(path)).map_err(Failure::fault)
     }
 }
 

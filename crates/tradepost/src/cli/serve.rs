@@ -8,6 +8,7 @@ use std::time::Duration;
 use lock::lock;
 use reload::Reload;
 use tokio::net::TcpListener;
+use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -21,6 +22,7 @@ use tradepost_server::tls::Identity;
 use tradepost_server::traces::Tracer;
 use tradepost_store::Store;
 
+use super::context::runtime;
 use super::output::Failure;
 use super::place::{self, Place};
 use super::{Context, Outcome, check_config, dealers};
@@ -101,14 +103,11 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
              cargo build --profile dist --features tradepost/jemalloc"
         );
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::fault(&error))?;
+    let runtime = runtime(Builder::new_multi_thread())?;
     // Before anything that takes time, because until then the signal would end the process.
     let hangups = {
         let _entered = runtime.enter();
-        signal(SignalKind::hangup()).map_err(|error| Failure::fault(&error))?
+        signal(SignalKind::hangup()).map_err(Failure::fault)?
     };
     let clock = Clock::system();
     let tls = identity(&config.server, &clock)?.map(Arc::new);
@@ -120,13 +119,12 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let keys = arguments.place.keys(Some(&config), context)?;
     let store = arguments.place.migrate(database.as_ref())?;
     // What is being moved there must not meet anything that this process writes.
-    store.enter().map_err(|fault| Failure::fault(&fault))?;
+    store.enter()?;
     if place::unlock(&store, &keys, true)? {
         tracing::info!(key = keys.ids().first(), "personal data is encrypted");
     }
     if arguments.dealers.demo {
-        stock_demo(&config, &store, &clock, arguments.demo_size)
-            .map_err(|fault| Failure::fault(&fault))?;
+        stock_demo(&config, &store, &clock, arguments.demo_size)?;
     }
     let reload = Reload {
         source: source.then(|| arguments.dealers.clone()),
@@ -157,12 +155,8 @@ fn identity(server: &Server, clock: &Clock) -> Result<Option<Identity>, Failure>
 fn stock_demo(config: &Config, store: &Store, clock: &Clock, size: usize) -> Result<(), Fault> {
     let now = clock.now();
     for dealer in &config.dealers {
-        store.replace_inventory(
-            &dealer.terms.id,
-            &dealer_demo::units(size, DEMO_SEED, now),
-            now,
-            false,
-        )?;
+        let units = dealer_demo::units(size, DEMO_SEED, now);
+        store.replace_inventory(&dealer.terms.id, &units, now, false)?;
     }
     Ok(())
 }
@@ -183,12 +177,11 @@ async fn serve(
     let server = config.server.clone();
     let beside = (config.alerts.clone(), config.traces.clone());
     let (dealers, publishers) = (config.dealers.len(), config.publishers.len());
-    let wiring = Wiring::open(config, Arc::new(store), clock, address)
-        .map_err(|fault| Failure::fault(&fault))?;
+    let wiring = Wiring::open(config, Arc::new(store), clock, address)?;
     let console = desk::open(&wiring, &server, reload.is_demo(), address).await?;
     let desk = Arc::clone(&wiring.desk);
     let wiring = Arc::new(wiring);
-    let stop = stop_signal().map_err(|error| Failure::fault(&error))?;
+    let stop = stop_signal()?;
     let tls = reload.tls.clone();
     keep_watch(&wiring, beside, data, &server, (reload, hangups))?;
     let grace = Duration::try_from(server.shutdown_grace).unwrap_or_default();
@@ -243,7 +236,7 @@ fn keep_watch(
     let (tls, orders) = (reload.tls.clone(), reload.orders.clone());
     if let Some(settings) = traces {
         let percent = settings.percent;
-        let (queue, exporter) = traces::open(settings).map_err(|it| Failure::fault(&it))?;
+        let (queue, exporter) = traces::open(settings)?;
         tokio::spawn(exporter.run());
         wiring.trace_with(&Tracer::new(Arc::new(queue), percent, wiring.clock.clone()));
     }
@@ -278,26 +271,16 @@ fn deliver(wiring: &Wiring, grace: Duration) -> (watch::Sender<()>, JoinSet<()>)
         }
     };
     let mut deliveries = JoinSet::new();
-    let leads = Arc::clone(&wiring.deliveries);
-    deliveries.spawn({
-        let stopped = stopped.clone();
-        keep_going("leads", move || Arc::clone(&leads).run(stopped(), grace))
-    });
-    let feeds = Arc::clone(&wiring.feeds);
-    deliveries.spawn({
-        let stopped = stopped.clone();
-        keep_going("feeds", move || Arc::clone(&feeds).run(stopped()))
-    });
-    let refusals = Arc::clone(&wiring.refusals);
-    deliveries.spawn({
-        let stopped = stopped.clone();
-        keep_going("refusals", move || Arc::clone(&refusals).run(stopped()))
-    });
+    let (leads, until) = (Arc::clone(&wiring.deliveries), stopped.clone());
+    deliveries.spawn(keep_going("leads", move || Arc::clone(&leads).run(until(), grace)));
+    let (feeds, until) = (Arc::clone(&wiring.feeds), stopped.clone());
+    deliveries.spawn(keep_going("feeds", move || Arc::clone(&feeds).run(until())));
+    let (refusals, until) = (Arc::clone(&wiring.refusals), stopped.clone());
+    deliveries.spawn(keep_going("refusals", move || Arc::clone(&refusals).run(until())));
     for notices in &wiring.notices {
-        let notices = Arc::clone(notices);
-        let stopped = stopped.clone();
-        deliveries
-            .spawn(keep_going("notifications", move || Arc::clone(&notices).run(stopped(), grace)));
+        let (notices, until) = (Arc::clone(notices), stopped.clone());
+        let run = move || Arc::clone(&notices).run(until(), grace);
+        deliveries.spawn(keep_going("notifications", run));
     }
     (stop, deliveries)
 }
@@ -320,8 +303,7 @@ fn alarm(
         orders,
         disk: data.map(|folder| (folder, server.min_free_space)),
     };
-    let alerts = Alerts::open(settings, watch, store, clock);
-    Ok(Arc::new(alerts.map_err(|fault| Failure::fault(&fault))?))
+    Ok(Arc::new(Alerts::open(settings, watch, store, clock)?))
 }
 
 /// The listener of those who run the server: a few connections, whoever has them.
@@ -374,14 +356,17 @@ pub(super) async fn bind(wanted: SocketAddr) -> Result<(TcpListener, SocketAddr)
         Failure::new(1, format!("cannot listen on {wanted}: {error}"))
             .hint("choose another address with --listen")
     })?;
-    let address = listener.local_addr().map_err(|error| Failure::fault(&error))?;
+    let address = listener.local_addr().map_err(Failure::fault)?;
     Ok((listener, address))
 }
 
 /// Resolves when the process is asked to stop.
-pub(super) fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
+///
+/// # Errors
+/// When this machine does not tell of signals.
+pub(super) fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
+    let mut terminate = signal(SignalKind::terminate()).map_err(Failure::fault)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(Failure::fault)?;
     Ok(async move {
         tokio::select! {
             _ = terminate.recv() => {}

@@ -9,7 +9,7 @@ use tradepost_buyer::retry::{Limits, Recovered};
 use tradepost_buyer::text::{SENTENCE, WORD, bounded, plain};
 use tradepost_wire::adcp::error::Error;
 use tradepost_wire::catalog::Open;
-use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::json::{Value, json};
 
 use super::super::Outcome;
 use super::super::course::{KEY, gave_up};
@@ -37,18 +37,18 @@ pub(super) fn answered(recovered: Recovered<Answered>, retries: bool, output: Ou
             output.talk(format!("warning: {}", said(warning)));
         }
     }
-    let mut facts = Map::new();
-    facts.insert("payload".into(), answer.payload.clone());
-    let again: Vec<_> = answer.again.iter().map(|again| again.payload.clone()).collect();
-    facts.insert("again".into(), again.into());
-    facts.insert("status".into(), standing(&answer).into());
-    let rows: Vec<_> = answer.failed_rows().map(document).collect();
-    facts.insert("failed_rows".into(), rows.into());
-    facts.insert("warnings".into(), json!(answer.outcome.warnings));
-    facts.insert("a2a_task_id".into(), answer.a2a_task_id.clone().into());
-    facts.insert("context_id".into(), answer.context_id.clone().into());
-    facts.insert(KEY.into(), key.into());
-    facts.insert("may_have_acted".into(), doubt.may_have_acted().into());
+    let again: Vec<_> = answer.again.iter().map(|again| &again.payload).collect();
+    let facts = json!({
+        "payload": answer.payload,
+        "again": again,
+        "status": standing(&answer),
+        "failed_rows": answer.failed_rows().map(document).collect::<Vec<_>>(),
+        "warnings": answer.outcome.warnings,
+        "a2a_task_id": answer.a2a_task_id,
+        "context_id": answer.context_id,
+        KEY: key,
+        "may_have_acted": doubt.may_have_acted(),
+    });
     // What is left over of an earlier request says the failure itself, when there is one.
     let left = (lost.is_none() && doubt.may_have_acted()).then(|| doubt.to_string());
     let failure = match (lost, next, failed.is_empty()) {
@@ -70,11 +70,11 @@ pub(super) fn answered(recovered: Recovered<Answered>, retries: bool, output: Ou
                 let hint = failure.hint.clone().map(|hint| format!("{hint}; ")).unwrap_or_default();
                 failure = failure.hint(format!("{hint}{left}"));
             }
-            Err(failure.with_facts(facts))
+            Err(failure.with_facts(facts.as_object().cloned().unwrap_or_default()))
         }
         None => {
             if output.is_json() {
-                output.document(&Value::Object(facts));
+                output.document(&facts);
             } else if let Some(left) = left {
                 output.talk(format!("warning: {left}"));
             }
@@ -83,8 +83,8 @@ pub(super) fn answered(recovered: Recovered<Answered>, retries: bool, output: Ou
     }
 }
 
-fn standing(answered: &Answered) -> Option<String> {
-    answered.outcome.standing.as_ref().map(|standing| standing.name().to_owned())
+fn standing(answered: &Answered) -> Option<&str> {
+    answered.outcome.standing.as_ref().map(Open::name)
 }
 
 /// Why the task is not done, when it is not.

@@ -86,7 +86,7 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
         if arguments.words.poll {
             client = client.polling();
         }
-        let recoverer = recoverer(overall, output)?;
+        let recoverer = recoverer(overall, output, None)?;
         let patience = Duration::from_secs(arguments.words.follow);
         let follower = Follower { recoverer: &recoverer, patience };
         let mut last = String::new();

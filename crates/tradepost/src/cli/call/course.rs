@@ -29,7 +29,7 @@ pub(super) async fn call(
     overall: Option<Duration>,
     output: Output,
 ) -> Result<Answer, Failure> {
-    let recoverer = recoverer(overall, output)?;
+    let recoverer = recoverer(overall, output, None)?;
     let called = client.call_with_recovery(skill, payload, &recoverer, uncorrected).await;
     called.map(|recovered| recovered.answer).map_err(|failed| gave_up(overall.is_some(), *failed))
 }

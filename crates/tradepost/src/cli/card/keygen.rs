@@ -41,8 +41,7 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let no_key = |_| Failure::new(1, "the machine has no random numbers");
     let pem = key::generate(algorithm).map_err(no_key)?;
     // Read back from what is written, so that the public key shown is the one of the file.
-    let key =
-        SigningKey::read(&pem, arguments.kid.as_deref()).map_err(|error| Failure::fault(&error))?;
+    let key = SigningKey::read(&pem, arguments.kid.as_deref()).map_err(Failure::fault)?;
     let name = arguments.out.display();
     write_new(&arguments.out, pem.as_bytes()).map_err(|error| {
         if error.kind() == ErrorKind::AlreadyExists {

@@ -139,9 +139,8 @@ impl Report {
             Failure::new(UNTRUSTED, "no signature of the card is by a trusted key")
                 .hint("give the seller's public keys with --keys FILE")
         };
-        let lines = self.lines();
         let data = json!({"trusted": false, "signatures": self.document()});
-        Err(Failure { lines, data: Some(data), ..failure })
+        Err(failure.lines(self.lines()).data(data))
     }
 }
 

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use tradepost_buyer::discover::discover;
-use tradepost_keys::keyset::KeySet;
 use tradepost_server::clock::Clock;
 use tradepost_wire::json::json;
 
@@ -37,10 +36,7 @@ pub struct Arguments {
 /// # Errors
 /// When the card cannot be read, or is not to be trusted.
 pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
-    let keys = match &arguments.keys {
-        Some(path) => trust::keys(path)?,
-        None => KeySet::default(),
-    };
+    let keys = arguments.keys.as_deref().map(trust::keys).transpose()?.unwrap_or_default();
     let transport = transport(arguments.timeout);
     let text = if arguments.card.contains("://") {
         let found = block_on(discover(&transport, &arguments.card, None))?;
@@ -58,12 +54,7 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     if context.output.is_json() {
         context.output.document(&json!({"trusted": true, "signatures": report.document()}));
     } else {
-        let columns = [
-            Column::Text("kid"),
-            Column::Text("alg"),
-            Column::Text("verdict"),
-            Column::Text("why"),
-        ];
+        let columns = ["kid", "alg", "verdict", "why"].map(Column::Text);
         context.output.line(table::rows(Fit::Terminal, &columns, &report.cells()));
         context.output.line("the card is to be trusted");
     }

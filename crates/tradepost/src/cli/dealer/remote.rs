@@ -11,6 +11,7 @@ use tradepost_wire::json::{Map, Value};
 
 use super::super::Context;
 use super::super::discover::block_on;
+use super::super::output::seller::NO_ANSWER;
 use super::super::output::{Failure, Output};
 use crate::hosting::Code;
 use crate::hosting::api::BASE;
@@ -20,9 +21,6 @@ const KEY_VARIABLE: &str = "TRADEPOST_ADMIN_KEY";
 
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(30);
-
-/// The exit code when there is no usable answer.
-const NO_ANSWER: u8 = 10;
 
 /// A server's operators' listener.
 pub(super) struct Remote {
@@ -41,14 +39,12 @@ impl Remote {
         let base = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
         let base = base.filter(|url| url.has_host() && url.username().is_empty());
         let base = base.ok_or_else(unusable)?;
-        let variable = context.environment.iter().find(|(name, _)| name == KEY_VARIABLE);
-        let key = key.or(variable.map(|(_, key)| key.as_str())).filter(|key| !key.is_empty());
+        let key = key.or(context.variable(KEY_VARIABLE)).filter(|key| !key.is_empty());
         let key = key.ok_or_else(|| {
             Failure::usage("a key is needed")
                 .hint("make one with `tradepost keys create --admin`, and set TRADEPOST_ADMIN_KEY")
         })?;
-        let client = client::unguarded(PATIENCE, base.scheme() == "https");
-        let client = client.map_err(|fault| Failure::fault(&fault))?;
+        let client = client::unguarded(PATIENCE, base.scheme() == "https")?;
         Ok(Self { base, key: key.to_owned(), client, output: context.output })
     }
 
@@ -187,9 +183,7 @@ fn refused(error: Option<&Map>, status: u16) -> Failure {
         let text = |name| problem.get(name).and_then(Value::as_str).unwrap_or_default();
         format!("{}: {}", text("instanceLocation"), text("error"))
     };
-    Failure {
-        lines: problems.into_iter().flatten().map(line).collect(),
-        data: error.cloned().map(Value::from),
-        ..Failure::new(code.exit(), text("message").unwrap_or_default()).hint(code.hint())
-    }
+    let failure = Failure::new(code.exit(), text("message").unwrap_or_default()).hint(code.hint());
+    let data = error.cloned().map(Value::from);
+    Failure { data, ..failure.lines(problems.into_iter().flatten().map(line).collect()) }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tradepost_dealer::consent::{self, ConsentCheck, Hash, hex};
+use tradepost_dealer::consent::{self, ConsentCheck, ConsentFault, Hash, hex};
 use tradepost_server::clock::Clock;
 use tradepost_store::Store;
 use tradepost_wire::format;
@@ -56,19 +56,18 @@ pub(in crate::cli) fn erase(
     dealer: Option<&str>,
     context: &Context,
 ) -> Outcome {
-    let fault = |fault| Failure::fault(&fault);
     for id in &customer.leads {
-        if store.lead_history(id).map_err(fault)?.is_none() {
+        if store.lead_history(id)?.is_none() {
             return Err(Failure::usage(format!("there is no lead {id}"))
                 .hint("`tradepost leads list` names them"));
         }
     }
     let (actor, now) = (context.actor(), Clock::system().now());
-    let mut erased = store.erase_leads(customer.leads.clone(), &actor, now).map_err(fault)?;
+    let mut erased = store.erase_leads(customer.leads.clone(), &actor, now)?;
     let mut unreadable = BTreeSet::new();
     // A telephone number and an address need not stand in the same lead.
     for contact in customer.contacts() {
-        let named = store.erase_customer(dealer, &contact, &actor, now).map_err(fault)?;
+        let named = store.erase_customer(dealer, &contact, &actor, now)?;
         erased.extend(named.leads);
         unreadable.extend(named.unreadable);
     }
@@ -77,13 +76,10 @@ pub(in crate::cli) fn erase(
         return despite(unreadable, context);
     }
     erased.iter().for_each(|id| context.output.line(format!("erased {id}")));
-    if erased.is_empty() {
-        context.output.talk("no lead that is not erased names this customer");
-    } else {
-        context
-            .output
-            .talk("the hashes of the consents stay; backups, exports and the CRM are not touched");
-    }
+    context.output.talk(match erased.is_empty() {
+        true => "no lead that is not erased names this customer",
+        false => "the hashes of the consents stay; backups, exports and the CRM are not touched",
+    });
     despite(unreadable, context)
 }
 
@@ -97,11 +93,9 @@ pub(in crate::cli) fn despite(unreadable: BTreeSet<String>, context: &Context) -
     if context.output.is_json() {
         return Err(Failure::already_shown(1, message));
     }
-    let failure = Failure::new(1, message).hint(
-        "`tradepost leads show ID` says why; a backup may still have them, and \
-         `tradepost leads erase --lead ID` erases one",
-    );
-    Err(Failure { lines: unreadable.into_iter().collect(), ..failure })
+    let hint = "`tradepost leads show ID` says why; a backup may still have them, and \
+                `tradepost leads erase --lead ID` erases one";
+    Err(Failure::new(1, message).hint(hint).lines(unreadable.into_iter().collect()))
 }
 
 /// Checks the chains.
@@ -111,19 +105,18 @@ pub(super) fn verify(
     head: Option<Hash>,
     context: &Context,
 ) -> Outcome {
-    let checks = store.check_consents(dealer, head).map_err(|fault| Failure::fault(&fault))?;
+    let checks = store.check_consents(dealer, head)?;
     let document = json!({"chains": checks.iter().map(chain).collect::<Vec<_>>()});
     let lines: Vec<String> = checks.iter().flat_map(complaints).collect();
     let is_unknown = head.is_some() && !checks.iter().any(|check| check.has_expected == Some(true));
     if lines.is_empty() && !is_unknown {
         if context.output.is_json() {
             context.output.document(&document);
+            return Ok(());
         }
-        for check in checks.iter().filter(|_| !context.output.is_json()) {
-            let ConsentCheck { dealer_id, records, .. } = check;
+        for ConsentCheck { dealer_id, records, head, .. } in &checks {
             let noun = if *records == 1 { "record" } else { "records" };
-            let head = hex(&check.head);
-            context.output.line(format!("{dealer_id}: {records} {noun}, head {head}"));
+            context.output.line(format!("{dealer_id}: {records} {noun}, head {}", hex(head)));
         }
         return Ok(());
     }
@@ -132,25 +125,24 @@ pub(super) fn verify(
     } else {
         "the records of consents are not as they were written"
     };
-    let failure =
-        Failure::new(1, message).hint("compare with a backup, and keep this database as it is");
-    Err(Failure { data: Some(document), lines, ..failure })
+    let hint = "compare with a backup, and keep this database as it is";
+    Err(Failure::new(1, message).hint(hint).data(document).lines(lines))
 }
 
 fn chain(check: &ConsentCheck) -> tradepost_wire::json::Value {
-    let faults =
-        check.faults.iter().map(|(seq, fault)| json!({"seq": seq, "fault": fault.summary()}));
+    let said = |(seq, fault): &(i64, ConsentFault)| json!({"seq": seq, "fault": fault.summary()});
     json!({
         "dealer": check.dealer_id,
         "records": check.records,
         "head": hex(&check.head),
-        "faults": faults.collect::<Vec<_>>(),
+        "faults": check.faults.iter().map(said).collect::<Vec<_>>(),
     })
 }
 
 fn complaints(check: &ConsentCheck) -> Vec<String> {
-    let line = |(seq, fault): &(i64, consent::ConsentFault)| {
-        format!("{} record {seq}: {}", check.dealer_id, fault.summary())
+    let ConsentCheck { dealer_id, faults, .. } = check;
+    let line = |(seq, fault): &(i64, ConsentFault)| {
+        format!("{dealer_id} record {seq}: {}", fault.summary())
     };
-    check.faults.iter().map(line).collect()
+    faults.iter().map(line).collect()
 }

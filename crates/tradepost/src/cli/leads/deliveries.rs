@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use tokio::runtime::Builder;
 use tradepost_dealer::delivery::{DeliveryRecord, DeliveryState, NewDelivery, Parcel, sample};
 use tradepost_dealer::record::{LeadRecord, LeadState};
 use tradepost_dealer::staff::{Action, NewEntry};
@@ -11,8 +12,9 @@ use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::{Value, json};
 
 use super::{Place, history};
+use crate::cli::context::runtime;
 use crate::cli::output::Failure;
-use crate::cli::output::table::{self, Column, Fit};
+use crate::cli::output::table::Column;
 use crate::cli::{Context, Outcome, dealers};
 use crate::config::Dealer;
 use crate::config::delivery::Delivery;
@@ -20,7 +22,7 @@ use crate::delivery::carrier::{self, Letter};
 
 /// Which are listed.
 #[derive(Debug, clap::Args)]
-pub(super) struct Listing {
+pub(in crate::cli) struct Listing {
     /// Only those of this lead.
     #[arg(value_name = "LEAD")]
     lead: Option<String>,
@@ -36,7 +38,7 @@ pub(super) struct Listing {
 
 /// What is delivered again, and whereto.
 #[derive(Debug, clap::Args)]
-pub(super) struct Resend {
+pub(in crate::cli) struct Resend {
     /// The lead.
     #[arg(value_name = "LEAD")]
     lead: String,
@@ -52,7 +54,7 @@ pub(super) struct Resend {
 
 /// What is tried.
 #[derive(Debug, clap::Args)]
-pub(super) struct Test {
+pub(in crate::cli) struct Test {
     /// The destination.
     #[arg(value_name = "DESTINATION")]
     destination: String,
@@ -69,34 +71,21 @@ pub(super) struct Test {
 pub(super) fn list(listing: &Listing, context: &Context) -> Outcome {
     let store = listing.place.open(None, context)?;
     let state = listing.dead.then_some(DeliveryState::Dead);
-    let found = store.deliveries(listing.dealer.as_deref(), listing.lead.as_deref(), state);
-    let found = found.map_err(|fault| Failure::fault(&fault))?;
-    if context.output.is_json() {
-        context.output.document(&found.iter().map(document).collect::<Vec<_>>());
-        return Ok(());
-    }
-    if found.is_empty() {
-        context.output.talk("no deliveries");
-        return Ok(());
-    }
-    let headings =
+    let found = store.deliveries(listing.dealer.as_deref(), listing.lead.as_deref(), state)?;
+    let columns =
         ["lead", "dealer", "destination", "state", "attempts", "last answer", "since or next"];
     let moment = |at: Option<Timestamp>| at.map(|at| format!("{at:.0}")).unwrap_or_default();
-    let rows: Vec<Vec<String>> = found
-        .iter()
-        .map(|record| {
-            vec![
-                record.lead_id.clone(),
-                record.dealer_id.clone(),
-                record.destination.clone(),
-                record.state.to_string(),
-                record.attempts.to_string(),
-                record.answer.clone().unwrap_or_default(),
-                moment(record.ended_at.or(record.due_at)),
-            ]
-        })
-        .collect();
-    context.output.line(table::rows(Fit::Terminal, &headings.map(Column::Text), &rows));
+    context.output.list(&found, document, "no deliveries", &columns.map(Column::Text), |record| {
+        vec![
+            record.lead_id.clone(),
+            record.dealer_id.clone(),
+            record.destination.clone(),
+            record.state.to_string(),
+            record.attempts.to_string(),
+            record.answer.clone().unwrap_or_default(),
+            moment(record.ended_at.or(record.due_at)),
+        ]
+    });
     Ok(())
 }
 
@@ -148,16 +137,12 @@ pub(super) fn resend(arguments: &Resend, context: &Context) -> Outcome {
         detail: Some(names.join(", ")),
         ..context.entry(&lead.dealer_id, Action::LeadResent, Some(&lead.lead_id))
     };
-    let again = store.write_blocking(move |tx| {
+    store.write_blocking(move |tx| {
         tx.deliver_again(&wanted, resent.at)?;
         tx.record(&resent)
-    });
-    again.map_err(|fault| Failure::fault(&fault))?;
-    if context.output.is_json() {
-        context.output.document(&json!({"lead_id": lead.lead_id, "to": names}));
-    } else {
-        context.output.line(format!("{} goes to {}", lead.lead_id, names.join(", ")));
-    }
+    })?;
+    let document = json!({"lead_id": lead.lead_id, "to": names});
+    context.output.answer(&document, format!("{} goes to {}", lead.lead_id, names.join(", ")));
     Ok(())
 }
 
@@ -209,11 +194,9 @@ pub(super) fn test(arguments: &Test, context: &Context) -> Outcome {
         });
     };
     let answer = try_out(dealer, delivery)?;
-    if context.output.is_json() {
-        context.output.document(&json!({"destination": arguments.destination, "answer": answer}));
-    } else {
-        context.output.line(format!("{}: {answer}", arguments.destination));
-    }
+    let name = &arguments.destination;
+    let document = json!({"destination": name, "answer": answer});
+    context.output.answer(&document, format!("{name}: {answer}"));
     Ok(())
 }
 
@@ -233,8 +216,7 @@ fn try_out(dealer: &Dealer, delivery: &Delivery) -> Result<String, Failure> {
         now: clock.now(),
     };
     let letter = Letter::of(&parcel, &delivery.destination.form, &dealer.terms);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::fault(&error))?;
+    let runtime = runtime(Builder::new_current_thread())?;
     let sent = runtime.block_on(carrier.carry(letter));
     // A lookup that nobody waits for any more must not keep the command.
     runtime.shutdown_timeout(Duration::ZERO);

@@ -6,14 +6,14 @@ use tradepost_dealer::consent::hex;
 use tradepost_dealer::staff::{Action, NewEntry};
 use tradepost_server::clock::Clock;
 
-use super::Place;
-use crate::cli::output::{Failure, save};
+use super::{Place, absent};
+use crate::cli::output::save;
 use crate::cli::{Context, Outcome};
 use crate::evidence;
 
 /// Its arguments.
 #[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
+pub(in crate::cli) struct Arguments {
     /// The lead.
     id: String,
     /// The file to write, which must not exist; standard output without it.
@@ -27,27 +27,21 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let store = arguments.place.open(None, context)?;
     let (now, actor) = (Clock::system().now(), context.actor());
-    let gathered = evidence::gather(&store, &arguments.id, &actor, now);
-    let document = gathered.map_err(|fault| Failure::fault(&fault))?.ok_or_else(|| {
-        Failure::usage("there is no such lead").hint("`tradepost leads list` names them")
-    })?;
+    let gathered = evidence::gather(&store, &arguments.id, &actor, now)?;
+    let document = gathered.ok_or_else(absent)?;
     let dealer = document.pointer("/lead/dealer").and_then(|it| it.as_str()).unwrap_or_default();
     // The record names the document by its hash: what turns up later can be told from a forgery.
     let taken = NewEntry {
         detail: Some(hex(&evidence::digest(&document))),
         ..context.entry(dealer, Action::EvidenceTaken, Some(&arguments.id))
     };
-    store.record_all(vec![taken]).map_err(|fault| Failure::fault(&fault))?;
-    if context.output.is_json() {
-        let text = format!("{document:#}\n");
-        return save(arguments.out.as_deref(), text.as_bytes(), context.output);
-    }
-    save(arguments.out.as_deref(), evidence::write(&document).as_bytes(), context.output)?;
-    if let Some(file) = &arguments.out {
-        let name = file.display();
-        context
-            .output
-            .talk(format!("`tradepost audit verify --evidence {name}` checks it anywhere"));
+    store.record_all(vec![taken])?;
+    let is_json = context.output.is_json();
+    let text = if is_json { format!("{document:#}\n") } else { evidence::write(&document) };
+    save(arguments.out.as_deref(), text.as_bytes(), context.output)?;
+    if let Some(name) = arguments.out.as_ref().filter(|_| !is_json).map(|file| file.display()) {
+        let hint = format!("`tradepost audit verify --evidence {name}` checks it anywhere");
+        context.output.talk(hint);
     }
     Ok(())
 }

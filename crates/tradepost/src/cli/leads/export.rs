@@ -39,11 +39,8 @@ impl Entry {
     /// The lead after each of its events since a moment.
     #[must_use]
     pub fn changes(self, since: Option<Timestamp>) -> Vec<Self> {
-        let later = self
-            .history
-            .changes()
-            .enumerate()
-            .filter(|(_, (event, _))| since.is_none_or(|since| event.at >= since));
+        let changes = self.history.changes().enumerate();
+        let later = changes.filter(|(_, (event, _))| since.is_none_or(|since| event.at >= since));
         let changes = later.map(|(number, (event, lead))| Self {
             lead,
             event: Some(event.clone()),

@@ -8,13 +8,12 @@ use tradepost_store::staff::LeadFilter;
 use tradepost_wire::json::{Value, json};
 
 use super::{Place, since};
-use crate::cli::output::Failure;
-use crate::cli::output::table::{Column, Fit, rows};
+use crate::cli::output::table::Column;
 use crate::cli::{Context, Outcome};
 
 /// Its arguments.
 #[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
+pub(in crate::cli) struct Arguments {
     /// Only leads of this dealer.
     #[arg(long, value_name = "ID")]
     dealer: Option<String>,
@@ -74,16 +73,15 @@ impl Step {
 
 /// Works them out. What is held back waits for nobody but the dealer, and is left out.
 pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
-    let fault = |fault| Failure::fault(&fault);
     let store = arguments.place.open(None, context)?;
     let dealer_id = arguments.dealer.as_deref();
     let filter = LeadFilter { dealer_id, limit: u32::MAX, ..LeadFilter::default() };
-    let mut leads = store.lead_list(&filter).map_err(fault)?;
+    let mut leads = store.lead_list(&filter)?;
     leads.retain(|(lead, _)| {
         lead.state != LeadState::Held
             && arguments.since.is_none_or(|since| lead.received_at >= since)
     });
-    let delivered = store.first_deliveries(dealer_id).map_err(fault)?;
+    let delivered = store.first_deliveries(dealer_id)?;
     let step = |name, at: &dyn Fn(&LeadRecord, &Progress) -> Option<Timestamp>| {
         let took = leads
             .iter()
@@ -95,10 +93,6 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
         step("seen", &|_, progress| progress.seen_at),
         step("answered", &|_, progress| progress.answered_at),
     ];
-    if context.output.is_json() {
-        context.output.document(&steps.iter().map(Step::document).collect::<Vec<_>>());
-        return Ok(());
-    }
     let columns = [
         Column::Text("STEP"),
         Column::Number("LEADS"),
@@ -107,8 +101,7 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
         Column::Number("90 OF 100"),
         Column::Number("LONGEST"),
     ];
-    let steps: Vec<_> = steps.iter().map(Step::row).collect();
-    context.output.line(rows(Fit::Terminal, &columns, &steps));
+    context.output.list(&steps, Step::document, "", &columns, Step::row);
     Ok(())
 }
 

@@ -22,6 +22,9 @@ const CONFLICT: u8 = 6;
 const LATER: u8 = 7;
 const UNSUPPORTED: u8 = 8;
 const OTHER: u8 = 9;
+/// What is said of a code that a later version of its catalog has.
+const NEW_TO_US: &str = "act on what the seller says; the code is new to us";
+
 /// No usable answer.
 pub const NO_ANSWER: u8 = 10;
 
@@ -113,13 +116,9 @@ impl From<failure::Failure> for Failure {
             failure::Failure::Garbled(garbled) => ("garbled", from_garbled(message, &garbled)),
             failure::Failure::Refused(refused) => ("refused", from_refused(message, &refused)),
         };
-        let mut data = Map::new();
-        data.insert("kind".into(), kind.into());
-        data.insert("may_have_acted".into(), may_have_acted.into());
-        if let Some(Value::Object(members)) = out.data {
-            data.extend(members);
-        }
-        Self { data: Some(Value::Object(data)), ..out }
+        let more = out.data.as_ref().and_then(Value::as_object).cloned().unwrap_or_default();
+        let facts = json!({"kind": kind, "may_have_acted": may_have_acted});
+        out.data(facts).with_facts(more)
     }
 }
 
@@ -136,15 +135,15 @@ fn from_unsent(message: String, unsent: Unsent) -> Failure {
             .hint("run tradepost discover for the agent's interfaces"),
         Unsent::SkillNotOffered { offered, .. } => {
             let offered: Vec<_> = offered.iter().map(|skill| skill.name()).collect();
-            let hint = if offered.is_empty() {
-                "its card lists no AAP skill; send the request anyway with --no-check".to_owned()
-            } else {
-                format!("its card lists {}; send anyway with --no-check", offered.join(", "))
+            let hint = match offered.is_empty() {
+                true => {
+                    "its card lists no AAP skill; send the request anyway with --no-check".into()
+                }
+                false => {
+                    format!("its card lists {}; send anyway with --no-check", offered.join(", "))
+                }
             };
-            Failure {
-                data: Some(json!({"offered": offered})),
-                ..Failure::new(UNSUPPORTED, message).hint(hint)
-            }
+            Failure::new(UNSUPPORTED, message).hint(hint).data(json!({"offered": offered}))
         }
         Unsent::Invalid(refusal) => {
             let hint = if refusal.problems.is_empty() {
@@ -162,15 +161,15 @@ fn from_unsent(message: String, unsent: Unsent) -> Failure {
                 details.insert("errors".into(), json!(refusal.problems.listed()));
             }
             let data = json!({"code": refusal.code.name(), "details": details});
-            Failure { lines, data: Some(data), ..Failure::usage(message).hint(hint) }
+            Failure::usage(message).hint(hint).lines(lines).data(data)
         }
         Unsent::Arguments(error) => {
             let issues = error.issues.iter();
             let lines = issues.map(|it| problem_line(&it.pointer, &it.keyword, &it.message));
-            let data = json!({"code": error.code.name(), "error": error});
-            let lines = lines.collect();
-            Failure { lines, data: Some(data), ..Failure::usage(message) }
+            Failure::usage(message)
                 .hint("correct every problem listed, or send anyway with --no-check")
+                .lines(lines.collect())
+                .data(json!({"code": error.code.name(), "error": error}))
         }
         Unsent::NotPermitted { .. } => {
             Failure::new(OTHER, message).hint("ask the seller's operator for the scope")
@@ -201,12 +200,10 @@ fn from_garbled(message: String, garbled: &Garbled) -> Failure {
     if !beginning.is_empty() {
         lines.push(format!("begins: {beginning}"));
     }
-    Failure {
-        lines,
-        data: Some(json!({"http_status": garbled.kept.status})),
-        ..Failure::new(NO_ANSWER, message)
-            .hint("check that the address is that of an A2A v1.0 agent")
-    }
+    Failure::new(NO_ANSWER, message)
+        .hint("check that the address is that of an A2A v1.0 agent")
+        .lines(lines)
+        .data(json!({"http_status": garbled.kept.status}))
 }
 
 fn from_refused(message: String, refused: &Refused) -> Failure {
@@ -215,15 +212,14 @@ fn from_refused(message: String, refused: &Refused) -> Failure {
         By::Protocol(error) => from_protocol(message, error, refused),
         By::Adcp(error) => from_adcp(message, error),
         By::Grpc { code, .. } => {
-            let data = Some(json!({"grpc_status": code}));
-            let exit = family_of_unknown(refused);
-            Failure { data, ..Failure::new(exit, message).hint("act on what the seller says") }
+            let failure = Failure::new(family_of_unknown(refused), message);
+            failure.hint("act on what the seller says").data(json!({"grpc_status": code}))
         }
         By::Http(status) => from_status(message, *status),
         By::Words { malformed, .. } => {
-            let mut out = Failure::new(OTHER, message).hint("act on what the seller says");
-            out.lines.extend(malformed.map(|why| format!("the error object {}", why.why())));
-            Failure { data: Some(json!({})), ..out }
+            let why = malformed.map(|why| format!("the error object {}", why.why()));
+            let failure = Failure::new(OTHER, message).hint("act on what the seller says");
+            failure.lines(why.into_iter().collect()).data(json!({}))
         }
     };
     let waiting = refused.retry_after.map(|delay| format!("{} s", delay.as_secs_f64()));
@@ -246,10 +242,9 @@ fn from_refused(message: String, refused: &Refused) -> Failure {
 }
 
 fn from_received(message: String, jsonrpc: i64, error: &Received, refused: &Refused) -> Failure {
-    let mut lines = Vec::new();
-    for (pointer, keyword, text) in error.problems().take(MAX_LISTED) {
-        lines.push(problem_line(pointer, keyword.name(), text));
-    }
+    let problems = error.problems().take(MAX_LISTED);
+    let mut lines: Vec<_> =
+        problems.map(|(pointer, word, text)| problem_line(pointer, word.name(), text)).collect();
     push_more(&mut lines, error.problems().count());
     for (name, value) in error.details.as_object().into_iter().flatten().take(MAX_LISTED) {
         // The problems are listed above, and the delay is the advice below.
@@ -268,18 +263,17 @@ fn from_received(message: String, jsonrpc: i64, error: &Received, refused: &Refu
     }
     let (exit, hint) = match error.code.known() {
         Some(code) => (exit_of_aap(code), code.hint()),
-        None => (family_of_unknown(refused), "act on what the seller says; the code is new to us"),
+        None => (family_of_unknown(refused), NEW_TO_US),
     };
-    Failure { lines, data: Some(data), ..Failure::new(exit, message).hint(hint) }
+    Failure::new(exit, message).hint(hint).lines(lines).data(data)
 }
 
 fn from_adcp(message: String, adcp: &Adcp) -> Failure {
     let error = &adcp.error;
     // The first line for people: what the seller says may be in no language of theirs.
     let mut lines = vec![of_code(error)];
-    for issue in error.issues.iter().take(MAX_LISTED) {
-        lines.push(problem_line(&issue.pointer, &issue.keyword, &issue.message));
-    }
+    let issues = error.issues.iter().take(MAX_LISTED);
+    lines.extend(issues.map(|it| problem_line(&it.pointer, &it.keyword, &it.message)));
     push_more(&mut lines, error.issues.len());
     // The issues name their fields themselves.
     let field = error.field.as_deref().filter(|_| error.issues.is_empty());
@@ -295,12 +289,10 @@ fn from_adcp(message: String, adcp: &Adcp) -> Failure {
     });
     let (exit, hint) = match error.code.known() {
         Some(code) => (exit_of_adcp(code, error.class()), code.hint()),
-        None => (
-            if error.class() == Recovery::Transient { LATER } else { OTHER },
-            "act on what the seller says; the code is new to us",
-        ),
+        None if error.class() == Recovery::Transient => (LATER, NEW_TO_US),
+        None => (OTHER, NEW_TO_US),
     };
-    Failure { lines, data: Some(data), ..Failure::new(exit, message).hint(hint) }
+    Failure::new(exit, message).hint(hint).lines(lines).data(data)
 }
 
 fn from_protocol(message: String, error: &ProtocolError, refused: &Refused) -> Failure {
@@ -313,11 +305,9 @@ fn from_protocol(message: String, error: &ProtocolError, refused: &Refused) -> F
     for (name, value) in error.metadata.iter().take(MAX_LISTED) {
         lines.push(format!("{}: {}", plain(name, WORD), plain(value, SENTENCE)));
     }
-    let violations: Vec<_> = error
-        .violations
-        .iter()
-        .map(|v| json!({"field": v.field, "description": v.description}))
-        .collect();
+    let violations = error.violations.iter();
+    let violations = violations.map(|v| json!({"field": v.field, "description": v.description}));
+    let violations: Vec<_> = violations.collect();
     let metadata: Map =
         error.metadata.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect();
     let data = json!({
@@ -326,9 +316,9 @@ fn from_protocol(message: String, error: &ProtocolError, refused: &Refused) -> F
     });
     let (exit, hint) = match error.code.known() {
         Some(code) => (exit_of_a2a(code), code.hint()),
-        None => (family_of_unknown(refused), "act on what the seller says; the code is new to us"),
+        None => (family_of_unknown(refused), NEW_TO_US),
     };
-    Failure { lines, data: Some(data), ..Failure::new(exit, message).hint(hint) }
+    Failure::new(exit, message).hint(hint).lines(lines).data(data)
 }
 
 fn family_of_unknown(refused: &Refused) -> u8 {
@@ -343,7 +333,7 @@ fn from_status(message: String, status: u16) -> Failure {
         404 | 410 => (NO_ANSWER, "check the address; no agent answers there"),
         _ => (NO_ANSWER, "check that the address is that of an A2A v1.0 agent"),
     };
-    Failure { data: Some(json!({})), ..Failure::new(exit, message).hint(hint) }
+    Failure::new(exit, message).hint(hint).data(json!({}))
 }
 
 fn problem_line(pointer: &str, keyword: &str, text: &str) -> String {

@@ -14,7 +14,6 @@ use crate::cli::{Context, Outcome};
 
 /// Erases what only lost keys can read, once somebody has typed that this is meant.
 pub(super) fn forget_keys(lost: &[String], place: &Place, context: &Context) -> Outcome {
-    let fault = |fault| Failure::fault(&fault);
     let keys = place.keys(None, context)?;
     if keys.is_empty() {
         return Err(Failure::usage("there is no key to go on with").hint(
@@ -27,13 +26,12 @@ pub(super) fn forget_keys(lost: &[String], place: &Place, context: &Context) -> 
     }
     // Opening creates, which would hide a mistyped folder.
     let is_folder = place.database(None, context)?.is_none();
-    if is_folder && !tradepost_store::Store::exists(&place.data) {
-        let message = format!("there is no data of tradepost in {}", place.data.display());
-        return Err(Failure::usage(message).hint("name the folder of `serve` with --data"));
+    if is_folder {
+        place.check_folder()?;
     }
     let _lock = is_folder.then(|| lock(place)).transpose()?;
     let store = place.open_to_begin(context)?;
-    let known = store.privacy_keys().map_err(fault)?;
+    let known = store.privacy_keys()?;
     if let Some(unknown) = lost.iter().find(|id| !known.contains(id)) {
         let message = format!("nothing here is encrypted with a key {unknown}");
         return Err(Failure::usage(message).hint(match known.is_empty() {
@@ -41,14 +39,14 @@ pub(super) fn forget_keys(lost: &[String], place: &Place, context: &Context) -> 
             false => format!("what is here is encrypted with {}", known.join(" and ")),
         }));
     }
-    let found = store.only_by(lost, &keys).map_err(fault)?;
+    let found = store.only_by(lost, &keys)?;
     let names = lost.join(" and ");
     confirm(&names, &found, context)?;
     let OnlyBy { leads, notes, replies, is_last } = &found;
     let detail = Some(format!("{} leads, {notes} notes, {replies} answers", leads.len()));
     let entry = NewEntry { detail, ..context.entry(EVERYBODY, Action::KeyForgotten, Some(&names)) };
     let done = store.forget_keys(lost, &keys, entry).map_err(|locked| match locked {
-        Locked::Broken(fault) => Failure::fault(&fault),
+        Locked::Broken(fault) => Failure::fault(fault),
         Locked::NoKey(_) | Locked::OtherKey(_) => Failure::usage(locked.to_string())
             .hint("give every other key, too, or name all that are lost in one call"),
     })?;
@@ -83,7 +81,7 @@ fn confirm(names: &str, found: &OnlyBy, context: &Context) -> Outcome {
     context.output.talk("the hashes of the consents and the record of what was done stay");
     context.output.talk(format!("type \"{words}\" to go on:"));
     let mut typed = String::new();
-    std::io::stdin().lock().read_line(&mut typed).map_err(|error| Failure::fault(&error))?;
+    std::io::stdin().lock().read_line(&mut typed).map_err(Failure::fault)?;
     if typed.trim() == words {
         return Ok(());
     }

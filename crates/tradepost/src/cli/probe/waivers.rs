@@ -10,12 +10,11 @@ use tradepost_wire::problem::{At, Problems};
 use tradepost_wire::toml::{self, Mistake, Variables};
 
 use crate::cli::check_config;
-use crate::cli::output::Failure;
+use crate::cli::output::{Failure, unreadable};
 
 /// Reads the file. Every mistake in it is reported at once.
 pub(super) fn read(path: &Path) -> Result<Vec<Waiver>, Failure> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?;
+    let text = std::fs::read_to_string(path).map_err(unreadable(path))?;
     parse(&text).map_err(|mistakes| {
         check_config::failure(path, &mistakes)
             .hint("write [[waivers]] with check and reason for each; see docs/probe.md")

@@ -16,12 +16,12 @@ use tradepost_wire::json::{Value, json};
 
 use super::Whose;
 use crate::cli::output::Failure;
-use crate::cli::output::table::{self, Column, Fit};
+use crate::cli::output::table::Column;
 use crate::cli::{Context, Outcome};
 
 /// What can be listed.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub(super) enum What {
+pub(in crate::cli) enum What {
     Accounts,
     Creatives,
     Tasks,
@@ -87,30 +87,18 @@ pub(super) fn run(what: What, state: Option<&str>, place: &Whose, context: &Cont
     let mut found = Vec::new();
     for (vault, publisher) in place.publishers(context)? {
         let vault: &dyn Vault = &vault;
-        let rows = vault.look(|shelf| rows(what, &publisher.profile.id, shelf, now));
-        let mut rows = rows.map_err(|broken| Failure::fault(&broken))?;
+        let mut rows = vault.look(|shelf| rows(what, &publisher.profile.id, shelf, now))?;
         let word = |row: &Value| row.get("state").and_then(Value::as_str).map(ToOwned::to_owned);
         // The state of a creative depends on the time, so the store cannot select by it.
         rows.retain(|row| state.is_none() || word(row).as_deref() == state);
         found.append(&mut rows);
     }
-    if context.output.is_json() {
-        context.output.document(&found);
-        return Ok(());
-    }
-    if found.is_empty() {
-        context.output.talk(format!("no {}", what.name()));
-        return Ok(());
-    }
     let headings: Vec<&'static str> = [&["publisher"], what.columns()].concat();
     let columns: Vec<_> = headings.iter().copied().map(column).collect();
-    let cells: Vec<Vec<String>> = found
-        .iter()
-        .map(|row| {
-            headings.iter().map(|name| row.get(*name).map(cell).unwrap_or_default()).collect()
-        })
-        .collect();
-    context.output.line(table::rows(Fit::Terminal, &columns, &cells));
+    let nothing = format!("no {}", what.name());
+    context.output.list(&found, Value::clone, &nothing, &columns, |row| {
+        headings.iter().map(|name| row.get(*name).map(cell).unwrap_or_default()).collect()
+    });
     Ok(())
 }
 

@@ -114,7 +114,7 @@ async fn blocking<T: Send + 'static>(
 ) -> Result<T, Failure> {
     let done = tokio::task::spawn_blocking(work).await;
     let done = done.unwrap_or_else(|_| Err(Fault::new("handling a delivery", "it panicked")));
-    done.map_err(|fault| Failure::fault(&fault))
+    done.map_err(Failure::fault)
 }
 
 /// Has a program handle a delivery.

@@ -15,11 +15,10 @@ use tradepost_buyer::transport::Transport;
 use tradepost_buyer::{Url, failure as buyer};
 use tradepost_server::clock::Clock;
 
+use super::super::Context;
+use super::super::call::TOKEN_VARIABLE;
 use super::super::discover::transport;
 use super::super::output::{Failure, Output};
-
-/// The environment variable of the bearer token for questions.
-const TOKEN_VARIABLE: &str = "TRADEPOST_TOKEN";
 
 /// Which tasks.
 #[derive(Debug, clap::Args)]
@@ -52,11 +51,7 @@ pub(super) enum Question {
 
 impl Missed {
     /// Reads them together with the sellers whose webhooks are taken, and the environment.
-    pub(super) fn read(
-        &self,
-        sellers: &[String],
-        environment: &[(String, String)],
-    ) -> Result<Watched, Failure> {
+    pub(super) fn read(&self, sellers: &[String], context: &Context) -> Result<Watched, Failure> {
         let endpoint = match (&self.endpoint, sellers) {
             (Some(endpoint), _) => Some(endpoint.clone()),
             (None, [seller]) if !self.task.is_empty() => Url::parse(seller).ok(),
@@ -76,10 +71,8 @@ impl Missed {
         };
         let usual = if sellers.is_empty() { Question::GetTask } else { Question::McpTaskStatus };
         let question = self.ask.unwrap_or(usual);
-        let token =
-            environment.iter().find(|(name, value)| name == TOKEN_VARIABLE && !value.is_empty());
         let mut authorization = None;
-        if let (Some((_, token)), Some(endpoint)) = (token, &endpoint) {
+        if let (Some(token), Some(endpoint)) = (context.filled(TOKEN_VARIABLE), &endpoint) {
             let local = endpoint.host_str().is_some_and(is_this_machine);
             if endpoint.scheme() != "https" && !local {
                 return Err(Failure::usage("--endpoint is not https, so the token is not sent"));
@@ -88,7 +81,7 @@ impl Missed {
             let mut value = value
                 .map_err(|_| Failure::usage("the token has characters that no header may have"))?;
             value.set_sensitive(true);
-            authorization = Some((token.clone(), value));
+            authorization = Some((token.to_owned(), value));
         }
         let patience = Duration::from_secs(self.patience);
         let policy = match question {
@@ -131,7 +124,7 @@ impl Watched {
                 Ended::Complete => output.talk(format!("task {task} has come to its end")),
                 Ended::TimeUp => output.talk(format!("task {task} is not watched any longer")),
                 Ended::Refused(why) => output.talk(format!("task {task} is not watched: {why}")),
-                Ended::Unkept(unkept) => return Some(Failure::fault(&unkept)),
+                Ended::Unkept(unkept) => return Some(Failure::fault(unkept)),
             }
             None
         });

@@ -50,7 +50,7 @@ pub(super) async fn open(
         }
         None => return Ok(None),
     };
-    let console = Console::open(wiring, &settings, server).map_err(|it| Failure::fault(&it))?;
+    let console = Console::open(wiring, &settings, server)?;
     let (listener, address) = listener;
     Ok(Some(Desk { listener, address, console, password }))
 }
@@ -68,12 +68,10 @@ fn demo_settings(listen: SocketAddr) -> Settings {
 /// Lets the demo's user in with a password of which nobody knows but who reads what we print, in place
 /// of the one of the last time.
 fn try_out(wiring: &Wiring) -> Result<String, Failure> {
-    let fault = |fault| Failure::fault(&fault);
-    let text = password::token().map_err(fault)?;
-    let hashed = password::hash(&text).map_err(fault)?;
+    let text = password::token()?;
+    let hashed = password::hash(&text)?;
     let again = hashed.clone();
-    let is_known = wiring.store.write_blocking(move |tx| tx.set_password(DEMO_USER, &again));
-    if !is_known.map_err(fault)? {
+    if !wiring.store.write_blocking(move |tx| tx.set_password(DEMO_USER, &again))? {
         let now = wiring.clock.now();
         let member = Member {
             name: DEMO_USER.to_owned(),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use tokio::signal::unix::Signal;
 use tradepost_server::background::{keep_going, piece};
+use tradepost_server::fault::chain;
 use tradepost_server::tls::Identity;
 
 use crate::acme::Orders;
@@ -74,21 +75,16 @@ impl Reload {
         let config = source.load(&self.environment)?;
         check_config::check_keys(&config)?;
         let mut later = self.server.differences(&config.server);
-        if config.privacy.key_file != self.key_file {
-            later.push("privacy.key_file");
-        }
-        if config.alerts != self.alerts {
-            later.push("alerts");
-        }
-        if config.traces != self.traces {
-            later.push("traces");
-        }
-        if !config.publishers.is_empty() {
-            later.push("publishers");
-        }
+        let others = [
+            ("privacy.key_file", config.privacy.key_file != self.key_file),
+            ("alerts", config.alerts != self.alerts),
+            ("traces", config.traces != self.traces),
+            ("publishers", !config.publishers.is_empty()),
+        ];
+        later.extend(others.into_iter().filter_map(|(key, differs)| differs.then_some(key)));
         let (dealers, log_filter) = (config.dealers.len(), config.server.log_filter.clone());
-        wiring.replace_dealers(config).map_err(|fault| Failure::fault(&fault))?;
-        self.log.filter(&log_filter).map_err(|error| Failure::fault(&*error))?;
+        wiring.replace_dealers(config)?;
+        self.log.filter(&log_filter).map_err(|error| Failure::new(1, chain(&*error)))?;
         tracing::info!(dealers, "configuration read again");
         if !later.is_empty() {
             let keys = later.join(", ");
