@@ -129,8 +129,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
                 let role = role.into();
                 let member = Member { name, dealer_id: dealer, role, password, created_at: now };
                 add(&place.create(None, context)?, member, &context.actor(), now)?;
-                tell(&text, is_shown, context);
-                Ok(())
+                tell(&text, is_shown, context)
             }
             User::List { place } => list(&place.open(None, context)?, context),
             User::SetPassword { name, password_stdin, place } => {
@@ -139,8 +138,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
                 let hashed = password::hash(&text)?;
                 let set = move |tx: &Transaction<'_>, name: &str| tx.set_password(name, &hashed);
                 change(&store, &name, Action::PasswordSet, (&context.actor(), now), set)?;
-                tell(&text, is_shown, context);
-                Ok(())
+                tell(&text, is_shown, context)
             }
             User::Remove { name, place } => {
                 let store = place.open(None, context)?;
@@ -190,14 +188,14 @@ fn new_password(from_stdin: bool) -> Result<(String, bool), Failure> {
     Ok((text.to_owned(), false))
 }
 
-fn tell(password: &str, is_shown: bool, context: &Context) {
-    if !is_shown {
-        return;
+fn tell(password: &str, is_shown: bool, context: &Context) -> Outcome {
+    if is_shown {
+        context.output.answer(&json!({"password": password}), password);
     }
-    context.output.answer(&json!({"password": password}), password);
-    if !context.output.is_json() {
+    if is_shown && !context.output.is_json() {
         context.output.talk("this is the only time that the password is shown; it is kept hashed");
     }
+    Ok(())
 }
 
 fn entry(

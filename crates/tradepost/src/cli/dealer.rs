@@ -142,8 +142,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
                 documents.extend(read(file)?);
             }
             let added = to.open(context)?.add(&documents, force)?;
-            tell(context, &added, |id| format!("{id} was added"));
-            Ok(())
+            tell(context, &added, |id| format!("{id} was added"))
         }
         Command::List { all, to } => {
             let mut listed = Vec::new();
@@ -159,8 +158,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
             Ok(())
         }
         Command::Show { id, to } => {
-            let shown = to.open(context)?.show(&id)?;
-            show(&shown, context);
+            show(&to.open(context)?.show(&id)?, context);
             Ok(())
         }
         Command::Set { id, changes, from, when, to } => {
@@ -169,27 +167,20 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
                 None => (patch(&changes)?, true),
             };
             to.open(context)?.change(&id, &said, patch, when.revision)?;
-            tell(context, &[id], |id| format!("{id} was changed"));
-            Ok(())
+            tell(context, &[id], |id| format!("{id} was changed"))
         }
         Command::Suspend { id, when, to } => {
             to.open(context)?.set(&id, HostedState::Suspended, when.revision)?;
-            tell(context, &[id], |id| format!("{id} is suspended"));
-            Ok(())
+            tell(context, &[id], |id| format!("{id} is suspended"))
         }
         Command::Resume { id, when, to } => {
             to.open(context)?.set(&id, HostedState::Serving, when.revision)?;
-            tell(context, &[id], |id| format!("{id} answers again"));
-            Ok(())
+            tell(context, &[id], |id| format!("{id} answers again"))
         }
         Command::Remove { id, when, to } => {
             to.open(context)?.set(&id, HostedState::Removed, when.revision)?;
-            tell(context, &[id], |id| {
-                format!(
-                    "{id} is removed; its leads and consents stay until `tradepost leads` erases them"
-                )
-            });
-            Ok(())
+            let stay = "its leads and consents stay until `tradepost leads` erases them";
+            tell(context, &[id], |id| format!("{id} is removed; {stay}"))
         }
     }
 }
@@ -349,12 +340,13 @@ fn put(members: &mut Map, key: &str, value: Value) {
     }
 }
 
-fn tell(context: &Context, ids: &[String], say: impl Fn(&String) -> String) {
+fn tell(context: &Context, ids: &[String], say: impl Fn(&String) -> String) -> Outcome {
     if context.output.is_json() {
         context.output.document(&json!({"dealers": ids}));
     } else {
         ids.iter().for_each(|id| context.output.talk(say(id)));
     }
+    Ok(())
 }
 
 fn list(listed: &[Value], context: &Context) {

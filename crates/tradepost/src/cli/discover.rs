@@ -176,7 +176,7 @@ fn document<'a>(found: &'a Discovered, report: Option<&Report>) -> impl serde::S
 fn summary(found: &Discovered, report: Option<&Report>, fit: Fit) -> String {
     let card = &found.card;
     let mut facts = Vec::new();
-    let mut add = |name: &str, value: String| facts.push((name.to_owned(), value));
+    let mut add = |name, value: String| facts.push((name, value));
     add("name", card.name.clone());
     add("description", card.description.clone());
     if let Some((organization, url)) = &card.provider {

@@ -232,8 +232,8 @@ fn explanation(entries: &[Entry], fit: Fit) -> String {
             ("what to do next", Some(entry.hint.to_owned())),
             ("advice", Some(format!("{}: {}", entry.advice, entry.advice_text))),
         ];
-        let facts: Vec<_> =
-            facts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
+        let facts = facts.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        let facts: Vec<_> = facts.collect();
         format!("{} ({})\n{}", entry.code, entry.catalog, table::pairs(fit, &facts))
     });
     blocks.collect::<Vec<_>>().join("\n\n")

@@ -30,13 +30,8 @@ pub const TEMPLATE: &str = include_str!("../config/template.toml");
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let Arguments { path, force } = arguments;
     let mut options = OpenOptions::new();
-    options.write(true);
-    if force {
-        options.create(true).truncate(true);
-    } else {
-        // The check and the creation are one step, so that nothing is overwritten in between.
-        options.create_new(true);
-    }
+    // The check and the creation are one step, so that nothing is overwritten in between.
+    options.write(true).create(force).truncate(force).create_new(!force);
     let written = options.open(&path).and_then(|mut file| file.write_all(TEMPLATE.as_bytes()));
     let name = path.display();
     if let Err(error) = written {

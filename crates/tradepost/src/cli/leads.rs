@@ -228,20 +228,16 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
         Command::Export(arguments) => write(&arguments, context),
         Command::Evidence(arguments) => evidence::run(&arguments, context),
         Command::Release { ids, place } => {
+            let action = Action::LeadReleased;
+            let of = Done { action, word: "released", not: "not_held", state: "held" };
             let store = place.open(None, context)?;
-            let of = Done { word: "released", not: "not_held", state: "held" };
-            each(ids, &of, context, |id| {
-                let release = |tx: &Transaction<'_>, id: &str, now| tx.release_lead(id, now);
-                act(&store, (id, Action::LeadReleased), context, release)
-            })
+            each(&store, ids, &of, context, |tx, id, now| tx.release_lead(id, now))
         }
         Command::Revoke { ids, place } => {
+            let action = Action::ConsentRevoked;
+            let of = Done { action, word: "revoked", not: "not_in_force", state: "received" };
             let store = place.open(None, context)?;
-            let of = Done { word: "revoked", not: "not_in_force", state: "received" };
-            each(ids, &of, context, |id| {
-                let revoke = |tx: &Transaction<'_>, id: &str, now| tx.revoke_consent(id, now);
-                act(&store, (id, Action::ConsentRevoked), context, revoke)
-            })
+            each(&store, ids, &of, context, |tx, id, now| tx.revoke_consent(id, now))
         }
         Command::Erase { place, customer, dealer } => {
             consent::erase(&place.open(None, context)?, &customer, dealer.as_deref(), context)
@@ -285,12 +281,15 @@ fn record_list(store: &Store, leads: &[LeadRecord], context: &Context) -> Result
     Ok(store.record_all(entries)?)
 }
 
+/// Does something with the lead of an id at a moment; whether that was possible.
+type Act = fn(&Transaction<'_>, &str, Timestamp) -> Result<bool, Fault>;
+
 /// Does something with a lead, and records it in the same transaction.
 fn act(
     store: &Store,
     (id, action): (String, Action),
     context: &Context,
-    act: fn(&Transaction<'_>, &str, Timestamp) -> Result<bool, Fault>,
+    act: Act,
 ) -> Result<bool, Fault> {
     // Whose record it belongs to is known in the transaction only, where the lead is found.
     let entry = context.entry("", action, Some(&id));
@@ -333,6 +332,7 @@ fn unreadable<'l>(leads: impl IntoIterator<Item = &'l LeadRecord>) -> BTreeSet<S
 
 /// What is done with each of some leads, in words.
 struct Done {
+    action: Action,
     word: &'static str,
     /// For programs: the leads with which it was not done.
     not: &'static str,
@@ -341,16 +341,11 @@ struct Done {
 }
 
 /// Does something with each of some leads, which it may not be possible with.
-fn each(
-    ids: Vec<String>,
-    of: &Done,
-    context: &Context,
-    act: impl Fn(String) -> Result<bool, Fault>,
-) -> Outcome {
+fn each(store: &Store, ids: Vec<String>, of: &Done, context: &Context, what: Act) -> Outcome {
     let mut missing = Vec::new();
     let mut done = Vec::new();
     for id in ids {
-        match act(id.clone())? {
+        match act(store, (id.clone(), of.action), context, what)? {
             true => done.push(id),
             false => missing.push(id),
         }

@@ -23,10 +23,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     // Only a folder has a lock file: servers share a database.
     let _lock = database.is_none().then(|| lock(place)).transpose()?;
     place.migrate(database.as_ref())?;
-    let named = match &database {
-        Some(url) => url.to_string(),
-        None => place.data.display().to_string(),
-    };
+    let named = database.map_or_else(|| place.data.display().to_string(), |url| url.to_string());
     let document = json!({"data": named, "up_to_date": true});
     context.output.answer(&document, format!("{named} is up to date"));
     Ok(())

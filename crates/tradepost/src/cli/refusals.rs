@@ -83,18 +83,16 @@ fn show(refusal: &Refusal, context: &Context) {
         context.output.document(&document(refusal));
         return;
     }
-    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     let mut pairs = vec![
-        pair("error id", &refusal.error_id),
-        pair("at", &rfc3339(refusal.at)),
-        pair("agent", &refusal.agent_id),
-        pair("code", &refusal.code),
-        pair("operation", refusal.operation.as_deref().unwrap_or("not known")),
-        pair("caller", &refusal.caller),
+        ("error id", refusal.error_id.clone()),
+        ("at", rfc3339(refusal.at)),
+        ("agent", refusal.agent_id.clone()),
+        ("code", refusal.code.clone()),
+        ("operation", refusal.operation.clone().unwrap_or_else(|| "not known".to_owned())),
+        ("caller", refusal.caller.clone()),
     ];
-    for (pointer, keyword) in &refusal.misfits {
-        pairs.push(pair("wrong", &format!("{pointer} {keyword}")));
-    }
+    let misfits = refusal.misfits.iter();
+    pairs.extend(misfits.map(|(pointer, keyword)| ("wrong", format!("{pointer} {keyword}"))));
     context.output.line(table::pairs(Fit::Terminal, &pairs));
     context.output.talk(format!("`tradepost explain {}` says what the code means", refusal.code));
 }

@@ -133,13 +133,9 @@ fn facets(data: &Value, fit: Fit) -> String {
 }
 
 fn vehicle(data: &Value, fit: Fit) -> String {
-    let mut pairs = Vec::new();
-    for (name, value) in data.as_object().into_iter().flatten() {
-        let shown = of_vehicle(name, value);
-        if !shown.is_empty() {
-            pairs.push((label(name), shown));
-        }
-    }
+    let members = data.as_object().into_iter().flatten();
+    let pairs = members.map(|(name, value)| (label(name), of_vehicle(name, value)));
+    let pairs: Vec<_> = pairs.filter(|(_, shown)| !shown.is_empty()).collect();
     let mut out = format!("{}\n\n{}", title(data), table::pairs(fit, &pairs));
     let status = data.get("status").and_then(Value::as_str);
     if status.and_then(Status::from_name).is_none() {
@@ -149,23 +145,17 @@ fn vehicle(data: &Value, fit: Fit) -> String {
 }
 
 fn receipt(data: &Value, fit: Fit) -> String {
-    let mut pairs = vec![
-        ("lead id".to_owned(), member(data, "lead_id")),
-        ("status".to_owned(), member(data, "status")),
-    ];
+    let mut pairs = vec![("lead id", member(data, "lead_id")), ("status", member(data, "status"))];
     if let Some(appointment) = data.get("appointment").filter(|a| a.is_object()) {
-        pairs.push(("appointment".to_owned(), member(appointment, "status")));
-        pairs.push(("appointment id".to_owned(), member(appointment, "appointment_id")));
-        if appointment.get("confirmed_at").is_some() {
-            pairs.push(("confirmed for".to_owned(), member(appointment, "confirmed_at")));
-        }
-        if appointment.get("proposed_times").is_some() {
-            pairs.push(("choose from".to_owned(), member(appointment, "proposed_times")));
+        pairs.push(("appointment", member(appointment, "status")));
+        pairs.push(("appointment id", member(appointment, "appointment_id")));
+        for (name, key) in [("confirmed for", "confirmed_at"), ("choose from", "proposed_times")] {
+            pairs.extend(appointment.get(key).map(|_| (name, member(appointment, key))));
         }
     }
     if let Some(dealer) = data.get("dealer").filter(|dealer| dealer.is_object()) {
         let contact = [member(dealer, "name"), member(dealer, "phone")].join(" ");
-        pairs.push(("dealer".to_owned(), contact));
+        pairs.push(("dealer", contact));
     }
     table::pairs(fit, &pairs)
 }

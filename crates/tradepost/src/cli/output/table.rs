@@ -98,10 +98,10 @@ fn blocks(room: Option<u16>, columns: &[Column], rows: &[Vec<String>]) -> String
 
 /// Names and values, without headings.
 #[must_use]
-pub fn pairs(fit: Fit, pairs: &[(String, String)]) -> String {
+pub fn pairs<N: AsRef<str>>(fit: Fit, pairs: &[(N, String)]) -> String {
     let mut table = start(fit.room());
     for (name, value) in pairs {
-        table.add_row([plain(name, WORD), plain(value, LONG)]);
+        table.add_row([plain(name.as_ref(), WORD), plain(value, LONG)]);
     }
     finish(&table)
 }

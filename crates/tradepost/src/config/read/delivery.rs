@@ -15,8 +15,8 @@ use tradepost_wire::problem::{At, Problems};
 use tradepost_wire::words;
 
 use super::values::{
-    self, duration, host, items, line, list, of_text, reject, secret, secure_address, web_page,
-    whole,
+    self, check_names, duration, host, items, line, list, of_text, reject, secret, secure_address,
+    web_page, whole,
 };
 use crate::config::delivery::{
     By, Delivery, Http, Names, NoVehicle, Prolog, Secret, Smtp, SmtpTls, Timeframe,
@@ -91,12 +91,7 @@ pub(super) fn deliveries(
     problems: &mut Problems,
 ) -> Option<Vec<Delivery>> {
     let deliveries = parse::list(value, at, problems, (0, None), delivery);
-    values::check_names(
-        value,
-        at,
-        problems,
-        "another destination of this dealer has this name already",
-    );
+    check_names(value, at, problems, "another destination of this dealer has this name already");
     deliveries
 }
 

@@ -28,11 +28,11 @@ pub(super) fn information(data: &Value, fit: Fit) -> String {
     blocks.join("\n\n")
 }
 
-fn facts(rooftop: &Value) -> Vec<(String, String)> {
-    let mut facts = vec![("rooftop".to_owned(), member(rooftop, "name"))];
-    let mut add = |name: &str, value: String| {
+fn facts(rooftop: &Value) -> Vec<(&str, String)> {
+    let mut facts = vec![("rooftop", member(rooftop, "name"))];
+    let mut add = |name, value: String| {
         if !value.is_empty() {
-            facts.push((name.to_owned(), value));
+            facts.push((name, value));
         }
     };
     add("legal name", member(rooftop, "legal_name"));
