@@ -74,11 +74,11 @@ pub fn open(
     let base_url = addresses.first().cloned().unwrap_or_default();
     let egress = Egress::new(Resolver::system(), call_loopback);
     let key = Arc::new(match &config.webhook_key {
-        Some(file) => keys::WebhookKey::new(load(file, "reading the key of webhooks")?),
+        Some(file) => keys::WebhookKey(load(file, "reading the key of webhooks")?),
         None => keys::WebhookKey::passing()?,
     });
     let governance = Arc::new(match &config.governance_key {
-        Some(file) => keys::GovernanceKey::new(load(file, "reading the key of decisions")?),
+        Some(file) => keys::GovernanceKey(load(file, "reading the key of decisions")?),
         None => keys::GovernanceKey::passing()?,
     });
     let verifiers = config.verifiers.iter().map(|(url, secret)| {
@@ -86,7 +86,7 @@ pub fn open(
         Ok((url.clone(), secret.read().map_err(why)?))
     });
     let verifiers = verifiers.collect::<Result<Vec<_>, Fault>>()?;
-    profile.signing.webhooks = Some(key.signing().algorithm());
+    profile.signing.webhooks = Some(key.0.algorithm());
     // Keys are believed over HTTPS alone.
     let own = base_url.starts_with("https://").then(|| format!("{base_url}{}", keys::BRAND_PATH));
     profile.signing.brand_json_url = brand_json_url.or(own);
@@ -110,8 +110,9 @@ pub fn open(
         sender: HttpSender::new(egress.apart(), NOTICE_PATIENCE),
         clock: clock.clone(),
         edge: Edge::system(),
+        shared: Some(Arc::clone(store)),
     };
-    let notices = notices::Notices::new(&profile.id, Arc::clone(&key), ground).among(store);
+    let notices = notices::Notices::new(&profile.id, Arc::clone(&key), ground);
     let upstream = upstream.map(|upstream| upstream::Upstream::new(upstream, clock)).transpose()?;
     let signer = world::Signer {
         key: Arc::clone(&key),
@@ -119,21 +120,26 @@ pub fn open(
         clock: clock.clone(),
         agent_url: format!("{base_url}{}", tradepost_server::http::mcp::PATH),
     };
-    let world = world::Outside::new(&profile.id, rates, clock, egress)
-        .sharing(store.permits())
-        .signing(signer);
-    let world = world.behind(upstream).attesting(Arc::clone(&governance)).known_to(verifiers);
+    let permits = store.permits();
+    let mut world = world::Outside::new(&profile.id, rates, permits.as_ref(), clock, egress);
+    world.upstream = upstream;
+    world.governance = Some(Arc::clone(&governance));
+    world.signer = Some(signer);
+    world.verifiers = world::Credentials(verifiers);
     let world = world.answering_within(patience);
     let (vault, world) = (Arc::new(vault), Arc::new(world));
     let id = profile.id.clone();
     let identify =
         |hash: &str| store.card_identity(&id, hash, uuid::Uuid::now_v7().to_string(), clock.now());
-    let agent =
+    let mut agent =
         seller::PublisherAgent::open(profile, front, vault, world, means, identify, &base_url)?;
     let shown = [key.public(), governance.public()];
-    let agent = agent.signing(&shown, &base_url, Arc::new(notices)).believing(identity);
-    let agent = agent.reading(catalogue.map(catalogue_file::CatalogueFile::new));
-    Ok(agent.answering_within(patience))
+    agent.documents = Some(seller::Documents::of(&agent.profile.name, &shown, &base_url));
+    agent.notices = Some(Arc::new(notices));
+    agent.identity = identity;
+    agent.menu = catalogue.map(catalogue_file::CatalogueFile::new);
+    agent.patience = patience;
+    Ok(agent)
 }
 
 fn load(file: &WebhookKeyFile, doing: &'static str) -> Result<SigningKey, Fault> {

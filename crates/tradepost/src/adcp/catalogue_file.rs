@@ -2,7 +2,6 @@
 //! file with mistakes changes nothing, and the log lists all of them.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
@@ -46,23 +45,21 @@ impl CatalogueFile {
     #[must_use]
     pub fn look(&self) -> Found {
         // Before the file is read: what is written in between is noticed at the next look.
-        let trace = trace(&self.path);
-        let now = trace.as_ref().ok().cloned();
+        let now = trace(&self.path);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        match trace {
-            Ok(_) if *seen == now => return Found::Same,
-            // It is said once that it is gone.
-            Err(_) if seen.is_none() => return Found::Same,
-            Ok(_) | Err(_) => *seen = now,
+        // Also where it is gone still: that is said once.
+        if *seen == now {
+            return Found::Same;
         }
+        *seen = now;
         drop(seen);
         read(&self.path)
     }
 }
 
-fn trace(path: &Path) -> io::Result<Trace> {
-    let metadata = fs::metadata(path)?;
-    Ok(Trace { modified: metadata.modified().ok(), bytes: metadata.len() })
+fn trace(path: &Path) -> Option<Trace> {
+    let metadata = fs::metadata(path).ok()?;
+    Some(Trace { modified: metadata.modified().ok(), bytes: metadata.len() })
 }
 
 fn read(path: &Path) -> Found {

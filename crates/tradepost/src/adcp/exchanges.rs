@@ -5,7 +5,7 @@
 //! `get_task_status` and the tools tell about; an A2A task is the envelope of one exchange, and
 //! writing it to the store would make refusals leave a trace (`U-7`).
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
 use tradepost_server::tasks::TaskPage;
@@ -26,19 +26,17 @@ pub struct Exchanges(Mutex<Kept>);
 
 #[derive(Debug, Default)]
 struct Kept {
-    /// By the place in the order of coming.
-    tasks: HashMap<u64, Entry>,
-    /// The places, the oldest first.
-    order: VecDeque<u64>,
-    by_id: HashMap<String, u64>,
-    by_tenant: HashMap<String, VecDeque<u64>>,
+    /// The tasks of each tenant, the oldest first.
+    by_tenant: HashMap<String, VecDeque<Entry>>,
+    /// Whose they are, by the place in the order of coming.
+    order: BTreeMap<u64, String>,
     next: u64,
     bytes: usize,
 }
 
 #[derive(Debug)]
 struct Entry {
-    tenant: String,
+    place: u64,
     task: Task,
     size: usize,
 }
@@ -54,21 +52,17 @@ impl Exchanges {
         let place = kept.next;
         kept.next += 1;
         kept.bytes += size;
-        kept.by_id.insert(task.id.clone(), place);
-        kept.order.push_back(place);
-        kept.tasks.insert(place, Entry { tenant: tenant.to_owned(), task, size });
+        kept.order.insert(place, tenant.to_owned());
         let own = kept.by_tenant.entry(tenant.to_owned()).or_default();
-        own.push_back(place);
+        own.push_back(Entry { place, task, size });
         // Whoever asks a lot pushes out its own tasks and no others.
-        if own.len() > EACH
-            && let Some(oldest) = own.front().copied()
-        {
-            kept.forget(oldest);
+        if own.len() > EACH {
+            kept.forget(tenant);
         }
         while kept.bytes > BYTES
-            && let Some(oldest) = kept.order.front().copied()
+            && let Some(whose) = kept.order.values().next().cloned()
         {
-            kept.forget(oldest);
+            kept.forget(&whose);
         }
     }
 
@@ -76,20 +70,17 @@ impl Exchanges {
     #[must_use]
     pub fn get(&self, tenant: &str, id: &str) -> Option<Task> {
         let kept = self.lock();
-        let entry = kept.tasks.get(kept.by_id.get(id)?)?;
-        (entry.tenant == tenant).then(|| entry.task.clone())
+        let found = kept.by_tenant.get(tenant)?.iter().find(|entry| entry.task.id == id);
+        found.map(|entry| entry.task.clone())
     }
 
     /// The tenant's own tasks, the newest first. A page token is the number of tasks before.
     #[must_use]
     pub fn list(&self, tenant: &str, query: &ListTasks) -> Option<TaskPage> {
-        let before = match &query.page_token {
-            None => 0,
-            Some(token) => token.parse::<usize>().ok()?,
-        };
+        let before: usize =
+            query.page_token.as_ref().map_or(Some(0), |token| token.parse().ok())?;
         let kept = self.lock();
-        let places = kept.by_tenant.get(tenant);
-        let own = places.into_iter().flatten().rev().filter_map(|place| kept.tasks.get(place));
+        let own = kept.by_tenant.get(tenant).into_iter().flatten().rev();
         let fits = |task: &&Task| {
             query.context_id.as_ref().is_none_or(|id| task.context_id == *id)
                 && query.status.is_none_or(|state| task.status.state == state)
@@ -114,18 +105,15 @@ impl Exchanges {
 }
 
 impl Kept {
-    fn forget(&mut self, place: u64) {
-        let Some(entry) = self.tasks.remove(&place) else {
-            return;
-        };
-        self.bytes -= entry.size;
-        self.by_id.remove(&entry.task.id);
-        self.order.retain(|other| *other != place);
-        if let Some(own) = self.by_tenant.get_mut(&entry.tenant) {
-            own.retain(|other| *other != place);
-            if own.is_empty() {
-                self.by_tenant.remove(&entry.tenant);
-            }
+    /// Forgets the oldest task of a tenant.
+    fn forget(&mut self, tenant: &str) {
+        let Some(own) = self.by_tenant.get_mut(tenant) else { return };
+        if let Some(gone) = own.pop_front() {
+            self.bytes -= gone.size;
+            self.order.remove(&gone.place);
+        }
+        if own.is_empty() {
+            self.by_tenant.remove(tenant);
         }
     }
 }
@@ -190,7 +178,7 @@ mod tests {
         for number in 0..100 {
             exchanges.keep(&format!("caller {number}"), task(&number.to_string()), BYTES / EACH);
         }
-        assert_eq!(exchanges.lock().tasks.len(), EACH);
+        assert_eq!(exchanges.lock().order.len(), EACH);
         assert_eq!(exchanges.lock().by_tenant.len(), EACH);
     }
 }

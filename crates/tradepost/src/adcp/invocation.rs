@@ -68,13 +68,11 @@ pub fn read(message: &Message, form: Form, tools: &[Tool]) -> Result<Invocation,
         }
         [] => {
             let needs = "one data part {\"skill\": …, \"input\": {…}} is required";
-            wrong.push(violation("message.parts".to_owned(), needs));
-            None
+            none(&mut wrong, "message.parts".to_owned(), needs)
         }
         [_, _, ..] => {
             let one = "exactly one data part is permitted; send one task in one message";
-            wrong.push(violation("message.parts".to_owned(), one));
-            None
+            none(&mut wrong, "message.parts".to_owned(), one)
         }
     };
     match read {
@@ -91,8 +89,7 @@ fn invocation(
     wrong: &mut Vec<FieldViolation>,
 ) -> Option<Invocation> {
     let Some(members) = value.as_object() else {
-        wrong.push(violation(at.to_owned(), "must be an object {\"skill\": …, \"input\": {…}}"));
-        return None;
+        return none(wrong, at.to_owned(), "must be an object {\"skill\": …, \"input\": {…}}");
     };
     let name = members.get("skill").and_then(Value::as_str).unwrap_or_default();
     let tool = Tool::of_name(name).filter(|tool| tools.contains(tool));
@@ -108,17 +105,12 @@ fn invocation(
         }
         (Some(_), Some(_)) => {
             let both = "must not stand beside input; send one of them";
-            wrong.push(violation(format!("{at}.parameters"), both));
-            None
+            none(wrong, format!("{at}.parameters"), both)
         }
-        (_, Some(_)) => {
-            wrong.push(violation(format!("{at}.parameters"), "must be an object"));
-            None
-        }
+        (_, Some(_)) => none(wrong, format!("{at}.parameters"), "must be an object"),
         (_, None) => {
             let input = "must be an object with the task's request; it is required";
-            wrong.push(violation(format!("{at}.input"), input));
-            None
+            none(wrong, format!("{at}.input"), input)
         }
     };
     let known = |name: &str| {
@@ -130,6 +122,12 @@ fn invocation(
         wrong.push(violation(at.to_owned(), others));
     }
     Some(Invocation { tool, input: input? })
+}
+
+/// Nothing, because of this.
+fn none<T>(wrong: &mut Vec<FieldViolation>, field: String, description: &str) -> Option<T> {
+    wrong.push(violation(field, description));
+    None
 }
 
 fn violation(field: String, description: &str) -> FieldViolation {

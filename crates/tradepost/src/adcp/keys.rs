@@ -23,15 +23,9 @@ pub const BRAND_PATH: &str = "/.well-known/brand.json";
 
 /// The key with which webhooks are signed.
 #[derive(Debug)]
-pub struct WebhookKey(SigningKey);
+pub struct WebhookKey(pub SigningKey);
 
 impl WebhookKey {
-    /// A key of ours.
-    #[must_use]
-    pub fn new(key: SigningKey) -> Self {
-        Self(key)
-    }
-
     /// A key that lasts as long as this process. Receivers look for the next one when they meet its
     /// name.
     ///
@@ -39,12 +33,6 @@ impl WebhookKey {
     /// When the machine has no random numbers.
     pub fn passing() -> Result<Self, Fault> {
         fresh("making a key for webhooks").map(Self)
-    }
-
-    /// The key itself.
-    #[must_use]
-    pub fn signing(&self) -> &SigningKey {
-        &self.0
     }
 
     /// Signs a body for an address at this moment, for webhooks: the headers that say so.
@@ -77,15 +65,9 @@ impl WebhookKey {
 /// The key with which the governance role signs what it has decided: never the one of webhooks (SEC,
 /// "AdCP JWS profile").
 #[derive(Debug)]
-pub struct GovernanceKey(SigningKey);
+pub struct GovernanceKey(pub SigningKey);
 
 impl GovernanceKey {
-    /// A key of ours.
-    #[must_use]
-    pub fn new(key: SigningKey) -> Self {
-        Self(key)
-    }
-
     /// A key that lasts as long as this process, which is longer than what it signs.
     ///
     /// # Errors
@@ -104,10 +86,10 @@ impl GovernanceKey {
     /// §4.1.11). `None` when the machine has no random numbers.
     #[must_use]
     pub fn attest(&self, claims: &Value, critical: &[&str]) -> Option<String> {
-        let mut header =
-            json!({"alg": self.0.algorithm().name(), "kid": self.0.kid(), "typ": "adcp-gov+jws"});
-        if let Some(members) = header.as_object_mut().filter(|_| !critical.is_empty()) {
-            members.insert("crit".to_owned(), json!(critical));
+        let (alg, kid) = (self.0.algorithm().name(), self.0.kid());
+        let mut header = json!({"alg": alg, "kid": kid, "typ": "adcp-gov+jws"});
+        if !critical.is_empty() {
+            header["crit"] = json!(critical);
         }
         let signed = format!("{}.{}", encode(header.to_string()), encode(claims.to_string()));
         let signature = self.0.sign(signed.as_bytes()).ok()?;
@@ -125,10 +107,8 @@ fn fresh(what: &'static str) -> Result<SigningKey, Fault> {
 /// A public key and what it is for.
 fn public(key: &SigningKey, purpose: &str) -> Value {
     let mut public = key.public_jwk();
-    let more = json!({"key_ops": ["verify"], "adcp_use": purpose});
-    if let (Some(members), Value::Object(more)) = (public.as_object_mut(), more) {
-        members.extend(more);
-    }
+    public["key_ops"] = json!(["verify"]);
+    public["adcp_use"] = purpose.into();
     public
 }
 

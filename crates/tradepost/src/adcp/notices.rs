@@ -7,7 +7,6 @@
 //! Each attempt is signed anew (RFC 9421): a signature holds five minutes, and its nonce counts
 //! once. Who has asked for a bearer token or an HMAC in place of it gets that and no signature.
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -38,25 +37,14 @@ const PAGE: usize = 256;
 const JSON: &str = "application/json";
 
 /// Delivers the notifications of one publisher.
+#[derive(Debug)]
 pub struct Notices {
     publisher: String,
-    vault: Arc<dyn Vault>,
-    stir: Arc<tokio::sync::Notify>,
     key: Arc<WebhookKey>,
-    sender: HttpSender,
-    clock: Clock,
-    edge: Edge,
-    schedule: Schedule,
-    limits: Limits,
-    /// What says whether it is this process that delivers.
-    shared: Option<Arc<Store>>,
+    ground: Ground,
+    /// When what was not taken is tried again.
+    pub schedule: Schedule,
     stopping: AtomicBool,
-}
-
-impl fmt::Debug for Notices {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Notices").field("publisher", &self.publisher).finish_non_exhaustive()
-    }
 }
 
 /// What it stands on.
@@ -72,41 +60,18 @@ pub struct Ground {
     pub clock: Clock,
     /// Waiting and chance.
     pub edge: Edge,
+    /// What says whether it is this process that delivers, where the vault is in a store that other
+    /// processes may have, too.
+    pub shared: Option<Arc<Store>>,
 }
 
 impl Notices {
     /// Delivers what the publisher with this id keeps, signed by `key`.
     #[must_use]
     pub fn new(publisher: &str, key: Arc<WebhookKey>, ground: Ground) -> Self {
-        let Ground { vault, stir, sender, clock, edge } = ground;
         let schedule = Schedule { attempts: ATTEMPTS, ..Schedule::default() };
-        let (publisher, limits) = (publisher.to_owned(), Limits::default());
-        Self {
-            publisher,
-            vault,
-            stir,
-            key,
-            sender,
-            clock,
-            edge,
-            schedule,
-            limits,
-            shared: None,
-            stopping: AtomicBool::new(false),
-        }
-    }
-
-    /// The same where the vault is in this store, which other processes may have, too: one of them
-    /// delivers.
-    #[must_use]
-    pub fn among(self, store: &Arc<Store>) -> Self {
-        Self { shared: Some(Arc::clone(store)), ..self }
-    }
-
-    /// The same on another schedule.
-    #[must_use]
-    pub fn scheduled(self, schedule: Schedule) -> Self {
-        Self { schedule, ..self }
+        let (publisher, stopping) = (publisher.to_owned(), AtomicBool::new(false));
+        Self { publisher, key, ground, schedule, stopping }
     }
 
     /// Delivers until `stop` resolves, and then lets the attempts that are under way end, at most
@@ -117,7 +82,7 @@ impl Notices {
 
     /// Looks again: another process may have queued something.
     pub fn wake(&self) {
-        self.stir.notify_one();
+        self.ground.stir.notify_one();
     }
 
     /// Those that are due, page by page, until `take` has enough.
@@ -130,7 +95,7 @@ impl Notices {
                 limit: PAGE,
                 ..Query::default()
             };
-            let page = self.vault.look(|shelf| shelf.all::<Notice>(&query));
+            let page = self.ground.vault.look(|shelf| shelf.all::<Notice>(&query));
             let page = page.map_err(Fault::on("reading due notifications"))?;
             let full = page.len() == PAGE;
             for notice in page {
@@ -147,7 +112,7 @@ impl Notices {
 
     async fn attempt(&self, notice: &Notice, now: Timestamp) -> Result<Taken, Failed> {
         let headers = |url: &Url| self.headers(notice, url, now);
-        self.sender.ask(&notice.url, headers, notice.body.clone()).await
+        self.ground.sender.ask(&notice.url, headers, notice.body.clone()).await
     }
 
     /// How a receiver is shown that it is us: as it has asked, or else by our signature. One or the
@@ -188,7 +153,7 @@ impl Notices {
         fired_at: Timestamp,
         sent: Result<Taken, Failed>,
     ) -> Result<(), Fault> {
-        let (id, now) = (notice.record.id.clone(), self.clock.now());
+        let (id, now) = (notice.record.id.clone(), self.ground.clock.now());
         let attempt = recorded(fired_at, now, &sent);
         let sent = sent.map(|_| ());
         let failures = notice.thing.attempts.saturating_add(1);
@@ -219,7 +184,7 @@ impl Notices {
             }
             Ok(())
         };
-        self.vault.act::<(), Fault>(job).await.map_err(Fault::on("noting a delivery"))
+        self.ground.vault.act::<(), Fault>(job).await.map_err(Fault::on("noting a delivery"))
     }
 
     fn advise(&self, failures: u32, failed: Failed) -> Advice {
@@ -229,7 +194,7 @@ impl Notices {
             return Advice::GiveUp;
         }
         // 410 ends a webhook of A2A; of AdCP nothing says so, and the receiver may come back.
-        self.schedule.advise(failures, failed.retry_after, (self.edge.random)())
+        self.schedule.advise(failures, failed.retry_after, (self.ground.edge.random)())
     }
 
     fn tell(&self, notice: &Kept<Notice>, state: &str, failed: Option<Failed>) {
@@ -251,15 +216,15 @@ impl Queue for Notices {
     type Turn = Kept<Notice>;
 
     fn now(&self) -> Timestamp {
-        self.clock.now()
+        self.ground.clock.now()
     }
 
     fn edge(&self) -> &Edge {
-        &self.edge
+        &self.ground.edge
     }
 
     fn limits(&self) -> Limits {
-        self.limits
+        Limits::default()
     }
 
     fn due(
@@ -270,7 +235,8 @@ impl Queue for Notices {
     ) -> Result<Vec<Kept<Notice>>, Fault> {
         let mut due = Vec::new();
         // Asked every time: the lock is lost with its session, and then another process delivers.
-        let is_courier = self.shared.as_ref().map_or(Ok(true), |store| store.is_courier())?;
+        let is_courier =
+            self.ground.shared.as_ref().map_or(Ok(true), |store| store.is_courier())?;
         if !is_courier || self.stopping.load(Ordering::SeqCst) {
             return Ok(due);
         }
@@ -305,13 +271,13 @@ impl Queue for Notices {
     }
 
     async fn work(self: Arc<Self>, notice: Kept<Notice>) -> Result<(), Fault> {
-        let now = self.clock.now();
+        let now = self.ground.clock.now();
         let sent = self.attempt(&notice.thing, now).await;
         self.note(&notice, now, sent).await
     }
 
     async fn stirred(&self) {
-        self.stir.notified().await;
+        self.ground.stir.notified().await;
     }
 
     fn stop(&self) {

@@ -38,7 +38,6 @@ use super::http;
 use super::identity::Identity;
 use super::invocation::{self, Form};
 use super::keys;
-use super::listing;
 use super::notices::Notices;
 
 /// What stands before an agent's id in the name of who has signed a request. No key and no token has
@@ -84,26 +83,29 @@ pub struct PublisherAgent {
     pub profile: Arc<Profile>,
     /// The publisher; another one when its catalogue changes.
     publisher: RwLock<Publisher>,
-    menu: Option<CatalogueFile>,
+    /// The file with what it sells.
+    pub(super) menu: Option<CatalogueFile>,
     /// How it is reached.
     pub front: Front,
     /// Its card.
     pub card: PublishedCard,
     /// Lets callers in.
     pub auth: Authenticator,
-    listing: OnceLock<Listing>,
+    /// The tools as MCP lists them: made once, when somebody asks first.
+    pub(super) listing: OnceLock<Listing>,
     /// Finds out who signs; `None` when signatures are ignored.
     pub identity: Option<Identity>,
     /// What receivers of webhooks find our keys by.
     pub documents: Option<Documents>,
     /// Delivers notifications, once somebody runs it.
     pub notices: Option<Arc<Notices>>,
-    tools: Vec<Tool>,
+    /// The tools that it has; the same for every caller (`N-4`).
+    pub(super) tools: Vec<Tool>,
     exchanges: Exchanges,
     /// When what nobody needs was thrown away last, in seconds of the clock's running.
     tidied_at: AtomicU64,
     /// How long an answer may take.
-    patience: Duration,
+    pub(super) patience: Duration,
     clock: Clock,
 }
 
@@ -114,6 +116,16 @@ pub struct Documents {
     pub jwks: String,
     /// `brand.json`.
     pub brand: String,
+}
+
+impl Documents {
+    /// Those of a publisher of this name that shows these public keys.
+    #[must_use]
+    pub fn of(name: &str, shown: &[Value], base_url: &str) -> Self {
+        let endpoints = [("mcp", mcp::PATH), ("a2a", ENDPOINT_PATH)];
+        let brand = keys::brand_json(name, base_url, &endpoints);
+        Self { jwks: keys::jwks(shown).to_string(), brand: brand.to_string() }
+    }
 }
 
 impl PublisherAgent {
@@ -159,28 +171,6 @@ impl PublisherAgent {
         })
     }
 
-    /// The same, whose notifications are signed with one of these public keys, and which shows all of
-    /// them.
-    #[must_use]
-    pub fn signing(self, shown: &[Value], base_url: &str, notices: Arc<Notices>) -> Self {
-        let endpoints = [("mcp", mcp::PATH), ("a2a", ENDPOINT_PATH)];
-        let brand = keys::brand_json(&self.profile.name, base_url, &endpoints);
-        let documents = Documents { jwks: keys::jwks(shown).to_string(), brand: brand.to_string() };
-        Self { documents: Some(documents), notices: Some(notices), ..self }
-    }
-
-    /// The same, which believes signed requests.
-    #[must_use]
-    pub fn believing(self, identity: Option<Identity>) -> Self {
-        Self { identity, ..self }
-    }
-
-    /// The same, which looks after the file with what it sells.
-    #[must_use]
-    pub fn reading(self, menu: Option<CatalogueFile>) -> Self {
-        Self { menu, ..self }
-    }
-
     /// The publisher as it is now. A request has one from its beginning to its end.
     #[must_use]
     pub fn publisher(&self) -> Publisher {
@@ -214,24 +204,6 @@ impl PublisherAgent {
                 }
             }
         }
-    }
-
-    /// The same, whose answers may take so long.
-    #[must_use]
-    pub fn answering_within(self, patience: Duration) -> Self {
-        Self { patience, ..self }
-    }
-
-    /// The tools that it has; the same for every caller (`N-4`).
-    #[must_use]
-    pub fn tools(&self) -> &[Tool] {
-        &self.tools
-    }
-
-    /// The tools as MCP lists them: made once, when somebody asks first.
-    #[must_use]
-    pub fn listing(&self) -> &Listing {
-        self.listing.get_or_init(|| listing::of(&self.tools))
     }
 
     /// The tool that a caller names, if this publisher has it.

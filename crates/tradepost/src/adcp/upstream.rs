@@ -13,6 +13,7 @@ use tradepost_server::clock::Clock;
 use tradepost_server::egress::client;
 use tradepost_server::fault::Fault;
 use tradepost_server::traces;
+use tradepost_wire::backoff::Backoff;
 use tradepost_wire::http::trace::TRACEPARENT;
 
 use crate::config;
@@ -26,8 +27,8 @@ const SETTING: &str = "publishers.upstream.url";
 /// The largest answer, in bytes.
 const MAX_ANSWER: usize = 1024 * 1024;
 
-/// The longest time for which it is left alone, in seconds; the shortest is one second.
-const LONGEST_PAUSE: u64 = 60;
+/// For how long it is left alone.
+const PAUSES: Backoff = Backoff { first: Duration::from_secs(1), longest: Duration::from_mins(1) };
 
 /// An ad server.
 #[derive(Debug)]
@@ -177,8 +178,7 @@ fn span(setting: SignedDuration) -> Duration {
 /// For how long it is left alone after so many failures in a row: a second, then twice as long each
 /// time.
 fn pause(failures: u32) -> Duration {
-    let doubled = 1_u64.checked_shl(failures.saturating_sub(1)).unwrap_or(LONGEST_PAUSE);
-    Duration::from_secs(if failures > 6 { LONGEST_PAUSE } else { doubled.min(LONGEST_PAUSE) })
+    PAUSES.pause(failures.saturating_sub(1))
 }
 
 #[cfg(test)]

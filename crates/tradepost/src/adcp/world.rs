@@ -47,7 +47,7 @@ pub struct Signer {
 }
 
 /// Credentials that others accept from us, by their addresses.
-struct Credentials(Vec<(String, String)>);
+pub(super) struct Credentials(pub(super) Vec<(String, String)>);
 
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -61,11 +61,13 @@ pub struct Outside {
     publisher: Arc<str>,
     egress: Egress,
     /// With which decisions are signed.
-    governance: Option<Arc<GovernanceKey>>,
-    upstream: Option<Upstream>,
-    signer: Option<Signer>,
-    /// Those of verifiers.
-    verifiers: Credentials,
+    pub(super) governance: Option<Arc<GovernanceKey>>,
+    /// The ad server behind it.
+    pub(super) upstream: Option<Upstream>,
+    /// By which addresses of subscribers know who asks them.
+    pub(super) signer: Option<Signer>,
+    /// Those that verifiers accept from it.
+    pub(super) verifiers: Credentials,
     /// How long a governance agent may take to decide.
     patience: Duration,
     read: Limiter,
@@ -74,10 +76,20 @@ pub struct Outside {
 }
 
 impl Outside {
-    /// That of the publisher with this id.
+    /// That of the publisher with this id, which holds its limits together with other processes where
+    /// there are permits.
     #[must_use]
-    pub fn new(publisher: &str, rates: Rates, clock: &Clock, egress: Egress) -> Self {
-        let limiter = |rate: config::RateLimit| Limiter::new(rate.limit(), clock.clone());
+    pub fn new(
+        publisher: &str,
+        rates: Rates,
+        permits: Option<&Arc<dyn Permits>>,
+        clock: &Clock,
+        egress: Egress,
+    ) -> Self {
+        let limiter = |rate: config::RateLimit, lane: &str| {
+            let limiter = Limiter::new(rate.limit(), clock.clone());
+            limiter.among(&format!("{publisher} {lane}"), permits.cloned())
+        };
         Self {
             publisher: publisher.into(),
             egress,
@@ -86,39 +98,10 @@ impl Outside {
             signer: None,
             verifiers: Credentials(Vec::new()),
             patience: GOVERNANCE_PATIENCE,
-            read: limiter(rates.read),
-            write: limiter(rates.write),
-            insert: limiter(rates.insert),
+            read: limiter(rates.read, "read"),
+            write: limiter(rates.write, "write"),
+            insert: limiter(rates.insert, "insert"),
         }
-    }
-
-    /// The same, which holds its limits together with other processes.
-    #[must_use]
-    pub fn sharing(self, permits: Option<Arc<dyn Permits>>) -> Self {
-        let among = |limiter: Limiter, lane: &str| {
-            limiter.among(&format!("{} {lane}", self.publisher), permits.clone())
-        };
-        let (read, write) = (among(self.read, "read"), among(self.write, "write"));
-        let insert = among(self.insert, "insert");
-        Self { read, write, insert, ..self }
-    }
-
-    /// The same with an ad server behind it.
-    #[must_use]
-    pub fn behind(self, upstream: Option<Upstream>) -> Self {
-        Self { upstream, ..self }
-    }
-
-    /// The same, with the credentials that verifiers accept from it, by their addresses.
-    #[must_use]
-    pub fn known_to(self, verifiers: Vec<(String, String)>) -> Self {
-        Self { verifiers: Credentials(verifiers), ..self }
-    }
-
-    /// The same, which signs decisions with this key.
-    #[must_use]
-    pub fn attesting(self, key: Arc<GovernanceKey>) -> Self {
-        Self { governance: Some(key), ..self }
     }
 
     /// The same for answers that may take so long: what is asked for them takes less, so that
@@ -141,11 +124,8 @@ impl Outside {
         let plain = build(false).map_err(silent)?;
         // A client with TLS is made only where it is needed: a machine without
         // certificates can still call itself.
-        let secure = if destination.url.scheme() == "https" {
-            build(true).map_err(silent)?
-        } else {
-            plain.clone()
-        };
+        let is_secure = destination.url.scheme() == "https";
+        let secure = if is_secure { build(true).map_err(silent)? } else { plain.clone() };
         let limits =
             Limits { timeout: self.patience, connect: self.patience, max_body: MAX_DECISION };
         let transport = Transport::over(plain, secure, limits);
@@ -155,12 +135,6 @@ impl Outside {
             Some(credential) => client.with_token(credential).map_err(|_| Unreached::Silent),
             None => Ok(client),
         }
-    }
-
-    /// The same with a key, by which addresses of subscribers know who asks them.
-    #[must_use]
-    pub fn signing(self, signer: Signer) -> Self {
-        Self { signer: Some(signer), ..self }
     }
 
     /// Whether an address wants what is going to be sent there.

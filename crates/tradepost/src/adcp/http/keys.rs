@@ -15,23 +15,20 @@ use crate::adcp::seller::Documents;
 const CACHE_CONTROL: HeaderValue = HeaderValue::from_static("public, max-age=300");
 
 pub(super) async fn jwks(State(desk): State<Arc<Desk>>, request: Request) -> Response {
-    match found(&desk, &request, |documents| documents.jwks.clone()) {
-        Some(response) => response,
-        None => not_found().await,
-    }
+    shown(&desk, request, |documents| &documents.jwks).await
 }
 
 pub(super) async fn brand(State(desk): State<Arc<Desk>>, request: Request) -> Response {
-    match found(&desk, &request, |documents| documents.brand.clone()) {
-        Some(response) => response,
-        None => not_found().await,
-    }
+    shown(&desk, request, |documents| &documents.brand).await
 }
 
-fn found(desk: &Desk, request: &Request, read: fn(&Documents) -> String) -> Option<Response> {
-    let publisher = super::publisher(desk.agent(host(request.uri(), request.headers()))?)?;
-    let documents = publisher.documents.as_ref()?;
-    let mut response = json_response(StatusCode::OK, read(documents));
+async fn shown(desk: &Desk, request: Request, read: fn(&Documents) -> &String) -> Response {
+    let agent = desk.agent(host(request.uri(), request.headers()));
+    let publisher = agent.and_then(super::publisher);
+    let Some(documents) = publisher.as_ref().and_then(|it| it.documents.as_ref()) else {
+        return not_found().await;
+    };
+    let mut response = json_response(StatusCode::OK, read(documents).clone());
     response.headers_mut().insert(header::CACHE_CONTROL, CACHE_CONTROL);
-    Some(response)
+    response
 }

@@ -18,6 +18,7 @@ use tradepost_wire::mcp;
 
 use super::denial::Denial;
 use super::intake;
+use crate::adcp::listing;
 use crate::adcp::seller::PublisherAgent;
 
 /// What the seller says about itself.
@@ -37,7 +38,7 @@ impl Tools for PublisherAgent {
     }
 
     fn listing(&self) -> &Listing {
-        self.listing()
+        self.listing.get_or_init(|| listing::of(&self.tools))
     }
 
     /// A task of AdCP that other agents have is answered, too: not here.

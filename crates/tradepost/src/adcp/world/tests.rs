@@ -11,7 +11,7 @@ use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, Resolver};
 use tradepost_wire::json::{Map, Value, from_slice, json};
 
-use super::Outside;
+use super::{Credentials, Outside};
 use crate::config::Rates;
 
 /// What a verifier does when it is called.
@@ -95,8 +95,9 @@ fn answered(message: &Value, found: &Value) -> (u16, String) {
 fn world(credentials: Vec<(String, String)>) -> Outside {
     let (clock, _) = Clock::manual("2026-06-01T12:00:00Z".parse().unwrap());
     let egress = Egress::new(Resolver::system(), true);
-    let world = Outside::new("gazette", Rates::default(), &clock, egress);
-    world.known_to(credentials).answering_within(Duration::from_secs(2))
+    let world = Outside::new("gazette", Rates::default(), None, &clock, egress);
+    let verifiers = Credentials(credentials);
+    Outside { verifiers, ..world }.answering_within(Duration::from_secs(2))
 }
 
 async fn asked(world: &Outside, url: &str) -> Result<Map, Unreached> {

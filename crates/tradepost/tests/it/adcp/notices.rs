@@ -140,10 +140,11 @@ impl World {
             sender: HttpSender::new(egress, Duration::from_secs(5)),
             clock: Clock::system(),
             edge: Edge::system(),
+            shared: None,
         };
-        let notices = Notices::new("gazette", Arc::clone(&self.key), ground);
+        let mut notices = Notices::new("gazette", Arc::clone(&self.key), ground);
         let first = Duration::from_millis(10);
-        let notices = notices.scheduled(Schedule { attempts: 4, first, longest: first });
+        notices.schedule = Schedule { attempts: 4, first, longest: first };
         let run = Arc::new(notices).run(std::future::pending(), Duration::ZERO);
         self.runtime.spawn(run)
     }
