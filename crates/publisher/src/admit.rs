@@ -17,7 +17,7 @@ use crate::profile::{Profile, Review};
 use crate::publisher::Publisher;
 use crate::refuse::{self, Refusal, Stop};
 use crate::resolve::{NaturalKey, Reach, Reference, Rights};
-use crate::shelf::{Kept, Record, Shelf, Thing as _};
+use crate::shelf::{Kept, New, Record, Shelf};
 
 pub(crate) mod gates;
 
@@ -52,10 +52,8 @@ impl Admitted {
 
     /// Whether the account can be used for the task as it stands.
     pub(crate) fn usable(&self) -> Result<(), Stop> {
-        match &self.account {
-            Some(account) => self.reach.rights().usable(&account.thing, "account"),
-            None => Ok(()),
-        }
+        let rights = self.reach.rights();
+        self.account.as_ref().map_or(Ok(()), |account| rights.usable(&account.thing, "account"))
     }
 }
 
@@ -66,10 +64,10 @@ pub(crate) fn admit(
     shelf: &dyn Shelf,
     phase: Phase,
 ) -> Result<Admitted, Stop> {
-    let agent = ask.caller.agent.clone();
-    gates::standing(ask.tool, agent.as_deref(), publisher.profile.onboarding.strangers)?;
+    let agent = ask.caller.agent.as_deref();
+    gates::standing(ask.tool, agent, publisher.profile.onboarding.strangers)?;
     let tenant = ask.caller.tenant();
-    let rights = Rights::read(ask.tool, &ask.arguments, agent, &tenant, shelf)?;
+    let rights = Rights::read(ask, &tenant, shelf)?;
     // Its refusal waits: of a tool that this seller does not have that is what is said,
     // whatever account the request names.
     let found = named(publisher, ask, &rights, shelf, phase);
@@ -199,20 +197,9 @@ fn unopened(
     tenant: &str,
     ask: &Ask,
 ) -> Result<Kept<Account>, Fault> {
-    account.account_id =
-        format!("unopened:{}", canonical::to_string(&reference.sent.clone().into()));
-    let broken = |error| Fault::new("writing an account", error);
-    let record = Record {
-        kind: Account::KIND,
-        id: account.account_id.clone(),
-        owner: tenant.to_owned(),
-        account: Some(account.account_id.clone()),
-        state: String::new(),
-        revision: 0,
-        body: tradepost_wire::json::to_value(&account).map_err(broken)?,
-        created_at: ask.now,
-        updated_at: ask.now,
-        place: 0,
-    };
+    let id = format!("unopened:{}", canonical::to_string(&reference.sent.clone().into()));
+    account.account_id.clone_from(&id);
+    let new = New { id: &id, owner: tenant, account: Some(&id), state: "", now: ask.now };
+    let record = Record { revision: 0, ..new.record(&account)? };
     Ok(Kept { thing: account, record })
 }

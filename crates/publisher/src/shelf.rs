@@ -16,101 +16,49 @@ pub mod memory;
 pub(crate) mod peek;
 pub(crate) mod recent;
 
-/// A kind of thing that is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    /// An advertiser's account.
-    Account,
-    /// What a tenant may do with an account.
-    Grant,
-    /// A product that was put there beside the catalogue.
-    Product,
-    /// A creative format that was put there beside the catalogue.
-    Format,
-    /// A proposal of a media plan.
-    Proposal,
-    /// A media buy with its packages.
-    MediaBuy,
-    /// What a media buy has delivered.
-    Delivery,
-    /// A creative of the library.
-    Creative,
-    /// An audience.
-    Audience,
-    /// A source of conversion events.
-    EventSource,
-    /// A conversion event.
-    Event,
-    /// A plan of the governance role.
-    Plan,
-    /// A decision about an action under a plan.
-    Check,
-    /// What became of an action under a plan.
-    Outcome,
-    /// An activated signal.
-    Activation,
-    /// A sponsored conversation.
-    Session,
-    /// A list of properties.
-    PropertyList,
-    /// A submitted task.
-    Task,
-    /// A notification that has to be delivered.
-    Notice,
-    /// What the test controller has prepared.
-    Directive,
-}
-
-impl Kind {
-    /// Every kind.
-    pub const ALL: &'static [Self] = &[
-        Self::Account,
-        Self::Grant,
-        Self::Product,
-        Self::Format,
-        Self::Proposal,
-        Self::MediaBuy,
-        Self::Delivery,
-        Self::Creative,
-        Self::Audience,
-        Self::EventSource,
-        Self::Event,
-        Self::Plan,
-        Self::Check,
-        Self::Outcome,
-        Self::Activation,
-        Self::Session,
-        Self::PropertyList,
-        Self::Task,
-        Self::Notice,
-        Self::Directive,
-    ];
-
-    /// Its name in the store.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Account => "account",
-            Self::Grant => "grant",
-            Self::Product => "product",
-            Self::Format => "format",
-            Self::Proposal => "proposal",
-            Self::MediaBuy => "media_buy",
-            Self::Delivery => "delivery",
-            Self::Creative => "creative",
-            Self::Audience => "audience",
-            Self::EventSource => "event_source",
-            Self::Event => "event",
-            Self::Plan => "plan",
-            Self::Check => "check",
-            Self::Outcome => "outcome",
-            Self::Activation => "activation",
-            Self::Session => "session",
-            Self::PropertyList => "property_list",
-            Self::Task => "task",
-            Self::Notice => "notice",
-            Self::Directive => "directive",
-        }
+tradepost_wire::words! {
+    /// A kind of thing that is kept, by its name in the store.
+    pub enum Kind {
+        /// An advertiser's account.
+        Account = "account",
+        /// What a tenant may do with an account.
+        Grant = "grant",
+        /// A product that was put there beside the catalogue.
+        Product = "product",
+        /// A creative format that was put there beside the catalogue.
+        Format = "format",
+        /// A proposal of a media plan.
+        Proposal = "proposal",
+        /// A media buy with its packages.
+        MediaBuy = "media_buy",
+        /// What a media buy has delivered.
+        Delivery = "delivery",
+        /// A creative of the library.
+        Creative = "creative",
+        /// An audience.
+        Audience = "audience",
+        /// A source of conversion events.
+        EventSource = "event_source",
+        /// A conversion event.
+        Event = "event",
+        /// A plan of the governance role.
+        Plan = "plan",
+        /// A decision about an action under a plan.
+        Check = "check",
+        /// What became of an action under a plan.
+        Outcome = "outcome",
+        /// An activated signal.
+        Activation = "activation",
+        /// A sponsored conversation.
+        Session = "session",
+        /// A list of properties.
+        PropertyList = "property_list",
+        /// A submitted task.
+        Task = "task",
+        /// A notification that has to be delivered.
+        Notice = "notice",
+        /// What the test controller has prepared.
+        Directive = "directive",
     }
 }
 
@@ -197,7 +145,8 @@ pub struct KeyRow {
     pub used_at: Timestamp,
 }
 
-/// Reading and writing, inside one transaction.
+/// Reading and writing, inside one transaction. One that is for reading alone says so by
+/// [`check_writable`](Self::check_writable), and nothing about how to write.
 pub trait Shelf {
     /// To whom the thing with this id belongs. Nothing else is read, so that what is not there
     /// and what is another's cost the same.
@@ -235,25 +184,39 @@ pub trait Shelf {
     ///
     /// # Errors
     /// When the store fails, or the shelf is open for reading alone.
-    fn put(&self, record: Record) -> Result<(), Fault>;
+    fn put(&self, _: Record) -> Result<(), Fault> {
+        Err(closed(self))
+    }
 
     /// Takes a thing away. Whether it was there.
     ///
     /// # Errors
     /// When the store fails, or the shelf is open for reading alone.
-    fn remove(&self, kind: Kind, id: &str) -> Result<bool, Fault>;
+    fn remove(&self, _: Kind, _: &str) -> Result<bool, Fault> {
+        Err(closed(self))
+    }
 
     /// Remembers what a key's request came to.
     ///
     /// # Errors
     /// When the store fails, or the shelf is open for reading alone.
-    fn remember(&self, scope: &str, key: &str, row: KeyRow) -> Result<(), Fault>;
+    fn remember(&self, _: &str, _: &str, _: KeyRow) -> Result<(), Fault> {
+        Err(closed(self))
+    }
 
     /// Forgets the keys that were used before a moment.
     ///
     /// # Errors
     /// When the store fails, or the shelf is open for reading alone.
-    fn forget_keys(&self, before: Timestamp) -> Result<(), Fault>;
+    fn forget_keys(&self, _: Timestamp) -> Result<(), Fault> {
+        Err(closed(self))
+    }
+}
+
+/// Why nothing can be put on a shelf.
+fn closed<S: Shelf + ?Sized>(shelf: &S) -> Fault {
+    let lacks = || Fault::new("writing to a shelf", "it does not say how");
+    shelf.check_writable().err().unwrap_or_else(lacks)
 }
 
 impl dyn Shelf + '_ {
@@ -278,19 +241,7 @@ impl dyn Shelf + '_ {
     /// # Errors
     /// When the store fails.
     pub fn add<T: Thing>(&self, new: New<'_>, thing: &T) -> Result<(), Fault> {
-        let New { id, owner, account, state, now } = new;
-        self.put(Record {
-            kind: T::KIND,
-            id: id.to_owned(),
-            owner: owner.to_owned(),
-            account: account.map(ToOwned::to_owned),
-            state: state.to_owned(),
-            revision: 1,
-            body: json(thing)?,
-            created_at: now,
-            updated_at: now,
-            place: 0,
-        })
+        self.put(new.record(thing)?)
     }
 
     /// Puts a changed thing back: its revision grows by one.
@@ -320,17 +271,33 @@ pub struct New<'a> {
     pub now: Timestamp,
 }
 
+impl New<'_> {
+    /// The record of a thing.
+    pub(crate) fn record<T: Thing>(self, thing: &T) -> Result<Record, Fault> {
+        Ok(Record {
+            kind: T::KIND,
+            id: self.id.to_owned(),
+            owner: self.owner.to_owned(),
+            account: self.account.map(ToOwned::to_owned),
+            state: self.state.to_owned(),
+            revision: 1,
+            body: json(thing)?,
+            created_at: self.now,
+            updated_at: self.now,
+            place: 0,
+        })
+    }
+}
+
 impl<T: Thing> Kept<T> {
     fn read(record: Record) -> Result<Self, Fault> {
-        let thing = T::deserialize(&record.body)
-            .map_err(|error| Fault::new("reading what was kept", error))?;
+        let thing = T::deserialize(&record.body).map_err(Fault::on("reading what was kept"))?;
         Ok(Self { thing, record })
     }
 }
 
 fn json<T: Serialize>(thing: &T) -> Result<Value, Fault> {
-    tradepost_wire::json::to_value(thing)
-        .map_err(|error| Fault::new("writing what is to be kept", error))
+    tradepost_wire::json::to_value(thing).map_err(Fault::on("writing what is to be kept"))
 }
 
 /// What becomes of what a job did.

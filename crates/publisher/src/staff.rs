@@ -5,7 +5,7 @@
 
 use tradepost_wire::adcp::error::Error;
 use tradepost_wire::adcp::{Standing, Tool};
-use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::fault::Fault;
 
 use crate::account::{self, Account, Grant};
@@ -20,75 +20,35 @@ use crate::task::end::Office;
 /// The longest reason, in characters: it stands in an error message.
 const MAX_REASON: usize = 500;
 
-/// What is decided about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Matter {
-    /// An advertiser's account.
-    Account,
-    /// A creative.
-    Creative,
-    /// A submitted task: a media buy that waits for approval.
-    Task,
-}
-
-impl Matter {
-    /// Every kind.
-    pub const ALL: [Self; 3] = [Self::Account, Self::Creative, Self::Task];
-
-    /// The word for people.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Account => "account",
-            Self::Creative => "creative",
-            Self::Task => "task",
-        }
+tradepost_wire::words! {
+    /// What is decided about, by the word for people.
+    pub enum Matter {
+        /// An advertiser's account.
+        Account = "account",
+        /// A creative.
+        Creative = "creative",
+        /// A submitted task: a media buy that waits for approval.
+        Task = "task",
     }
 }
 
-/// What is decided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
-    /// What waits for approval has it.
-    Approve,
-    /// It does not come about, or may not run any more.
-    Decline,
-    /// It is paused.
-    Suspend,
-    /// It goes on after that.
-    Resume,
-    /// It is over.
-    Close,
-    /// Something has to be paid first.
-    PaymentDue,
-    /// It has been paid.
-    PaymentSettled,
-}
-
-impl Step {
-    /// Every step.
-    pub const ALL: [Self; 7] = [
-        Self::Approve,
-        Self::Decline,
-        Self::Suspend,
-        Self::Resume,
-        Self::Close,
-        Self::PaymentDue,
-        Self::PaymentSettled,
-    ];
-
-    /// The name of its command.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Approve => "approve",
-            Self::Decline => "decline",
-            Self::Suspend => "suspend",
-            Self::Resume => "resume",
-            Self::Close => "close",
-            Self::PaymentDue => "payment-due",
-            Self::PaymentSettled => "payment-settled",
-        }
+tradepost_wire::words! {
+    /// What is decided, by the name of its command.
+    pub enum Step {
+        /// What waits for approval has it.
+        Approve = "approve",
+        /// It does not come about, or may not run any more.
+        Decline = "decline",
+        /// It is paused.
+        Suspend = "suspend",
+        /// It goes on after that.
+        Resume = "resume",
+        /// It is over.
+        Close = "close",
+        /// Something has to be paid first.
+        PaymentDue = "payment-due",
+        /// It has been paid.
+        PaymentSettled = "payment-settled",
     }
 }
 
@@ -203,7 +163,7 @@ pub fn grant(
 }
 
 /// How an account stands after a step, if it can be taken.
-const fn account_after(from: account::Status, step: Step) -> Option<account::Status> {
+fn account_after(from: account::Status, step: Step) -> Option<account::Status> {
     use account::Status::{Active, Closed, PaymentRequired, PendingApproval, Rejected, Suspended};
     let (starts, to) = match step {
         Step::Approve => (matches!(from, PendingApproval | Active), Active),
@@ -214,14 +174,12 @@ const fn account_after(from: account::Status, step: Step) -> Option<account::Sta
         Step::Close => (true, Closed),
         Step::PaymentDue => (true, PaymentRequired),
     };
-    // To decide what is decided already is no mistake, because commands are repeated. As numbers,
-    // because a constant function cannot call `==`.
-    let stays = from as u8 == to as u8;
-    if starts && (stays || from.may_become(to)) { Some(to) } else { None }
+    // To decide what is decided already is no mistake, because commands are repeated.
+    (starts && (from == to || from.may_become(to))).then_some(to)
 }
 
 /// How a creative stands after a step, if it can be taken. What the buyer has put away stays there.
-const fn creative_after(from: creative::Status, step: Step) -> Option<creative::Status> {
+fn creative_after(from: creative::Status, step: Step) -> Option<creative::Status> {
     use creative::Status::{Approved, Archived, PendingReview, Rejected, Suspended};
     let (starts, to) = match step {
         Step::Approve => (matches!(from, PendingReview | Approved), Approved),
@@ -230,37 +188,39 @@ const fn creative_after(from: creative::Status, step: Step) -> Option<creative::
         Step::Suspend => (true, Suspended),
         Step::Close | Step::PaymentDue | Step::PaymentSettled => return None,
     };
-    let stays = from as u8 == to as u8;
-    if starts && (stays || from.may_become(to)) { Some(to) } else { None }
+    (starts && (from == to || from.may_become(to))).then_some(to)
 }
 
 /// How a task stands after a step, if it can be taken.
 fn task_after(task: &Task, step: Step) -> Option<Standing> {
+    use Standing::{Completed, Failed, Submitted};
     let from = task.status;
     match step {
-        Step::Approve => {
-            matches!(from, Standing::Submitted | Standing::Completed).then_some(Standing::Completed)
-        }
-        Step::Decline => (task.is_open() || from == Standing::Failed).then_some(Standing::Failed),
+        Step::Approve => matches!(from, Submitted | Completed).then_some(Completed),
+        Step::Decline => (task.is_open() || from == Failed).then_some(Failed),
         Step::Suspend | Step::Resume | Step::Close | Step::PaymentDue | Step::PaymentSettled => {
             None
         }
     }
 }
 
-/// The steps that lead elsewhere.
-fn possible(from: &str, after: impl Fn(Step) -> Option<&'static str>) -> Denied {
-    let leads = |step: &Step| after(*step).is_some_and(|to| to != from);
-    let possible = Step::ALL.into_iter().filter(leads).collect();
-    Denied::Impossible { from: from.to_owned(), possible }
+/// Where a step leads, or else the steps that lead elsewhere.
+fn led<S: Vocabulary + PartialEq>(
+    from: S,
+    step: Step,
+    after: impl Fn(Step) -> Option<S>,
+) -> Result<S, Denied> {
+    after(step).ok_or_else(|| {
+        let leads = |step: &Step| after(*step).is_some_and(|to| to != from);
+        let possible = Step::ALL.iter().copied().filter(leads).collect();
+        Denied::Impossible { from: from.name().to_owned(), possible }
+    })
 }
 
 fn account(office: Office<'_>, decision: &Decision) -> Result<Moved, Denied> {
     let mut kept = office.shelf.find::<Account>(&decision.id)?.ok_or(Denied::Absent)?;
     let from = kept.thing.status;
-    let name = |step| account_after(from, step).map(account::Status::name);
-    let to = account_after(from, decision.step);
-    let to = to.ok_or_else(|| possible(from.name(), name))?;
+    let to = led(from, decision.step, |step| account_after(from, step))?;
     if from != to {
         kept.thing.status = to;
         // What had to be done has been done, or does not matter any more.
@@ -276,9 +236,7 @@ fn account(office: Office<'_>, decision: &Decision) -> Result<Moved, Denied> {
 fn creative(office: Office<'_>, decision: &Decision) -> Result<Moved, Denied> {
     let mut kept = find::<Creative>(office.shelf, decision, |creative| &creative.creative_id)?;
     let from = kept.thing.status_at(office.now);
-    let name = |step| creative_after(from, step).map(creative::Status::name);
-    let to = creative_after(from, decision.step);
-    let to = to.ok_or_else(|| possible(from.name(), name))?;
+    let to = led(from, decision.step, |step| creative_after(from, step))?;
     if from != to {
         kept.thing.stand(to, None, office.now);
         kept.thing.rejection_reason.clone_from(&decision.reason);
@@ -293,9 +251,7 @@ fn creative(office: Office<'_>, decision: &Decision) -> Result<Moved, Denied> {
 fn task(office: Office<'_>, decision: &Decision) -> Result<Moved, Denied> {
     let mut kept = find::<Task>(office.shelf, decision, |task| &task.task_id)?;
     let from = kept.thing.status;
-    let name = |step| task_after(&kept.thing, step).map(Standing::name);
-    let to = task_after(&kept.thing, decision.step);
-    let to = to.ok_or_else(|| possible(from.name(), name))?;
+    let to = led(from, decision.step, |step| task_after(&kept.thing, step))?;
     if from != to && decision.step == Step::Approve {
         let objections = office.consent(&mut kept)?;
         if !objections.is_empty() {

@@ -2,74 +2,55 @@
 
 use jiff::Timestamp;
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::{Value, json};
+use tradepost_wire::json::Value;
 
 use super::{MediaBuy, Status};
 use crate::catalogue::{AllowedAction, Product};
+use crate::reply::object;
 
-tradepost_wire::words! {
+tradepost_wire::catalog! {
     /// Something that a buyer can do with a media buy.
     pub enum Action {
-        /// Hold the buy.
-        Pause = "pause",
-        /// Let it run again.
-        Resume = "resume",
-        /// End it for good.
-        Cancel = "cancel",
-        /// Let it end later.
-        ExtendFlight = "extend_flight",
-        /// Let it end earlier.
-        ShortenFlight = "shorten_flight",
-        /// Let it begin at another time.
-        UpdateFlightDates = "update_flight_dates",
-        /// Spend more.
-        IncreaseBudget = "increase_budget",
-        /// Spend less.
-        DecreaseBudget = "decrease_budget",
-        /// Spend the same on other packages.
-        ReallocateBudget = "reallocate_budget",
-        /// Aim at others.
-        UpdateTargeting = "update_targeting",
-        /// Spread the spending otherwise.
-        UpdatePacing = "update_pacing",
-        /// Show it to one person more or less often.
-        UpdateFrequencyCaps = "update_frequency_caps",
-        /// Say which creatives go where.
-        UpdateCreativeAssignments = "update_creative_assignments",
-        /// Take a creative out of a package.
-        RemoveCreative = "remove_creative",
-        /// Buy more packages.
-        AddPackages = "add_packages",
-        /// Cancel packages.
-        RemovePackages = "remove_packages",
-        /// Supply creatives: the older word for the two about creatives.
-        SyncCreatives = "sync_creatives",
+        /// The older word that covers it, which a product may still use.
+        coarse: Option<&'static str>,
     }
+    /// Hold the buy.
+    Pause = "pause" { coarse: None }
+    /// Let it run again.
+    Resume = "resume" { coarse: None }
+    /// End it for good.
+    Cancel = "cancel" { coarse: None }
+    /// Let it end later.
+    ExtendFlight = "extend_flight" { coarse: Some("update_dates") }
+    /// Let it end earlier.
+    ShortenFlight = "shorten_flight" { coarse: Some("update_dates") }
+    /// Let it begin at another time.
+    UpdateFlightDates = "update_flight_dates" { coarse: Some("update_dates") }
+    /// Spend more.
+    IncreaseBudget = "increase_budget" { coarse: Some("update_budget") }
+    /// Spend less.
+    DecreaseBudget = "decrease_budget" { coarse: Some("update_budget") }
+    /// Spend the same on other packages.
+    ReallocateBudget = "reallocate_budget" { coarse: Some("update_budget") }
+    /// Aim at others.
+    UpdateTargeting = "update_targeting" { coarse: Some("update_packages") }
+    /// Spread the spending otherwise.
+    UpdatePacing = "update_pacing" { coarse: Some("update_packages") }
+    /// Show it to one person more or less often.
+    UpdateFrequencyCaps = "update_frequency_caps" { coarse: Some("update_packages") }
+    /// Say which creatives go where.
+    UpdateCreativeAssignments = "update_creative_assignments" { coarse: Some("sync_creatives") }
+    /// Take a creative out of a package.
+    RemoveCreative = "remove_creative" { coarse: Some("sync_creatives") }
+    /// Buy more packages.
+    AddPackages = "add_packages" { coarse: None }
+    /// Cancel packages.
+    RemovePackages = "remove_packages" { coarse: None }
+    /// Supply creatives: the older word for the two about creatives.
+    SyncCreatives = "sync_creatives" { coarse: None }
 }
 
 impl Action {
-    /// The older word that covers it, which a product may still use.
-    const fn coarse(self) -> Option<&'static str> {
-        match self {
-            Self::IncreaseBudget | Self::DecreaseBudget | Self::ReallocateBudget => {
-                Some("update_budget")
-            }
-            Self::ExtendFlight | Self::ShortenFlight | Self::UpdateFlightDates => {
-                Some("update_dates")
-            }
-            Self::UpdateTargeting | Self::UpdatePacing | Self::UpdateFrequencyCaps => {
-                Some("update_packages")
-            }
-            Self::UpdateCreativeAssignments | Self::RemoveCreative => Some("sync_creatives"),
-            Self::Pause
-            | Self::Resume
-            | Self::Cancel
-            | Self::AddPackages
-            | Self::RemovePackages
-            | Self::SyncCreatives => None,
-        }
-    }
-
     /// Whether a buy that stands like this permits it, whatever its products say.
     #[must_use]
     pub fn fits(self, buy: &MediaBuy, now: Timestamp) -> bool {
@@ -159,26 +140,15 @@ impl Offered {
     }
 }
 
-/// Why something cannot be done with a buy (`action-not-allowed-reason`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refused {
-    /// Not as the buy stands.
-    WrongStatus,
-    /// One of its products never permits it.
-    NotSupportedOnProduct,
-    /// A person of the seller has to agree first.
-    ModeMismatch,
-}
-
-impl Refused {
-    /// The word on the wire.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::WrongStatus => "wrong_status",
-            Self::NotSupportedOnProduct => "not_supported_on_product",
-            Self::ModeMismatch => "mode_mismatch",
-        }
+tradepost_wire::words! {
+    /// Why something cannot be done with a buy (`action-not-allowed-reason`).
+    pub enum Refused {
+        /// Not as the buy stands.
+        WrongStatus = "wrong_status",
+        /// One of its products never permits it.
+        NotSupportedOnProduct = "not_supported_on_product",
+        /// A person of the seller has to agree first.
+        ModeMismatch = "mode_mismatch",
     }
 }
 
@@ -240,15 +210,12 @@ fn offered(
 #[must_use]
 pub fn available(offered: &[Offered]) -> Value {
     let entry = |one: &Offered| {
-        let mut entry = json!({"action": one.action.name(), "mode": one.mode.name()});
-        if let Some(members) = entry.as_object_mut() {
-            for (name, value) in [("sla", &one.sla), ("terms_ref", &one.terms_ref)] {
-                if let Some(value) = value {
-                    members.insert(name.to_owned(), value.clone());
-                }
-            }
-        }
-        entry
+        Value::Object(object([
+            ("action", Some(one.action.name().into())),
+            ("mode", Some(one.mode.name().into())),
+            ("sla", one.sla.clone()),
+            ("terms_ref", one.terms_ref.clone()),
+        ]))
     };
     offered.iter().map(entry).collect()
 }

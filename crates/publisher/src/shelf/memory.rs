@@ -1,5 +1,6 @@
 //! A shelf that forgets everything when the process ends: for tests.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -23,25 +24,16 @@ struct State {
 }
 
 /// A state that is being worked on.
-struct Open(Mutex<State>);
-
-impl Open {
-    fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
-        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
+struct Open(RefCell<State>);
 
 impl Shelf for Open {
     fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, Fault> {
-        let whose = |record: &Record| Whose {
-            owner: record.owner.clone(),
-            account: record.account.clone(),
-        };
-        Ok(self.with(|state| state.records.get(&(kind, id.to_owned())).map(whose)))
+        let found = self.get(kind, id)?;
+        Ok(found.map(|record| Whose { owner: record.owner, account: record.account }))
     }
 
     fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, Fault> {
-        Ok(self.with(|state| state.records.get(&(kind, id.to_owned())).cloned()))
+        Ok(self.0.borrow().records.get(&(kind, id.to_owned())).cloned())
     }
 
     fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, Fault> {
@@ -52,8 +44,7 @@ impl Shelf for Open {
                 && query.state.as_ref().is_none_or(|word| record.state == *word)
                 && record.place > query.after
         };
-        let mut found: Vec<_> =
-            self.with(|state| state.records.values().filter(wanted).cloned().collect());
+        let mut found: Vec<_> = self.0.borrow().records.values().filter(wanted).cloned().collect();
         found.sort_by_key(|record| record.place);
         if query.limit > 0 {
             found.truncate(query.limit);
@@ -62,7 +53,7 @@ impl Shelf for Open {
     }
 
     fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, Fault> {
-        Ok(self.with(|state| state.keys.get(&(scope.to_owned(), key.to_owned())).cloned()))
+        Ok(self.0.borrow().keys.get(&(scope.to_owned(), key.to_owned())).cloned())
     }
 
     fn check_writable(&self) -> Result<(), Fault> {
@@ -70,29 +61,28 @@ impl Shelf for Open {
     }
 
     fn put(&self, mut record: Record) -> Result<(), Fault> {
-        self.with(|state| {
-            let place = (record.kind, record.id.clone());
-            record.place = state.records.get(&place).map_or(0, |known| known.place);
-            if record.place == 0 {
-                state.places += 1;
-                record.place = state.places;
-            }
-            state.records.insert(place, record);
-        });
+        let mut state = self.0.borrow_mut();
+        let place = (record.kind, record.id.clone());
+        record.place = state.records.get(&place).map_or(0, |known| known.place);
+        if record.place == 0 {
+            state.places += 1;
+            record.place = state.places;
+        }
+        state.records.insert(place, record);
         Ok(())
     }
 
     fn remove(&self, kind: Kind, id: &str) -> Result<bool, Fault> {
-        Ok(self.with(|state| state.records.remove(&(kind, id.to_owned())).is_some()))
+        Ok(self.0.borrow_mut().records.remove(&(kind, id.to_owned())).is_some())
     }
 
     fn remember(&self, scope: &str, key: &str, row: KeyRow) -> Result<(), Fault> {
-        self.with(|state| state.keys.insert((scope.to_owned(), key.to_owned()), row));
+        self.0.borrow_mut().keys.insert((scope.to_owned(), key.to_owned()), row);
         Ok(())
     }
 
     fn forget_keys(&self, before: Timestamp) -> Result<(), Fault> {
-        self.with(|state| state.keys.retain(|_, row| row.used_at >= before));
+        self.0.borrow_mut().keys.retain(|_, row| row.used_at >= before);
         Ok(())
     }
 }
@@ -100,15 +90,15 @@ impl Shelf for Open {
 impl Vault for MemoryVault {
     fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), Fault> {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        job(&Open(Mutex::new(state)));
+        job(&Open(RefCell::new(state)));
         Ok(())
     }
 
     fn write(&self, job: Job) -> Later<'_, Result<(), Fault>> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let open = Open(Mutex::new(state.clone()));
+        let open = Open(RefCell::new(state.clone()));
         if job(&open) == End::Keep {
-            *state = open.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+            *state = open.0.into_inner();
             state.version += 1;
         }
         Box::pin(std::future::ready(Ok(())))

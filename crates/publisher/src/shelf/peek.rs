@@ -3,7 +3,6 @@
 
 use std::cell::Cell;
 
-use jiff::Timestamp;
 use tradepost_wire::fault::Fault;
 
 use super::{KeyRow, Kind, Query, Record, Shelf, Whose};
@@ -47,21 +46,5 @@ impl Shelf for Peek<'_> {
         self.wanted.set(true);
         // An error ends most jobs here; nobody is shown it, because `at` gives nothing then.
         Err(Fault::new("looking at what is kept", "something was to be changed"))
-    }
-
-    fn put(&self, _: Record) -> Result<(), Fault> {
-        self.check_writable()
-    }
-
-    fn remove(&self, _: Kind, _: &str) -> Result<bool, Fault> {
-        self.check_writable().map(|()| false)
-    }
-
-    fn remember(&self, _: &str, _: &str, _: KeyRow) -> Result<(), Fault> {
-        self.check_writable()
-    }
-
-    fn forget_keys(&self, _: Timestamp) -> Result<(), Fault> {
-        self.check_writable()
     }
 }

@@ -83,11 +83,11 @@ impl Recent {
 
     fn note(&self, asked: Asked, found: Found, now: Timestamp) {
         self.with(|state| {
+            if let Some((before, _)) = state.found.remove(&asked) {
+                state.size -= before.size();
+            }
             // One long list is not worth everything else.
             if found.size() > MOST / 10 {
-                if let Some((before, _)) = state.found.remove(&asked) {
-                    state.size -= before.size();
-                }
                 return;
             }
             if state.size + found.size() > MOST {
@@ -100,9 +100,7 @@ impl Recent {
                 state.size = 0;
             }
             state.size += found.size();
-            if let Some((before, _)) = state.found.insert(asked, (found, now)) {
-                state.size -= before.size();
-            }
+            state.found.insert(asked, (found, now));
         });
     }
 }
@@ -143,22 +141,6 @@ impl Shelf for Noting<'_> {
 
     fn check_writable(&self) -> Result<(), Fault> {
         self.shelf.check_writable()
-    }
-
-    fn put(&self, record: Record) -> Result<(), Fault> {
-        self.shelf.put(record)
-    }
-
-    fn remove(&self, kind: Kind, id: &str) -> Result<bool, Fault> {
-        self.shelf.remove(kind, id)
-    }
-
-    fn remember(&self, scope: &str, key: &str, row: KeyRow) -> Result<(), Fault> {
-        self.shelf.remember(scope, key, row)
-    }
-
-    fn forget_keys(&self, before: Timestamp) -> Result<(), Fault> {
-        self.shelf.forget_keys(before)
     }
 }
 
@@ -229,22 +211,6 @@ impl Shelf for Recalled<'_> {
     }
 
     fn check_writable(&self) -> Result<(), Fault> {
-        Err(self.lacks())
-    }
-
-    fn put(&self, _: Record) -> Result<(), Fault> {
-        Err(self.lacks())
-    }
-
-    fn remove(&self, _: Kind, _: &str) -> Result<bool, Fault> {
-        Err(self.lacks())
-    }
-
-    fn remember(&self, _: &str, _: &str, _: KeyRow) -> Result<(), Fault> {
-        Err(self.lacks())
-    }
-
-    fn forget_keys(&self, _: Timestamp) -> Result<(), Fault> {
         Err(self.lacks())
     }
 }

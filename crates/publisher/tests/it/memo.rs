@@ -15,6 +15,7 @@ use tradepost_publisher::shelf::memory::MemoryVault;
 use tradepost_publisher::shelf::{Job, Kind, New, Query, Shelf, Vault};
 use tradepost_publisher::world::{Lane, Later, Stale, Supply, Unavailable};
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Value, json};
 

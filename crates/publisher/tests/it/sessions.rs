@@ -3,6 +3,7 @@
 use expect_test::expect;
 use jiff::SignedDuration;
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::script::Script;

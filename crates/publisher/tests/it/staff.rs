@@ -120,7 +120,7 @@ fn people_decide_along_the_published_ways_and_no_others() {
     let desk = Desk::new();
     let mut lines = String::new();
     let mut row = |matter: Matter, state: &str, put: &dyn Fn(&str)| {
-        let cells = Step::ALL.map(|step| {
+        let cells = Step::ALL.iter().copied().map(|step| {
             let id = format!("{}-{state}-{}", matter.name(), step.name());
             put(&id);
             match decide(&desk, &decision(matter, &id, step)) {
@@ -136,7 +136,8 @@ fn people_decide_along_the_published_ways_and_no_others() {
                 other => panic!("{other:?}"),
             }
         });
-        lines.push_str(&format!("{} {state}: {}\n", matter.name(), cells.join(" ")));
+        let cells = cells.collect::<Vec<_>>().join(" ");
+        lines.push_str(&format!("{} {state}: {cells}\n", matter.name()));
     };
     for status in Standing::ALL.iter().copied() {
         row(Matter::Account, status.name(), &|id| put_account(&desk, id, status));

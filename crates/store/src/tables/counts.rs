@@ -2,6 +2,7 @@
 
 use tradepost_publisher::shelf::Kind;
 use tradepost_publisher::task::Notice;
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
 
 use super::Database;

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use tradepost_publisher::shelf::{KeyRow, Kind, Query, Record, Shelf, Whose};
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::Value;
 

@@ -13,6 +13,7 @@ use tradepost_publisher::staff::{self, Decision, Denied, Matter, Moved, Step};
 use tradepost_publisher::task::end::Office;
 use tradepost_server::clock::Clock;
 use tradepost_wire::adcp::error::Error;
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::json;
 
 use self::offline::Offline;
