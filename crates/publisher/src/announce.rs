@@ -13,7 +13,7 @@ use tradepost_wire::json::{Map, Value, json};
 use crate::account::{self, Account};
 use crate::creative::{Creative, Status};
 use crate::reply::object;
-use crate::shelf::{Kept, New, Query, Shelf};
+use crate::shelf::{Kept, New, Query, Record, Shelf};
 use crate::task::{About, Notice, Push};
 use crate::world::World;
 
@@ -150,7 +150,7 @@ impl Herald<'_> {
                 about: Some(about),
                 ..Notice::new(subscriber.url, subscriber.authentication, body, self.now)
             };
-            self.queue(&kept.record.owner, Some(&account.record.id), &notice)?;
+            self.queue(&kept.record, &notice)?;
         }
         Ok(())
     }
@@ -161,10 +161,8 @@ impl Herald<'_> {
         if kept.thing.status == account::Status::PendingApproval {
             return Ok(());
         }
-        let Some(push) = kept.thing.push.take().as_ref().and_then(Push::read) else {
-            return Ok(());
-        };
-        let Some(url) = push.url.clone() else {
+        let push = kept.thing.push.take().as_ref().and_then(Push::read);
+        let Some((url, push)) = push.and_then(|push| Some((push.url.clone()?, push))) else {
             return Ok(());
         };
         let id = kept.thing.account_id.clone();
@@ -182,12 +180,13 @@ impl Herald<'_> {
             ("result", Some(json!({"status": "completed", "accounts": [row]}))),
         ]));
         let notice = Notice::new(&url, push.authentication.as_ref(), body, self.now);
-        self.queue(&kept.record.owner, Some(&id), &notice)
+        self.queue(&kept.record, &notice)
     }
 
-    fn queue(&self, owner: &str, account: Option<&str>, notice: &Notice) -> Result<(), Fault> {
-        let id = self.world.fresh_id("notice");
-        let new = New { id: &id, owner, account, state: Notice::DUE, now: self.now };
+    /// Queues a notification about what lies in a record.
+    pub(crate) fn queue(&self, about: &Record, notice: &Notice) -> Result<(), Fault> {
+        let (id, account) = (self.world.fresh_id("notice"), about.account.as_deref());
+        let new = New { id: &id, owner: &about.owner, account, state: Notice::DUE, now: self.now };
         self.shelf.add(new, notice)
     }
 }
@@ -231,9 +230,8 @@ pub(crate) fn activity(
         }
         if notice.log.is_empty() {
             let mut shown = said(1, kept.record.created_at);
-            for (name, value) in [("status", json!("pending")), ("http_status_code", Value::Null)] {
-                shown.insert(name.to_owned(), value);
-            }
+            shown.insert("status".to_owned(), "pending".into());
+            shown.insert("http_status_code".to_owned(), Value::Null);
             records.push((kept.record.created_at, kept.record.place, shown));
         }
     }

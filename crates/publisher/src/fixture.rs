@@ -1,7 +1,6 @@
 //! What a sandbox puts beside the catalogue. Fixtures of tests say what a test is about and no
 //! more; what a published product or format has to have besides is filled in here.
 
-use jiff::Timestamp;
 use tradepost_wire::adcp::rules::typed;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json};
@@ -9,8 +8,9 @@ use tradepost_wire::json::{Map, Value, json};
 use crate::catalogue::{CHANNELS, Catalogue, Format, Price, PricingOption, Product, Terms, maps};
 use crate::money::Amount;
 use crate::profile::Profile;
-use crate::publisher::Publisher;
-use crate::shelf::{New, Shelf};
+use crate::reply::object;
+use crate::shelf::{Kept, New, Thing};
+use crate::task::end::Office;
 
 /// Words for channels that test fixtures use and `enums/channels.json` does not have.
 const LOOSE_CHANNELS: [(&str, &str); 4] =
@@ -22,18 +22,18 @@ impl Product {
     #[must_use]
     pub fn completed(id: &str, partial: &Map, profile: &Profile) -> Self {
         let catalogue = &profile.catalogue;
-        let mut published = Map::new();
         let name = title(id);
-        published.insert("product_id".to_owned(), id.into());
-        published.insert("name".to_owned(), name.clone().into());
-        published.insert("description".to_owned(), format!("{name}, for tests.").into());
-        published.insert("publisher_properties".to_owned(), json!([{}]));
-        published.insert("delivery_type".to_owned(), "non_guaranteed".into());
-        published.insert("pricing_options".to_owned(), json!([]));
-        published.insert("reporting_capabilities".to_owned(), json!({}));
-        for (member, value) in partial.iter().filter(|(name, _)| *name != "product_id") {
-            published.insert(member.clone(), value.clone());
-        }
+        let mut published = object([
+            ("product_id", Some(id.into())),
+            ("name", Some(json!(name))),
+            ("description", Some(format!("{name}, for tests.").into())),
+            ("publisher_properties", Some(json!([{}]))),
+            ("delivery_type", Some("non_guaranteed".into())),
+            ("pricing_options", Some(json!([]))),
+            ("reporting_capabilities", Some(json!({}))),
+        ]);
+        let rest = partial.iter().filter(|(name, _)| *name != "product_id");
+        published.extend(rest.map(|(name, value)| (name.clone(), value.clone())));
         if let Some(Value::Array(properties)) = published.get_mut("publisher_properties") {
             properties.iter_mut().for_each(|selector| selected(selector, &profile.domain));
         }
@@ -75,10 +75,8 @@ impl Catalogue {
 /// A price of which only some members are given. Auctions get a guidance: the floor and what is
 /// usual above it.
 fn priced(partial: Map) -> Map {
-    let mut price = Map::new();
-    price.insert("pricing_option_id".to_owned(), "standard".into());
-    price.insert("pricing_model".to_owned(), "cpm".into());
-    price.insert("currency".to_owned(), "USD".into());
+    let usual = [("pricing_option_id", "standard"), ("pricing_model", "cpm"), ("currency", "USD")];
+    let mut price = object(usual.map(|(name, word)| (name, Some(word.into()))));
     price.extend(partial);
     let read: PricingOption = typed::read(price.clone()).unwrap_or_default();
     if let Price::Auction(Some(floor)) = read.price() {
@@ -139,63 +137,49 @@ fn title(id: &str) -> String {
     }
 }
 
-impl Publisher {
+impl Office<'_> {
     /// Puts a product beside the catalogue, completed; and the formats that it names, when nobody
     /// knows them. Put again, it keeps the prices that it has, unless others are given.
     ///
     /// # Errors
     /// When the store fails.
-    pub fn seed_product(
-        &self,
-        shelf: &dyn Shelf,
-        id: &str,
-        partial: &Map,
-        now: Timestamp,
-    ) -> Result<(), Fault> {
-        let mut product = Product::completed(id, partial, &self.profile);
+    pub fn seed_product(&self, id: &str, partial: &Map) -> Result<(), Fault> {
+        let mut product = Product::completed(id, partial, &self.publisher.profile);
         // Put there once more without prices, it keeps those that it has.
         if !partial.contains_key("pricing_options")
-            && let Some(known) = self.product(shelf, id)?
+            && let Some(known) = self.publisher.product(self.shelf, id)?
         {
             product = product.at(&known.prices().iter().collect::<Vec<_>>());
         }
         // Creatives for the product have to find its formats, which a test may not have named.
         for format in product.formats() {
-            if self.format(shelf, format)?.is_none() {
+            if self.publisher.format(self.shelf, format)?.is_none() {
                 let partial =
                     Map::from_iter([("format_id".to_owned(), format.given.clone().into())]);
-                let id = format.id.as_deref().unwrap_or_default();
-                self.seed_format(shelf, id, &partial, now)?;
+                self.seed_format(format.id.as_deref().unwrap_or_default(), &partial)?;
             }
         }
-        lay(shelf, id, &product, now)
+        self.lay(id, product)
     }
 
     /// Puts a price to a product, in place of the one with its id. Whether there is the product.
     ///
     /// # Errors
     /// When the store fails.
-    pub fn seed_price(
-        &self,
-        shelf: &dyn Shelf,
-        product_id: &str,
-        option_id: &str,
-        partial: &Map,
-        now: Timestamp,
-    ) -> Result<bool, Fault> {
-        let Some(product) = self.product(shelf, product_id)? else {
+    pub fn seed_price(&self, product: &str, option: &str, partial: &Map) -> Result<bool, Fault> {
+        let Some(known) = self.publisher.product(self.shelf, product)? else {
             return Ok(false);
         };
         let mut price = partial.clone();
-        price.insert("pricing_option_id".to_owned(), option_id.into());
+        price.insert("pricing_option_id".to_owned(), option.into());
         let price: PricingOption = typed::read(priced(price)).unwrap_or_default();
-        let mut prices: Vec<_> = product.prices().iter().collect();
-        match prices.iter_mut().find(|known| known.id() == option_id) {
+        let mut prices: Vec<_> = known.prices().iter().collect();
+        match prices.iter_mut().find(|known| known.id() == option) {
             Some(known) => *known = &price,
             None => prices.push(&price),
         }
         let prices: Value = prices.into_iter().map(|price| price.given.clone()).collect();
-        lay(shelf, product_id, &product.with("pricing_options", prices), now)?;
+        self.lay(product, known.with("pricing_options", prices))?;
         Ok(true)
     }
 
@@ -203,41 +187,25 @@ impl Publisher {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn seed_format(
-        &self,
-        shelf: &dyn Shelf,
-        id: &str,
-        partial: &Map,
-        now: Timestamp,
-    ) -> Result<(), Fault> {
-        let mut format = Map::new();
+    pub fn seed_format(&self, id: &str, partial: &Map) -> Result<(), Fault> {
         let given = partial.get("format_id").and_then(Value::as_object).cloned();
-        let mut format_id = self.profile.catalogue.addressed(given.unwrap_or_default());
+        let catalogue = &self.publisher.profile.catalogue;
+        let mut format_id = catalogue.addressed(given.unwrap_or_default());
         format_id.insert("id".to_owned(), id.into());
-        format.insert("format_id".to_owned(), format_id.into());
-        format.insert("name".to_owned(), title(id).into());
+        let named = [("format_id", Some(format_id.into())), ("name", Some(title(id).into()))];
+        let mut format = object(named);
         let rest = partial.iter().filter(|(name, _)| *name != "format_id");
         format.extend(rest.map(|(name, value)| (name.clone(), value.clone())));
         let unread = || Fault::new("putting a format there", "it is not in the form that it has");
-        lay(shelf, id, &typed::read::<Format>(format).ok_or_else(unread)?, now)
+        self.lay(id, typed::read::<Format>(format).ok_or_else(unread)?)
     }
-}
 
-/// Puts the publisher's own thing there, in place of the one with its id.
-fn lay<T: crate::shelf::Thing>(
-    shelf: &dyn Shelf,
-    id: &str,
-    thing: &T,
-    now: Timestamp,
-) -> Result<(), Fault> {
-    match shelf.find::<T>(id)? {
-        None => shelf.add(New { id, owner: "", account: None, state: "", now }, thing),
-        Some(mut known) => {
-            known.record.body = tradepost_wire::json::to_value(thing)
-                .map_err(|error| Fault::new("writing what is put beside the catalogue", error))?;
-            known.record.revision += 1;
-            known.record.updated_at = now;
-            shelf.put(known.record)
+    /// Puts the publisher's own thing there, in place of the one with its id.
+    fn lay<T: Thing>(&self, id: &str, thing: T) -> Result<(), Fault> {
+        let (shelf, now) = (self.shelf, self.now);
+        match shelf.find::<T>(id)? {
+            None => shelf.add(New { id, owner: "", account: None, state: "", now }, &thing),
+            Some(Kept { record, .. }) => shelf.change(&mut Kept { thing, record }, now),
         }
     }
 }

@@ -129,55 +129,41 @@ impl Publisher {
     pub async fn tick(&self, now: Timestamp) -> usize {
         // A list of ids alone: each task is looked at again in its own transaction, because a
         // person may have decided about it meanwhile.
-        let due = self.vault.look(|shelf| end::due(shelf, now)).unwrap_or_else(|broken| {
-            self.world.report(&broken);
-            Vec::new()
-        });
+        let due = self.reported(self.vault.look(|shelf| end::due(shelf, now)));
         let mut ended = 0;
         for record in due {
             let this = self.clone();
             // Each in a transaction of its own, so that one that breaks holds up no other.
             let job =
                 move |shelf: &dyn Shelf| Office { publisher: &this, shelf, now }.decide(&record);
-            match self.vault.act::<bool, Fault>(job).await {
-                Ok(has_ended) => ended += usize::from(has_ended),
-                Err(broken) => {
-                    self.world.report(&broken);
-                }
-            }
+            ended += usize::from(self.reported(self.vault.act::<bool, Fault>(job).await));
         }
-        self.settle_reviews(now).await;
-        ended
-    }
-
-    /// Notes which reviews of creatives have ended by themselves.
-    async fn settle_reviews(&self, now: Timestamp) {
-        let due = self.vault.look(|shelf| end::reviewed(shelf, now)).unwrap_or_else(|broken| {
-            self.world.report(&broken);
-            Vec::new()
-        });
-        for record in due {
+        // And reviews of creatives that have ended by themselves.
+        for record in self.reported(self.vault.look(|shelf| end::reviewed(shelf, now))) {
             let this = self.clone();
             let job =
                 move |shelf: &dyn Shelf| Office { publisher: &this, shelf, now }.settle(&record);
-            if let Err(broken) = self.vault.act::<(), Fault>(job).await {
-                self.world.report(&broken);
-            }
+            self.reported(self.vault.act::<(), Fault>(job).await);
         }
+        ended
+    }
+
+    /// What came of work that nobody waits for: of what broke nothing, and the log has it.
+    fn reported<T: Default>(&self, done: Result<T, Fault>) -> T {
+        done.unwrap_or_else(|broken| {
+            self.world.report(&broken);
+            T::default()
+        })
     }
 
     /// Whether notifications may go where the request says.
     fn may_notify(&self, ask: &Ask) -> Result<(), Stop> {
         let config = ask.arguments.get("push_notification_config");
         let url = config.and_then(|config| config.get("url")).and_then(Value::as_str);
-        let objection = url.and_then(|url| self.world.may_call(url).err());
-        match objection {
-            None => Ok(()),
-            Some(why) => {
-                let message = format!("the address of notifications {why}");
-                Err(refuse::invalid("push_notification_config.url", &message).into())
-            }
-        }
+        url.map_or(Ok(()), |url| self.world.may_call(url)).map_err(|why| {
+            let message = format!("the address of notifications {why}");
+            refuse::invalid("push_notification_config.url", &message).into()
+        })
     }
 
     /// Throws away what nobody needs any more: idempotency keys beyond their life, and notifications
@@ -199,9 +185,7 @@ impl Publisher {
             }
             Ok(())
         };
-        if let Err(broken) = self.vault.act::<(), Fault>(job).await {
-            self.world.report(&broken);
-        }
+        self.reported(self.vault.act::<(), Fault>(job).await);
         self.world.tidy();
     }
 
@@ -230,6 +214,7 @@ impl Publisher {
         if ask.tool != Tool::ComplyTestController || !self.profile.sandbox {
             rules::check(ask.tool, &arguments, internals).map_err(violations)?;
         }
+        let unread = || Fault::new("reading arguments that fit their schema", "they do not");
         let request = Request::read(ask.tool, &arguments).map(Arc::new).ok_or_else(unread)?;
         let lane = if ask.tool.mutates() { Lane::Write } else { Lane::Read };
         self.world
@@ -390,10 +375,6 @@ fn beyond(tool: Tool, release: Release, arguments: &Value) -> Vec<Error> {
         refuse::at(Code::UnsupportedFeature, &tradepost_wire::adcp::error::path(&pointer), message)
     };
     undone(tool, release, arguments).into_iter().map(refused).collect()
-}
-
-fn unread() -> Fault {
-    Fault::new("reading arguments that fit their schema", "they do not")
 }
 
 /// What its schema does not permit, with what to do about it.

@@ -3,15 +3,14 @@
 use std::sync::{Arc, OnceLock};
 
 use tradepost_wire::adcp::Tool;
-use tradepost_wire::fault::Fault;
 use tradepost_wire::json::Written;
 
 use crate::catalogue::Catalogue;
 use crate::idempotency::Flights;
 use crate::memo::Memo;
 use crate::profile::Profile;
+use crate::shelf::Vault;
 use crate::shelf::recent::Recent;
-use crate::shelf::{Shelf, Vault};
 use crate::world::World;
 
 /// What a publisher says it can do, as it is sent.
@@ -61,13 +60,5 @@ impl Publisher {
     /// that of a tool that nobody has.
     pub(crate) fn has(&self, tool: Tool) -> bool {
         tool != Tool::ComplyTestController || self.profile.sandbox
-    }
-
-    /// Reads in one consistent state.
-    pub(crate) fn look<T, E: From<Fault>>(
-        &self,
-        job: impl FnOnce(&dyn Shelf) -> Result<T, E>,
-    ) -> Result<T, E> {
-        self.vault.look(job)
     }
 }

@@ -13,9 +13,11 @@ use tradepost_wire::json::Map;
 use crate::account::{Account, Grant};
 use crate::admit::gates;
 use crate::agent::{Authorization, BuyerAgent};
+use crate::ask::Ask;
 use crate::forms::products::Brand;
 use crate::profile::Onboarding;
 use crate::refuse::{self, Stop};
+use crate::reply::object;
 use crate::shelf::{Kept, Query, Shelf, Thing, Whose};
 
 /// What a caller can reach with the task that it calls.
@@ -44,22 +46,16 @@ pub(crate) struct Rights {
 
 impl Rights {
     /// Reads them. One list, whatever the request names.
-    pub(crate) fn read(
-        tool: Tool,
-        arguments: &Map,
-        agent: Option<Arc<BuyerAgent>>,
-        tenant: &str,
-        shelf: &dyn Shelf,
-    ) -> Result<Self, Fault> {
+    pub(crate) fn read(ask: &Ask, tenant: &str, shelf: &dyn Shelf) -> Result<Self, Fault> {
         let query = Query { owner: Some(tenant.to_owned()), ..Query::default() };
         let grants = shelf.all::<Grant>(&query)?.into_iter();
         let grants = grants.map(|kept| (kept.thing.account_id, kept.thing.authorization));
         // The arguments matter to the one task whose use of an account depends on them.
-        let mut kept = Map::new();
-        if let (Tool::UpdateMediaBuy, Some(packages)) = (tool, arguments.get("new_packages")) {
-            kept.insert("new_packages".to_owned(), packages.clone());
-        }
-        Ok(Self { tool, arguments: kept, agent, grants: grants.collect() })
+        let packages = ask.arguments.get("new_packages").cloned();
+        let packages = packages.filter(|_| ask.tool == Tool::UpdateMediaBuy);
+        let arguments = object([("new_packages", packages)]);
+        let agent = ask.caller.agent.clone();
+        Ok(Self { tool: ask.tool, arguments, agent, grants: grants.collect() })
     }
 
     /// What the caller may do with an account; with any for which nothing else is said when `None`.
@@ -286,13 +282,12 @@ impl Reach {
 
     /// Whether the account of a thing can be used for the task.
     fn open(&self, shelf: &dyn Shelf, account: Option<&str>) -> Result<(), Stop> {
-        let Some(id) = account.filter(|id| self.named.as_deref() != Some(*id)) else {
-            return Ok(());
-        };
-        match shelf.find::<Account>(id)? {
-            Some(account) => self.rights.usable(&account.thing, "account"),
-            None => Ok(()),
+        if let Some(id) = account.filter(|id| self.named.as_deref() != Some(*id))
+            && let Some(account) = shelf.find::<Account>(id)?
+        {
+            self.rights.usable(&account.thing, "account")?;
         }
+        Ok(())
     }
 
     /// Everything of a type that the caller reaches, in the order of making: what its tenant owns,

@@ -7,7 +7,7 @@ use tradepost_wire::adcp::release::translate;
 use tradepost_wire::adcp::{Standing, Tool};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
-use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::json::{Map, Value, json, to_value};
 
 use super::{Notice, Task};
 use crate::account::Account;
@@ -18,7 +18,7 @@ use crate::creative::Creative;
 use crate::publisher::Publisher;
 use crate::refuse::{self, Stop};
 use crate::reply::object;
-use crate::shelf::{Kept, Kind, New, Query, Shelf, own_id};
+use crate::shelf::{Kept, Kind, New, Query, Record, Shelf, own_id};
 
 /// What a buyer reads first whose buy was declined.
 const DECLINED: &str = "the seller has declined the buy";
@@ -156,36 +156,28 @@ impl<'a> Office<'a> {
             return Ok(Some(task.thing.result.as_ref() == Some(result)));
         }
         let errors = result.get("errors").map(Error::read_list).unwrap_or_default();
-        let draft = task.thing.draft.take();
-        if errors.is_empty() {
-            if let Some(mut draft) = draft {
-                let named = result.get("media_buy_id").and_then(Value::as_str);
-                let id = named.unwrap_or(&draft.media_buy_id).to_owned();
-                // The payload is a test's own invention and may name a buy that there is, perhaps
-                // another tenant's; that one is left alone, and the task ends all the same.
-                if self.shelf.whose(Kind::MediaBuy, &id)?.is_some() {
-                    self.release(&task, &draft)?;
-                } else {
-                    draft.media_buy_id = id;
-                    self.book(&mut task, draft)?;
-                }
-            }
-            self.finish(&mut task, End::Completed(result.clone()))?;
-        } else {
-            if let Some(draft) = draft {
+        let fails = !errors.is_empty();
+        if let Some(mut draft) = task.thing.draft.take() {
+            let named = result.get("media_buy_id").and_then(Value::as_str);
+            let id = named.unwrap_or(&draft.media_buy_id).to_owned();
+            // The payload is a test's own invention and may name a buy that there is, perhaps
+            // another tenant's; that one is left alone, and the task ends all the same.
+            if fails || self.shelf.whose(Kind::MediaBuy, &id)?.is_some() {
                 self.release(&task, &draft)?;
+            } else {
+                draft.media_buy_id = id;
+                self.book(&mut task, draft)?;
             }
-            self.finish(&mut task, End::Failed(errors))?;
         }
+        let end = if fails { End::Failed(errors) } else { End::Completed(result.clone()) };
+        self.finish(&mut task, end)?;
         Ok(Some(true))
     }
 
     /// What speaks against a buy now that was accepted for a look when it was asked for.
     fn objections(&self, task: &Kept<Task>, draft: &MediaBuy) -> Result<Vec<Error>, Fault> {
         let mut errors = Vec::new();
-        if let Some(id) = &task.record.account
-            && let Some(account) = self.shelf.find::<Account>(id)?
-        {
+        if let Some(account) = self.account(task)? {
             let none = Map::new();
             match gates::status(Tool::CreateMediaBuy, &none, &account.thing, "account") {
                 Ok(()) => {}
@@ -223,14 +215,16 @@ impl<'a> Office<'a> {
         let mut products = self.publisher.products(self.shelf)?;
         products.retain(|product| kept.thing.has(product));
         let actions = action::permitted(&kept.thing, &products, self.now);
-        let account = match &task.record.account {
-            Some(id) => self.shelf.find::<Account>(id)?,
-            None => None,
-        };
+        let account = self.account(task)?;
         let account = account.as_ref().map(|account| &account.thing);
-        let mut body = crate::buy::created(&kept, &actions, account, self.now);
+        let mut body = buy::created(&kept, &actions, account, self.now);
         body.insert("status".to_owned(), Standing::Completed.name().into());
         self.finish(task, End::Completed(body))
+    }
+
+    /// The account on which a task lies.
+    fn account(&self, task: &Kept<Task>) -> Result<Option<Kept<Account>>, Fault> {
+        task.record.account.as_ref().map_or(Ok(None), |id| self.shelf.find(id))
     }
 
     /// Puts the buy that waited on the shelf, confirmed.
@@ -239,21 +233,16 @@ impl<'a> Office<'a> {
         let id = draft.media_buy_id.clone();
         draft.note(1, self.now, "created", "the seller approved the buy");
         task.thing.subject = Some(id.clone());
-        let record = &task.record;
-        let account = record.account.as_deref();
-        let state = buy::state(&draft);
-        let new = New { id: &id, owner: &record.owner, account, state, now: self.now };
-        self.shelf.add(new, &draft)?;
+        let Record { owner, account, .. } = &task.record;
+        let (account, state) = (account.as_deref(), buy::state(&draft));
+        self.shelf.add(New { id: &id, owner, account, state, now: self.now }, &draft)?;
         let missing = || Fault::new("booking a buy", "it is not where it was put");
         self.shelf.find(&id)?.ok_or_else(missing)
     }
 
     /// Gives the account back what was committed for a buy that does not come about.
     fn release(&self, task: &Kept<Task>, draft: &MediaBuy) -> Result<(), Fault> {
-        let Some(id) = &task.record.account else {
-            return Ok(());
-        };
-        if let Some(mut account) = self.shelf.find::<Account>(id)?
+        if let Some(mut account) = self.account(task)?
             && account.thing.charge(&self.publisher.profile, draft, -draft.total_budget, self.now)
         {
             self.shelf.change(&mut account, self.now)?;
@@ -267,12 +256,14 @@ impl<'a> Office<'a> {
         let (status, message, result) = match end {
             End::Completed(result) => (Standing::Completed, "the task is completed", result),
             End::Failed(errors) => {
-                let errors = json_of(&errors)?;
+                let errors = to_value(&errors).map_err(Fault::on("writing errors"))?;
                 thing.errors = errors.as_array().cloned().unwrap_or_default();
                 let first = thing.errors.first().cloned().unwrap_or_default();
-                let failed =
-                    json!({"status": Standing::Failed, "adcp_error": first, "errors": errors});
-                let failed = failed.as_object().cloned().unwrap_or_default();
+                let failed = object([
+                    ("status", Some(json!(Standing::Failed))),
+                    ("adcp_error", Some(first)),
+                    ("errors", Some(errors)),
+                ]);
                 (Standing::Failed, "the task has failed", failed)
             }
         };
@@ -283,13 +274,8 @@ impl<'a> Office<'a> {
         let entry = json!({"timestamp": self.now, "type": "response", "data": result});
         thing.history.push(entry);
         thing.result = Some(result);
-        if let Some(notice) = self.notice(thing, message)? {
-            let id = self.publisher.world.fresh_id("notice");
-            let record = &task.record;
-            let account = record.account.as_deref();
-            let new =
-                New { id: &id, owner: &record.owner, account, state: Notice::DUE, now: self.now };
-            self.shelf.add(new, &notice)?;
+        if let Some(notice) = self.notice(thing, message) {
+            self.herald().queue(&task.record, &notice)?;
         }
         task.record.state = status.to_string();
         self.shelf.change(task, self.now)
@@ -297,11 +283,9 @@ impl<'a> Office<'a> {
 
     /// The notification of an end (`core/mcp-webhook-payload.json`). Its key is made here, once, so that
     /// it is the same at every attempt (`W-4`).
-    fn notice(&self, task: &Task, message: &str) -> Result<Option<Notice>, Fault> {
-        let Some((push, url)) = task.push.as_ref().and_then(|push| Some((push, push.url.clone()?)))
-        else {
-            return Ok(None);
-        };
+    fn notice(&self, task: &Task, message: &str) -> Option<Notice> {
+        let push = task.push.as_ref()?;
+        let url = push.url.as_ref()?;
         let mut result = task.result.clone().unwrap_or_default();
         if let Some(tool) = Tool::of_name(&task.task_type) {
             translate(tool, task.release, &mut result);
@@ -322,10 +306,6 @@ impl<'a> Office<'a> {
             ("context", task.context.clone()),
             ("result", Some(result.into())),
         ]));
-        Ok(Some(Notice::new(&url, push.authentication.as_ref(), payload, self.now)))
+        Some(Notice::new(url, push.authentication.as_ref(), payload, self.now))
     }
-}
-
-fn json_of(errors: &[Error]) -> Result<Value, Fault> {
-    tradepost_wire::json::to_value(errors).map_err(|error| Fault::new("writing errors", error))
 }

@@ -76,7 +76,7 @@ async fn prepared(
     supply: Option<Supply>,
     question: impl FnOnce(&Desk<'_>) -> Result<Option<governance::Question>, Stop>,
 ) -> Result<Prepared, Stop> {
-    let (question, verifiers) = publisher.look(|shelf| {
+    let (question, verifiers) = publisher.vault.look(|shelf| {
         let (verifiers, offer) = (RefCell::default(), publisher.products(shelf)?);
         let asked = Verifiers::Asked(&verifiers);
         let desk = Desk::at(publisher, ask, admitted, shelf, &offer, supply.as_ref(), asked);

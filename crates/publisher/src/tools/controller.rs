@@ -15,6 +15,7 @@ use crate::forms::controller::{Comply, Params};
 use crate::refuse::Stop;
 use crate::reply::Reply;
 use crate::shelf::Kept;
+use crate::task::end::Office;
 use crate::work::Work;
 
 mod buys;
@@ -212,6 +213,12 @@ struct At<'a> {
 impl At<'_> {
     fn tenant(&self) -> &str {
         &self.work.admitted.reach.tenant
+    }
+
+    /// What changes what the publisher has, and not the caller.
+    fn office(&self) -> Office<'_> {
+        let work = self.work;
+        Office { publisher: work.publisher, shelf: work.shelf, now: work.ask.now }
     }
 
     /// The account that is named.

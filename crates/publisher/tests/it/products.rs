@@ -3,6 +3,7 @@
 use expect_test::{Expect, expect};
 use tradepost_publisher::demo;
 use tradepost_publisher::profile::Profile;
+use tradepost_publisher::task::end::Office;
 use tradepost_publisher::world::{Stale, Supply, Unavailable};
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::error::Release;
@@ -531,14 +532,15 @@ fn a_seeded_product_is_completed_and_offered_once_it_has_a_price() {
     let publisher = desk.publisher.clone();
     desk.put(move |shelf| {
         let now = "2026-06-01T12:00:00Z".parse().unwrap();
-        publisher.seed_product(shelf, "seeded_video_auction", &partial, now)
+        Office { publisher: &publisher, shelf, now }.seed_product("seeded_video_auction", &partial)
     });
     assert_eq!(ids(&products(&desk, only())), ["outdoor_video"]);
     let publisher = desk.publisher.clone();
     desk.put(move |shelf| {
         let now = "2026-06-01T12:00:00Z".parse().unwrap();
-        assert!(publisher.seed_price(shelf, "seeded_video_auction", "cpm_auction", &price, now)?);
-        assert!(!publisher.seed_price(shelf, "no_such_product", "cpm_auction", &price, now)?);
+        let office = Office { publisher: &publisher, shelf, now };
+        assert!(office.seed_price("seeded_video_auction", "cpm_auction", &price)?);
+        assert!(!office.seed_price("no_such_product", "cpm_auction", &price)?);
         Ok(())
     });
     let document = products(&desk, only());

@@ -33,7 +33,7 @@ pub(in crate::tools) async fn prepare(
         return Ok(Prepared::default());
     }
     let mut asked: Vec<(String, Challenge)> = Vec::new();
-    let known = publisher.look(|shelf| named(form, admitted, shelf))?;
+    let known = publisher.vault.look(|shelf| named(form, admitted, shelf))?;
     for (place, (row, known)) in form.accounts.iter().zip(known).enumerate() {
         let configs = row.notification_configs.as_deref().unwrap_or_default();
         // What is refused anyway is not asked first.

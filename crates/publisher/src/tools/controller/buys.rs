@@ -49,8 +49,7 @@ pub(super) fn task(at: &At<'_>) -> Result<Value, Failed> {
     let result = at.params.result.as_ref().and_then(Value::as_object).unwrap_or(&none);
     let place = record_id(at.tenant(), id);
     let before = work.find::<Task>(&place)?.ok_or_else(not_found)?.thing.status;
-    let office = Office { publisher: work.publisher, shelf: work.shelf, now: work.ask.now };
-    if !office.force(&place, result)?.ok_or_else(not_found)? {
+    if !at.office().force(&place, result)?.ok_or_else(not_found)? {
         return Err(no_way_from(before));
     }
     // Read again: the office changed the task on the shelf, and not the one in hand.

@@ -63,29 +63,27 @@ pub(super) fn put(
 
 /// `seed_product`.
 pub(super) fn product(at: &At<'_>, fixture: &Map) -> Result<(), Failed> {
-    let (work, id) = (at.work, need("product_id", &at.params.product_id)?);
-    Ok(work.publisher.seed_product(work.shelf, id, fixture, work.ask.now)?)
+    Ok(at.office().seed_product(need("product_id", &at.params.product_id)?, fixture)?)
 }
 
 /// `seed_creative_format`.
 pub(super) fn format(at: &At<'_>, fixture: &Map) -> Result<(), Failed> {
-    let (work, id) = (at.work, need("format_id", &at.params.format_id)?);
-    Ok(work.publisher.seed_format(work.shelf, id, fixture, work.ask.now)?)
+    Ok(at.office().seed_format(need("format_id", &at.params.format_id)?, fixture)?)
 }
 
 /// `seed_pricing_option`.
 pub(super) fn price(at: &At<'_>, fixture: &Map) -> Result<(), Failed> {
-    let (publisher, shelf, now) = (at.work.publisher, at.work.shelf, at.work.ask.now);
+    let office = at.office();
     let product = need("product_id", &at.params.product_id)?;
     let option = need("pricing_option_id", &at.params.pricing_option_id)?;
-    if !publisher.seed_price(shelf, product, option, fixture, now)? {
+    if !office.seed_price(product, option, fixture)? {
         return Err(not_found());
     }
     // Tests that buy this product without having asked for prices name this one. It costs what
     // the first price costs, and stands after it.
-    let priced = publisher.product(shelf, product)?;
+    let priced = office.publisher.product(office.shelf, product)?;
     if product == TRIAL && priced.is_some_and(|priced| priced.pricing(DEFAULT).is_none()) {
-        publisher.seed_price(shelf, product, DEFAULT, fixture, now)?;
+        office.seed_price(product, DEFAULT, fixture)?;
     }
     Ok(())
 }

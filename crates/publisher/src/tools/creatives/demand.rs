@@ -111,7 +111,7 @@ pub(in crate::tools) async fn prepare(
     form: &SyncCreatives,
     admitted: &Admitted,
 ) -> Result<Prepared, Stop> {
-    let questions = publisher.look(|shelf| questions(publisher, form, admitted, shelf))?;
+    let questions = publisher.vault.look(|shelf| questions(publisher, form, admitted, shelf))?;
     let looked = verdict::ask(publisher, questions).await;
     Ok(Prepared { looked, ..Prepared::default() })
 }
