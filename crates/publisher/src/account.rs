@@ -19,6 +19,7 @@ use crate::agent::{Authorization, Billing};
 use crate::buy::MediaBuy;
 use crate::money::Amount;
 use crate::profile::Profile;
+use crate::reply::object;
 use crate::shelf::{Kept, Kind, New, Shelf, Thing, own_id};
 use crate::spending::{self, Day};
 
@@ -264,31 +265,28 @@ impl Account {
     /// What others may see of it (`core/account.json`).
     #[must_use]
     pub fn published(&self) -> Map {
-        let mut shown = Map::new();
-        let mut add = |name: &str, value: Value| {
-            if !value.is_null() {
-                shown.insert(name.to_owned(), value);
-            }
-        };
-        add("account_id", self.account_id.as_str().into());
-        add("name", self.name.as_str().into());
-        add("status", json!(self.status));
-        add("brand", json!(self.brand));
-        add("operator", self.operator.as_str().into());
-        add("billing", json!(self.billing));
-        add("billing_entity", self.billing_entity.as_ref().map_or(Value::Null, without_bank));
-        add("payment_terms", json!(self.payment_terms));
-        add("account_scope", self.scope().into());
-        if self.status == Status::PendingApproval {
-            add("setup", json!(self.setup));
-        }
-        if let Some(agent) = &self.governance {
-            add("governance_agents", json!([{"url": agent.url}]));
-        }
-        add("sandbox", self.sandbox.into());
-        if let Some(configs) = &self.notification_configs {
-            add("notification_configs", configs.iter().map(without_credentials).collect());
-        }
+        let is_pending = self.status == Status::PendingApproval;
+        let agent = self.governance.as_ref();
+        let configs = self.notification_configs.iter().flatten();
+        // Credentials are written and never read, and so are bank details.
+        let configs = configs.map(|it| without(it, "/authentication", "credentials"));
+        let bankless = |entity| without(entity, "", "bank");
+        let mut shown = object([
+            ("account_id", Some(json!(self.account_id))),
+            ("name", Some(json!(self.name))),
+            ("status", Some(json!(self.status))),
+            ("brand", Some(json!(self.brand))),
+            ("operator", Some(json!(self.operator))),
+            ("billing", Some(json!(self.billing))),
+            ("billing_entity", self.billing_entity.as_ref().map(bankless)),
+            ("payment_terms", Some(json!(self.payment_terms))),
+            ("account_scope", Some(self.scope().into())),
+            ("setup", self.setup.clone().filter(|_| is_pending)),
+            ("governance_agents", agent.map(|agent| json!([{"url": agent.url}]))),
+            ("sandbox", Some(self.sandbox.into())),
+            ("notification_configs", self.notification_configs.as_ref().map(|_| configs.collect())),
+        ]);
+        shown.retain(|_, value| !value.is_null());
         shown
     }
 
@@ -341,32 +339,17 @@ impl Account {
     /// Whether it is over: for good, and as if it were not there.
     #[must_use]
     pub fn is_over(&self) -> bool {
-        match self.status {
-            Status::Rejected | Status::Closed => true,
-            Status::Active
-            | Status::PendingApproval
-            | Status::PaymentRequired
-            | Status::Suspended => false,
-        }
+        matches!(self.status, Status::Rejected | Status::Closed)
     }
 }
 
-/// Bank details are written and never read.
-fn without_bank(entity: &Value) -> Value {
-    let mut entity = entity.clone();
-    if let Some(members) = entity.as_object_mut() {
-        members.swap_remove("bank");
+/// A value without a member of an object in it.
+fn without(value: &Value, pointer: &str, name: &str) -> Value {
+    let mut value = value.clone();
+    if let Some(members) = value.pointer_mut(pointer).and_then(Value::as_object_mut) {
+        members.swap_remove(name);
     }
-    entity
-}
-
-/// And so are credentials.
-fn without_credentials(config: &Value) -> Value {
-    let mut config = config.clone();
-    if let Some(authentication) = config.get_mut("authentication").and_then(Value::as_object_mut) {
-        authentication.swap_remove("credentials");
-    }
-    config
+    value
 }
 
 #[cfg(test)]

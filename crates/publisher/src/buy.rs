@@ -145,7 +145,7 @@ impl Status {
 }
 
 /// A package.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Package {
     /// Its id.
     pub package_id: String,
@@ -294,9 +294,8 @@ impl MediaBuy {
     /// flight completes it, and missing creatives and a later beginning come before the buyer's pause.
     #[must_use]
     pub fn status_at(&self, now: Timestamp) -> Status {
-        match self.status {
-            Status::Completed | Status::Rejected | Status::Canceled => return self.status,
-            Status::PendingCreatives | Status::PendingStart | Status::Active | Status::Paused => {}
+        if self.status.is_terminal() {
+            return self.status;
         }
         if now >= self.end_time {
             return Status::Completed;

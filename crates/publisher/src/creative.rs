@@ -169,15 +169,7 @@ impl Creative {
     #[must_use]
     pub fn status_at(&self, now: Timestamp) -> Status {
         let over = self.review_ends_at.is_some_and(|end| end <= now);
-        match self.status {
-            Status::PendingReview if over => Status::Approved,
-            Status::Processing
-            | Status::PendingReview
-            | Status::Approved
-            | Status::Suspended
-            | Status::Rejected
-            | Status::Archived => self.status,
-        }
+        if over && self.status == Status::PendingReview { Status::Approved } else { self.status }
     }
 
     /// The word by which it is found again: one whose review ends by itself.

@@ -135,11 +135,9 @@ impl PropertyList {
             values.iter().filter_map(Identifier::read).map(|it| it.canonical()).collect()
         };
         let filters = self.given.filters.as_ref();
-        let excluded: Vec<Value> =
-            filters.map(|it| it.exclude_identifiers.iter().cloned().collect()).unwrap_or_default();
         Members {
             within: names(&self.resolve()),
-            excluded: names(&excluded),
+            excluded: filters.map(|it| names(&it.exclude_identifiers)).unwrap_or_default(),
             all: !self.given.members.contains_key("base_properties"),
         }
     }

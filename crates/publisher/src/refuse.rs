@@ -90,17 +90,13 @@ pub fn warning(error: Error) -> Error {
 /// An error of a code with a sentence, and the hint of its row as what to do.
 #[must_use]
 pub fn error(code: Code, message: &str) -> Error {
-    let mut error = Error::new(code, message);
-    error.suggestion = Some(code.hint().to_owned());
-    error
+    Error { suggestion: Some(code.hint().to_owned()), ..Error::new(code, message) }
 }
 
 /// The same about one member of the request, in path notation (`packages[0].budget`).
 #[must_use]
 pub fn at(code: Code, field: &str, message: &str) -> Error {
-    let mut error = error(code, message);
-    error.field = Some(field.to_owned());
-    error
+    Error { field: Some(field.to_owned()), ..error(code, message) }
 }
 
 /// An error with a member of `details`.
@@ -120,23 +116,19 @@ pub fn invalid(field: &str, message: &str) -> Error {
 #[must_use]
 pub fn not_found(code: Code, field: Option<&str>) -> Error {
     let message = "an identifier in the request does not resolve to anything of yours";
-    match field {
-        Some(field) => at(code, field, message),
-        None => error(code, message),
-    }
+    Error { field: field.map(ToOwned::to_owned), ..error(code, message) }
 }
 
 /// Too many requests.
 #[must_use]
 pub fn rate_limited(wait: Wait, scope: &str) -> Error {
-    let mut error = error(Code::RateLimited, "too many requests; wait and send the same again");
-    // From 1 to 3600, whatever the window is (`O-3`).
-    error.retry_after = Some(wait.seconds.clamp(1, 3600));
+    let error = error(Code::RateLimited, "too many requests; wait and send the same again");
     let details = json!({
         "limit": wait.limit, "remaining": 0, "window_seconds": wait.window_seconds, "scope": scope,
     });
-    error.details = details.as_object().cloned().unwrap_or_default();
-    error
+    let details = details.as_object().cloned().unwrap_or_default();
+    // From 1 to 3600, whatever the window is (`O-3`).
+    Error { retry_after: Some(wait.seconds.clamp(1, 3600)), details, ..error }
 }
 
 /// We broke, and say when to come back and nothing more (`Y-5`).

@@ -69,22 +69,19 @@ impl Outage {
 /// # Errors
 /// `SERVICE_UNAVAILABLE` when it does not answer, and `CONFIGURATION_ERROR` when it is not set up.
 pub(crate) async fn ask(publisher: &Publisher) -> Result<Supply, Stop> {
-    let error = match publisher.world.inventory().await {
-        Ok(supply) => return Ok(supply),
-        Err(Unavailable::Down { retry_after }) => {
+    publisher.world.inventory().await.map_err(|unavailable| match unavailable {
+        Unavailable::Down { retry_after } => {
             let message = "the seller cannot ask its ad server for the moment; send the same again";
-            let mut error = refuse::error(Code::ServiceUnavailable, message);
-            error.retry_after = retry_after.map(|seconds| seconds.clamp(1, 3600));
-            error
+            let retry_after = retry_after.map(|seconds| seconds.clamp(1, 3600));
+            Error { retry_after, ..refuse::error(Code::ServiceUnavailable, message) }.into()
         }
         // What has to be set is for the log; the world has written it there.
-        Err(Unavailable::Misconfigured { setting: _ }) => {
+        Unavailable::Misconfigured { setting: _ } => {
             let message = "the seller's ad server is not set up; the seller's operator has to set \
                            it up";
-            refuse::error(Code::ConfigurationError, message)
+            refuse::error(Code::ConfigurationError, message).into()
         }
-    };
-    Err(error.into())
+    })
 }
 
 /// What the caller is told about what was asked earlier; nothing when it is fresh.

@@ -10,6 +10,7 @@ use tradepost_wire::json::{Map, Value, json};
 use crate::account::{Account, Status};
 use crate::agent::{Authorization, BuyerAgent, Standing};
 use crate::refuse::{self, Stop};
+use crate::reply::object;
 
 /// How many refused fields are named one by one.
 const MAX_FIELDS: usize = 50;
@@ -36,19 +37,16 @@ pub(crate) fn standing(
             Err(for_a_person(refuse::error(Code::PermissionDenied, message)).into())
         };
     };
-    match agent.standing {
-        Standing::Active => Ok(()),
-        Standing::Suspended => {
-            let message = "this buyer agent's relationship with the seller is suspended; a person \
-                           has to settle it with the seller";
-            Err(refuse::error(Code::AgentSuspended, message).into())
-        }
-        Standing::Blocked => {
-            let message = "this buyer agent's relationship with the seller has been ended; a person \
-                           has to settle it with the seller";
-            Err(refuse::error(Code::AgentBlocked, message).into())
-        }
-    }
+    let (code, state) = match agent.standing {
+        Standing::Active => return Ok(()),
+        Standing::Suspended => (Code::AgentSuspended, "is suspended"),
+        Standing::Blocked => (Code::AgentBlocked, "has been ended"),
+    };
+    let message = format!(
+        "this buyer agent's relationship with the seller {state}; a person has to settle it with \
+         the seller"
+    );
+    Err(refuse::error(code, &message).into())
 }
 
 /// An agent that may work with sandbox accounts alone (`G-1`).
@@ -94,10 +92,8 @@ pub(crate) fn scope(
         let message = "the caller may not call this task for this account; authorization in \
                        list_accounts says what it may call";
         let error = refuse::error(Code::ScopeInsufficient, message);
-        let mut hint = json!({"task": "list_accounts"});
-        if let (Some(account), Some(hint)) = (account, hint.as_object_mut()) {
-            hint.insert("account".to_owned(), json!({"account_id": account}));
-        }
+        let account = account.map(|id| json!({"account_id": id}));
+        let hint = object([("task", Some("list_accounts".into())), ("account", account)]);
         return Err(refuse::with(error, "introspection_hint", hint).into());
     }
     if granted.read_only && changes(tool) {
@@ -248,16 +244,10 @@ pub(crate) fn status(
 fn setup_required(account: &Account) -> Error {
     let message = "the account has to be set up before it can be used; see details";
     let error = refuse::error(Code::AccountSetupRequired, message);
-    let setup = account.setup.as_ref();
-    let part = |name: &str| setup.and_then(|setup| setup.get(name)).cloned();
-    let error = match part("url") {
-        Some(url) => refuse::with(error, "setup_url", url),
-        None => error,
-    };
-    match part("message") {
-        Some(step) => refuse::with(error, "setup_steps", json!([step])),
-        None => error,
-    }
+    let part = |name: &str| account.setup.as_ref()?.get(name).cloned();
+    let steps = part("message").map(|step| json!([step]));
+    let details = object([("setup_url", part("url")), ("setup_steps", steps)]);
+    Error { details, ..error }
 }
 
 #[cfg(test)]

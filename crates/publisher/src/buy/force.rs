@@ -12,9 +12,8 @@ use tradepost_wire::json::{Map, Value};
 use super::report::{ADDITIVE, Delivery, Report};
 use super::{Assigned, Cancellation, MediaBuy, Package, Party, Shown, Status};
 use crate::account::Account;
-use crate::catalogue::PricingOption;
 use crate::money::Amount;
-use crate::shelf::{Kept, Kind, New, Shelf};
+use crate::shelf::{Kept, Kind, New, Record, Shelf};
 
 /// What came of forcing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,20 +65,10 @@ pub fn status(
     }
     let buy = &mut kept.thing;
     buy.paused = to == Status::Paused;
-    buy.status = match to {
-        // A pause is kept apart from the status, which goes on underneath it.
-        Status::Paused => Status::Active,
-        Status::PendingCreatives
-        | Status::PendingStart
-        | Status::Active
-        | Status::Completed
-        | Status::Rejected
-        | Status::Canceled => to,
-    };
+    // A pause is kept apart from the status, which goes on underneath it.
+    buy.status = if to == Status::Paused { Status::Active } else { to };
     match to {
-        Status::Canceled => {
-            buy.cancellation = Some(Cancellation::by(Party::Seller, now));
-        }
+        Status::Canceled => buy.cancellation = Some(Cancellation::by(Party::Seller, now)),
         Status::Rejected => buy.rejection_reason = reason.map(ToOwned::to_owned),
         // What is to wait for its beginning must not have begun.
         Status::PendingStart if buy.start_time <= now => {
@@ -184,17 +173,15 @@ fn delivery(
     now: Timestamp,
     change: impl FnOnce(&mut Delivery),
 ) -> Result<Delivery, Fault> {
-    let id = buy.record.id.as_str();
+    let Record { id, owner, account, .. } = &buy.record;
     if let Some(mut known) = shelf.find::<Delivery>(id)? {
         change(&mut known.thing);
         shelf.change(&mut known, now)?;
         return Ok(known.thing);
     }
-    let mut first = Delivery { media_buy_id: id.to_owned(), ..Delivery::default() };
+    let mut first = Delivery { media_buy_id: id.clone(), ..Delivery::default() };
     change(&mut first);
-    let record = &buy.record;
-    let account = record.account.as_deref();
-    shelf.add(New { id, owner: &record.owner, account, state: "", now }, &first)?;
+    shelf.add(New { id, owner, account: account.as_deref(), state: "", now }, &first)?;
     Ok(first)
 }
 
@@ -244,11 +231,6 @@ form! {
 const TYPED: [&str; 6] =
     ["package_id", "product_id", "pricing_option_id", "budget", "paused", "creative_assignments"];
 
-fn without(mut members: Map, names: &[&str]) -> Map {
-    members.retain(|name, _| !names.contains(&name.as_str()));
-    members
-}
-
 /// Puts a buy there (`seed_media_buy`), with what the fixture leaves open filled in. Whether it could:
 /// an id that another tenant's buy has cannot be taken.
 ///
@@ -268,19 +250,19 @@ pub fn seed(
     }
     let given = BuyFixture::read(&fixture.clone().into()).unwrap_or_default();
     let status = given.media_buy_status.or(given.status).unwrap_or(Status::Active);
-    let package = |(place, given): (usize, PackageFixture)| Package {
-        package_id: given.package_id.unwrap_or_else(|| format!("{id}_{}", place + 1)),
-        product_id: given.product_id.unwrap_or_default(),
-        pricing_option_id: given.pricing_option_id.unwrap_or_default(),
-        budget: given.budget.unwrap_or_default(),
-        start_time: None,
-        end_time: None,
-        paused: given.paused.unwrap_or_default(),
-        cancellation: None,
-        creative_assignments: given.creative_assignments.0,
-        price: PricingOption::default(),
+    let package = |(place, mut given): (usize, PackageFixture)| {
         // What is kept as types is not kept twice, or a change would leave the second one behind.
-        shown: Shown::of(without(given.members, &TYPED)),
+        given.members.retain(|name, _| !TYPED.contains(&name.as_str()));
+        Package {
+            package_id: given.package_id.unwrap_or_else(|| format!("{id}_{}", place + 1)),
+            product_id: given.product_id.unwrap_or_default(),
+            pricing_option_id: given.pricing_option_id.unwrap_or_default(),
+            budget: given.budget.unwrap_or_default(),
+            paused: given.paused.unwrap_or_default(),
+            creative_assignments: given.creative_assignments.0,
+            shown: Shown::of(given.members),
+            ..Package::default()
+        }
     };
     let packages: Vec<_> = given.packages.0.into_iter().enumerate().map(package).collect();
     let mut buy = MediaBuy {
@@ -319,8 +301,6 @@ pub fn seed(
     {
         // Written past `change`, which would count one further.
         known.record.revision = revision.max(1);
-        known.record.body = tradepost_wire::json::to_value(&known.thing)
-            .map_err(|error| Fault::new("writing what is to be kept", error))?;
         shelf.put(known.record)?;
     }
     Ok(true)

@@ -6,6 +6,7 @@ use tradepost_wire::json::{Value, json};
 
 use super::{MediaBuy, Package};
 use crate::creative::{Creative, Offline, Reason, Status};
+use crate::reply::object;
 use crate::shelf::{Kept, own_id};
 
 /// What keeps packages of a buy from being shown, one for each creative. A package suffers when a
@@ -53,14 +54,8 @@ fn described(
     now: Timestamp,
 ) -> Value {
     let status = creative.thing.status_at(now);
-    let usual = match status {
-        Status::Suspended => Reason::SellerRemoved,
-        Status::Processing
-        | Status::PendingReview
-        | Status::Approved
-        | Status::Rejected
-        | Status::Archived => Reason::ContentRejected,
-    };
+    let is_suspended = status == Status::Suspended;
+    let usual = if is_suspended { Reason::SellerRemoved } else { Reason::ContentRejected };
     // What was kept before it was noted since when and why says when it changed.
     let earlier = Offline { since: creative.record.updated_at, reason: usual };
     let Offline { since, reason } = creative.thing.offline.unwrap_or(earlier);
@@ -72,20 +67,19 @@ fn described(
         | Reason::IdentityAuthorizationExpired
         | Reason::SourcePrivate => "restore what it depends on",
     };
-    let mut shown = json!({
-        // It is the same as long as the same creative is gone since the same moment.
-        "impairment_id": own_id(&buy.media_buy_id, &creative.thing.creative_id, &since.to_string()),
-        "resource_type": "creative",
-        "resource_id": creative.thing.creative_id,
-        "package_ids": packages,
-        "transition": {"to": status.name()},
-        "reason_code": reason,
-        "observed_at": since,
-        "remediation": remedy,
-    });
-    if let (Some(members), Some(reason)) = (shown.as_object_mut(), &creative.thing.rejection_reason)
-    {
-        members.insert("reason".to_owned(), reason.chars().take(500).collect::<String>().into());
-    }
-    shown
+    let Creative { creative_id, rejection_reason: why, .. } = &creative.thing;
+    let why = why.as_ref().map(|why| why.chars().take(500).collect::<String>().into());
+    // It is the same as long as the same creative is gone since the same moment.
+    let id = own_id(&buy.media_buy_id, creative_id, &since.to_string());
+    Value::Object(object([
+        ("impairment_id", Some(id.into())),
+        ("resource_type", Some("creative".into())),
+        ("resource_id", Some(json!(creative_id))),
+        ("package_ids", Some(json!(packages))),
+        ("transition", Some(json!({"to": status.name()}))),
+        ("reason_code", Some(json!(reason))),
+        ("observed_at", Some(json!(since))),
+        ("remediation", Some(remedy.into())),
+        ("reason", why),
+    ]))
 }

@@ -10,8 +10,9 @@ use serde::{Deserialize, Serialize};
 use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::json::{Map, Value, json};
 
-use super::MediaBuy;
+use super::{MediaBuy, Package};
 use crate::money::Amount;
+use crate::reply::object;
 use crate::shelf::{Kind, Thing};
 
 /// The figures that add up, by their names in `core/delivery-metrics.json`.
@@ -123,12 +124,8 @@ pub fn metrics<'a>(reports: impl IntoIterator<Item = &'a Report>) -> Map {
 
 /// Sums with the rates that follow from them; a rate without a denominator is left out.
 fn derived(sums: &BTreeMap<&str, Amount>) -> Map {
-    let mut metrics = Map::new();
-    for name in ADDITIVE {
-        if let Some(sum) = sums.get(name) {
-            metrics.insert(name.to_owned(), (*sum).into());
-        }
-    }
+    let sum = |name: &str| Some((name.to_owned(), (*sums.get(name)?).into()));
+    let mut metrics: Map = ADDITIVE.into_iter().filter_map(sum).collect();
     let mut rate = |name: &str, above: &str, below: &str, factor: u32, most: Option<Amount>| {
         let (above, below) = (sums.get(above).copied(), sums.get(below).copied());
         if let (Some(above), Some(below)) = (above, below)
@@ -162,29 +159,25 @@ fn viewability(reports: &[&Report]) -> Option<Value> {
     };
     let last = |name: &str| blocks.iter().rev().find_map(|block| block.get(name)).cloned();
     let (measurable, viewable) = (sum("measurable_impressions"), sum("viewable_impressions"));
-    let mut shown = Map::new();
-    let mut put = |name: &str, value: Option<Value>| {
-        if let Some(value) = value {
-            shown.insert(name.to_owned(), value);
-        }
-    };
-    put("measurable_impressions", measurable.map(Into::into));
-    put("viewable_impressions", viewable.map(Into::into));
     let rate = match (measurable, viewable) {
         (Some(all), Some(seen)) if all > Amount::ZERO => {
             Some(Amount::whole(1).share(seen, all).min(Amount::whole(1)).into())
         }
         (Some(_) | None, Some(_) | None) => last("viewable_rate"),
     };
-    put("viewable_rate", rate);
     let weighted = blocks.iter().filter_map(|block| {
         let seconds = number(block, "viewed_seconds")?;
         // A time without a count weighs as one impression, so that it is not lost.
         Some((seconds, number(block, "measurable_impressions").unwrap_or(Amount::whole(1))))
     });
-    put("viewed_seconds", Amount::mean(weighted).map(Into::into));
-    put("standard", last("standard"));
-    put("vendor", last("vendor"));
+    let shown = object([
+        ("measurable_impressions", measurable.map(Into::into)),
+        ("viewable_impressions", viewable.map(Into::into)),
+        ("viewable_rate", rate),
+        ("viewed_seconds", Amount::mean(weighted).map(Into::into)),
+        ("standard", last("standard")),
+        ("vendor", last("vendor")),
+    ]);
     (!blocks.is_empty()).then(|| Value::Object(shown))
 }
 
@@ -192,20 +185,18 @@ fn viewability(reports: &[&Report]) -> Option<Value> {
 /// come to exactly what was reported.
 #[must_use]
 pub fn shares(buy: &MediaBuy, reports: &[&Report]) -> Vec<Vec<Report>> {
-    let budgets: Vec<Amount> = {
-        // Of a buy that was canceled whole, all packages share what was delivered before.
-        let live = buy.packages.iter().any(super::Package::is_live);
-        let weight = |package: &super::Package| {
-            if live && !package.is_live() {
-                Amount::ZERO
-            } else {
-                // Never nothing: what was delivered for packages without budgets is
-                // divided equally, and not by zero.
-                package.budget.max(Amount::MILLIONTH)
-            }
-        };
-        buy.packages.iter().map(weight).collect()
+    // Of a buy that was canceled whole, all packages share what was delivered before.
+    let live = buy.packages.iter().any(Package::is_live);
+    // Never nothing: what was delivered for packages without budgets is divided equally, and not by
+    // zero.
+    let least = |package: &Package| {
+        if live && !package.is_live() {
+            Amount::ZERO
+        } else {
+            package.budget.max(Amount::MILLIONTH)
+        }
     };
+    let budgets: Vec<Amount> = buy.packages.iter().map(least).collect();
     let all: Amount = budgets.iter().copied().sum();
     let mut shares: Vec<Vec<Report>> = budgets.iter().map(|_| Vec::new()).collect();
     for report in reports {
@@ -270,11 +261,8 @@ pub fn daily<'a>(reports: impl IntoIterator<Item = &'a Report>) -> Value {
         day.1 += report.figure("spend");
     }
     let row = |(date, (impressions, spend)): (Date, (Amount, Amount))| {
-        json!({
-            "date": date.to_string(),
-            "impressions": impressions,
-            "spend": spend,
-        })
+        let date = date.to_string();
+        json!({"date": date, "impressions": impressions, "spend": spend})
     };
     days.into_iter().map(row).collect()
 }

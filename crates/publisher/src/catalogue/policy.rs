@@ -6,6 +6,7 @@ use tradepost_wire::json::json;
 
 use super::Catalogue;
 use crate::refuse;
+use crate::reply::object;
 
 /// A rule on what may not be advertised.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -45,12 +46,12 @@ impl Catalogue {
         let refusal = |policy: &Policy| {
             let message = "what is to be advertised is against the seller's advertising policy; \
                            see details";
-            let mut error = refuse::at(Code::PolicyViolation, field, message);
-            error = refuse::with(error, "policy_id", policy.policy_id.clone());
-            if let Some(url) = &policy.policy_url {
-                error = refuse::with(error, "policy_url", url.clone());
-            }
-            refuse::with(error, "violated_rules", json!([policy.rule]))
+            let details = object([
+                ("policy_id", Some(json!(policy.policy_id))),
+                ("policy_url", policy.policy_url.as_ref().map(|url| json!(url))),
+                ("violated_rules", Some(json!([policy.rule]))),
+            ]);
+            Error { details, ..refuse::at(Code::PolicyViolation, field, message) }
         };
         self.forbids(text).into_iter().map(refusal).collect()
     }

@@ -91,16 +91,12 @@ impl Reader {
             }
         };
         for name in members.keys().filter(|name| !MEMBERS.contains(&name.as_str())) {
-            self.mistake(
-                &format!("/{name}"),
-                format!("is not known; known are {}", MEMBERS.join(", ")),
-            );
+            let message = format!("is not known; known are {}", MEMBERS.join(", "));
+            self.mistake(&format!("/{name}"), message);
         }
         let agent_url = self.text(&members, "agent_url", "").to_owned();
-        if !agent_url.is_empty()
-            && !agent_url.starts_with("https://")
-            && !agent_url.starts_with("http://")
-        {
+        let has = |scheme| agent_url.starts_with(scheme);
+        if !agent_url.is_empty() && !has("https://") && !has("http://") {
             self.mistake("/agent_url", "must be an address that begins with https://");
         }
         let mut catalogue = Catalogue {
@@ -128,7 +124,7 @@ impl Reader {
 
     fn formats(&mut self, members: &Map, agent: &str) -> Vec<Format> {
         let mut formats: Vec<Format> = Vec::new();
-        for (at, mut format) in self.list(members, "formats") {
+        for (at, mut format) in self.items(members, "formats", "") {
             self.text(&format, "name", &at);
             let pointer = format!("{at}/format_id");
             if let Some(id) = self.format_id(format.get("format_id"), &pointer, agent) {
@@ -159,7 +155,7 @@ impl Reader {
     fn products(&mut self, members: &Map, catalogue: &Catalogue) -> Vec<Product> {
         let mut ids = BTreeSet::new();
         let mut products = Vec::new();
-        for (at, mut published) in self.list(members, "products") {
+        for (at, mut published) in self.items(members, "products", "") {
             let terms = self.typed(&published, "terms", &at).unwrap_or_default();
             published.swap_remove("terms");
             let id = self.text(&published, "product_id", &at).to_owned();
@@ -175,11 +171,8 @@ impl Reader {
             let channels = published.get("channels").and_then(Value::as_array);
             for (index, channel) in channels.into_iter().flatten().enumerate() {
                 if !channel.as_str().is_some_and(|channel| CHANNELS.contains(&channel)) {
-                    let known = CHANNELS.join(", ");
-                    self.mistake(
-                        &format!("{at}/channels/{index}"),
-                        format!("must be one of {known}"),
-                    );
+                    let message = format!("must be one of {}", CHANNELS.join(", "));
+                    self.mistake(&format!("{at}/channels/{index}"), message);
                 }
             }
             self.reporting(&published, &at);
@@ -252,19 +245,15 @@ impl Reader {
                 self.mistake(&format!("{at}/currency"), message);
             }
             for name in ["fixed_price", "floor_price", "min_spend_per_package"] {
-                let amount = price.get(name);
-                if amount.is_some_and(|amount| {
-                    let amount = amount.as_number().and_then(Amount::of);
-                    amount.is_none_or(|amount| amount < Amount::ZERO)
-                }) {
+                let amount = price.get(name).map(|amount| amount.as_number().and_then(Amount::of));
+                if amount.is_some_and(|amount| amount.is_none_or(|it| it < Amount::ZERO)) {
                     self.mistake(&format!("{at}/{name}"), "must be an amount that is not negative");
                 }
             }
             if price.contains_key("fixed_price") && price.contains_key("floor_price") {
-                self.mistake(
-                    &at,
-                    "has fixed_price and floor_price; a price is fixed or found by bidding",
-                );
+                let message =
+                    "has fixed_price and floor_price; a price is fixed or found by bidding";
+                self.mistake(&at, message);
             }
         }
     }
@@ -272,7 +261,7 @@ impl Reader {
     fn signals(&mut self, members: &Map, agent: &str) -> Vec<Signal> {
         let mut handles = BTreeSet::new();
         let mut signals = Vec::new();
-        for (at, mut published) in self.list(members, "signals") {
+        for (at, mut published) in self.items(members, "signals", "") {
             let terms = self.typed(&published, "terms", &at).unwrap_or_default();
             published.swap_remove("terms");
             let handle = self.text(&published, "signal_agent_segment_id", &at).to_owned();
@@ -299,7 +288,7 @@ impl Reader {
     fn offerings(&mut self, members: &Map) -> Vec<Offering> {
         let mut ids = BTreeSet::new();
         let mut offerings = Vec::new();
-        for (at, offering) in self.list(members, "offerings") {
+        for (at, offering) in self.items(members, "offerings", "") {
             self.text(&offering, "name", &at);
             let id = self.text(&offering, "offering_id", &at).to_owned();
             if !id.is_empty() && !ids.insert(id) {
@@ -336,11 +325,7 @@ impl Reader {
         }
     }
 
-    /// The objects of a list of the document, with their pointers.
-    fn list(&mut self, members: &Map, name: &str) -> Vec<(String, Map)> {
-        self.items(members, name, "")
-    }
-
+    /// The objects of a list, with their pointers.
     fn items(&mut self, members: &Map, name: &str, at: &str) -> Vec<(String, Map)> {
         let listed = match members.get(name) {
             None => return Vec::new(),
@@ -350,14 +335,15 @@ impl Reader {
                 return Vec::new();
             }
         };
-        let mut objects = Vec::new();
-        for (index, item) in listed.iter().enumerate() {
+        let listed = listed.iter().enumerate();
+        let objects = listed.filter_map(|(index, item)| {
             let at = format!("{at}/{name}/{index}");
-            match item.as_object() {
-                Some(members) => objects.push((at, members.clone())),
-                None => self.mistake(&at, "must be an object"),
+            let members = item.as_object();
+            if members.is_none() {
+                self.mistake(&at, "must be an object");
             }
-        }
-        objects
+            Some((at, members?.clone()))
+        });
+        objects.collect()
     }
 }

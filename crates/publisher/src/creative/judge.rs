@@ -12,6 +12,7 @@ use crate::catalogue::{Catalogue, Format, FormatId, Place, Product, Requirements
 use crate::money::Amount;
 use crate::publisher::Publisher;
 use crate::refuse;
+use crate::reply::object;
 use crate::shelf::Shelf;
 
 /// Whether a format is one of AdCP's own kinds, in its canonical form.
@@ -227,10 +228,7 @@ impl<'a> Policies<'a> {
             for (index, layer) in list.iter().flatten().enumerate() {
                 let agent = layer.as_ref().and_then(|layer| layer.verify_agent.as_ref());
                 let url = agent.and_then(|agent| agent.agent_url.as_deref()).map(canonical);
-                let Some(url) = url else {
-                    continue;
-                };
-                if !verifiers.iter().any(|known| canonical(known) == url) {
+                if url.is_some_and(|url| verifiers.iter().all(|known| canonical(known) != url)) {
                     let message = "the seller does not ask this verifier; name one of \
                                    creative_policy.accepted_verifiers, or none";
                     let member = format!("{name}[{index}].verify_agent.agent_url");
@@ -244,16 +242,14 @@ impl<'a> Policies<'a> {
 fn unsupported_format(field: &str) -> Error {
     let message =
         "this seller does not take that format; list_creative_formats shows those it takes";
-    let mut error = refuse::at(Code::FormatNotSupported, field, message);
-    error.suggestion = Some("choose a format that list_creative_formats shows".to_owned());
-    error
+    let suggestion = Some("choose a format that list_creative_formats shows".to_owned());
+    Error { suggestion, ..refuse::at(Code::FormatNotSupported, field, message) }
 }
 
 /// An asset that does not fit its format.
 fn unfit(field: &str, message: &str) -> Error {
-    let mut error = refuse::at(Code::ValidationError, field, message);
-    error.suggestion = Some("correct the asset by what list_creative_formats shows".to_owned());
-    error
+    let suggestion = Some("correct the asset by what list_creative_formats shows".to_owned());
+    Error { suggestion, ..refuse::at(Code::ValidationError, field, message) }
 }
 
 /// The places of a format, with their names.
@@ -268,24 +264,19 @@ fn slots(format: &Format) -> impl Iterator<Item = (&str, &Place)> {
 fn required(format: &Format, creative: &Given, at: &str, errors: &mut Vec<Error>) {
     for (name, slot) in slots(format) {
         let alias = slot.asset_group_id.as_deref().unwrap_or(name);
-        let asset = creative.assets.get(name).or_else(|| creative.assets.get(alias));
         let field = format!("{at}.assets.{name}");
-        match asset {
-            None if slot.required.unwrap_or(false) => {
-                let message = "the format requires this asset";
-                errors.push(unfit(&field, message));
+        let Some(asset) = creative.assets.get(name).or_else(|| creative.assets.get(alias)) else {
+            if slot.required == Some(true) {
+                errors.push(unfit(&field, "the format requires this asset"));
             }
-            None => {}
-            Some(asset) => {
-                let first = asset.as_array().and_then(|list| list.first()).unwrap_or(asset);
-                let found = Asset::read(first).and_then(|asset| asset.asset_type);
-                let kind = &slot.asset_type;
-                if kind.is_some() && found.is_some() && *kind != found {
-                    let message = "the format takes another type of asset here";
-                    let error = unfit(&field, message);
-                    errors.push(refuse::with(error, "accepted_values", json!([kind])));
-                }
-            }
+            continue;
+        };
+        let first = asset.as_array().and_then(|list| list.first()).unwrap_or(asset);
+        let found = Asset::read(first).and_then(|asset| asset.asset_type);
+        let kind = &slot.asset_type;
+        if kind.is_some() && found.is_some() && *kind != found {
+            let error = unfit(&field, "the format takes another type of asset here");
+            errors.push(refuse::with(error, "accepted_values", json!([kind])));
         }
     }
 }
@@ -365,12 +356,12 @@ fn contains(
 
 fn rejected(field: &str, policy_id: &str, policy_url: Option<&str>, reason: &str) -> Error {
     let message = "the creative goes against an advertising policy of the seller; see details";
-    let error = refuse::at(Code::CreativeRejected, field, message);
-    let mut error = refuse::with(error, "policy_id", policy_id);
-    if let Some(url) = policy_url {
-        error = refuse::with(error, "policy_url", url);
-    }
-    refuse::with(error, "reasons", json!([reason]))
+    let details = object([
+        ("policy_id", Some(policy_id.into())),
+        ("policy_url", policy_url.map(Into::into)),
+        ("reasons", Some(json!([reason]))),
+    ]);
+    Error { details, ..refuse::at(Code::CreativeRejected, field, message) }
 }
 
 /// Whether every disclosure that has to be shown with a creative can be shown by its format. A
@@ -391,16 +382,11 @@ fn disclosures(
     let places = disclosure.and_then(|disclosure| disclosure.jurisdictions.as_ref());
     for (index, place) in places.into_iter().flatten().enumerate() {
         let guidance = place.as_ref().and_then(|place| place.render_guidance.as_ref());
-        let Some((guidance, positions)) =
-            guidance.and_then(|it| Some((it, it.positions.as_ref()?)))
-        else {
-            continue;
-        };
-        let lasting = guidance.persistence.as_ref();
-        if due && !positions.iter().any(|position| shows(format, position, lasting)) {
-            let field =
-                format!("{at}.provenance.disclosure.jurisdictions[{index}].render_guidance");
-            unmet(field);
+        let lasting = guidance.and_then(|it| it.persistence.as_ref());
+        let positions = guidance.and_then(|it| it.positions.as_ref());
+        let shows = |positions: &Vec<_>| positions.iter().any(|it| shows(format, it, lasting));
+        if due && positions.is_some_and(|positions| !shows(positions)) {
+            unmet(format!("{at}.provenance.disclosure.jurisdictions[{index}].render_guidance"));
         }
     }
     for Placed { at, asset, .. } in assets {
@@ -418,16 +404,13 @@ fn disclosures(
 
 /// Whether a format can show a disclosure in a position, for as long as it has to last.
 fn shows(format: Option<&Format>, position: &String, lasting: Option<&String>) -> bool {
-    let Some(format) = format else {
-        return false;
-    };
-    match format.abilities() {
+    format.is_some_and(|format| match format.abilities() {
         None => format.supported_disclosure_positions.contains(position),
         Some(mut able) => {
             let held = able.find(|ability| ability.position.as_ref() == Some(position));
             held.is_some_and(|able| lasting.is_none_or(|wanted| able.persistence.contains(wanted)))
         }
-    }
+    })
 }
 
 /// The host of an address, in lower case, without user and port.

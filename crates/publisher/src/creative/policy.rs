@@ -128,20 +128,21 @@ impl Provenance {
     /// verifiers of both, as what one of them accepts is accepted.
     #[must_use]
     pub(crate) fn either(self, other: Self) -> Self {
-        let verifiers = match (self.verifiers.clone(), other.verifiers.clone()) {
-            (Some(mine), Some(theirs)) => Some(mine.into_iter().chain(theirs).collect()),
-            (mine, theirs) => mine.or(theirs),
-        };
-        Self { verifiers, ..self.and(other) }
+        self.with(other, |mine, theirs| [mine, theirs].concat())
     }
 
     /// What both demand.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
+        self.with(other, |mine, theirs| {
+            mine.into_iter().filter(|url| theirs.contains(url)).collect()
+        })
+    }
+
+    /// Each demand of both, with these verifiers where both name some.
+    fn with(self, other: Self, of: fn(Vec<String>, Vec<String>) -> Vec<String>) -> Self {
         let verifiers = match (self.verifiers, other.verifiers) {
-            (Some(mine), Some(theirs)) => {
-                Some(mine.into_iter().filter(|url| theirs.contains(url)).collect())
-            }
+            (Some(mine), Some(theirs)) => Some(of(mine, theirs)),
             (mine, theirs) => mine.or(theirs),
         };
         Self {

@@ -14,6 +14,7 @@ use crate::catalogue::Product;
 use crate::money::Amount;
 use crate::publisher::Publisher;
 use crate::refuse;
+use crate::reply::object;
 
 /// The feature by which a verifier says whether a machine has made something. Only what it says there
 /// can contradict a `digital_source_type`.
@@ -204,10 +205,9 @@ impl Question {
 
     /// The arguments of `get_creative_features`.
     pub(crate) fn arguments(&self) -> Map {
-        let manifest = Value::Object(self.manifest.clone());
-        Map::from_iter([
-            ("creative_manifest".to_owned(), manifest),
-            ("feature_ids".to_owned(), json!([self.feature_id])),
+        object([
+            ("creative_manifest", Some(self.manifest.clone().into())),
+            ("feature_ids", Some(json!([self.feature_id]))),
         ])
     }
 
@@ -229,15 +229,13 @@ impl Question {
         });
         let machine = self.feature_id == MADE_BY_MACHINE && observed == Some(Value::Bool(true));
         let details = |claimed: Value| {
-            let mut details = json!({
-                "agent_url": self.agent_url, "feature_id": self.feature_id,
-                "claimed_value": claimed, "observed_value": observed,
-            });
-            if let (Some(members), Some(confidence)) = (details.as_object_mut(), outcome.confidence)
-            {
-                members.insert("confidence".to_owned(), confidence.into());
-            }
-            details
+            Value::Object(object([
+                ("agent_url", Some(json!(self.agent_url))),
+                ("feature_id", Some(json!(self.feature_id))),
+                ("claimed_value", Some(claimed)),
+                ("observed_value", Some(json!(observed))),
+                ("confidence", outcome.confidence.map(Into::into)),
+            ]))
         };
         if machine && self.is_mixed {
             return Verdict::Silent;
@@ -271,27 +269,19 @@ impl Question {
     pub(crate) fn tried_out(&self) -> Map {
         let assets = self.manifest.get("assets").and_then(Value::as_object);
         let urls = assets.into_iter().flatten().filter_map(|(_, asset)| Asset::read(asset)?.url);
-        let (mut yes, mut no) = (false, false);
-        for url in urls {
-            yes |= url.contains("ai-generated-true");
-            no |= url.contains("ai-generated-false");
-        }
+        let urls: Vec<String> = urls.collect();
+        let any = |mark: &str| urls.iter().any(|url| url.contains(mark));
         let claims_machine =
             self.claimed.as_ref().is_some_and(|kind| MACHINES.contains(&kind.as_str()));
-        let (value, confidence) = match (yes, no) {
+        let (value, confidence) = match (any("ai-generated-true"), any("ai-generated-false")) {
             (true, _) => (true, 0.95),
             (false, true) => (false, 0.95),
             (false, false) => (claims_machine, 0.5),
         };
-        let noted: Vec<Value> =
-            self.carved_out.iter().map(|_| json!({"code": CARVED_OUT})).collect();
-        let results = json!([{
-            "feature_id": self.feature_id, "value": value, "confidence": confidence,
-        }]);
-        Map::from_iter([
-            ("results".to_owned(), results),
-            ("audit_observations".to_owned(), noted.into()),
-        ])
+        let noted = self.carved_out.iter().map(|_| json!({"code": CARVED_OUT})).collect();
+        let result =
+            json!({"feature_id": self.feature_id, "value": value, "confidence": confidence});
+        object([("results", Some(json!([result]))), ("audit_observations", Some(noted))])
     }
 }
 
@@ -307,9 +297,6 @@ pub(crate) fn changed(field: &str) -> Error {
 pub(crate) fn contradicted(field: &str, details: &Value) -> Error {
     let message = "a verifier that this seller trusts says otherwise about how the content was made; \
                    details says what it was asked and what it found";
-    let mut error = refuse::at(Code::ProvenanceClaimContradicted, field, message);
-    for (name, value) in details.as_object().into_iter().flatten() {
-        error = refuse::with(error, name, value.clone());
-    }
-    error
+    let details = details.as_object().cloned().unwrap_or_default();
+    Error { details, ..refuse::at(Code::ProvenanceClaimContradicted, field, message) }
 }

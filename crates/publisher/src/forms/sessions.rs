@@ -65,9 +65,6 @@ tradepost_wire::words! {
 impl Reason {
     /// Whether the conversation came to its aim.
     pub(crate) fn is_aim(self) -> bool {
-        match self {
-            Self::HandoffTransaction | Self::HandoffComplete => true,
-            Self::UserExit | Self::SessionTimeout | Self::HostTerminated => false,
-        }
+        matches!(self, Self::HandoffTransaction | Self::HandoffComplete)
     }
 }
