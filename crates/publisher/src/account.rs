@@ -20,7 +20,7 @@ use crate::buy::MediaBuy;
 use crate::money::Amount;
 use crate::profile::Profile;
 use crate::reply::object;
-use crate::shelf::{Kept, Kind, New, Shelf, Thing, own_id};
+use crate::shelf::{Kept, Kind, New, Record, Shelf, Thing, own_id};
 use crate::spending::{self, Day};
 
 /// An account.
@@ -250,6 +250,11 @@ impl Account {
             push: None,
             implicit: false,
         }
+    }
+
+    /// That on which something lies.
+    pub(crate) fn of(record: &Record, shelf: &dyn Shelf) -> Result<Option<Kept<Self>>, Fault> {
+        record.account.as_ref().map_or(Ok(None), |id| shelf.find(id))
     }
 
     /// Puts it on the shelf as new, and returns it as it lies there.

@@ -116,9 +116,7 @@ impl Herald<'_> {
         if matches!(from, Status::Rejected | Status::Archived) || !from.may_become(to) {
             return Ok(());
         }
-        let account = kept.record.account.as_deref();
-        let Some(account) = account.map(|id| self.shelf.find::<Account>(id)).transpose()?.flatten()
-        else {
+        let Some(account) = Account::of(&kept.record, self.shelf)? else {
             return Ok(());
         };
         // One id for the change and a key for each delivery: by the one a buyer sees that two of
@@ -210,6 +208,8 @@ pub(crate) fn activity(
         let Some(about) = notice.about.as_ref().filter(|about| about.thing == record.id) else {
             continue;
         };
+        // Without what buyers may have hidden in it.
+        let shown_url = notice.url.split(['?', '#']).next();
         let said = |attempt: usize, fired_at: Timestamp| {
             object([
                 ("idempotency_key", Some(json!(about.key))),
@@ -217,7 +217,7 @@ pub(crate) fn activity(
                 ("fired_at", Some(json!(fired_at))),
                 ("notification_type", Some(json!(about.event))),
                 ("attempt", Some(json!(attempt))),
-                ("url", Some(json!(without_query(&notice.url)))),
+                ("url", Some(json!(shown_url))),
                 ("payload_size_bytes", Some(json!(notice.body.len()))),
             ])
         };
@@ -239,9 +239,4 @@ pub(crate) fn activity(
     let most = limit.unwrap_or(USUAL_RECORDS).min(MOST_RECORDS);
     let newest = records.into_iter().rev().map(|(_, _, shown): (_, _, Map)| Value::Object(shown));
     Ok(newest.take(usize::try_from(most).unwrap_or(usize::MAX)).collect())
-}
-
-/// An address without what buyers may have hidden in it.
-fn without_query(url: &str) -> &str {
-    url.split(['?', '#']).next().unwrap_or_default()
 }

@@ -365,12 +365,6 @@ impl MediaBuy {
         let (action, summary) = (action.to_owned(), summary.to_owned());
         self.history.push(Change { revision, timestamp: now, action, summary });
     }
-
-    /// The packages as others may see them.
-    #[must_use]
-    pub fn published_packages(&self) -> Vec<Value> {
-        self.packages.iter().map(|package| package.published(self)).collect()
-    }
 }
 
 impl Thing for MediaBuy {
@@ -390,10 +384,11 @@ pub(crate) fn created(
     now: Timestamp,
 ) -> Map {
     let sandbox = account.is_some_and(|account| account.sandbox);
+    let packages = kept.thing.packages.iter().map(|package| package.published(&kept.thing));
     let mut body = summary(kept, actions, now);
     body.extend(object([
         ("confirmed_at", Some(kept.thing.confirmed_at.map(|at| at.to_string()).into())),
-        ("packages", Some(kept.thing.published_packages().into())),
+        ("packages", Some(packages.collect())),
         ("proposal_id", kept.thing.proposal_id.clone().map(Into::into)),
         ("account", account.map(|account| account.published().into())),
         ("sandbox", sandbox.then(|| true.into())),

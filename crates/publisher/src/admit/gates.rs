@@ -200,14 +200,6 @@ fn refused_fields(arguments: &Map, permitted: &[&str]) -> Vec<String> {
     refused
 }
 
-/// What a request needs an account for: more packages are more spend.
-fn need_of(tool: Tool, arguments: &Map) -> Need {
-    if tool == Tool::UpdateMediaBuy && arguments.contains_key("new_packages") {
-        return Need::Spend;
-    }
-    tool.need()
-}
-
 /// Whether an account that stands like this can be used for a task. `field` is the member that
 /// named it, for what is as if it were not there.
 pub(crate) fn status(
@@ -216,7 +208,9 @@ pub(crate) fn status(
     account: &Account,
     field: &str,
 ) -> Result<(), Stop> {
-    let wanted = need_of(tool, arguments);
+    // More packages are more spend.
+    let buys = tool == Tool::UpdateMediaBuy && arguments.contains_key("new_packages");
+    let wanted = if buys { Need::Spend } else { tool.need() };
     match (account.status, wanted) {
         (Status::Active, _)
         | (_, Need::Know)

@@ -18,16 +18,10 @@ use crate::shelf::{Kept, Kind, New, Record, Shelf};
 /// What came of forcing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Forced {
-    /// It stands as it was told to.
-    Done {
-        /// How it stood before.
-        before: Status,
-    },
-    /// No way leads there.
-    Impossible {
-        /// How it stands.
-        from: Status,
-    },
+    /// It stands as it was told to; how it stood before.
+    Done(Status),
+    /// No way leads there from how it stands.
+    Impossible(Status),
 }
 
 /// Whether the published state machine has a way from one status to another; staying is one.
@@ -58,10 +52,10 @@ pub fn status(
 ) -> Result<Forced, Fault> {
     let before = kept.thing.status_at(now);
     if !leads(before, to) {
-        return Ok(Forced::Impossible { from: before });
+        return Ok(Forced::Impossible(before));
     }
     if before == to {
-        return Ok(Forced::Done { before });
+        return Ok(Forced::Done(before));
     }
     let buy = &mut kept.thing;
     buy.paused = to == Status::Paused;
@@ -83,7 +77,7 @@ pub fn status(
     let revision = kept.record.revision + 1;
     kept.thing.note(revision, now, "forced", "the sandbox changed how the buy stands");
     save(shelf, kept, now)?;
-    Ok(Forced::Done { before })
+    Ok(Forced::Done(before))
 }
 
 /// Puts a changed buy back.

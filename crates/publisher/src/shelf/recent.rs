@@ -63,14 +63,11 @@ impl Recent {
 
     /// Whether the store did not answer a moment ago, so that it is not asked again yet.
     pub(crate) fn is_away(&self, now: Timestamp) -> bool {
-        self.with(|state| match state.tried_at {
-            None => false,
-            Some(at) if now.duration_since(at) < PAUSE => true,
-            Some(_) => {
-                // This one tries.
-                state.tried_at = Some(now);
-                false
-            }
+        self.with(|state| {
+            let waits = state.tried_at.is_some_and(|at| now.duration_since(at) < PAUSE);
+            // Whoever does not wait tries.
+            state.tried_at = state.tried_at.map(|at| if waits { at } else { now });
+            waits
         })
     }
 

@@ -23,14 +23,8 @@ use crate::shelf::{Kept, Kind, New, Query, Record, Shelf, own_id};
 /// What a buyer reads first whose buy was declined.
 const DECLINED: &str = "the seller has declined the buy";
 
-/// What became of a task.
-#[derive(Debug, Clone, PartialEq)]
-enum End {
-    /// It is done, with this payload.
-    Completed(Map),
-    /// It came to nothing, for these reasons.
-    Failed(Vec<Error>),
-}
+/// What became of a task: the payload when it is done, or else why it came to nothing.
+type End = Result<Map, Vec<Error>>;
 
 /// What everything here works with.
 #[derive(Clone, Copy)]
@@ -109,7 +103,7 @@ impl<'a> Office<'a> {
             self.approve(&mut task, draft)?;
         } else {
             self.release(&task, &draft)?;
-            self.finish(&mut task, End::Failed(reasons))?;
+            self.finish(&mut task, Err(reasons))?;
         }
         Ok(true)
     }
@@ -139,7 +133,7 @@ impl<'a> Office<'a> {
             Some(reason) => format!("{DECLINED}: {reason}"),
             None => format!("{DECLINED}; choose another product or ask the seller"),
         };
-        self.finish(task, End::Failed(vec![refuse::error(Code::PolicyViolation, &message)]))
+        self.finish(task, Err(vec![refuse::error(Code::PolicyViolation, &message)]))
     }
 
     /// Forces the end of a task (`force_task_completion`) with a payload that a test has made up. The
@@ -169,15 +163,14 @@ impl<'a> Office<'a> {
                 self.book(&mut task, draft)?;
             }
         }
-        let end = if fails { End::Failed(errors) } else { End::Completed(result.clone()) };
-        self.finish(&mut task, end)?;
+        self.finish(&mut task, if fails { Err(errors) } else { Ok(result.clone()) })?;
         Ok(Some(true))
     }
 
     /// What speaks against a buy now that was accepted for a look when it was asked for.
     fn objections(&self, task: &Kept<Task>, draft: &MediaBuy) -> Result<Vec<Error>, Fault> {
         let mut errors = Vec::new();
-        if let Some(account) = self.account(task)? {
+        if let Some(account) = Account::of(&task.record, self.shelf)? {
             let none = Map::new();
             match gates::status(Tool::CreateMediaBuy, &none, &account.thing, "account") {
                 Ok(()) => {}
@@ -215,16 +208,11 @@ impl<'a> Office<'a> {
         let mut products = self.publisher.products(self.shelf)?;
         products.retain(|product| kept.thing.has(product));
         let actions = action::permitted(&kept.thing, &products, self.now);
-        let account = self.account(task)?;
+        let account = Account::of(&task.record, self.shelf)?;
         let account = account.as_ref().map(|account| &account.thing);
         let mut body = buy::created(&kept, &actions, account, self.now);
         body.insert("status".to_owned(), Standing::Completed.name().into());
-        self.finish(task, End::Completed(body))
-    }
-
-    /// The account on which a task lies.
-    fn account(&self, task: &Kept<Task>) -> Result<Option<Kept<Account>>, Fault> {
-        task.record.account.as_ref().map_or(Ok(None), |id| self.shelf.find(id))
+        self.finish(task, Ok(body))
     }
 
     /// Puts the buy that waited on the shelf, confirmed.
@@ -242,7 +230,7 @@ impl<'a> Office<'a> {
 
     /// Gives the account back what was committed for a buy that does not come about.
     fn release(&self, task: &Kept<Task>, draft: &MediaBuy) -> Result<(), Fault> {
-        if let Some(mut account) = self.account(task)?
+        if let Some(mut account) = Account::of(&task.record, self.shelf)?
             && account.thing.charge(&self.publisher.profile, draft, -draft.total_budget, self.now)
         {
             self.shelf.change(&mut account, self.now)?;
@@ -254,8 +242,8 @@ impl<'a> Office<'a> {
     fn finish(&self, task: &mut Kept<Task>, end: End) -> Result<(), Fault> {
         let thing = &mut task.thing;
         let (status, message, result) = match end {
-            End::Completed(result) => (Standing::Completed, "the task is completed", result),
-            End::Failed(errors) => {
+            Ok(result) => (Standing::Completed, "the task is completed", result),
+            Err(errors) => {
                 let errors = to_value(&errors).map_err(Fault::on("writing errors"))?;
                 thing.errors = errors.as_array().cloned().unwrap_or_default();
                 let first = thing.errors.first().cloned().unwrap_or_default();

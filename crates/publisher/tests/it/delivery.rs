@@ -313,7 +313,7 @@ fn a_sandbox_forces_a_buy_along_the_published_ways_alone() {
                 let mut buy = shop.buy(&id);
                 shop.desk.put(move |shelf| {
                     let done = force::status(shelf, &mut buy, status, None, now)?;
-                    let moved = matches!(done, force::Forced::Done { .. });
+                    let moved = matches!(done, force::Forced::Done(_));
                     assert!(moved || !expected, "{status:?}");
                     Ok(())
                 });

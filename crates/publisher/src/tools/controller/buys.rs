@@ -22,8 +22,8 @@ pub(super) fn status(at: &At<'_>) -> Result<Value, Failed> {
     let reason = at.params.rejection_reason.as_deref();
     let mut buy = found(at, id)?;
     match force::status(work.shelf, &mut buy, next, reason, work.ask.now)? {
-        Forced::Impossible { from } => Err(no_way_from(from)),
-        Forced::Done { before } => Ok(moved(before, next)),
+        Forced::Impossible(from) => Err(no_way_from(from)),
+        Forced::Done(before) => Ok(moved(before, next)),
     }
 }
 
