@@ -87,10 +87,8 @@ impl GovernanceKey {
     #[must_use]
     pub fn attest(&self, claims: &Value, critical: &[&str]) -> Option<String> {
         let (alg, kid) = (self.0.algorithm().name(), self.0.kid());
-        let mut header = json!({"alg": alg, "kid": kid, "typ": "adcp-gov+jws"});
-        if !critical.is_empty() {
-            header["crit"] = json!(critical);
-        }
+        let critical = (!critical.is_empty()).then_some(critical);
+        let header = json!({"alg": alg, "kid": kid, "typ": "adcp-gov+jws", "crit"?: critical});
         let signed = format!("{}.{}", encode(header.to_string()), encode(claims.to_string()));
         let signature = self.0.sign(signed.as_bytes()).ok()?;
         Some(format!("{signed}.{}", encode(signature)))
@@ -107,8 +105,10 @@ fn fresh(what: &'static str) -> Result<SigningKey, Fault> {
 /// A public key and what it is for.
 fn public(key: &SigningKey, purpose: &str) -> Value {
     let mut public = key.public_jwk();
-    public["key_ops"] = json!(["verify"]);
-    public["adcp_use"] = purpose.into();
+    let more = json!({"key_ops": ["verify"], "adcp_use": purpose});
+    if let (Some(members), Value::Object(more)) = (public.as_object_mut(), more) {
+        members.extend(more);
+    }
     public
 }
 

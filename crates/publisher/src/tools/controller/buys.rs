@@ -12,7 +12,7 @@ use crate::buy::force::{self, Forced};
 use crate::buy::{MediaBuy, Status};
 use crate::shelf::{Kept, Kind};
 use crate::task::Task;
-use crate::task::end::{Office, record_id};
+use crate::task::end::record_id;
 
 /// `force_media_buy_status`.
 pub(super) fn status(at: &At<'_>) -> Result<Value, Failed> {
