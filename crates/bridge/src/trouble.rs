@@ -8,6 +8,7 @@ use tradepost_buyer::failure::Unsent;
 use tradepost_buyer::refusal::{By, ProtocolError, Refused};
 use tradepost_buyer::text::{SENTENCE, WORD, plain};
 use tradepost_wire::aap::error::Received;
+use tradepost_wire::catalog;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::problem::{MAX_LISTED, Problem, Problems};
@@ -16,202 +17,85 @@ use super::clean::Cleaner;
 
 mod sellers;
 
-/// Our own codes; dealers add theirs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Code {
+catalog! {
+    /// Our own codes; dealers add theirs.
+    pub enum Code {
+        /// What to do.
+        hint: &'static str;
+        /// Whether the same call may succeed later.
+        retryable: bool = false,
+    }
     /// The arguments do not satisfy the tool's schema or its rules.
-    InvalidArguments,
+    InvalidArguments = "INVALID_ARGUMENTS" { hint: "correct every entry of problems and call again" }
     /// The confirmation is not that of this call: made up, damaged, or something has changed.
-    ConfirmationInvalid,
+    ConfirmationInvalid = "CONFIRMATION_INVALID" {
+        hint: "call again without confirmation, and show the user the new consent text"
+    }
     /// The confirmation is too old.
-    ConfirmationExpired,
+    ConfirmationExpired = "CONFIRMATION_EXPIRED" {
+        hint: "call again without confirmation, and ask the user again"
+    }
     /// The person said no.
-    Declined,
+    Declined = "DECLINED" { hint: "nothing was sent; do not call again unless the user asks for it" }
     /// The person did not answer.
-    PersonSilent,
+    PersonSilent = "PERSON_SILENT" {
+        hint: "nothing was sent; call again when the user is there to answer"; retryable: true
+    }
     /// The person has too many other questions to answer.
-    PersonBusy,
+    PersonBusy = "PERSON_BUSY" {
+        hint: "nothing was sent; call again when the others are answered"; retryable: true
+    }
     /// The client's answer for the person does not fit the form.
-    AnswerInvalid,
+    AnswerInvalid = "ANSWER_INVALID" {
+        hint: "nothing was sent; tell the user that their client cannot ask them properly"
+    }
     /// The operator wants the person asked by the client, and it cannot.
-    ElicitationRequired,
+    ElicitationRequired = "ELICITATION_REQUIRED" {
+        hint: "nothing was sent; the user needs a client with elicitation of MCP 2025-06-18 or later"
+    }
     /// No connection could be made.
-    DealerUnreachable,
+    DealerUnreachable = "DEALER_UNREACHABLE" {
+        hint: "go on without this dealer, or try again later"; retryable: true
+    }
     /// The request left, and no answer came in time.
-    DealerSilent,
+    DealerSilent = "DEALER_SILENT" { hint: "go on without this dealer, or try again later"; retryable: true }
     /// Something came back that cannot be understood.
-    DealerGarbled,
+    DealerGarbled = "DEALER_GARBLED" { hint: "go on without this dealer; its operator has to mend it" }
     /// The agent does not speak AAP, or gives an address that may not be used.
-    DealerUnusable,
+    DealerUnusable = "DEALER_UNUSABLE" { hint: "go on without this dealer; it cannot be called" }
     /// The agent does not offer what the tool needs.
-    SkillNotOffered,
+    SkillNotOffered = "SKILL_NOT_OFFERED" { hint: "see aap_dealer_information for what it offers" }
     /// A no without an error object of AAP or A2A: an HTTP status, for example.
-    DealerRefused,
+    DealerRefused = "DEALER_REFUSED" { hint: "go on without this dealer, or try again later" }
     /// Every dealer that was asked failed; `errors` has each one's reason.
-    AllDealersFailed,
+    AllDealersFailed = "ALL_DEALERS_FAILED" { hint: "see errors for the reason of each dealer" }
     /// No price has been seen, so that nobody can be told what it costs.
-    PriceUnknown,
+    PriceUnknown = "PRICE_UNKNOWN" {
+        hint: "nothing was sent; find the product with adcp_get_products, or the media buy with \
+            adcp_get_media_buys, and call again"
+    }
     /// It was sent before, and the seller may not know that any more.
-    Forgotten,
+    Forgotten = "REPETITION_FORGOTTEN" {
+        hint: "nothing was sent; look whether it was done (adcp_get_media_buys, adcp_list_accounts, \
+            adcp_list_creatives); to have it done once more, call without confirmation and \
+            idempotency_key, and the person is asked anew"
+    }
     /// No connection to a seller of advertising could be made.
-    SellerUnreachable,
+    SellerUnreachable = "SELLER_UNREACHABLE" {
+        hint: "go on without this seller, or try again later"; retryable: true
+    }
     /// The request left, and no answer of the seller came in time.
-    SellerSilent,
+    SellerSilent = "SELLER_SILENT" { hint: "go on without this seller, or try again later"; retryable: true }
     /// The seller sent something that cannot be understood.
-    SellerGarbled,
+    SellerGarbled = "SELLER_GARBLED" { hint: "go on without this seller; its operator has to mend it" }
     /// There is no seller of AdCP, or its address may not be used.
-    SellerUnusable,
+    SellerUnusable = "SELLER_UNUSABLE" { hint: "go on without this seller; it cannot be called" }
     /// A no of the seller without an error object.
-    SellerRefused,
+    SellerRefused = "SELLER_REFUSED" { hint: "go on without this seller, or try again later" }
     /// Every seller that was asked failed.
-    AllSellersFailed,
+    AllSellersFailed = "ALL_SELLERS_FAILED" { hint: "see errors for the reason of each seller" }
     /// This machine cannot send.
-    BridgeFault,
-}
-
-impl Code {
-    /// All of them, in the order of their documentation.
-    pub const ALL: [Self; 24] = [
-        Self::InvalidArguments,
-        Self::ConfirmationInvalid,
-        Self::ConfirmationExpired,
-        Self::Declined,
-        Self::PersonSilent,
-        Self::PersonBusy,
-        Self::AnswerInvalid,
-        Self::ElicitationRequired,
-        Self::DealerUnreachable,
-        Self::DealerSilent,
-        Self::DealerGarbled,
-        Self::DealerUnusable,
-        Self::SkillNotOffered,
-        Self::DealerRefused,
-        Self::AllDealersFailed,
-        Self::PriceUnknown,
-        Self::Forgotten,
-        Self::SellerUnreachable,
-        Self::SellerSilent,
-        Self::SellerGarbled,
-        Self::SellerUnusable,
-        Self::SellerRefused,
-        Self::AllSellersFailed,
-        Self::BridgeFault,
-    ];
-
-    /// Name, whether the same call may succeed later, and what to do.
-    const fn row(self) -> (&'static str, bool, &'static str) {
-        match self {
-            Self::InvalidArguments => {
-                ("INVALID_ARGUMENTS", false, "correct every entry of problems and call again")
-            }
-            Self::ConfirmationInvalid => (
-                "CONFIRMATION_INVALID",
-                false,
-                "call again without confirmation, and show the user the new consent text",
-            ),
-            Self::ConfirmationExpired => (
-                "CONFIRMATION_EXPIRED",
-                false,
-                "call again without confirmation, and ask the user again",
-            ),
-            Self::Declined => (
-                "DECLINED",
-                false,
-                "nothing was sent; do not call again unless the user asks for it",
-            ),
-            Self::PersonSilent => (
-                "PERSON_SILENT",
-                true,
-                "nothing was sent; call again when the user is there to answer",
-            ),
-            Self::PersonBusy => {
-                ("PERSON_BUSY", true, "nothing was sent; call again when the others are answered")
-            }
-            Self::AnswerInvalid => (
-                "ANSWER_INVALID",
-                false,
-                "nothing was sent; tell the user that their client cannot ask them properly",
-            ),
-            Self::ElicitationRequired => (
-                "ELICITATION_REQUIRED",
-                false,
-                "nothing was sent; the user needs a client with elicitation of MCP 2025-06-18 or later",
-            ),
-            Self::DealerUnreachable => {
-                ("DEALER_UNREACHABLE", true, "go on without this dealer, or try again later")
-            }
-            Self::DealerSilent => {
-                ("DEALER_SILENT", true, "go on without this dealer, or try again later")
-            }
-            Self::DealerGarbled => {
-                ("DEALER_GARBLED", false, "go on without this dealer; its operator has to mend it")
-            }
-            Self::DealerUnusable => {
-                ("DEALER_UNUSABLE", false, "go on without this dealer; it cannot be called")
-            }
-            Self::SkillNotOffered => {
-                ("SKILL_NOT_OFFERED", false, "see aap_dealer_information for what it offers")
-            }
-            Self::DealerRefused => {
-                ("DEALER_REFUSED", false, "go on without this dealer, or try again later")
-            }
-            Self::AllDealersFailed => {
-                ("ALL_DEALERS_FAILED", false, "see errors for the reason of each dealer")
-            }
-            Self::PriceUnknown => (
-                "PRICE_UNKNOWN",
-                false,
-                "nothing was sent; find the product with adcp_get_products, or the media buy with \
-                 adcp_get_media_buys, and call again",
-            ),
-            Self::Forgotten => (
-                "REPETITION_FORGOTTEN",
-                false,
-                "nothing was sent; look whether it was done (adcp_get_media_buys, adcp_list_accounts, \
-                 adcp_list_creatives); to have it done once more, call without confirmation and \
-                 idempotency_key, and the person is asked anew",
-            ),
-            Self::SellerUnreachable => {
-                ("SELLER_UNREACHABLE", true, "go on without this seller, or try again later")
-            }
-            Self::SellerSilent => {
-                ("SELLER_SILENT", true, "go on without this seller, or try again later")
-            }
-            Self::SellerGarbled => {
-                ("SELLER_GARBLED", false, "go on without this seller; its operator has to mend it")
-            }
-            Self::SellerUnusable => {
-                ("SELLER_UNUSABLE", false, "go on without this seller; it cannot be called")
-            }
-            Self::SellerRefused => {
-                ("SELLER_REFUSED", false, "go on without this seller, or try again later")
-            }
-            Self::AllSellersFailed => {
-                ("ALL_SELLERS_FAILED", false, "see errors for the reason of each seller")
-            }
-            Self::BridgeFault => {
-                ("BRIDGE_FAULT", false, "tell the user that this machine cannot send")
-            }
-        }
-    }
-
-    /// Its name.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        self.row().0
-    }
-
-    /// Whether the same call may succeed later.
-    #[must_use]
-    pub const fn retryable(self) -> bool {
-        self.row().1
-    }
-
-    /// What to do.
-    #[must_use]
-    pub const fn hint(self) -> &'static str {
-        self.row().2
-    }
+    BridgeFault = "BRIDGE_FAULT" { hint: "tell the user that this machine cannot send" }
 }
 
 /// A failure of a tool, or of one dealer within it.

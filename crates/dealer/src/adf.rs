@@ -17,6 +17,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tradepost_wire::aap::dealer::Address;
+use tradepost_wire::words;
 use xml::Xml;
 
 use crate::record::LeadRecord;
@@ -30,37 +31,46 @@ mod xml;
 use view::LeadView;
 pub(crate) use xml::one_line;
 
-/// How the prolog is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Prolog {
-    /// The XML declaration, then the ADF instruction.
-    #[default]
-    Xml,
-    /// The two instructions of the original ADF text. Not well-formed XML, but some systems wait
-    /// for it.
-    Legacy,
+words! {
+    /// How the prolog is written.
+    pub enum Prolog {
+        /// Well-formed XML.
+        Xml = "xml",
+        /// As in the original ADF text, which is not well-formed XML.
+        Legacy = "legacy",
+    }
 }
 
-/// How names are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum NameParts {
-    /// One element with the full name (`R-ADF-01`).
-    #[default]
-    Full,
-    /// First and last name apart.
-    FirstLast,
+words! {
+    /// How the customer's name is written (`R-ADF-01`).
+    pub enum Names {
+        /// One element.
+        Full = "full",
+        /// First and last name apart.
+        Parts = "parts",
+    }
 }
 
-/// What stands for the vehicle when a lead names none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum NoVehicle {
-    /// A vehicle whose year, make and model are `Unknown`.
-    #[default]
-    Unknown,
-    /// An empty vehicle element. Not valid, but what some routers expect.
-    Empty,
-    /// Nothing. Valid only when there is a trade-in.
-    Omit,
+words! {
+    /// What stands for a vehicle of interest that a lead does not name.
+    pub enum NoVehicle {
+        /// A vehicle whose year, make and model are Unknown.
+        Unknown = "unknown",
+        /// An empty element, which the DTD forbids.
+        Empty = "empty",
+        /// Nothing, which the DTD forbids unless there is a trade-in.
+        Omit = "omit",
+    }
+}
+
+words! {
+    /// How the time of an appointment is written.
+    pub enum Timeframe {
+        /// In words.
+        Text = "text",
+        /// In words and as earliest and latest date, which the DTD forbids and the text of ADF describes.
+        Dates = "dates",
+    }
 }
 
 /// Which contact values are written.
@@ -71,17 +81,6 @@ pub enum ContactValues {
     Consented,
     /// All that the customer gave. The `CONSENT:` line still says which may be used.
     All,
-}
-
-/// How the time of an appointment is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Timeframe {
-    /// In words, as the DTD declares it.
-    #[default]
-    Text,
-    /// In words and as earliest and latest date. Not valid, but what the text of ADF 1.0 describes
-    /// and many systems read.
-    Dates,
 }
 
 /// Who is named as the provider of a lead (`R-ADF-01`).
@@ -104,12 +103,12 @@ pub struct Network {
 }
 
 /// What receiving systems differ in.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// The prolog.
     pub prolog: Prolog,
     /// The customer's name.
-    pub names: NameParts,
+    pub names: Names,
     /// Leads without a vehicle of interest.
     pub no_vehicle: NoVehicle,
     /// The customer's e-mail address and telephone number.
@@ -118,6 +117,19 @@ pub struct Options {
     pub timeframe: Timeframe,
     /// Who brings the lead.
     pub provider: Provider,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            prolog: Prolog::Xml,
+            names: Names::Full,
+            no_vehicle: NoVehicle::Unknown,
+            contacts: ContactValues::Consented,
+            timeframe: Timeframe::Text,
+            provider: Provider::Direct,
+        }
+    }
 }
 
 /// A lead for a document.

@@ -2,57 +2,31 @@
 
 use std::pin::Pin;
 
+use tradepost_wire::catalog;
 use tradepost_wire::catalog::Vocabulary;
 
 use super::run::Run;
 
-/// How much a requirement weighs, in the words of RFC 2119.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+catalog! {
+    /// How much a requirement weighs, in the words of RFC 2119; the heaviest first.
+    pub enum Level {}
     /// The specification leaves no choice: only these decide between good and bad.
-    Must,
+    Must = "MUST" {}
     /// There may be reasons to do otherwise.
-    Should,
+    Should = "SHOULD" {}
     /// A matter of taste; told, and never counted.
-    May,
+    May = "MAY" {}
 }
 
-impl Level {
-    /// All of them, the heaviest first.
-    pub(super) const ALL: [Self; 3] = [Self::Must, Self::Should, Self::May];
-
-    /// As the specifications write it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Must => "MUST",
-            Self::Should => "SHOULD",
-            Self::May => "MAY",
-        }
-    }
-}
-
-/// Which specification a check belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Profile {
+catalog! {
+    /// Which specification a check belongs to, as the command line writes it.
+    pub enum Profile {}
     /// A2A v1.0.
-    A2a,
+    A2a = "a2a" {}
     /// The car dealers' profile, v1.0 and v1.1.
-    Aap,
+    Aap = "aap" {}
     /// The advertising sellers' protocol, 3.1.
-    Adcp,
-}
-
-impl Profile {
-    /// As the command line writes it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::A2a => "a2a",
-            Self::Aap => "aap",
-            Self::Adcp => "adcp",
-        }
-    }
+    Adcp = "adcp" {}
 }
 
 /// What a check is run on.

@@ -3,6 +3,8 @@
 
 use std::fmt::Write as _;
 
+use tradepost_wire::catalog::Vocabulary as _;
+
 use super::check::{Level, Verdict};
 use super::exchange::Exchange;
 use super::grade::Grade;
@@ -122,7 +124,7 @@ fn failed_class(level: Level) -> &'static str {
 /// A bar for each level.
 fn summary(out: &mut String, report: &Report) {
     out.push_str("<section class=\"levels\">\n");
-    for level in Level::ALL {
+    for level in Level::ALL.iter().copied() {
         let counts = report.counts(Some(level));
         let judged = counts.pass + counts.fail + counts.warn + counts.waived;
         if judged + counts.not_applicable + counts.skipped == 0 {

@@ -7,6 +7,8 @@
 
 use std::fmt::Write as _;
 
+use tradepost_wire::catalog::Vocabulary as _;
+
 use super::check::{Level, Verdict};
 use super::report::{Finding, Report, words};
 

@@ -3,6 +3,8 @@
 
 use std::fmt::Write as _;
 
+use tradepost_wire::catalog::Vocabulary as _;
+
 use super::check::{Level, Verdict};
 use super::html::is_hidden;
 use super::report::Report;
@@ -54,7 +56,7 @@ pub fn write(report: &Report) -> String {
         "\n### Counts\n\n| | kept | with a warning | not kept | waived | not looked at | does not apply |\n\
          |---|---|---|---|---|---|---|\n",
     );
-    for level in Level::ALL {
+    for level in Level::ALL.iter().copied() {
         let counts = report.counts(Some(level));
         let _ = writeln!(
             out,

@@ -5,6 +5,7 @@ use serde::{Serialize, Serializer};
 use tradepost_buyer::discover::card_url;
 use tradepost_buyer::failure::Failure;
 use tradepost_buyer::transport::Transport;
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::json;
 
 use super::check::{Check, Verdict};

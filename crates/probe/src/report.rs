@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use serde::ser::{Serialize, SerializeMap, Serializer};
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::json;
 
 use super::check::{Check, Level, Verdict};
@@ -210,7 +211,6 @@ impl Finding {
 
 impl Serialize for Report {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let counts = Level::ALL.map(|level| (level.name(), self.counts(Some(level))));
         let mut report = json!({
             "format": FORMAT, "address": self.address, "card_url": self.card_url,
             "agent": {"name": self.agent, "version": self.agent_version},
@@ -218,8 +218,8 @@ impl Serialize for Report {
             "stopped": self.stopped, "breaks_a_must": self.breaks_a_must(),
             "requests": self.requests, "counts": {}, "left_out": self.left_out,
         });
-        for (level, counts) in counts {
-            set(&mut report, &format!("/counts/{level}"), json!(counts));
+        for level in Level::ALL {
+            set(&mut report, &format!("/counts/{level}"), json!(self.counts(Some(*level))));
         }
         if !self.measured.is_empty() {
             set(&mut report, "/measured", json!(self.measured));

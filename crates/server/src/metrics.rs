@@ -22,6 +22,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
+use tradepost_wire::catalog;
+use tradepost_wire::catalog::Vocabulary as _;
 
 use crate::agent::Caller;
 
@@ -75,15 +77,15 @@ pub fn histogram() -> Histogram {
     Histogram::new(SECONDS)
 }
 
-/// Who calls, as far as numbers tell callers apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+catalog! {
+    /// Who calls, as far as numbers tell callers apart.
+    pub enum Kind {}
     /// With a credential that was believed.
-    Known,
+    Known = "key" {}
     /// With none.
-    Anonymous,
+    Anonymous = "anonymous" {}
     /// Nobody has looked, or was not satisfied.
-    Unproven,
+    Unproven = "unproven" {}
 }
 
 impl Kind {
@@ -91,16 +93,6 @@ impl Kind {
     #[must_use]
     pub fn of(caller: &Caller) -> Self {
         if caller.principal.is_anonymous() { Self::Anonymous } else { Self::Known }
-    }
-
-    /// Its name.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Known => "key",
-            Self::Anonymous => "anonymous",
-            Self::Unproven => "unproven",
-        }
     }
 }
 

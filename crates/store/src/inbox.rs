@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, TransactionBehavior, params};
 use tradepost_buyer::receiver::delivery::{Delivery, Known, Source, is_terminal};
 use tradepost_buyer::receiver::{Inbox, Put, Unkept};
+use tradepost_wire::catalog;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
 
@@ -52,31 +53,15 @@ const SENDERS: &str = "
     PRAGMA user_version = 2;
 ";
 
-/// What became of a delivery after it was kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+catalog! {
+    /// What became of a delivery after it was kept.
+    pub enum Fate {}
     /// It is still to be handled.
-    Waiting,
+    Waiting = "waiting" {}
     /// It has been handled.
-    Handled,
+    Handled = "handled" {}
     /// It could not be handled, and nobody tries any more.
-    Dead,
-}
-
-impl Fate {
-    /// Its name in the database and in tables.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Handled => "handled",
-            Self::Dead => "dead",
-        }
-    }
-
-    fn of(name: &str) -> Self {
-        [Self::Waiting, Self::Handled].into_iter().find(|f| f.name() == name).unwrap_or(Self::Dead)
-    }
+    Dead = "dead" {}
 }
 
 /// A delivery as it is kept.
@@ -325,7 +310,7 @@ fn kept(row: &Row<'_>) -> Done<Kept> {
         task_id: row.get(5)?,
         state: row.get(6)?,
         body: row.get(7)?,
-        fate: Fate::of(&row.get::<_, String>(8)?),
+        fate: Fate::from_name(&row.get::<_, String>(8)?).unwrap_or(Fate::Dead),
         attempts: row.get(9)?,
         problem: row.get(10)?,
         sender: row.get(11)?,

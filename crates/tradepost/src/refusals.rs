@@ -11,6 +11,7 @@ use tradepost_server::fault::Fault;
 use tradepost_server::refusals::{Ledger, Refused};
 use tradepost_store::Store;
 use tradepost_store::refusals::{Refusal, RefusalCount};
+use tradepost_wire::catalog::Vocabulary as _;
 
 /// How many refusals may wait to be written; more are only counted.
 const WAITING: usize = 500;

@@ -15,6 +15,7 @@ use std::time::Duration;
 use expect_test::{Expect, expect};
 use jiff::{SignedDuration, Timestamp};
 use tradepost_bridge::{Bridge, Options, Outcome, trouble};
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
 mod asked;

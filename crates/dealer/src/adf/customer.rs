@@ -5,9 +5,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 
 use super::view::LeadView;
 use super::xml::{Comments, Xml, one_line};
-use super::{
-    ContactValues, NameParts, Network, Options, Provider, Seller, Timeframe, UNKNOWN_CONTACT,
-};
+use super::{ContactValues, Names, Network, Options, Provider, Seller, Timeframe, UNKNOWN_CONTACT};
 use crate::record::{AppointmentRecord, LeadState};
 
 /// The customer.
@@ -36,7 +34,7 @@ pub(super) fn customer(
     });
 }
 
-fn names(xml: &mut Xml, lead: LeadView<'_>, parts: NameParts) {
+fn names(xml: &mut Xml, lead: LeadView<'_>, parts: Names) {
     let individual = ("type", "individual");
     let full = one_line(&lead.customer_name());
     if full.is_empty() {
@@ -44,8 +42,8 @@ fn names(xml: &mut Xml, lead: LeadView<'_>, parts: NameParts) {
         return xml.leaf("name", &[("part", "full"), individual], "Unknown");
     }
     match parts {
-        NameParts::Full => xml.leaf("name", &[("part", "full"), individual], &full),
-        NameParts::FirstLast => {
+        Names::Full => xml.leaf("name", &[("part", "full"), individual], &full),
+        Names::Parts => {
             for (part, pointer) in
                 [("first", "/customer/first_name"), ("last", "/customer/last_name")]
             {

@@ -9,7 +9,7 @@ use tradepost_server::refusals::Misfit;
 use tradepost_wire::a2a;
 use tradepost_wire::a2a::status::Status;
 use tradepost_wire::a2a::{DataPart, MessageResult, Role};
-use tradepost_wire::aap::error::{Code, DOMAIN, ErrorObject, TYPE};
+use tradepost_wire::aap::error::{DOMAIN, ErrorObject, Remedy, TYPE};
 use tradepost_wire::aap::{Raw, Reply, ReplyData, Version};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::problem::Keyword;
@@ -98,7 +98,7 @@ pub(super) fn refusal(
         http: code.http(),
         grpc: Status::from_name(code.grpc()).unwrap_or(Status::Unknown),
     };
-    let limited = code == Code::RateLimited;
+    let limited = code.remedy() == Remedy::SlowDown;
     let metadata =
         vec![("error_id", error_id.clone()), ("retryable", code.retryable().to_string())];
     ProfileRefusal {

@@ -23,7 +23,6 @@ use super::output::table::Fit;
 use super::output::{Failure, explained};
 use super::place::Place;
 use super::{Context, Outcome, check_config};
-use crate::config::delivery::{Names, NoVehicle, Prolog, Timeframe};
 use crate::config::read;
 
 pub(in crate::cli) mod consent;
@@ -170,17 +169,17 @@ pub(super) struct Export {
     #[arg(long, conflicts_with = "config")]
     demo: bool,
     /// adf: how the prolog is written.
-    #[arg(long, value_parser = explained::<Prolog>(), default_value = "xml")]
-    adf_prolog: Prolog,
+    #[arg(long, value_parser = explained::<adf::Prolog>(), default_value = "xml")]
+    adf_prolog: adf::Prolog,
     /// adf: how the customer's name is written.
-    #[arg(long, value_parser = explained::<Names>(), default_value = "full")]
-    adf_names: Names,
+    #[arg(long, value_parser = explained::<adf::Names>(), default_value = "full")]
+    adf_names: adf::Names,
     /// adf: what stands for a vehicle of interest that the lead does not name.
-    #[arg(long, value_parser = explained::<NoVehicle>(), default_value = "unknown")]
-    adf_no_vehicle: NoVehicle,
+    #[arg(long, value_parser = explained::<adf::NoVehicle>(), default_value = "unknown")]
+    adf_no_vehicle: adf::NoVehicle,
     /// adf: how the time of an appointment is written.
-    #[arg(long, value_parser = explained::<Timeframe>(), default_value = "text")]
-    adf_timeframe: Timeframe,
+    #[arg(long, value_parser = explained::<adf::Timeframe>(), default_value = "text")]
+    adf_timeframe: adf::Timeframe,
     /// adf: name this network as the provider, and the agent as a service of it.
     #[arg(long, value_name = "NAME")]
     adf_network: Option<String>,
@@ -418,14 +417,14 @@ fn write(arguments: &Export, context: &Context) -> Outcome {
 impl Export {
     fn options(&self) -> adf::Options {
         adf::Options {
-            prolog: self.adf_prolog.adf(),
-            names: self.adf_names.adf(),
-            no_vehicle: self.adf_no_vehicle.adf(),
+            prolog: self.adf_prolog,
+            names: self.adf_names,
+            no_vehicle: self.adf_no_vehicle,
             contacts: match self.adf_all_contacts {
                 true => adf::ContactValues::All,
                 false => adf::ContactValues::Consented,
             },
-            timeframe: self.adf_timeframe.adf(),
+            timeframe: self.adf_timeframe,
             provider: self.adf_network.clone().map_or(adf::Provider::Direct, |name| {
                 let url = self.adf_network_url.clone();
                 adf::Provider::Network(adf::Network { name, url })

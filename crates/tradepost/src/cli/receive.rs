@@ -26,6 +26,7 @@ use tradepost_server::egress::{Egress, Resolver};
 use tradepost_server::http::{self, Peer};
 use tradepost_store::inbox::{DurableInbox, Fate, Kept};
 use tradepost_wire::adcp::signing::Surface;
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::json;
 
 use super::context::runtime;

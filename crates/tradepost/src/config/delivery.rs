@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use tradepost_dealer::adf;
 use tradepost_dealer::delivery::Destination;
 use tradepost_wire::catalog;
 
@@ -85,56 +84,6 @@ catalog! {
     StartTls = "starttls" { port: 587 }
     /// Not at all.
     None = "none" { port: 25 }
-}
-
-catalog! {
-    /// How the prolog of ADF is written.
-    pub enum Prolog {
-        /// For ADF.
-        adf: adf::Prolog,
-    }
-    /// Well-formed XML.
-    Xml = "xml" { adf: adf::Prolog::Xml }
-    /// As in the original ADF text, which is not well-formed XML.
-    Legacy = "legacy" { adf: adf::Prolog::Legacy }
-}
-
-catalog! {
-    /// How the customer's name is written in ADF.
-    pub enum Names {
-        /// For ADF.
-        adf: adf::NameParts,
-    }
-    /// One element.
-    Full = "full" { adf: adf::NameParts::Full }
-    /// First and last name apart.
-    Parts = "parts" { adf: adf::NameParts::FirstLast }
-}
-
-catalog! {
-    /// How the time of an appointment is written in ADF.
-    pub enum Timeframe {
-        /// For ADF.
-        adf: adf::Timeframe,
-    }
-    /// In words.
-    Text = "text" { adf: adf::Timeframe::Text }
-    /// In words and as earliest and latest date, which the DTD forbids and the text of ADF describes.
-    Dates = "dates" { adf: adf::Timeframe::Dates }
-}
-
-catalog! {
-    /// What stands in ADF for a vehicle of interest that a lead does not name.
-    pub enum NoVehicle {
-        /// For ADF.
-        adf: adf::NoVehicle,
-    }
-    /// A vehicle whose year, make and model are Unknown.
-    Unknown = "unknown" { adf: adf::NoVehicle::Unknown }
-    /// An empty element, which the DTD forbids.
-    Empty = "empty" { adf: adf::NoVehicle::Empty }
-    /// Nothing, which the DTD forbids unless there is a trade-in.
-    Omit = "omit" { adf: adf::NoVehicle::Omit }
 }
 
 /// Something that nobody may read in a log.

@@ -8,8 +8,7 @@ use jiff::SignedDuration;
 use proptest::prelude::*;
 use tradepost::config::read;
 use tradepost_dealer::adf::{
-    self, ContactValues, NameParts, Network, NoVehicle, Options, Prolog, Prospect, Provider,
-    Timeframe,
+    self, ContactValues, Names, Network, NoVehicle, Options, Prolog, Prospect, Provider, Timeframe,
 };
 use tradepost_dealer::record::{
     AppointmentRecord, AppointmentState, LeadRecord, LeadState, SubmissionRecord,
@@ -426,7 +425,7 @@ pub fn complaints(document: &str, dtd: &Path) -> String {
 #[test]
 fn every_lead_is_valid_against_the_dtd() {
     let Some(dtd) = validator() else { return };
-    for names in [NameParts::Full, NameParts::FirstLast] {
+    for names in [Names::Full, Names::Parts] {
         for contacts in [ContactValues::Consented, ContactValues::All] {
             let options = Options { names, contacts, ..Options::default() };
             for (name, lead) in table() {
@@ -469,7 +468,7 @@ fn options_change_what_they_say() {
     assert!(legacy.starts_with("<?ADF VERSION \"1.0\"?>\n<?XML VERSION \"1.0\"?>\n<adf>"));
     assert_eq!(legacy.split_once("<adf>").unwrap().1, plain.split_once("<adf>").unwrap().1);
 
-    let parts = with_options(Options { names: NameParts::FirstLast, ..Options::default() });
+    let parts = with_options(Options { names: Names::Parts, ..Options::default() });
     assert!(parts.contains("<name part=\"first\" type=\"individual\">Ada</name>"));
     assert!(parts.contains("<name part=\"last\" type=\"individual\">Byron</name>"));
 
@@ -495,7 +494,7 @@ fn every_option() -> Vec<(Options, [bool; 3])> {
     let providers = [Provider::Direct, network(None), network(Some("https://leads.example"))];
     let mut all = Vec::new();
     for prolog in [Prolog::Xml, Prolog::Legacy] {
-        for names in [NameParts::Full, NameParts::FirstLast] {
+        for names in [Names::Full, Names::Parts] {
             for no_vehicle in [NoVehicle::Unknown, NoVehicle::Empty, NoVehicle::Omit] {
                 for timeframe in [Timeframe::Text, Timeframe::Dates] {
                     for provider in &providers {

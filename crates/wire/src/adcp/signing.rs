@@ -17,27 +17,21 @@ catalog! {
     Webhook = "webhook" { tag: "adcp/webhook-signing/v1" }
 }
 
-/// Whether a signature covers the digest of the body.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Digest {
+catalog! {
+    /// Whether a signature covers the digest of the body (`covers_content_digest`).
+    pub enum Digest {}
     /// It has to.
-    Required,
+    Required = "required" {}
     /// It must not.
-    Forbidden,
+    Forbidden = "forbidden" {}
     /// As the signer likes.
-    #[default]
-    Either,
+    Either = "either" {}
 }
 
-impl Digest {
-    /// The word on the wire (`covers_content_digest`).
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Required => "required",
-            Self::Forbidden => "forbidden",
-            Self::Either => "either",
-        }
+#[expect(clippy::derivable_impls, reason = "a row has no attribute that could say so")]
+impl Default for Digest {
+    fn default() -> Self {
+        Self::Either
     }
 }
 

@@ -4,6 +4,7 @@ use tradepost_buyer::text::{SENTENCE, WORD, plain};
 use tradepost_probe::check::{Level, Verdict};
 use tradepost_probe::rehearsal::Rehearsal;
 use tradepost_probe::report::{Finding, Report};
+use tradepost_wire::catalog::Vocabulary as _;
 
 /// The report in words. The exchanges are in the other formats.
 pub(super) fn summary(report: &Report) -> String {

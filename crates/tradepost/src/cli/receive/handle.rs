@@ -14,6 +14,7 @@ use tradepost_buyer::text::{WORD, plain};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
 use tradepost_store::inbox::{DurableInbox, Kept};
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::RawValue;
 use tradepost_wire::json::{Value, json};

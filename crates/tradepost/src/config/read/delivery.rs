@@ -18,9 +18,7 @@ use super::values::{
     self, check_names, duration, host, items, line, list, of_text, reject, secret, secure_address,
     web_page, whole,
 };
-use crate::config::delivery::{
-    By, Delivery, Http, Names, NoVehicle, Prolog, Secret, Smtp, SmtpTls, Timeframe,
-};
+use crate::config::delivery::{By, Delivery, Http, Secret, Smtp, SmtpTls};
 
 /// As long as a dealer may be closed over a holiday.
 const GIVE_UP_AFTER: SignedDuration = SignedDuration::from_hours(3 * 24);
@@ -246,10 +244,10 @@ pub(super) fn mailbox(value: &Value, at: &At<'_>, problems: &mut Problems) -> Op
 
 fn read_adf(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<adf::Options> {
     read_object!(value, at, problems, closed {
-        optional "prolog" => prolog: parse::word::<Prolog>,
-        optional "names" => names: parse::word::<Names>,
-        optional "no_vehicle" => no_vehicle: parse::word::<NoVehicle>,
-        optional "timeframe" => timeframe: parse::word::<Timeframe>,
+        optional "prolog" => prolog: parse::word,
+        optional "names" => names: parse::word,
+        optional "no_vehicle" => no_vehicle: parse::word,
+        optional "timeframe" => timeframe: parse::word,
         optional "provider" => provider: parse::word::<Provider>,
         optional "network" => network: line(200),
         optional "network_url" => network_url: web_page,
@@ -276,12 +274,13 @@ fn read_adf(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<adf::
             adf::Provider::Direct
         }
     };
+    let usual = adf::Options::default();
     Some(adf::Options {
         provider,
-        prolog: prolog.map(Prolog::adf).unwrap_or_default(),
-        names: names.map(Names::adf).unwrap_or_default(),
-        no_vehicle: no_vehicle.map(NoVehicle::adf).unwrap_or_default(),
-        contacts: adf::ContactValues::Consented,
-        timeframe: timeframe.map(Timeframe::adf).unwrap_or_default(),
+        prolog: prolog.unwrap_or(usual.prolog),
+        names: names.unwrap_or(usual.names),
+        no_vehicle: no_vehicle.unwrap_or(usual.no_vehicle),
+        contacts: usual.contacts,
+        timeframe: timeframe.unwrap_or(usual.timeframe),
     })
 }

@@ -8,6 +8,7 @@ use tradepost_dealer::delivery::{DeliveryState, LeadKind, kinds};
 use tradepost_dealer::record::{HeldFor, LeadRecord, LeadState};
 use tradepost_dealer::staff::Stage;
 use tradepost_store::staff::LeadFilter;
+use tradepost_wire::catalog;
 
 use super::super::offer::Warning;
 use super::feeds::{address, outcome};
@@ -63,36 +64,24 @@ struct Item {
     urgency: &'static str,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Lead,
-    Held,
-    Failed,
-    Stale,
-    Feed,
-    Price,
-}
-
-impl Kind {
-    const fn label(self) -> &'static str {
-        match self {
-            Self::Lead => "New lead",
-            Self::Held => "Held back",
-            Self::Failed => "Not delivered",
-            Self::Stale => "Stale inventory",
-            Self::Feed => "Feed not taken",
-            Self::Price => "Price warning",
-        }
+catalog! {
+    /// What somebody has to look at, as people are told.
+    enum Kind {
+        /// How it is shown.
+        class: &'static str,
     }
-
-    const fn class(self) -> &'static str {
-        match self {
-            Self::Lead => "lead",
-            Self::Held => "held",
-            Self::Failed => "failed",
-            Self::Stale | Self::Feed | Self::Price => "warning",
-        }
-    }
+    /// A lead that nobody has looked at.
+    Lead = "New lead" { class: "lead" }
+    /// A lead that is held back.
+    Held = "Held back" { class: "held" }
+    /// A lead that did not arrive where it is to go.
+    Failed = "Not delivered" { class: "failed" }
+    /// Vehicles that nobody has said anything new about.
+    Stale = "Stale inventory" { class: "warning" }
+    /// A feed that nothing was taken of.
+    Feed = "Feed not taken" { class: "warning" }
+    /// Prices that are not the whole truth.
+    Price = "Price warning" { class: "warning" }
 }
 
 impl Console {

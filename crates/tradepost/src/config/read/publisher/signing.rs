@@ -48,10 +48,7 @@ pub(super) fn request_signing(
 
 fn digest(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Digest> {
     const HINT: &str = "must be required, forbidden or either";
-    of_text((value, at, problems), HINT, |text| {
-        let all = [Digest::Required, Digest::Forbidden, Digest::Either];
-        all.into_iter().find(|digest| digest.name() == text)
-    })
+    of_text((value, at, problems), HINT, Digest::from_name)
 }
 
 fn tool(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
