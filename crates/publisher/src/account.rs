@@ -6,7 +6,6 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::canonical;
@@ -20,58 +19,79 @@ use crate::buy::MediaBuy;
 use crate::money::Amount;
 use crate::profile::Profile;
 use crate::reply::object;
-use crate::shelf::{Kept, Kind, New, Record, Shelf, Thing, own_id};
+use crate::shelf::{Kept, New, Record, Shelf, kept, own_id};
 use crate::spending::{self, Day};
 
-/// An account.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Account {
-    /// Its id.
-    pub account_id: String,
-    /// Its name for people.
-    pub name: String,
-    /// How it stands.
-    pub status: Status,
-    /// The advertiser's brand.
-    pub brand: Option<Brand>,
-    /// The domain of who buys for it.
-    pub operator: String,
-    /// Who is billed.
-    pub billing: Billing,
-    /// What it was asked to be paid by, when another than the usual.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub payment_terms: Option<String>,
-    /// Whether it is for tests.
-    pub sandbox: bool,
-    /// What has to be done before it can be used (`setup` of an account).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub setup: Option<Value>,
-    /// The governance agent that is asked before money is committed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub governance: Option<Governance>,
-    /// Where notifications about it go, as they were given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub notification_configs: Option<Vec<Value>>,
-    /// The subscribers among them that have shown that they want to be: of each, a digest of what was
-    /// proven.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub proofs: BTreeSet<String>,
-    /// How much may be spent in all, in the account's currency, when there is a limit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub funds: Option<Funds>,
-    /// What was committed on the latest day, where that is limited.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub day: Option<Day>,
-    /// Who pays, as it was given (`core/business-entity.json`), with the bank. Of this, the bank is
-    /// never shown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub billing_entity: Option<Value>,
-    /// Where to say that its status has changed (`push_notification_config`), as it was given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub push: Option<Value>,
-    /// Whether nobody declared it: it was opened by the first request for it.
-    #[serde(default)]
-    pub implicit: bool,
+kept! {
+    /// An account.
+    pub struct Account: Account {
+        /// Its id.
+        account_id: String,
+        /// Its name for people.
+        name: String,
+        /// How it stands.
+        status: Status,
+        /// The advertiser's brand.
+        brand: Option<Brand>,
+        /// The domain of who buys for it.
+        operator: String,
+        /// Who is billed.
+        billing: Billing,
+        /// What it was asked to be paid by, when another than the usual.
+        payment_terms?: Option<String>,
+        /// Whether it is for tests.
+        sandbox: bool,
+        /// What has to be done before it can be used (`setup` of an account).
+        setup?: Option<Value>,
+        /// The governance agent that is asked before money is committed.
+        governance?: Option<Governance>,
+        /// Where notifications about it go, as they were given.
+        notification_configs?: Option<Vec<Value>>,
+        /// The subscribers among them that have shown that they want to be: of each, a digest of what was
+        /// proven.
+        proofs?: BTreeSet<String>,
+        /// How much may be spent in all, in the account's currency, when there is a limit.
+        funds?: Option<Funds>,
+        /// What was committed on the latest day, where that is limited.
+        day?: Option<Day>,
+        /// Who pays, as it was given (`core/business-entity.json`), with the bank. Of this, the bank is
+        /// never shown.
+        billing_entity?: Option<Value>,
+        /// Where to say that its status has changed (`push_notification_config`), as it was given.
+        push?: Option<Value>,
+        /// Whether nobody declared it: it was opened by the first request for it.
+        #[serde(default)]
+        implicit: bool,
+    }
+
+    /// The governance agent of an account.
+    #[derive(Eq)]
+    pub struct Governance {
+        /// Its endpoint.
+        url: String,
+        /// The bearer credential that it accepts from us. Never shown.
+        credential?: Option<String>,
+    }
+
+    /// What an account may spend.
+    pub struct Funds {
+        /// The limit.
+        limit: Amount,
+        /// What is committed already.
+        committed: Amount,
+        /// ISO 4217.
+        currency: String,
+    }
+
+    /// What a tenant may do with an account: with one of another's, nothing without this; with one of
+    /// its own, nothing beyond this. The record belongs to the tenant, and names the account.
+    #[derive(Eq)]
+    pub struct Grant: Grant {
+        /// The account.
+        account_id: String,
+        /// What it may do.
+        authorization: Authorization,
+    }
 }
 
 form! {
@@ -136,20 +156,6 @@ impl<'a> Subscriber<'a> {
     }
 }
 
-/// What a tenant may do with an account: with one of another's, nothing without this; with one of
-/// its own, nothing beyond this. The record belongs to the tenant, and names the account.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Grant {
-    /// The account.
-    pub account_id: String,
-    /// What it may do.
-    pub authorization: Authorization,
-}
-
-impl Thing for Grant {
-    const KIND: Kind = Kind::Grant;
-}
-
 impl Grant {
     /// Lets a tenant do this with an account, from now on; in place of what it could do before.
     ///
@@ -193,31 +199,6 @@ impl Status {
             Self::Rejected | Self::Closed => false,
         }
     }
-}
-
-/// The governance agent of an account.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Governance {
-    /// Its endpoint.
-    pub url: String,
-    /// The bearer credential that it accepts from us. Never shown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub credential: Option<String>,
-}
-
-/// What an account may spend.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Funds {
-    /// The limit.
-    pub limit: Amount,
-    /// What is committed already.
-    pub committed: Amount,
-    /// ISO 4217.
-    pub currency: String,
-}
-
-impl Thing for Account {
-    const KIND: Kind = Kind::Account;
 }
 
 impl Account {

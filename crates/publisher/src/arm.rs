@@ -2,7 +2,6 @@
 //! like), and the task that comes of it.
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 use tradepost_wire::adcp::{Standing, Tool};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
@@ -10,22 +9,21 @@ use tradepost_wire::json::Map;
 
 use crate::refuse::Stop;
 use crate::reply::Reply;
-use crate::shelf::{Kind, New, Shelf, Thing, own_id};
+use crate::shelf::{Kind, New, Shelf, kept, own_id};
 use crate::task::Task;
 use crate::task::end::record_id;
 use crate::work::Work;
 
-/// How the next request of a tenant for a tool has to be answered.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Arm {
-    /// With what.
-    pub arm: Answer,
-    /// The id that the task has to have.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task_id: Option<String>,
-    /// What to say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
+kept! {
+    /// How the next request of a tenant for a tool has to be answered.
+    pub struct Arm: Directive {
+        /// With what.
+        arm: Answer,
+        /// The id that the task has to have.
+        task_id?: Option<String>,
+        /// What to say.
+        message?: Option<String>,
+    }
 }
 
 tradepost_wire::words! {
@@ -36,10 +34,6 @@ tradepost_wire::words! {
         /// The question for what is missing.
         InputRequired = "input-required",
     }
-}
-
-impl Thing for Arm {
-    const KIND: Kind = Kind::Directive;
 }
 
 fn id(tenant: &str, tool: Tool) -> String {

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tradepost_wire::json::Map;
 
-use crate::shelf::{Kind, Thing};
+use crate::shelf::kept;
 
 /// On which terms a publisher takes audiences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,23 +27,25 @@ impl Default for Terms {
     }
 }
 
-/// An audience.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Audience {
-    /// The id that the caller chose.
-    pub audience_id: String,
-    /// Its name, description, tags and so on, as they were given.
-    pub given: Map,
-    /// Digests of its members.
-    pub members: BTreeSet<String>,
-    /// How many members were ever sent for it.
-    pub uploaded: u64,
-    /// The smallest audience that can be targeted.
-    pub minimum_size: u64,
-    /// When what has changed last is processed.
-    pub ready_at: Timestamp,
-    /// When it was synced last.
-    pub synced_at: Timestamp,
+kept! {
+    /// An audience.
+    #[derive(Default)]
+    pub struct Audience: Audience {
+        /// The id that the caller chose.
+        audience_id: String,
+        /// Its name, description, tags and so on, as they were given.
+        given: Map,
+        /// Digests of its members.
+        members: BTreeSet<String>,
+        /// How many members were ever sent for it.
+        uploaded: u64,
+        /// The smallest audience that can be targeted.
+        minimum_size: u64,
+        /// When what has changed last is processed.
+        ready_at: Timestamp,
+        /// When it was synced last.
+        synced_at: Timestamp,
+    }
 }
 
 /// How an audience stands (`audience-status`).
@@ -56,10 +58,6 @@ pub enum Status {
     Ready,
     /// It is smaller than what can be targeted (`AUDIENCE_TOO_SMALL`).
     TooSmall,
-}
-
-impl Thing for Audience {
-    const KIND: Kind = Kind::Audience;
 }
 
 impl Audience {

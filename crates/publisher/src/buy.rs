@@ -2,7 +2,6 @@
 //! moment, and what others may see of it.
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 use tradepost_wire::adcp::rules::typed::{self, Each};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
@@ -12,7 +11,7 @@ use crate::account::Account;
 use crate::catalogue::{PricingOption, Product};
 use crate::money::Amount;
 use crate::reply::object;
-use crate::shelf::{Kept, Kind, Thing};
+use crate::shelf::{Kept, kept};
 
 pub mod action;
 pub mod force;
@@ -21,65 +20,108 @@ pub mod report;
 
 pub use action::{Action, Offered};
 
-/// A media buy. Its id is that of its record, and so is its revision.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct MediaBuy {
-    /// Its id.
-    pub media_buy_id: String,
-    /// How it stands, apart from what the time and the buyer's pause decide; see
-    /// [`MediaBuy::status_at`].
-    pub status: Status,
-    /// Whether the buyer holds it.
-    #[serde(default)]
-    pub paused: bool,
-    /// ISO 4217.
-    pub currency: String,
-    /// What all packages may cost.
-    pub total_budget: Amount,
-    /// When it begins.
-    pub start_time: Timestamp,
-    /// When it ends.
-    pub end_time: Timestamp,
-    /// When the publisher agreed; `None` until then.
-    pub confirmed_at: Option<Timestamp>,
-    /// The proposal that it executes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub proposal_id: Option<String>,
-    /// What the proposal was priced for; changes beyond it need another quote.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub envelope: Option<Envelope>,
-    /// When and by whom it was canceled, and why.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cancellation: Option<Cancellation>,
-    /// Why it was rejected.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rejection_reason: Option<String>,
-    /// The governance plan that it belongs to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub plan_id: Option<String>,
-    /// The token of the plan's governance agent, handed on as it came.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub governance_context: Option<String>,
-    /// Its packages, at least one.
-    pub packages: Vec<Package>,
-    /// Members of the request that are shown again as they came.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub shown: Map,
-    /// What became of it, the oldest first (`history` of `get_media_buys`).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub history: Vec<Change>,
-}
+kept! {
+    /// A media buy. Its id is that of its record, and so is its revision.
+    pub struct MediaBuy: MediaBuy {
+        /// Its id.
+        media_buy_id: String,
+        /// How it stands, apart from what the time and the buyer's pause decide; see
+        /// [`MediaBuy::status_at`].
+        status: Status,
+        /// Whether the buyer holds it.
+        #[serde(default)]
+        paused: bool,
+        /// ISO 4217.
+        currency: String,
+        /// What all packages may cost.
+        total_budget: Amount,
+        /// When it begins.
+        start_time: Timestamp,
+        /// When it ends.
+        end_time: Timestamp,
+        /// When the publisher agreed; `None` until then.
+        confirmed_at: Option<Timestamp>,
+        /// The proposal that it executes.
+        proposal_id?: Option<String>,
+        /// What the proposal was priced for; changes beyond it need another quote.
+        envelope?: Option<Envelope>,
+        /// When and by whom it was canceled, and why.
+        cancellation?: Option<Cancellation>,
+        /// Why it was rejected.
+        rejection_reason?: Option<String>,
+        /// The governance plan that it belongs to.
+        plan_id?: Option<String>,
+        /// The token of the plan's governance agent, handed on as it came.
+        governance_context?: Option<String>,
+        /// Its packages, at least one.
+        packages: Vec<Package>,
+        /// Members of the request that are shown again as they came.
+        shown?: Map,
+        /// What became of it, the oldest first (`history` of `get_media_buys`).
+        history?: Vec<Change>,
+    }
 
-/// When and by whom something was canceled, and why (`cancellation`).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cancellation {
-    /// When.
-    pub canceled_at: Timestamp,
-    /// By whom.
-    pub canceled_by: Party,
-    /// Why, when that was said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
+    /// A package.
+    #[derive(Default)]
+    pub struct Package {
+        /// Its id.
+        package_id: String,
+        /// What is bought.
+        product_id: String,
+        /// At which price.
+        pricing_option_id: String,
+        /// What it may cost.
+        budget: Amount,
+        /// When it begins, when not with the buy.
+        start_time?: Option<Timestamp>,
+        /// When it ends, when not with the buy.
+        end_time?: Option<Timestamp>,
+        /// Whether it is paused.
+        #[serde(default)]
+        paused: bool,
+        /// When and by whom it was canceled.
+        cancellation?: Option<Cancellation>,
+        /// The creatives that are assigned to it.
+        creative_assignments?: Vec<Assigned>,
+        /// Its price, as the pricing option had it.
+        price?: PricingOption,
+        /// Members of the request that are shown again as they came.
+        shown?: Shown,
+    }
+
+    /// When and by whom something was canceled, and why (`cancellation`).
+    #[derive(Eq)]
+    pub struct Cancellation {
+        /// When.
+        canceled_at: Timestamp,
+        /// By whom.
+        canceled_by: Party,
+        /// Why, when that was said.
+        reason?: Option<String>,
+    }
+
+    /// What was done to a buy.
+    #[derive(Eq)]
+    pub struct Change {
+        /// The revision that came of it.
+        revision: u64,
+        /// When.
+        timestamp: Timestamp,
+        /// What.
+        action: String,
+        /// The same for people.
+        summary: String,
+    }
+
+    /// What a proposal was priced for.
+    pub struct Envelope {
+        /// The most that the buy may cost.
+        total_budget: Amount,
+        /// The earliest beginning.
+        start_time: Timestamp,
+        /// The latest end.
+        end_time: Timestamp,
+    }
 }
 
 tradepost_wire::words! {
@@ -90,30 +132,6 @@ tradepost_wire::words! {
         /// Who sold.
         Seller = "seller",
     }
-}
-
-/// What was done to a buy.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
-    /// The revision that came of it.
-    pub revision: u64,
-    /// When.
-    pub timestamp: Timestamp,
-    /// What.
-    pub action: String,
-    /// The same for people.
-    pub summary: String,
-}
-
-/// What a proposal was priced for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Envelope {
-    /// The most that the buy may cost.
-    pub total_budget: Amount,
-    /// The earliest beginning.
-    pub start_time: Timestamp,
-    /// The latest end.
-    pub end_time: Timestamp,
 }
 
 tradepost_wire::words! {
@@ -142,40 +160,6 @@ impl Status {
     pub const fn is_terminal(self) -> bool {
         matches!(self, Self::Completed | Self::Rejected | Self::Canceled)
     }
-}
-
-/// A package.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Package {
-    /// Its id.
-    pub package_id: String,
-    /// What is bought.
-    pub product_id: String,
-    /// At which price.
-    pub pricing_option_id: String,
-    /// What it may cost.
-    pub budget: Amount,
-    /// When it begins, when not with the buy.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub start_time: Option<Timestamp>,
-    /// When it ends, when not with the buy.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub end_time: Option<Timestamp>,
-    /// Whether it is paused.
-    #[serde(default)]
-    pub paused: bool,
-    /// When and by whom it was canceled.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cancellation: Option<Cancellation>,
-    /// The creatives that are assigned to it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub creative_assignments: Vec<Assigned>,
-    /// Its price, as the pricing option had it.
-    #[serde(default, skip_serializing_if = "PricingOption::is_empty")]
-    pub price: PricingOption,
-    /// Members of the request that are shown again as they came.
-    #[serde(default, skip_serializing_if = "Shown::is_empty")]
-    pub shown: Shown,
 }
 
 form! {
@@ -241,10 +225,6 @@ impl Shown {
         let mut members = std::mem::take(&mut self.members);
         members.insert(name.to_owned(), value);
         *self = Self::of(members);
-    }
-
-    fn is_empty(&self) -> bool {
-        self.members.is_empty()
     }
 }
 
@@ -365,10 +345,6 @@ impl MediaBuy {
         let (action, summary) = (action.to_owned(), summary.to_owned());
         self.history.push(Change { revision, timestamp: now, action, summary });
     }
-}
-
-impl Thing for MediaBuy {
-    const KIND: Kind = Kind::MediaBuy;
 }
 
 /// The word under which a buy lies on the shelf.

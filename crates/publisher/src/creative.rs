@@ -4,11 +4,10 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
-use crate::shelf::{Kind, Thing};
+use crate::shelf::kept;
 
 mod asset;
 pub mod policy;
@@ -18,45 +17,40 @@ pub(crate) mod verdict;
 
 pub use asset::Given;
 
-/// A creative.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Creative {
-    /// The id that the caller chose.
-    pub creative_id: String,
-    /// How its review stands, apart from what the time decides: ask for it by
-    /// [`status_at`](Self::status_at).
-    pub status: Status,
-    /// Why it was rejected, for the caller.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rejection_reason: Option<String>,
-    /// Since when and why it cannot run, where it once could or was looked at.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub offline: Option<Offline>,
-    /// When the review ends by itself, with approval; `None` when a person decides.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub review_ends_at: Option<Timestamp>,
-    /// As it was given (`core/creative-asset.json`): name, `format_id`, `assets` and so on.
-    pub given: Given,
-    /// When `sync_creatives` assigned it to packages, by the id of the package.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub assigned: BTreeMap<String, Timestamp>,
-    /// What a verifier of provenance has noted for an audit (`creative/audit-observation.json`). No
-    /// buyer is shown it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub observations: Vec<Value>,
-    /// The addresses of verifiers that were asked about it as it is. What one did not say was left to a
-    /// person.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub asked: Vec<String>,
-}
+kept! {
+    /// A creative.
+    pub struct Creative: Creative {
+        /// The id that the caller chose.
+        creative_id: String,
+        /// How its review stands, apart from what the time decides: ask for it by
+        /// [`status_at`](Self::status_at).
+        status: Status,
+        /// Why it was rejected, for the caller.
+        rejection_reason?: Option<String>,
+        /// Since when and why it cannot run, where it once could or was looked at.
+        offline?: Option<Offline>,
+        /// When the review ends by itself, with approval; `None` when a person decides.
+        review_ends_at?: Option<Timestamp>,
+        /// As it was given (`core/creative-asset.json`): name, `format_id`, `assets` and so on.
+        given: Given,
+        /// When `sync_creatives` assigned it to packages, by the id of the package.
+        assigned?: BTreeMap<String, Timestamp>,
+        /// What a verifier of provenance has noted for an audit (`creative/audit-observation.json`). No
+        /// buyer is shown it.
+        observations?: Vec<Value>,
+        /// The addresses of verifiers that were asked about it as it is. What one did not say was left to a
+        /// person.
+        asked?: Vec<String>,
+    }
 
-/// Why a creative cannot run, and since when.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Offline {
-    /// Since when.
-    pub since: Timestamp,
-    /// Why.
-    pub reason: Reason,
+    /// Why a creative cannot run, and since when.
+    #[derive(Copy, Eq)]
+    pub struct Offline {
+        /// Since when.
+        since: Timestamp,
+        /// Why.
+        reason: Reason,
+    }
 }
 
 tradepost_wire::words! {
@@ -133,10 +127,6 @@ impl Status {
             Self::Archived => matches!(next, Self::Approved | Self::PendingReview),
         }
     }
-}
-
-impl Thing for Creative {
-    const KIND: Kind = Kind::Creative;
 }
 
 impl Creative {

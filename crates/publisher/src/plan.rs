@@ -4,13 +4,12 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::SignedDuration;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tradepost_wire::canonical;
 use tradepost_wire::json::{Map, Value};
 
 use crate::money::Amount;
-use crate::shelf::{Kind, Thing};
+use crate::shelf::kept;
 
 /// Over how many days money counts that was committed: thresholds are held against all of it, so
 /// that nobody stays below them by buying in small pieces (`governance.aggregation_window_days`).
@@ -24,17 +23,71 @@ pub const WINDOW: SignedDuration = SignedDuration::from_hours(24 * WINDOW_DAYS);
 const NOTED: [&str; 6] =
     ["version", "status", "syncedAt", "revisionHistory", "committedBudget", "committedByType"];
 
-/// A plan: what a campaign may spend, when, where and on which channels.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Plan {
-    /// The id that the caller chose.
-    pub plan_id: String,
-    /// As it was given (`governance/sync-plans-request.json`).
-    pub given: Map,
-    /// The hash of each of its revisions, the first first, by which what was decided about one stays
-    /// bound to it.
-    #[serde(default)]
-    pub hashes: Vec<String>,
+kept! {
+    /// A plan: what a campaign may spend, when, where and on which channels.
+    pub struct Plan: Plan {
+        /// The id that the caller chose.
+        plan_id: String,
+        /// As it was given (`governance/sync-plans-request.json`).
+        given: Map,
+        /// The hash of each of its revisions, the first first, by which what was decided about one stays
+        /// bound to it.
+        #[serde(default)]
+        hashes: Vec<String>,
+    }
+
+    /// A decision about an action. Its state is the plan's id.
+    pub struct Check: Check {
+        /// Its id, and that of its record.
+        check_id: String,
+        /// The check with which the action began that it is about; its own id for the first.
+        action: String,
+        /// Who asked.
+        caller: String,
+        /// The tool that was to be called, for an intent.
+        tool?: Option<String>,
+        /// What was to be bought (`enums/purchase-type.json`).
+        purchase_type: String,
+        /// What was decided.
+        verdict: Verdict,
+        /// Why.
+        explanation: String,
+        /// What was found.
+        findings: Vec<Value>,
+        /// By what the plan was judged.
+        categories: Vec<String>,
+        /// The policies that were looked at.
+        policies: Vec<String>,
+        /// What the action costs, where that was said.
+        amount?: Option<Amount>,
+        /// Whether a person had approved it.
+        #[serde(default)]
+        reviewed: bool,
+        /// The hash of the plan by which it was judged.
+        plan_hash: String,
+        /// The token that was issued.
+        governance_context?: Option<String>,
+    }
+
+    /// What became of an action. Its state is the plan's id.
+    pub struct Outcome: Outcome {
+        /// Its id, and that of its record.
+        outcome_id: String,
+        /// The action, as its checks have it, or the token of an action that nobody checked here.
+        action: String,
+        /// What was reported.
+        outcome: Reported,
+        /// What was bought.
+        purchase_type: String,
+        /// What was committed, in the currency of the plan.
+        committed: Amount,
+        /// What the seller calls it.
+        seller_reference?: Option<String>,
+        /// What was found.
+        findings: Vec<Value>,
+        /// The token that came with it.
+        governance_context: String,
+    }
 }
 
 impl Plan {
@@ -66,65 +119,6 @@ pub fn hash(given: &Map) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(canonical::to_string(&Value::Object(bound))))
 }
 
-/// A decision about an action. Its state is the plan's id.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Check {
-    /// Its id, and that of its record.
-    pub check_id: String,
-    /// The check with which the action began that it is about; its own id for the first.
-    pub action: String,
-    /// Who asked.
-    pub caller: String,
-    /// The tool that was to be called, for an intent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tool: Option<String>,
-    /// What was to be bought (`enums/purchase-type.json`).
-    pub purchase_type: String,
-    /// What was decided.
-    pub verdict: Verdict,
-    /// Why.
-    pub explanation: String,
-    /// What was found.
-    pub findings: Vec<Value>,
-    /// By what the plan was judged.
-    pub categories: Vec<String>,
-    /// The policies that were looked at.
-    pub policies: Vec<String>,
-    /// What the action costs, where that was said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub amount: Option<Amount>,
-    /// Whether a person had approved it.
-    #[serde(default)]
-    pub reviewed: bool,
-    /// The hash of the plan by which it was judged.
-    pub plan_hash: String,
-    /// The token that was issued.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub governance_context: Option<String>,
-}
-
-/// What became of an action. Its state is the plan's id.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Outcome {
-    /// Its id, and that of its record.
-    pub outcome_id: String,
-    /// The action, as its checks have it, or the token of an action that nobody checked here.
-    pub action: String,
-    /// What was reported.
-    pub outcome: Reported,
-    /// What was bought.
-    pub purchase_type: String,
-    /// What was committed, in the currency of the plan.
-    pub committed: Amount,
-    /// What the seller calls it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seller_reference: Option<String>,
-    /// What was found.
-    pub findings: Vec<Value>,
-    /// The token that came with it.
-    pub governance_context: String,
-}
-
 tradepost_wire::words! {
     /// A decision (`enums/governance-decision.json`).
     pub enum Verdict {
@@ -147,18 +141,6 @@ tradepost_wire::words! {
         /// What was delivered so far.
         Delivery = "delivery",
     }
-}
-
-impl Thing for Check {
-    const KIND: Kind = Kind::Check;
-}
-
-impl Thing for Outcome {
-    const KIND: Kind = Kind::Outcome;
-}
-
-impl Thing for Plan {
-    const KIND: Kind = Kind::Plan;
 }
 
 /// What plans are judged by here, with the member of a plan that demands it.

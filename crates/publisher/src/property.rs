@@ -2,23 +2,23 @@
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
 use tradepost_wire::adcp::rules::typed::{Each, Typed as _};
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::{form, kept_whole};
 
 use crate::reply::object;
-use crate::shelf::{Kept, Kind, Thing};
+use crate::shelf::{Kept, kept};
 
-/// A list of properties. Its id is that of its record.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PropertyList {
-    /// Its id.
-    pub list_id: String,
-    /// Name, description, sources, filters and so on, as they were given.
-    pub given: Given,
-    /// How many properties it came to when it was made or changed.
-    pub property_count: u64,
+kept! {
+    /// A list of properties. Its id is that of its record.
+    pub struct PropertyList: PropertyList {
+        /// Its id.
+        list_id: String,
+        /// Name, description, sources, filters and so on, as they were given.
+        given: Given,
+        /// How many properties it came to when it was made or changed.
+        property_count: u64,
+    }
 }
 
 form! {
@@ -57,10 +57,6 @@ form! {
 }
 
 kept_whole!(Given.members);
-
-impl Thing for PropertyList {
-    const KIND: Kind = Kind::PropertyList;
-}
 
 impl PropertyList {
     /// Its name for people.

@@ -10,29 +10,41 @@ use crate::money::Amount;
 use crate::refuse::{self, Stop};
 use crate::reply::object;
 use crate::resolve::Reach;
-use crate::shelf::{Kept, Kind, Shelf, Thing};
+use crate::shelf::{Kept, Shelf, kept};
 
-/// A proposal. Its id is that of its record.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Proposal {
-    /// Its id.
-    pub proposal_id: String,
-    /// Its name for people.
-    pub name: String,
-    /// Why it is made like this.
-    pub description: String,
-    /// How it stands.
-    pub status: Status,
-    /// When its prices, or the hold of its inventory, end.
-    pub expires_at: Timestamp,
-    /// How the budget is divided; the percentages sum up to 100.
-    pub allocations: Vec<Allocation>,
-    /// What it was priced against.
-    pub envelope: Envelope,
-    /// The insertion order of a committed proposal, by id; the buyer refers to it and need not
-    /// sign it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub io_id: Option<String>,
+kept! {
+    /// A proposal. Its id is that of its record.
+    pub struct Proposal: Proposal {
+        /// Its id.
+        proposal_id: String,
+        /// Its name for people.
+        name: String,
+        /// Why it is made like this.
+        description: String,
+        /// How it stands.
+        status: Status,
+        /// When its prices, or the hold of its inventory, end.
+        expires_at: Timestamp,
+        /// How the budget is divided; the percentages sum up to 100.
+        allocations: Vec<Allocation>,
+        /// What it was priced against.
+        envelope: Envelope,
+        /// The insertion order of a committed proposal, by id; the buyer refers to it and need not
+        /// sign it.
+        io_id?: Option<String>,
+    }
+
+    /// What a product gets of a proposal's budget.
+    pub struct Allocation {
+        /// The product.
+        product_id: String,
+        /// At which price.
+        pricing_option_id: String,
+        /// How much of the budget, in whole percent.
+        percentage: u32,
+        /// Why.
+        rationale: String,
+    }
 }
 
 /// How a proposal stands (`enums/proposal-status.json`).
@@ -43,19 +55,6 @@ pub enum Status {
     Draft,
     /// Its prices are firm and its inventory is held.
     Committed,
-}
-
-/// What a product gets of a proposal's budget.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Allocation {
-    /// The product.
-    pub product_id: String,
-    /// At which price.
-    pub pricing_option_id: String,
-    /// How much of the budget, in whole percent.
-    pub percentage: u32,
-    /// Why.
-    pub rationale: String,
 }
 
 /// What a proposal was priced against; a purchase outside it has to be quoted anew
@@ -82,10 +81,6 @@ const HEADROOM: Amount = Amount::whole(120);
 
 /// Whether insertion orders have to be signed.
 pub(crate) const SIGNED: bool = false;
-
-impl Thing for Proposal {
-    const KIND: Kind = Kind::Proposal;
-}
 
 impl Proposal {
     /// Whether it can no longer be refined, finalized or bought.

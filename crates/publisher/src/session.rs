@@ -2,30 +2,28 @@
 //! what people say in them, and of who they are, nothing is kept.
 
 use jiff::{SignedDuration, Timestamp};
-use serde::{Deserialize, Serialize};
 
-use crate::shelf::{Kind, Thing};
+use crate::shelf::kept;
 
 /// After how long a conversation in which nobody speaks is over.
 pub const LIFE: SignedDuration = SignedDuration::from_mins(30);
 
-/// A conversation. Its id is that of its record.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Session {
-    /// Its id.
-    pub session_id: String,
-    /// How it stands.
-    pub status: Status,
-    /// The offering that it is about, when there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub offering_id: Option<String>,
-    /// How often the host has spoken.
-    pub turns: u32,
-    /// When the host spoke last.
-    pub spoken_at: Timestamp,
-    /// Why it ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
+kept! {
+    /// A conversation. Its id is that of its record.
+    pub struct Session: Session {
+        /// Its id.
+        session_id: String,
+        /// How it stands.
+        status: Status,
+        /// The offering that it is about, when there is one.
+        offering_id?: Option<String>,
+        /// How often the host has spoken.
+        turns: u32,
+        /// When the host spoke last.
+        spoken_at: Timestamp,
+        /// Why it ended.
+        reason?: Option<String>,
+    }
 }
 
 tradepost_wire::words! {
@@ -48,10 +46,6 @@ impl Status {
     pub const fn is_terminal(self) -> bool {
         matches!(self, Self::Complete | Self::Terminated)
     }
-}
-
-impl Thing for Session {
-    const KIND: Kind = Kind::Session;
 }
 
 impl Session {

@@ -125,6 +125,39 @@ pub trait Thing: Serialize + DeserializeOwned {
     const KIND: Kind;
 }
 
+/// Declares what is kept, as structs whose members are named once. After a colon stands the kind under
+/// which a thing lies on the shelf; a struct without one is a part of others. A member with a question
+/// mark behind its name is left out while there is nothing in it.
+macro_rules! kept {
+    ($(
+        $(#[$meta:meta])*
+        $vis:vis struct $thing:ident $(: $kind:ident)? {
+            $( $(#[$about:meta])* $field:ident $(? $(@ $never:tt)?)? : $ty:ty ),* $(,)?
+        }
+    )+) => {$(
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq, ::serde::Serialize, ::serde::Deserialize)]
+        $vis struct $thing {
+            $(
+                $(#[$about])*
+                // `$never` is never there: it repeats what is said of members with a question mark.
+                $( #[serde(default, skip_serializing_if = "crate::shelf::is_nothing")] $($never)? )?
+                $vis $field: $ty,
+            )*
+        }
+
+        $(impl $crate::shelf::Thing for $thing {
+            const KIND: $crate::shelf::Kind = $crate::shelf::Kind::$kind;
+        })?
+    )+};
+}
+pub(crate) use kept;
+
+/// Whether there is nothing in a member.
+pub(crate) fn is_nothing<T: Default + PartialEq>(member: &T) -> bool {
+    *member == T::default()
+}
+
 /// A thing with what the shelf knows about it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Kept<T> {

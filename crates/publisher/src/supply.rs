@@ -2,35 +2,32 @@
 //! `Y-2`). Nothing of the ad server's own words reaches a caller.
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::json;
 
 use crate::publisher::Publisher;
 use crate::refuse::{self, Stop};
-use crate::shelf::{Kind, Shelf, Thing};
+use crate::shelf::{Shelf, kept};
 use crate::world::{Supply, Unavailable};
 
 /// For how long the test controller's `force_upstream_unavailable` holds, in seconds: long enough
 /// for the steps of a scenario, and over before the next one.
 pub const OUTAGE_SECONDS: i64 = 10;
 
-/// An outage of something behind the publisher that the test controller has feigned
-/// (`force_upstream_unavailable`). It lies under [`Outage::id`] of the tenant that asked for it,
-/// and holds for that tenant alone.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Outage {
-    /// The name of what cannot be asked, as the controller was told.
-    pub upstream: String,
-    /// The tool that does without; `*` for all.
-    pub tool: String,
-    /// Since when.
-    pub since: Timestamp,
-}
-
-impl Thing for Outage {
-    const KIND: Kind = Kind::Directive;
+kept! {
+    /// An outage of something behind the publisher that the test controller has feigned
+    /// (`force_upstream_unavailable`). It lies under [`Outage::id`] of the tenant that asked for it,
+    /// and holds for that tenant alone.
+    #[derive(Eq)]
+    pub struct Outage: Directive {
+        /// The name of what cannot be asked, as the controller was told.
+        upstream: String,
+        /// The tool that does without; `*` for all.
+        tool: String,
+        /// Since when.
+        since: Timestamp,
+    }
 }
 
 impl Outage {

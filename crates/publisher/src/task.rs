@@ -1,7 +1,6 @@
 //! Submitted tasks and the notifications about them, as they are kept.
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 use tradepost_wire::adcp::error::Release;
 use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::adcp::{Standing, Tool};
@@ -11,50 +10,86 @@ use tradepost_wire::{form, kept_whole};
 use crate::ask::Ask;
 use crate::buy::MediaBuy;
 use crate::reply::scrubbed;
-use crate::shelf::{Kind, Thing};
+use crate::shelf::kept;
 use crate::version;
 
 pub mod end;
 
-/// A task that was submitted and is carried out later.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Task {
-    /// Its id.
-    pub task_id: String,
-    /// The tool that it came of (`create_media_buy`).
-    pub task_type: String,
-    /// How far it is.
-    pub status: Standing,
-    /// What it is about, such as the id of the media buy that came of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub subject: Option<String>,
-    /// The media buy that waits for approval. Nobody sees it before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub draft: Option<MediaBuy>,
-    /// When the publisher decides about it by itself; `None` when it waits for a person.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub due_at: Option<Timestamp>,
-    /// When it ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub completed_at: Option<Timestamp>,
-    /// The payload of its end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub result: Option<Map>,
-    /// The errors of its failure.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub errors: Vec<Value>,
-    /// Where to say that it ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub push: Option<Push>,
-    /// In which release it was submitted: its end is announced in that.
-    #[serde(default = "usual_release")]
-    pub release: Release,
-    /// The caller's `context` (`X-2`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub context: Option<Value>,
-    /// What was asked and answered, the oldest first (`history` of `get_task_status`).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub history: Vec<Value>,
+kept! {
+    /// A task that was submitted and is carried out later.
+    pub struct Task: Task {
+        /// Its id.
+        task_id: String,
+        /// The tool that it came of (`create_media_buy`).
+        task_type: String,
+        /// How far it is.
+        status: Standing,
+        /// What it is about, such as the id of the media buy that came of it.
+        subject?: Option<String>,
+        /// The media buy that waits for approval. Nobody sees it before.
+        draft?: Option<MediaBuy>,
+        /// When the publisher decides about it by itself; `None` when it waits for a person.
+        due_at?: Option<Timestamp>,
+        /// When it ended.
+        completed_at?: Option<Timestamp>,
+        /// The payload of its end.
+        result?: Option<Map>,
+        /// The errors of its failure.
+        errors?: Vec<Value>,
+        /// Where to say that it ended.
+        push?: Option<Push>,
+        /// In which release it was submitted: its end is announced in that.
+        #[serde(default = "usual_release")]
+        release: Release,
+        /// The caller's `context` (`X-2`).
+        context?: Option<Value>,
+        /// What was asked and answered, the oldest first (`history` of `get_task_status`).
+        history?: Vec<Value>,
+    }
+
+    /// A notification that has to be delivered; the state of its record is `due`, `done` or `dead`.
+    pub struct Notice: Notice {
+        /// Where to.
+        url: String,
+        /// How the receiver wants to be shown that it is us (`authentication`), as it was given.
+        authentication?: Option<Value>,
+        /// The body: the same bytes at every attempt (`W-4`).
+        body: String,
+        /// How often it was tried.
+        attempts: u32,
+        /// When it is tried next.
+        due_at: Timestamp,
+        /// What it tells of, where its buyer may look the attempts up.
+        about?: Option<About>,
+        /// The attempts of one that is about something, the oldest first.
+        log?: Vec<Attempt>,
+    }
+
+    /// What a notification tells of.
+    #[derive(Eq)]
+    pub struct About {
+        /// The id of its record.
+        thing: String,
+        /// The event (`creative.status_changed`).
+        event: String,
+        /// Whom it is for.
+        subscriber_id: String,
+        /// The `idempotency_key` in the body.
+        key: String,
+    }
+
+    /// An attempt to deliver a notification.
+    #[derive(Eq)]
+    pub struct Attempt {
+        /// When it began.
+        fired_at: Timestamp,
+        /// When it was over.
+        completed_at: Timestamp,
+        /// What came of it.
+        outcome: Outcome,
+        /// The status of HTTP, where there was one.
+        http_status?: Option<u16>,
+    }
 }
 
 /// That of tasks that were kept before releases were.
@@ -80,55 +115,6 @@ form! {
 
 kept_whole!(Push.given);
 
-/// A notification that has to be delivered; the state of its record is `due`, `done` or `dead`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Notice {
-    /// Where to.
-    pub url: String,
-    /// How the receiver wants to be shown that it is us (`authentication`), as it was given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub authentication: Option<Value>,
-    /// The body: the same bytes at every attempt (`W-4`).
-    pub body: String,
-    /// How often it was tried.
-    pub attempts: u32,
-    /// When it is tried next.
-    pub due_at: Timestamp,
-    /// What it tells of, where its buyer may look the attempts up.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub about: Option<About>,
-    /// The attempts of one that is about something, the oldest first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub log: Vec<Attempt>,
-}
-
-/// What a notification tells of.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct About {
-    /// The id of its record.
-    pub thing: String,
-    /// The event (`creative.status_changed`).
-    pub event: String,
-    /// Whom it is for.
-    pub subscriber_id: String,
-    /// The `idempotency_key` in the body.
-    pub key: String,
-}
-
-/// An attempt to deliver a notification.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Attempt {
-    /// When it began.
-    pub fired_at: Timestamp,
-    /// When it was over.
-    pub completed_at: Timestamp,
-    /// What came of it.
-    pub outcome: Outcome,
-    /// The status of HTTP, where there was one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub http_status: Option<u16>,
-}
-
 tradepost_wire::words! {
     /// What came of an attempt (`core/webhook-activity-record.json`).
     pub enum Outcome {
@@ -141,10 +127,6 @@ tradepost_wire::words! {
         /// There was no connection, or it broke.
         ConnectionError = "connection_error",
     }
-}
-
-impl Thing for Task {
-    const KIND: Kind = Kind::Task;
 }
 
 impl Task {
@@ -211,8 +193,4 @@ impl Notice {
             log: Vec::new(),
         }
     }
-}
-
-impl Thing for Notice {
-    const KIND: Kind = Kind::Notice;
 }

@@ -6,14 +6,13 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use serde::{Deserialize, Serialize};
 use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::json::{Map, Value, json};
 
 use super::{MediaBuy, Package};
 use crate::money::Amount;
 use crate::reply::object;
-use crate::shelf::{Kind, Thing};
+use crate::shelf::kept;
 
 /// The figures that add up, by their names in `core/delivery-metrics.json`.
 pub const ADDITIVE: [&str; 7] = [
@@ -26,40 +25,33 @@ pub const ADDITIVE: [&str; 7] = [
     "conversion_value",
 ];
 
-/// What a media buy has delivered; its record has the id of the buy.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Delivery {
-    /// The media buy.
-    pub media_buy_id: String,
-    /// The reports, the oldest first.
-    #[serde(default)]
-    pub reports: Vec<Report>,
-    /// What has been spent in all, where that was set apart from the reports.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub spent: Option<Amount>,
-}
+kept! {
+    /// What a media buy has delivered; its record has the id of the buy.
+    #[derive(Default)]
+    pub struct Delivery: Delivery {
+        /// The media buy.
+        media_buy_id: String,
+        /// The reports, the oldest first.
+        #[serde(default)]
+        reports: Vec<Report>,
+        /// What has been spent in all, where that was set apart from the reports.
+        spent?: Option<Amount>,
+    }
 
-impl Thing for Delivery {
-    const KIND: Kind = Kind::Delivery;
-}
-
-/// One report.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Report {
-    /// The moment that it is about.
-    pub at: Timestamp,
-    /// The figures, by the names of [`ADDITIVE`].
-    pub figures: BTreeMap<String, Amount>,
-    /// How much of it was seen (`viewability`), as it was reported.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub viewability: Option<Value>,
-    /// `reach`, `reach_unit`, `reach_window` and `frequency`, as they were reported: they do not add up.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub reached: Map,
-    /// What vendors have measured, as they reported it (`core/vendor-metric-value.json`): scores, which do
-    /// not add up either.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub measured: Vec<Value>,
+    /// One report.
+    pub struct Report {
+        /// The moment that it is about.
+        at: Timestamp,
+        /// The figures, by the names of [`ADDITIVE`].
+        figures: BTreeMap<String, Amount>,
+        /// How much of it was seen (`viewability`), as it was reported.
+        viewability?: Option<Value>,
+        /// `reach`, `reach_unit`, `reach_window` and `frequency`, as they were reported: they do not add up.
+        reached?: Map,
+        /// What vendors have measured, as they reported it (`core/vendor-metric-value.json`): scores, which do
+        /// not add up either.
+        measured?: Vec<Value>,
+    }
 }
 
 /// From when until when, the end not included.

@@ -494,11 +494,6 @@ impl PricingOption {
             None => Price::Auction(self.floor_price),
         }
     }
-
-    /// Whether nothing is known of it.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.given.is_empty()
-    }
 }
 
 /// What a price says: fixed, or the floor of an auction.

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
 use tradepost_wire::adcp::rules::typed::Typed;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
@@ -15,7 +14,7 @@ use crate::agent::Billing;
 use crate::creative::{Creative, Status};
 use crate::forms::controller::{AccountFixture, CreativeFixture};
 use crate::forms::products::Brand;
-use crate::shelf::{Kept, Kind, Thing, own_id};
+use crate::shelf::{Kept, Kind, kept, own_id};
 use crate::tools::plans;
 
 /// The product that tests name when they do not look for one.
@@ -24,14 +23,11 @@ const TRIAL: &str = "test-product";
 /// The price that it has besides those that were put to it.
 const DEFAULT: &str = "default";
 
-/// What a thing was put there with.
-#[derive(Debug, Serialize, Deserialize)]
-struct Seed {
-    fixture: Map,
-}
-
-impl Thing for Seed {
-    const KIND: Kind = Kind::Directive;
+kept! {
+    /// What a thing was put there with.
+    struct Seed: Directive {
+        fixture: Map,
+    }
 }
 
 /// `seed_*`: has something of an owner laid there, unless it lies there already.
