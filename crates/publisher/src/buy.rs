@@ -132,9 +132,7 @@ tradepost_wire::words! {
         /// Who sold.
         Seller = "seller",
     }
-}
 
-tradepost_wire::words! {
     /// How a media buy stands (`media-buy-status`).
     pub enum Status {
         /// It waits for creatives.

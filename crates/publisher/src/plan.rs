@@ -129,9 +129,7 @@ tradepost_wire::words! {
         /// It may be done under conditions.
         Conditions = "conditions",
     }
-}
 
-tradepost_wire::words! {
     /// What is reported of an action (`enums/outcome-type.json`).
     pub enum Reported {
         /// The seller confirmed it.

@@ -30,9 +30,7 @@ tradepost_wire::words! {
         /// A submitted task: a media buy that waits for approval.
         Task = "task",
     }
-}
 
-tradepost_wire::words! {
     /// What is decided, by the name of its command.
     pub enum Step {
         /// What waits for approval has it.

@@ -128,13 +128,13 @@ macro_rules! catalog {
 }
 pub(crate) use catalog;
 
-/// Declares a closed vocabulary of plain words, without columns.
+/// Declares closed vocabularies of plain words, without columns.
 #[macro_export]
 macro_rules! words {
-    (
+    ($(
         $(#[$meta:meta])*
         $vis:vis enum $name:ident { $( $(#[doc = $doc:literal])+ $variant:ident = $wire:literal ),* $(,)? }
-    ) => {
+    )+) => {$(
         $crate::catalog! {
             $(#[$meta])*
             $vis enum $name {}
@@ -154,6 +154,6 @@ macro_rules! words {
                     .ok_or_else(|| ::serde::de::Error::custom("not a word of the vocabulary"))
             }
         }
-    };
+    )+};
 }
 pub(crate) use words;

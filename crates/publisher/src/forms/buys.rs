@@ -260,9 +260,7 @@ tradepost_wire::words! {
         /// Something that a vendor counts.
         VendorMetric = "vendor_metric",
     }
-}
 
-tradepost_wire::words! {
     /// Whose word a metric is.
     pub(crate) enum MetricScope {
         /// That of AdCP.

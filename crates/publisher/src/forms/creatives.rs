@@ -108,9 +108,7 @@ tradepost_wire::words! {
         /// What did not fail is done.
         Lenient = "lenient",
     }
-}
 
-tradepost_wire::words! {
     /// By what creatives are sorted (`enums/creative-sort-field.json`).
     pub(crate) enum SortField {
         /// When they were made.
@@ -124,9 +122,7 @@ tradepost_wire::words! {
         /// To how many packages they are assigned.
         AssignmentCount = "assignment_count",
     }
-}
 
-tradepost_wire::words! {
     /// How accessible something is (`enums/wcag-level.json`), the least first.
     pub(crate) enum WcagLevel {
         /// The least.

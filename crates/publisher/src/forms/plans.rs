@@ -231,9 +231,7 @@ tradepost_wire::words! {
         /// While it runs.
         Delivery = "delivery",
     }
-}
 
-tradepost_wire::words! {
     /// Whether delivery is as fast as planned.
     pub(crate) enum Pacing {
         /// Faster.
@@ -243,9 +241,7 @@ tradepost_wire::words! {
         /// Slower.
         Behind = "behind",
     }
-}
 
-tradepost_wire::words! {
     /// How strict a policy is (`enums/policy-enforcement.json`).
     pub(crate) enum Enforcement {
         /// Whoever breaks it is refused.

@@ -133,9 +133,7 @@ tradepost_wire::words! {
         /// What was found before, changed.
         Refine = "refine",
     }
-}
 
-tradepost_wire::words! {
     /// What an entry of `refine` is about.
     pub(crate) enum Scope {
         /// The whole.
@@ -145,9 +143,7 @@ tradepost_wire::words! {
         /// A proposal.
         Proposal = "proposal",
     }
-}
 
-tradepost_wire::words! {
     /// What to do; the schema says which of them a scope has.
     pub(crate) enum Action {
         /// Keep it.

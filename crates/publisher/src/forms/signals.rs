@@ -69,9 +69,7 @@ tradepost_wire::words! {
         /// With an agent.
         Agent = "agent",
     }
-}
 
-tradepost_wire::words! {
     /// Where a signal is to be used.
     pub(crate) enum DestinationKind {
         /// On a platform.
@@ -79,9 +77,7 @@ tradepost_wire::words! {
         /// With an agent.
         Agent = "agent",
     }
-}
 
-tradepost_wire::words! {
     /// What becomes of a signal.
     pub(crate) enum Action {
         /// It can be used.
