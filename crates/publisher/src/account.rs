@@ -16,6 +16,7 @@ use tradepost_wire::{form, kept_whole};
 
 use crate::agent::{Authorization, Billing};
 use crate::buy::MediaBuy;
+use crate::forms::accounts::NotificationConfig;
 use crate::money::Amount;
 use crate::profile::Profile;
 use crate::reply::object;
@@ -108,39 +109,28 @@ form! {
 
 kept_whole!(Brand.given);
 
-/// Who wants to hear of what happens in an account (`core/notification-config.json`).
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Subscriber<'a> {
-    /// What the buyer calls it.
-    pub id: &'a str,
-    /// Where it is.
-    pub url: &'a str,
-    /// Of what it wants to hear, in the order of the alphabet.
-    pub event_types: Vec<&'a str>,
-    /// How it wants to be shown that it is us.
-    pub authentication: Option<&'a Value>,
+/// Who wants to hear of what happens in an account.
+impl NotificationConfig {
     /// Whether it wants to hear anything for the moment.
-    pub active: bool,
-}
+    pub(crate) fn is_active(&self) -> bool {
+        self.active.unwrap_or(true)
+    }
 
-impl<'a> Subscriber<'a> {
-    pub(crate) fn read(config: &'a Value) -> Option<Self> {
-        let text = |name: &str| config.get(name).and_then(Value::as_str);
-        let types = config.get("event_types").and_then(Value::as_array).into_iter().flatten();
-        let mut event_types: Vec<&str> = types.filter_map(|event| event.as_str()).collect();
-        event_types.sort_unstable();
-        Some(Self {
-            id: text("subscriber_id")?,
-            url: text("url")?,
-            event_types,
-            authentication: config.get("authentication").filter(|it| !it.is_null()),
-            active: config.get("active").and_then(Value::as_bool).unwrap_or(true),
-        })
+    /// Of what it wants to hear, in the order of the alphabet.
+    pub(crate) fn events(&self) -> Vec<&String> {
+        let mut events: Vec<_> = self.event_types.iter().collect();
+        events.sort_unstable();
+        events
+    }
+
+    /// How it wants to be shown that it is us.
+    pub(crate) fn authentication(&self) -> Option<&Value> {
+        self.authentication.as_ref().filter(|it| !it.is_null())
     }
 
     /// How deliveries will be shown to be ours (`delivery_auth` of `core/webhook-challenge.json`).
     pub(crate) fn delivery_auth(&self) -> Value {
-        let Some(asked) = self.authentication else {
+        let Some(asked) = self.authentication() else {
             return json!({"mode": "rfc9421"});
         };
         let credentials = asked.get("credentials").and_then(Value::as_str).unwrap_or_default();
@@ -151,7 +141,8 @@ impl<'a> Subscriber<'a> {
 
     /// A digest of everything that a proof is about: a change of any of it wants a new one.
     pub(crate) fn proof(&self, account_id: &str) -> String {
-        let proven = json!([account_id, self.id, self.url, self.delivery_auth(), self.event_types]);
+        let proven =
+            json!([account_id, self.subscriber_id, self.url, self.delivery_auth(), self.events()]);
         hex(&Sha256::digest(canonical::to_string(&proven)))
     }
 }
@@ -299,14 +290,11 @@ impl Account {
     }
 
     /// Who is to hear of an event. Those that are paused are not, nor is one of whom nothing is proven.
-    pub(crate) fn subscribers<'a>(
-        &'a self,
-        event: &'a str,
-    ) -> impl Iterator<Item = Subscriber<'a>> {
+    pub(crate) fn subscribers(&self, event: &str) -> impl Iterator<Item = NotificationConfig> {
         let configs = self.notification_configs.iter().flatten();
-        configs.filter_map(Subscriber::read).filter(move |subscriber| {
-            subscriber.active
-                && subscriber.event_types.contains(&event)
+        configs.filter_map(NotificationConfig::read).filter(move |subscriber| {
+            subscriber.is_active()
+                && subscriber.event_types.iter().any(|known| known == event)
                 && self.proofs.contains(&subscriber.proof(&self.account_id))
         })
     }

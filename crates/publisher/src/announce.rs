@@ -8,14 +8,14 @@ use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
-use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::json::{Value, json};
 
 use crate::account::{self, Account};
 use crate::creative::{Creative, Status};
 use crate::reply::object;
 use crate::shelf::{Kept, New, Query, Record, Shelf};
-use crate::task::{About, Notice, Push};
-use crate::world::World;
+use crate::task::end::Office;
+use crate::task::{About, Attempt, Notice, Push};
 
 /// The event of a creative whose status has changed.
 pub(crate) const STATUS_CHANGED: &str = "creative.status_changed";
@@ -97,20 +97,13 @@ pub(crate) struct Turn {
     pub by_itself: bool,
 }
 
-/// What everything here works with.
-#[derive(Clone, Copy)]
-pub(crate) struct Herald<'a> {
-    /// Makes identifiers.
-    pub world: &'a dyn World,
-    /// What is kept.
-    pub shelf: &'a dyn Shelf,
-    /// The moment.
-    pub now: Timestamp,
-}
-
-impl Herald<'_> {
+impl Office<'_> {
     /// Announces how a creative stands now (`creative/creative-status-changed-webhook.json`).
-    pub(crate) fn creative(&self, kept: &Kept<Creative>, turn: &Turn) -> Result<(), Fault> {
+    pub(crate) fn announce_creative(
+        &self,
+        kept: &Kept<Creative>,
+        turn: &Turn,
+    ) -> Result<(), Fault> {
         let (from, to) = (turn.from, kept.thing.status);
         // Only a buyer brings back what is rejected or archived, and hears of that in the answer.
         if matches!(from, Status::Rejected | Status::Archived) || !from.may_become(to) {
@@ -121,16 +114,16 @@ impl Herald<'_> {
         };
         // One id for the change and a key for each delivery: by the one a buyer sees that two of
         // its subscribers heard the same, by the other a receiver what was sent twice (`W-4`).
-        let change = self.world.fresh_id("creative-change");
+        let change = self.publisher.world.fresh_id("creative-change");
         let reason = turn.reason.unwrap_or(Reason::usual(from, to));
         for subscriber in account.thing.subscribers(STATUS_CHANGED) {
-            let key = self.world.fresh_id("webhook-delivery");
+            let key = self.publisher.world.fresh_id("webhook-delivery");
             let body = Value::Object(object([
                 ("idempotency_key", Some(json!(key))),
                 ("notification_id", Some(json!(change))),
                 ("notification_type", Some(STATUS_CHANGED.into())),
                 ("fired_at", Some(json!(self.now))),
-                ("subscriber_id", Some(json!(subscriber.id))),
+                ("subscriber_id", Some(json!(subscriber.subscriber_id))),
                 ("account_id", Some(json!(account.thing.account_id))),
                 ("creative_id", Some(json!(kept.thing.creative_id))),
                 ("transition", Some(json!({"from": from, "to": to, "observed_at": self.now}))),
@@ -141,12 +134,12 @@ impl Herald<'_> {
             let about = About {
                 thing: kept.record.id.clone(),
                 event: STATUS_CHANGED.to_owned(),
-                subscriber_id: subscriber.id.to_owned(),
+                subscriber_id: subscriber.subscriber_id.clone(),
                 key,
             };
             let notice = Notice {
                 about: Some(about),
-                ..Notice::new(subscriber.url, subscriber.authentication, body, self.now)
+                ..Notice::new(&subscriber.url, subscriber.authentication(), body, self.now)
             };
             self.queue(&kept.record, &notice)?;
         }
@@ -155,7 +148,7 @@ impl Herald<'_> {
 
     /// Announces that the wait for an account is over, once (`sync_accounts`,
     /// `push_notification_config`).
-    pub(crate) fn account(&self, kept: &mut Kept<Account>) -> Result<(), Fault> {
+    pub(crate) fn announce_account(&self, kept: &mut Kept<Account>) -> Result<(), Fault> {
         if kept.thing.status == account::Status::PendingApproval {
             return Ok(());
         }
@@ -167,7 +160,7 @@ impl Herald<'_> {
         let mut row = kept.thing.published();
         row.insert("action".to_owned(), "updated".into());
         let body = Value::Object(object([
-            ("idempotency_key", Some(self.world.fresh_id("webhook-delivery").into())),
+            ("idempotency_key", Some(self.publisher.world.fresh_id("webhook-delivery").into())),
             ("operation_id", Some(json!(push.operation_id.as_ref().unwrap_or(&id)))),
             ("task_id", Some(json!(id))),
             ("task_type", Some(Tool::SyncAccounts.name().into())),
@@ -183,7 +176,7 @@ impl Herald<'_> {
 
     /// Queues a notification about what lies in a record.
     pub(crate) fn queue(&self, about: &Record, notice: &Notice) -> Result<(), Fault> {
-        let (id, account) = (self.world.fresh_id("notice"), about.account.as_deref());
+        let (id, account) = (self.publisher.world.fresh_id("notice"), about.account.as_deref());
         let new = New { id: &id, owner: &about.owner, account, state: Notice::DUE, now: self.now };
         self.shelf.add(new, notice)
     }
@@ -210,33 +203,30 @@ pub(crate) fn activity(
         };
         // Without what buyers may have hidden in it.
         let shown_url = notice.url.split(['?', '#']).next();
-        let said = |attempt: usize, fired_at: Timestamp| {
-            object([
-                ("idempotency_key", Some(json!(about.key))),
-                ("subscriber_id", Some(json!(about.subscriber_id))),
-                ("fired_at", Some(json!(fired_at))),
-                ("notification_type", Some(json!(about.event))),
-                ("attempt", Some(json!(attempt))),
-                ("url", Some(json!(shown_url))),
-                ("payload_size_bytes", Some(json!(notice.body.len()))),
-            ])
+        let mut note = |attempt: usize, fired_at: Timestamp, done: Option<&Attempt>| {
+            let shown = json!({
+                "idempotency_key": about.key,
+                "subscriber_id": about.subscriber_id,
+                "fired_at": fired_at,
+                "notification_type": about.event,
+                "attempt": attempt,
+                "url": shown_url,
+                "payload_size_bytes": notice.body.len(),
+                "status": done.map_or("pending", |done| done.outcome.name()),
+                "completed_at"?: done.map(|done| done.completed_at),
+                "http_status_code": done.and_then(|done| done.http_status),
+            });
+            records.push((fired_at, kept.record.place, shown));
         };
         for (index, attempt) in notice.log.iter().enumerate() {
-            let mut shown = said(index + 1, attempt.fired_at);
-            shown.insert("status".to_owned(), json!(attempt.outcome));
-            shown.insert("completed_at".to_owned(), json!(attempt.completed_at));
-            shown.insert("http_status_code".to_owned(), json!(attempt.http_status));
-            records.push((attempt.fired_at, kept.record.place, shown));
+            note(index + 1, attempt.fired_at, Some(attempt));
         }
         if notice.log.is_empty() {
-            let mut shown = said(1, kept.record.created_at);
-            shown.insert("status".to_owned(), "pending".into());
-            shown.insert("http_status_code".to_owned(), Value::Null);
-            records.push((kept.record.created_at, kept.record.place, shown));
+            note(1, kept.record.created_at, None);
         }
     }
     records.sort_by_key(|(at, place, _)| (*at, *place));
     let most = limit.unwrap_or(USUAL_RECORDS).min(MOST_RECORDS);
-    let newest = records.into_iter().rev().map(|(_, _, shown): (_, _, Map)| Value::Object(shown));
+    let newest = records.into_iter().rev().map(|(_, _, shown)| shown);
     Ok(newest.take(usize::try_from(most).unwrap_or(usize::MAX)).collect())
 }

@@ -225,7 +225,7 @@ fn account(office: Office<'_>, decision: &Decision) -> Result<Moved, Denied> {
         kept.thing.setup = None;
         // Before the account is put back: the wish to be told is taken out of it
         // there, so that it is told once.
-        office.herald().account(&mut kept)?;
+        office.announce_account(&mut kept)?;
         office.shelf.change(&mut kept, office.now)?;
     }
     Ok(moved(from.name(), to.name()))
@@ -241,7 +241,7 @@ fn creative(office: Office<'_>, decision: &Decision) -> Result<Moved, Denied> {
         kept.record.state = kept.thing.state().to_owned();
         office.shelf.change(&mut kept, office.now)?;
         let detail = decision.reason.clone();
-        office.herald().creative(&kept, &Turn { from, reason: None, detail, by_itself: false })?;
+        office.announce_creative(&kept, &Turn { from, reason: None, detail, by_itself: false })?;
     }
     Ok(moved(from.name(), to.name()))
 }

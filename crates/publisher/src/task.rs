@@ -48,6 +48,7 @@ kept! {
     }
 
     /// A notification that has to be delivered; the state of its record is `due`, `done` or `dead`.
+    #[derive(Default)]
     pub struct Notice: Notice {
         /// Where to.
         url: String,
@@ -187,10 +188,8 @@ impl Notice {
             url: url.to_owned(),
             authentication: authentication.cloned(),
             body: body.to_string(),
-            attempts: 0,
             due_at: now,
-            about: None,
-            log: Vec::new(),
+            ..Self::default()
         }
     }
 }

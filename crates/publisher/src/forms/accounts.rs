@@ -38,7 +38,8 @@ form! {
         subscriber_id: String,
         url: String,
         event_types: Vec<String>,
-        active: Option<bool>;
+        active: Option<bool>,
+        authentication: Option<Value>;
         whole sent
     }
 

@@ -12,11 +12,11 @@ use tradepost_wire::json::{Map, Value, json, to_value};
 use super::{Notice, Task};
 use crate::account::Account;
 use crate::admit::gates;
-use crate::announce::{Herald, Turn};
+use crate::announce::Turn;
 use crate::buy::{self, MediaBuy, action};
 use crate::creative::Creative;
 use crate::publisher::Publisher;
-use crate::refuse::{self, Stop};
+use crate::refuse;
 use crate::reply::object;
 use crate::shelf::{Kept, Kind, New, Query, Record, Shelf, own_id};
 
@@ -61,12 +61,7 @@ pub(crate) fn reviewed(shelf: &dyn Shelf, now: Timestamp) -> Result<Vec<String>,
     Ok(waiting.into_iter().map(|kept| kept.record.id).collect())
 }
 
-impl<'a> Office<'a> {
-    /// Who announces what changes here.
-    pub(crate) fn herald(&self) -> Herald<'a> {
-        Herald { world: &*self.publisher.world, shelf: self.shelf, now: self.now }
-    }
-
+impl Office<'_> {
     /// Notes that the review of the creative in a record has ended by itself, and announces it.
     pub(crate) fn settle(&self, record: &str) -> Result<(), Fault> {
         // It may be gone, or settled, since it was listed.
@@ -82,7 +77,7 @@ impl<'a> Office<'a> {
         kept.record.state = kept.thing.state().to_owned();
         self.shelf.change(&mut kept, self.now)?;
         let turn = Turn { from, reason: None, detail: None, by_itself: true };
-        self.herald().creative(&kept, &turn)
+        self.announce_creative(&kept, &turn)
     }
 
     /// Decides about the task in a record, if it still waits for that. Whether it ended.
@@ -172,13 +167,9 @@ impl<'a> Office<'a> {
         let mut errors = Vec::new();
         if let Some(account) = Account::of(&task.record, self.shelf)? {
             let none = Map::new();
-            match gates::status(Tool::CreateMediaBuy, &none, &account.thing, "account") {
-                Ok(()) => {}
-                Err(Stop::Refused(refusal)) => {
-                    errors.push(*refusal.first);
-                    errors.extend(refusal.others);
-                }
-                Err(Stop::Broken(broken)) => return Err(broken),
+            let usable = gates::status(Tool::CreateMediaBuy, &none, &account.thing, "account");
+            if let Err(stop) = usable {
+                errors.extend(stop.reasons()?);
             }
         }
         if draft.end_time <= self.now {
@@ -263,7 +254,7 @@ impl<'a> Office<'a> {
         thing.history.push(entry);
         thing.result = Some(result);
         if let Some(notice) = self.notice(thing, message) {
-            self.herald().queue(&task.record, &notice)?;
+            self.queue(&task.record, &notice)?;
         }
         task.record.state = status.to_string();
         self.shelf.change(task, self.now)

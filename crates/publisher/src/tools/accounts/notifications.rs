@@ -28,7 +28,7 @@ pub(super) fn problems(publisher: &Publisher, configs: &[NotificationConfig]) ->
                 let message = "this event belongs to a media buy; ask for it in the media buy's \
                                push_notification_config or reporting_webhook";
                 problems.push(refuse::invalid(&at(&format!("event_types[{place}]")), message));
-            } else if config.active.unwrap_or(true) && !EVENTS.contains(&event.as_str()) {
+            } else if config.is_active() && !EVENTS.contains(&event.as_str()) {
                 let message = "this seller does not announce changes of its feeds; ask for them with \
                                if_wholesale_feed_version, or send the subscriber with active: false";
                 let field = at(&format!("event_types[{place}]"));

@@ -2,10 +2,10 @@
 //! (`sync_accounts`, "Activation proof"): outside, and before the transaction that keeps them.
 
 use tradepost_wire::adcp::error::{Code, Error};
-use tradepost_wire::json::{Value, json};
+use tradepost_wire::json::json;
 
 use super::notifications;
-use crate::account::{Account, Subscriber};
+use crate::account::Account;
 use crate::admit::Admitted;
 use crate::ask::Ask;
 use crate::forms::accounts::{AccountRow, NotificationConfig, SyncAccounts};
@@ -51,16 +51,13 @@ pub(in crate::tools) async fn prepare(
                 id
             }
         };
-        for sent in configs.iter().map(sent) {
-            let Some(subscriber) = Subscriber::read(&sent).filter(|it| it.active) else {
-                continue;
-            };
+        for subscriber in configs.iter().filter(|it| it.is_active()) {
             let proof = subscriber.proof(&account_id);
             let is_known = known.as_ref().is_some_and(|it| it.thing.proofs.contains(&proof));
             // Whoever is not asked counts as not proven: one request
             // cannot have us call the whole world.
             if !is_known && asked.len() < MOST {
-                asked.push((proof, challenge(publisher, &account_id, &subscriber)));
+                asked.push((proof, challenge(publisher, &account_id, subscriber)));
             }
         }
     }
@@ -99,22 +96,22 @@ fn named(
     form.accounts.iter().map(find).collect()
 }
 
-fn sent(config: &NotificationConfig) -> Value {
-    Value::Object(config.sent.clone())
-}
-
-fn challenge(publisher: &Publisher, account_id: &str, subscriber: &Subscriber<'_>) -> Challenge {
+fn challenge(
+    publisher: &Publisher,
+    account_id: &str,
+    subscriber: &NotificationConfig,
+) -> Challenge {
     let word = publisher.world.fresh_id("challenge");
     let body = json!({
         "type": "webhook.challenge",
         "challenge": word,
         "account_id": account_id,
-        "subscriber_id": subscriber.id,
+        "subscriber_id": subscriber.subscriber_id,
         "seller_agent_url": publisher.world.agent_url(),
         "delivery_auth": subscriber.delivery_auth(),
-        "event_types": subscriber.event_types,
+        "event_types": subscriber.events(),
     });
-    Challenge { url: subscriber.url.to_owned(), word, body: body.to_string() }
+    Challenge { url: subscriber.url.clone(), word, body: body.to_string() }
 }
 
 /// The subscribers of a row that are active after it; and what is wrong with those that have not shown
@@ -125,10 +122,7 @@ pub(super) fn shown(
     proofs: &Proofs,
 ) -> (Vec<String>, Vec<Error>) {
     let (mut proven, mut problems) = (Vec::new(), Vec::new());
-    for (index, sent) in configs.iter().map(sent).enumerate() {
-        let Some(subscriber) = Subscriber::read(&sent).filter(|it| it.active) else {
-            continue;
-        };
+    for (index, subscriber) in configs.iter().enumerate().filter(|(_, it)| it.is_active()) {
         let proof = subscriber.proof(&account.account_id);
         if account.proofs.contains(&proof) || proofs.shown.contains(&proof) {
             proven.push(proof);

@@ -5,7 +5,7 @@ use tradepost_wire::json::{Value, json};
 
 use super::{At, Failed, invalid, moved, need, no_way_from, not_for_tests, not_found};
 use crate::account::{Account, Status as Standing};
-use crate::announce::{Herald, Reason, Turn};
+use crate::announce::{Reason, Turn};
 use crate::creative::{Creative, Status as Review};
 use crate::session::Status as Course;
 use crate::shelf::{Kept, Kind};
@@ -27,9 +27,8 @@ pub(super) fn account(at: &At<'_>) -> Result<Value, Failed> {
             return Err(no_way_from(before));
         }
         kept.thing.status = next;
-        let (world, now) = (&*work.publisher.world, work.ask.now);
-        Herald { world, shelf: work.shelf, now }.account(&mut kept)?;
-        work.shelf.change(&mut kept, now)?;
+        at.office().announce_account(&mut kept)?;
+        work.shelf.change(&mut kept, work.ask.now)?;
     }
     Ok(moved(before, next))
 }
@@ -54,8 +53,7 @@ pub(super) fn creative(at: &At<'_>) -> Result<Value, Failed> {
         kept.thing.rejection_reason = reason;
         kept.record.state = kept.thing.state().to_owned();
         work.shelf.change(&mut kept, now)?;
-        let herald = Herald { world: &*work.publisher.world, shelf: work.shelf, now };
-        herald.creative(&kept, &turn(at, before)?)?;
+        at.office().announce_creative(&kept, &turn(at, before)?)?;
     }
     Ok(moved(before, next))
 }
