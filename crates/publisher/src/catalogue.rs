@@ -30,28 +30,9 @@ pub use product::{FormatId, Price, PricingOption, Product, Rate, Terms};
 pub use read::Mistake;
 
 /// The channels of `enums/channels.json`.
-pub(crate) const CHANNELS: [&str; 20] = [
-    "display",
-    "olv",
-    "social",
-    "search",
-    "ctv",
-    "linear_tv",
-    "radio",
-    "streaming_audio",
-    "podcast",
-    "dooh",
-    "ooh",
-    "print",
-    "cinema",
-    "email",
-    "gaming",
-    "retail_media",
-    "influencer",
-    "affiliate",
-    "product_placement",
-    "sponsored_intelligence",
-];
+pub(crate) const CHANNELS: &str = "display olv social search ctv linear_tv radio streaming_audio \
+    podcast dooh ooh print cinema email gaming retail_media influencer affiliate product_placement \
+    sponsored_intelligence";
 
 /// What is sold.
 #[derive(Debug, Clone, Default, PartialEq)]

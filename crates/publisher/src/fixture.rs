@@ -111,9 +111,9 @@ fn complete(partial: &mut Value, whole: Value) {
 }
 
 fn channel(word: &str) -> Option<Value> {
-    let known = CHANNELS.iter().find(|channel| **channel == word);
+    let known = CHANNELS.split(' ').find(|channel| *channel == word);
     let loose = LOOSE_CHANNELS.iter().find(|(loose, _)| *loose == word);
-    known.copied().or(loose.map(|(_, channel)| *channel)).map(Value::from)
+    known.or(loose.map(|(_, channel)| *channel)).map(Value::from)
 }
 
 fn reporting() -> Value {

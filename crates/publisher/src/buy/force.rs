@@ -103,7 +103,7 @@ pub fn deliver(
 ) -> Result<Map, Fault> {
     let given = Delivered::read(&params.clone().into()).unwrap_or_default();
     let figure = |name: &str| Some((name.to_owned(), params.get(name).and_then(Amount::read)?));
-    let mut figures: BTreeMap<String, Amount> = ADDITIVE.into_iter().filter_map(figure).collect();
+    let mut figures: BTreeMap<String, Amount> = ADDITIVE.split(' ').filter_map(figure).collect();
     let spend = given.reported_spend.and_then(|spend| spend.amount);
     figures.extend(spend.map(|spend| ("spend".to_owned(), spend)));
     let mut reached = given.reached;

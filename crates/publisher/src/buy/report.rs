@@ -15,15 +15,8 @@ use crate::reply::object;
 use crate::shelf::kept;
 
 /// The figures that add up, by their names in `core/delivery-metrics.json`.
-pub const ADDITIVE: [&str; 7] = [
-    "impressions",
-    "spend",
-    "clicks",
-    "views",
-    "completed_views",
-    "conversions",
-    "conversion_value",
-];
+pub const ADDITIVE: &str =
+    "impressions spend clicks views completed_views conversions conversion_value";
 
 kept! {
     /// What a media buy has delivered; its record has the id of the buy.
@@ -94,7 +87,7 @@ pub fn metrics<'a>(reports: impl IntoIterator<Item = &'a Report>) -> Map {
     // These two are said of a buy that has delivered nothing as well.
     let mut sums = BTreeMap::from([("impressions", Amount::ZERO), ("spend", Amount::ZERO)]);
     for report in &reports {
-        for name in ADDITIVE {
+        for name in ADDITIVE.split(' ') {
             if let Some(figure) = report.figures.get(name) {
                 *sums.entry(name).or_default() += *figure;
             }
@@ -117,7 +110,7 @@ pub fn metrics<'a>(reports: impl IntoIterator<Item = &'a Report>) -> Map {
 /// Sums with the rates that follow from them; a rate without a denominator is left out.
 fn derived(sums: &BTreeMap<&str, Amount>) -> Map {
     let sum = |name: &str| Some((name.to_owned(), (*sums.get(name)?).into()));
-    let mut metrics: Map = ADDITIVE.into_iter().filter_map(sum).collect();
+    let mut metrics: Map = ADDITIVE.split(' ').filter_map(sum).collect();
     let mut rate = |name: &str, above: &str, below: &str, factor: u32, most: Option<Amount>| {
         let (above, below) = (sums.get(above).copied(), sums.get(below).copied());
         if let (Some(above), Some(below)) = (above, below)

@@ -28,31 +28,15 @@ impl fmt::Display for Mistake {
 }
 
 /// What a document may have.
-const MEMBERS: [&str; 10] = [
-    "agent_url",
-    "portfolio",
-    "proposals",
-    "policies",
-    "products",
-    "formats",
-    "signals",
-    "offerings",
-    "creatives",
-    "audiences",
-];
+const MEMBERS: &str =
+    "agent_url portfolio proposals policies products formats signals offerings creatives audiences";
 
 /// The pricing models of `enums/pricing-model.json`.
 const MODELS: [&str; 9] = ["cpm", "vcpm", "cpc", "cpcv", "cpv", "cpp", "cpa", "flat_rate", "time"];
 
 /// What `core/reporting-capabilities.json` requires.
-const REPORTING: [&str; 6] = [
-    "available_reporting_frequencies",
-    "expected_delay_minutes",
-    "timezone",
-    "supports_webhooks",
-    "available_metrics",
-    "date_range_support",
-];
+const REPORTING: &str = "available_reporting_frequencies expected_delay_minutes timezone \
+    supports_webhooks available_metrics date_range_support";
 
 impl Catalogue {
     /// Reads a catalogue. Products, formats, signals and offerings stand there as they are
@@ -90,8 +74,8 @@ impl Reader {
                 return Catalogue::default();
             }
         };
-        for name in members.keys().filter(|name| !MEMBERS.contains(&name.as_str())) {
-            let message = format!("is not known; known are {}", MEMBERS.join(", "));
+        for name in members.keys().filter(|name| MEMBERS.split(' ').all(|known| known != *name)) {
+            let message = format!("is not known; known are {}", MEMBERS.replace(' ', ", "));
             self.mistake(&format!("/{name}"), message);
         }
         let agent_url = self.text(&members, "agent_url", "").to_owned();
@@ -158,10 +142,7 @@ impl Reader {
         for (at, mut published) in self.items(members, "products", "") {
             let terms = self.typed(&published, "terms", &at).unwrap_or_default();
             published.swap_remove("terms");
-            let id = self.text(&published, "product_id", &at).to_owned();
-            if !id.is_empty() && !ids.insert(id) {
-                self.mistake(&format!("{at}/product_id"), "is the id of another product too");
-            }
+            self.id(&mut ids, &published, "product_id", &at, "product");
             self.text(&published, "name", &at);
             self.text(&published, "description", &at);
             self.one_of(&published, "delivery_type", &at, &["guaranteed", "non_guaranteed"]);
@@ -170,8 +151,8 @@ impl Reader {
             }
             let channels = published.get("channels").and_then(Value::as_array);
             for (index, channel) in channels.into_iter().flatten().enumerate() {
-                if !channel.as_str().is_some_and(|channel| CHANNELS.contains(&channel)) {
-                    let message = format!("must be one of {}", CHANNELS.join(", "));
+                if CHANNELS.split(' ').all(|known| channel != known) {
+                    let message = format!("must be one of {}", CHANNELS.replace(' ', ", "));
                     self.mistake(&format!("{at}/channels/{index}"), message);
                 }
             }
@@ -197,7 +178,7 @@ impl Reader {
         match published.get("reporting_capabilities").and_then(Value::as_object) {
             None => self.mistake(&at, "must be an object"),
             Some(reporting) => {
-                for name in REPORTING.iter().filter(|name| !reporting.contains_key(**name)) {
+                for name in REPORTING.split(' ').filter(|name| !reporting.contains_key(*name)) {
                     self.mistake(&at, format!("lacks {name}"));
                 }
             }
@@ -234,10 +215,7 @@ impl Reader {
             self.mistake(&format!("{at}/pricing_options"), "must have at least one price");
         }
         for (at, price) in prices {
-            let id = self.text(&price, "pricing_option_id", &at).to_owned();
-            if !id.is_empty() && !ids.insert(id) {
-                self.mistake(&format!("{at}/pricing_option_id"), "is the id of another price too");
-            }
+            self.id(&mut ids, &price, "pricing_option_id", &at, "price");
             self.one_of(&price, "pricing_model", &at, &MODELS);
             let currency = text(&price, "currency");
             if currency.len() != 3 || !currency.chars().all(|letter| letter.is_ascii_uppercase()) {
@@ -290,10 +268,7 @@ impl Reader {
         let mut offerings = Vec::new();
         for (at, offering) in self.items(members, "offerings", "") {
             self.text(&offering, "name", &at);
-            let id = self.text(&offering, "offering_id", &at).to_owned();
-            if !id.is_empty() && !ids.insert(id) {
-                self.mistake(&format!("{at}/offering_id"), "is the id of another offering too");
-            }
+            self.id(&mut ids, &offering, "offering_id", &at, "offering");
             offerings.extend(typed::read::<Offering>(offering));
         }
         offerings
@@ -306,6 +281,14 @@ impl Reader {
             self.mistake(&format!("{at}/{name}"), "must be a text that is not empty");
         }
         text
+    }
+
+    /// An id that must be that of one thing alone.
+    fn id(&mut self, ids: &mut BTreeSet<String>, members: &Map, name: &str, at: &str, what: &str) {
+        let id = self.text(members, name, at);
+        if !id.is_empty() && !ids.insert(id.to_owned()) {
+            self.mistake(&format!("{at}/{name}"), format!("is the id of another {what} too"));
+        }
     }
 
     fn one_of(&mut self, members: &Map, name: &str, at: &str, known: &[&str]) {

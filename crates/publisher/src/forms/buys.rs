@@ -60,19 +60,9 @@ form! {
         creatives: Option<Value>;
         keep
         shown: [
-            "format_ids",
-            "format_option_refs",
-            "format_kind",
-            "params",
-            "pacing",
-            "bid_price",
-            "impressions",
-            "optimization_goals",
-            "targeting_overlay",
-            "measurement_terms",
-            "performance_standards",
-            "agency_estimate_number",
-            "context",
+            "format_ids", "format_option_refs", "format_kind", "params", "pacing", "bid_price",
+            "impressions", "optimization_goals", "targeting_overlay", "measurement_terms",
+            "performance_standards", "agency_estimate_number", "context",
         ],
         promised: ["committed_metrics"],
         not_done: ["catalogs"]
@@ -142,12 +132,8 @@ form! {
         property_list: Option<ListReference>;
         keep
         not_done: [
-            "axe_include_segment",
-            "axe_exclude_segment",
-            "collection_list",
-            "collection_list_exclude",
-            "store_catchments",
-            "geo_proximity",
+            "axe_include_segment", "axe_exclude_segment", "collection_list",
+            "collection_list_exclude", "store_catchments", "geo_proximity",
         ];
         whole sent
     }
@@ -214,10 +200,7 @@ form! {
         shown: ["bid_price", "impressions", "pacing", "optimization_goals", "context"],
         /// Terms are agreed on once; not all of these are members of the schema.
         not_done: [
-            "catalogs",
-            "creatives",
-            "measurement_terms",
-            "performance_standards",
+            "catalogs", "creatives", "measurement_terms", "performance_standards",
             "committed_metrics",
         ]
     }

@@ -62,16 +62,9 @@ form! {
         keep
         /// What takes data that products of this seller do not have.
         undecided: [
-            "geo_proximity",
-            "keywords",
-            "metros",
-            "postal_areas",
-            "regions",
-            "required_axe_integrations",
-            "required_geo_targeting",
-            "signal_targeting",
-            "standard_formats_only",
-            "trusted_match",
+            "geo_proximity", "keywords", "metros", "postal_areas", "regions",
+            "required_axe_integrations", "required_geo_targeting", "signal_targeting",
+            "standard_formats_only", "trusted_match",
         ]
     }
 
