@@ -12,12 +12,14 @@ tradepost_wire::catalog! {
     /// Something that a buyer can do with a media buy.
     pub enum Action {
         /// The older word that covers it, which a product may still use.
-        coarse: Option<&'static str>,
+        coarse: Option<&'static str>;
+        /// Whether a buy that is not over lets it be done.
+        permits: fn(&MediaBuy, Timestamp) -> bool = |_, _| true
     }
     /// Hold the buy.
-    Pause = "pause" { coarse: None }
+    Pause = "pause" { coarse: None; permits: |buy, _| !buy.paused }
     /// Let it run again.
-    Resume = "resume" { coarse: None }
+    Resume = "resume" { coarse: None; permits: |buy, _| buy.paused }
     /// End it for good.
     Cancel = "cancel" { coarse: None }
     /// Let it end later.
@@ -25,7 +27,14 @@ tradepost_wire::catalog! {
     /// Let it end earlier.
     ShortenFlight = "shorten_flight" { coarse: Some("update_dates") }
     /// Let it begin at another time.
-    UpdateFlightDates = "update_flight_dates" { coarse: Some("update_dates") }
+    UpdateFlightDates = "update_flight_dates" {
+        coarse: Some("update_dates");
+        // A flight that has begun has begun.
+        permits: |buy, now| {
+            matches!(buy.status_at(now), Status::PendingCreatives | Status::PendingStart)
+                && now < buy.start_time
+        }
+    }
     /// Spend more.
     IncreaseBudget = "increase_budget" { coarse: Some("update_budget") }
     /// Spend less.
@@ -54,33 +63,7 @@ impl Action {
     /// Whether a buy that stands like this permits it, whatever its products say.
     #[must_use]
     pub fn fits(self, buy: &MediaBuy, now: Timestamp) -> bool {
-        let status = buy.status_at(now);
-        if status.is_terminal() {
-            return false;
-        }
-        match self {
-            Self::Pause => !buy.paused,
-            Self::Resume => buy.paused,
-            // A flight that has begun has begun.
-            Self::UpdateFlightDates => {
-                matches!(status, Status::PendingCreatives | Status::PendingStart)
-                    && now < buy.start_time
-            }
-            Self::Cancel
-            | Self::ExtendFlight
-            | Self::ShortenFlight
-            | Self::IncreaseBudget
-            | Self::DecreaseBudget
-            | Self::ReallocateBudget
-            | Self::UpdateTargeting
-            | Self::UpdatePacing
-            | Self::UpdateFrequencyCaps
-            | Self::UpdateCreativeAssignments
-            | Self::RemoveCreative
-            | Self::AddPackages
-            | Self::RemovePackages
-            | Self::SyncCreatives => true,
-        }
+        !buy.status_at(now).is_terminal() && self.permits()(buy, now)
     }
 
     /// How a product lets it be done to a buy in this state; a product that says nothing permits

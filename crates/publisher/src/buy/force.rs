@@ -13,7 +13,7 @@ use super::report::{ADDITIVE, Delivery, Report};
 use super::{Assigned, Cancellation, MediaBuy, Package, Party, Shown, Status};
 use crate::account::Account;
 use crate::money::Amount;
-use crate::shelf::{Kept, Kind, New, Record, Shelf};
+use crate::shelf::{Kept, New, Record, Shelf};
 
 /// What came of forcing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -225,8 +225,8 @@ form! {
 const TYPED: [&str; 6] =
     ["package_id", "product_id", "pricing_option_id", "budget", "paused", "creative_assignments"];
 
-/// Puts a buy there (`seed_media_buy`), with what the fixture leaves open filled in. Whether it could:
-/// an id that another tenant's buy has cannot be taken.
+/// Puts a buy there (`seed_media_buy`), with what the fixture leaves open filled in, under an id that no
+/// buy has.
 ///
 /// # Errors
 /// When the store fails.
@@ -237,11 +237,7 @@ pub fn seed(
     id: &str,
     fixture: &Map,
     now: Timestamp,
-) -> Result<bool, Fault> {
-    let whose = shelf.whose(Kind::MediaBuy, id)?;
-    if whose.is_some_and(|whose| whose.owner != owner) {
-        return Ok(false);
-    }
+) -> Result<(), Fault> {
     let given = BuyFixture::read(&fixture.clone().into()).unwrap_or_default();
     let status = given.media_buy_status.or(given.status).unwrap_or(Status::Active);
     let package = |(place, mut given): (usize, PackageFixture)| {
@@ -283,19 +279,7 @@ pub fn seed(
     }
     buy.note(1, now, "created", "the sandbox put the buy there");
     let state = super::state(&buy);
-    match shelf.find::<MediaBuy>(id)? {
-        Some(mut known) => {
-            known.thing = buy;
-            save(shelf, &mut known, now)?;
-        }
-        None => shelf.add(New { id, owner, account: Some(account), state, now }, &buy)?,
-    }
-    if let Some(revision) = given.revision
-        && let Some(mut known) = shelf.find::<MediaBuy>(id)?
-    {
-        // Written past `change`, which would count one further.
-        known.record.revision = revision.max(1);
-        shelf.put(known.record)?;
-    }
-    Ok(true)
+    let mut record = New { id, owner, account: Some(account), state, now }.record(&buy)?;
+    record.revision = given.revision.unwrap_or(1).max(1);
+    shelf.put(record)
 }

@@ -98,6 +98,5 @@ pub(super) fn seed(at: &At<'_>, fixture: &Map) -> Result<(), Failed> {
         return Err(taken());
     }
     let (owner, of) = (account.record.owner.as_str(), account.record.id.as_str());
-    force::seed(work.shelf, owner, of, id, fixture, work.ask.now)?;
-    Ok(())
+    Ok(force::seed(work.shelf, owner, of, id, fixture, work.ask.now)?)
 }
