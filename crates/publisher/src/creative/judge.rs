@@ -90,46 +90,13 @@ impl Formats {
     }
 }
 
-/// What a creative is judged by when it is sent.
-#[derive(Debug)]
-pub(crate) struct Judge<'a> {
-    /// The formats.
-    pub formats: &'a Formats,
-    /// What it must not say, and what has to be known of it.
-    pub policies: Policies<'a>,
-}
-
-/// What a creative is judged by whenever it comes to run somewhere.
+/// What a creative is judged by, besides its format.
 #[derive(Debug)]
 pub(crate) struct Policies<'a> {
     catalogue: &'a Catalogue,
     /// What has to be known of the creative's making: the publisher's demands with those of the
     /// products that it is to run in.
     provenance: Provenance,
-}
-
-impl Judge<'_> {
-    /// Every reason not to take a creative; `at` is its path in the request (`creatives[0]`).
-    pub(crate) fn judge(&self, creative: &Given, at: &str) -> Vec<Error> {
-        let mut errors = Vec::new();
-        let assets = creative.placed(at);
-        let taken = self.formats.find(creative);
-        if taken.is_none() {
-            let named = creative.format_id.is_some();
-            let member = if named { "format_id" } else { "format_kind" };
-            errors.push(unsupported_format(&format!("{at}.{member}")));
-        }
-        if let Some(Some(format)) = taken {
-            required(format, creative, at, &mut errors);
-            fitting(format, &assets, &mut errors);
-        }
-        self.policies.look(creative, &assets, at, &mut errors);
-        // Of a format that is not taken nothing is known, and it is refused anyway.
-        if let Some(format) = taken {
-            disclosures(format, creative, &assets, at, &mut errors);
-        }
-        errors
-    }
 }
 
 impl<'a> Policies<'a> {
@@ -143,6 +110,29 @@ impl<'a> Policies<'a> {
     pub(crate) fn on(catalogue: &'a Catalogue, product: Option<&Product>) -> Self {
         let published = product.and_then(|product| product.published.creative_policy.as_ref());
         Self::of(catalogue, published.map(Provenance::of).unwrap_or_default())
+    }
+
+    /// Every reason not to take a creative that is sent; `at` is its path in the request
+    /// (`creatives[0]`).
+    pub(crate) fn judge(&self, formats: &Formats, creative: &Given, at: &str) -> Vec<Error> {
+        let mut errors = Vec::new();
+        let assets = creative.placed(at);
+        let taken = formats.find(creative);
+        if taken.is_none() {
+            let named = creative.format_id.is_some();
+            let member = if named { "format_id" } else { "format_kind" };
+            errors.push(unsupported_format(&format!("{at}.{member}")));
+        }
+        if let Some(Some(format)) = taken {
+            required(format, creative, at, &mut errors);
+            fitting(format, &assets, &mut errors);
+        }
+        self.look(creative, &assets, at, &mut errors);
+        // Of a format that is not taken nothing is known, and it is refused anyway.
+        if let Some(format) = taken {
+            disclosures(format, creative, &assets, at, &mut errors);
+        }
+        errors
     }
 
     /// What speaks against assigning a creative that was sent earlier, for another product or before this

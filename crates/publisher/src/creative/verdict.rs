@@ -61,7 +61,7 @@ pub(crate) enum Verdict {
     /// Nothing speaks against the claim; with what is to be kept for an audit.
     Holds(Vec<Value>),
     /// The claim is not true; with what the buyer may know of it.
-    Contradicted(Value),
+    Contradicted(Map),
     /// It did not say, so that a person has to look.
     Silent,
 }
@@ -229,13 +229,13 @@ impl Question {
         });
         let machine = self.feature_id == MADE_BY_MACHINE && observed == Some(Value::Bool(true));
         let details = |claimed: Value| {
-            Value::Object(object([
+            object([
                 ("agent_url", Some(json!(self.agent_url))),
                 ("feature_id", Some(json!(self.feature_id))),
                 ("claimed_value", Some(claimed)),
                 ("observed_value", Some(json!(observed))),
                 ("confidence", outcome.confidence.map(Into::into)),
-            ]))
+            ])
         };
         if machine && self.is_mixed {
             return Verdict::Silent;
@@ -294,9 +294,9 @@ pub(crate) fn changed(field: &str) -> Error {
 
 /// The refusal of a creative whose provenance is not what it claims; `field` is what names it, or the claim,
 /// in the request.
-pub(crate) fn contradicted(field: &str, details: &Value) -> Error {
+pub(crate) fn contradicted(field: &str, details: &Map) -> Error {
     let message = "a verifier that this seller trusts says otherwise about how the content was made; \
                    details says what it was asked and what it found";
-    let details = details.as_object().cloned().unwrap_or_default();
+    let details = details.clone();
     Error { details, ..refuse::at(Code::ProvenanceClaimContradicted, field, message) }
 }

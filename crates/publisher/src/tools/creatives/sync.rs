@@ -14,7 +14,7 @@ use super::{Buys, assigns, runs};
 use crate::account::Account;
 use crate::buy::{self, Assigned};
 use crate::catalogue::Product;
-use crate::creative::judge::{Formats, Judge, Policies};
+use crate::creative::judge::{Formats, Policies};
 use crate::creative::policy::{Policy, Review};
 use crate::creative::verdict::{self, Verdict};
 use crate::creative::{Creative, Status};
@@ -164,7 +164,7 @@ impl Sync<'_> {
         let demanded = self.demands.provenance((id, &whole), form, &self.buys, &self.formats);
         let policies = Policies::of(&self.work.publisher.profile.catalogue, demanded);
         // The creative as it will be: what was left out has to go with what is new.
-        let mut errors = Judge { formats: &self.formats, policies }.judge(&whole, at);
+        let mut errors = policies.judge(&self.formats, &whole, at);
         // What was not looked at because it is as it was has no verdict.
         let question = self.demands.question((id, &whole), known, form, &self.buys, &self.formats);
         let looked = &self.work.prepared.looked;
