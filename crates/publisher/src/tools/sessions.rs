@@ -7,8 +7,8 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Value, json};
 
-use self::offering::Offering;
 use crate::buy::MediaBuy;
+use crate::catalogue::Offering;
 use crate::forms::sessions::{GetOffering, InitiateSession, Reason, SendMessage, TerminateSession};
 use crate::refuse::{self, Stop};
 use crate::reply::Reply;
@@ -38,7 +38,7 @@ pub(super) fn show(work: &Work<'_>, form: &GetOffering) -> Result<Reply, Stop> {
     let offering = named(work, &form.offering_id)?;
     let unavailable = offering.unavailable(work.ask.now);
     let others = Offering::all(work).filter(|it| it.unavailable(work.ask.now).is_none());
-    let others: Vec<_> = others.map(|it| it.id()).collect();
+    let others: Vec<_> = others.map(Offering::id).collect();
     let most = usize::try_from(form.product_limit.unwrap_or(PRODUCTS)).unwrap_or(usize::MAX);
     let intent = form.intent.as_deref().unwrap_or_default();
     let found = form.include_products.then(|| offering.products(intent));
@@ -74,7 +74,7 @@ pub(super) fn initiate(work: &Work<'_>, form: &InitiateSession) -> Result<Reply,
     let session = Session {
         session_id: work.publisher.world.fresh_id("sis"),
         status: Status::Active,
-        offering_id: offering.as_ref().map(|offering| offering.id().to_owned()),
+        offering_id: offering.map(|offering| offering.id().to_owned()),
         turns: 0,
         spoken_at: work.ask.now,
         reason: None,
@@ -84,7 +84,7 @@ pub(super) fn initiate(work: &Work<'_>, form: &InitiateSession) -> Result<Reply,
         "session_id": session.session_id,
         "session_status": session.status,
         "session_ttl_seconds": LIFE.as_secs(),
-        "response": offering::answer(offering.as_ref(), intent, work.ask.now),
+        "response": offering::answer(offering, intent, work.ask.now),
         "negotiated_capabilities": capabilities(),
         "sponsored_context"?: offering.map(|offering| offering.sponsored(work)),
     });
@@ -107,7 +107,7 @@ pub(super) fn send(work: &Work<'_>, form: &SendMessage) -> Result<Reply, Stop> {
     let body = json!({
         "session_id": kept.thing.session_id,
         "session_status": kept.thing.status,
-        "response": offering::answer(offering.as_ref(), said.unwrap_or_default(), work.ask.now),
+        "response": offering::answer(offering, said.unwrap_or_default(), work.ask.now),
         "sponsored_context"?: offering.map(|offering| offering.sponsored(work)),
     });
     Ok(Reply::completed("the answer", body))
@@ -123,7 +123,8 @@ pub(super) fn terminate(work: &Work<'_>, form: &TerminateSession) -> Result<Repl
         kept.thing.reason = Some(form.reason.name().to_owned());
         work.shelf.change(&mut kept, work.ask.now)?;
     }
-    let checkout = offering_of(work, &kept.thing).and_then(|offering| offering.checkout_url());
+    let checkout =
+        offering_of(work, &kept.thing).and_then(|offering| offering.checkout_url.as_deref());
     // By the reason that ended it first: to end it again for another one sells nothing.
     let sold = kept.thing.reason.as_deref() == Some(Reason::HandoffTransaction.name());
     let checkout = checkout.filter(|_| sold);
@@ -148,13 +149,13 @@ fn require(work: &Work<'_>, id: &str) -> Result<Kept<Session>, Stop> {
 }
 
 /// What a conversation is about, unless it has left the catalogue since the conversation began.
-fn offering_of<'a>(work: &'a Work<'_>, session: &Session) -> Option<Offering<'a>> {
+fn offering_of<'a>(work: &'a Work<'_>, session: &Session) -> Option<&'a Offering> {
     let id = session.offering_id.as_deref()?;
     Offering::all(work).find(|offering| offering.id() == id)
 }
 
 /// The offering with this id. The parameter's name would say what was looked for (`U-3`).
-fn named<'a>(work: &'a Work<'_>, id: &str) -> Result<Offering<'a>, Stop> {
+fn named<'a>(work: &'a Work<'_>, id: &str) -> Result<&'a Offering, Stop> {
     let absent = || refuse::not_found(Code::ReferenceNotFound, None);
     Offering::all(work).find(|offering| offering.id() == id).ok_or_else(|| absent().into())
 }

@@ -189,12 +189,8 @@ impl Desk<'_> {
 
     /// What may be set in either way of naming an account.
     fn set(&self, account: &mut Account, row: &AccountRow) -> Result<(), Refusal> {
-        if let Some(terms) = &row.payment_terms {
-            account.payment_terms = Some(terms.clone());
-        }
-        if let Some(entity) = &row.billing_entity {
-            account.billing_entity = Some(entity.clone());
-        }
+        account.payment_terms = row.payment_terms.clone().or(account.payment_terms.take());
+        account.billing_entity = row.billing_entity.clone().or(account.billing_entity.take());
         if let Some(configs) = &row.notification_configs {
             if !self.form.dry_run {
                 let (proven, missing) = proof::shown(account, configs, &self.work.prepared.proofs);

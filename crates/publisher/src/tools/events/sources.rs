@@ -29,10 +29,9 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &SyncEventSources) -> Res
             continue;
         }
         let known = known.get(id);
-        let before = known.map(|kept| kept.thing.given.clone());
-        let mut next =
-            EventSource { event_source_id: id.to_owned(), given: before.unwrap_or_default() };
-        next.given.extend(given.given.clone());
+        let mut merged = known.map(|kept| kept.thing.given.clone()).unwrap_or_default();
+        merged.extend(given.given.clone());
+        let next = EventSource { event_source_id: id.to_owned(), given: merged };
         let action = match known {
             None => "created",
             Some(kept) if kept.thing == next => "unchanged",

@@ -6,22 +6,18 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use tradepost_wire::json::{Value, json};
 
-use crate::catalogue::{OfferedProduct, Offering as Published};
+use crate::catalogue::{OfferedProduct, Offering};
 use crate::work::Work;
 
-/// An offering of the catalogue.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Offering<'a>(&'a Published);
-
-impl<'a> Offering<'a> {
+impl Offering {
     /// Every offering, in the catalogue's order.
-    pub(super) fn all(work: &'a Work<'_>) -> impl Iterator<Item = Self> {
-        work.publisher.profile.catalogue.offerings.iter().map(Self)
+    pub(super) fn all<'a>(work: &'a Work<'_>) -> impl Iterator<Item = &'a Self> {
+        work.publisher.profile.catalogue.offerings.iter()
     }
 
     /// The one that is available and has the most words in common with an intent; the first of
     /// them.
-    pub(super) fn best(work: &'a Work<'_>, intent: &str) -> Option<Self> {
+    pub(super) fn best<'a>(work: &'a Work<'_>, intent: &str) -> Option<&'a Self> {
         let wanted = words(intent);
         let open = Self::all(work).filter(|offering| offering.unavailable(work.ask.now).is_none());
         let found = open.enumerate().max_by_key(|(index, offering)| {
@@ -31,31 +27,22 @@ impl<'a> Offering<'a> {
         found.map(|(_, offering)| offering)
     }
 
-    pub(super) fn id(&self) -> &'a str {
-        self.0.offering_id.as_deref().unwrap_or_default()
-    }
-
-    fn name(&self) -> &'a str {
-        self.0.name.as_deref().unwrap_or("this offering")
-    }
-
-    /// Where it is bought.
-    pub(super) fn checkout_url(&self) -> Option<&'a str> {
-        self.0.checkout_url.as_deref()
+    pub(super) fn id(&self) -> &str {
+        self.offering_id.as_deref().unwrap_or_default()
     }
 
     /// All that is said of it.
     fn said(&self) -> String {
-        let texts = [&self.0.name, &self.0.tagline, &self.0.description].into_iter().flatten();
-        texts.chain(self.0.keywords.iter()).cloned().collect::<Vec<_>>().join(" ")
+        let texts = [&self.name, &self.tagline, &self.description].into_iter().flatten();
+        texts.chain(self.keywords.iter()).cloned().collect::<Vec<_>>().join(" ")
     }
 
     /// Why it is not available, in the published word.
     pub(super) fn unavailable(&self, now: Timestamp) -> Option<&'static str> {
         let moment = |text: &Option<String>| text.as_ref()?.parse::<Timestamp>().ok();
-        if moment(&self.0.valid_to).is_some_and(|end| end <= now) {
+        if moment(&self.valid_to).is_some_and(|end| end <= now) {
             Some("expired")
-        } else if moment(&self.0.valid_from).is_some_and(|start| now < start) {
+        } else if moment(&self.valid_from).is_some_and(|start| now < start) {
             Some("inactive")
         } else {
             None
@@ -67,19 +54,19 @@ impl<'a> Offering<'a> {
         json!({
             "offering_id": self.id(),
             "availability_status": self.unavailable(now).unwrap_or("available"),
-            "summary"?: self.0.description.as_ref().or(self.0.name.as_ref()),
-            "tagline"?: self.0.tagline,
-            "expires_at"?: self.0.valid_to,
-            "price_hint"?: self.0.price_hint,
-            "image_url"?: self.0.image_url,
-            "landing_url"?: self.0.landing_url,
+            "summary"?: self.description.as_ref().or(self.name.as_ref()),
+            "tagline"?: self.tagline,
+            "expires_at"?: self.valid_to,
+            "price_hint"?: self.price_hint,
+            "image_url"?: self.image_url,
+            "landing_url"?: self.landing_url,
         })
     }
 
     /// Its products that have a word of the intent, or all when none has.
-    pub(super) fn products(&self, intent: &str) -> Vec<&'a OfferedProduct> {
+    pub(super) fn products(&self, intent: &str) -> Vec<&OfferedProduct> {
         let wanted = words(intent);
-        let all: Vec<_> = self.0.products.iter().collect();
+        let all: Vec<_> = self.products.iter().collect();
         let named = |product: &&OfferedProduct| {
             let texts = [&product.name, &product.availability_summary].into_iter().flatten();
             let said = texts.cloned().collect::<Vec<_>>().join(" ");
@@ -93,7 +80,7 @@ impl<'a> Offering<'a> {
     /// brand's agent there, whatever else it sells.
     pub(super) fn sponsored(&self, work: &Work<'_>) -> Value {
         let profile = &work.publisher.profile;
-        let brand = self.0.brand.clone().unwrap_or_else(|| json!({"domain": profile.domain}));
+        let brand = self.brand.clone().unwrap_or_else(|| json!({"domain": profile.domain}));
         json!({
             "paying_principal": {"brand": brand},
             "context_use": "presentation_only",
@@ -110,14 +97,14 @@ impl<'a> Offering<'a> {
 }
 
 /// What is said to an intent or a message.
-pub(super) fn answer(offering: Option<&Offering<'_>>, message: &str, now: Timestamp) -> Value {
+pub(super) fn answer(offering: Option<&Offering>, message: &str, now: Timestamp) -> Value {
     let Some(offering) = offering else {
         return json!({"message": "There is no offering at the moment."});
     };
-    let name = offering.name();
-    let tagline = offering.0.tagline.as_ref();
+    let name = offering.name.as_deref().unwrap_or("this offering");
+    let tagline = offering.tagline.as_ref();
     let mut sentences = vec![tagline.map_or(name.to_owned(), |it| format!("{name}: {it}"))];
-    sentences.extend(offering.0.description.clone());
+    sentences.extend(offering.description.clone());
     if offering.unavailable(now).is_some() {
         sentences.push("It is not available at the moment".to_owned());
     }
@@ -133,8 +120,8 @@ pub(super) fn answer(offering: Option<&Offering<'_>>, message: &str, now: Timest
     let ended =
         |text: String| if text.ends_with(['.', '!', '?']) { text } else { format!("{text}.") };
     let text = sentences.into_iter().map(ended).collect::<Vec<_>>().join(" ");
-    let link = |url| json!([{"type": "link", "data": {"url": url, "label": offering.name()}}]);
-    json!({"message": text, "ui_elements"?: offering.0.landing_url.as_ref().map(link)})
+    let link = |url| json!([{"type": "link", "data": {"url": url, "label": name}}]);
+    json!({"message": text, "ui_elements"?: offering.landing_url.as_ref().map(link)})
 }
 
 /// The words of a text, in small letters; short ones say nothing.
