@@ -4,11 +4,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::error::Code;
+use tradepost_wire::adcp::{Need, Tool};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
-use tradepost_wire::json::Map;
 
 use crate::account::{Account, Grant};
 use crate::admit::gates;
@@ -17,7 +16,6 @@ use crate::ask::Ask;
 use crate::forms::products::Brand;
 use crate::profile::Onboarding;
 use crate::refuse::{self, Stop};
-use crate::reply::object;
 use crate::shelf::{Kept, Query, Shelf, Thing, Whose};
 
 /// What a caller can reach with the task that it calls.
@@ -39,7 +37,7 @@ pub(crate) struct Reach {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Rights {
     tool: Tool,
-    arguments: Map,
+    need: Need,
     agent: Option<Arc<BuyerAgent>>,
     grants: BTreeMap<String, Authorization>,
 }
@@ -50,12 +48,9 @@ impl Rights {
         let query = Query { owner: Some(tenant.to_owned()), ..Query::default() };
         let grants = shelf.all::<Grant>(&query)?.into_iter();
         let grants = grants.map(|kept| (kept.thing.account_id, kept.thing.authorization));
-        // The arguments matter to the one task whose use of an account depends on them.
-        let packages = ask.arguments.get("new_packages").cloned();
-        let packages = packages.filter(|_| ask.tool == Tool::UpdateMediaBuy);
-        let arguments = object([("new_packages", packages)]);
+        let need = gates::need(ask.tool, &ask.arguments);
         let agent = ask.caller.agent.clone();
-        Ok(Self { tool: ask.tool, arguments, agent, grants: grants.collect() })
+        Ok(Self { tool: ask.tool, need, agent, grants: grants.collect() })
     }
 
     /// What the caller may do with an account; with any for which nothing else is said when `None`.
@@ -85,7 +80,7 @@ impl Rights {
     /// Whether an account that was found can be used for the task. `field` is what named it.
     pub(crate) fn usable(&self, account: &Account, field: &str) -> Result<(), Stop> {
         gates::sandbox_only(self.agent(), account.sandbox)?;
-        gates::status(self.tool, &self.arguments, account, field)
+        gates::status(self.need, account, field)
     }
 
     /// Every account that is the caller's or granted to it, in the order of making.
@@ -97,11 +92,7 @@ impl Rights {
         let query = Query { owner: Some(tenant.to_owned()), ..Query::default() };
         let mut accounts = shelf.all::<Account>(&query)?;
         for id in self.grants.keys() {
-            if let Some(account) = shelf.find::<Account>(id)?
-                && account.record.owner != tenant
-            {
-                accounts.push(account);
-            }
+            accounts.extend(shelf.find(id)?.filter(|it: &Kept<Account>| it.record.owner != tenant));
         }
         accounts.sort_by_key(|account| account.record.place);
         Ok(accounts)
@@ -225,8 +216,7 @@ impl Reach {
     pub(crate) fn new(tenant: String, rights: Rights, named: Option<&Kept<Account>>) -> Self {
         let named_id = named.map(|account| account.record.id.clone());
         let foreign = named.filter(|account| account.record.owner != tenant);
-        let mut accounts: Vec<String> =
-            foreign.iter().map(|account| account.record.id.clone()).collect();
+        let mut accounts: Vec<_> = foreign.map(|it| it.record.id.clone()).into_iter().collect();
         let mut shut = Vec::new();
         for id in rights.grants.keys().filter(|id| Some(*id) != named_id.as_ref()) {
             // Whose it is does not matter: its own are reached anyway, unless they are shut.
@@ -244,9 +234,7 @@ impl Reach {
     /// Whether a thing is the caller's. Asked for nothing at all too, so that an absent thing
     /// costs a decision.
     fn permits(&self, whose: &Whose) -> bool {
-        let within = |accounts: &[String]| {
-            whose.account.as_ref().is_some_and(|id| accounts.iter().any(|known| known == id))
-        };
+        let within = |ids: &[String]| whose.account.as_ref().is_some_and(|id| ids.contains(id));
         let mine = whose.owner == self.tenant;
         let (shared, shut) = (within(&self.accounts), within(&self.shut));
         // All are worked out before any decides.
@@ -275,19 +263,14 @@ impl Reach {
         code: Code,
         field: Option<&str>,
     ) -> Result<Kept<T>, Stop> {
-        let found = self.find(shelf, id)?.ok_or_else(|| refuse::not_found(code, field))?;
-        self.open(shelf, found.record.account.as_deref())?;
-        Ok(found)
-    }
-
-    /// Whether the account of a thing can be used for the task.
-    fn open(&self, shelf: &dyn Shelf, account: Option<&str>) -> Result<(), Stop> {
-        if let Some(id) = account.filter(|id| self.named.as_deref() != Some(*id))
+        let found: Kept<T> = self.find(shelf, id)?.ok_or_else(|| refuse::not_found(code, field))?;
+        if let Some(id) =
+            found.record.account.as_ref().filter(|id| self.named.as_ref() != Some(*id))
             && let Some(account) = shelf.find::<Account>(id)?
         {
             self.rights.usable(&account.thing, "account")?;
         }
-        Ok(())
+        Ok(found)
     }
 
     /// Everything of a type that the caller reaches, in the order of making: what its tenant owns,
@@ -306,10 +289,7 @@ impl Reach {
             // Those of its own are in the first list already.
             found.extend(shared.into_iter().filter(|kept| kept.record.owner != self.tenant));
         }
-        found.retain(|kept| {
-            let account = kept.record.account.as_ref();
-            !account.is_some_and(|id| self.shut.iter().any(|shut| shut == id))
-        });
+        found.retain(|kept| !kept.record.account.as_ref().is_some_and(|id| self.shut.contains(id)));
         found.sort_by_key(|kept| kept.record.place);
         Ok(found)
     }

@@ -5,7 +5,7 @@
 use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::adcp::{Need, Tool};
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::json::{Map, json};
 
 use crate::account::{Account, Status};
 use crate::agent::{Authorization, BuyerAgent, Standing};
@@ -28,19 +28,16 @@ pub(crate) fn standing(
     if tool == Tool::GetAdcpCapabilities {
         return Ok(());
     }
-    let Some(agent) = agent else {
+    let (code, state) = match agent.map(|agent| agent.standing) {
+        Some(Standing::Active) => return Ok(()),
+        Some(Standing::Suspended) => (Code::AgentSuspended, "is suspended"),
+        Some(Standing::Blocked) => (Code::AgentBlocked, "has been ended"),
+        None if strangers => return Ok(()),
         // Nothing here may tell a credential that is mapped to nobody whether anybody is (`G-2`).
-        let message = "the seller does not permit this; a person has to settle it with the seller";
-        return if strangers {
-            Ok(())
-        } else {
-            Err(for_a_person(refuse::error(Code::PermissionDenied, message)).into())
-        };
-    };
-    let (code, state) = match agent.standing {
-        Standing::Active => return Ok(()),
-        Standing::Suspended => (Code::AgentSuspended, "is suspended"),
-        Standing::Blocked => (Code::AgentBlocked, "has been ended"),
+        None => {
+            let text = "the seller does not permit this; a person has to settle it with the seller";
+            return Err(for_a_person(refuse::error(Code::PermissionDenied, text)).into());
+        }
     };
     let message = format!(
         "this buyer agent's relationship with the seller {state}; a person has to settle it with \
@@ -56,14 +53,12 @@ pub(crate) fn sandbox_only(agent: Option<&BuyerAgent>, sandbox: bool) -> Result<
     }
     let message = "this buyer agent is provisioned for sandbox accounts alone";
     let error = for_a_person(refuse::error(Code::PermissionDenied, message));
-    let error = refuse::with(error, "scope", "agent");
-    Err(refuse::with(error, "reason", "sandbox_only").into())
+    Err(error.with("scope", "agent").with("reason", "sandbox_only").into())
 }
 
 /// No token helps here: only a person does (`G-8`).
-fn for_a_person(mut error: Error) -> Error {
-    error.suggestion = Some(Code::AgentSuspended.hint().to_owned());
-    error
+fn for_a_person(error: Error) -> Error {
+    Error { suggestion: Some(Code::AgentSuspended.hint().to_owned()), ..error }
 }
 
 /// Whether a task is for finding out what else one may do: permitted to everybody, or else nobody
@@ -80,21 +75,18 @@ pub(crate) fn scope(
     granted: Option<&Authorization>,
     account: Option<&str>,
 ) -> Result<(), Stop> {
-    let Some(granted) = granted else {
+    let Some(granted) = granted.filter(|_| !is_introspection(tool)) else {
         return Ok(());
     };
-    if is_introspection(tool) {
-        return Ok(());
-    }
     // No list permits every task, an empty one none.
     let tasks = granted.allowed_tasks.as_ref();
     if tasks.is_some_and(|tasks| !tasks.contains(tool.name())) {
         let message = "the caller may not call this task for this account; authorization in \
                        list_accounts says what it may call";
-        let error = refuse::error(Code::ScopeInsufficient, message);
         let account = account.map(|id| json!({"account_id": id}));
-        let hint = object([("task", Some("list_accounts".into())), ("account", account)]);
-        return Err(refuse::with(error, "introspection_hint", hint).into());
+        let hint = json!({"task": "list_accounts", "account"?: account});
+        let error = refuse::error(Code::ScopeInsufficient, message);
+        return Err(error.with("introspection_hint", hint).into());
     }
     if granted.read_only && changes(tool) {
         let message = "the caller may read this account and change nothing";
@@ -106,22 +98,17 @@ pub(crate) fn scope(
 /// Which members of the request the caller may not set: one error each, with its exact path
 /// (`R-1`, `R-6`). What a task that changes nothing is asked for is never a matter of permission.
 pub(crate) fn fields(tool: Tool, granted: Option<&Authorization>, arguments: &Map) -> Vec<Error> {
+    let granted = granted.filter(|_| changes(tool));
     let Some(permitted) = granted.and_then(|granted| granted.field_scopes.get(tool.name())) else {
         return Vec::new();
     };
-    if !changes(tool) {
-        return Vec::new();
-    }
     let permitted: Vec<&str> = permitted.iter().map(String::as_str).collect();
     let error = |field: String| {
         let message = "the caller may not set this field for this account; leave it out";
-        let error = refuse::at(Code::FieldNotPermitted, &field, message);
-        let error = refuse::with(error, "task", tool.name());
+        let error = refuse::at(Code::FieldNotPermitted, &field, message).with("task", tool.name());
         // A part of the list would be read as all of it.
-        if permitted.len() > MAX_PERMITTED {
-            return error;
-        }
-        refuse::with(error, "permitted_fields", json!(permitted))
+        let whole = permitted.len() <= MAX_PERMITTED;
+        if whole { error.with("permitted_fields", json!(permitted)) } else { error }
     };
     refused_fields(arguments, &permitted).into_iter().take(MAX_FIELDS).map(error).collect()
 }
@@ -133,27 +120,13 @@ fn changes(tool: Tool) -> bool {
 }
 
 /// What every request has, whoever sends it (`R-11`); ids are, too.
-const FRAMING: &[&str] = &[
-    "account",
-    "adcp_major_version",
-    "adcp_version",
-    "buyer_ref",
-    "context",
-    "cursor",
-    "dry_run",
-    "ext",
-    "format_option_ref",
-    "governance_context",
-    "idempotency_key",
-    "max_results",
-    "pagination",
-    "po_number",
-    "push_notification_config",
-    "revision",
-];
+const FRAMING: &str = "\
+    account adcp_major_version adcp_version buyer_ref context cursor dry_run ext format_option_ref \
+    governance_context idempotency_key max_results pagination po_number push_notification_config \
+    revision";
 
 fn is_framing(name: &str) -> bool {
-    FRAMING.contains(&name) || name.ends_with("_id") || name.ends_with("_ids")
+    FRAMING.split(' ').any(|it| it == name) || name.ends_with("_id") || name.ends_with("_ids")
 }
 
 /// The members that are not among the permitted ones, in path notation. A permitted member may be
@@ -175,21 +148,14 @@ fn refused_fields(arguments: &Map, permitted: &[&str]) -> Vec<String> {
                 }
             }
         };
-        match value {
-            Value::Array(items) => {
-                for (index, item) in items.iter().enumerate() {
-                    if let Some(item) = item.as_object() {
-                        look(format!("{name}[{index}]"), item);
-                    }
-                }
+        for (index, item) in value.as_array().into_iter().flatten().enumerate() {
+            if let Some(item) = item.as_object() {
+                look(format!("{name}[{index}]"), item);
             }
-            // An object of which no member is permitted is refused by its own name, below.
-            Value::Object(item) if !nested.is_empty() => look(name.clone(), item),
-            Value::Object(_)
-            | Value::Null
-            | Value::Bool(_)
-            | Value::Number(_)
-            | Value::String(_) => {}
+        }
+        // An object of which no member is permitted is refused by its own name, below.
+        if let Some(item) = value.as_object().filter(|_| !nested.is_empty()) {
+            look(name.clone(), item);
         }
         // Nothing in it was named, as of a list of nothing but ids, so
         // that the member itself has to go.
@@ -200,39 +166,33 @@ fn refused_fields(arguments: &Map, permitted: &[&str]) -> Vec<String> {
     refused
 }
 
-/// Whether an account that stands like this can be used for a task. `field` is the member that
-/// named it, for what is as if it were not there.
-pub(crate) fn status(
-    tool: Tool,
-    arguments: &Map,
-    account: &Account,
-    field: &str,
-) -> Result<(), Stop> {
+/// What a request needs its account for.
+pub(crate) fn need(tool: Tool, arguments: &Map) -> Need {
     // More packages are more spend.
     let buys = tool == Tool::UpdateMediaBuy && arguments.contains_key("new_packages");
-    let wanted = if buys { Need::Spend } else { tool.need() };
-    match (account.status, wanted) {
-        (Status::Active, _)
-        | (_, Need::Know)
-        | (Status::PaymentRequired, Need::Look | Need::Discover | Need::Manage)
-        | (Status::Suspended, Need::Look) => Ok(()),
-        (Status::PendingApproval, Need::Look | Need::Discover | Need::Manage | Need::Spend) => {
-            Err(setup_required(account).into())
-        }
-        (Status::PaymentRequired, Need::Spend) => {
+    if buys { Need::Spend } else { tool.need() }
+}
+
+/// Whether an account that stands like this can be used for what is wanted of it. `field` is the member
+/// that named it, for what is as if it were not there.
+pub(crate) fn status(wanted: Need, account: &Account, field: &str) -> Result<(), Stop> {
+    let (permitted, error) = match account.status {
+        Status::Active => return Ok(()),
+        Status::PendingApproval => (Need::Know, setup_required(account)),
+        Status::PaymentRequired => {
             let message = "the account has an outstanding balance; the buyer has to settle it";
-            Err(refuse::error(Code::AccountPaymentRequired, message).into())
+            (Need::Manage, refuse::error(Code::AccountPaymentRequired, message))
         }
-        (Status::Suspended, Need::Discover | Need::Manage | Need::Spend) => {
+        Status::Suspended => {
             let message = "the account is suspended; a person has to settle it with the seller";
-            Err(refuse::error(Code::AccountSuspended, message).into())
+            (Need::Look, refuse::error(Code::AccountSuspended, message))
         }
         // What is over is to its buyer as what never was (`U-1`).
-        (
-            Status::Rejected | Status::Closed,
-            Need::Look | Need::Discover | Need::Manage | Need::Spend,
-        ) => Err(refuse::not_found(Code::AccountNotFound, Some(field)).into()),
-    }
+        Status::Rejected | Status::Closed => {
+            (Need::Know, refuse::not_found(Code::AccountNotFound, Some(field)))
+        }
+    };
+    if wanted <= permitted { Ok(()) } else { Err(error.into()) }
 }
 
 fn setup_required(account: &Account) -> Error {
@@ -247,6 +207,7 @@ fn setup_required(account: &Account) -> Error {
 #[cfg(test)]
 mod tests {
     use expect_test::{Expect, expect};
+    use tradepost_wire::json::Value;
 
     use super::*;
 
@@ -305,7 +266,7 @@ mod tests {
                 let mut account =
                     Account::new("a", json!({}), "o.example", crate::agent::Billing::Operator);
                 account.status = status;
-                match super::status(tool, &arguments, &account, "account") {
+                match super::status(need(tool, &arguments), &account, "account") {
                     Ok(()) => "-".to_owned(),
                     Err(Stop::Refused(refusal)) => {
                         let code = refusal.first.code.name().to_owned();

@@ -166,9 +166,8 @@ impl Office<'_> {
     fn objections(&self, task: &Kept<Task>, draft: &MediaBuy) -> Result<Vec<Error>, Fault> {
         let mut errors = Vec::new();
         if let Some(account) = Account::of(&task.record, self.shelf)? {
-            let none = Map::new();
-            let usable = gates::status(Tool::CreateMediaBuy, &none, &account.thing, "account");
-            if let Err(stop) = usable {
+            let need = Tool::CreateMediaBuy.need();
+            if let Err(stop) = gates::status(need, &account.thing, "account") {
                 errors.extend(stop.reasons()?);
             }
         }

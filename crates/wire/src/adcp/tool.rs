@@ -4,8 +4,8 @@
 use super::task::{Effect, Task};
 use crate::catalog::{Vocabulary as _, catalog};
 
-/// What a tool needs an account for (Accounts, "Operations by Account Status").
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a tool needs an account for (Accounts, "Operations by Account Status"), the least first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Need {
     /// To know about it.
     Know,
