@@ -7,7 +7,6 @@ use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::canonical;
-use tradepost_wire::fault::Fault;
 use tradepost_wire::json::json;
 
 use crate::account::{Account, Status};
@@ -70,7 +69,11 @@ pub(crate) fn admit(
     let rights = Rights::read(ask, &tenant, shelf)?;
     // Its refusal waits: of a tool that this seller does not have that is what is said,
     // whatever account the request names.
-    let found = named(publisher, ask, &rights, shelf, phase);
+    let reference = ask.arguments.get("account").and_then(Reference::read);
+    let found = reference
+        .filter(|reference| names_one(ask.tool, reference))
+        .map(|it| account(publisher, ask, &rights, &it, "account", shelf, phase))
+        .transpose();
     if !publisher.has(ask.tool) {
         // Whoever could not call it anyway is told so: that is what can be mended (`R-5`).
         let account = found.ok().flatten();
@@ -88,24 +91,12 @@ pub(crate) fn admit(
     Ok(Admitted { account, reach })
 }
 
-/// The account that the request names, when it names one to work with.
-fn named(
-    publisher: &Publisher,
-    ask: &Ask,
-    rights: &Rights,
-    shelf: &dyn Shelf,
-    phase: Phase,
-) -> Result<Option<Kept<Account>>, Stop> {
-    let Some(reference) = ask.arguments.get("account").and_then(Reference::read) else {
-        return Ok(None);
-    };
+/// Whether a reference names an account to work with.
+fn names_one(tool: Tool, reference: &Reference) -> bool {
     // In a list it chooses what is shown, and what is not there is not shown. The test controller is
     // told of a sandbox without a name.
     let names = ["account_id", "brand"].iter().any(|name| reference.sent.contains_key(*name));
-    if ask.tool == Tool::ListAccounts || !names {
-        return Ok(None);
-    }
-    account(publisher, ask, rights, &reference, "account", shelf, phase).map(Some)
+    tool != Tool::ListAccounts && names
 }
 
 /// The account that a reference means; one that nobody declared is opened where that is the policy.
@@ -128,9 +119,15 @@ pub(crate) fn account(
     let implied = implied(&publisher.profile, rights.agent(), reference);
     let mut account =
         implied.ok_or_else(|| refuse::not_found(Code::AccountNotFound, Some(field)))?;
-    // A read opens nothing: a request that is refused leaves no account behind.
+    // A read opens nothing: a request that is refused leaves no account behind. It will be opened by the
+    // first request that changes something; until then its id is for ourselves, and keeps the idempotency
+    // keys of such requests apart.
     if phase == Phase::Look {
-        return Ok(unopened(account, reference, &tenant, ask)?);
+        let id = format!("unopened:{}", canonical::to_string(&reference.sent.clone().into()));
+        account.account_id.clone_from(&id);
+        let new = New { id: &id, owner: &tenant, account: Some(&id), state: "", now: ask.now };
+        let record = Record { revision: 0, ..new.record(&account)? };
+        return Ok(Kept { thing: account, record });
     }
     account.account_id = publisher.world.fresh_id("acc");
     Ok(account.open(shelf, &tenant, ask.now)?)
@@ -182,24 +179,6 @@ pub(crate) fn await_review(account: &mut Account, review: Option<&Review>) {
     let Some(review) = review.filter(|_| !account.sandbox) else {
         return;
     };
-    account.setup = Some(match &review.url {
-        Some(url) => json!({"url": url, "message": review.message}),
-        None => json!({"message": review.message}),
-    });
+    account.setup = Some(json!({"url"?: review.url, "message": review.message}));
     account.status = Status::PendingApproval;
-}
-
-/// An account that will be opened by the first request that changes something. Its id is for
-/// ourselves: it keeps the idempotency keys of such requests apart.
-fn unopened(
-    mut account: Account,
-    reference: &Reference,
-    tenant: &str,
-    ask: &Ask,
-) -> Result<Kept<Account>, Fault> {
-    let id = format!("unopened:{}", canonical::to_string(&reference.sent.clone().into()));
-    account.account_id.clone_from(&id);
-    let new = New { id: &id, owner: tenant, account: Some(&id), state: "", now: ask.now };
-    let record = Record { revision: 0, ..new.record(&account)? };
-    Ok(Kept { thing: account, record })
 }

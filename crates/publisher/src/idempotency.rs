@@ -160,9 +160,8 @@ impl Flights {
             }
             Entry::Occupied(other) if *other.get() == key.hash => {
                 let message = "the request with this key is being worked on; send it again shortly";
-                let mut error = refuse::error(Code::IdempotencyInFlight, message);
-                error.retry_after = Some(1);
-                Err(error.into())
+                let error = refuse::error(Code::IdempotencyInFlight, message);
+                Err(Error { retry_after: Some(1), ..error }.into())
             }
             Entry::Occupied(_) => Err(conflict().into()),
         }

@@ -55,14 +55,9 @@ fn are_same<'a>(
     mut some: impl Iterator<Item = (&'a String, &'a Value)>,
     mut others: impl Iterator<Item = (&'a String, &'a Value)>,
 ) -> bool {
-    loop {
-        match (some.next(), others.next()) {
-            (None, None) => return true,
-            (Some((name, value)), Some((other, another)))
-                if name == other && is_same(value, another) => {}
-            (Some(_) | None, Some(_) | None) => return false,
-        }
-    }
+    let is_next =
+        |(name, value)| others.next().is_some_and(|(n, v)| name == n && is_same(value, v));
+    some.all(is_next) && others.next().is_none()
 }
 
 fn is_same(one: &Value, other: &Value) -> bool {

@@ -193,7 +193,7 @@ impl Publisher {
         // The caller gets the id by which the log has it, and nothing
         // of what broke (`Y-5`, `Z-4`).
         let error_id = self.world.report(broken);
-        Answer::failed(refuse::with(refuse::broke(), "error_id", error_id), Vec::new())
+        Answer::failed(refuse::broke().with("error_id", error_id), Vec::new())
     }
 
     /// Looks through a request as far as nothing has to be read for that, and counts it.
@@ -386,13 +386,12 @@ fn violations(issues: Issues) -> Error {
 fn credential_in_arguments(pointers: &[String]) -> Error {
     let message = "a credential stands in the arguments; send it in the Authorization header alone, \
                    and replace the one that was sent";
-    let mut error = refuse::error(Code::CredentialInArgs, message);
     let issue = |pointer: &String| Issue {
         pointer: pointer.clone(),
         message: "a member of this name holds a credential".to_owned(),
         keyword: "not".to_owned(),
         ..Issue::default()
     };
-    error.issues = pointers.iter().map(issue).collect();
-    error
+    let issues = pointers.iter().map(issue).collect();
+    Error { issues, ..refuse::error(Code::CredentialInArgs, message) }
 }
