@@ -8,9 +8,10 @@ use tradepost_wire::adcp::Tool;
 use tradepost_wire::json::{Pieces, Value, Written, json};
 
 use super::controller;
-use crate::catalogue::Product;
+use crate::catalogue::{Catalogue, Product};
 use crate::creative::policy::Review;
 use crate::forms::products::GetCapabilities;
+use crate::plan;
 use crate::profile::Profile;
 use crate::publisher::{Publisher, Sections};
 use crate::refuse::Stop;
@@ -51,17 +52,33 @@ pub(super) fn perform(work: &Work<'_>, form: &GetCapabilities) -> Result<Reply, 
 /// Everything that a publisher can do.
 fn whole(publisher: &Publisher) -> Sections {
     let profile = &publisher.profile;
-    let tools = publisher.tools();
-    let adcp = json!({
-        "major_versions": [3],
-        "supported_versions": version::names(&version::spoken(profile)),
-        "idempotency": {"supported": true, "replay_ttl_seconds": profile.replay_ttl.as_secs()},
+    let spoken = roles::protocols(profile);
+    let has = |protocol: &str| spoken.contains(&protocol);
+    let creative = json!({
+        "has_creative_library": true,
+        "supports_generation": false,
+        "supports_transformation": false,
+        "supports_evaluator": false,
+        "bills_through_adcp": false,
     });
-    let protocols = json!(roles::protocols(profile, &tools));
-    let first = [("adcp", adcp), ("supported_protocols", protocols), ("account", account(profile))];
-    let members = first.into_iter().chain(sections(profile, &tools));
-    let members = members.chain(signing::sections(&profile.signing, &tools));
-    members.map(|(name, section)| (name, Written::of(&section))).collect()
+    let scenarios = || json!({"scenarios": controller::scenarios()});
+    let sections = [
+        ("adcp", Some(adcp(profile))),
+        ("supported_protocols", Some(json!(spoken))),
+        ("account", Some(account(profile))),
+        ("media_buy", Some(media_buy(profile))),
+        ("signals", has("signals").then(|| json!({"discovery_modes": ["brief", "wholesale"]}))),
+        ("creative", has("creative").then_some(creative)),
+        ("governance", Some(json!({"aggregation_window_days": plan::WINDOW_DAYS}))),
+        ("sponsored_intelligence", has(roles::SPONSORED).then(|| roles::conversations(profile))),
+        ("specialisms", Some(json!(roles::specialisms(profile, &spoken)))),
+        ("experimental_features", Some(json!(roles::experimental(&spoken)))),
+        ("compliance_testing", publisher.has(Tool::ComplyTestController).then(scenarios)),
+        ("wholesale_feed_versioning", Some(versioning(profile))),
+    ];
+    let there = sections.into_iter().filter_map(|(name, section)| Some((name, section?)));
+    let signing = signing::sections(&profile.signing, &publisher.tools());
+    there.chain(signing).map(|(name, section)| (name, Written::of(&section))).collect()
 }
 
 /// Whether this seller has a feature of `core/media-buy-features.json`.
@@ -69,37 +86,23 @@ pub(super) fn has_feature(name: &str) -> bool {
     FEATURES.iter().any(|(known, has)| *known == name && *has)
 }
 
-/// The sections besides those that everybody has.
-fn sections(profile: &Profile, tools: &[Tool]) -> Vec<(&'static str, Value)> {
-    let catalogue = &profile.catalogue;
-    let spoken = roles::protocols(profile, tools);
-    let mut sections = vec![("media_buy", media_buy(profile))];
-    if spoken.contains(&"signals") {
-        sections.push(("signals", json!({"discovery_modes": ["brief", "wholesale"]})));
-    }
-    if spoken.contains(&"creative") {
-        let creative = json!({
-            "has_creative_library": true,
-            "supports_generation": false,
-            "supports_transformation": false,
-            "supports_evaluator": false,
-            "bills_through_adcp": false,
-        });
-        sections.push(("creative", creative));
-    }
-    sections.extend(roles::sections(profile, tools));
-    if tools.contains(&Tool::ComplyTestController) {
-        sections.push(("compliance_testing", json!({"scenarios": controller::scenarios()})));
-    }
-    let own_prices = catalogue.products.iter().any(|product| !product.terms.rates.is_empty());
-    let versioning = json!({
+fn adcp(profile: &Profile) -> Value {
+    json!({
+        "major_versions": [3],
+        "supported_versions": version::names(&version::spoken(profile)),
+        "idempotency": {"supported": true, "replay_ttl_seconds": profile.replay_ttl.as_secs()},
+    })
+}
+
+fn versioning(profile: &Profile) -> Value {
+    let Catalogue { products, signals, .. } = &profile.catalogue;
+    let own_prices = products.iter().any(|product| !product.terms.rates.is_empty());
+    json!({
         "supported": true,
         "pricing_version_separate": false,
         // What an account has activated of the signals, others do not see.
-        "cache_scope_account": own_prices || !catalogue.signals.is_empty(),
-    });
-    sections.push(("wholesale_feed_versioning", versioning));
-    sections
+        "cache_scope_account": own_prices || !signals.is_empty(),
+    })
 }
 
 fn account(profile: &Profile) -> Value {
