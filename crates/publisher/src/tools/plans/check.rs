@@ -6,23 +6,12 @@ use tradepost_wire::json::{Map, Value, json};
 
 use super::decision::{Action, Decision, Finding};
 use super::{committed_lately, history, read, require};
-use crate::forms::plans::{Allocation, CheckGovernance, Delegation, Enforcement, KeptPlan, Pacing};
+use crate::forms::plans::{Allocation, CheckGovernance, Delegation, Enforcement, Pacing};
 use crate::money::Amount;
 use crate::plan;
 use crate::refuse::{self, Stop};
 use crate::reply::Reply;
 use crate::work::Work;
-
-/// A check at work.
-struct Check<'a> {
-    plan: KeptPlan,
-    form: &'a CheckGovernance,
-    /// The action that it is about.
-    action: Action,
-    /// What it costs, where that is said.
-    amount: Option<Amount>,
-    found: Vec<Finding>,
-}
 
 pub(in crate::tools) fn perform(work: &Work<'_>, form: &CheckGovernance) -> Result<Reply, Stop> {
     let id = form.plan_id.as_str();
@@ -39,8 +28,8 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &CheckGovernance) -> Resu
     let others = outcomes.iter().filter(|kept| kept.thing.action != action.id);
     let committed: Amount = others.map(|kept| kept.thing.committed).sum();
     let lately = committed_lately(work, &action.id, kept.thing.currency())?;
-    let plan = read(&kept)?;
-    let mut check = Check { plan, form, action, amount: None, found: Vec::new() };
+    let (plan, plan_hash) = (read(&kept)?, kept.thing.hash());
+    let mut check = Decision { plan, plan_hash, form, action, amount: None, found: Vec::new() };
     check.authority(work);
     check.money(committed);
     check.person(lately);
@@ -49,19 +38,16 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &CheckGovernance) -> Resu
     check.channels();
     check.pace();
     check.policies();
-    let Check { plan, action, amount, found, .. } = check;
-    let plan_hash = kept.thing.hash();
-    let decision = Decision { plan: &plan, plan_hash, form, action, amount, found };
-    Ok(Reply::completed("the decision", decision.keep(work)?))
+    Ok(Reply::completed("the decision", check.keep(work)?))
 }
 
-impl Check<'_> {
+impl Decision<'_> {
     /// Who asks, and whether a machine may decide at all. What the plan demands of every decision is
     /// a person at the agent that decides; the word of the caller is none.
     fn authority(&mut self, work: &Work<'_>) {
         if self.plan.human_review_required == Some(true) {
             let text = "the plan demands that a person decides, and no person decides here";
-            self.found.push(Finding::new("human_review", text));
+            self.forbid("human_review", text);
         }
         let caller = self.form.caller.trim_end_matches('/');
         let is_caller = |url: &String| url.trim_end_matches('/') == caller;
@@ -69,7 +55,7 @@ impl Check<'_> {
         if self.form.planned_delivery.is_some() {
             if self.plan.approved_sellers.as_ref().is_some_and(|all| !all.iter().any(is_caller)) {
                 let text = "the caller is none of the plan's approved sellers";
-                self.found.push(Finding::new("delegation_authority", text));
+                self.forbid("delegation_authority", text);
             }
             return;
         }
@@ -82,7 +68,7 @@ impl Check<'_> {
         };
         if !delegations.iter().any(holds) {
             let text = "the plan delegates nothing to the caller at this time";
-            self.found.push(Finding::new("delegation_authority", text));
+            self.forbid("delegation_authority", text);
         }
     }
 
@@ -109,8 +95,7 @@ impl Check<'_> {
         let left = if committed < limit { limit - committed } else { Amount::ZERO };
         let currency = self.plan.budget.as_ref().and_then(|budget| budget.currency.as_deref());
         if named.is_some_and(|named| currency.is_none_or(|currency| named != currency)) {
-            let text = "the money is not in the currency of the plan";
-            self.found.push(Finding::new("budget_authority", text));
+            self.forbid("budget_authority", "the money is not in the currency of the plan");
         } else if amount.is_some_and(|amount| amount > left) {
             let text = format!("the amount is above the {left} that the plan allows for it");
             let finding = Finding::new("budget_authority", text);
@@ -141,7 +126,7 @@ impl Check<'_> {
                  nobody has approved it",
                 plan::WINDOW_DAYS,
             );
-            self.found.push(Finding::new("human_review", text));
+            self.forbid("human_review", text);
         }
     }
 
@@ -201,8 +186,7 @@ impl Check<'_> {
             .chain(&delivered)
             .flatten();
         if named.any(|country| !allowed.iter().any(|known| country == known)) {
-            let text = "it reaches countries that are not in the plan";
-            self.found.push(Finding::new("geo_compliance", text));
+            self.forbid("geo_compliance", "it reaches countries that are not in the plan");
         }
     }
 
@@ -216,8 +200,7 @@ impl Check<'_> {
         let payload = form.payload.as_ref().and_then(|it| it.channels.as_ref());
         let mut named = delivered.iter().chain(planned).chain(payload).flatten();
         if named.any(|channel| !allowed.iter().any(|known| channel == known)) {
-            let text = "it uses channels that are not in the plan";
-            self.found.push(Finding::new("channel_compliance", text));
+            self.forbid("channel_compliance", "it uses channels that are not in the plan");
         }
     }
 

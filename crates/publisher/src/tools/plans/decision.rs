@@ -125,17 +125,24 @@ impl Action {
     }
 }
 
-/// A decision that is made.
+/// A decision in the making.
 pub(super) struct Decision<'a> {
-    pub plan: &'a KeptPlan,
+    pub plan: KeptPlan,
     pub plan_hash: String,
     pub form: &'a CheckGovernance,
+    /// The action that it is about.
     pub action: Action,
+    /// What that costs, where it is said.
     pub amount: Option<Amount>,
     pub found: Vec<Finding>,
 }
 
 impl Decision<'_> {
+    /// Notes what forbids the action.
+    pub(super) fn forbid(&mut self, category: &'static str, explanation: impl Into<String>) {
+        self.found.push(Finding::new(category, explanation));
+    }
+
     /// Denied when something forbids it that nothing cures; a seller's plan is never cured here.
     fn verdict(&self) -> Verdict {
         let intent = self.form.payload.is_some() && self.form.planned_delivery.is_none();

@@ -18,10 +18,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &ReportPlanOutcome) -> Re
     let id = form.plan_id.as_str();
     // Before the plan is required: what is looked up does not depend
     // on whether it is there (`U-9`).
-    let named = match &form.check_id {
-        Some(id) => Some(work.find::<Check>(id)?),
-        None => None,
-    };
+    let named = form.check_id.as_ref().map(|id| work.find::<Check>(id)).transpose()?;
     let kept = require(work, id, "plan_id")?;
     let (checks, outcomes) = history(work, id)?;
     let check = authorizing(form, named, &checks)?;
