@@ -2,16 +2,13 @@
 //! like), and the task that comes of it.
 
 use jiff::Timestamp;
-use tradepost_wire::adcp::{Standing, Tool};
+use tradepost_wire::adcp::Tool;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
-use tradepost_wire::json::Map;
 
 use crate::refuse::Stop;
 use crate::reply::Reply;
 use crate::shelf::{Kind, New, Shelf, kept, own_id};
-use crate::task::Task;
-use crate::task::end::record_id;
 use crate::work::Work;
 
 kept! {
@@ -69,17 +66,7 @@ impl Arm {
 
     /// Answers with a task that nothing ends but a test.
     pub(crate) fn submit(self, work: &Work<'_>) -> Result<Reply, Stop> {
-        let (ask, owner) = (work.ask, work.admitted.owner());
-        let task_id = self.task_id.unwrap_or_else(|| work.publisher.world.fresh_id("task"));
-        let task = Task::submitted(&task_id, ask);
-        let record = record_id(owner, &task_id);
-        let account = work.admitted.account_id();
-        let new =
-            New { id: &record, owner, account, state: Standing::Submitted.name(), now: ask.now };
-        work.shelf.add(new, &task)?;
-        let message = self.message.unwrap_or_else(|| "the seller is looking for it".to_owned());
-        let body = Map::from_iter([("task_id".to_owned(), task_id.into())]);
-        let standing = Standing::Submitted;
-        Ok(Reply::new(standing, message, body))
+        let message = self.message.as_deref().unwrap_or("the seller is looking for it");
+        Ok(work.submit(self.task_id, message, |task| task)?)
     }
 }

@@ -45,14 +45,14 @@ impl Reply {
     /// A completed task with a payload, which must be an object.
     #[must_use]
     pub fn completed(message: impl Into<String>, body: Value) -> Self {
-        let Value::Object(body) = body else {
-            unreachable!("the payload of every tool is an object");
-        };
         Self::new(Standing::Completed, message, body)
     }
 
-    /// A task that is so far.
-    pub(crate) fn new(standing: Standing, message: impl Into<String>, body: Map) -> Self {
+    /// The same of a task that is so far.
+    pub(crate) fn new(standing: Standing, message: impl Into<String>, body: Value) -> Self {
+        let Value::Object(body) = body else {
+            unreachable!("the payload of every tool is an object");
+        };
         let (message, written, warnings) = (message.into(), Vec::new(), Vec::new());
         Self { standing, message, written, body, warnings, replayed: false, lasts: None }
     }

@@ -4,9 +4,11 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use tradepost_wire::adcp::error::{Code, Release};
+use tradepost_wire::adcp::Standing;
+use tradepost_wire::adcp::error::{Code, Error, Release};
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
-use tradepost_wire::json::Map;
+use tradepost_wire::json::{Map, json};
 
 use crate::account::Account;
 use crate::admit::Admitted;
@@ -14,7 +16,11 @@ use crate::ask::Ask;
 use crate::creative::verdict::Looked;
 use crate::publisher::Publisher;
 use crate::refuse::{self, Stop};
+use crate::reply::Reply;
 use crate::shelf::{Kept, New, Query, Shelf, Thing};
+use crate::supply::Outage;
+use crate::task::Task;
+use crate::task::end::record_id;
 use crate::version;
 use crate::world::Supply;
 
@@ -127,6 +133,30 @@ impl Work<'_> {
         thing: &T,
     ) -> Result<(), Fault> {
         self.shelf.add(New { id, owner, account, state, now: self.ask.now }, thing)
+    }
+
+    /// The request becomes a task that waits, under an id that a test may choose.
+    pub(crate) fn submit(
+        &self,
+        task_id: Option<String>,
+        message: &str,
+        with: impl FnOnce(Task) -> Task,
+    ) -> Result<Reply, Fault> {
+        let task_id = task_id.unwrap_or_else(|| self.publisher.world.fresh_id("task"));
+        let task = with(Task::submitted(&task_id, self.ask));
+        // A chosen one is the tenant's own.
+        let record = record_id(self.admitted.owner(), &task_id);
+        self.add(&record, self.whose(), Standing::Submitted.name(), &task)?;
+        Ok(Reply::new(Standing::Submitted, message, json!({"task_id": task_id})))
+    }
+
+    /// What the caller is told while something is feigned to be away.
+    pub(crate) fn outage(&self) -> Result<Option<Error>, Fault> {
+        let (tenant, tool, now) = (&self.admitted.reach.tenant, self.ask.tool, self.ask.now);
+        let outage = Outage::of(self.shelf, tenant, tool.name(), now)?;
+        // It says how old what is known is.
+        outage.iter().for_each(|_| self.horizon.ends_now());
+        Ok(outage.map(|outage| outage.warning(now)))
     }
 
     /// `sandbox` of an answer: whether the account that the request is for is for tests, if so.

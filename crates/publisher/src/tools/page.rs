@@ -6,6 +6,7 @@ use tradepost_wire::json::{Map, Value, json};
 
 use crate::forms::Pagination;
 use crate::refuse::{self, Refusal};
+use crate::reply::Reply;
 
 /// How many items a page has at most, and by default.
 pub(crate) const MOST: usize = 100;
@@ -67,6 +68,14 @@ pub(crate) fn fitting(total: usize, name: &str) -> String {
     }
 }
 
+/// That the version of a feed that the caller has is the one that there is.
+pub(crate) fn unchanged(version: &str, cache_scope: &str) -> Reply {
+    let body = json!({
+        "unchanged": true, "wholesale_feed_version": version, "cache_scope": cache_scope,
+    });
+    Reply::completed("nothing has changed since that version", body)
+}
+
 /// A short digest: equal texts have equal ones.
 pub(crate) fn mark(text: impl AsRef<[u8]>) -> String {
     let digest = Sha256::digest(text);
@@ -75,19 +84,10 @@ pub(crate) fn mark(text: impl AsRef<[u8]>) -> String {
 
 /// What decides about a list: the members of a request that are not about pages or transport.
 pub(crate) fn scope(arguments: &Map, account: Option<&str>) -> String {
-    const APART: [&str; 10] = [
-        "account",
-        "adcp_major_version",
-        "adcp_version",
-        "context",
-        "ext",
-        "fields",
-        "idempotency_key",
-        "if_pricing_version",
-        "if_wholesale_feed_version",
-        "pagination",
-    ];
-    let members = arguments.iter().filter(|(name, _)| !APART.contains(&name.as_str()));
+    const APART: &str = "\
+        account adcp_major_version adcp_version context ext fields idempotency_key \
+        if_pricing_version if_wholesale_feed_version pagination";
+    let members = arguments.iter().filter(|(name, _)| !APART.split(' ').any(|it| it == *name));
     let members: Map = members.map(|(name, value)| (name.clone(), value.clone())).collect();
     format!("{}\n{}", account.unwrap_or_default(), canonical::to_string(&members.into()))
 }

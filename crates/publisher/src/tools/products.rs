@@ -17,7 +17,7 @@ use crate::forms::products::{
 use crate::publisher::Publisher;
 use crate::refuse::{self, Refusal, Stop};
 use crate::reply::{Lasts, Reply, object};
-use crate::supply::{self, Outage};
+use crate::supply;
 use crate::work::{Prepared, Work};
 
 mod filters;
@@ -32,17 +32,9 @@ pub(super) use rank::telling;
 use refine::Refined;
 
 /// What a product has to have to be one (`core/product.json`), whatever `fields` names.
-const ALWAYS: [&str; 9] = [
-    "product_id",
-    "name",
-    "description",
-    "publisher_properties",
-    "format_ids",
-    "format_options",
-    "delivery_type",
-    "pricing_options",
-    "reporting_capabilities",
-];
+const ALWAYS: &str = "\
+    product_id name description publisher_properties format_ids format_options delivery_type \
+    pricing_options reporting_capabilities";
 
 /// The rule that finalizing stands alone (`refine` of `get-products-request.json`), which names
 /// its own code and therefore goes before the schema.
@@ -75,11 +67,7 @@ pub(super) fn perform(work: &Work<'_>, form: &GetProducts) -> Result<Reply, Stop
         }
     };
     reply.warnings.extend(work.prepared.supply.as_ref().and_then(supply::warning));
-    let tenant = &work.admitted.reach.tenant;
-    let outage = Outage::of(work.shelf, tenant, "get_products", work.ask.now)?;
-    // It says how old what is known is.
-    outage.iter().for_each(|_| work.horizon.ends_now());
-    reply.warnings.extend(outage.map(|outage| outage.warning(work.ask.now)));
+    reply.warnings.extend(work.outage()?);
     if form.buying_mode != Mode::Brief && form.brief.is_some() {
         let message = "a brief goes with buying_mode brief alone, and was not looked at";
         reply.warnings.push(refuse::warning(refuse::invalid("brief", message)));
@@ -111,29 +99,23 @@ fn problems(work: &Work<'_>, form: &GetProducts) -> Vec<Error> {
     let catalogue = &work.publisher.profile.catalogue;
     let mut problems = Vec::new();
     let brief = form.brief.as_deref().unwrap_or_default().trim();
-    match form.buying_mode {
-        Mode::Brief if brief.is_empty() => {
-            let message = "buying_mode brief needs a brief: say what the campaign is about";
-            problems.push(refuse::invalid("brief", message));
-        }
-        Mode::Wholesale if form.push_notification_config.is_some() => {
-            let message = "buying_mode wholesale is answered at once, and nobody is notified; leave \
-                           push_notification_config out";
-            problems.push(refuse::invalid("push_notification_config", message));
-        }
-        // Buyers send a brief with others all the same; it decides nothing then, and they are told.
-        Mode::Brief | Mode::Wholesale | Mode::Refine => {}
+    let mode = form.buying_mode;
+    // Buyers send a brief with others all the same; it decides nothing then, and they are told.
+    if mode == Mode::Brief && brief.is_empty() {
+        let message = "buying_mode brief needs a brief: say what the campaign is about";
+        problems.push(refuse::invalid("brief", message));
     }
-    match form.buying_mode {
-        Mode::Refine if form.refine.is_none() => {
-            let message = "buying_mode refine needs refine: say what is to change";
-            problems.push(refuse::invalid("refine", message));
-        }
-        Mode::Brief | Mode::Wholesale if form.refine.is_some() => {
-            let message = "refine goes with buying_mode refine alone";
-            problems.push(refuse::invalid("refine", message));
-        }
-        Mode::Brief | Mode::Wholesale | Mode::Refine => {}
+    if mode == Mode::Wholesale && form.push_notification_config.is_some() {
+        let message = "buying_mode wholesale is answered at once, and nobody is notified; leave \
+                       push_notification_config out";
+        problems.push(refuse::invalid("push_notification_config", message));
+    }
+    if mode == Mode::Refine && form.refine.is_none() {
+        let message = "buying_mode refine needs refine: say what is to change";
+        problems.push(refuse::invalid("refine", message));
+    }
+    if mode != Mode::Refine && form.refine.is_some() {
+        problems.push(refuse::invalid("refine", "refine goes with buying_mode refine alone"));
     }
     if form.catalog.is_some() {
         let message = "this seller does not match catalogs; describe them in the brief";
@@ -163,12 +145,7 @@ fn brief(work: &Work<'_>, form: &GetProducts, offer: &Offer<'_>) -> Result<Reply
 fn wholesale(work: &Work<'_>, form: &GetProducts, offer: &Offer<'_>) -> Result<Reply, Stop> {
     let version = version(&scope(work, offer), offer);
     if work.feed_version(form.if_wholesale_feed_version.as_ref()) == Some(&version) {
-        let body = json!({
-            "unchanged": true,
-            "wholesale_feed_version": version,
-            "cache_scope": cache_scope(offer),
-        });
-        return Ok(Reply::completed("nothing has changed since that version", body));
+        return Ok(page::unchanged(&version, cache_scope(offer)));
     }
     let products = offer.fitting.iter().map(|product| (product.clone(), None)).collect();
     answer(work, form, offer, Refined { products, ..Refined::default() })
@@ -221,7 +198,8 @@ fn listed(products: &[(Product, Option<String>)], fields: Option<&[String]>) -> 
             None => list.append(product.text(relevance)),
             Some(fields) => {
                 let named = |name: &str| fields.iter().any(|field| field == name);
-                list.write(&product.shown(relevance, |it| ALWAYS.contains(&it) || named(it)));
+                let always = |name: &str| ALWAYS.split(' ').any(|it| it == name);
+                list.write(&product.shown(relevance, |it| always(it) || named(it)));
             }
         }
     }

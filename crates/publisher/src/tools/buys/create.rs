@@ -17,17 +17,13 @@ use crate::money::Amount;
 use crate::refuse::Stop;
 use crate::reply::{Reply, object};
 use crate::task::Task;
-use crate::task::end::record_id;
 use crate::work::Work;
 
 /// What the governance agent has to be asked, once nothing else speaks against the request.
 pub(super) fn question(desk: &Desk<'_>, form: &CreateMediaBuy) -> Result<Option<Question>, Stop> {
     let Draft { buy, products } = draft::make(desk, form)?;
-    let Some(account) = desk.account else {
-        return Ok(None);
-    };
     let (token, phase) = (form.governance_context.as_deref(), Phase::Purchase);
-    governance::question(desk.profile(), &account.thing, &buy, token, phase, &products)
+    governance::question(desk, desk.account, &buy, token, phase, &products)
 }
 
 /// Does it.
@@ -99,8 +95,6 @@ fn book(work: &Work<'_>, draft: Draft) -> Result<Reply, Stop> {
 
 /// The buy waits for approval; nothing of it is said before that.
 fn submit(work: &Work<'_>, draft: Draft, arm: Option<Arm>) -> Result<Reply, Stop> {
-    let forced = arm.as_ref().and_then(|arm| arm.task_id.clone());
-    let task_id = forced.unwrap_or_else(|| work.publisher.world.fresh_id("task"));
     let seconds = |product: &Product| {
         product.terms.approval.then_some(product.terms.approval_seconds.map(i64::from))
     };
@@ -110,20 +104,14 @@ fn submit(work: &Work<'_>, draft: Draft, arm: Option<Arm>) -> Result<Reply, Stop
         (None, Some(seconds)) => Some(work.ask.now + SignedDuration::from_secs(seconds)),
         (Some(_), _) | (None, None) => None,
     };
-    let message = arm.as_ref().and_then(|arm| arm.message.as_deref());
-    let message = message.unwrap_or("the media buy waits for the seller's approval");
-    let task = Task { draft: Some(draft.buy), due_at, ..Task::submitted(&task_id, work.ask) };
-    // A test may choose the id of a task, so that it is the tenant's own.
-    let record = record_id(work.admitted.owner(), &task_id);
-    work.add(&record, work.whose(), "submitted", &task)?;
-    let reply = Reply::completed(message, json!({"task_id": task_id}));
-    Ok(Reply { standing: Standing::Submitted, ..reply })
+    let (forced, message) = arm.map_or((None, None), |arm| (arm.task_id, arm.message));
+    let message = message.as_deref().unwrap_or("the media buy waits for the seller's approval");
+    Ok(work.submit(forced, message, |task| Task { draft: Some(draft.buy), due_at, ..task })?)
 }
 
 /// The request waits for something from the caller, as a sandbox was told to answer. Nothing is booked.
 fn input_required(work: &Work<'_>, buy: &MediaBuy, arm: &Arm) -> Result<Reply, Stop> {
     charge(work, &work.account()?.record.id, buy, -buy.total_budget)?;
     let message = arm.message.as_deref().unwrap_or("the seller needs more to go on");
-    let reply = Reply::completed(message, json!({"reason": "APPROVAL_REQUIRED"}));
-    Ok(Reply { standing: Standing::InputRequired, ..reply })
+    Ok(Reply::new(Standing::InputRequired, message, json!({"reason": "APPROVAL_REQUIRED"})))
 }

@@ -5,19 +5,20 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use tradepost_wire::adcp::error::{Code, Error};
-use tradepost_wire::adcp::rules::typed::{self, Typed as _};
+use tradepost_wire::adcp::rules::typed::{self, Each};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 
+use super::Desk;
 use crate::account::Account;
 use crate::buy::MediaBuy;
 use crate::catalogue::Product;
 use crate::forms::buys::Targeting;
 use crate::money;
-use crate::profile::Profile;
 use crate::publisher::Publisher;
 use crate::refuse::{self, Refusal, Stop, at};
 use crate::reply::object;
+use crate::shelf::Kept;
 use crate::work::Work;
 use crate::world::{GovernanceAgent, Unreached};
 
@@ -34,14 +35,14 @@ pub(super) struct Question {
 /// When the request lacks what the agent needs: `INVALID_REQUEST` for a plan, `PERMISSION_DENIED` for
 /// the token of the plan.
 pub(super) fn question(
-    profile: &Profile,
-    account: &Account,
+    desk: &Desk<'_>,
+    account: Option<&Kept<Account>>,
     buy: &MediaBuy,
     token: Option<&str>,
     phase: Phase,
     products: &[Product],
 ) -> Result<Option<Question>, Stop> {
-    let Some(agent) = &account.governance else {
+    let Some(agent) = account.and_then(|account| account.thing.governance.as_ref()) else {
         return Ok(None);
     };
     let mut problems = Vec::new();
@@ -60,7 +61,7 @@ pub(super) fn question(
     let summary = "the buyer changes budget, flight, targeting or packages";
     let request = object([
         ("plan_id", Some(json!(buy.plan_id))),
-        ("caller", Some(format!("https://{}", profile.domain).into())),
+        ("caller", Some(format!("https://{}", desk.profile().domain).into())),
         ("purchase_type", Some("media_buy".into())),
         ("governance_context", Some(token.into())),
         ("phase", Some(phase.name().into())),
@@ -183,12 +184,8 @@ fn denied(decision: &Decision) -> Error {
 
 /// An approval on conditions holds when the request already meets them.
 fn conditions(decision: &Decision, request: &Map) -> Result<(), Refusal> {
-    let conditions = decision.conditions.iter().flatten().filter_map(Condition::read);
-    let unmet: Vec<Value> = conditions
-        .filter(|condition| !condition.is_met(request))
-        .filter_map(|condition| condition.field)
-        .take(8)
-        .collect();
+    let unmet = decision.conditions.iter().filter(|condition| !condition.is_met(request));
+    let unmet: Vec<_> = unmet.filter_map(|condition| condition.field.clone()).take(8).collect();
     if unmet.is_empty() {
         return Ok(());
     }
@@ -247,7 +244,7 @@ tradepost_wire::form! {
         status: Option<String>,
         governance_context: Option<String>,
         findings: Option<Vec<Value>>,
-        conditions: Option<Vec<Value>>,
+        conditions: Each<Condition>,
     }
 
     struct Condition {

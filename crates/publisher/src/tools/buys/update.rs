@@ -1,6 +1,6 @@
 //! `update_media_buy`.
 
-use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::adcp::error::Code;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
@@ -30,12 +30,9 @@ struct Found {
 pub(super) fn question(desk: &Desk<'_>, form: &UpdateMediaBuy) -> Result<Option<Question>, Stop> {
     let found = find(desk, form)?;
     let change = work_out(desk, form, &found)?;
-    let Some(account) = found.account.as_ref().filter(|_| change.commits()) else {
-        return Ok(None);
-    };
+    let account = found.account.as_ref().filter(|_| change.commits());
     let (token, products) = (form.governance_context.as_deref(), &found.products);
-    let phase = Phase::Modification;
-    governance::question(desk.profile(), &account.thing, &change.buy, token, phase, products)
+    governance::question(desk, account, &change.buy, token, Phase::Modification, products)
 }
 
 /// Does it.
@@ -102,7 +99,13 @@ fn work_out(desk: &Desk<'_>, form: &UpdateMediaBuy, found: &Found) -> Result<Cha
     if let Some(expected) = form.revision
         && expected != current
     {
-        return Err(conflict(&found.kept.record.id, expected, current).into());
+        // Somebody was faster (`Y-6`).
+        let message = "the media buy has changed since that revision; read it again and send the \
+                       change anew";
+        let error = at(Code::Conflict, "revision", message);
+        let error = error.with("resource_id", found.kept.record.id.as_str());
+        let error = error.with("expected_version", expected).with("current_version", current);
+        return Err(error.into());
     }
     amend::work_out(&Amending {
         desk: Desk { account: found.account.as_ref(), ..*desk },
@@ -111,12 +114,4 @@ fn work_out(desk: &Desk<'_>, form: &UpdateMediaBuy, found: &Found) -> Result<Cha
         spent: found.spent,
         form,
     })
-}
-
-/// Somebody was faster (`Y-6`).
-fn conflict(id: &str, expected: u64, current: u64) -> Error {
-    let message =
-        "the media buy has changed since that revision; read it again and send the change anew";
-    let error = at(Code::Conflict, "revision", message).with("resource_id", id);
-    error.with("expected_version", expected).with("current_version", current)
 }

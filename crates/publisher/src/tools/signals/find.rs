@@ -13,21 +13,14 @@ use crate::forms::signals::{GetSignals, SignalId, SignalRef, Source};
 use crate::money::Amount;
 use crate::refuse::{self, Refusal, Stop};
 use crate::reply::Reply;
-use crate::supply::Outage;
 use crate::tools::page;
 use crate::tools::products::telling;
 use crate::work::Work;
 
 /// What a signal has to have to be one, whatever `fields` names.
-const ALWAYS: [&str; 7] = [
-    "signal_ref",
-    "signal_agent_segment_id",
-    "name",
-    "description",
-    "signal_type",
-    "coverage_percentage",
-    "deployments",
-];
+const ALWAYS: &str = "\
+    signal_ref signal_agent_segment_id name description signal_type coverage_percentage \
+    deployments";
 
 /// Replies.
 pub(in crate::tools) fn perform(work: &Work<'_>, form: &GetSignals) -> Result<Reply, Stop> {
@@ -51,10 +44,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &GetSignals) -> Result<Re
     // fields: one version for all of them.
     let version = page::mark(format!("{scope}\n{}", canonical::to_string(&json!(shown))));
     if work.feed_version(form.if_wholesale_feed_version.as_ref()) == Some(&version) {
-        let body = json!({
-            "unchanged": true, "wholesale_feed_version": version, "cache_scope": cache_scope,
-        });
-        return Ok(Reply::completed("nothing has changed since that version", body));
+        return Ok(page::unchanged(&version, cache_scope));
     }
     let total = shown.len();
     let page = page::of(shown, form.page().as_ref(), &scope)?;
@@ -68,9 +58,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &GetSignals) -> Result<Re
     });
     let mut reply = Reply::completed(page::fitting(total, "signal"), body);
     reply.warnings = unresolved;
-    let tenant = &work.admitted.reach.tenant;
-    let outage = Outage::of(work.shelf, tenant, "get_signals", work.ask.now)?;
-    reply.warnings.extend(outage.map(|outage| outage.warning(work.ask.now)));
+    reply.warnings.extend(work.outage()?);
     Ok(reply)
 }
 
@@ -93,12 +81,11 @@ fn wanted<'w>(
         }
         found.extend(references.into_iter().flatten());
     }
-    let described = form.signal_spec.as_deref().map(|spec| described(all, spec));
     let by_reference = !form.signal_refs.is_empty() || !form.signal_ids.is_empty();
-    match (described, by_reference) {
-        (None, false) => found.extend(all),
-        (None, true) => {}
-        (Some(described), _) => found.extend(described),
+    match &form.signal_spec {
+        Some(spec) => found.extend(described(all, spec)),
+        None if by_reference => {}
+        None => found.extend(all),
     }
     let mut handles = BTreeSet::new();
     found.retain(|signal| handles.insert(signal.handle()));
@@ -179,7 +166,8 @@ fn fits(work: &Work<'_>, signal: &Signal, form: &GetSignals) -> bool {
 
 fn projected(mut signal: Value, form: &GetSignals) -> Value {
     if let (Some(fields), Some(members)) = (&form.fields, signal.as_object_mut()) {
-        members.retain(|name, _| ALWAYS.contains(&name.as_str()) || fields.contains(name));
+        let always = |name: &str| ALWAYS.split(' ').any(|it| it == name);
+        members.retain(|name, _| always(name) || fields.contains(name));
     }
     signal
 }
