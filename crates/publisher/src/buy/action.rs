@@ -14,14 +14,16 @@ tradepost_wire::catalog! {
         /// The older word that covers it, which a product may still use.
         coarse: Option<&'static str>;
         /// Whether a buy that is not over lets it be done.
-        permits: fn(&MediaBuy, Timestamp) -> bool = |_, _| true
+        permits: fn(&MediaBuy, Timestamp) -> bool = |_, _| true,
+        /// Whether it changes what money is committed to: a governance agent has a say in that.
+        commits: bool = true
     }
     /// Hold the buy.
-    Pause = "pause" { coarse: None; permits: |buy, _| !buy.paused }
+    Pause = "pause" { coarse: None; permits: |buy, _| !buy.paused, commits: false }
     /// Let it run again.
-    Resume = "resume" { coarse: None; permits: |buy, _| buy.paused }
+    Resume = "resume" { coarse: None; permits: |buy, _| buy.paused, commits: false }
     /// End it for good.
-    Cancel = "cancel" { coarse: None }
+    Cancel = "cancel" { coarse: None; commits: false }
     /// Let it end later.
     ExtendFlight = "extend_flight" { coarse: Some("update_dates") }
     /// Let it end earlier.
@@ -44,19 +46,23 @@ tradepost_wire::catalog! {
     /// Aim at others.
     UpdateTargeting = "update_targeting" { coarse: Some("update_packages") }
     /// Spread the spending otherwise.
-    UpdatePacing = "update_pacing" { coarse: Some("update_packages") }
+    UpdatePacing = "update_pacing" { coarse: Some("update_packages"); commits: false }
     /// Show it to one person more or less often.
-    UpdateFrequencyCaps = "update_frequency_caps" { coarse: Some("update_packages") }
+    UpdateFrequencyCaps = "update_frequency_caps" {
+        coarse: Some("update_packages"); commits: false
+    }
     /// Say which creatives go where.
-    UpdateCreativeAssignments = "update_creative_assignments" { coarse: Some("sync_creatives") }
+    UpdateCreativeAssignments = "update_creative_assignments" {
+        coarse: Some("sync_creatives"); commits: false
+    }
     /// Take a creative out of a package.
-    RemoveCreative = "remove_creative" { coarse: Some("sync_creatives") }
+    RemoveCreative = "remove_creative" { coarse: Some("sync_creatives"); commits: false }
     /// Buy more packages.
     AddPackages = "add_packages" { coarse: None }
     /// Cancel packages.
-    RemovePackages = "remove_packages" { coarse: None }
+    RemovePackages = "remove_packages" { coarse: None; commits: false }
     /// Supply creatives: the older word for the two about creatives.
-    SyncCreatives = "sync_creatives" { coarse: None }
+    SyncCreatives = "sync_creatives" { coarse: None; commits: false }
 }
 
 impl Action {

@@ -10,7 +10,7 @@ use crate::buy::Assigned;
 use crate::catalogue::{Product, Signal};
 use crate::creative::judge::Policies;
 use crate::creative::{Creative, Status, verdict};
-use crate::forms::buys::{AimedSignal, Assignment, PackageRequest, Targeting};
+use crate::forms::buys::{AimedSignal, Assignment, Targeting};
 use crate::property::PropertyList;
 use crate::refuse::{self, at, invalid};
 use crate::shelf::{Query, Thing, own_id};
@@ -136,22 +136,6 @@ fn is_signal(known: &Signal, asked: &AimedSignal) -> bool {
     asked.name().is_some_and(|asked| own.as_deref() == Some(asked) || known.handle() == asked)
 }
 
-/// Looks at the creatives of a new package, and returns the assignments that hold.
-pub(super) fn creatives(
-    desk: &Desk<'_>,
-    product: &Product,
-    given: &PackageRequest,
-    place: &str,
-    problems: &mut Vec<Error>,
-) -> Result<Vec<Assigned>, Fault> {
-    if given.creatives.is_some() {
-        let message = "this seller takes creatives by sync_creatives; send them there, and assign them \
-                       by creative_id";
-        problems.push(at(Code::UnsupportedFeature, &format!("{place}.creatives"), message));
-    }
-    assignments(desk, (Some(product), &[]), &given.creative_assignments, place, problems)
-}
-
 /// Looks at the creatives that are assigned by id to a package of a product. Those `before` are shown by
 /// it already, and stay as they were judged.
 pub(super) fn assignments(
@@ -177,8 +161,8 @@ pub(super) fn assignments(
                 }
             }
         }
-        assigned
-            .push(Assigned { creative_id: Some(id.to_owned()), given: assignment.sent.clone() });
+        let (creative_id, given) = (Some(id.to_owned()), assignment.sent.clone());
+        assigned.push(Assigned { creative_id, given });
     }
     Ok(assigned)
 }

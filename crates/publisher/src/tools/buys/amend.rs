@@ -39,27 +39,9 @@ pub(super) struct Change {
 }
 
 impl Change {
-    /// Whether it changes what money is committed to: a governance agent has a say in that.
+    /// Whether it changes what money is committed to.
     pub(super) fn commits(&self) -> bool {
-        self.actions.iter().any(|action| match action {
-            Action::ExtendFlight
-            | Action::ShortenFlight
-            | Action::UpdateFlightDates
-            | Action::IncreaseBudget
-            | Action::DecreaseBudget
-            | Action::ReallocateBudget
-            | Action::UpdateTargeting
-            | Action::AddPackages => true,
-            Action::Pause
-            | Action::Resume
-            | Action::Cancel
-            | Action::UpdatePacing
-            | Action::UpdateFrequencyCaps
-            | Action::UpdateCreativeAssignments
-            | Action::RemoveCreative
-            | Action::RemovePackages
-            | Action::SyncCreatives => false,
-        })
+        self.actions.iter().any(|action| action.commits())
     }
 }
 
@@ -214,9 +196,10 @@ fn flight(amending: &Amending<'_>, found: &mut Findings) {
 fn packages(amending: &Amending<'_>, found: &mut Findings) -> Result<(), Stop> {
     for (index, given) in amending.form.packages.iter().enumerate() {
         let place = format!("packages[{index}]");
-        let known = |package: &Package| package.package_id == given.package_id;
+        let mut known = amending.before.packages.iter().enumerate();
         // Only in this buy: a package of another one is as absent as one that never was (`U-1`).
-        let Some(position) = amending.before.packages.iter().position(known) else {
+        let known = known.find(|(_, package)| package.package_id == given.package_id);
+        let Some((position, before)) = known else {
             let field = format!("{place}.package_id");
             found.problems.push(refuse::not_found(Code::PackageNotFound, Some(&field)));
             continue;
@@ -228,7 +211,7 @@ fn packages(amending: &Amending<'_>, found: &mut Findings) -> Result<(), Stop> {
             continue;
         }
         found.affected.push(position);
-        one(amending, position, given, &place, found)?;
+        one(amending, (position, before), given, &place, found)?;
     }
     Ok(())
 }
@@ -236,15 +219,12 @@ fn packages(amending: &Amending<'_>, found: &mut Findings) -> Result<(), Stop> {
 /// The change of one package.
 fn one(
     amending: &Amending<'_>,
-    position: usize,
+    (position, before): (usize, &Package),
     given: &PackageUpdate,
     place: &str,
     found: &mut Findings,
 ) -> Result<(), Stop> {
     let desk = &amending.desk;
-    let Some(before) = amending.before.packages.get(position) else {
-        return Ok(());
-    };
     let mut after = before.clone();
     if !before.is_live() {
         let cancels = given.canceled.is_some();

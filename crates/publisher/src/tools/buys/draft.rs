@@ -15,7 +15,6 @@ use crate::money::Amount;
 use crate::proposal::{self, Proposal};
 use crate::refuse::{self, Refusal, Stop, at, invalid};
 use crate::reply::scrubbed_members;
-use crate::shelf::Kept;
 
 /// By how much a beginning may lie back: clocks differ, and requests travel.
 const TOLERANCE: SignedDuration = SignedDuration::from_mins(5);
@@ -34,11 +33,21 @@ pub(super) struct Draft {
 /// Everything that speaks against it, at once.
 pub(super) fn make(desk: &Desk<'_>, form: &CreateMediaBuy) -> Result<Draft, Stop> {
     let mut problems: Vec<Error> = all_not_done(&form.not_done, "").collect();
-    let flight = flight(desk, form, &mut problems);
+    let (start, end) = (form.start_time.at(desk.now), form.end_time);
+    check_flight(desk.now, Some(start), end, &mut problems);
+    // What lies back by no more than clocks differ begins now.
+    let flight = Flight { start: start.max(desk.now), end };
     industry(desk, form, &mut problems);
     let (bought, envelope) = match &form.proposal_id {
         Some(id) => proposed(desk, id, form, flight, &mut problems)?,
-        None => (listed(desk, form, flight, &mut problems)?, None),
+        None => {
+            if form.packages.is_none() {
+                let text = "a media buy needs packages, or the proposal_id of a committed proposal";
+                problems.push(invalid("packages", text));
+            }
+            let given = form.packages.as_deref().unwrap_or_default();
+            (packages(desk, given, "packages", flight, &mut problems)?, None)
+        }
     };
     let total: Amount = bought.iter().map(|one| one.package.budget).sum();
     let currency = bought.first().map(|one| one.currency.clone()).unwrap_or_default();
@@ -82,14 +91,6 @@ pub(super) fn make(desk: &Desk<'_>, form: &CreateMediaBuy) -> Result<Draft, Stop
     Ok(Draft { buy, products })
 }
 
-/// When the buy runs; whatever does not fit together goes to `problems`.
-fn flight(desk: &Desk<'_>, form: &CreateMediaBuy, problems: &mut Vec<Error>) -> Flight {
-    let (start, end) = (form.start_time.at(desk.now), form.end_time);
-    check_flight(desk.now, Some(start), end, problems);
-    // What lies back by no more than clocks differ begins now.
-    Flight { start: start.max(desk.now), end }
-}
-
 /// Whether a flight begins and ends in the future and in this order. `start` is `None` when it has begun.
 pub(super) fn check_flight(
     now: Timestamp,
@@ -131,21 +132,6 @@ fn industry(desk: &Desk<'_>, form: &CreateMediaBuy, problems: &mut Vec<Error>) {
     // Policies look for words, which names of industries join by signs.
     let spelled = industry.replace(['.', '_'], " ");
     problems.extend(desk.profile().catalogue.violations("advertiser_industry", &spelled));
-}
-
-/// The packages that a request lists.
-fn listed(
-    desk: &Desk<'_>,
-    form: &CreateMediaBuy,
-    flight: Flight,
-    problems: &mut Vec<Error>,
-) -> Result<Vec<Bought>, Stop> {
-    if form.packages.is_none() {
-        let message = "a media buy needs packages, or the proposal_id of a committed proposal";
-        problems.push(invalid("packages", message));
-    }
-    let given = form.packages.as_deref().unwrap_or_default();
-    packages(desk, given, "packages", flight, problems)
 }
 
 /// The packages in a list of the request of this name.
@@ -219,7 +205,11 @@ fn proposed(
         package::minimum(product, option, share, "total_budget.amount", problems);
         bought.push(Bought::of(product, option, share));
     }
-    Ok((bought, Some(envelope(&kept, amount, flight))))
+    // What was bought may change without another quote; and the price holds for the whole budget of the
+    // proposal, so that a smaller buy may grow to it.
+    let most = amount.max(proposal.envelope.budget.unwrap_or(amount));
+    let Flight { start: start_time, end: end_time } = flight;
+    Ok((bought, Some(Envelope { total_budget: most, start_time, end_time })))
 }
 
 /// Whether the insertion order of a proposal is accepted, where there is one that has to be.
@@ -246,14 +236,6 @@ pub(super) fn requote<T: AsRef<str>>(fields: &[T]) -> Error {
     error.field = fields.first().map(|field| field.as_ref().to_owned());
     let fields: Vec<_> = fields.iter().map(|field| Value::from(field.as_ref())).collect();
     error.with("envelope_field", fields)
-}
-
-/// What a buy of a proposal may become without another quote: what was bought.
-fn envelope(proposal: &Kept<Proposal>, amount: Amount, flight: Flight) -> Envelope {
-    // The price holds for the whole budget of the proposal, so that a smaller buy may
-    // grow to it without another quote.
-    let most = proposal.thing.envelope.budget.unwrap_or(amount);
-    Envelope { total_budget: amount.max(most), start_time: flight.start, end_time: flight.end }
 }
 
 /// Whether the packages keep to the total that the request names.

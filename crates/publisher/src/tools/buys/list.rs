@@ -65,12 +65,8 @@ pub(crate) fn chosen(
         }
         None => work.all_of_account()?,
     };
-    let wanted = match (filter, ids) {
-        (Some(OneOrMore(asked)), _) => Some(asked.as_slice()),
-        (None, None) => usual,
-        (None, Some(_)) => None,
-    };
-    if let Some(wanted) = wanted {
+    let wanted = filter.map(|OneOrMore(asked)| asked.as_slice());
+    if let Some(wanted) = wanted.or_else(|| usual.filter(|_| ids.is_none())) {
         buys.retain(|kept| wanted.contains(&kept.thing.status_at(work.ask.now)));
     }
     Ok(buys)
@@ -122,24 +118,23 @@ fn packages(
     snapshot: bool,
 ) -> Result<Value, Fault> {
     let (buy, now) = (&kept.thing, work.ask.now);
-    let mut snapshots = Vec::new();
-    if snapshot {
+    let shares = if snapshot {
         let delivery = work.shelf.find::<Delivery>(&kept.record.id)?;
         let delivery = delivery.map(|kept| kept.thing).unwrap_or_default();
-        let shares = report::shares(buy, &delivery.reports.iter().collect::<Vec<_>>());
-        let metrics = shares.iter().map(report::metrics);
-        snapshots.extend(metrics.map(|metrics| {
-            json!({
-                "as_of": now,
-                "staleness_seconds": 0,
-                "impressions": metrics.get("impressions").unwrap_or(&Value::from(0)),
-                "spend": metrics.get("spend").unwrap_or(&Value::from(0)),
-                "currency": buy.currency,
-                "clicks"?: metrics.get("clicks"),
-            })
-        }));
-    }
-    let mut snapshots = snapshots.into_iter();
+        report::shares(buy, &delivery.reports.iter().collect::<Vec<_>>())
+    } else {
+        Vec::new()
+    };
+    let mut snapshots = shares.iter().map(report::metrics).map(|metrics| {
+        json!({
+            "as_of": now,
+            "staleness_seconds": 0,
+            "impressions": metrics.get("impressions").unwrap_or(&Value::from(0)),
+            "spend": metrics.get("spend").unwrap_or(&Value::from(0)),
+            "currency": buy.currency,
+            "clicks"?: metrics.get("clicks"),
+        })
+    });
     let shown = buy.packages.iter().map(|package| {
         let mut shown = package.published(buy);
         let approvals = approvals(package, library, now);

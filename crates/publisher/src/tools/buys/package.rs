@@ -80,7 +80,13 @@ pub(super) fn bought(
     problems.extend(terms::problems(product, given, place));
     aim::targeting(desk, product, given.targeting_overlay.as_ref(), place, problems)?;
     let mut bought = Bought::of(product, option, given.budget);
-    bought.package.creative_assignments = aim::creatives(desk, product, given, place, problems)?;
+    if given.creatives.is_some() {
+        let message = "this seller takes creatives by sync_creatives; send them there, and assign them \
+                       by creative_id";
+        problems.push(at(Code::UnsupportedFeature, &format!("{place}.creatives"), message));
+    }
+    let (new, assigned) = ((Some(product), [].as_slice()), &given.creative_assignments);
+    bought.package.creative_assignments = aim::assignments(desk, new, assigned, place, problems)?;
     let mut shown = scrubbed_members(&given.shown);
     // When they were promised is added when the buy is confirmed.
     shown.extend(given.promised.clone());
@@ -118,16 +124,6 @@ pub(super) fn bid(option: &PricingOption, bid: Option<Amount>, place: &str) -> O
     (bid < floor).then(|| error.with("currency", option.currency()))
 }
 
-/// The least that a package of a product may cost at a price.
-fn least(product: &Product, option: &PricingOption) -> Option<Amount> {
-    // A flat rate is bought whole.
-    let flat = match option.price() {
-        Price::Fixed(price) if option.pricing_model.as_deref() == Some("flat_rate") => Some(price),
-        Price::Fixed(_) | Price::Auction(_) => None,
-    };
-    product.minimum(option).into_iter().chain(flat).reduce(Ord::max)
-}
-
 /// Whether a package may cost so little.
 pub(super) fn minimum(
     product: &Product,
@@ -136,7 +132,12 @@ pub(super) fn minimum(
     field: &str,
     problems: &mut Vec<Error>,
 ) {
-    let least = least(product, option);
+    // A flat rate is bought whole.
+    let flat = match option.price() {
+        Price::Fixed(price) if option.pricing_model.as_deref() == Some("flat_rate") => Some(price),
+        Price::Fixed(_) | Price::Auction(_) => None,
+    };
+    let least = product.minimum(option).into_iter().chain(flat).reduce(Ord::max);
     if budget >= least.unwrap_or_default() && budget > Amount::ZERO {
         return;
     }
