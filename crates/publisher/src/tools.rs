@@ -121,14 +121,13 @@ pub(crate) fn before_schema(tool: Tool, arguments: &Value) -> Result<(), Refusal
     if tool == Tool::GetProducts {
         products::exclusive(arguments)?;
     }
-    if matches!(tool, Tool::GetProducts | Tool::GetSignals) { versions(arguments) } else { Ok(()) }
-}
-
-/// That a version of prices says nothing without that of what they are for.
-fn versions(arguments: &Value) -> Result<(), Refusal> {
-    let known = UncheckedVersions::read(arguments);
-    if known
-        .is_some_and(|it| it.if_pricing_version.is_some() && it.if_wholesale_feed_version.is_none())
+    let searches = matches!(tool, Tool::GetProducts | Tool::GetSignals);
+    let known = searches.then(|| UncheckedVersions::read(arguments)).flatten();
+    // A version of prices says nothing without that of what they are for.
+    if let Some(UncheckedVersions {
+        if_pricing_version: Some(_),
+        if_wholesale_feed_version: None,
+    }) = known
     {
         let message = "a version of prices goes with the version of what they are for; send \
                        if_wholesale_feed_version too";

@@ -38,21 +38,13 @@ pub(super) fn problems(filters: &Filters) -> Vec<Error> {
     problems
 }
 
-/// What is left of a list of products.
-#[derive(Debug, Default)]
-pub(super) struct Filtered {
-    /// What fits, with the prices that fit.
-    pub products: Vec<Product>,
-    /// `filter_diagnostics`, when something does not fit.
-    pub diagnostics: Option<Value>,
-}
-
-/// Leaves out what does not fit, and the prices that do not.
+/// What fits of a list of products, with the prices that fit; and `filter_diagnostics`, when something
+/// does not.
 pub(super) fn apply(
     products: Vec<Product>,
     filters: Option<&Filters>,
     account: Option<&Account>,
-) -> Filtered {
+) -> (Vec<Product>, Option<Value>) {
     let total = products.len();
     let mut excluded: BTreeMap<&'static str, usize> = BTreeMap::new();
     let mut fitting = Vec::new();
@@ -80,7 +72,7 @@ pub(super) fn apply(
             "excluded_by": excluded.into_iter().map(count).collect::<Map>(),
         })
     });
-    Filtered { products: fitting, diagnostics }
+    (fitting, diagnostics)
 }
 
 /// The filters that a product does not pass.
@@ -203,35 +195,33 @@ fn is_fixed(price: &PricingOption) -> bool {
 
 /// Whether a vendor's metric that a product reports is one that is wanted.
 fn covers(known: &VendorMetric, wanted: &VendorMetric) -> bool {
-    fn part(metric: &VendorMetric, of: fn(&Brand) -> Option<&String>) -> Option<&String> {
-        metric.vendor.as_ref().and_then(of)
-    }
-    let agrees = |of: fn(&Brand) -> Option<&String>| {
-        part(wanted, of).is_none_or(|wanted| part(known, of) == Some(wanted))
-    };
-    agrees(|brand| brand.domain.as_ref())
-        && agrees(|brand| brand.brand_id.as_ref())
-        && (wanted.metric_id.is_none() || wanted.metric_id == known.metric_id)
+    let brand_id = |metric: &VendorMetric| metric.vendor.as_ref()?.brand_id.clone();
+    agrees(&domain(&known.vendor), &domain(&wanted.vendor))
+        && agrees(&brand_id(known), &brand_id(wanted))
+        && agrees(&known.metric_id, &wanted.metric_id)
+}
+
+fn domain(vendor: &Option<Brand>) -> Option<&String> {
+    vendor.as_ref()?.domain.as_ref()
+}
+
+/// Whether something is as it is wanted, where anything is.
+fn agrees<T: PartialEq>(known: &Option<T>, wanted: &Option<T>) -> bool {
+    wanted.is_none() || known == wanted
 }
 
 /// Whether what a product promises is at least what is wanted: a floor, or for invalid traffic a
 /// ceiling.
 fn meets(known: &RequiredStandard, wanted: &RequiredStandard) -> bool {
-    fn agrees<T: PartialEq>(known: Option<&T>, wanted: Option<&T>) -> bool {
-        wanted.is_none() || known == wanted
-    }
-    fn vendor(standard: &RequiredStandard) -> Option<&String> {
-        standard.vendor.as_ref()?.domain.as_ref()
-    }
     let enough = match (known.threshold, wanted.threshold) {
         (Some(known), Some(most)) if wanted.metric.as_deref() == Some("ivt") => known <= most,
         (Some(known), Some(least)) => known >= least,
         (_, None) => true,
         (None, Some(_)) => false,
     };
-    agrees(vendor(known), vendor(wanted))
-        && agrees(known.metric.as_ref(), wanted.metric.as_ref())
-        && agrees(known.standard.as_ref(), wanted.standard.as_ref())
+    agrees(&domain(&known.vendor), &domain(&wanted.vendor))
+        && agrees(&known.metric, &wanted.metric)
+        && agrees(&known.standard, &wanted.standard)
         && enough
 }
 

@@ -34,12 +34,12 @@ impl<'a> Offer<'a> {
     /// Finds out.
     pub(super) fn open(work: &'a Work<'_>, form: &'a GetProducts) -> Result<Self, Stop> {
         let account = work.admitted.account.as_ref().map(|kept| &kept.thing);
-        let sold_out = work.prepared.supply.as_ref().map(|supply| supply.sold_out.as_slice());
-        let sold_out = sold_out.unwrap_or_default();
+        let supply = work.prepared.supply.as_ref();
+        let is_gone = |id: &str| supply.is_some_and(|it| it.sold_out.iter().any(|one| one == id));
         let mut available = work.publisher.products(work.shelf)?;
         available.retain(|product| {
             !product.terms.sold_out
-                && !sold_out.iter().any(|id| id == product.id())
+                && !is_gone(product.id())
                 && !product.expires_at().is_some_and(|moment| work.horizon.has_come(moment))
                 && !product.prices_for(account).is_empty()
                 && form.required_policies.iter().all(|id| enforces(product, id))
@@ -49,15 +49,10 @@ impl<'a> Offer<'a> {
         }
         let own = |product: &Product| account.is_some_and(|account| product.has_rate(account));
         let own_prices = available.iter().any(own);
-        let filtered = filters::apply(available.clone(), form.filters.as_ref(), account);
-        Ok(Self {
-            available,
-            fitting: filtered.products,
-            diagnostics: filtered.diagnostics,
-            own_prices,
-            account,
-            preferred: form.preferred_delivery_types.first().map(String::as_str),
-        })
+        let (fitting, diagnostics) =
+            filters::apply(available.clone(), form.filters.as_ref(), account);
+        let preferred = form.preferred_delivery_types.first().map(String::as_str);
+        Ok(Self { available, fitting, diagnostics, own_prices, account, preferred })
     }
 
     /// The product with this id, when it fits.

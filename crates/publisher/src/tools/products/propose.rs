@@ -1,6 +1,7 @@
 //! Keeping proposals: drafts for a brief, their next version, and committed ones.
 
 use jiff::{SignedDuration, Timestamp};
+use tradepost_wire::adcp::error::Code;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::Value;
 
@@ -146,7 +147,7 @@ pub(super) fn commit(work: &Work<'_>, kept: &mut Kept<Proposal>) -> Result<bool,
 fn terms(work: &Work<'_>) -> Result<ProposalTerms, Stop> {
     work.publisher.profile.catalogue.proposals.ok_or_else(|| {
         let message = "this seller makes no proposals any more; buy products directly";
-        refuse::error(tradepost_wire::adcp::error::Code::UnsupportedFeature, message).into()
+        refuse::error(Code::UnsupportedFeature, message).into()
     })
 }
 

@@ -56,9 +56,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &ActivateSignal) -> Resul
             state.clone_into(&mut kept.record.state);
             work.shelf.change(&mut kept, work.ask.now)?;
         }
-        None if live => {
-            work.add(&id, work.whose(), state, &activation)?;
-        }
+        None if live => work.add(&id, work.whose(), state, &activation)?,
         None => {}
     }
     let message = if live { "the signal can be used" } else { "the signal is no longer used" };
