@@ -3,7 +3,6 @@
 
 use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::fault::Fault;
-use tradepost_wire::json::{Value, json};
 
 use crate::world::Wait;
 
@@ -99,12 +98,6 @@ pub fn at(code: Code, field: &str, message: &str) -> Error {
     Error { field: Some(field.to_owned()), ..error(code, message) }
 }
 
-/// An error with a member of `details`.
-#[must_use]
-pub fn with(error: Error, name: &str, value: impl Into<Value>) -> Error {
-    error.with(name, value)
-}
-
 /// A business rule on a value that its schema cannot express.
 #[must_use]
 pub fn invalid(field: &str, message: &str) -> Error {
@@ -123,12 +116,10 @@ pub fn not_found(code: Code, field: Option<&str>) -> Error {
 #[must_use]
 pub fn rate_limited(wait: Wait, scope: &str) -> Error {
     let error = error(Code::RateLimited, "too many requests; wait and send the same again");
-    let details = json!({
-        "limit": wait.limit, "remaining": 0, "window_seconds": wait.window_seconds, "scope": scope,
-    });
-    let details = details.as_object().cloned().unwrap_or_default();
+    let error = error.with("limit", wait.limit).with("remaining", 0);
+    let error = error.with("window_seconds", wait.window_seconds).with("scope", scope);
     // From 1 to 3600, whatever the window is (`O-3`).
-    Error { retry_after: Some(wait.seconds.clamp(1, 3600)), details, ..error }
+    Error { retry_after: Some(wait.seconds.clamp(1, 3600)), ..error }
 }
 
 /// We broke, and say when to come back and nothing more (`Y-5`).

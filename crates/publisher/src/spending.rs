@@ -14,7 +14,7 @@ use crate::account::Account;
 use crate::agent::BuyerAgent;
 use crate::money::Amount;
 use crate::profile::Profile;
-use crate::refuse::{at, with};
+use crate::refuse::at;
 
 /// A limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,11 +61,9 @@ pub(crate) fn beyond(
         return None;
     }
     let message = "this is more than may be committed on the account today (UTC); see details";
-    let error = at(Code::BudgetExceeded, field, message);
-    let error = with(error, "requested", more);
-    let error = with(error, "available", left);
-    let error = with(error, "limit", limit);
-    Some(with(with(error, "currency", currency), "window", "day"))
+    let error = at(Code::BudgetExceeded, field, message).with("requested", more);
+    let error = error.with("available", left).with("limit", limit);
+    Some(error.with("currency", currency).with("window", "day"))
 }
 
 /// Notes that a buy commits more on an account, or, when it is negative, gives something back: of what

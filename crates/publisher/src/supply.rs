@@ -94,11 +94,10 @@ pub(crate) fn recalled(age_seconds: u64) -> Error {
 
 fn stale(upstream: &str, age_seconds: u64, target_seconds: Option<u64>) -> Error {
     let message = "availability is from an earlier answer, because what knows it cannot be asked";
-    let mut error = refuse::warning(refuse::error(Code::StaleResponse, message));
-    error = refuse::with(error, "served_from_cache", true);
-    error = refuse::with(error, "cache_age_seconds", age_seconds);
+    let error = refuse::warning(refuse::error(Code::StaleResponse, message));
+    let mut error = error.with("served_from_cache", true).with("cache_age_seconds", age_seconds);
     if let Some(seconds) = target_seconds {
-        error = refuse::with(error, "freshness_target_seconds", seconds);
+        error = error.with("freshness_target_seconds", seconds);
     }
-    refuse::with(error, "upstream", json!({"name": upstream}))
+    error.with("upstream", json!({"name": upstream}))
 }

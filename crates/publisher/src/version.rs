@@ -78,8 +78,7 @@ fn unsupported(spoken: &[Release]) -> Error {
     let message = "this seller does not speak that release of AdCP; name one of \
                    details.supported_versions in adcp_version";
     let error = refuse::error(Code::VersionUnsupported, message);
-    let error = refuse::with(error, "supported_versions", names(spoken));
-    refuse::with(error, "supported_majors", json!([3]))
+    error.with("supported_versions", names(spoken)).with("supported_majors", json!([3]))
 }
 
 /// The names of releases, as they are published.

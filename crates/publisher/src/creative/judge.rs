@@ -142,7 +142,7 @@ impl<'a> Policies<'a> {
         self.look(creative, &creative.placed("creative"), "creative", &mut errors);
         let assigned = |mut error: Error| {
             let place = error.field.replace(field.to_owned());
-            refuse::with(error, "creative_field", place.unwrap_or_default())
+            error.with("creative_field", place.unwrap_or_default())
         };
         errors.into_iter().map(assigned).collect()
     }
@@ -266,7 +266,7 @@ fn required(format: &Format, creative: &Given, at: &str, errors: &mut Vec<Error>
         let kind = &slot.asset_type;
         if kind.is_some() && found.is_some() && *kind != found {
             let error = unfit(&field, "the format takes another type of asset here");
-            errors.push(refuse::with(error, "accepted_values", json!([kind])));
+            errors.push(error.with("accepted_values", json!([kind])));
         }
     }
 }
@@ -313,7 +313,7 @@ fn fitting(format: &Format, assets: &[Placed<'_>], errors: &mut Vec<Error>) {
             let message = "the format lists the values that this asset can have; see details";
             let error =
                 refuse::at(Code::CreativeValueNotAllowed, &format!("{at}.content"), message);
-            errors.push(refuse::with(error, "allowed_values", json!(allowed)));
+            errors.push(error.with("allowed_values", json!(allowed)));
         }
     }
 }

@@ -248,7 +248,7 @@ impl PublisherAgent {
             Err(_) => Fault::new("answering a request", LATE),
         };
         let error_id = publisher.world.report(&broken);
-        let error = refuse::with(refuse::broke(), "error_id", error_id);
+        let error = refuse::broke().with("error_id", error_id);
         let context = context.filter(ask::may_be_repeated);
         Answer { context, ..Answer::failed(error, Vec::new()) }
     }

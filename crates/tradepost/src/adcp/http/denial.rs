@@ -111,7 +111,7 @@ impl Denial {
             Denied::Unavailable(fault) => {
                 let broken = Fault::new("finding out who calls", fault.chain());
                 let error_id = agent.publisher().world.report(&broken);
-                let error = refuse::with(refuse::broke(), "error_id", error_id.clone());
+                let error = refuse::broke().with("error_id", error_id.clone());
                 Self {
                     error_id: Some(error_id),
                     ..Self::new(StatusCode::SERVICE_UNAVAILABLE, error)
