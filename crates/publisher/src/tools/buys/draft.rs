@@ -205,8 +205,8 @@ fn proposed(
         package::minimum(product, option, share, "total_budget.amount", problems);
         bought.push(Bought::of(product, option, share));
     }
-    // What was bought may change without another quote; and the price holds for the whole budget of the
-    // proposal, so that a smaller buy may grow to it.
+    // What the buy may become without another quote: what was bought. The price holds for the whole
+    // budget of the proposal, so that a smaller buy may grow to it.
     let most = amount.max(proposal.envelope.budget.unwrap_or(amount));
     let Flight { start: start_time, end: end_time } = flight;
     Ok((bought, Some(Envelope { total_budget: most, start_time, end_time })))

@@ -195,14 +195,17 @@ fn is_fixed(price: &PricingOption) -> bool {
 
 /// Whether a vendor's metric that a product reports is one that is wanted.
 fn covers(known: &VendorMetric, wanted: &VendorMetric) -> bool {
-    let brand_id = |metric: &VendorMetric| metric.vendor.as_ref()?.brand_id.clone();
     agrees(&domain(&known.vendor), &domain(&wanted.vendor))
-        && agrees(&brand_id(known), &brand_id(wanted))
+        && agrees(&brand_id(&known.vendor), &brand_id(&wanted.vendor))
         && agrees(&known.metric_id, &wanted.metric_id)
 }
 
 fn domain(vendor: &Option<Brand>) -> Option<&String> {
     vendor.as_ref()?.domain.as_ref()
+}
+
+fn brand_id(vendor: &Option<Brand>) -> Option<&String> {
+    vendor.as_ref()?.brand_id.as_ref()
 }
 
 /// Whether something is as it is wanted, where anything is.
