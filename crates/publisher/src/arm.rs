@@ -3,7 +3,6 @@
 
 use jiff::Timestamp;
 use tradepost_wire::adcp::Tool;
-use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
 
 use crate::refuse::Stop;
