@@ -6,7 +6,6 @@
 //! written, what was told is remembered here.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -54,11 +53,7 @@ struct Way {
     pause: Mutex<Option<(Timestamp, SignedDuration)>>,
 }
 
-impl fmt::Debug for Alerts {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Alerts")
-    }
-}
+opaque!(Alerts);
 
 /// What a destination was told.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

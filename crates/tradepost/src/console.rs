@@ -84,11 +84,7 @@ enum Stop {
     Broken(Fault),
 }
 
-impl From<Fault> for Stop {
-    fn from(fault: Fault) -> Self {
-        Self::Broken(fault)
-    }
-}
+from!(Stop { Broken(Fault) });
 
 impl Console {
     /// Sets it up on what a process has. It is reached at the address that the settings name, over

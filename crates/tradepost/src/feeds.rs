@@ -5,7 +5,6 @@
 //! one database: whoever does so has a lease in the store.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -137,11 +136,7 @@ pub struct Feeds {
     fresh: Notify,
 }
 
-impl fmt::Debug for Feeds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Feeds")
-    }
-}
+opaque!(Feeds);
 
 impl Feeds {
     /// Of no dealer yet.

@@ -1,6 +1,9 @@
 //! Everything that runs: configuration, wiring and command line. Knows all other crates, and is known
 //! by none.
 
+#[macro_use]
+mod derive;
+
 pub mod aap;
 pub mod acme;
 pub mod adcp;

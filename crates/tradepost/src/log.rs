@@ -3,7 +3,6 @@
 //! cannot be written is dropped and counted, and the count is written once writing works.
 
 use std::error::Error;
-use std::fmt;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,11 +36,7 @@ pub struct Log {
     refilter: Box<dyn Fn(Targets) -> Result<(), Mistake> + Send + Sync>,
 }
 
-impl fmt::Debug for Log {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Log")
-    }
-}
+opaque!(Log);
 
 impl Log {
     /// Starts the log of this process, to standard error.

@@ -2,7 +2,6 @@
 //! "OTLP/HTTP"), in batches and by a task of its own. Nobody who is answered waits for it: what finds no
 //! room, or a collector that does not take it, is lost and counted.
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -37,11 +36,7 @@ pub struct Queue {
     lost: Arc<AtomicU64>,
 }
 
-impl fmt::Debug for Queue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Queue")
-    }
-}
+opaque!(Queue);
 
 impl Spans for Queue {
     fn take(&self, span: Span) {
@@ -60,11 +55,7 @@ pub struct Exporter {
     lost: Arc<AtomicU64>,
 }
 
-impl fmt::Debug for Exporter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Exporter")
-    }
-}
+opaque!(Exporter);
 
 /// A queue, and what empties it once somebody runs it.
 ///

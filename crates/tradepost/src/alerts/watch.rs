@@ -2,7 +2,6 @@
 //! which feeds are stale, how much room there is, when the certificate ends. None says anything of a
 //! customer.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -62,11 +61,7 @@ pub struct Watch {
     pub disk: Option<(PathBuf, u64)>,
 }
 
-impl fmt::Debug for Watch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Watch")
-    }
-}
+opaque!(Watch);
 
 impl Problem {
     /// Whether what is known by this key is counted by the store.

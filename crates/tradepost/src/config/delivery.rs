@@ -95,11 +95,7 @@ pub enum Secret {
     File(PathBuf),
 }
 
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret")
-    }
-}
+opaque!(Secret);
 
 impl Secret {
     /// Reads it.
