@@ -29,15 +29,16 @@ pub struct BuyerAgent {
     pub spend_limits: Vec<SpendLimit>,
 }
 
-/// How the relationship with a buyer agent stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
-    /// It buys.
-    Active,
-    /// Paused.
-    Suspended,
-    /// Ended for good.
-    Blocked,
+tradepost_wire::words! {
+    /// How the relationship with a buyer agent stands.
+    pub enum Standing {
+        /// It buys.
+        Active = "active",
+        /// Paused.
+        Suspended = "suspended",
+        /// Ended for good.
+        Blocked = "blocked",
+    }
 }
 
 tradepost_wire::words! {

@@ -12,7 +12,7 @@ use tradepost_wire::problem::{At, Problems};
 use tradepost_wire::toml::{self, Mistake, Variables};
 
 use super::{Config, Dealer};
-use values::items;
+use values::{items, list};
 
 mod acme;
 mod alerts;
@@ -81,8 +81,8 @@ const DEMO_PUBLISHER: &str = include_str!("demo-publisher.toml");
 fn config(value: &Value, problems: &mut Problems) -> Option<Config> {
     read_object!(value, &At::Root, problems, closed {
         optional "server" => server: sections::server,
-        optional "dealers" => dealers: sections::dealers,
-        optional "publishers" => publishers: publisher::publishers,
+        optional "dealers" => dealers: list((1, None), sections::dealer),
+        optional "publishers" => publishers: list((1, None), publisher::publisher),
         optional "privacy" => privacy: leads::privacy,
         optional "alerts" => alerts: alerts::alerts,
         optional "traces" => traces: traces::traces,

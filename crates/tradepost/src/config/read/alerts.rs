@@ -2,11 +2,10 @@
 
 use jiff::SignedDuration;
 use tradepost_wire::json::Value;
-use tradepost_wire::parse;
 use tradepost_wire::problem::{At, Problems};
 
 use super::delivery::delivery;
-use super::values::{check_names, duration, read_table, reject};
+use super::values::{duration, named, read_table, reject};
 use crate::config::Alerts;
 use crate::config::delivery::Delivery;
 
@@ -19,17 +18,12 @@ pub(super) fn alerts(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opt
     read_table!(value, at, problems, Alerts {
         optional "every" => every: duration("1m", "24h") => SignedDuration::from_mins(15),
         optional "remind" => remind: duration("1m", "30d") => SignedDuration::from_hours(24),
-        required "destinations" => destinations: read_destinations,
+        required "destinations" => destinations: named((1, Some(20)), destination, str::to_owned,
+            "another destination of alerts has this name already"),
     })
 }
 
 /// `[[alerts.destinations]]`
-fn read_destinations(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Vec<Delivery>> {
-    let destinations = parse::list(value, at, problems, (1, Some(20)), destination);
-    check_names(value, at, problems, "another destination of alerts has this name already");
-    destinations
-}
-
 fn destination(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Delivery> {
     for key in OF_LEADS {
         if value.get(key).is_some() {

@@ -15,8 +15,8 @@ use tradepost_wire::problem::{At, Problems};
 use tradepost_wire::words;
 
 use super::values::{
-    self, check_names, duration, host, items, line, list, of_text, reject, secret, secure_address,
-    web_page, whole,
+    self, duration, host, items, line, list, of_text, reject, secret, secure_address, web_page,
+    whole,
 };
 use crate::config::delivery::{By, Delivery, Http, Secret, Smtp, SmtpTls};
 
@@ -63,35 +63,15 @@ words! {
 const KEYS: &[(&str, &[Way], bool)] = &[
     ("url", &[Way::Https, Way::Webhook, Way::Chat], true),
     ("media_type", &[Way::Https], false),
-    ("bearer", &[Way::Https, Way::Webhook], false),
-    ("bearer_file", &[Way::Https, Way::Webhook], false),
-    ("hmac_key", &[Way::Webhook], false),
-    ("hmac_key_file", &[Way::Webhook], false),
+    ("bearer bearer_file", &[Way::Https, Way::Webhook], false),
+    ("hmac_key hmac_key_file", &[Way::Webhook], false),
     ("style", &[Way::Chat], true),
     ("contact", &[Way::Chat], false),
     ("adf", &[Way::Smtp, Way::Https], false),
     ("host", &[Way::Smtp], true),
-    ("port", &[Way::Smtp], false),
-    ("tls", &[Way::Smtp], false),
-    ("allow_plain", &[Way::Smtp], false),
-    ("ca_file", &[Way::Smtp], false),
-    ("user", &[Way::Smtp], false),
-    ("password", &[Way::Smtp], false),
-    ("password_file", &[Way::Smtp], false),
-    ("from", &[Way::Smtp], true),
-    ("to", &[Way::Smtp], true),
+    ("port tls allow_plain ca_file user password password_file", &[Way::Smtp], false),
+    ("from to", &[Way::Smtp], true),
 ];
-
-/// `[[dealers.deliveries]]`
-pub(super) fn deliveries(
-    value: &Value,
-    at: &At<'_>,
-    problems: &mut Problems,
-) -> Option<Vec<Delivery>> {
-    let deliveries = parse::list(value, at, problems, (0, None), delivery);
-    check_names(value, at, problems, "another destination of this dealer has this name already");
-    deliveries
-}
 
 /// Every rooftop that a destination names has to be one of the dealer's.
 pub(super) fn check_rooftops(dealer: &Value, at: &At<'_>, problems: &mut Problems) {

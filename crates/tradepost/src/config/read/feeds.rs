@@ -33,31 +33,19 @@ words! {
 /// Which keys belong to which ways, and whether they have to be there.
 const KEYS: &[(&str, &[Way], bool)] = &[
     ("folder", &[Way::Folder], true),
-    ("files", &[Way::Folder], false),
-    ("quiet", &[Way::Folder], false),
+    ("files quiet", &[Way::Folder], false),
     ("url", &[Way::Pull], true),
-    ("every", &[Way::Pull], false),
-    ("timeout", &[Way::Pull], false),
-    ("bearer", &[Way::Pull], false),
-    ("bearer_file", &[Way::Pull], false),
-    ("user", &[Way::Pull], false),
-    ("password", &[Way::Pull], false),
-    ("password_file", &[Way::Pull], false),
-    ("key_file", &[Way::Pull], false),
-    ("known_hosts", &[Way::Pull], false),
+    (
+        "every timeout bearer bearer_file user password password_file key_file known_hosts",
+        &[Way::Pull],
+        false,
+    ),
     ("max_bytes", &[Way::Pull, Way::Upload], false),
 ];
 
 /// Which keys say who we are to a web address, and which who both are to a server of SFTP.
 const OF_WEB: &[&str] = &["bearer", "bearer_file", "user", "password", "password_file"];
 const OF_SFTP: &[&str] = &["key_file", "known_hosts"];
-
-/// `[[dealers.feeds]]`
-pub(super) fn feeds(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Vec<Feed>> {
-    let feeds = parse::list(value, at, problems, (0, Some(50)), feed);
-    values::check_names(value, at, problems, "another feed of this dealer has this name already");
-    feeds
-}
 
 /// An upload needs a credential that callers can have.
 pub(super) fn check_uploads(dealer: &Value, at: &At<'_>, problems: &mut Problems) {
@@ -75,7 +63,8 @@ pub(super) fn check_uploads(dealer: &Value, at: &At<'_>, problems: &mut Problems
     }
 }
 
-fn feed(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Feed> {
+/// `[[dealers.feeds]]`
+pub(super) fn feed(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Feed> {
     let file = line(1_000);
     read_object!(value, at, problems, closed {
         required "name" => name: values::id,

@@ -6,7 +6,7 @@ use tradepost_wire::json::Value;
 use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 
-use super::values::{line, list, of_text, path, read_table, reject, secure_address};
+use super::values::{line, list, of_text, path, read_table, reject, secure_address, text_that};
 use crate::config::delivery::Secret;
 use crate::config::oidc::{Grant, Oidc};
 
@@ -39,7 +39,7 @@ fn read_scope(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Str
 fn grant(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Grant> {
     read_object!(value, at, problems, closed {
         required "value" => claimed: line(200),
-        required "role" => role: read_role,
+        required "role" => role: text_that("must be desk, manager or engineer", Role::from_name),
         optional "dealer" => dealer: line(100),
         optional "all_dealers" => all_dealers: parse::boolean,
     });
@@ -50,8 +50,4 @@ fn grant(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Grant> {
         return None;
     }
     Some(Grant { value: claimed?, role: role?, dealer_id: dealer })
-}
-
-fn read_role(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Role> {
-    of_text((value, at, problems), "must be desk, manager or engineer", Role::from_name)
 }

@@ -17,7 +17,8 @@ use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 
 use super::values::{
-    self, duration, line, list, of_text, path, prose, read_over, read_table, reject, secret, some,
+    self, duration, line, list, path, prose, read_over, read_table, reject, secret, set, some,
+    text_that,
 };
 use super::{auth, sections};
 use crate::adcp::seller::Front;
@@ -27,15 +28,7 @@ use crate::config::{Auth, Publisher, RateLimit, Rates, Upstream};
 mod signing;
 
 /// `[[publishers]]`
-pub(super) fn publishers(
-    value: &Value,
-    at: &At<'_>,
-    problems: &mut Problems,
-) -> Option<Vec<Publisher>> {
-    parse::list(value, at, problems, (1, None), publisher)
-}
-
-fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publisher> {
+pub(super) fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publisher> {
     read_object!(value, at, problems, closed {
         required "id" => id: values::id,
         required "name" => name: line(200),
@@ -51,9 +44,9 @@ fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publ
         optional "documentation_url" => documentation_url: values::web_page,
         optional "catalogue" => catalogue: path(4_000),
         optional "sandbox" => sandbox: parse::boolean,
-        optional "billing" => billing: billing_list,
+        optional "billing" => billing: list((1, None), billed),
         optional "payment_terms" => payment_terms: list((1, None), line(64)),
-        optional "agents" => agents: list((0, None), buyer_agent),
+        optional "agents" => agents: list((0, None), buyer),
         optional "onboarding" => onboarding: read_onboarding,
         optional "replay_ttl" => replay_ttl: duration("1h", "7d"),
         optional "spend_limits" => spend_limits: read_limits,
@@ -73,10 +66,10 @@ fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publ
                        made for, and without them nobody can tell whether that is this one";
         reject(&at.key("request_signing"), problems, message);
     }
-    let (agents, keys): (Vec<_>, Vec<_>) = agents.into_iter().flatten().unzip();
-    reject_shared_credentials(&agents, &at.key("agents"), problems);
-    let signers = agents.iter().zip(keys);
-    let signers = signers.filter_map(|(agent, keys)| Some((agent.id.clone(), keys?))).collect();
+    let buyers = agents.unwrap_or_default();
+    reject_shared_credentials(&buyers, &at.key("agents"), problems);
+    let signers = buyers.iter().filter_map(|it| Some((it.agent.id.clone(), it.keys.clone()?)));
+    let signers = signers.collect();
     let name = name?;
     let describe = || format!("{name}: advertising on its own media.");
     let profile = Profile {
@@ -85,7 +78,7 @@ fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publ
         sandbox: sandbox.unwrap_or(false),
         billing: billing.unwrap_or_else(|| vec![Billing::Operator]),
         payment_terms: payment_terms.unwrap_or_else(|| vec!["net_30".to_owned()]),
-        agents: agents.into_iter().map(Arc::new).collect(),
+        agents: buyers.into_iter().map(|it| Arc::new(it.agent)).collect(),
         onboarding: onboarding.unwrap_or_default(),
         replay_ttl: replay_ttl.unwrap_or(SignedDuration::from_hours(24)),
         catalogue: Catalogue::default(),
@@ -125,10 +118,10 @@ fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publ
 }
 
 /// A credential is one agent's: it says who calls.
-fn reject_shared_credentials(agents: &[BuyerAgent], list: &At<'_>, problems: &mut Problems) {
+fn reject_shared_credentials(buyers: &[Buyer], list: &At<'_>, problems: &mut Problems) {
     let mut principals = BTreeSet::new();
-    for (index, agent) in agents.iter().enumerate() {
-        if !agent.principals.iter().all(|name| principals.insert(name)) {
+    for (index, buyer) in buyers.iter().enumerate() {
+        if !buyer.agent.principals.iter().all(|name| principals.insert(name)) {
             let message = "the credential of another agent, too";
             reject(&list.index(index).key("credentials"), problems, message);
         }
@@ -150,58 +143,42 @@ fn verifier(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<(Stri
     Some((url?, bearer?))
 }
 
-fn billing_list(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Vec<Billing>> {
-    parse::list(value, at, problems, (1, None), |value, at, problems| {
-        const HINT: &str = "must be operator, agent or advertiser";
-        of_text((value, at, problems), HINT, Billing::from_name)
-    })
+fn billed(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Billing> {
+    text_that("must be operator, agent or advertiser", Billing::from_name)(value, at, problems)
 }
 
-fn buyer_agent(
-    value: &Value,
-    at: &At<'_>,
-    problems: &mut Problems,
-) -> Option<(BuyerAgent, Option<Keys>)> {
-    read_object!(value, at, problems, closed {
-        required "id" => id: values::id,
-        optional "url" => url: values::web_page,
+/// A buyer agent, and where the keys are with which it signs.
+struct Buyer {
+    agent: BuyerAgent,
+    keys: Option<Keys>,
+}
+
+fn buyer(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Buyer> {
+    read_table!(value, at, problems, Buyer { agent: BuyerAgent } {
+        required "id" => .id: values::id,
+        optional "url" => .url: values::web_page,
         optional "keys" => keys: signing::keys,
-        optional "credentials" => credentials: list((0, None), line(200)),
-        optional "standing" => standing: read_standing,
-        optional "sandbox_only" => sandbox_only: parse::boolean,
-        optional "live_only" => live_only: parse::boolean,
-        optional "billing" => billing: billing_list,
-        optional "scope" => scope: read_scope,
-        optional "spend_limits" => spend_limits: read_limits,
-    });
-    // Without another word the keys are where the agent's operator publishes them.
-    let keys = keys.or_else(|| url.is_some().then(signing::published));
-    let agent = BuyerAgent {
-        id: id?,
-        url,
-        principals: credentials.unwrap_or_default().into_iter().collect(),
-        standing: standing.unwrap_or(Standing::Active),
-        sandbox_only: sandbox_only.unwrap_or(false),
-        live_only: live_only.unwrap_or(false),
-        billing: billing.map(|billing| billing.into_iter().collect()),
-        scope,
-        spend_limits: spend_limits.unwrap_or_default(),
-    };
-    Some((agent, keys))
+        optional "credentials" => .principals: set((0, None), line(200)) => BTreeSet::new(),
+        optional "standing" => .standing:
+            text_that("must be active, suspended or blocked", Standing::from_name)
+            => Standing::Active,
+        optional "sandbox_only" => .sandbox_only: parse::boolean => false,
+        optional "live_only" => .live_only: parse::boolean => false,
+        optional "billing" => .billing: set((1, None), billed),
+        optional "scope" => .scope: read_scope,
+        optional "spend_limits" => .spend_limits: read_limits => Vec::new(),
+    } then {
+        // Without another word the keys are where the agent's operator publishes them.
+        let keys = keys.or_else(|| url.is_some().then(signing::published));
+    })
 }
 
 /// `[{ currency = "USD", per_day = 10000 }]`, each currency once.
 fn read_limits(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Vec<SpendLimit>> {
     let limits = parse::list(value, at, problems, (1, None), |value, at, problems| {
         read_object!(value, at, problems, closed {
-            required "currency" => currency: |v: &Value, at: &At<'_>, p: &mut Problems| {
-                const HINT: &str = "must be a currency of ISO 4217, such as USD";
-                let read = |text: &str| {
-                    let fits = text.len() == 3 && text.bytes().all(|it| it.is_ascii_uppercase());
-                    fits.then(|| text.to_owned())
-                };
-                of_text((v, at, p), HINT, read)
-            },
+            required "currency" => currency:
+                text_that("must be a currency of ISO 4217, such as USD", currency_of),
             required "per_day" => per_day: |v: &Value, at: &At<'_>, p: &mut Problems| {
                 let amount = v.as_number().and_then(Amount::of).filter(|it| *it > Amount::ZERO);
                 if amount.is_none() {
@@ -221,6 +198,11 @@ fn read_limits(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Ve
     Some(limits)
 }
 
+fn currency_of(text: &str) -> Option<String> {
+    let fits = text.len() == 3 && text.bytes().all(|it| it.is_ascii_uppercase());
+    fits.then(|| text.to_owned())
+}
+
 fn read_scope(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Authorization> {
     Some(read_over!(value, at, problems, Authorization::default(), {
         "tasks" => allowed_tasks: |v: &Value, at: &At<'_>, p: &mut Problems| {
@@ -232,16 +214,12 @@ fn read_scope(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Aut
 }
 
 fn read_onboarding(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Onboarding> {
-    let hosts = |range| {
-        let read = list(range, values::host);
-        move |v: &Value, at: &At<'_>, p: &mut Problems| Some(BTreeSet::from_iter(read(v, at, p)?))
-    };
     Some(read_over!(value, at, problems, Onboarding::default(), {
         "strangers" => strangers: parse::boolean,
         "implicit" => implicit: parse::boolean,
         "review" => review: some(read_review),
-        "operators" => operators: some(hosts((1, None))),
-        "houses" => houses: hosts((0, None)),
+        "operators" => operators: some(set((1, None), values::host)),
+        "houses" => houses: set((0, None), values::host),
     }))
 }
 
@@ -249,16 +227,6 @@ fn read_review(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Re
     read_table!(value, at, problems, Review {
         required "message" => message: line(500),
         optional "url" => url: values::web_page,
-    })
-}
-
-fn read_standing(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Standing> {
-    const HINT: &str = "must be active, suspended or blocked";
-    of_text((value, at, problems), HINT, |text| match text {
-        "active" => Some(Standing::Active),
-        "suspended" => Some(Standing::Suspended),
-        "blocked" => Some(Standing::Blocked),
-        _ => None,
     })
 }
 

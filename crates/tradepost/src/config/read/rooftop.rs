@@ -1,11 +1,12 @@
 //! Readers for rooftops: what `dealer.information` tells about one, its fees and its appointments.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use jiff::tz::TimeZone;
+use tradepost_dealer::appointment::department;
 use tradepost_dealer::settings::{Appointments, Fee, Rooftop};
 use tradepost_wire::aap::dealer::{
-    self, Address, DayHours, Geo, NamedValue, Schedule, WeeklyHours,
+    Address, DayHours, Geo, NamedValue, Rooftop as Profile, Schedule, WeeklyHours,
 };
 use tradepost_wire::aap::lead::AppointmentType;
 use tradepost_wire::format;
@@ -18,106 +19,59 @@ use super::values::{
 };
 
 /// `[[dealers.rooftops]]`
-pub(super) fn rooftops(
-    value: &Value,
-    at: &At<'_>,
-    problems: &mut Problems,
-) -> Option<Vec<Rooftop>> {
-    let rooftops = parse::list(value, at, problems, (1, None), rooftop);
-    let mut names = HashSet::new();
-    for (index, rooftop) in value.as_array().into_iter().flatten().enumerate() {
-        // Buyers' filters compare names without regard to case, so the names must differ in more.
-        let name = rooftop.get("name").and_then(Value::as_str);
-        if name.is_some_and(|name| !names.insert(name.trim().to_lowercase())) {
-            let message = "another rooftop of this dealer has this name already";
-            reject(&at.index(index).key("name"), problems, message);
+pub(super) fn rooftop(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Rooftop> {
+    read_table!(value, at, problems, Rooftop { profile: Profile, time_zone } {
+        required "name" => .name: line(200),
+        optional "feed_names" => feed_names: list((0, None), line(200)) => Vec::new(),
+        optional "legal_name" => .legal_name: line(200),
+        optional "website" => .website: values::web_page,
+        optional "geo" => .geo: read_geo,
+        optional "emails" => .emails: contacts(parse::email) => Vec::new(),
+        optional "phones" => .phones: contacts(parse::phone) => Vec::new(),
+        optional "address" => .address: read_address => None,
+        optional "timezone" => .timezone: values::time_zone,
+        optional "notes" => .notes: prose(2_000),
+        optional "capabilities" => .capabilities: list((0, None), line(100)) => Vec::new(),
+        optional "schedules" => .schedules: read_schedules => Vec::new(),
+        optional "fees" => fees: list((0, None), fee) => Vec::new(),
+        optional "appointments" => appointments: read_appointments => Appointments::default(),
+    } then {
+        if let Some(Appointments { types, .. }) = &appointments
+            && !types.is_empty()
+        {
+            check_appointments(types, schedules.as_deref(), (value, at, problems));
         }
-    }
-    rooftops
-}
-
-fn rooftop(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Rooftop> {
-    read_object!(value, at, problems, closed {
-        required "name" => name: line(200),
-        optional "feed_names" => feed_names: list((0, None), line(200)),
-        optional "legal_name" => legal_name: line(200),
-        optional "website" => website: values::web_page,
-        optional "geo" => geo: read_geo,
-        optional "emails" => emails: list((0, None), |v, at, p| contact(v, at, p, parse::email)),
-        optional "phones" => phones: list((0, None), |v, at, p| contact(v, at, p, parse::phone)),
-        optional "address" => address: read_address,
-        optional "timezone" => timezone: values::time_zone,
-        optional "notes" => notes: prose(2_000),
-        optional "capabilities" => capabilities: list((0, None), line(100)),
-        optional "schedules" => schedules: read_schedules,
-        optional "fees" => fees: list((0, None), fee),
-        optional "appointments" => appointments: read_appointments,
-    });
-    let has = |key| value.get(key).is_some();
-    let appointments = appointments.unwrap_or_default();
-    if !appointments.types.is_empty() {
-        let at_appointments = at.key("appointments");
-        let at_types = at_appointments.key("types");
-        if !has("timezone") {
-            let message = "offering appointments needs the rooftop's timezone";
-            reject(&at_types, problems, message);
-        }
-        // A schedule that could not be read has its own mistakes.
-        if schedules.is_some() || !has("schedules") {
-            for department in departments(&appointments.types) {
-                if !is_open(schedules.as_deref().unwrap_or_default(), department) {
-                    let message = format!(
-                        "offering these appointments needs a day on which schedules.{department} \
-                         is open"
-                    );
-                    reject(&at_types, problems, message);
-                }
-            }
-        }
-    }
-    let (timezone, time_zone) = timezone.unzip();
-    Some(Rooftop {
-        profile: dealer::Rooftop {
-            name: name?,
-            legal_name,
-            website,
-            geo,
-            emails: emails.unwrap_or_default(),
-            phones: phones.unwrap_or_default(),
-            address: address.flatten(),
-            schedules: schedules.unwrap_or_default(),
-            timezone,
-            notes,
-            capabilities: capabilities.unwrap_or_default(),
-        },
-        feed_names: feed_names.unwrap_or_default(),
-        time_zone: time_zone.unwrap_or(TimeZone::UTC),
-        fees: fees.unwrap_or_default(),
-        appointments,
+        let (timezone, time_zone) = timezone.unzip();
+        let time_zone = time_zone.unwrap_or(TimeZone::UTC);
     })
 }
 
-/// The departments that take these appointments.
-fn departments(types: &[AppointmentType]) -> Vec<&'static str> {
-    let mut departments: Vec<_> = types
-        .iter()
-        .map(|kind| match kind {
-            AppointmentType::Sales | AppointmentType::TestDrive | AppointmentType::TradeIn => {
-                "sales"
-            }
-            AppointmentType::Service => "service",
-        })
-        .collect();
-    departments.sort_unstable();
-    departments.dedup();
-    departments
-}
-
-fn is_open(schedules: &[Schedule], department: &str) -> bool {
-    schedules
-        .iter()
-        .filter(|schedule| schedule.name.as_deref() == Some(department))
-        .any(|schedule| schedule.value != WeeklyHours::default())
+/// Whoever offers appointments says when it is open, and by which clock.
+fn check_appointments(
+    types: &[AppointmentType],
+    schedules: Option<&[Schedule]>,
+    (value, at, problems): (&Value, &At<'_>, &mut Problems),
+) {
+    let has = |key| value.get(key).is_some();
+    let at = at.key("appointments");
+    let at = at.key("types");
+    if !has("timezone") {
+        reject(&at, problems, "offering appointments needs the rooftop's timezone");
+    }
+    // A schedule that could not be read has its own mistakes.
+    if schedules.is_none() && has("schedules") {
+        return;
+    }
+    let closed = WeeklyHours::default();
+    for department in BTreeSet::from_iter(types.iter().map(|kind| department(*kind))) {
+        let of_it = |it: &Schedule| it.name.as_deref() == Some(department) && it.value != closed;
+        if !schedules.unwrap_or_default().iter().any(of_it) {
+            let message = format!(
+                "offering these appointments needs a day on which schedules.{department} is open"
+            );
+            reject(&at, problems, message);
+        }
+    }
 }
 
 fn read_geo(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Geo> {
@@ -131,22 +85,21 @@ fn read_geo(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Geo> 
     })
 }
 
-/// `{ name = "Sales", value = "…" }`, or the value alone.
-fn contact(
-    value: &Value,
-    at: &At<'_>,
-    problems: &mut Problems,
+/// Of each `{ name = "Sales", value = "…" }`, or the value alone.
+fn contacts(
     read: fn(&Value, &At<'_>, &mut Problems) -> Option<String>,
-) -> Option<NamedValue> {
-    if value.is_string() {
-        let value = read(value, at, problems)?;
-        return Some(NamedValue { name: None, value });
-    }
-    read_object!(value, at, problems, closed {
-        optional "name" => name: line(100),
-        required "value" => contact: read,
-    });
-    Some(NamedValue { name, value: contact? })
+) -> impl Fn(&Value, &At<'_>, &mut Problems) -> Option<Vec<NamedValue>> {
+    list((0, None), move |value, at, problems| {
+        if value.is_string() {
+            let value = read(value, at, problems)?;
+            return Some(NamedValue { name: None, value });
+        }
+        read_object!(value, at, problems, closed {
+            optional "name" => name: line(100),
+            required "value" => contact: read,
+        });
+        Some(NamedValue { name, value: contact? })
+    })
 }
 
 /// `None` inside when the table is empty.

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use jiff::SignedDuration;
 use tradepost_dealer::import::PriceTruth;
-use tradepost_dealer::settings::{Dealer as Terms, SearchPolicy};
+use tradepost_dealer::settings::{Dealer as Terms, LeadPolicy, SearchPolicy};
 use tradepost_store::DatabaseUrl;
 use tradepost_wire::aap::{Skill, Version};
 use tradepost_wire::catalog::Vocabulary as _;
@@ -13,10 +13,11 @@ use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 
 use super::values::{
-    self, duration, line, list, path, prose, read_over, read_table, reject, some, whole, words,
+    self, duration, line, list, named, path, prose, read_over, read_table, reject, some, whole,
+    words,
 };
 use super::{acme, auth, delivery, feeds, leads, oidc, rooftop};
-use crate::config::{CardSigning, Console, Dealer, RateLimit, Server, WebOrigin};
+use crate::config::{Auth, CardSigning, Console, Dealer, RateLimit, Server, WebOrigin};
 
 impl Default for Server {
     fn default() -> Self {
@@ -60,7 +61,7 @@ pub(super) fn server(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opt
         "listen" => listen: values::socket,
         "operator_listen" => operator_listen: some(values::socket),
         "hosting" => hosting: parse::boolean,
-        "directory_hosts" => directory_hosts: host_names,
+        "directory_hosts" => directory_hosts: list((0, None), values::host),
         "max_running_requests" => max_running_requests: whole(1, 1_000_000),
         "console" => console: some(read_console),
         "max_body_bytes" => max_body_bytes: whole(1_024, 64 * 1_024 * 1_024),
@@ -128,84 +129,54 @@ fn web_origin(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Web
     is_origin.then(|| WebOrigin::Named(base.to_ascii_lowercase()))
 }
 
-/// `[[dealers]]`
-pub(super) fn dealers(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Vec<Dealer>> {
-    parse::list(value, at, problems, (1, None), dealer)
-}
-
-/// The names of hosts.
-fn host_names(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Vec<String>> {
-    parse::list(value, at, problems, (0, None), values::host)
-}
-
-/// One of them, also where it is a document of its own.
+/// `[[dealers]]`, also where one is a document of its own.
 pub(super) fn dealer(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Dealer> {
-    read_object!(value, at, problems, closed {
-        required "id" => id: values::id,
-        required "name" => name: line(200),
-        optional "hosts" => hosts: host_names,
+    read_table!(value, at, problems, Dealer { terms: Terms } {
+        required "id" => .id: values::id,
+        required "name" => .name: line(200),
+        optional "hosts" => hosts: list((0, None), values::host) => Vec::new(),
         optional "public_url" => public_url: values::web_base,
-        optional "listed" => listed: parse::boolean,
-        optional "description" => description: prose(2_000),
-        optional "agent_version" => agent_version: line(64),
+        optional "listed" => listed: parse::boolean => true,
+        optional "description" => description: prose(2_000)
+            => format!("{name}: vehicles on offer, opening hours and contact requests."),
+        optional "agent_version" => agent_version: line(64) => "1.0.0".to_owned(),
         optional "provider" => provider: read_provider,
         optional "documentation_url" => documentation_url: values::web_page,
-        optional "welcome_message" => welcome_message: prose(2_000),
-        optional "versions" => versions: words::<Version>,
-        optional "skills" => skills: words::<Skill>,
-        required "rooftops" => rooftops: rooftop::rooftops,
-        optional "search" => search: read_search,
-        optional "leads" => leads: leads::leads,
-        optional "rate_limit" => rate_limit: read_rate_limit,
-        optional "tombstone_lifetime" => tombstone_lifetime: duration("0s", "3650d"),
-        optional "price_truth" => price_truth: parse::word::<PriceTruth>,
-        optional "require_version" => require_version: parse::boolean,
-        optional "http_json" => http_json: parse::boolean,
-        optional "strict_output_modes" => strict_output_modes: parse::boolean,
-        optional "auth" => auth: auth::auth,
+        optional "welcome_message" => .welcome_message: prose(2_000),
+        optional "versions" => .versions: words::<Version> => Version::ALL.to_vec(),
+        optional "skills" => .skills: words::<Skill> => Skill::ALL.to_vec(),
+        // Buyers' filters compare names without regard to case, so the names must differ in more.
+        required "rooftops" => .rooftops:
+            named((1, None), rooftop::rooftop, |name: &str| name.trim().to_lowercase(),
+                "another rooftop of this dealer has this name already"),
+        optional "search" => .search: read_search => SearchPolicy::default(),
+        optional "leads" => .leads: leads::leads => LeadPolicy::default(),
+        optional "rate_limit" => rate_limit: read_rate_limit => RateLimit::default(),
+        // C-23
+        optional "tombstone_lifetime" => .tombstone_lifetime: duration("0s", "3650d")
+            => SignedDuration::from_hours(90 * 24),
+        optional "price_truth" => .price_truth: parse::word::<PriceTruth> => PriceTruth::Warn,
+        // C-33
+        optional "require_version" => require_version: parse::boolean => false,
+        optional "http_json" => http_json: parse::boolean => false,
+        // C-26
+        optional "strict_output_modes" => strict_output_modes: parse::boolean => false,
+        optional "auth" => auth: auth::auth => Auth::default(),
         optional "card_signing" => card_signing: read_card_signing,
-        optional "deliveries" => deliveries: delivery::deliveries,
-        optional "feeds" => feeds: feeds::feeds,
-    });
-    delivery::check_rooftops(value, at, problems);
-    feeds::check_uploads(value, at, problems);
-    let speaks = |version| versions.as_ref().is_none_or(|versions| versions.contains(&version));
-    if http_json == Some(true) && !speaks(Version::V1_0) {
-        let message = "needs \"1.0\" among the versions; later ones have no HTTP+JSON binding";
-        reject(&at.key("http_json"), problems, message);
-    }
-    let name = name?;
-    let described = format!("{name}: vehicles on offer, opening hours and contact requests.");
-    let description = description.unwrap_or(described);
-    Some(Dealer {
-        terms: Terms {
-            id: id?,
-            name,
-            welcome_message,
-            versions: versions.unwrap_or_else(|| Version::ALL.to_vec()),
-            skills: skills.unwrap_or_else(|| Skill::ALL.to_vec()),
-            rooftops: rooftops?,
-            search: search.unwrap_or_default(),
-            leads: leads.unwrap_or_default(),
-            // C-23
-            tombstone_lifetime: tombstone_lifetime.unwrap_or(SignedDuration::from_hours(90 * 24)),
-            price_truth: price_truth.unwrap_or(PriceTruth::Warn),
-        },
-        hosts: hosts.unwrap_or_default(),
-        public_url,
-        listed: listed.unwrap_or(true),
-        description,
-        agent_version: agent_version.unwrap_or_else(|| "1.0.0".to_owned()),
-        provider,
-        documentation_url,
-        rate_limit: rate_limit.unwrap_or_default(),
-        require_version: require_version.unwrap_or(false), // C-33
-        http_json: http_json.unwrap_or(false),
-        strict_output_modes: strict_output_modes.unwrap_or(false), // C-26
-        auth: auth.unwrap_or_default(),
-        card_signing,
-        deliveries: deliveries.unwrap_or_default(),
-        feeds: feeds.unwrap_or_default(),
+        optional "deliveries" => deliveries:
+            named((0, None), delivery::delivery, str::to_owned,
+                "another destination of this dealer has this name already") => Vec::new(),
+        optional "feeds" => feeds:
+            named((0, Some(50)), feeds::feed, str::to_owned,
+                "another feed of this dealer has this name already") => Vec::new(),
+    } then {
+        delivery::check_rooftops(value, at, problems);
+        feeds::check_uploads(value, at, problems);
+        let speaks = |version| versions.as_ref().is_none_or(|versions| versions.contains(&version));
+        if http_json == Some(true) && !speaks(Version::V1_0) {
+            let message = "needs \"1.0\" among the versions; later ones have no HTTP+JSON binding";
+            reject(&at.key("http_json"), problems, message);
+        }
     })
 }
 

@@ -21,16 +21,31 @@ use crate::config::delivery::Secret;
 
 /// Reads a table into a struct: what `read_object!` reads, in a member for each key. A required one has
 /// to be there, and an optional one is what stands behind its reader where it is not, or `None`.
+///
+/// A struct may have a part that is a struct of its own: its members have a dot before them. What is
+/// looked at when all keys are read, and before anything is put in the place of those that are not
+/// there, stands behind `then`; members that come of it are named behind the part.
 macro_rules! read_table {
     ($value:expr, $at:expr, $problems:expr, $name:ident {
         $( $need:ident $key:literal => $member:ident : $reader:expr $(=> $usual:expr)?, )*
     }) => {{
         tradepost_wire::read_object!($value, $at, $problems, closed { $( $need $key => $member: $reader, )* });
-        Some($name { $( $member: read_table!(@member $need $member $($usual)?), )* })
+        $( read_table!(@settle $need $member $($usual)?); )*
+        Some($name { $( $member, )* })
     }};
-    (@member required $member:ident) => { $member? };
-    (@member optional $member:ident) => { $member };
-    (@member optional $member:ident $usual:expr) => { $member.unwrap_or($usual) };
+    ($value:expr, $at:expr, $problems:expr, $name:ident { $part:ident: $inner:ident $(, $more:ident)* } {
+        $( $need:ident $key:literal => $($own:ident)? $(.$member:ident)? : $reader:expr $(=> $usual:expr)?, )*
+    } then { $($then:tt)* }) => {{
+        tradepost_wire::read_object!($value, $at, $problems, closed {
+            $( $need $key => $($own)? $($member)?: $reader, )*
+        });
+        $($then)*
+        $( read_table!(@settle $need $($own)? $($member)? $($usual)?); )*
+        Some($name { $part: $inner { $( $($member,)? )* }, $( $($own,)? )* $( $more, )* })
+    }};
+    (@settle required $member:ident) => { let $member = $member?; };
+    (@settle optional $member:ident) => {};
+    (@settle optional $member:ident $usual:expr) => { let $member = $member.unwrap_or($usual); };
 }
 pub(super) use read_table;
 
@@ -64,32 +79,40 @@ pub(super) fn items<'v>(value: &'v Value, key: &str) -> &'v [Value] {
     value.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
-/// What is in a list has names of its own.
-pub(super) fn check_names(
-    value: &Value,
-    at: &At<'_>,
-    problems: &mut Problems,
-    message: &'static str,
-) {
-    let mut names = BTreeSet::new();
-    for (index, item) in value.as_array().into_iter().flatten().enumerate() {
-        let name = item.get("name").and_then(Value::as_str);
-        if name.is_some_and(|name| !names.insert(name)) {
-            reject(&at.index(index).key("name"), problems, message);
+/// A list of so many at least, and at most, each of which has a name of its own, also when only its
+/// `shape` is looked at; or else there is `another`.
+pub(super) fn named<T>(
+    range: (usize, Option<usize>),
+    item: impl Fn(&Value, &At<'_>, &mut Problems) -> Option<T>,
+    shape: impl Fn(&str) -> String,
+    another: &'static str,
+) -> impl Fn(&Value, &At<'_>, &mut Problems) -> Option<Vec<T>> {
+    move |value, at, problems| {
+        let list = parse::list(value, at, problems, range, &item);
+        let mut names = BTreeSet::new();
+        for (index, item) in value.as_array().into_iter().flatten().enumerate() {
+            let name = item.get("name").and_then(Value::as_str);
+            if name.is_some_and(|name| !names.insert(shape(name))) {
+                reject(&at.index(index).key("name"), problems, another);
+            }
         }
+        list
     }
 }
 
-/// Each key belongs to its ways, and some have to be there. It goes by what was written and not by what was
+/// Each key belongs to its ways, and some have to be there; keys of one kind are one row. It goes by what was written and not by what was
 /// read: a key whose value is wrong has its own problem already, and is not missing.
 pub(super) fn check_keys<W: Vocabulary + PartialEq + Display>(
-    keys: &[(&str, &[W], bool)],
+    table: &[(&str, &[W], bool)],
     way: Option<W>,
     (belongs, by): (&str, &str),
     (value, at, problems): (&Value, &At<'_>, &mut Problems),
 ) {
     let Some(way) = way else { return };
-    for (key, ways, is_needed) in keys {
+    let rows = table.iter().flat_map(|(keys, ways, is_needed)| {
+        keys.split_whitespace().map(move |key| (key, ways, is_needed))
+    });
+    for (key, ways, is_needed) in rows {
         let is_there = value.get(key).is_some();
         if is_there && !ways.contains(&way) {
             let names: Vec<_> = ways.iter().map(|way| way.name()).collect();
@@ -130,6 +153,14 @@ pub(super) fn words<T: Vocabulary + PartialEq>(
     let chosen = chosen?;
     let in_order = T::ALL.iter().filter(|word| chosen.contains(word));
     Some(in_order.copied().collect())
+}
+
+/// A text that `accept` takes, or else `hint` says what it must be.
+pub(super) fn text_that<T>(
+    hint: &'static str,
+    accept: impl Fn(&str) -> Option<T>,
+) -> impl Fn(&Value, &At<'_>, &mut Problems) -> Option<T> {
+    move |value, at, problems| of_text((value, at, problems), hint, &accept)
 }
 
 /// A whole number from `min` to `max`.
@@ -302,6 +333,16 @@ pub(super) fn list<T>(
     item: impl Fn(&Value, &At<'_>, &mut Problems) -> Option<T>,
 ) -> impl Fn(&Value, &At<'_>, &mut Problems) -> Option<Vec<T>> {
     move |value, at, problems| parse::list(value, at, problems, range, &item)
+}
+
+/// The same, in which no item counts twice.
+pub(super) fn set<T: Ord>(
+    range: (usize, Option<usize>),
+    item: impl Fn(&Value, &At<'_>, &mut Problems) -> Option<T>,
+) -> impl Fn(&Value, &At<'_>, &mut Problems) -> Option<BTreeSet<T>> {
+    move |value, at, problems| {
+        parse::list(value, at, problems, range, &item).map(BTreeSet::from_iter)
+    }
 }
 
 /// A filter for the log.

@@ -12,7 +12,7 @@ use tradepost_wire::json::Value;
 use tradepost_wire::parse::read_object;
 use tradepost_wire::problem::{At, Problems};
 
-use super::super::values::{self, line, list, of_text, path, read_table, whole};
+use super::super::values::{self, line, list, of_text, path, read_table, set, text_that, whole};
 use crate::config::WebhookKeyFile;
 
 /// `webhook_key`
@@ -33,22 +33,15 @@ pub(super) fn request_signing(
     at: &At<'_>,
     problems: &mut Problems,
 ) -> Option<RequestSigning> {
-    read_object!(value, at, problems, closed {
-        optional "content_digest" => content_digest: digest,
-        optional "required_for" => required_for: list((0, None), tool),
-        optional "methods_required_for" => methods: list((0, None), method),
-    });
-    Some(RequestSigning {
+    read_table!(value, at, problems, RequestSigning {
         // Without one whoever can change a request on its way chooses what is bought.
-        digest: content_digest.unwrap_or(Digest::Required),
-        required_for: BTreeSet::from_iter(required_for.into_iter().flatten()),
-        methods_required_for: BTreeSet::from_iter(methods.into_iter().flatten()),
+        optional "content_digest" => digest:
+            text_that("must be required, forbidden or either", Digest::from_name)
+            => Digest::Required,
+        optional "required_for" => required_for: set((0, None), tool) => BTreeSet::new(),
+        optional "methods_required_for" => methods_required_for:
+            set((0, None), method) => BTreeSet::new(),
     })
-}
-
-fn digest(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Digest> {
-    const HINT: &str = "must be required, forbidden or either";
-    of_text((value, at, problems), HINT, Digest::from_name)
 }
 
 fn tool(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
