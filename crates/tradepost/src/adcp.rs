@@ -2,7 +2,8 @@
 //! `tradepost-publisher`; here is what it stands on, the store and the world outside, and what
 //! stands on it: the agent that callers reach, and its card.
 
-use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock, RwLock};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -11,8 +12,9 @@ use tradepost_buyer::signed::signers::{Agent, Signers};
 use tradepost_keys::private::SigningKey;
 use tradepost_publisher::agent::BuyerAgent;
 use tradepost_publisher::profile::{Endpoint, Profile, Transport};
-use tradepost_server::auth::Means;
-use tradepost_server::card::ENDPOINT_PATH;
+use tradepost_publisher::publisher::Publisher as Selling;
+use tradepost_server::auth::{Authenticator, Means};
+use tradepost_server::card::{ENDPOINT_PATH, PublishedCard};
 use tradepost_server::egress::{Egress, Resolver};
 use tradepost_server::fault::Fault;
 use tradepost_server::http::mcp;
@@ -22,6 +24,7 @@ use tradepost_store::Store;
 use tradepost_wire::adcp::signing::Surface;
 
 use crate::config::{Origin, Publisher, WebhookKeyFile};
+use seller::PublisherAgent;
 
 pub mod card;
 pub mod catalogue_file;
@@ -53,26 +56,16 @@ pub fn open(
     means: &Means,
     origin: Origin,
     patience: Duration,
-) -> Result<seller::PublisherAgent, Fault> {
+) -> Result<PublisherAgent, Fault> {
     let clock = &means.clock;
-    let Publisher {
-        mut profile,
-        front,
-        public_url,
-        brand_json_url,
-        upstream,
-        rates,
-        call_loopback,
-        catalogue,
-        ..
-    } = config;
+    let (mut profile, front) = (config.profile, config.front);
     let at_hosts = || front.hosts.iter().map(|host| format!("https://{host}")).collect();
-    let mut addresses: Vec<_> = public_url.map_or_else(at_hosts, |url| vec![url]);
+    let mut addresses: Vec<_> = config.public_url.map_or_else(at_hosts, |url| vec![url]);
     if addresses.is_empty() {
         addresses.push(origin.to_string());
     }
     let base_url = addresses.first().cloned().unwrap_or_default();
-    let egress = Egress::new(Resolver::system(), call_loopback);
+    let egress = Egress::new(Resolver::system(), config.call_loopback);
     let key = Arc::new(match &config.webhook_key {
         Some(file) => keys::WebhookKey(load(file, "reading the key of webhooks")?),
         None => keys::WebhookKey::passing()?,
@@ -89,7 +82,7 @@ pub fn open(
     profile.signing.webhooks = Some(key.0.algorithm());
     // Keys are believed over HTTPS alone.
     let own = base_url.starts_with("https://").then(|| format!("{base_url}{}", keys::BRAND_PATH));
-    profile.signing.brand_json_url = brand_json_url.or(own);
+    profile.signing.brand_json_url = config.brand_json_url.or(own);
     profile.endpoints = endpoints(&base_url);
     if profile.catalogue.agent_url.is_empty() {
         // Whatever a sandbox puts there is defined by this agent.
@@ -113,33 +106,45 @@ pub fn open(
         shared: Some(Arc::clone(store)),
     };
     let notices = notices::Notices::new(&profile.id, Arc::clone(&key), ground);
-    let upstream = upstream.map(|upstream| upstream::Upstream::new(upstream, clock)).transpose()?;
+    let upstream = config.upstream.map(|it| upstream::Upstream::new(it, clock)).transpose()?;
     let signer = world::Signer {
         key: Arc::clone(&key),
         sender: HttpSender::new(egress.apart(), world::CHALLENGE_PATIENCE),
         clock: clock.clone(),
-        agent_url: format!("{base_url}{}", tradepost_server::http::mcp::PATH),
+        agent_url: format!("{base_url}{}", mcp::PATH),
     };
     let permits = store.permits();
-    let mut world = world::Outside::new(&profile.id, rates, permits.as_ref(), clock, egress);
+    let mut world = world::Outside::new(&profile.id, config.rates, permits.as_ref(), clock, egress);
     world.upstream = upstream;
     world.governance = Some(Arc::clone(&governance));
     world.signer = Some(signer);
     world.verifiers = world::Credentials(verifiers);
     let world = world.answering_within(patience);
-    let (vault, world) = (Arc::new(vault), Arc::new(world));
-    let id = profile.id.clone();
-    let identify =
-        |hash: &str| store.card_identity(&id, hash, uuid::Uuid::now_v7().to_string(), clock.now());
-    let mut agent =
-        seller::PublisherAgent::open(profile, front, vault, world, means, identify, &base_url)?;
+    let publisher = Selling::new(Arc::clone(&profile), Arc::new(vault), Arc::new(world));
+    let identify = |hash: &str| {
+        store.card_identity(&profile.id, hash, uuid::Uuid::now_v7().to_string(), clock.now())
+    };
+    let describe = |_: &str| card::describe(&publisher, &front, &base_url);
+    let card = PublishedCard::new(describe, identify)?;
+    let auth = Authenticator::open(&profile.id, front.auth.clone(), means)?;
     let shown = [key.public(), governance.public()];
-    agent.documents = Some(seller::Documents::of(&agent.profile.name, &shown, &base_url));
-    agent.notices = Some(Arc::new(notices));
-    agent.identity = identity;
-    agent.menu = catalogue.map(catalogue_file::CatalogueFile::new);
-    agent.patience = patience;
-    Ok(agent)
+    Ok(PublisherAgent {
+        documents: seller::Documents::of(&profile.name, &shown, &base_url),
+        auth: auth.with_tokens(front.tokens.clone()),
+        tools: publisher.tools(),
+        publisher: RwLock::new(publisher),
+        menu: config.catalogue.map(catalogue_file::CatalogueFile::new),
+        notices: Arc::new(notices),
+        clock: clock.clone(),
+        profile,
+        front,
+        card,
+        identity,
+        patience,
+        listing: OnceLock::default(),
+        exchanges: exchanges::Exchanges::default(),
+        tidied_at: AtomicU64::default(),
+    })
 }
 
 fn load(file: &WebhookKeyFile, doing: &'static str) -> Result<SigningKey, Fault> {

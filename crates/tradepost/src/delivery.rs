@@ -7,7 +7,6 @@
 //! Bodies are built from the lead when they are sent and kept nowhere.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt;
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -61,7 +60,8 @@ pub struct Deliveries {
     store: Arc<Store>,
     clock: Clock,
     edge: Edge,
-    first_pause: Duration,
+    /// The longest pause after the first failure.
+    pub first_pause: Duration,
     outlets: RwLock<Arc<[Arc<Outlet>]>>,
     stir: Notify,
     stopping: AtomicBool,
@@ -88,48 +88,30 @@ struct Way {
     carrier: Arc<dyn Carrier>,
 }
 
-impl fmt::Debug for Deliveries {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Deliveries")
-    }
-}
+opaque!(Deliveries);
 
 impl Deliveries {
-    /// Delivers the leads of these dealers that come from now on, and what was left.
-    ///
-    /// # Errors
-    /// When a way cannot be set up, for want of a secret or of a certificate, or the store fails.
-    pub fn open(
-        dealers: &[Arc<Dealer>],
-        store: Arc<Store>,
-        clock: Clock,
-        edge: Edge,
-    ) -> Result<Self, Fault> {
-        let outlets = outlets(dealers, &[], &clock)?;
-        place(&store, outlets.iter())?;
-        let outlets = RwLock::new(outlets);
-        Ok(Self {
+    /// Delivers the leads of no dealer yet.
+    #[must_use]
+    pub fn new(store: Arc<Store>, clock: Clock, edge: Edge) -> Self {
+        Self {
             store,
             clock,
             edge,
             first_pause: FIRST_PAUSE,
-            outlets,
+            outlets: RwLock::default(),
             stir: Notify::new(),
             stopping: AtomicBool::new(false),
             tracer: OnceLock::new(),
-        })
+        }
     }
 
-    /// The same with another pause after the first failure.
-    #[must_use]
-    pub fn paced(self, first_pause: Duration) -> Self {
-        Self { first_pause, ..self }
-    }
-
-    /// Delivers to other destinations from now on. Dealers that are the same keep their ways.
+    /// Delivers to other destinations from now on: what comes and what was left. Dealers that are the
+    /// same keep their ways.
     ///
     /// # Errors
-    /// When a way cannot be set up or the store fails; then everything stays.
+    /// When a way cannot be set up, for want of a secret or of a certificate, or the store fails; then
+    /// everything stays.
     pub fn replace(&self, dealers: &[Arc<Dealer>]) -> Result<(), Fault> {
         let before = self.outlets();
         let outlets = outlets(dealers, &before, &self.clock)?;
@@ -209,7 +191,7 @@ impl Deliveries {
                 let carried = traces::within(begun.as_ref(), way.carrier.carry(letter));
                 let sent = tokio::time::timeout(most, carried).await;
                 // Nobody knows how far it came.
-                sent.unwrap_or_else(|_| Err(Failed::doubtful("no answer in time")))
+                sent.unwrap_or_else(|_| Err(Verdict::Doubtful.of("no answer in time")))
             }
             Err(failed) => Err(failed),
         };
@@ -251,7 +233,7 @@ impl Deliveries {
         }
         // Its key may be found again.
         if let Some(why) = &lead.submission.unreadable {
-            return Ok(Some(Err(Failed::later(why.clone()))));
+            return Ok(Some(Err(Verdict::Later.of(why.clone()))));
         }
         let id = record.id();
         let parcel = Parcel {

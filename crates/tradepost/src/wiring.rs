@@ -100,11 +100,11 @@ impl Wiring {
         let patience = server.http().request_timeout;
         let open = |publisher| adcp::open(publisher, &store, &means, origin, patience);
         let publishers = publishers.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
-        let notices = publishers.iter().filter_map(|publisher| publisher.notices.clone()).collect();
+        let notices = publishers.iter().map(|publisher| Arc::clone(&publisher.notices)).collect();
         let shared = |publisher| Arc::new(publisher) as SharedAgent;
         let publishers: Vec<_> = publishers.into_iter().map(shared).collect();
         // Of no dealer yet: dealers are opened on these, and `take_over` brings them in.
-        let deliveries = Deliveries::open(&[], Arc::clone(&store), clock.clone(), Edge::system())?;
+        let deliveries = Deliveries::new(Arc::clone(&store), clock.clone(), Edge::system());
         let deliveries = Arc::new(deliveries);
         let feeds = Arc::new(Feeds::new(Arc::clone(&store), clock.clone()));
         let ground = Ground {
@@ -121,7 +121,7 @@ impl Wiring {
         {
             roster = more;
         }
-        let (desk, counted) = counted_desk(&server, &store, clock.clone(), Vec::new());
+        let (desk, counted) = desk(&server, &store, clock.clone(), Vec::new());
         let refusals = Arc::new(Refusals::new(Arc::clone(&store), clock.clone()));
         desk.remember_with(Arc::clone(&refusals) as _);
         let sellers = Arc::new(Sellers(RwLock::default()));
@@ -278,7 +278,9 @@ impl Wiring {
         let sources = self.feeds.sources_of(&at_work)?;
         self.deliveries.replace(&dealers)?;
         self.feeds.replace(sources);
-        let agents = agents(&sellers, &self.publishers);
+        // Dealers before publishers: the first that answers on a host is reached there.
+        let agents = sellers.iter().map(|seller| Arc::clone(seller) as SharedAgent);
+        let agents: Vec<_> = agents.chain(self.publishers.iter().cloned()).collect();
         let ids = agents.iter().map(|agent| agent.id().to_owned()).collect();
         *self.counted.write().unwrap_or_else(PoisonError::into_inner) = ids;
         self.desk.replace(agents);
@@ -287,25 +289,9 @@ impl Wiring {
     }
 }
 
-/// Dealers before publishers: the first that answers on a host is reached there.
-fn agents(sellers: &[Arc<Seller>], publishers: &[SharedAgent]) -> Vec<SharedAgent> {
-    let sellers = sellers.iter().map(|seller| Arc::clone(seller) as SharedAgent);
-    sellers.chain(publishers.iter().cloned()).collect()
-}
-
-/// A desk with these agents on a store.
+/// A desk with these agents on a store, and the ids of those whose rows are counted.
 #[must_use]
 pub fn desk(
-    server: &Server,
-    store: &Arc<Store>,
-    clock: Clock,
-    agents: Vec<SharedAgent>,
-) -> Arc<Desk> {
-    counted_desk(server, store, clock, agents).0
-}
-
-/// The same, with the ids of those whose rows are counted.
-fn counted_desk(
     server: &Server,
     store: &Arc<Store>,
     clock: Clock,

@@ -143,7 +143,8 @@ pub(super) fn retry_after(response: &mut Response, wait: Duration) {
 }
 
 /// A wait in whole seconds: a part of one counts as a whole one.
-pub(super) fn seconds(wait: Duration) -> u64 {
+#[must_use]
+pub fn seconds(wait: Duration) -> u64 {
     wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
 }
 

@@ -13,7 +13,7 @@ use tradepost_buyer::signed::{self, Checklist, Signed, fields};
 use tradepost_keys::http_signature::{Message, Target};
 use tradepost_publisher::agent::BuyerAgent;
 use tradepost_publisher::profile::RequestSigning;
-use tradepost_server::fault::Fault as Broken;
+use tradepost_server::auth::Denied;
 use tradepost_wire::adcp::signing::{Fault, Surface};
 use tradepost_wire::json::Value;
 
@@ -47,11 +47,13 @@ pub enum Standing {
 /// Why nobody is believed to have sent a request.
 #[derive(Debug)]
 pub enum Unbelieved {
-    /// Its signature is wrong, or it has none and needs one whatever other credential it has.
+    /// Its signature is wrong, or it has none and needs one whatever other credential it has (RFC 9421).
     Signature(Fault),
-    /// Nobody can tell.
-    Unavailable(Broken),
+    /// Another reason, such as that nobody can tell.
+    Denied(Denied),
 }
+
+from!(Unbelieved { Signature(Fault), Denied(Denied) });
 
 /// Finds out who signs.
 #[derive(Debug)]
@@ -96,17 +98,17 @@ impl Identity {
         let headers = received.headers;
         // One of the two without the other is a signature that is wrong, and not none at all.
         if !headers.contains_key("signature") && !headers.contains_key("signature-input") {
-            return self.unsigned(received.body).map_err(Unbelieved::Signature);
+            return Ok(self.unsigned(received.body)?);
         }
-        let signed = self.signed(received, now).await.map_err(Unbelieved::Signature)?;
+        let signed = self.signed(received, now).await?;
         // On disk before it is believed, or a crash would make it good once more.
-        let is_new = self.used.keep(&signed.used, now).await.map_err(Unbelieved::Unavailable)?;
+        let is_new = self.used.keep(&signed.used, now).await.map_err(Denied::unavailable)?;
         if !is_new {
-            return Err(Unbelieved::Signature(Fault::Replayed));
+            return Err(Fault::Replayed.into());
         }
         // What two readers would read differently is nothing that somebody has signed.
         if signed::is_ambiguous(received.body) {
-            return Err(Unbelieved::Signature(Fault::BodyMalformed));
+            return Err(Fault::BodyMalformed.into());
         }
         Ok(Standing::Signed(signed.whose))
     }

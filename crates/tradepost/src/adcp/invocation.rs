@@ -138,27 +138,18 @@ fn violation(field: String, description: &str) -> FieldViolation {
 /// failure has completed the invocation (requirements §1.11 row 3).
 #[must_use]
 pub fn task(now: Timestamp, answer: &Answer, document: Value, ids: (String, String)) -> Task {
-    let failed = answer.is_failure();
-    let mut parts = Vec::with_capacity(2);
-    if !answer.message.is_empty() {
-        parts.push(Part::text(answer.message.clone()));
-    }
-    parts.push(Content::Data(document).into());
-    let artifact = Artifact {
-        artifact_id: if failed { "error-result" } else { "adcp-result" }.to_owned(),
-        name: None,
-        description: None,
-        parts,
-        metadata: None,
-        extensions: Vec::new(),
+    let said = (!answer.message.is_empty()).then(|| Part::text(answer.message.clone()));
+    let parts = said.into_iter().chain([Part::data(document)]).collect();
+    let (state, artifact_id) = match answer.is_failure() {
+        true => (TaskState::Failed, "error-result"),
+        false => (TaskState::Completed, "adcp-result"),
     };
-    let state = if failed { TaskState::Failed } else { TaskState::Completed };
     let (id, context_id) = ids;
     Task {
         id,
         context_id,
         status: TaskStatus { state, message: None, timestamp: now },
-        artifacts: Some(vec![artifact]),
+        artifacts: Some(vec![Artifact::new(artifact_id, parts)]),
         history: None,
         metadata: None,
     }

@@ -13,11 +13,10 @@ use tradepost_publisher::ask::{self, Ask};
 use tradepost_publisher::profile::Profile;
 use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::refuse;
-use tradepost_publisher::shelf::Vault;
-use tradepost_publisher::world::{Lane, Wait, World};
+use tradepost_publisher::world::{Lane, Wait};
 use tradepost_server::agent::{self, Agent, Caller, Incoming, Outcome};
-use tradepost_server::auth::{Auth, Authenticator, Means, Principal};
-use tradepost_server::card::{CardIdentity, ENDPOINT_PATH, PublishedCard};
+use tradepost_server::auth::{Auth, Authenticator, Principal};
+use tradepost_server::card::{ENDPOINT_PATH, PublishedCard};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::{Fault, LATE};
 use tradepost_server::http::{Parcel, Posted, mcp};
@@ -31,7 +30,6 @@ use tradepost_wire::adcp::{Answer, Tool};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 
-use super::card;
 use super::catalogue_file::{CatalogueFile, Found};
 use super::exchanges::Exchanges;
 use super::http;
@@ -82,7 +80,7 @@ pub struct PublisherAgent {
     /// Who it is, with the catalogue that it began with.
     pub profile: Arc<Profile>,
     /// The publisher; another one when its catalogue changes.
-    publisher: RwLock<Publisher>,
+    pub(super) publisher: RwLock<Publisher>,
     /// The file with what it sells.
     pub(super) menu: Option<CatalogueFile>,
     /// How it is reached.
@@ -96,17 +94,17 @@ pub struct PublisherAgent {
     /// Finds out who signs; `None` when signatures are ignored.
     pub identity: Option<Identity>,
     /// What receivers of webhooks find our keys by.
-    pub documents: Option<Documents>,
+    pub documents: Documents,
     /// Delivers notifications, once somebody runs it.
-    pub notices: Option<Arc<Notices>>,
+    pub notices: Arc<Notices>,
     /// The tools that it has; the same for every caller (`N-4`).
     pub(super) tools: Vec<Tool>,
-    exchanges: Exchanges,
+    pub(super) exchanges: Exchanges,
     /// When what nobody needs was thrown away last, in seconds of the clock's running.
-    tidied_at: AtomicU64,
+    pub(super) tidied_at: AtomicU64,
     /// How long an answer may take.
     pub(super) patience: Duration,
-    clock: Clock,
+    pub(super) clock: Clock,
 }
 
 /// What receivers of webhooks find our keys by.
@@ -129,48 +127,6 @@ impl Documents {
 }
 
 impl PublisherAgent {
-    /// Sets a publisher up, as reached under `base_url`, on what it keeps and what is outside.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub fn open(
-        profile: Arc<Profile>,
-        front: Front,
-        vault: Arc<dyn Vault>,
-        world: Arc<dyn World>,
-        means: &Means,
-        identify: impl FnOnce(&str) -> Result<CardIdentity, Fault>,
-        base_url: &str,
-    ) -> Result<Self, Fault> {
-        let id = profile.id.clone();
-        let publisher = Publisher::new(Arc::clone(&profile), vault, world);
-        let describe = |_: &str| card::describe(&publisher, &front, base_url);
-        let card = PublishedCard::new(describe, identify)?;
-        let auth = Authenticator::open(&id, front.auth.clone(), means)?;
-        let auth = auth.with_tokens(front.tokens.clone());
-        let tools = publisher.tools();
-        let listing = OnceLock::new();
-        let (exchanges, clock) = (Exchanges::default(), means.clock.clone());
-        let (identity, documents, notices, menu) = (None, None, None, None);
-        Ok(Self {
-            profile,
-            publisher: RwLock::new(publisher),
-            menu,
-            front,
-            card,
-            auth,
-            identity,
-            documents,
-            notices,
-            listing,
-            tools,
-            exchanges,
-            tidied_at: AtomicU64::new(0),
-            patience: Duration::MAX,
-            clock,
-        })
-    }
-
     /// The publisher as it is now. A request has one from its beginning to its end.
     #[must_use]
     pub fn publisher(&self) -> Publisher {
@@ -216,9 +172,7 @@ impl PublisherAgent {
         let now = self.clock.now();
         self.publisher().tick(now).await;
         // What staff decide in a process of their own is announced by this one.
-        if let Some(notices) = &self.notices {
-            notices.wake();
-        }
+        self.notices.wake();
         let running = self.clock.elapsed().as_secs();
         let due = self.tidied_at.load(Ordering::Relaxed).saturating_add(TIDYING.as_secs());
         if due <= running {
@@ -280,13 +234,9 @@ impl PublisherAgent {
         // Every task here has ended (`E-17`), and one that is not
         // there is never made anew (`E-18`).
         if let Some(id) = message.task_id.as_deref().filter(|id| !id.is_empty()) {
-            return Err(match self.exchanges.get(&tenant, id) {
-                Some(_) => {
-                    let ended = "this task has ended; leave taskId out";
-                    Refusal::new(Code::UnsupportedOperation, ended)
-                }
-                None => Refusal::new(Code::TaskNotFound, Code::TaskNotFound.title()),
-            });
+            self.task(caller, id)?;
+            let ended = "this task has ended; leave taskId out";
+            return Err(Refusal::new(Code::UnsupportedOperation, ended));
         }
         let invocation = invocation::read(message, form, &self.tools)?;
         let now = self.clock.now();
@@ -310,15 +260,12 @@ impl PublisherAgent {
     /// `TASK_NOT_FOUND`, also for one that is another's.
     pub fn task(&self, caller: &Caller, id: &str) -> Result<Task, Refusal> {
         let found = self.exchanges.get(&self.caller(caller).tenant(), id);
-        found.ok_or_else(|| Refusal::new(Code::TaskNotFound, Code::TaskNotFound.title()))
+        found.ok_or_else(|| plain(Code::TaskNotFound))
     }
 
     /// Why a task of the caller's own is not canceled: every one has ended.
     pub fn cancel(&self, caller: &Caller, id: &str) -> Refusal {
-        match self.task(caller, id) {
-            Ok(_) => Refusal::new(Code::TaskNotCancelable, Code::TaskNotCancelable.title()),
-            Err(refusal) => refusal,
-        }
+        self.task(caller, id).err().unwrap_or_else(|| plain(Code::TaskNotCancelable))
     }
 
     /// Performs a request of A2A.
@@ -343,10 +290,7 @@ impl PublisherAgent {
             | Request::GetPushConfig { .. }
             | Request::ListPushConfigs { .. }
             | Request::DeletePushConfig { .. }
-            | Request::GetExtendedAgentCard => {
-                let code = Code::UnsupportedOperation;
-                Err(Refusal::new(code, code.title()))
-            }
+            | Request::GetExtendedAgentCard => Err(plain(Code::UnsupportedOperation)),
         };
         performed.into()
     }
@@ -417,6 +361,11 @@ impl Agent for PublisherAgent {
     fn tick(&self) -> BoxFuture<'_, ()> {
         Box::pin(self.do_what_is_due())
     }
+}
+
+/// What the protocol says by itself.
+fn plain(code: Code) -> Refusal {
+    Refusal::new(code, code.title())
 }
 
 /// Under which name a caller's requests are counted: whoever has none, by the address.

@@ -1,7 +1,6 @@
 //! The world around a publisher: limits, identifiers, and the governance agents of buyers, which
 //! are called like any seller of AdCP, where the guard of addresses permits.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +15,8 @@ use tradepost_publisher::world::{
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, client};
 use tradepost_server::fault::{Fault, chain};
-use tradepost_server::limit::{Exceeded, Key, Limiter, Permits, RateLimit};
+use tradepost_server::http::answers::seconds;
+use tradepost_server::limit::{Exceeded, Key, Limiter, Permits};
 use tradepost_server::outbox::sender::HttpSender;
 use tradepost_wire::json::{Map, Value};
 
@@ -49,11 +49,7 @@ pub struct Signer {
 /// Credentials that others accept from us, by their addresses.
 pub(super) struct Credentials(pub(super) Vec<(String, String)>);
 
-impl fmt::Debug for Credentials {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Credentials")
-    }
-}
+opaque!(Credentials);
 
 /// The world of one publisher.
 #[derive(Debug)]
@@ -204,16 +200,11 @@ impl World for Outside {
             Lane::Write => &self.write,
             Lane::Insert => &self.insert,
         };
-        limiter.admit(&Key::Credential(principal.to_owned())).map_err(|exceeded| {
-            let Exceeded { wait, limit: RateLimit { requests, window } } = exceeded;
-            let whole = |seconds: i64| u32::try_from(seconds).unwrap_or(u32::MAX);
-            // Never early: a part of a second counts as a whole one.
-            let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-            Wait {
-                seconds: u32::try_from(seconds).unwrap_or(u32::MAX).max(1),
-                limit: requests,
-                window_seconds: whole(window.as_secs()).max(1),
-            }
+        let admitted = limiter.admit(&Key::Credential(principal.to_owned()));
+        admitted.map_err(|Exceeded { wait, limit }| Wait {
+            seconds: u32::try_from(seconds(wait)).unwrap_or(u32::MAX).max(1),
+            limit: limit.requests,
+            window_seconds: u32::try_from(limit.window.as_secs()).unwrap_or(u32::MAX).max(1),
         })
     }
 

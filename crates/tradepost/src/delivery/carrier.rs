@@ -61,23 +61,11 @@ pub struct Failed {
     pub retry_after: Option<Duration>,
 }
 
-impl Failed {
-    /// It may have arrived.
+impl Verdict {
+    /// A failure that means this.
     #[must_use]
-    pub fn doubtful(answer: impl Into<String>) -> Self {
-        Self { answer: answer.into(), verdict: Verdict::Doubtful, retry_after: None }
-    }
-
-    /// It has not arrived.
-    #[must_use]
-    pub fn later(answer: impl Into<String>) -> Self {
-        Self { answer: answer.into(), verdict: Verdict::Later, retry_after: None }
-    }
-
-    /// It will never be taken.
-    #[must_use]
-    pub fn refused(answer: impl Into<String>) -> Self {
-        Self { answer: answer.into(), verdict: Verdict::Refused, retry_after: None }
+    pub fn of(self, answer: impl Into<String>) -> Failed {
+        Failed { answer: answer.into(), verdict: self, retry_after: None }
     }
 }
 

@@ -1,7 +1,6 @@
 //! Letters by POST. The address is the operator's own, so it may be anywhere; redirects are not
 //! followed, since they would carry a customer to an address that nobody has chosen.
 
-use std::fmt;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -34,11 +33,7 @@ pub(super) struct HttpCarrier {
     clock: Clock,
 }
 
-impl fmt::Debug for HttpCarrier {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("HttpCarrier")
-    }
-}
+opaque!(HttpCarrier);
 
 impl HttpCarrier {
     /// A way to a web address.
@@ -90,17 +85,19 @@ impl HttpCarrier {
 
     /// Makes a connection and hangs up: any request could be taken for something.
     async fn connect(&self) -> Result<&'static str, Failed> {
-        let url = Url::parse(&self.url).map_err(|_| Failed::refused("the address is none"))?;
+        let url = Url::parse(&self.url).map_err(|_| Verdict::Refused.of("the address is none"))?;
         let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
-            return Err(Failed::refused("the address is none"));
+            return Err(Verdict::Refused.of("the address is none"));
         };
         let secure = url.scheme() == "https";
         match peer::look(host, port, secure).await {
             Ok(Some(_)) => Ok("takes connections, with a certificate that is trusted"),
             Ok(None) => Ok("takes connections"),
-            Err(Unfit::Unreachable(_)) => Err(Failed::later("no connection")),
-            Err(Unfit::Untrusted(_)) => Err(Failed::later("no TLS that can be trusted")),
-            Err(Unfit::NoRoots) => Err(Failed::later("this machine has no certificates to trust")),
+            Err(Unfit::Unreachable(_)) => Err(Verdict::Later.of("no connection")),
+            Err(Unfit::Untrusted(_)) => Err(Verdict::Later.of("no TLS that can be trusted")),
+            Err(Unfit::NoRoots) => {
+                Err(Verdict::Later.of("this machine has no certificates to trust"))
+            }
         }
     }
 }

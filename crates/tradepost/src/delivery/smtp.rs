@@ -2,7 +2,6 @@
 //! it (requirements §3.5). The dialogue is our own sequence of the library's commands, because only
 //! after the last byte of the message can nobody know whether it was taken.
 
-use std::fmt;
 use std::fs;
 use std::io;
 use std::time::{Duration, SystemTime};
@@ -19,7 +18,7 @@ use lettre::transport::smtp::{Error, response::Response};
 use tokio::time::timeout;
 use tradepost_server::clock::Clock;
 
-use super::carrier::{Carrier, Failed, Letter};
+use super::carrier::{Carrier, Failed, Letter, Verdict};
 use crate::config::delivery::{Smtp, SmtpTls};
 
 /// How long a server may take to say goodbye. It is of no interest any more.
@@ -45,11 +44,7 @@ enum Protection {
     None,
 }
 
-impl fmt::Debug for SmtpCarrier {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SmtpCarrier")
-    }
-}
+opaque!(SmtpCarrier);
 
 impl SmtpCarrier {
     /// A way by a mail server.
@@ -79,9 +74,9 @@ impl SmtpCarrier {
     async fn send(&self, letter: Letter) -> Result<String, Failed> {
         let message = self.message(&letter)?;
         let ready = timeout(self.patience, self.prepare()).await;
-        let mut connection = ready.map_err(|_| Failed::later("no answer in time"))??;
+        let mut connection = ready.map_err(|_| Verdict::Later.of("no answer in time"))??;
         let taken = timeout(self.patience, connection.message(&message)).await;
-        let taken = taken.map_err(|_| Failed::doubtful("no answer in time to the message"))?;
+        let taken = taken.map_err(|_| Verdict::Doubtful.of("no answer in time to the message"))?;
         let answer = taken.map_err(|error| answered(&error).unwrap_or_else(lost))?;
         let _ = timeout(GOODBYE, connection.abort()).await;
         Ok(said(&answer))
@@ -130,7 +125,7 @@ impl SmtpCarrier {
 
     async fn greet(&self) -> Result<&'static str, Failed> {
         let entered = timeout(self.patience, self.enter()).await;
-        let mut connection = entered.map_err(|_| Failed::later("no answer in time"))??;
+        let mut connection = entered.map_err(|_| Verdict::Later.of("no answer in time"))??;
         let _ = timeout(GOODBYE, connection.abort()).await;
         Ok(match &self.credentials {
             Some(_) => "lets us in with the configured password",
@@ -151,7 +146,7 @@ impl SmtpCarrier {
             builder = builder.to(Mailbox::new(None, to.clone()));
         }
         let message = builder.body(body(&letter.written.body));
-        Ok(message.map_err(|_| Failed::refused("the mail could not be written"))?.formatted())
+        Ok(message.map_err(|_| Verdict::Refused.of("the mail could not be written"))?.formatted())
     }
 }
 
@@ -198,14 +193,14 @@ fn answered(error: &Error) -> Option<Failed> {
     let answer = format!("SMTP {code}");
     let is_of_login = matches!(u16::from(code), 530 | 534 | 535 | 538);
     Some(if error.is_permanent() && !is_of_login {
-        Failed::refused(answer)
+        Verdict::Refused.of(answer)
     } else {
-        Failed::later(answer)
+        Verdict::Later.of(answer)
     })
 }
 
 fn unanswered(error: &Error) -> Failed {
-    Failed::later(if error.is_tls() || is_of_tls(error) {
+    Verdict::Later.of(if error.is_tls() || is_of_tls(error) {
         "no TLS that can be trusted"
     } else if error.is_client() {
         "the server does not offer what is needed (TLS or a way to log in)"
@@ -228,7 +223,7 @@ fn is_of_tls(error: &Error) -> bool {
 }
 
 fn lost() -> Failed {
-    Failed::doubtful("the connection broke before the message was answered")
+    Verdict::Doubtful.of("the connection broke before the message was answered")
 }
 
 fn said(response: &Response) -> String {

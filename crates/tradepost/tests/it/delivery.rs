@@ -92,8 +92,10 @@ impl World {
         let store = Arc::clone(&self.server.store);
         let dealers = self.server.config().dealers.iter().cloned().map(Arc::new);
         let dealers: Vec<_> = dealers.collect();
-        let deliveries = Deliveries::open(&dealers, store, clock, Edge::system()).unwrap();
-        let deliveries = Arc::new(deliveries.paced(Duration::from_millis(10)));
+        let mut deliveries = Deliveries::new(store, clock, Edge::system());
+        deliveries.first_pause = Duration::from_millis(10);
+        deliveries.replace(&dealers).unwrap();
+        let deliveries = Arc::new(deliveries);
         let run = Arc::clone(&deliveries).run(std::future::pending(), Duration::ZERO);
         self.runtime.spawn(run);
         self.deliveries = Some(deliveries);

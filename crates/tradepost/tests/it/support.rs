@@ -95,7 +95,7 @@ pub fn start_conformance(profile: Profile) -> TestServer {
     let directory = tempfile::tempdir().unwrap();
     launch(directory, config, SignedDuration::ZERO, |config, store, clock, address| {
         let agent = conformance::open(profile, &store, &clock, &format!("http://{address}"));
-        wiring::desk(&config.server, &store, clock, vec![Arc::new(agent)])
+        wiring::desk(&config.server, &store, clock, vec![Arc::new(agent)]).0
     })
 }
 

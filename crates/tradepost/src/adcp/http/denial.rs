@@ -11,7 +11,7 @@ use tradepost_publisher::{ask, order};
 use tradepost_server::agent::{Blame, ProfileRefusal, Row};
 use tradepost_server::auth::Denied;
 use tradepost_server::http::Parcel;
-use tradepost_server::http::answers::Dialect as _;
+use tradepost_server::http::answers::{Dialect as _, seconds};
 use tradepost_server::http::jsonrpc::JsonRpc;
 use tradepost_server::limit::Exceeded;
 use tradepost_wire::a2a::status::Status;
@@ -22,8 +22,7 @@ use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, json};
 use tradepost_wire::jsonrpc::Id;
 
-use super::intake::Refused;
-use crate::adcp::identity;
+use crate::adcp::identity::{self, Unbelieved};
 use crate::adcp::seller::PublisherAgent;
 
 /// The number of an error for which AdCP reserves none: JSON-RPC leaves it to the server.
@@ -49,75 +48,56 @@ impl Denial {
     }
 
     /// Somebody who is not let in.
-    pub(super) fn refused(agent: &PublisherAgent, refused: Refused) -> Self {
-        match refused {
-            Refused::Denied(denied) => Self::denied(agent, denied),
-            Refused::Signature(fault) => {
-                let (code, message) = if fault == signing::Fault::Required {
-                    let message = "this has to be signed (RFC 9421); sign it with a key that your \
-                                   operator publishes, or send another credential where one is \
-                                   enough";
-                    (Code::AuthMissing, message)
-                } else {
-                    let message = "the request's signature is not believed; WWW-Authenticate says \
-                                   what is wrong: sign the request anew";
-                    (Code::AuthInvalid, message)
-                };
-                // The code and nothing else, as it is published.
-                let challenge = Some(identity::challenge(fault));
-                let error = refuse::error(code, message);
-                Self { challenge, ..Self::new(StatusCode::UNAUTHORIZED, error) }
-            }
-        }
-    }
-
-    fn denied(agent: &PublisherAgent, denied: Denied) -> Self {
-        let challenge = agent.auth.challenge(&denied);
-        let unauthenticated = |code, message| Self {
-            challenge,
-            ..Self::new(StatusCode::UNAUTHORIZED, refuse::error(code, message))
+    pub(super) fn refused(agent: &PublisherAgent, refused: Unbelieved) -> Self {
+        let challenge = match &refused {
+            // The code and nothing else, as it is published.
+            Unbelieved::Signature(fault) => Some(identity::challenge(*fault)),
+            Unbelieved::Denied(denied) => agent.auth.challenge(denied),
         };
-        match denied {
-            Denied::Missing => {
-                let message = "this needs a credential; send one in the Authorization header";
-                unauthenticated(Code::AuthMissing, message)
+        let (code, message) = match refused {
+            Unbelieved::Signature(signing::Fault::Required) => (
+                Code::AuthMissing,
+                "this has to be signed (RFC 9421); sign it with a key that your operator publishes, \
+                 or send another credential where one is enough",
+            ),
+            Unbelieved::Signature(_) => (
+                Code::AuthInvalid,
+                "the request's signature is not believed; WWW-Authenticate says what is wrong: sign \
+                 the request anew",
+            ),
+            Unbelieved::Denied(Denied::Missing) => {
+                (Code::AuthMissing, "this needs a credential; send one in the Authorization header")
             }
-            Denied::Invalid { .. } => {
-                let message = "the credential is not accepted; ask the seller for a valid one";
-                unauthenticated(Code::AuthInvalid, message)
+            Unbelieved::Denied(Denied::Invalid { .. }) => (
+                Code::AuthInvalid,
+                "the credential is not accepted; ask the seller for a valid one",
+            ),
+            Unbelieved::Denied(Denied::Expired) => {
+                (Code::AuthInvalid, "the credential has expired; get a new one")
             }
-            Denied::Expired => {
-                let message = "the credential has expired; get a new one";
-                unauthenticated(Code::AuthInvalid, message)
-            }
-            Denied::Scope { .. } | Denied::Page => {
+            Unbelieved::Denied(Denied::Scope { .. } | Denied::Page) => {
                 let message = "the credential does not permit this";
                 let error = refuse::error(Code::PermissionDenied, message);
-                Self::new(StatusCode::FORBIDDEN, error)
+                return Self::new(StatusCode::FORBIDDEN, error);
             }
-            Denied::Limited(Exceeded { wait, .. }) => {
-                // Never early: a part of a second counts as a whole one.
-                let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-                let mut error = refuse::error(
-                    Code::RateLimited,
-                    "too many attempts with credentials that are not accepted; wait and send a \
-                     valid one",
-                );
-                let seconds = u32::try_from(seconds).unwrap_or(u32::MAX);
+            Unbelieved::Denied(Denied::Limited(Exceeded { wait, .. })) => {
+                let message = "too many attempts with credentials that are not accepted; wait and \
+                               send a valid one";
+                let seconds = u32::try_from(seconds(wait)).unwrap_or(u32::MAX);
                 // As far as AdCP lets it go.
-                error.retry_after = Some(seconds.clamp(1, 3600));
-                Self::new(StatusCode::TOO_MANY_REQUESTS, error)
+                let retry_after = Some(seconds.clamp(1, 3600));
+                let error = Error { retry_after, ..refuse::error(Code::RateLimited, message) };
+                return Self::new(StatusCode::TOO_MANY_REQUESTS, error);
             }
-            Denied::Unavailable(fault) => {
+            Unbelieved::Denied(Denied::Unavailable(fault)) => {
                 let broken = Fault::new("finding out who calls", fault.chain());
                 let error_id = agent.publisher().world.report(&broken);
                 let error = refuse::broke().with("error_id", error_id.clone());
-                Self {
-                    error_id: Some(error_id),
-                    ..Self::new(StatusCode::SERVICE_UNAVAILABLE, error)
-                }
+                let denial = Self::new(StatusCode::SERVICE_UNAVAILABLE, error);
+                return Self { error_id: Some(error_id), ..denial };
             }
-        }
+        };
+        Self { challenge, ..Self::new(StatusCode::UNAUTHORIZED, refuse::error(code, message)) }
     }
 
     /// Somebody who comes too often for what reaches no tool.
@@ -136,11 +116,8 @@ impl Denial {
     pub(super) fn refusal(mut self, arguments: Option<&Map>) -> Box<ProfileRefusal> {
         self.error.pin(arguments.map_or(Release::V3_1, order::release));
         let context = arguments.and_then(|arguments| arguments.get("context"));
-        let mut document = Map::new();
-        document.insert("adcp_error".to_owned(), json!(self.error));
-        if let Some(context) = context.filter(|context| ask::may_be_repeated(context)) {
-            document.insert("context".to_owned(), context.clone());
-        }
+        let context = context.filter(|context| ask::may_be_repeated(context));
+        let document = json!({"adcp_error": self.error, "context"?: context});
         let document = tradepost_wire::json::to_raw_value(&document)
             .unwrap_or_else(|_| unreachable!("an object has text keys and no NaN"));
         let code = self.error.code.known();

@@ -10,24 +10,6 @@ use tradepost_wire::adcp::signing::{Fault, Surface};
 use crate::adcp::identity::{Received, Standing, Unbelieved};
 use crate::adcp::seller::{self, PublisherAgent};
 
-/// Why a caller is not let in.
-#[derive(Debug)]
-pub(super) enum Refused {
-    /// Its signature is not believed, or it has none and needs one (RFC 9421).
-    Signature(Fault),
-    /// For another reason.
-    Denied(Denied),
-}
-
-impl From<Unbelieved> for Refused {
-    fn from(unbelieved: Unbelieved) -> Self {
-        match unbelieved {
-            Unbelieved::Signature(fault) => Self::Signature(fault),
-            Unbelieved::Unavailable(fault) => Self::Denied(Denied::unavailable(fault)),
-        }
-    }
-}
-
 /// Who calls a publisher. A signature is looked at first: one that is there and wrong ends the
 /// request, whatever other credential it has. `is_open` is for what everybody may ask.
 pub(super) async fn caller(
@@ -36,7 +18,7 @@ pub(super) async fn caller(
     parts: &Parts,
     body: &[u8],
     is_open: bool,
-) -> Result<Caller, Refused> {
+) -> Result<Caller, Unbelieved> {
     let needed = match signed(desk, publisher, parts, body).await? {
         Standing::Signed(signer) => {
             let principal = seller::signer(&signer);
@@ -49,14 +31,12 @@ pub(super) async fn caller(
         false => intake::caller(desk, publisher, parts).await,
     };
     match caller {
-        Ok(caller) if needed && caller.principal.is_anonymous() => {
-            Err(Refused::Signature(Fault::Required))
-        }
+        Ok(caller) if needed && caller.principal.is_anonymous() => Err(Fault::Required.into()),
         // What this tool lacks is a signature, and not a better token.
         Err(Denied::Missing | Denied::Invalid { .. } | Denied::Expired) if needed => {
-            Err(Refused::Signature(Fault::Required))
+            Err(Fault::Required.into())
         }
-        decided => decided.map_err(Refused::Denied),
+        decided => Ok(decided?),
     }
 }
 
@@ -66,17 +46,16 @@ pub(super) async fn signed(
     publisher: &PublisherAgent,
     parts: &Parts,
     body: &[u8],
-) -> Result<Standing, Refused> {
+) -> Result<Standing, Unbelieved> {
     let Some(identity) = &publisher.identity else {
         return Ok(Standing::Unsigned { needed: false });
     };
     let received =
         Received { method: &parts.method, uri: &parts.uri, headers: &parts.headers, body };
     let judge = identity.judge(&received, desk.clock.now());
-    let judged = intake::in_time(desk, judge).await.map_err(Refused::Denied)?;
-    judged.map_err(Refused::from).inspect_err(|refused| {
+    intake::in_time(desk, judge).await?.inspect_err(|refused| {
         // Not counted against the address: the code is what a signer finds its mistake by.
-        if let Refused::Signature(fault) = refused {
+        if let Unbelieved::Signature(fault) = refused {
             tracing::info!(
                 agent = publisher.id(),
                 code = fault.code(Surface::Request),

@@ -24,11 +24,10 @@ pub(super) async fn brand(State(desk): State<Arc<Desk>>, request: Request) -> Re
 
 async fn shown(desk: &Desk, request: Request, read: fn(&Documents) -> &String) -> Response {
     let agent = desk.agent(host(request.uri(), request.headers()));
-    let publisher = agent.and_then(super::publisher);
-    let Some(documents) = publisher.as_ref().and_then(|it| it.documents.as_ref()) else {
+    let Some(publisher) = agent.and_then(super::publisher) else {
         return not_found().await;
     };
-    let mut response = json_response(StatusCode::OK, read(documents).clone());
+    let mut response = json_response(StatusCode::OK, read(&publisher.documents).clone());
     response.headers_mut().insert(header::CACHE_CONTROL, CACHE_CONTROL);
     response
 }

@@ -148,7 +148,8 @@ fn a_lead_that_cannot_be_read_waits_and_the_next_one_is_delivered() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let dealers: Vec<_> = server.config().dealers.iter().cloned().map(Arc::new).collect();
     let store = Arc::clone(&server.store);
-    let deliveries = Deliveries::open(&dealers, store, Clock::system(), Edge::system()).unwrap();
+    let deliveries = Deliveries::new(store, Clock::system(), Edge::system());
+    deliveries.replace(&dealers).unwrap();
     runtime.spawn(Arc::new(deliveries).run(std::future::pending(), Duration::ZERO));
     let [posted] = receiver.wait(1) else { panic!() };
     assert!(posted.body.contains(&ada) && !posted.body.contains(&bob), "{}", posted.body);

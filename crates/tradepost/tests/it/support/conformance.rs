@@ -112,7 +112,7 @@ fn launch_on(
     let agent = settle(open(profile, &store, &clock, &format!("http://{address}")));
     let outbox = outbox(hand.clone()).and_then(|(settings, edge)| agent.outbox(settings, edge));
     let server = super::dealer::config().server;
-    let desk = wiring::desk(&server, &store, clock, vec![Arc::new(agent)]);
+    let (desk, _) = wiring::desk(&server, &store, clock, vec![Arc::new(agent)]);
     let site = wiring::site(Arc::clone(&desk));
     runtime.spawn(async move {
         http::server::serve(listener, site, &server.http(), std::future::pending()).await;
