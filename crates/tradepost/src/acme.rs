@@ -53,6 +53,9 @@ const UNHEARD: Backoff =
 /// As long as an authority's wish to be left alone is heeded.
 const LONGEST_WAIT: Duration = Duration::from_secs(7 * 24 * 3600);
 
+/// What is told of an order that failed.
+const NONE: &str = "no certificate could be had";
+
 /// From so many orders on that failed in a row, people are told.
 const SEVERAL: u32 = 3;
 
@@ -156,10 +159,7 @@ impl Orders {
             .next_at
             .map_or_else(String::new, |at| format!("; the next try is on {}", rfc3339(at)));
         let times = if standing.failures == 1 { "once" } else { "several times in a row" };
-        Some((
-            format!("no certificate could be had, {times} ({code}): {}{next}", code.hint()),
-            unserved,
-        ))
+        Some((format!("{NONE}, {times} ({code}): {}{next}", code.hint()), unserved))
     }
 
     /// How many orders in a row have failed.
@@ -251,21 +251,9 @@ impl Orders {
             (trouble.code.to_string(), trouble.code.hint(), trouble.to_string());
         let next = next_at.map(rfc3339);
         if identity.expires_at().is_none_or(|end| end <= now) {
-            tracing::error!(
-                code,
-                cause,
-                hint,
-                next,
-                "no certificate could be had; nobody is served"
-            );
+            tracing::error!(code, cause, hint, next, "{NONE}; nobody is served");
         } else {
-            tracing::warn!(
-                code,
-                cause,
-                hint,
-                next,
-                "no certificate could be had; the old one stays"
-            );
+            tracing::warn!(code, cause, hint, next, "{NONE}; the old one stays");
         }
         self.keep(Standing {
             failures: standing.failures.saturating_add(1),

@@ -12,7 +12,7 @@ use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
 use tradepost_store::{HostedDealer, HostedState, HostingConflict, NewHosted, Store};
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::json::{Value, json};
 use tradepost_wire::parse::reject;
 use tradepost_wire::problem::{At, Problems};
 
@@ -34,17 +34,8 @@ const KEPT: &str = "(kept)";
 const SECRETS: [&str; 3] = ["bearer", "hmac_key", "password"];
 
 /// Members that name a file or a folder of the machine.
-const PLACES: [&str; 9] = [
-    "key_file",
-    "known_hosts",
-    "jwks_file",
-    "bearer_file",
-    "hmac_key_file",
-    "password_file",
-    "ca_file",
-    "folder",
-    "mapping",
-];
+const PLACES: &str = "key_file known_hosts jwks_file bearer_file hmac_key_file password_file ca_file \
+                      folder mapping";
 
 /// What the configuration file says that hosted dealers must not contradict.
 #[derive(Debug, Default)]
@@ -97,17 +88,7 @@ pub enum Trouble {
     Broken(Fault),
 }
 
-impl From<Fault> for Trouble {
-    fn from(fault: Fault) -> Self {
-        Self::Broken(fault)
-    }
-}
-
-impl From<Refusal> for Trouble {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refused(refusal)
-    }
-}
+from!(Trouble { Broken(Fault), Refused(Refusal) });
 
 /// A no, with everything that is wrong.
 #[derive(Debug)]
@@ -135,18 +116,13 @@ impl Refusal {
     /// It as programs read it.
     #[must_use]
     pub fn document(&self) -> Value {
-        let mut error = json!({
+        let listed = self.problems.listed();
+        let problems = tradepost_wire::json::to_value(listed).unwrap_or_default();
+        let more = Some(self.problems.total() - listed.len()).filter(|more| *more > 0);
+        json!({
             "code": self.code.name(), "message": self.message, "hint": self.code.hint(),
-        });
-        if let Some(error) = error.as_object_mut().filter(|_| !self.problems.is_empty()) {
-            let listed = tradepost_wire::json::to_value(self.problems.listed()).unwrap_or_default();
-            error.insert("problems".into(), listed);
-            let more = self.problems.total() - self.problems.listed().len();
-            if more > 0 {
-                error.insert("problems_not_listed".into(), more.into());
-            }
-        }
-        error
+            "problems"?: (!listed.is_empty()).then_some(problems), "problems_not_listed"?: more,
+        })
     }
 }
 
@@ -169,13 +145,8 @@ impl House {
     fn read(&self, document: &Value, said: &Value) -> Result<Arc<Dealer>, Trouble> {
         let mut problems = Problems::new();
         look_for_markers(said, &At::Root, self.is_local, &mut problems);
-        let dealer = match read::dealer(document, self.fixed.process) {
-            Ok(dealer) => Some(dealer),
-            Err(found) => {
-                problems.append(found);
-                None
-            }
-        };
+        let read = read::dealer(document, self.fixed.process);
+        let dealer = read.map_err(|found| problems.append(found)).ok();
         let dealer = problems.into_result(dealer).map_err(Refusal::of_document)?;
         if self.fixed.has(&dealer.terms.id) {
             let message = format!("the configuration file has a seller {}", dealer.terms.id);
@@ -228,7 +199,7 @@ impl House {
     ) -> Result<(), Trouble> {
         let known = self.one(id)?;
         let before = parse(&known.document)?;
-        let document = if patch { merged(before, said) } else { said.clone() };
+        let document = if patch { merged(&before, said) } else { said.clone() };
         let named = document.get("id").and_then(Value::as_str);
         if named.is_some_and(|named| named != id) {
             let message = "must be the id of the dealer, which does not change";
@@ -399,7 +370,7 @@ fn look_for_markers(value: &Value, at: &At<'_>, is_local: bool, problems: &mut P
                     let message = "is the mark of a secret; send the secret itself, or a PATCH \
                                    without it";
                     reject(&at, problems, message);
-                } else if !is_local && PLACES.contains(&name.as_str()) {
+                } else if !is_local && PLACES.split(' ').any(|place| place == name) {
                     let message = "names a file of the server, which only `tradepost dealer` on \
                                    the server itself may do";
                     reject(&at, problems, message);
@@ -436,20 +407,15 @@ fn hide(document: &mut Value) {
 }
 
 /// A document with a patch merged into it (RFC 7396 §2).
-fn merged(target: Value, patch: &Value) -> Value {
+fn merged(target: &Value, patch: &Value) -> Value {
     let Value::Object(changes) = patch else { return patch.clone() };
-    let mut members = match target {
-        Value::Object(members) => members,
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            Map::new()
-        }
-    };
+    let mut members = target.as_object().cloned().unwrap_or_default();
     for (name, change) in changes {
         if change.is_null() {
             members.shift_remove(name);
         } else {
-            let before = members.get(name).cloned().unwrap_or_default();
-            members.insert(name.clone(), merged(before, change));
+            let after = merged(members.get(name).unwrap_or(&Value::Null), change);
+            members.insert(name.clone(), after);
         }
     }
     Value::Object(members)

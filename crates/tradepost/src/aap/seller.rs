@@ -10,6 +10,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
+use tradepost_buyer::trust::describe;
 use tradepost_dealer::consent::Evidence;
 use tradepost_dealer::inventory::Question;
 use tradepost_dealer::lead::{self, Conversation, Submission};
@@ -92,23 +93,7 @@ enum Refused {
     Broken(Fault),
 }
 
-impl From<aap::Refusal> for Refused {
-    fn from(refusal: aap::Refusal) -> Self {
-        Self::Profile(refusal)
-    }
-}
-
-impl From<Denied> for Refused {
-    fn from(denied: Denied) -> Self {
-        Self::Denied(denied)
-    }
-}
-
-impl From<Fault> for Refused {
-    fn from(fault: Fault) -> Self {
-        Self::Broken(fault)
-    }
-}
+from!(Refused { Profile(aap::Refusal), Denied(Denied), Broken(Fault) });
 
 impl Seller {
     /// Sets a dealer up, which may be suspended.
@@ -126,14 +111,13 @@ impl Seller {
         // Signed once: a signature for every request would cost more than the request.
         let card = match &dealer.card_signing {
             None => card,
-            Some(signing) => SigningKey::load(&signing.key_file, signing.kid.as_deref())
-                .map_err(|why| why.to_string())
-                .and_then(|key| {
-                    let signed = card.sign(&key, signing.jku.as_deref(), clock.now());
-                    signed
-                        .map_err(|problems| tradepost_buyer::trust::describe(&problems).join("; "))
-                })
-                .map_err(Fault::on("signing the agent card"))?,
+            Some(signing) => {
+                const WHAT: &str = "signing the agent card";
+                let key = SigningKey::load(&signing.key_file, signing.kid.as_deref());
+                let key = key.map_err(|why| Fault::new(WHAT, why.to_string()))?;
+                let signed = card.sign(&key, signing.jku.as_deref(), clock.now());
+                signed.map_err(|problems| Fault::new(WHAT, describe(&problems).join("; ")))?
+            }
         };
         let inventory = inventories.of(&dealer.terms.id, dealer.terms.tombstone_lifetime);
         Ok(Self {
@@ -187,18 +171,15 @@ impl Seller {
         };
         match handled {
             Ok(reply) => {
-                let message = answer::message(version, conversation.id, reply);
-                Outcome::Answer(Box::new(message))
+                Outcome::Answer(Box::new(answer::message(version, conversation.id, reply)))
             }
             Err(Refused::Profile(refusal)) => {
                 let called = data.first();
                 let called =
                     called.and_then(|data| aap::identify(data, &self.dealer.terms.skills).ok());
-                let refusal = self.refuse(version, refusal, Blame::Caller);
-                Outcome::Profile(Box::new(ProfileRefusal {
-                    skill: called.map(Skill::name),
-                    ..refusal
-                }))
+                let mut refusal = self.refuse(version, refusal, Blame::Caller);
+                refusal.skill = called.map(Skill::name);
+                Outcome::Profile(Box::new(refusal))
             }
             Err(Refused::Denied(denied)) => Outcome::Denied(denied),
             Err(Refused::Broken(fault)) => Outcome::Profile(Box::new(self.broken(version, &fault))),
@@ -240,7 +221,9 @@ impl Seller {
         let skill = aap::identify(data, &dealer.terms.skills)?;
         let needed = Some(gate::of_skill(skill).into());
         permit::check(&caller.principal, Operation::SendMessage, needed)?;
-        let call = aap::parse(skill, version, data, &terms(dealer, now))?;
+        let policy = &dealer.terms.leads;
+        let (clock_skew, consent_lifetime) = (policy.clock_skew, policy.consent_lifetime);
+        let call = aap::parse(skill, version, data, &Terms { now, clock_skew, consent_lifetime })?;
         self.act((caller, sent), conversation, call, now).await
     }
 
@@ -314,22 +297,12 @@ impl Agent for Seller {
 
     fn perform<'a>(&'a self, incoming: Incoming<'a>) -> BoxFuture<'a, Outcome> {
         Box::pin(async move {
-            match &incoming.request {
-                Request::SendMessage(send) => self.answer(&incoming, send).await,
-                Request::SendStreamingMessage(_)
-                | Request::GetTask { .. }
-                | Request::ListTasks(_)
-                | Request::CancelTask { .. }
-                | Request::SubscribeToTask { .. }
-                | Request::CreatePushConfig(_)
-                | Request::GetPushConfig { .. }
-                | Request::ListPushConfigs { .. }
-                | Request::DeletePushConfig { .. }
-                | Request::GetExtendedAgentCard => Outcome::Protocol(ProtocolRefusal::new(
-                    Code::UnsupportedOperation,
-                    Code::UnsupportedOperation.title(),
-                )),
-            }
+            // AAP uses `SendMessage` alone (`R-ENV-02`).
+            let Request::SendMessage(send) = &incoming.request else {
+                let code = Code::UnsupportedOperation;
+                return Outcome::Protocol(ProtocolRefusal::new(code, code.title()));
+            };
+            self.answer(&incoming, send).await
         })
     }
 
@@ -473,14 +446,6 @@ fn base_url(dealer: &Dealer, origin: Origin) -> String {
             format!("{}://localhost:{port}", if origin.secure { "https" } else { "http" })
         }
         None => origin.to_string(),
-    }
-}
-
-fn terms(dealer: &Dealer, now: Timestamp) -> Terms {
-    Terms {
-        now,
-        clock_skew: dealer.terms.leads.clock_skew,
-        consent_lifetime: dealer.terms.leads.consent_lifetime,
     }
 }
 

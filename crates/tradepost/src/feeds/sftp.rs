@@ -36,18 +36,9 @@ const LONGEST_REASON: usize = 200;
 
 /// Options of the connection that are the same for all servers: only the named key and the named host keys
 /// count, nothing is asked, and a server that falls silent is left.
-const OPTIONS: &[&str] = &[
-    "StrictHostKeyChecking=yes",
-    "GlobalKnownHostsFile=none",
-    "UpdateHostKeys=no",
-    "IdentitiesOnly=yes",
-    "IdentityAgent=none",
-    "PreferredAuthentications=publickey",
-    "ConnectTimeout=20",
-    "ServerAliveInterval=15",
-    "ServerAliveCountMax=4",
-    "LogLevel=ERROR",
-];
+const OPTIONS: &str = "StrictHostKeyChecking=yes GlobalKnownHostsFile=none UpdateHostKeys=no \
+                       IdentitiesOnly=yes IdentityAgent=none PreferredAuthentications=publickey \
+                       ConnectTimeout=20 ServerAliveInterval=15 ServerAliveCountMax=4 LogLevel=ERROR";
 
 /// How the program says what is wrong, and how we say it.
 const REASONS: &[(&str, &str)] = &[
@@ -137,7 +128,7 @@ async fn run(sftp: &Sftp, command: &str, folder: &Path) -> io::Result<(ExitStatu
         format!("UserKnownHostsFile=\"{}\"", absolute(&sftp.known_hosts)?.display()),
         format!("Port={}", sftp.port),
     ];
-    let options = OPTIONS.iter().copied().chain(own.iter().map(String::as_str));
+    let options = OPTIONS.split(' ').chain(own.iter().map(String::as_str));
     let mut child = Command::new("sftp")
         .args(["-b", "-", "-F", "none"])
         .args(options.flat_map(|option| ["-o", option]))

@@ -193,10 +193,7 @@ impl Operation {
     }
 
     fn has_body(self) -> bool {
-        match self {
-            Self::Add | Self::Replace | Self::Patch => true,
-            Self::List | Self::Show | Self::Set(_) => false,
-        }
+        matches!(self, Self::Add | Self::Replace | Self::Patch)
     }
 }
 
