@@ -391,17 +391,12 @@ fn document(
     let Recovered { answer, key, doubt, .. } = recovered;
     let standing = answer.outcome.standing.as_ref();
     let status = standing.map_or("completed".to_owned(), |standing| quoted(standing.name(), WORD));
-    let mut out =
-        json!({"seller": seller.id, "status": status, "data": cleaner.clean(&answer.payload)});
-    if let (true, Some(key)) = (row.task.mutates(), key) {
-        put(&mut out, KEY, key.as_str());
-    }
-    if doubt.may_have_acted() {
-        put(&mut out, "doubt", doubt.to_string());
-    }
+    let data = cleaner.clean(&answer.payload);
     let again: Vec<_> = answer.again.iter().map(|again| cleaner.clean(&again.payload)).collect();
-    if !again.is_empty() {
-        put(&mut out, "again", again);
-    }
-    out
+    json!({
+        "seller": seller.id, "status": status, "data": data,
+        "idempotency_key"?: key.as_ref().filter(|_| row.task.mutates()),
+        "doubt"?: doubt.may_have_acted().then(|| doubt.to_string()),
+        "again"?: Some(again).filter(|again| !again.is_empty()),
+    })
 }

@@ -11,7 +11,7 @@ use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Extra, Keyword, Problems};
 
 /// How many vehicles a search returns unless it says otherwise.
-const DEFAULT_LIMIT: u32 = 10;
+const DEFAULT_LIMIT: usize = 10;
 
 /// How many it returns at most: more does not help a model to choose.
 const MAX_LIMIT: i64 = 50;
@@ -177,7 +177,9 @@ macro_rules! read_arguments {
     ($skill:expr, $arguments:expr, $names:expr, $problems:expr,
      $which:literal => $dealers:ident: $reader:ident, { $($members:tt)* }) => {
         read_object!($arguments, &At::Root, $problems, closed {
-            optional "type" => kind: |v, at: &At<'_>, p: &mut Problems| own_type(v, at, p, $skill),
+            optional "type" => kind: |v, at: &At<'_>, p: &mut Problems| {
+                parse::constant(v, at, p, $skill.request_type())
+            },
             optional $which => $dealers: |v, at: &At<'_>, p: &mut Problems| $reader(v, at, p, $names),
             $($members)*
         });
@@ -226,7 +228,7 @@ pub(super) fn read_search(
         Some(Call::InventorySearch(search)) => search.sort,
         Some(_) | None => None,
     };
-    let what = SearchArguments { payload, sort, skip: size(skip), limit: size(limit) };
+    let what = SearchArguments { payload, sort, skip, limit };
     problems.into_result(Some(Asked { dealers: chosen(dealers, names), what }))
 }
 
@@ -422,23 +424,15 @@ fn keep(value: &Value, _: &At<'_>, _: &mut Problems) -> Option<Value> {
     Some(value.clone())
 }
 
-fn own_type(value: &Value, at: &At<'_>, problems: &mut Problems, skill: Skill) -> Option<()> {
-    parse::constant(value, at, problems, skill.request_type())
-}
-
-fn read_page(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<(u32, u32)> {
+fn read_page(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<(usize, usize)> {
     read_object!(value, at, problems, closed {
         optional "skip" => skip: |v, at: &At<'_>, p: &mut Problems| parse::integer(v, at, p, 0, Some(MAX_SKIP)),
         optional "limit" => limit: |v, at: &At<'_>, p: &mut Problems| parse::integer(v, at, p, 1, Some(MAX_LIMIT)),
     });
     let number = |number: Option<i64>, default| {
-        number.map_or(default, |number| u32::try_from(number).unwrap_or(default))
+        number.and_then(|number| usize::try_from(number).ok()).unwrap_or(default)
     };
     Some((number(skip, 0), number(limit, DEFAULT_LIMIT)))
-}
-
-fn size(number: u32) -> usize {
-    usize::try_from(number).unwrap_or(usize::MAX)
 }
 
 /// The place of a dealer or seller among `names`.

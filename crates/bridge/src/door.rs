@@ -86,11 +86,9 @@ impl Refused {
     }
 
     fn respond(self) -> Response {
-        let mut error = json!({"code": self.code, "message": self.message});
-        if let (Some(error), false) = (error.as_object_mut(), self.issues.is_empty()) {
-            let issues = json!({"issues": jsonrpc::places(&self.issues)});
-            error.insert("data".to_owned(), issues);
-        }
+        let issues = (!self.issues.is_empty()).then(|| jsonrpc::places(&self.issues));
+        let data = issues.map(|issues| json!({"issues": issues}));
+        let error = json!({"code": self.code, "message": self.message, "data"?: data});
         let body = json!({"jsonrpc": "2.0", "id": self.id, "error": error});
         let mut response = written(self.status, body.to_string());
         if self.status == StatusCode::METHOD_NOT_ALLOWED {

@@ -23,7 +23,7 @@ use super::confirmation::{Confirmed, REPEATABLE};
 use super::consent::{self, Agreement, Matter};
 use super::dealers::{Connection, Dealer};
 use super::trouble::{Code, Trouble};
-use super::{Bridge, Reply, put, said, show};
+use super::{Bridge, Reply, said, show};
 
 /// How much of a dealer's own name the consent text repeats.
 const MAX_NAME: usize = 60;
@@ -80,19 +80,20 @@ impl Bridge {
                 self.unclear.forget(&subject);
             }
             // Any other failure says nothing of what became of the lead before it.
-            if self.unclear.recall(&subject).is_some() && says_nothing_of_it(&failure) {
-                trouble.in_doubt_for_good(Some(confirmed.idempotency_key.clone()))
-            } else if self.unclear.recall(&subject).is_some() {
-                trouble.in_doubt(&confirmed.idempotency_key)
-            } else {
-                trouble
+            let key = &confirmed.idempotency_key;
+            match (self.unclear.recall(&subject).is_some(), says_nothing_of_it(&failure)) {
+                (true, true) => trouble.in_doubt_for_good(Some(key.clone())),
+                (true, false) => trouble.in_doubt(key),
+                (false, _) => trouble,
             }
         })?;
         self.unclear.forget(&subject);
         let mut cleaner = Cleaner::full();
         let receipt = cleaner.clean(answer.data());
         let message = answer.message().map(|message| plain(message, 4 * SENTENCE));
-        let mut document = json!({
+        // By this the dealer knows the customer again (C-19).
+        let conversation = answer.context_id.as_deref().map(|id| plain(id, MAX_CONVERSATION));
+        let document = json!({
             "type": Skill::LeadSubmit.response_type(),
             "status": "sent",
             "dealer": dealer.id,
@@ -103,14 +104,9 @@ impl Bridge {
                 "consent_text": consent_text,
             },
             "idempotency_key": confirmed.idempotency_key,
+            "conversation"?: conversation,
+            "message"?: message,
         });
-        // By this the dealer knows the customer again (C-19).
-        let conversation = answer.context_id.as_deref().map(|id| plain(id, MAX_CONVERSATION));
-        for (name, text) in [("conversation", &conversation), ("message", &message)] {
-            if let Some(text) = text {
-                put(&mut document, name, text.as_str());
-            }
-        }
         let text = show::receipt(&dealer.id, &receipt, (conversation, message));
         Ok(Reply::Said(said(document, text)))
     }
@@ -134,20 +130,19 @@ impl Bridge {
         confirmed: &Confirmed,
     ) -> Value {
         let mut payload = arguments.parts.clone();
-        let mut consent = json!({
+        let name = self.options.agent_name.as_str();
+        let (source, in_consent) = match version {
+            Version::V1_1 => (json!({"name": name}), None),
+            // There it is a text, and stands in the consent as well.
+            Version::V1_0 => (name.into(), Some(name)),
+        };
+        let consent = json!({
             "granted_at": rfc3339(confirmed.granted_at),
             "allowed_channels": arguments.lead.consent.allowed_channels,
             "consent_text": consent_text,
             "scope": ["lead_submission"],
+            "source_agent"?: in_consent,
         });
-        let source = match version {
-            Version::V1_1 => json!({"name": self.options.agent_name}),
-            // There it is a text, and stands in the consent as well.
-            Version::V1_0 => {
-                put(&mut consent, "source_agent", self.options.agent_name.as_str());
-                self.options.agent_name.as_str().into()
-            }
-        };
         payload.insert("consent".into(), consent);
         payload.insert("source_agent".into(), source);
         payload.insert("submitted_at".into(), rfc3339(self.now()).into());

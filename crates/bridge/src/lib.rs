@@ -220,14 +220,11 @@ impl Bridge {
             let mut cleaner = Cleaner::share(count);
             let facets = cleaner.clean(answer.data());
             cut |= cleaner.cut;
-            let mut about = Map::from_iter([("dealer".to_owned(), dealer.id.clone().into())]);
-            let is_empty = facets.as_object().is_none_or(Map::is_empty);
-            if is_empty || payload.as_object().is_some_and(search::asks_in_words) {
-                let said = search::said(answer.message());
-                about.extend(said.map(|said| ("message".to_owned(), said.into())));
-            }
+            let speaks = facets.as_object().is_none_or(Map::is_empty)
+                || payload.as_object().is_some_and(search::asks_in_words);
+            let message = search::said(answer.message()).filter(|_| speaks);
             search::add_facets(&mut sum, &facets);
-            dealers.push(Value::Object(about));
+            dealers.push(json!({"dealer": dealer.id, "message"?: message}));
         }
         let sum = Value::Object(sum);
         let text = show::facets(&sum, &dealers, &errors);
@@ -262,13 +259,10 @@ impl Bridge {
         let mut cleaner = Cleaner::full();
         let data = cleaner.clean(answer.data());
         let message = answer.message().map(|message| plain(message, 4 * SENTENCE));
-        let mut document = json!({
+        let document = json!({
             "type": Skill::InventoryVehicle.response_type(), "dealer": dealer.id, "data": data,
-            "truncated": cleaner.cut,
+            "truncated": cleaner.cut, "message"?: message,
         });
-        if let Some(message) = &message {
-            put(&mut document, "message", message.as_str());
-        }
         let text = show::vehicle(&dealer.id, &data, message.as_deref());
         Ok(said(document, text))
     }

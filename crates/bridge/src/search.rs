@@ -14,8 +14,8 @@ use tradepost_wire::json::{Map, Value, json};
 use super::arguments::SearchArguments;
 use super::clean::Cleaner;
 use super::dealers::Dealer;
+use super::documents;
 use super::trouble::Trouble;
-use super::{documents, put};
 
 /// How many pages one dealer is asked for. Dealers may send fewer vehicles than asked for.
 const MAX_PAGES: usize = 10;
@@ -104,14 +104,11 @@ pub(super) fn merge(
     let mut dealers = Vec::new();
     let (mut lists, mut total, mut more, mut cut) = (Vec::new(), Some(0_u64), false, false);
     for (dealer, found) in found {
-        let mut about = json!({"dealer": dealer.id, "total": found.total});
-        if found.left_out > 0 {
-            put(&mut about, "left_out", found.left_out);
-        }
-        if let Some(message) = found.message {
-            put(&mut about, "message", message);
-        }
-        dealers.push(about);
+        dealers.push(json!({
+            "dealer": dealer.id, "total": found.total,
+            "left_out"?: Some(found.left_out).filter(|count| *count > 0),
+            "message"?: found.message,
+        }));
         // Unknown as soon as one dealer does not say.
         total = total.zip(found.total).map(|(sum, more)| sum.saturating_add(more));
         more |= !found.is_all;
@@ -127,7 +124,7 @@ pub(super) fn merge(
     let end = arguments.skip + arguments.limit;
     more |= merged.len() > end;
     let page: Vec<_> = merged.into_iter().skip(arguments.skip).take(arguments.limit).collect();
-    let mut out = json!({
+    json!({
         "type": Skill::InventorySearch.response_type(),
         "data": {
             "total": total, "skip": arguments.skip, "limit": arguments.limit, "vehicles": page,
@@ -135,11 +132,8 @@ pub(super) fn merge(
         "dealers": dealers,
         "errors": documents(errors),
         "truncated": cut,
-    });
-    if more {
-        put(&mut out, "next_skip", end);
-    }
-    out
+        "next_skip"?: more.then_some(end),
+    })
 }
 
 /// The dealer comes first, and a vehicle that names one itself does not override it.

@@ -144,12 +144,9 @@ impl Trouble {
 
     /// Arguments that cannot be acted on.
     pub(super) fn arguments(problems: &Problems) -> Self {
-        let total = problems.total();
-        let noun = if total == 1 { "problem" } else { "problems" };
-        let mut trouble =
-            Self::new(Code::InvalidArguments, format!("the arguments have {total} {noun}"));
-        trouble.total = total;
-        trouble.problems = problems.listed().iter().map(of_problem).collect();
+        let mut trouble = Self::new(Code::InvalidArguments, "");
+        let listed = problems.listed().iter().map(of_problem).collect();
+        trouble.add_problems(listed, problems.total());
         trouble
     }
 
@@ -229,41 +226,27 @@ impl Trouble {
     /// For programs.
     #[must_use]
     pub fn document(&self) -> Value {
-        let mut out = Map::new();
-        out.insert("code".into(), (*self.code).into());
         let whom = self.whom();
-        out.insert("from".into(), if self.by_dealer { whom } else { "bridge" }.into());
-        if let Some(dealer) = &self.dealer {
-            out.insert(whom.into(), (**dealer).into());
-        }
-        out.insert("message".into(), (*self.message).into());
-        out.insert("problems".into(), self.problems.clone().into());
-        if self.total > self.problems.len() {
-            out.insert("problems_in_all".into(), self.total.into());
-        }
-        out.insert("retryable".into(), self.retryable.into());
-        if let Some(delay) = self.retry_after {
-            let milliseconds = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
-            out.insert("retry_after_ms".into(), milliseconds.into());
-        }
-        if self.may_have_acted {
-            out.insert("may_have_acted".into(), true.into());
-        }
-        if let Some(key) = &self.key {
-            out.insert("idempotency_key".into(), (**key).into());
-        }
-        out.insert("hint".into(), (*self.hint).into());
-        if let Some(id) = &self.error_id {
-            out.insert("error_id".into(), (**id).into());
-        }
-        if let Some(details) = &self.details {
-            out.insert("details".into(), Value::clone(details));
-        }
-        if !self.errors.is_empty() {
-            let errors = self.errors.iter().map(Self::document).collect();
-            out.insert("errors".into(), Value::Array(errors));
-        }
-        out.into()
+        let named = |kind| self.dealer.as_ref().filter(|_| whom == kind);
+        let milliseconds = |delay: Duration| u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+        let errors: Vec<_> = self.errors.iter().map(Self::document).collect();
+        json!({
+            "code": self.code,
+            "from": (if self.by_dealer { whom } else { "bridge" }),
+            "dealer"?: named("dealer"),
+            "seller"?: named("seller"),
+            "message": self.message,
+            "problems": self.problems,
+            "problems_in_all"?: (self.total > self.problems.len()).then_some(self.total),
+            "retryable": self.retryable,
+            "retry_after_ms"?: self.retry_after.map(milliseconds),
+            "may_have_acted"?: self.may_have_acted.then_some(true),
+            "idempotency_key"?: self.key,
+            "hint": self.hint,
+            "error_id"?: self.error_id,
+            "details"?: self.details,
+            "errors"?: Some(errors).filter(|errors| !errors.is_empty()),
+        })
     }
 
     /// For models and people.
@@ -367,11 +350,11 @@ fn said(message: &str) -> String {
     if message.is_empty() { "no reason is given".to_owned() } else { message }
 }
 
+/// What to do about a code of the dealer's that is none of those we know.
+const NEW_CODE: &str = "act on what the dealer says; the code is new to this bridge";
+
 fn of_received(error: &Received) -> Trouble {
-    let hint = match error.code.known() {
-        Some(code) => code.hint(),
-        None => "act on what the dealer says; the code is new to this bridge",
-    };
+    let hint = error.code.known().map_or(NEW_CODE, |code| code.hint());
     let problems = error.problems().take(MAX_LISTED).map(|(field, keyword, problem)| {
         json!({
             "field": plain(field, 2 * WORD), "problem": plain(problem, SENTENCE),
@@ -396,10 +379,7 @@ fn of_received(error: &Received) -> Trouble {
 }
 
 fn of_protocol(error: &ProtocolError) -> Trouble {
-    let hint = match error.code.known() {
-        Some(code) => code.hint(),
-        None => "act on what the dealer says; the code is new to this bridge",
-    };
+    let hint = error.code.known().map_or(NEW_CODE, |code| code.hint());
     let problems = error.violations.iter().take(MAX_LISTED).map(|violation| {
         json!({
             "field": plain(&violation.field, 2 * WORD),
