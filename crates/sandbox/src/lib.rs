@@ -236,7 +236,8 @@ impl Sandbox {
         let (number, rule) = self.begin(&sent, arrived);
         // It counts also when the buyer goes away while it waits.
         let _finished = Finished(&self.finished);
-        let answer = Rule::answer();
+        // Without a rule it is done, and answered.
+        let answer = Rule { acted: true, ..Rule::default() };
         let rule = rule.unwrap_or(&answer);
         // Done first, also where a refusal is told: a lead can be taken
         // without its buyer hearing of it.
@@ -313,8 +314,8 @@ impl Sandbox {
                 *count
             });
             let count = match rule.when.per {
-                Per::Seller => all,
-                Per::Intent => u64::from(attempt),
+                Some(Per::Seller) | None => all,
+                Some(Per::Intent) => u64::from(attempt),
             };
             if chosen.is_none() && rule.when.fits(count, passed) {
                 chosen = Some((index, rule));
@@ -402,27 +403,6 @@ struct Finished<'s>(&'s Sender<u64>);
 impl Drop for Finished<'_> {
     fn drop(&mut self) {
         self.0.send_modify(|count| *count += 1);
-    }
-}
-
-impl Rule {
-    /// The rule for requests without one.
-    fn answer() -> Self {
-        Self {
-            when: script::When {
-                on: Vec::new(),
-                nth: Vec::new(),
-                every: None,
-                first: None,
-                per: Per::Seller,
-                after: jiff::SignedDuration::ZERO,
-                until: None,
-            },
-            act: Act::Answer,
-            latency: jiff::SignedDuration::ZERO,
-            words: script::Words::default(),
-            acted: true,
-        }
     }
 }
 

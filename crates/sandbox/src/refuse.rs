@@ -68,9 +68,7 @@ pub fn profile(code: Code, words: &Words, sent: &Sent, now: Timestamp) -> Whole 
     if let Some(message) = &words.message {
         refusal.message.clone_from(message);
     }
-    for (name, value) in &words.details {
-        refusal.details.insert(name.clone(), value.clone());
-    }
+    refusal.details.extend(words.details.clone());
     let error_id = format!("err_{}", uuid::Uuid::now_v7().simple());
     let error = refusal.stamp(sent.version, error_id, now);
     let message = error.jsonrpc_message();
@@ -177,10 +175,8 @@ pub fn protocol(code: ProtocolCode, words: &Words, sent: &Sent) -> Whole {
         | ProtocolCode::InvalidAgentResponse
         | ProtocolCode::ExtendedAgentCardNotConfigured => {}
     }
-    let mut error = json!({"code": code.jsonrpc(), "message": refusal.message});
-    if let (Some(members), true) = (error.as_object_mut(), refusal.has_details()) {
-        members.insert("data".into(), tradepost_wire::json::to_value(&refusal).unwrap_or_default());
-    }
+    let data = refusal.has_details().then_some(&refusal);
+    let error = json!({"code": code.jsonrpc(), "message": refusal.message, "data"?: data});
     let body = json!({"jsonrpc": "2.0", "id": sent.id, "error": error});
     let mut whole = Whole::json(status(words, usual), &body);
     if let Some(wait) = wait {

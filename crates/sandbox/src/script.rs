@@ -82,7 +82,7 @@ impl Default for Budget {
 }
 
 /// One rule.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Rule {
     /// For which requests.
     pub when: When,
@@ -97,7 +97,7 @@ pub struct Rule {
 }
 
 /// For which requests a rule is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct When {
     /// What is asked for; every message when empty.
     pub on: Vec<Target>,
@@ -107,8 +107,8 @@ pub struct When {
     pub every: Option<u64>,
     /// The first so many.
     pub first: Option<u64>,
-    /// What is counted.
-    pub per: Per,
+    /// What is counted; all requests of its kind unless it says.
+    pub per: Option<Per>,
     /// Not before so much time has passed.
     pub after: SignedDuration,
     /// Not when so much time has passed.
@@ -191,9 +191,10 @@ words! {
 }
 
 /// What happens to a request.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub enum Act {
     /// It is answered.
+    #[default]
     Answer,
     /// The dealer's profile says no.
     Refuse(Code),

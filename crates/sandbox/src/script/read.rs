@@ -7,7 +7,7 @@ use tradepost_wire::parse::{self, of_text, read_object};
 use tradepost_wire::problem::{At, Extra, Keyword, Problems};
 use tradepost_wire::toml::{self, Mistake, Variables, parse_duration};
 
-use super::{Act, Budget, Garbage, Page, Per, Rule, Script, Seller, Target, When, Words};
+use super::{Act, Budget, Garbage, Page, Rule, Script, Seller, Target, When, Words};
 
 /// The longest name.
 const MAX_NAME: usize = 64;
@@ -144,7 +144,7 @@ fn rule(seller: Seller, value: &Value, at: &At<'_>, problems: &mut Problems) -> 
         optional "nth" => nth: positions,
         optional "every" => every: at_least_one,
         optional "first" => first: at_least_one,
-        optional "per" => per: parse::word::<Per>,
+        optional "per" => per: parse::word,
         optional "after" => after: duration,
         optional "until" => until: duration,
         optional "latency" => latency: duration,
@@ -200,7 +200,7 @@ fn rule(seller: Seller, value: &Value, at: &At<'_>, problems: &mut Problems) -> 
         sell.map(Act::Sell),
         redirect.map(|()| Act::Redirect),
     ];
-    let act = act.into_iter().flatten().next().unwrap_or(Act::Answer);
+    let act = act.into_iter().flatten().next().unwrap_or_default();
     let shows_the_answer = match &act {
         Act::Answer | Act::Truncate | Act::Garbage(_) | Act::Inject(_) | Act::Sell(_) => true,
         Act::Drop => dropped_after,
@@ -212,7 +212,7 @@ fn rule(seller: Seller, value: &Value, at: &At<'_>, problems: &mut Problems) -> 
             nth: nth.unwrap_or_default(),
             every,
             first,
-            per: per.unwrap_or(Per::Seller),
+            per,
             after: after.unwrap_or_default(),
             until,
         },
