@@ -188,10 +188,7 @@ impl dyn Agent {
             let refusal = ProtocolRefusal::new(code, code.title());
             return Err(refusal.with("operation", operation.name()));
         }
-        let asks_for_push = match release {
-            Release::V1_0 => request::asks_for_push,
-            Release::V0_3 => older::asks_for_push,
-        };
+        let asks_for_push = if is_newer { request::asks_for_push } else { older::asks_for_push };
         // A task that began without the webhook that was asked for would end without anybody being
         // told.
         if params.as_ref().is_some_and(asks_for_push) && !has(Capability::Push) {

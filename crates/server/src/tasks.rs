@@ -391,13 +391,8 @@ impl Tasks {
         let page_size = query.page_size.unwrap_or(PAGE_SIZE);
         let limit = page_size as usize;
         let (mut rows, total_size) = self.log.tasks(owner, &filter, after, limit + 1)?;
-        let more = rows.len() > limit;
-        rows.truncate(limit);
-        let next_page_token = rows
-            .last()
-            .filter(|_| more)
-            .map(|last| self.cursors.write(owner, &filter, last))
-            .unwrap_or_default();
+        let token = |last: &TaskRow| self.cursors.write(owner, &filter, last);
+        let next_page_token = cursor::cut(&mut rows, limit, token);
         let tasks = rows
             .iter()
             .map(|row| {

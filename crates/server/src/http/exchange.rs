@@ -1,5 +1,7 @@
 //! What was posted, and what is sent back with what the log says of it.
 
+use std::sync::Arc;
+
 use axum::http::request::Parts;
 use axum::response::Response;
 use tradepost_wire::a2a::Operation;
@@ -45,6 +47,13 @@ pub struct Stamp {
     pub too_often: bool,
     /// Where the request was wrong.
     pub misfits: Vec<Misfit>,
+}
+
+/// An answer of an agent, with what the log says of it inside.
+pub(super) fn stamped((mut response, stamp): Parcel, agent: &SharedAgent) -> Response {
+    let agent = Some(Arc::clone(agent));
+    response.extensions_mut().insert(Stamp { agent, ..stamp });
+    response
 }
 
 impl Default for Stamp {

@@ -26,7 +26,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::protobuf::{self, schema};
 
-use super::exchange::{Parcel, Posted};
+use super::exchange::{Parcel, Posted, stamped};
 use super::head::host;
 use super::perform::perform;
 use super::plain::{not_found, plain_error};
@@ -55,16 +55,14 @@ pub(super) async fn handle(State(desk): State<Arc<Desk>>, request: Request) -> R
     if let Some(refused) = not_grpc(&parts) {
         return refused;
     }
-    let (mut response, mut stamp) = match Deadline::of(&parts.headers) {
+    let parcel = match Deadline::of(&parts.headers) {
         Ok(deadline) => {
             let answered = deadline.limit(answer(&desk, agent, &parts, body, deadline)).await;
             answered.unwrap_or_else(|| errors::too_late().into_parcel())
         }
         Err(message) => Failure::from(&Refusal::new(Code::InvalidRequest, message)).into_parcel(),
     };
-    stamp.agent = Some(Arc::clone(agent));
-    response.extensions_mut().insert(stamp);
-    response
+    stamped(parcel, agent)
 }
 
 /// An unknown service, whoever asks for it: gRPC's word for it where gRPC is spoken.

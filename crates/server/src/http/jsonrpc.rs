@@ -15,7 +15,7 @@ use tradepost_wire::json::Value;
 use tradepost_wire::jsonrpc::{self, Id};
 
 use super::answers::Dialect;
-use super::exchange::{Parcel, Posted, Stamp};
+use super::exchange::{Parcel, Posted, Stamp, stamped};
 use super::head::host;
 use super::intake::Unread;
 use super::plain::{json_response, not_found};
@@ -32,7 +32,7 @@ pub(super) async fn post(State(desk): State<Arc<Desk>>, request: Request) -> Res
     let Some(agent) = &desk.agent(host) else {
         return not_found().await;
     };
-    let (mut response, mut stamp) = match intake::receive(&desk, &parts, body).await {
+    let (mut response, stamp) = match intake::receive(&desk, &parts, body).await {
         Ok(bytes) => {
             let posted = Posted { desk: &desk, agent, parts: &parts, bytes: &bytes };
             match agent.posted(posted) {
@@ -49,9 +49,7 @@ pub(super) async fn post(State(desk): State<Arc<Desk>>, request: Request) -> Res
         }
     };
     cors::open(&desk, &parts.headers, &mut response);
-    stamp.agent = Some(Arc::clone(agent));
-    response.extensions_mut().insert(stamp);
-    response
+    stamped((response, stamp), agent)
 }
 
 /// What is said of a body that was not taken.

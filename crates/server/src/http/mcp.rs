@@ -19,7 +19,7 @@ use tradepost_wire::mcp::{self, Fail};
 
 use super::answers::{self, Dialect as _};
 use super::denied;
-use super::exchange::{Parcel, Stamp};
+use super::exchange::{Parcel, Stamp, stamped};
 use super::head::host;
 use super::intake::{self, Unread};
 use super::jsonrpc::JsonRpc;
@@ -43,16 +43,14 @@ pub(super) async fn handle(State(desk): State<Arc<Desk>>, request: Request) -> R
         return not_found().await;
     };
     let inside = Inside { desk: &desk, agent, tools, parts: &parts };
-    let (mut response, mut stamp) = match may_come_in(tools, &parts) {
+    let (mut response, stamp) = match may_come_in(tools, &parts) {
         Ok(()) => inside.take(body).await,
         Err(fail) => respond(&fail, &Id::null()),
     };
     if response.status() == StatusCode::METHOD_NOT_ALLOWED {
         response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
     }
-    stamp.agent = Some(Arc::clone(agent));
-    response.extensions_mut().insert(stamp);
-    response
+    stamped((response, stamp), agent)
 }
 
 /// Looks at a request before its body.

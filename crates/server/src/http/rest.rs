@@ -19,7 +19,7 @@ use tradepost_wire::a2a::{self, Event, Operation, Release};
 use tradepost_wire::json::json;
 
 use super::answers::Dialect as _;
-use super::exchange::{Parcel, Posted};
+use super::exchange::{Parcel, Posted, stamped};
 use super::head::{asks_for, host};
 use super::intake::{Unread, Whole};
 use super::perform::perform;
@@ -46,17 +46,14 @@ pub(super) async fn handle(State(desk): State<Arc<Desk>>, request: Request) -> R
     let Some(agent) = &agent.filter(|agent| agent.speaks(Binding::HttpJson)) else {
         return not_found().await;
     };
-    let (mut response, mut stamp) = answer(&desk, agent, &parts, body).await;
-    let media_type = media_type(&parts.headers);
+    let (mut response, stamp) = answer(&desk, agent, &parts, body).await;
     // Streams have a type of their own.
-    let is_json = |value: &HeaderValue| value == JSON;
-    if response.headers().get(header::CONTENT_TYPE).is_some_and(is_json) {
-        let value = HeaderValue::from_static(media_type);
-        response.headers_mut().insert(header::CONTENT_TYPE, value);
+    if let Some(kind) =
+        response.headers_mut().get_mut(header::CONTENT_TYPE).filter(|kind| **kind == JSON)
+    {
+        *kind = HeaderValue::from_static(media_type(&parts.headers));
     }
-    stamp.agent = Some(Arc::clone(agent));
-    response.extensions_mut().insert(stamp);
-    response
+    stamped((response, stamp), agent)
 }
 
 /// What a path of ours means.

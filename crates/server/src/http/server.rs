@@ -106,12 +106,7 @@ pub async fn serve(
         // Answers are small and complete; waiting to fill a packet only delays them.
         let _ = stream.set_nodelay(true);
         let (host, stopped) = (host.clone(), stopped.clone());
-        match identity.clone() {
-            None => tokio::spawn(host.welcome(stream, address, place, stopped)),
-            Some(identity) => {
-                tokio::spawn(host.welcome_over_tls(stream, address, place, stopped, identity))
-            }
-        };
+        tokio::spawn(host.welcome(stream, address, place, stopped, identity.clone()));
     }
     // The system lets nobody else in from here on, and the receivers that are left are those of
     // connections.
@@ -160,21 +155,14 @@ impl Host {
         stream: TcpStream,
         address: SocketAddr,
         place: Place,
-        stopped: watch::Receiver<()>,
-    ) {
-        let client = Client { peer: Peer(address), secure: false, certificate: None };
-        self.protocol.serve(stream, client, (self.site, self.refusals), place, stopped).await;
-    }
-
-    async fn welcome_over_tls(
-        self,
-        stream: TcpStream,
-        address: SocketAddr,
-        place: Place,
         mut stopped: watch::Receiver<()>,
-        identity: Arc<Identity>,
+        identity: Option<Arc<Identity>>,
     ) {
-        let peer = Peer(address);
+        let (peer, served) = (Peer(address), (self.site, self.refusals));
+        let Some(identity) = identity else {
+            let client = Client { peer, secure: false, certificate: None };
+            return self.protocol.serve(stream, client, served, place, stopped).await;
+        };
         // Nothing has been asked yet, so that nothing is lost when the server stops or when somebody
         // else needs the place.
         let shaken = tokio::select! {
@@ -184,7 +172,7 @@ impl Host {
         };
         if let Some((stream, certificate)) = shaken {
             let client = Client { peer, secure: true, certificate };
-            self.protocol.serve(stream, client, (self.site, self.refusals), place, stopped).await;
+            self.protocol.serve(stream, client, served, place, stopped).await;
         }
     }
 }

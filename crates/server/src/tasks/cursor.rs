@@ -48,6 +48,14 @@ impl Signer {
     }
 }
 
+/// Cuts a list, of which one more was read than a page holds, and says by which token to go on; empty at
+/// the end.
+pub(super) fn cut<T>(found: &mut Vec<T>, limit: usize, token: impl FnOnce(&T) -> String) -> String {
+    let more = found.len() > limit;
+    found.truncate(limit);
+    found.last().filter(|_| more).map(token).unwrap_or_default()
+}
+
 /// What is said of a token that is none of ours for a list.
 pub(super) fn foreign_token() -> Refusal {
     invalid_param("pageToken", "must be a nextPageToken of the same list")

@@ -59,10 +59,8 @@ impl Progress {
         let settled = state.terminal() || state.interrupted();
         let now = self.0.tasks.clock.now();
         let message = says.map(|text| fold::said(&self.0.row, text));
-        let Ok(body) = fold::status_event(&self.0.row, state, message, now) else {
-            self.0.broken.store(true, Ordering::SeqCst);
-            return Err(Ended);
-        };
+        let body = fold::status_event(&self.0.row, state, message, now);
+        let body = body.map_err(|_| self.lost())?;
         self.0.settled.store(settled, Ordering::SeqCst);
         self.append(EntryKind::Status, body, Some((state, now))).await
     }
@@ -84,11 +82,14 @@ impl Progress {
             append,
             last_chunk,
         });
-        let Ok(body) = tradepost_wire::json::to_string(&event) else {
-            self.0.broken.store(true, Ordering::SeqCst);
-            return Err(Ended);
-        };
+        let body = tradepost_wire::json::to_string(&event).map_err(|_| self.lost())?;
         self.append(EntryKind::Artifact, body, None).await
+    }
+
+    /// A report cannot be told, so that the work has broken.
+    fn lost(&self) -> Ended {
+        self.0.broken.store(true, Ordering::SeqCst);
+        Ended
     }
 
     async fn append(
@@ -99,10 +100,8 @@ impl Progress {
     ) -> Result<(), Ended> {
         let inner = &self.0;
         // The own bound first, so that work that is at it holds nothing of what all share.
-        let Ok(room) = Arc::clone(&inner.room).acquire_owned().await else { return Err(Ended) };
-        let Ok(place) = Arc::clone(&inner.tasks.room).acquire_owned().await else {
-            return Err(Ended);
-        };
+        let room = Arc::clone(&inner.room).acquire_owned().await.map_err(|_| Ended)?;
+        let place = Arc::clone(&inner.tasks.room).acquire_owned().await.map_err(|_| Ended)?;
         // After the wait, in which the task may have ended.
         if *inner.ended.borrow() || inner.broken.load(Ordering::SeqCst) {
             return Err(Ended);

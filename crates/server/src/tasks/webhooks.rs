@@ -136,13 +136,8 @@ impl Webhooks {
             after.unwrap_or_else(|| Some(String::new())).ok_or_else(cursor::foreign_token)?;
         let limit = page_size.unwrap_or(PAGE_SIZE) as usize;
         let mut found = self.tasks.log.push_configs(owner, task_id, None, &after, limit + 1)?;
-        let more = found.len() > limit;
-        found.truncate(limit);
-        let next_page_token = found
-            .last()
-            .filter(|_| more)
-            .map(|last| cursors.write_push(owner, task_id, &last.target.config_id))
-            .unwrap_or_default();
+        let token = |last: &PushPlace| cursors.write_push(owner, task_id, &last.target.config_id);
+        let next_page_token = cursor::cut(&mut found, limit, token);
         let configs = found.into_iter().map(|place| shown(task_id, place.target)).collect();
         Ok(PushPage { configs, next_page_token })
     }
