@@ -266,13 +266,8 @@ impl Bridge {
         } else {
             let question = self.question(seller, row, &payload, unclear).await;
             let question = question.map_err(|trouble| trouble.at_seller(&seller.id))?;
-            let agreed = self
-                .agreement(
-                    matter(seller, row, &payload, &question),
-                    person,
-                    confirmation.as_deref(),
-                )
-                .await;
+            let matter = matter(seller, row, &payload, &question);
+            let agreed = self.agreement(matter, person, confirmation.as_deref()).await;
             match agreed.map_err(|trouble| trouble.at_seller(&seller.id))? {
                 Agreement::ByClient { form, state } => return Ok(Reply::Ask { form, state }),
                 Agreement::ByModel { confirmation, until } => {

@@ -71,34 +71,24 @@ fn in_two_steps(members: &mut Map) {
         .get("consent")
         .and_then(|consent| consent.pointer("/properties/allowed_channels").cloned());
     let token = |says: &str| json!({"type": "string", "minLength": 1, "maxLength": 200, "description": says});
-    for (name, schema) in [
-        (
-            "consent",
-            json!({
-                "type": "object", "properties": {"allowed_channels": channels},
-                "required": ["allowed_channels"], "additionalProperties": false,
-                "description": "What the user permits. Ask the user; do not assume it.",
-            }),
-        ),
-        ("confirmation", token("From the first call; leave it out there.")),
-        (
-            "conversation",
-            token(
-                "From the receipt of an earlier lead to the same dealer: to choose a proposed time or to \
+    let own = json!({
+        "consent": {
+            "type": "object", "properties": {"allowed_channels": channels},
+            "required": ["allowed_channels"], "additionalProperties": false,
+            "description": "What the user permits. Ask the user; do not assume it.",
+        },
+        "confirmation": token("From the first call; leave it out there."),
+        "conversation": token(
+            "From the receipt of an earlier lead to the same dealer: to choose a proposed time or to \
              move the appointment.",
-            ),
         ),
-        (
-            "consent_shown_to_user",
-            json!({
-                "type": "boolean",
-                "description": "True when the user has seen the consent text of the first call, word for \
-                                word, and has agreed.",
-            }),
-        ),
-    ] {
-        members.insert(name.to_owned(), schema);
-    }
+        "consent_shown_to_user": {
+            "type": "boolean",
+            "description": "True when the user has seen the consent text of the first call, word for \
+                            word, and has agreed.",
+        },
+    });
+    members.extend(own.as_object().cloned().unwrap_or_default());
 }
 
 /// Says the same without constants and lists of types, which not every model provider takes.

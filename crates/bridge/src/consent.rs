@@ -142,17 +142,13 @@ fn misfit() -> Trouble {
 }
 
 fn silent(why: Silence) -> Trouble {
-    match why {
-        Silence::Late => Trouble::new(Code::PersonSilent, "the person did not answer in time"),
-        Silence::Gone => {
-            let message = "the client does not wait for this call any longer";
-            Trouble::new(Code::PersonSilent, message)
-        }
-        Silence::Failed => Trouble::new(Code::AnswerInvalid, "the client could not ask the person"),
-        Silence::Busy => {
-            Trouble::new(Code::PersonBusy, "the person has other questions to answer first")
-        }
-    }
+    let (code, message) = match why {
+        Silence::Late => (Code::PersonSilent, "the person did not answer in time"),
+        Silence::Gone => (Code::PersonSilent, "the client does not wait for this call any longer"),
+        Silence::Failed => (Code::AnswerInvalid, "the client could not ask the person"),
+        Silence::Busy => (Code::PersonBusy, "the person has other questions to answer first"),
+    };
+    Trouble::new(code, message)
 }
 
 fn rejected(why: Rejected) -> Trouble {

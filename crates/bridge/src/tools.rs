@@ -114,7 +114,7 @@ pub(super) async fn perform(
 
 /// Clients check results against it, those of failed calls too.
 fn output_schema(skill: Skill) -> Map {
-    let text = |says: &str| json!({"type": "string", "description": says});
+    let of = |kind: &str, says: &str| json!({"type": kind, "description": says});
     let objects =
         |says: &str| json!({"type": "array", "items": {"type": "object"}, "description": says});
     let data = match skill {
@@ -122,29 +122,22 @@ fn output_schema(skill: Skill) -> Map {
         Skill::DealerInformation
         | Skill::InventoryFacets
         | Skill::InventoryVehicle
-        | Skill::LeadSubmit => {
-            json!({"type": "object", "description": "The answer, as AAP defines it."})
-        }
+        | Skill::LeadSubmit => of("object", "The answer, as AAP defines it."),
     };
     let known = [
         ("status", json!({"type": "string", "enum": ["confirmation_required", "sent"]})),
         ("data", data),
-        ("dealer", text("The dealer.")),
+        ("dealer", of("string", "The dealer.")),
         ("dealers", objects("The dealers that answered.")),
         ("errors", objects("The dealers that failed, each like the object of a failed call.")),
         (
             "truncated",
-            json!({"type": "boolean",
-            "description": "Whether something a dealer sent was cut to a reasonable size."}),
+            of("boolean", "Whether something a dealer sent was cut to a reasonable size."),
         ),
-        (
-            "next_skip",
-            json!({"type": "integer",
-            "description": "The pagination.skip of the next page; absent at the end."}),
-        ),
-        ("consent_text", text("To be shown to the user, word for word.")),
-        ("confirmation", text("For the second call, when the user has agreed.")),
-        ("conversation", text("For a further lead of the same customer to this dealer.")),
+        ("next_skip", of("integer", "The pagination.skip of the next page; absent at the end.")),
+        ("consent_text", of("string", "To be shown to the user, word for word.")),
+        ("confirmation", of("string", "For the second call, when the user has agreed.")),
+        ("conversation", of("string", "For a further lead of the same customer to this dealer.")),
     ];
     // The first so many are required.
     let (members, required): (&[&str], usize) = match skill {
@@ -167,7 +160,7 @@ fn output_schema(skill: Skill) -> Map {
         ("retryable", "boolean", "Of a failed call: whether the same call may succeed later."),
         ("hint", "string", "Of a failed call: what to do."),
     ] {
-        properties.insert(name.to_owned(), json!({"type": kind, "description": description}));
+        properties.insert(name.to_owned(), of(kind, description));
     }
     let failed = ["code", "message", "problems", "retryable", "hint"];
     let members = [

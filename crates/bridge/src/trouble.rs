@@ -99,7 +99,7 @@ catalog! {
 }
 
 /// A failure of a tool, or of one dealer within it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Trouble {
     code: Box<str>,
     /// Whether the dealer or seller chose the code.
@@ -125,20 +125,10 @@ impl Trouble {
     pub(super) fn new(code: Code, message: impl Into<String>) -> Self {
         Self {
             code: code.name().into(),
-            by_dealer: false,
-            of_seller: false,
             message: message.into().into(),
-            problems: Vec::new(),
-            total: 0,
             retryable: code.retryable(),
-            retry_after: None,
             hint: code.hint().into(),
-            dealer: None,
-            error_id: None,
-            details: None,
-            may_have_acted: false,
-            key: None,
-            errors: Vec::new(),
+            ..Self::default()
         }
     }
 
