@@ -102,7 +102,7 @@ pub fn site(desk: Arc<Desk>, others: Routes) -> Site {
         .fallback(unknown)
         .method_not_allowed_fallback(method_not_allowed)
         .with_state(Arc::clone(&desk));
-    Site::of(desk, router, others.paths)
+    Site { router, desk: Some(desk), paths: others.paths }
 }
 
 /// Serves what can be asked of a desk until `stop` resolves, and then until every request in progress

@@ -418,20 +418,12 @@ impl Tasks {
         self.append(task_id, job).await?;
         self.stop(task_id);
         let task = self.get(owner, task_id, None).await?;
-        match task.status.state {
-            TaskState::Canceled => Ok(task),
-            TaskState::Submitted
-            | TaskState::Working
-            | TaskState::Completed
-            | TaskState::Failed
-            | TaskState::InputRequired
-            | TaskState::Rejected
-            | TaskState::AuthRequired => {
-                let message = "the task has ended and cannot be canceled";
-                let refusal = Refusal::new(Code::TaskNotCancelable, message);
-                Err(refusal.with("taskId", clip(task_id)).into())
-            }
+        if task.status.state == TaskState::Canceled {
+            return Ok(task);
         }
+        let message = "the task has ended and cannot be canceled";
+        let refusal = Refusal::new(Code::TaskNotCancelable, message);
+        Err(refusal.with("taskId", clip(task_id)).into())
     }
 
     /// Stops the work on a task that has ended.
@@ -503,7 +495,7 @@ impl Tasks {
     /// Watches a task, and reads it after that: what is committed in between wakes the watch.
     fn watch(self: &Arc<Self>, owner: &Owner, task_id: &str) -> Result<(TaskRow, Watch), Fault> {
         let committed = self.follow(task_id, 0, |live| live.committed.subscribe());
-        let watch = Watch::new(Arc::clone(self), task_id.to_owned(), committed);
+        let watch = Watch { tasks: Arc::clone(self), task_id: task_id.to_owned(), committed };
         let row = self.log.task(owner, task_id)?;
         let row = row.ok_or_else(|| Fault::new("following a task", "it is gone"))?;
         self.committed(task_id, row.last_seq);

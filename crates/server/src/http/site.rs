@@ -28,18 +28,8 @@ pub struct Site {
     pub(super) router: Router,
     /// Whose metrics, tracer and ledger are asked.
     pub(super) desk: Option<Arc<Desk>>,
+    /// The paths that no binding of A2A has, and what the log calls them.
     pub(super) paths: &'static [(&'static str, &'static str)],
-}
-
-impl Site {
-    /// What can be asked of a desk; `paths` are those that no binding of A2A has, and what the log calls them.
-    pub(super) fn of(
-        desk: Arc<Desk>,
-        router: Router,
-        paths: &'static [(&'static str, &'static str)],
-    ) -> Self {
-        Self { router, desk: Some(desk), paths }
-    }
 }
 
 impl From<Site> for Router {

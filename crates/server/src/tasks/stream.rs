@@ -154,15 +154,9 @@ impl TaskStream {
 /// An eye on a task's log. The task is live as long as there is one.
 #[derive(Debug)]
 pub(super) struct Watch {
-    tasks: Arc<Tasks>,
-    task_id: String,
-    committed: watch::Receiver<i64>,
-}
-
-impl Watch {
-    pub(super) fn new(tasks: Arc<Tasks>, task_id: String, committed: watch::Receiver<i64>) -> Self {
-        Self { tasks, task_id, committed }
-    }
+    pub(super) tasks: Arc<Tasks>,
+    pub(super) task_id: String,
+    pub(super) committed: watch::Receiver<i64>,
 }
 
 impl Drop for Watch {
