@@ -14,132 +14,126 @@ use super::words::fold;
 catalog! {
     /// What a cell can be about, by what mapping files call it.
     pub(super) enum Column {
-        /// What exports call it besides.
-        aliases: &'static [&'static str],
+        /// What exports call it besides, with spaces between.
+        aliases: &'static str,
     }
     /// The dealer's own id of the unit.
-    VehicleId = "vehicle_id" { aliases: &["unit_id", "listing_id", "auto_listing_id"] }
+    VehicleId = "vehicle_id" { aliases: "unit_id listing_id auto_listing_id" }
     /// The VIN.
-    Vin = "vin" { aliases: &["vin_number", "vehicle_identification_number", "vin_no",
-        "vehicle_vin"] }
+    Vin = "vin" { aliases: "vin_number vehicle_identification_number vin_no vehicle_vin" }
     /// The stock number.
-    Stock = "stock" { aliases: &["stock_number", "stocknumber", "stock_no", "stock_num", "stock_id",
-        "stockno"] }
+    Stock = "stock" { aliases: "stock_number stocknumber stock_no stock_num stock_id stockno" }
     /// The rooftop.
-    Rooftop = "rooftop" { aliases: &["rooftop_name", "location_name"] }
+    Rooftop = "rooftop" { aliases: "rooftop_name location_name" }
     /// The dealer's name, or the rooftop's: exports do not tell them apart.
-    DealerName = "dealer_name" { aliases: &["dealername", "dealership_name", "dealership",
-        "store_name"] }
+    DealerName = "dealer_name" { aliases: "dealername dealership_name dealership store_name" }
     /// The id under which whoever writes the feed keeps the dealer or the rooftop.
-    DealerId = "dealer_id" { aliases: &["dealerid", "dealer", "dealer_code", "store_code",
-        "store_id", "rooftop_id", "location_id"] }
+    DealerId = "dealer_id" { aliases: "dealerid dealer dealer_code store_code store_id rooftop_id \
+        location_id" }
     /// The model year.
-    Year = "year" { aliases: &["model_year", "modelyear"] }
+    Year = "year" { aliases: "model_year modelyear" }
     /// The make.
-    Make = "make" { aliases: &["brand", "make_name", "manufacturer", "vehicle_make"] }
+    Make = "make" { aliases: "brand make_name manufacturer vehicle_make" }
     /// The model.
-    Model = "model" { aliases: &["model_name", "vehicle_model"] }
+    Model = "model" { aliases: "model_name vehicle_model" }
     /// The trim line.
-    Trim = "trim" { aliases: &["series", "trim_level", "trim_name", "vehicle_trim"] }
+    Trim = "trim" { aliases: "series trim_level trim_name vehicle_trim" }
     /// The body style.
-    Body = "body" { aliases: &["body_style", "bodystyle", "body_type", "bodytype"] }
+    Body = "body" { aliases: "body_style bodystyle body_type bodytype" }
     /// New, used or certified.
-    Type = "condition" { aliases: &["type", "new_used", "newused", "vehicle_condition",
-        "state_of_vehicle", "new_or_used", "inventory_type", "stock_type"] }
+    Type = "condition" { aliases: "type new_used newused vehicle_condition state_of_vehicle \
+        new_or_used inventory_type stock_type" }
     /// Whether it is new, as yes or no.
-    IsNew = "is_new" { aliases: &["isnew"] }
+    IsNew = "is_new" { aliases: "isnew" }
     /// Whether it is certified.
-    Certified = "certified" { aliases: &["certified_pre_owned", "is_certified", "cpo", "is_cpo"] }
+    Certified = "certified" { aliases: "certified_pre_owned is_certified cpo is_cpo" }
     /// Whether it can be bought.
-    Status = "status" { aliases: &["vehicle_status", "inventory_status", "stock_status",
-        "sale_status", "availability"] }
+    Status = "status" { aliases: "vehicle_status inventory_status stock_status sale_status \
+        availability" }
     /// The manufacturer's suggested price.
-    Msrp = "msrp" { aliases: &["vehicle_msrp", "sticker_price", "total_msrp"] }
+    Msrp = "msrp" { aliases: "vehicle_msrp sticker_price total_msrp" }
     /// The price advertised on the dealer's site.
-    InternetPrice = "internet_price" { aliases: &["internetprice", "web_price", "online_price",
-        "sale_price", "saleprice", "special_price", "final_price"] }
+    InternetPrice = "internet_price" { aliases: "internetprice web_price online_price sale_price \
+        saleprice special_price final_price" }
     /// The price asked.
-    SellingPrice = "selling_price" { aliases: &["sellingprice", "asking_price", "asking"] }
+    SellingPrice = "selling_price" { aliases: "sellingprice asking_price asking" }
     /// AAP's price out of the door; in a table just a price.
-    Price = "price" { aliases: &["vehicle_price", "current_price", "price_current"] }
+    Price = "price" { aliases: "vehicle_price current_price price_current" }
     /// AAP's advertised price.
-    ListPrice = "list_price" { aliases: &["listprice"] }
+    ListPrice = "list_price" { aliases: "listprice" }
     /// AAP's price where the feed has it: out of the door, with every mandatory amount.
-    OutTheDoor = "out_the_door_price" { aliases: &["out_the_door", "otd_price",
-        "vehicle_all_in_price", "all_in_price"] }
+    OutTheDoor = "out_the_door_price" { aliases: "out_the_door otd_price vehicle_all_in_price \
+        all_in_price" }
     /// The unit's own mandatory fees.
-    Fees = "fees" { aliases: &["mandatory_fees"] }
+    Fees = "fees" { aliases: "mandatory_fees" }
     /// What the dealer has added to the unit and cannot be left out.
-    AddOns = "add_ons" { aliases: &["required_add_ons"] }
+    AddOns = "add_ons" { aliases: "required_add_ons" }
     /// What every buyer gets off the price.
-    Rebates = "rebates" { aliases: &["total_rebates"] }
+    Rebates = "rebates" { aliases: "total_rebates" }
     /// The currency of the prices, when it has a column of its own.
-    Currency = "currency" { aliases: &["price_currency", "currency_code"] }
+    Currency = "currency" { aliases: "price_currency currency_code" }
     /// The odometer.
-    Mileage = "mileage" { aliases: &["miles", "odometer", "mileage_value", "odometer_value",
-        "odometer_reading", "vehicle_mileage"] }
+    Mileage = "mileage" { aliases: "miles odometer mileage_value odometer_value odometer_reading \
+        vehicle_mileage" }
     /// Its unit, when the cell has none.
-    MileageUnit = "mileage_unit" { aliases: &["odometer_unit", "odometer_units"] }
+    MileageUnit = "mileage_unit" { aliases: "odometer_unit odometer_units" }
     /// The transmission.
-    Transmission = "transmission" { aliases: &["transmission_type", "trans"] }
+    Transmission = "transmission" { aliases: "transmission_type trans" }
     /// The transmission in more words.
-    TransmissionDescription = "transmission_description" { aliases: &["transmission_desc",
-        "transmissiondescription"] }
+    TransmissionDescription = "transmission_description" { aliases: "transmission_desc \
+        transmissiondescription" }
     /// The driven wheels.
-    Drivetrain = "driveline" { aliases: &["drivetrain", "drive_train", "drive_type",
-        "drivetrain_desc", "drive", "drivetype", "wheel_drive"] }
+    Drivetrain = "driveline" { aliases: "drivetrain drive_train drive_type drivetrain_desc drive \
+        drivetype wheel_drive" }
     /// The engine.
-    Engine = "engine" { aliases: &["engine_description", "enginedescription", "engine_type",
-        "engine_desc"] }
+    Engine = "engine" { aliases: "engine_description enginedescription engine_type engine_desc" }
     /// Its cylinders.
-    Cylinders = "cylinders" { aliases: &["enginecylinders", "engine_cylinders",
-        "engine_cylinder_ct"] }
+    Cylinders = "cylinders" { aliases: "enginecylinders engine_cylinders engine_cylinder_ct" }
     /// Its displacement in litres.
-    Displacement = "displacement" { aliases: &["enginedisplacement", "engine_displacement"] }
+    Displacement = "displacement" { aliases: "enginedisplacement engine_displacement" }
     /// The arrangement of its cylinders.
-    Block = "engine_block_type" { aliases: &[] }
+    Block = "engine_block_type" { aliases: "" }
     /// How it breathes.
-    Aspiration = "engine_aspiration_type" { aliases: &[] }
+    Aspiration = "engine_aspiration_type" { aliases: "" }
     /// The fuel.
-    Fuel = "fuel" { aliases: &["fuel_type", "fueltype"] }
+    Fuel = "fuel" { aliases: "fuel_type fueltype" }
     /// Miles per gallon in town.
-    CityMpg = "city_mpg" { aliases: &["citympg", "mpg_city", "epacity", "epa_city"] }
+    CityMpg = "city_mpg" { aliases: "citympg mpg_city epacity epa_city" }
     /// Miles per gallon on the road.
-    HighwayMpg = "highway_mpg" { aliases: &["highwaympg", "hwympg", "hwy_mpg", "mpg_highway",
-        "mpg_hwy", "epahighway", "epa_highway"] }
+    HighwayMpg = "highway_mpg" { aliases: "highwaympg hwympg hwy_mpg mpg_highway mpg_hwy \
+        epahighway epa_highway" }
     /// Electric range in miles.
-    ElectricRange = "electric_range_mi" { aliases: &["electric_range", "ev_range"] }
+    ElectricRange = "electric_range_mi" { aliases: "electric_range ev_range" }
     /// The colour outside.
-    ExteriorColor = "exterior_color" { aliases: &["exteriorcolor", "ext_color", "color", "colour",
-        "exterior", "exterior_colour", "ext_colour"] }
+    ExteriorColor = "exterior_color" { aliases: "exteriorcolor ext_color color colour exterior \
+        exterior_colour ext_colour" }
     /// The colour outside in a plain word.
-    ExteriorGeneric = "exterior_color_generic" { aliases: &["ext_color_generic",
-        "exterior_base_color"] }
+    ExteriorGeneric = "exterior_color_generic" { aliases: "ext_color_generic exterior_base_color" }
     /// The colour inside.
-    InteriorColor = "interior_color" { aliases: &["interiorcolor", "int_color", "interior",
-        "interior_colour", "int_colour"] }
+    InteriorColor = "interior_color" { aliases: "interiorcolor int_color interior interior_colour \
+        int_colour" }
     /// The colour inside in a plain word.
-    InteriorGeneric = "interior_color_generic" { aliases: &["int_color_generic"] }
+    InteriorGeneric = "interior_color_generic" { aliases: "int_color_generic" }
     /// Equipment.
-    Features = "features" { aliases: &["options", "equipment", "packages", "car_features",
-        "vehicle_features", "installed_options", "option_descriptions"] }
+    Features = "features" { aliases: "options equipment packages car_features vehicle_features \
+        installed_options option_descriptions" }
     /// Equipment by category.
-    CategorizedOptions = "categorized_options" { aliases: &[] }
+    CategorizedOptions = "categorized_options" { aliases: "" }
     /// Pictures.
-    Photos = "photos" { aliases: &["imagelist", "image_list", "photo_url_list", "photo_urls",
-        "images", "image_link", "image_url", "photo_url", "picture_url", "additional_image_link",
-        "image_urls", "imageurls", "photourls", "pictures", "gallery"] }
+    Photos = "photos" { aliases: "imagelist image_list photo_url_list photo_urls images image_link \
+        image_url photo_url picture_url additional_image_link image_urls imageurls photourls \
+        pictures gallery" }
     /// The vehicle's page.
-    Link = "vdp_url" { aliases: &["vehicle_detail_link", "listing_url", "vehicle_url", "url",
-        "link", "vdp_link", "detail_url", "car_details_link", "shorten_vdp_url"] }
+    Link = "vdp_url" { aliases: "vehicle_detail_link listing_url vehicle_url url link vdp_link \
+        detail_url car_details_link shorten_vdp_url" }
     /// Text for people.
-    Description = "description" { aliases: &["comments", "autowriter_description", "comment1",
-        "vehicle_description", "vehicledescription", "dealer_comments", "seller_notes"] }
+    Description = "description" { aliases: "comments autowriter_description comment1 \
+        vehicle_description vehicledescription dealer_comments seller_notes" }
     /// Remarks.
-    Notes = "notes" { aliases: &[] }
+    Notes = "notes" { aliases: "" }
     /// Since when it is in stock.
-    InStockSince = "inventory_date" { aliases: &["dateinstock", "date_in_stock",
-        "date_first_on_lot", "stock_date", "stocked_date", "received_date", "in_stock_date"] }
+    InStockSince = "inventory_date" { aliases: "dateinstock date_in_stock date_first_on_lot \
+        stock_date stocked_date received_date in_stock_date" }
 }
 
 /// Columns of the usual exports that no listing has a place for. They are ignored without a word;
@@ -160,8 +154,8 @@ impl Column {
     /// The column with this heading.
     pub(super) fn named(heading: &str) -> Option<Self> {
         let folded = fold(heading);
-        let is =
-            |column: &&Self| column.name() == folded || column.aliases().contains(&folded.as_str());
+        let is_one = |aliases: &str| aliases.split_ascii_whitespace().any(|alias| alias == folded);
+        let is = |column: &&Self| column.name() == folded || is_one(column.aliases());
         let found = Self::ALL.iter().find(is).copied();
         found.or_else(|| is_numbered_photo(&folded).then_some(Self::Photos))
     }
