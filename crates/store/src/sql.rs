@@ -342,6 +342,20 @@ pub(crate) enum Cells<'r> {
     Postgres(&'r tokio_postgres::Row),
 }
 
+/// A value whose members stand in columns side by side, from one on: each as it is, or as a function
+/// reads it of its column.
+macro_rules! members {
+    (@ $row:ident, $place:expr) => { $row.get($place)? };
+    (@ $row:ident, $place:expr, $read:path) => { $read($row, $place)? };
+    ($row:ident, $first:expr, $type:ident { $($member:ident $(: $read:path)?),* $(,)? }) => {{
+        let mut places = $first..;
+        $type {
+            $($member: $crate::sql::members!(@ $row, places.next().unwrap_or_default() $(, $read)?)),*
+        }
+    }};
+}
+pub(crate) use members;
+
 impl<'r> Row<'r> {
     /// A row with what opens it.
     pub(crate) const fn new(cells: Cells<'r>, vault: &'r Vault) -> Self {
@@ -417,17 +431,18 @@ impl Column for i64 {
     }
 }
 
-impl Column for u32 {
-    fn of(cell: Cell<'_>) -> Read<Self> {
-        Ok(i64::of(cell)?.try_into()?)
-    }
+/// Has numbers without a sign be read of columns.
+macro_rules! counts {
+    ($($type:ty),*) => {
+        $(impl Column for $type {
+            fn of(cell: Cell<'_>) -> Read<Self> {
+                Ok(i64::of(cell)?.try_into()?)
+            }
+        })*
+    };
 }
 
-impl Column for usize {
-    fn of(cell: Cell<'_>) -> Read<Self> {
-        Ok(i64::of(cell)?.try_into()?)
-    }
-}
+counts!(u32, u64, usize);
 
 impl Column for bool {
     fn of(cell: Cell<'_>) -> Read<Self> {

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use tradepost_wire::fault::Fault;
 
 use super::{Database, Transaction};
-use crate::sql::params;
+use crate::sql::{members, params};
 
 /// The table, as a migration.
 pub(crate) const SCHEMA: &str = "
@@ -64,16 +64,7 @@ impl Database {
             "reading alerts",
             "SELECT key, what, level, since, told_at FROM alerts WHERE destination = $1 ORDER BY key",
             params![destination],
-            |row| {
-                let level: i64 = row.get(2)?;
-                Ok(Notice {
-                    key: row.get(0)?,
-                    what: row.get(1)?,
-                    level: u64::try_from(level).unwrap_or_default(),
-                    since: row.get(3)?,
-                    noticed_at: row.get(4)?,
-                })
-            },
+            |row| Ok(members!(row, 0, Notice { key, what, level, since, noticed_at })),
         )
     }
 }

@@ -16,7 +16,7 @@ use super::privacy::{ADDRESS, BODY, PAYLOAD, SALT, USER_AGENT, payload};
 use super::{Database, Transaction};
 use crate::Store;
 use crate::privacy::{Of, readable};
-use crate::sql::{Connection, Read, Row, params};
+use crate::sql::{Connection, Read, Row, members, params};
 use crate::{Named, Proof};
 
 pub(crate) const SCHEMA: &str = "
@@ -422,16 +422,11 @@ fn last_consent(connection: &Connection, dealer_id: &str) -> Result<(i64, Hash),
 }
 
 fn record(row: &Row<'_>) -> Read<(ConsentRecord, Hash)> {
-    let record = ConsentRecord {
-        dealer_id: row.get(0)?,
-        seq: row.get(1)?,
-        lead_id: row.get(2)?,
-        kind: word(row, 3)?,
-        at: row.get(4)?,
-        consent: row.get(5)?,
-        body: row.get(6)?,
-        caller: row.get(7)?,
-    };
+    let record = members!(
+        row,
+        0,
+        ConsentRecord { dealer_id, seq, lead_id, kind: word, at, consent, body, caller }
+    );
     Ok((record, row.get(8)?))
 }
 

@@ -8,7 +8,7 @@ use tradepost_wire::words;
 
 use super::{Database, Transaction};
 use crate::Store;
-use crate::sql::{Read, Row, params};
+use crate::sql::{Read, Row, members, params};
 
 /// The tables, as a migration.
 pub(crate) const SCHEMA: &str = "
@@ -244,14 +244,7 @@ impl Store {
             "SELECT mark, looked_at, taken_at, stale_since FROM feeds
              WHERE dealer_id = $1 AND feed = $2",
             params![dealer_id, feed],
-            |row| {
-                Ok(FeedState {
-                    mark: row.get(0)?,
-                    looked_at: row.get(1)?,
-                    taken_at: row.get(2)?,
-                    stale_since: row.get(3)?,
-                })
-            },
+            |row| Ok(members!(row, 0, FeedState { mark, looked_at, taken_at, stale_since })),
         )?;
         Ok(found.unwrap_or_default())
     }
@@ -278,27 +271,30 @@ impl Store {
     /// # Errors
     /// When the database fails.
     pub fn stale_feeds(&self) -> Result<u64, Fault> {
-        let counted = self.read_one(
-            "counting stale feeds",
-            "SELECT count(*) FROM feeds WHERE stale_since IS NOT NULL",
-            params![],
-            |row| row.get::<i64>(0),
-        )?;
-        Ok(u64::try_from(counted).unwrap_or_default())
+        let sql = "SELECT count(*) FROM feeds WHERE stale_since IS NOT NULL";
+        self.read_one("counting stale feeds", sql, &[], |row| row.get(0))
     }
 }
 
 fn read(row: &Row<'_>) -> Read<FeedRun> {
-    let outcome: String = row.get(6)?;
-    Ok(FeedRun {
-        run_id: row.get(0)?,
-        dealer_id: row.get(1)?,
-        feed: row.get(2)?,
-        began_at: row.get(3)?,
-        ended_at: row.get(4)?,
-        source: row.get(5)?,
-        outcome: FeedOutcome::from_name(&outcome).ok_or("an outcome that nobody knows")?,
-        message: row.get(7)?,
-        report: row.get(8)?,
-    })
+    Ok(members!(
+        row,
+        0,
+        FeedRun {
+            run_id,
+            dealer_id,
+            feed,
+            began_at,
+            ended_at,
+            source,
+            outcome: ending,
+            message,
+            report
+        }
+    ))
+}
+
+fn ending(row: &Row<'_>, column: usize) -> Read<FeedOutcome> {
+    let name: String = row.get(column)?;
+    FeedOutcome::from_name(&name).ok_or_else(|| "an outcome that nobody knows".into())
 }

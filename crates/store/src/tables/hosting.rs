@@ -12,7 +12,7 @@ use tradepost_wire::words;
 use super::{Database, Transaction};
 use crate::Store;
 use crate::news::News;
-use crate::sql::{Connection, Read, Row, params};
+use crate::sql::{Connection, Read, Row, members, params};
 
 /// The tables, as a migration.
 pub(crate) const SCHEMA: &str = "
@@ -296,7 +296,7 @@ impl Transaction<'_> {
     fn state_of(&self, dealer_id: &str) -> Result<Option<(HostedState, i64)>, Fault> {
         let sql = "SELECT state, revision FROM hosted_dealers WHERE dealer_id = $1";
         self.0.first("reading how a hosted dealer stands", sql, params![dealer_id], |row| {
-            Ok((state(row, 0)?, row.get(1)?))
+            Ok((standing(row, 0)?, row.get(1)?))
         })
     }
 
@@ -338,18 +338,15 @@ impl Transaction<'_> {
     }
 }
 
-fn state(row: &Row<'_>, column: usize) -> Read<HostedState> {
+fn standing(row: &Row<'_>, column: usize) -> Read<HostedState> {
     let name: String = row.get(column)?;
     HostedState::from_name(&name).ok_or_else(|| "a dealer stands in a way that is unknown".into())
 }
 
 fn read(row: &Row<'_>) -> Read<HostedDealer> {
-    Ok(HostedDealer {
-        dealer_id: row.get(0)?,
-        state: state(row, 1)?,
-        document: row.get(2)?,
-        revision: row.get(3)?,
-        created_at: row.get(4)?,
-        changed_at: row.get(5)?,
-    })
+    Ok(members!(
+        row,
+        0,
+        HostedDealer { dealer_id, state: standing, document, revision, created_at, changed_at }
+    ))
 }

@@ -133,9 +133,7 @@ impl Database {
             clear("lead_matches", "proof"),
             clear("lead_tallies", "subject"),
         );
-        self.0.all("counting what is sealed", &sql, params![], |row| {
-            Ok((row.get(0)?, row.get::<i64>(1)?.unsigned_abs()))
-        })
+        self.0.all("counting what is sealed", &sql, params![], |row| Ok((row.get(0)?, row.get(1)?)))
     }
 }
 

@@ -7,7 +7,7 @@ use tradepost_wire::fault::Fault;
 
 use super::{Database, Transaction};
 use crate::news::News;
-use crate::sql::{Read, Row, params};
+use crate::sql::{Read, Row, members, params};
 
 /// The table, as a migration.
 pub(crate) const SCHEMA: &str = "
@@ -268,14 +268,7 @@ impl Database {
 }
 
 fn read_place(row: &Row<'_>) -> Read<PushPlace> {
-    let target = PushTarget {
-        config_id: row.get(3)?,
-        url: row.get(4)?,
-        host: row.get(5)?,
-        token: row.get(6)?,
-        scheme: row.get(7)?,
-        credentials: row.get(8)?,
-    };
+    let target = members!(row, 3, PushTarget { config_id, url, host, token, scheme, credentials });
     Ok(PushPlace {
         key: row.get(0)?,
         task_id: row.get(1)?,

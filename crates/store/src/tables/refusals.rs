@@ -7,7 +7,7 @@ use tradepost_wire::json;
 use super::Transaction;
 use crate::Store;
 use crate::refusals::{Refusal, RefusalCount};
-use crate::sql::{Read, Row, params};
+use crate::sql::{Read, Row, members, params};
 
 /// The tables, as a migration.
 pub(crate) const SCHEMA: &str = "
@@ -144,14 +144,7 @@ impl Store {
             "SELECT agent_id, hour, code, refused FROM refusal_counts
              WHERE hour >= $2 AND ($1 IS NULL OR agent_id = $1) ORDER BY hour, agent_id, code",
             params![agent_id, since],
-            |row| {
-                Ok(RefusalCount {
-                    agent_id: row.get(0)?,
-                    hour: row.get(1)?,
-                    code: row.get(2)?,
-                    refused: row.get(3)?,
-                })
-            },
+            |row| Ok(members!(row, 0, RefusalCount { agent_id, hour, code, refused })),
         )
     }
 }

@@ -11,7 +11,7 @@ use tradepost_wire::fault::Fault;
 use super::leads::word;
 use super::{Database, Transaction};
 use crate::Store;
-use crate::sql::{Read, Row, params};
+use crate::sql::{Read, Row, members, params};
 use crate::staff::{Member, Session};
 
 pub(crate) const SCHEMA: &str = "
@@ -55,17 +55,12 @@ impl Transaction<'_> {
     /// # Errors
     /// When the database fails, here as everywhere.
     pub fn add_member(&self, member: &Member) -> Result<bool, Fault> {
+        let Member { name, dealer_id, role, password, created_at } = member;
         self.0.changes(
             "writing a member of the staff",
             "INSERT INTO staff (name, dealer_id, role, password, created_at)
                  VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
-            params![
-                member.name,
-                member.dealer_id,
-                member.role.name(),
-                member.password,
-                member.created_at,
-            ],
+            params![name, dealer_id, role.name(), password, created_at],
         )
     }
 
@@ -74,6 +69,7 @@ impl Transaction<'_> {
     /// # Errors
     /// When the database fails.
     pub fn vouch_for_member(&self, member: &Member) -> Result<bool, Fault> {
+        let Member { name, dealer_id, role, password, created_at } = member;
         self.0.changes(
             // A row that says the same already is left alone, so that not each sign-in is a change
             // to tell of. The password is never touched: whom others vouch for has none.
@@ -83,13 +79,7 @@ impl Transaction<'_> {
              ON CONFLICT (name) DO UPDATE SET dealer_id = excluded.dealer_id, role = excluded.role
              WHERE staff.dealer_id IS DISTINCT FROM excluded.dealer_id
                 OR staff.role <> excluded.role",
-            params![
-                member.name,
-                member.dealer_id,
-                member.role.name(),
-                member.password,
-                member.created_at,
-            ],
+            params![name, dealer_id, role.name(), password, created_at],
         )
     }
 
@@ -134,24 +124,17 @@ impl Transaction<'_> {
     /// # Errors
     /// When the database fails.
     pub fn begin_session(&self, session: &Session, hash: &Hash) -> Result<(), Fault> {
+        let Session { id, name, begun_at, seen_at, expires_at, browser } = session;
         self.0.execute(
             "forgetting sessions",
             "DELETE FROM staff_sessions WHERE expires_at <= $1",
-            params![session.begun_at],
+            params![begun_at],
         )?;
         self.0.execute(
             "writing a session",
             "INSERT INTO staff_sessions (id, hash, name, begun_at, seen_at, expires_at, browser)
              VALUES ($1, $2, $3, $4, $5, $6, $7)",
-            params![
-                session.id,
-                hash,
-                session.name,
-                session.begun_at,
-                session.seen_at,
-                session.expires_at,
-                session.browser,
-            ],
+            params![id, hash, name, begun_at, seen_at, expires_at, browser],
         )
     }
 
@@ -371,24 +354,11 @@ impl Store {
 }
 
 fn member(row: &Row<'_>, first: usize) -> Read<Member> {
-    Ok(Member {
-        name: row.get(first)?,
-        dealer_id: row.get(first + 1)?,
-        role: word(row, first + 2)?,
-        password: row.get(first + 3)?,
-        created_at: row.get(first + 4)?,
-    })
+    Ok(members!(row, first, Member { name, dealer_id, role: word, password, created_at }))
 }
 
 fn session(row: &Row<'_>) -> Read<Session> {
-    Ok(Session {
-        id: row.get(0)?,
-        name: row.get(1)?,
-        begun_at: row.get(2)?,
-        seen_at: row.get(3)?,
-        expires_at: row.get(4)?,
-        browser: row.get(5)?,
-    })
+    Ok(members!(row, 0, Session { id, name, begun_at, seen_at, expires_at, browser }))
 }
 
 fn entry(row: &Row<'_>) -> Read<Entry> {

@@ -11,7 +11,7 @@ use tradepost_wire::fault::Fault;
 
 use super::super::{Database, Transaction};
 use super::word;
-use crate::sql::{Read, Row, params};
+use crate::sql::{Read, Row, members, params};
 
 /// The tables.
 pub(crate) const SCHEMA: &str = "
@@ -106,19 +106,14 @@ impl Transaction<'_> {
 
     fn put_deliveries(&self, wanted: &[NewDelivery], now: Timestamp) -> Result<(), Fault> {
         for wanted in wanted {
+            let NewDelivery { dealer_id, lead_id, destination, event } = wanted;
+            let due = DeliveryState::Due.name();
             self.0.execute(
                 "writing a delivery",
                 "INSERT INTO lead_deliveries (dealer_id, lead_id, destination, event, state,
                                               created_at, due_at)
                  VALUES ($1, $2, $3, $4, $5, $6, $6)",
-                params![
-                    wanted.dealer_id,
-                    wanted.lead_id,
-                    wanted.destination,
-                    wanted.event,
-                    DeliveryState::Due.name(),
-                    now,
-                ],
+                params![dealer_id, lead_id, destination, event, due, now],
             )?;
         }
         Ok(())
@@ -297,14 +292,8 @@ impl Database {
 
     /// How many deliveries were given up.
     pub(crate) fn dead_deliveries(&self) -> Result<u64, Fault> {
-        self.0
-            .one(
-                "counting dead deliveries",
-                "SELECT count(*) FROM lead_deliveries WHERE state = 'dead'",
-                params![],
-                |row| row.get::<i64>(0),
-            )
-            .map(|count| u64::try_from(count).unwrap_or_default())
+        let sql = "SELECT count(*) FROM lead_deliveries WHERE state = 'dead'";
+        self.0.one("counting dead deliveries", sql, &[], |row| row.get(0))
     }
 
     /// The dealers with events of which nobody has been told.
@@ -392,18 +381,22 @@ impl Database {
 }
 
 fn delivery_record(row: &Row<'_>) -> Read<DeliveryRecord> {
-    Ok(DeliveryRecord {
-        key: row.get(0)?,
-        dealer_id: row.get(1)?,
-        lead_id: row.get(2)?,
-        destination: row.get(3)?,
-        event: row.get(4)?,
-        state: word(row, 5)?,
-        attempts: row.get(6)?,
-        may_have: row.get(7)?,
-        answer: row.get(8)?,
-        created_at: row.get(9)?,
-        due_at: row.get(10)?,
-        ended_at: row.get(11)?,
-    })
+    Ok(members!(
+        row,
+        0,
+        DeliveryRecord {
+            key,
+            dealer_id,
+            lead_id,
+            destination,
+            event,
+            state: word,
+            attempts,
+            may_have,
+            answer,
+            created_at,
+            due_at,
+            ended_at,
+        }
+    ))
 }
