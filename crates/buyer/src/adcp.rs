@@ -279,9 +279,7 @@ impl AdcpClient {
 
     /// The headers of a request with this body, beside those of its binding.
     fn headers(&self, mut headers: HeaderMap, body: &[u8]) -> Result<HeaderMap, Failure> {
-        if let Some(value) = &self.authorization {
-            headers.insert(AUTHORIZATION, value.clone());
-        }
+        headers.extend(self.authorization.clone().map(|value| (AUTHORIZATION, value)));
         if let Some(signer) = &self.signer {
             signer.sign(&self.endpoint, body, &mut headers)?;
         }

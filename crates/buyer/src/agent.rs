@@ -12,7 +12,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use reqwest::Url;
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+use reqwest::header::HeaderValue;
 use tradepost_wire::json::{Map, Value, json};
 
 use crate::binding::{About, Binding, Item, Method};
@@ -263,7 +263,8 @@ impl AgentClient {
         params: Map,
         time: Duration,
     ) -> Result<(Item, Option<Stream>), Failure> {
-        let (transport, headers) = (&self.transport, self.headers());
+        let transport = &self.transport;
+        let headers = self.binding.headers(None, self.authorization.as_ref());
         let (opened, id) = match self.binding.carrier {
             Carrier::JsonRpc => {
                 let id = uuid(&self.ids);
@@ -289,14 +290,6 @@ impl AgentClient {
             Opened::Events(events) => events,
         };
         Stream::Http { events, id }.begun().await
-    }
-
-    fn headers(&self) -> HeaderMap {
-        let mut headers = self.binding.headers(None);
-        if let Some(value) = &self.authorization {
-            headers.insert(AUTHORIZATION, value.clone());
-        }
-        headers
     }
 }
 

@@ -4,7 +4,7 @@
 //! them.
 
 use reqwest::Url;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 pub(crate) use tradepost_wire::a2a::Release;
 use tradepost_wire::a2a::older::Kind;
 use tradepost_wire::a2a::{self, Operation};
@@ -54,6 +54,27 @@ pub(crate) enum Item {
     Message(Value),
     Status(Value),
     Artifact(Value),
+}
+
+/// The headers of a request: the release, the extension that it uses, and whose it is.
+pub(crate) fn headers(
+    release: Release,
+    extension: Option<&'static str>,
+    authorization: Option<&HeaderValue>,
+) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    match release {
+        Release::V1_0 => {
+            headers.insert(a2a::VERSION_HEADER, HeaderValue::from_static(a2a::VERSION));
+        }
+        // A request that names no version is one of 0.3 (A2A §3.6.2).
+        Release::V0_3 => {}
+    }
+    if let Some(extension) = extension {
+        headers.insert(release.extensions_header(), HeaderValue::from_static(extension));
+    }
+    headers.extend(authorization.map(|value| (AUTHORIZATION, value.clone())));
+    headers
 }
 
 impl Method {
@@ -167,22 +188,12 @@ impl Binding {
     }
 
     /// The headers of every request.
-    pub(crate) fn headers(&self, extension: Option<&'static str>) -> HeaderMap {
-        let mut headers = HeaderMap::new();
-        let version = match self.release {
-            Release::V1_0 => Some(a2a::VERSION),
-            // A request that names no version is one of 0.3 (A2A §3.6.2).
-            Release::V0_3 => None,
-        };
-        let name = self.release.extensions_header();
-        if let Some(version) = version {
-            let name = HeaderName::from_static(a2a::VERSION_HEADER);
-            headers.insert(name, HeaderValue::from_static(version));
-        }
-        if let Some(extension) = extension {
-            headers.insert(HeaderName::from_static(name), HeaderValue::from_static(extension));
-        }
-        headers
+    pub(crate) fn headers(
+        &self,
+        extension: Option<&'static str>,
+        authorization: Option<&HeaderValue>,
+    ) -> HeaderMap {
+        headers(self.release, extension, authorization)
     }
 
     /// The body of a request.
@@ -194,24 +205,15 @@ impl Binding {
 
     /// A message with these parts, which are in the form of 1.0.
     pub(crate) fn message(&self, id: &str, mut parts: Vec<Value>, about: About<'_>) -> Value {
-        let mut message = Map::new();
-        let role = match self.release {
-            Release::V1_0 => "ROLE_USER",
+        let (kind, role) = match self.release {
+            Release::V1_0 => (None, "ROLE_USER"),
             Release::V0_3 => {
-                message.insert("kind".into(), "message".into());
                 parts.iter_mut().filter_map(Value::as_object_mut).for_each(older_part);
-                "user"
+                (Some("message"), "user")
             }
         };
-        message.insert("messageId".into(), id.into());
-        message.insert("role".into(), role.into());
-        message.insert("parts".into(), parts.into());
-        for (name, about) in [("contextId", about.context_id), ("taskId", about.task_id)] {
-            if let Some(about) = about {
-                message.insert(name.into(), about.into());
-            }
-        }
-        message.into()
+        json!({"kind"?: kind, "messageId": id, "role": role, "parts": parts,
+            "contextId"?: about.context_id, "taskId"?: about.task_id})
     }
 
     /// The member of a message's configuration by which its sender does not wait for the end.
@@ -238,14 +240,9 @@ fn older_part(part: &mut Map) {
         part.insert("kind".into(), kind.into());
         return;
     };
-    let mut file = Map::new();
-    file.insert("bytes".into(), bytes);
-    for (newer, older) in [("filename", "name"), ("mediaType", "mimeType")] {
-        if let Some(value) = part.swap_remove(newer) {
-            file.insert(older.into(), value);
-        }
-    }
-    part.insert("file".into(), file.into());
+    let (name, media_type) = (part.swap_remove("filename"), part.swap_remove("mediaType"));
+    let file = json!({"bytes": bytes, "name"?: name, "mimeType"?: media_type});
+    part.insert("file".into(), file);
     part.insert("kind".into(), "file".into());
 }
 

@@ -4,13 +4,13 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use reqwest::Url;
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
-use tradepost_wire::a2a;
+use reqwest::header::{HeaderMap, HeaderValue};
 use tradepost_wire::aap::{Skill, Terms};
-use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::json::{Value, json};
 use uuid::Uuid;
 
 use crate::answer::{self, Answer};
+use crate::binding::{Release, headers};
 use crate::card::Choice;
 use crate::discover::{Discovered, endpoint, is_local};
 use crate::failure::{BadAddress, Failure, Unsent};
@@ -144,15 +144,8 @@ impl Client {
     }
 
     fn headers(&self) -> HeaderMap {
-        let mut headers = HeaderMap::new();
-        let version = HeaderValue::from_static(a2a::VERSION);
-        headers.insert(HeaderName::from_static(a2a::VERSION_HEADER), version);
-        let extension = HeaderValue::from_static(self.choice.version.uri());
-        headers.insert(HeaderName::from_static(a2a::EXTENSIONS_HEADER), extension);
-        if let Some(value) = &self.authorization {
-            headers.insert(AUTHORIZATION, value.clone());
-        }
-        headers
+        let extension = self.choice.version.uri();
+        headers(Release::V1_0, Some(extension), self.authorization.as_ref())
     }
 
     fn request(
@@ -162,20 +155,15 @@ impl Client {
         payload: Value,
         id: &str,
     ) -> Vec<u8> {
-        let mut params = Map::new();
-        if let Some(tenant) = &self.choice.interface.tenant {
-            params.insert("tenant".into(), tenant.as_str().into());
-        }
-        let part = json!({"data": payload, "mediaType": skill.request_media_type()});
-        let mut message = json!({"messageId": self.new_id(), "role": "ROLE_USER", "parts": [part]});
-        if let (Some(conversation), Some(members)) = (conversation, message.as_object_mut()) {
-            members.insert("contextId".into(), conversation.into());
-        }
-        params.insert("message".into(), message);
-        let modes = json!({"acceptedOutputModes": [skill.response_media_type()]});
-        params.insert("configuration".into(), modes);
-        let request =
-            json!({"jsonrpc": "2.0", "id": id, "method": "SendMessage", "params": params});
+        let request = json!({"jsonrpc": "2.0", "id": id, "method": "SendMessage", "params": {
+            "tenant"?: self.choice.interface.tenant,
+            "message": {
+                "messageId": self.new_id(), "role": "ROLE_USER",
+                "parts": [{"data": payload, "mediaType": skill.request_media_type()}],
+                "contextId"?: conversation,
+            },
+            "configuration": {"acceptedOutputModes": [skill.response_media_type()]},
+        }});
         request.to_string().into_bytes()
     }
 

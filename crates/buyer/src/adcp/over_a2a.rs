@@ -28,7 +28,7 @@ impl AdcpClient {
         let modes = json!({"acceptedOutputModes": ["application/json"]});
         params.insert("configuration".into(), modes);
         let body = binding.request(&id, Method::Send, params);
-        let headers = self.headers(binding.headers(Some(adcp::EXTENSION)), &body)?;
+        let headers = self.headers(binding.headers(Some(adcp::EXTENSION), None), &body)?;
         let response = self.transport.post(&self.endpoint, headers, body).await?;
         let result = result_of(&response, &id)?;
         read(result).map_err(|defect| Failure::garbled(defect, response.kept()))
