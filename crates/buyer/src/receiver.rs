@@ -87,6 +87,16 @@ impl fmt::Display for Unkept {
 
 impl std::error::Error for Unkept {}
 
+/// Asks an inbox where waiting for a disk disturbs nobody.
+async fn within<T: Send + 'static>(
+    inbox: &Arc<dyn Inbox>,
+    ask: impl FnOnce(&dyn Inbox) -> Result<T, Unkept> + Send + 'static,
+) -> Result<T, Unkept> {
+    let inbox = Arc::clone(inbox);
+    let asked = tokio::task::spawn_blocking(move || ask(&*inbox)).await;
+    asked.unwrap_or_else(|error| Err(Unkept(error.to_string())))
+}
+
 /// Receives deliveries.
 pub struct Receiver {
     /// Where they are kept.
@@ -124,17 +134,7 @@ pub fn router(path: &str, receiver: Arc<Receiver>) -> Router {
 async fn receive(State(receiver): State<Arc<Receiver>>, request: Request) -> Response {
     let metrics = &receiver.metrics;
     let no = match receiver.take(request).await {
-        Ok(Taken::Kept) => {
-            metrics.kept.add();
-            return status(StatusCode::OK);
-        }
-        Ok(Taken::Duplicate) => {
-            metrics.duplicates.add();
-            return status(StatusCode::OK);
-        }
-        Ok(Taken::Challenge(challenge)) => {
-            return with_body(StatusCode::OK, &json!({"challenge": challenge}));
-        }
+        Ok(response) => return response,
         Err(no) => no,
     };
     if let Some(code) = no.code() {
@@ -173,13 +173,6 @@ async fn receive(State(receiver): State<Arc<Receiver>>, request: Request) -> Res
     response
 }
 
-/// What became of a delivery that was taken.
-enum Taken {
-    Kept,
-    Duplicate,
-    Challenge(String),
-}
-
 /// Why a delivery is not taken.
 enum NotTaken {
     Denied(Denied),
@@ -214,7 +207,7 @@ impl NotTaken {
 }
 
 impl Receiver {
-    async fn take(&self, request: Request) -> Result<Taken, NotTaken> {
+    async fn take(&self, request: Request) -> Result<Response, NotTaken> {
         let (parts, body) = request.into_parts();
         // Whoever has no token does not get to send a body.
         if !self.authenticity.may_send(&parts.headers) {
@@ -241,23 +234,25 @@ impl Receiver {
         let delivery =
             match Received::read(&body, &pass.sender, now).map_err(NotTaken::Unreadable)? {
                 Received::Delivery(delivery) => delivery,
-                Received::Challenge(challenge) => return Ok(Taken::Challenge(challenge)),
+                Received::Challenge(challenge) => {
+                    return Ok(with_body(StatusCode::OK, &json!({"challenge": challenge})));
+                }
             };
-        let inbox = Arc::clone(&self.inbox);
-        let put = tokio::task::spawn_blocking(move || inbox.put(&delivery)).await;
+        let put = within(&self.inbox, move |inbox| inbox.put(&delivery)).await;
+        let put = put.map_err(|_| {
+            // A sender that was not told repeats itself, perhaps with the same signature.
+            self.authenticity.release(&pass);
+            NotTaken::Unkept
+        })?;
         match put {
-            Ok(Ok(Put::New)) => {
+            Put::New => {
                 (self.kept)();
-                Ok(Taken::Kept)
+                self.metrics.kept.add();
             }
-            Ok(Ok(Put::Duplicate)) => Ok(Taken::Duplicate),
-            Ok(Ok(Put::Conflict)) => Err(NotTaken::Conflict),
-            Ok(Err(_)) | Err(_) => {
-                // A sender that was not told repeats itself, perhaps with the same signature.
-                self.authenticity.release(&pass);
-                Err(NotTaken::Unkept)
-            }
+            Put::Duplicate => self.metrics.duplicates.add(),
+            Put::Conflict => return Err(NotTaken::Conflict),
         }
+        Ok(status(StatusCode::OK))
     }
 }
 

@@ -120,16 +120,6 @@ impl std::error::Error for NoDelivery {
     }
 }
 
-/// What a delivery says, before it is known from whom.
-struct Said {
-    kind: Kind,
-    key: Option<String>,
-    task_id: Option<String>,
-    state: Option<String>,
-    status: Option<String>,
-    artifacts: Vec<String>,
-}
-
 impl Received {
     /// Reads what a sender has pushed: a StreamResponse of A2A 1.0 (an object with exactly one of its
     /// four members), a task, a message or an event of A2A by itself, as 0.3 sends them, or a webhook
@@ -140,30 +130,23 @@ impl Received {
     /// What is wrong with it, without any of the bytes.
     pub fn read(body: &[u8], sender: &str, received_at: Timestamp) -> Result<Self, NoDelivery> {
         let (document, raw) = open(body)?;
-        let said = match a2a(&document)? {
-            Some((kind, content)) => of_a2a(kind, content)?,
+        let new = |kind| Delivery::new(kind, &document, raw, (Source::Push, sender, received_at));
+        let delivery = match a2a(&document)? {
+            Some((kind, content)) => new(kind).of_a2a(content)?,
             None => match webhook::read(&document).map_err(NoDelivery::Webhook)? {
                 Webhook::Challenge(challenge) => return Ok(Self::Challenge(challenge)),
-                Webhook::Task(step) => Said {
-                    kind: Kind::Webhook,
-                    key: Some(step.key),
+                Webhook::Task(step) => Delivery {
                     task_id: Some(step.task_id),
                     status: Some(result_key(step.standing.name(), &document)),
                     state: Some(step.standing.name().to_owned()),
-                    artifacts: Vec::new(),
+                    ..new(Kind::Webhook).keyed(step.key)
                 },
-                Webhook::Event { key, name } => Said {
-                    kind: Kind::Event,
-                    key: Some(key),
-                    task_id: None,
-                    state: Some(name),
-                    status: None,
-                    artifacts: Vec::new(),
-                },
+                Webhook::Event { key, name } => {
+                    Delivery { state: Some(name), ..new(Kind::Event).keyed(key) }
+                }
             },
         };
-        let source = Source::Push;
-        Ok(Self::Delivery(Box::new(said.delivery(&document, raw, (source, sender, received_at)))))
+        Ok(Self::Delivery(Box::new(delivery)))
     }
 }
 
@@ -175,24 +158,22 @@ impl Delivery {
     /// What is wrong with it, without any of the bytes.
     pub fn asked(body: &[u8], sender: &str, received_at: Timestamp) -> Result<Self, NoDelivery> {
         let (document, raw) = open(body)?;
-        let said = match a2a(&document)? {
-            Some((kind, content)) => of_a2a(kind, content)?,
+        let new = |kind| Self::new(kind, &document, raw, (Source::Poll, sender, received_at));
+        match a2a(&document)? {
+            Some((kind, content)) => new(kind).of_a2a(content),
             None => {
                 let text = |name: &str| document.get(name).and_then(Value::as_str);
                 let (Some(task_id), Some(state)) = (text("task_id"), text("status")) else {
                     return Err(NoDelivery::Other("it names no task and no status"));
                 };
-                Said {
-                    kind: Kind::TaskStatus,
-                    key: None,
+                Ok(Self {
                     task_id: Some(task_id.to_owned()),
                     status: Some(result_key(state, &document)),
                     state: Some(state.to_owned()),
-                    artifacts: Vec::new(),
-                }
+                    ..new(Kind::TaskStatus)
+                })
             }
-        };
-        Ok(said.delivery(&document, raw, (Source::Poll, sender, received_at)))
+        }
     }
 
     /// Whether its task has come to its end.
@@ -200,37 +181,64 @@ impl Delivery {
     pub fn is_terminal(&self) -> bool {
         self.state.as_deref().is_some_and(is_terminal)
     }
-}
 
-impl Said {
-    fn delivery(
-        self,
+    /// One that says nothing yet.
+    fn new(
+        kind: Kind,
         document: &Value,
         body: Box<RawValue>,
         (source, sender, received_at): (Source, &str, Timestamp),
-    ) -> Delivery {
+    ) -> Self {
         let fingerprint = hash(&canonical::to_string(document));
-        let id = match &self.key {
-            // Keys are the sender's own, so that two senders may use one.
-            Some(key) => hash(&format!("{sender}\n{key}")),
-            None => fingerprint.clone(),
-        };
-        let sender = sender.to_owned();
-        let Self { kind, key, task_id, state, status, artifacts } = self;
-        Delivery {
-            id,
+        Self {
+            id: fingerprint.clone(),
             fingerprint,
             kind,
             source,
-            sender,
-            key,
+            sender: sender.to_owned(),
+            key: None,
             received_at,
-            task_id,
-            state,
-            status,
-            artifacts,
+            task_id: None,
+            state: None,
+            status: None,
+            artifacts: Vec::new(),
             body,
         }
+    }
+
+    /// The same with a key, by which it is known.
+    fn keyed(self, key: String) -> Self {
+        // Keys are the sender's own, so that two senders may use one.
+        Self { id: hash(&format!("{}\n{key}", self.sender)), key: Some(key), ..self }
+    }
+
+    /// The same with what a thing of A2A tells.
+    fn of_a2a(self, content: &Value) -> Result<Self, NoDelivery> {
+        let kind = self.kind;
+        let text =
+            |pointer: &str| content.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+        let task_id = if kind == Kind::Task { text("/id") } else { text("/taskId") };
+        if task_id.is_none() && kind != Kind::Message {
+            return Err(NoDelivery::Other("it names no task"));
+        }
+        let tells = matches!(kind, Kind::Task | Kind::StatusUpdate);
+        let status = content.get("status").filter(|_| tells);
+        let artifacts = match kind {
+            Kind::Task => content.get("artifacts").and_then(Value::as_array).map(Vec::as_slice),
+            Kind::ArtifactUpdate => content.get("artifact").map(std::slice::from_ref),
+            Kind::Message | Kind::StatusUpdate | Kind::Webhook | Kind::Event | Kind::TaskStatus => {
+                None
+            }
+        };
+        let artifacts = artifacts.unwrap_or_default().iter();
+        let artifacts = artifacts.filter_map(|a| a.get("artifactId")?.as_str().map(str::to_owned));
+        Ok(Self {
+            task_id,
+            state: status.and_then(|status| status.get("state")?.as_str()).map(str::to_owned),
+            status: status.map(status_key),
+            artifacts: artifacts.collect(),
+            ..self
+        })
     }
 }
 
@@ -266,31 +274,6 @@ fn a2a(document: &Value) -> Result<Option<(Kind, &Value)>, NoDelivery> {
         _ => return Ok(None),
     };
     Ok(Some((kind, document)))
-}
-
-fn of_a2a(kind: Kind, content: &Value) -> Result<Said, NoDelivery> {
-    let text = |pointer: &str| content.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
-    let task_id = if kind == Kind::Task { text("/id") } else { text("/taskId") };
-    if task_id.is_none() && kind != Kind::Message {
-        return Err(NoDelivery::Other("it names no task"));
-    }
-    let tells = matches!(kind, Kind::Task | Kind::StatusUpdate);
-    let status = content.get("status").filter(|_| tells);
-    let artifacts = match kind {
-        Kind::Task => content.get("artifacts").and_then(Value::as_array).map(Vec::as_slice),
-        Kind::ArtifactUpdate => content.get("artifact").map(std::slice::from_ref),
-        Kind::Message | Kind::StatusUpdate | Kind::Webhook | Kind::Event | Kind::TaskStatus => None,
-    };
-    let artifacts = artifacts.unwrap_or_default().iter();
-    let artifacts = artifacts.filter_map(|a| a.get("artifactId")?.as_str().map(str::to_owned));
-    Ok(Said {
-        kind,
-        key: None,
-        task_id,
-        state: status.and_then(|status| status.get("state")?.as_str()).map(str::to_owned),
-        status: status.map(status_key),
-        artifacts: artifacts.collect(),
-    })
 }
 
 /// Whether a state, of A2A or of AdCP, is one after which nothing comes.

@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use reqwest::Url;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use tradepost_wire::a2a;
+use reqwest::header::HeaderValue;
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::backoff::{Backoff, drawn};
 use tradepost_wire::catalog::Vocabulary as _;
@@ -17,8 +16,9 @@ use tradepost_wire::json::{Map, Value, json};
 
 use super::delivery::{Delivery, Known};
 use super::metrics::Metrics;
-use super::{Inbox, Put, Unkept};
+use super::{Inbox, Put, Unkept, within};
 use crate::adcp::AdcpClient;
+use crate::binding::{Release, headers};
 use crate::failure::{Defect, Failure, Kept};
 use crate::refusal;
 use crate::transport::Transport;
@@ -57,8 +57,6 @@ pub enum Ended {
     TimeUp,
     /// The seller says that asking again is of no use.
     Refused(Failure),
-    /// What is known cannot be found out or kept.
-    Unkept(Unkept),
 }
 
 /// The edge: the time, waiting, chance.
@@ -74,6 +72,9 @@ pub struct Edge<N, S, J> {
 
 /// Watches over a task of a seller until its end is kept. `ask` asks for it: [`get_task`] or
 /// [`get_task_status`].
+///
+/// # Errors
+/// What is known cannot be found out or kept.
 pub async fn watch<N, S, J>(
     (sender, task_id): (&str, &str),
     inbox: &Arc<dyn Inbox>,
@@ -81,7 +82,7 @@ pub async fn watch<N, S, J>(
     policy: Policy,
     mut edge: Edge<N, S, J>,
     mut ask: impl AsyncFnMut() -> Result<String, Failure>,
-) -> Ended
+) -> Result<Ended, Unkept>
 where
     N: Fn() -> Timestamp,
     S: AsyncFnMut(Duration),
@@ -92,19 +93,16 @@ where
     // None as long as deliveries come.
     let mut pause = None;
     loop {
-        let known = match known_of(inbox, sender, task_id).await {
-            Ok(known) => known,
-            Err(unkept) => return Ended::Unkept(unkept),
-        };
+        let known = known_of(inbox, sender, task_id).await?;
         if known.ended {
-            return Ended::Complete;
+            return Ok(Ended::Complete);
         }
         if known.count > seen {
             (seen, pause) = (known.count, None);
         }
         let passed = Duration::try_from(begun.duration_until((edge.now)())).unwrap_or_default();
         let Some(left) = policy.limit.checked_sub(passed).filter(|left| !left.is_zero()) else {
-            return Ended::TimeUp;
+            return Ok(Ended::TimeUp);
         };
         let wait = match pause {
             None => policy.patience,
@@ -113,26 +111,23 @@ where
         };
         (edge.sleep)(wait.min(left)).await;
         // Deliveries may have come while they were waited for.
-        match known_of(inbox, sender, task_id).await {
-            Ok(known) if known.ended || known.count > seen => continue,
-            Ok(_) => {}
-            Err(unkept) => return Ended::Unkept(unkept),
+        let known = known_of(inbox, sender, task_id).await?;
+        if known.ended || known.count > seen {
+            continue;
         }
         metrics.polls.add();
         let least = match ask().await {
-            Ok(task) => match keep(&task, (inbox, sender), metrics, (edge.now)()).await {
+            Ok(task) => {
                 // What was found by asking is no sign that deliveries come again.
-                Ok(new) => {
-                    seen += usize::from(new);
-                    Duration::ZERO
-                }
-                Err(unkept) => return Ended::Unkept(unkept),
-            },
+                let new = keep(&task, (inbox, sender), metrics, (edge.now)()).await?;
+                seen += usize::from(new);
+                Duration::ZERO
+            }
             Err(failure) => {
                 metrics.poll_failures.add();
                 match failure {
                     Failure::Refused(refused) if !refused.is_retryable() => {
-                        return Ended::Refused(Failure::Refused(refused));
+                        return Ok(Ended::Refused(Failure::Refused(refused)));
                     }
                     Failure::Refused(refused) => refused.retry_after.unwrap_or_default(),
                     Failure::Unsent(_) | Failure::Unanswered(_) | Failure::Garbled(_) => {
@@ -147,11 +142,10 @@ where
     }
 }
 
-/// What is kept of a task, found out where waiting for a disk disturbs nobody.
+/// What is kept of a task.
 async fn known_of(inbox: &Arc<dyn Inbox>, sender: &str, task_id: &str) -> Result<Known, Unkept> {
-    let (inbox, sender, task_id) = (Arc::clone(inbox), sender.to_owned(), task_id.to_owned());
-    let known = tokio::task::spawn_blocking(move || inbox.known(&sender, &task_id)).await;
-    known.unwrap_or_else(|error| Err(Unkept(error.to_string())))
+    let (sender, task_id) = (sender.to_owned(), task_id.to_owned());
+    within(inbox, move |inbox| inbox.known(&sender, &task_id)).await
 }
 
 /// Keeps a task like a delivery; whether it said anything new.
@@ -165,9 +159,7 @@ async fn keep(
         metrics.poll_failures.add();
         return Ok(false);
     };
-    let inbox = Arc::clone(inbox);
-    let put = tokio::task::spawn_blocking(move || inbox.put(&delivery)).await;
-    let new = put.unwrap_or_else(|error| Err(Unkept(error.to_string())))? == Put::New;
+    let new = within(inbox, move |inbox| inbox.put(&delivery)).await? == Put::New;
     if new {
         metrics.missed.add();
     }
@@ -184,12 +176,7 @@ pub async fn get_task(
     token: Option<&HeaderValue>,
     task_id: &str,
 ) -> Result<String, Failure> {
-    let mut headers = HeaderMap::new();
-    let version = HeaderValue::from_static(a2a::VERSION);
-    headers.insert(HeaderName::from_static(a2a::VERSION_HEADER), version);
-    if let Some(token) = token {
-        headers.insert(reqwest::header::AUTHORIZATION, token.clone());
-    }
+    let headers = headers(Release::V1_0, None, token);
     let question =
         json!({"jsonrpc": "2.0", "id": "task", "method": "GetTask", "params": {"id": task_id}});
     let response = transport.post(endpoint, headers, question.to_string().into_bytes()).await?;

@@ -97,10 +97,10 @@ fn run(
     let watching = watch(("", "t"), &inbox, &metrics, policy, edge, ask);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let ended = match runtime.block_on(watching) {
-        Ended::Complete => "complete".to_owned(),
-        Ended::TimeUp => "time up".to_owned(),
-        Ended::Refused(failure) => failure.to_string(),
-        Ended::Unkept(unkept) => unkept.to_string(),
+        Ok(Ended::Complete) => "complete".to_owned(),
+        Ok(Ended::TimeUp) => "time up".to_owned(),
+        Ok(Ended::Refused(failure)) => failure.to_string(),
+        Err(unkept) => unkept.to_string(),
     };
     let known = inbox.known("", "t").unwrap();
     let states = known.statuses.iter().map(|s| s.trim().replace("TASK_STATE_", "")).collect();

@@ -7,9 +7,9 @@ use tokio::sync::Notify;
 use tradepost_buyer::adcp::AdcpClient;
 use tradepost_buyer::client::random_ids;
 use tradepost_buyer::discover::{discover, is_this_machine};
-use tradepost_buyer::receiver::Inbox;
 use tradepost_buyer::receiver::metrics::Metrics;
 use tradepost_buyer::receiver::poll::{self, Edge, Ended, Policy};
+use tradepost_buyer::receiver::{Inbox, Unkept};
 use tradepost_buyer::text::{WORD, plain};
 use tradepost_buyer::transport::Transport;
 use tradepost_buyer::{Url, failure as buyer};
@@ -121,10 +121,12 @@ impl Watched {
             let ended = self.one(task, inbox, metrics, clock, news).await;
             let task = plain(task, WORD);
             match ended? {
-                Ended::Complete => output.talk(format!("task {task} has come to its end")),
-                Ended::TimeUp => output.talk(format!("task {task} is not watched any longer")),
-                Ended::Refused(why) => output.talk(format!("task {task} is not watched: {why}")),
-                Ended::Unkept(unkept) => return Some(Failure::fault(unkept)),
+                Ok(Ended::Complete) => output.talk(format!("task {task} has come to its end")),
+                Ok(Ended::TimeUp) => output.talk(format!("task {task} is not watched any longer")),
+                Ok(Ended::Refused(why)) => {
+                    output.talk(format!("task {task} is not watched: {why}"))
+                }
+                Err(unkept) => return Some(Failure::fault(unkept)),
             }
             None
         });
@@ -143,7 +145,7 @@ impl Watched {
         metrics: &Metrics,
         clock: &Clock,
         news: &Notify,
-    ) -> Option<Ended> {
+    ) -> Option<Result<Ended, Unkept>> {
         let endpoint = self.endpoint.as_ref()?;
         let transport = transport(30);
         let mut chance = random_ids();
