@@ -139,11 +139,8 @@ impl End {
     #[must_use]
     pub fn as_error(&self) -> Value {
         let status = self.status().map(Status::name);
-        let mut error = json!({"code": self.number, "status": status, "message": self.message});
-        if let (Some(members), Some(details)) = (error.as_object_mut(), self.listed()) {
-            members.insert("details".to_owned(), details.clone());
-        }
-        error
+        json!({"code": self.number, "status": status, "message": self.message,
+            "details"?: self.listed()})
     }
 
     /// The typed details, where they can be read: a list.

@@ -9,7 +9,7 @@ use tradepost_wire::aap::dealer::Address;
 use tradepost_wire::aap::lead::{AppointmentRequest, Channel, PreferredContact, SourceAgent};
 use tradepost_wire::aap::{Skill, Version};
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::json::{Value, json};
 
 /// The customer's permission, in the words that the customer agreed to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -238,81 +238,45 @@ impl Lead {
     // C-35
     #[must_use]
     pub fn payload(&self, version: Version) -> Value {
-        let customer = object([
-            ("first_name", Some(self.names.0.as_str().into())),
-            ("last_name", Some(self.names.1.as_str().into())),
-            ("email", self.email.as_deref().map(Into::into)),
-            ("phone", self.phone.as_deref().map(Into::into)),
-            ("preferred_contact", self.preferred.map(|preferred| preferred.name().into())),
-            ("address", self.address.as_ref().map(postal)),
-        ]);
-        let (own_agent, agent) = match version {
-            Version::V1_0 => {
-                (Some(self.agent.name.as_str().into()), self.agent.name.as_str().into())
-            }
+        let Self { agent, consent, names: (first_name, last_name), .. } = self;
+        let channels: Vec<_> = consent.channels.iter().map(|channel| channel.name()).collect();
+        let (own_agent, source_agent) = match version {
+            Version::V1_0 => (Some(&agent.name), json!(agent.name)),
             Version::V1_1 => {
-                let agent = object([
-                    ("name", Some(self.agent.name.as_str().into())),
-                    ("url", self.agent.url.as_deref().map(Into::into)),
-                    ("agent_card_url", self.agent.agent_card_url.as_deref().map(Into::into)),
-                ]);
-                (None, agent)
+                let SourceAgent { name, url, agent_card_url } = agent;
+                (None, json!({"name": name, "url"?: url, "agent_card_url"?: agent_card_url}))
             }
         };
-        let consent = &self.consent;
-        let channels: Vec<_> = consent.channels.iter().map(|channel| channel.name()).collect();
-        let consent = object([
-            ("granted_at", Some(moment(consent.granted_at))),
-            ("allowed_channels", Some(json!(channels))),
-            ("consent_text", Some(consent.text.as_str().into())),
-            ("source_agent", own_agent),
-            ("scope", Some(json!(["lead_submission"]))),
-            ("expires_at", consent.expires_at.map(moment)),
-        ]);
-        object([
-            ("type", Some(Skill::LeadSubmit.request_type().into())),
-            ("customer", Some(customer)),
-            ("consent", Some(consent)),
-            ("vehicle_of_interest", self.vehicle.clone()),
-            ("trade_in", self.trade_in.clone()),
-            ("appointment", self.appointment.as_ref().map(appointment)),
-            ("message", self.message.as_deref().map(Into::into)),
-            ("source_agent", Some(agent)),
-            ("submitted_at", Some(moment(self.submitted_at))),
-            ("idempotency_key", Some(self.key.as_str().into())),
-        ])
+        json!({
+            "type": Skill::LeadSubmit.request_type(),
+            "customer": {
+                "first_name": first_name, "last_name": last_name,
+                "email"?: self.email, "phone"?: self.phone,
+                "preferred_contact"?: self.preferred.map(|preferred| preferred.name()),
+                "address"?: self.address,
+            },
+            "consent": {
+                "granted_at": moment(consent.granted_at), "allowed_channels": channels,
+                "consent_text": consent.text, "source_agent"?: own_agent,
+                "scope": ["lead_submission"], "expires_at"?: consent.expires_at.map(moment),
+            },
+            "vehicle_of_interest"?: self.vehicle, "trade_in"?: self.trade_in,
+            "appointment"?: self.appointment.as_ref().map(appointment),
+            "message"?: self.message, "source_agent": source_agent,
+            "submitted_at": moment(self.submitted_at), "idempotency_key": self.key,
+        })
     }
 }
 
 fn appointment(appointment: &AppointmentRequest) -> Value {
-    object([
-        ("appointment_type", Some(appointment.kind.name().into())),
-        ("appointment_at", appointment.at.map(moment)),
-        ("duration_minutes", appointment.duration_minutes.map(Into::into)),
-        ("notes", appointment.notes.as_deref().map(Into::into)),
-    ])
+    json!({
+        "appointment_type": appointment.kind.name(), "appointment_at"?: appointment.at.map(moment),
+        "duration_minutes"?: appointment.duration_minutes, "notes"?: appointment.notes,
+    })
 }
 
-fn postal(address: &Address) -> Value {
-    let member = |text: &Option<String>| text.as_deref().map(Value::from);
-    object([
-        ("country", member(&address.country)),
-        ("state", member(&address.state)),
-        ("city", member(&address.city)),
-        ("address_line_1", member(&address.address_line_1)),
-        ("address_line_2", member(&address.address_line_2)),
-        ("zip", member(&address.zip)),
-    ])
-}
-
-fn moment(moment: Timestamp) -> Value {
-    moment.to_string().into()
-}
-
-/// An object of the members that are there, in this order.
-pub(crate) fn object<const N: usize>(members: [(&'static str, Option<Value>); N]) -> Value {
-    let there = members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    Value::Object(there.collect::<Map>())
+fn moment(moment: Timestamp) -> String {
+    moment.to_string()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use tradepost_wire::a2a::TaskState;
 use tradepost_wire::catalog::Open;
-use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::json::{Value, json};
 
 use crate::binding::Item;
 use crate::failure::{Defect, Failure, Kept};
@@ -272,13 +272,9 @@ impl Task {
     #[must_use]
     pub fn document(&self) -> Value {
         let artifacts: Vec<_> = self.artifacts.iter().map(Artifact::document).collect();
-        let mut status = Map::new();
-        status.insert("state".into(), self.state.name().into());
-        if let Some(said) = &self.said {
-            status.insert("message".into(), said.document());
-        }
-        json!({"id": self.id, "contextId": self.context_id, "status": status,
-            "artifacts": artifacts})
+        let said = self.said.as_ref().map(Message::document);
+        json!({"id": self.id, "contextId": self.context_id,
+            "status": {"state": self.state.name(), "message"?: said}, "artifacts": artifacts})
     }
 }
 

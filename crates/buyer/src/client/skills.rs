@@ -11,7 +11,7 @@ use tradepost_wire::json::{Value, json};
 use super::Client;
 use crate::answer::Answer;
 use crate::failure::{Failure, Unsent};
-use crate::lead::{Lead, object};
+use crate::lead::Lead;
 use crate::recovery::Fix;
 use crate::replies::{Counts, Dealer, Page, Receipt, Vehicle};
 use crate::retry::{GaveUp, Recovered, Recoverer, World};
@@ -124,41 +124,33 @@ impl Client {
 }
 
 fn facets_payload(filters: &Filters) -> Value {
-    object([
-        ("type", Some(Skill::InventoryFacets.request_type().into())),
-        ("filters", filters_of(filters)),
-    ])
+    let kind = Skill::InventoryFacets.request_type();
+    json!({"type": kind, "filters"?: there(filters_of(filters))})
 }
 
 fn search_payload(search: &Search) -> Value {
-    let page = object([
-        ("skip", (search.skip > 0).then(|| search.skip.into())),
-        ("limit", search.limit.map(Into::into)),
-    ]);
-    object([
-        ("type", Some(Skill::InventorySearch.request_type().into())),
-        ("filters", filters_of(&search.filters)),
-        ("pagination", there(page)),
-        ("sort", search.sort.map(sort_of)),
-    ])
+    let skip = Some(search.skip).filter(|skip| *skip > 0);
+    json!({
+        "type": Skill::InventorySearch.request_type(),
+        "filters"?: there(filters_of(&search.filters)),
+        "pagination"?: there(json!({"skip"?: skip, "limit"?: search.limit})),
+        "sort"?: search.sort.map(sort_of),
+    })
 }
 
 fn vehicle_payload(query: &VehicleQuery) -> Value {
-    object([
-        ("type", Some(Skill::InventoryVehicle.request_type().into())),
-        ("vin", query.vin.as_deref().map(Into::into)),
-        ("stock", query.stock.as_deref().map(Into::into)),
-        ("vehicle_id", query.vehicle_id.as_deref().map(Into::into)),
-    ])
+    let VehicleQuery { vin, stock, vehicle_id } = query;
+    let kind = Skill::InventoryVehicle.request_type();
+    json!({"type": kind, "vin"?: vin, "stock"?: stock, "vehicle_id"?: vehicle_id})
 }
 
 fn sort_of(sort: Sort) -> Value {
     json!({"field": sort.field.name(), "order": sort.order.name()})
 }
 
-/// The filters that constrain anything; `None` when none does.
+/// The filters that constrain anything.
 // R-IS-07
-fn filters_of(filters: &Filters) -> Option<Value> {
+fn filters_of(filters: &Filters) -> Value {
     // Every member, so that a new one has to be written here too.
     let Filters {
         make,
@@ -181,31 +173,19 @@ fn filters_of(filters: &Filters) -> Option<Value> {
         stock,
         query,
     } = filters;
-    let texts = |list: &[String]| (!list.is_empty()).then(|| json!(list));
-    let number = |number: &Option<u32>| number.map(Value::from);
-    let text = |text: &Option<String>| text.as_deref().map(Value::from);
-    let conditions: Vec<_> = condition.iter().map(|condition| condition.name()).collect();
-    there(object([
-        ("make", texts(make)),
-        ("model", texts(model)),
-        ("trim", texts(trim)),
-        ("condition", (!conditions.is_empty()).then(|| json!(conditions))),
-        ("transmission", texts(transmission)),
-        ("fuel", texts(fuel)),
-        ("driveline", texts(driveline)),
-        ("body", texts(body)),
-        ("exterior_color", texts(exterior_color)),
-        ("interior_color", texts(interior_color)),
-        ("rooftops", texts(rooftops)),
-        ("year_min", number(year_min)),
-        ("year_max", number(year_max)),
-        ("price_min", number(price_min)),
-        ("price_max", number(price_max)),
-        ("mileage_max", number(mileage_max)),
-        ("vin", text(vin)),
-        ("stock", text(stock)),
-        ("query", text(query)),
-    ]))
+    json!({
+        "make"?: some(make), "model"?: some(model), "trim"?: some(trim),
+        "condition"?: some(condition), "transmission"?: some(transmission), "fuel"?: some(fuel),
+        "driveline"?: some(driveline), "body"?: some(body),
+        "exterior_color"?: some(exterior_color), "interior_color"?: some(interior_color),
+        "rooftops"?: some(rooftops), "year_min"?: year_min, "year_max"?: year_max,
+        "price_min"?: price_min, "price_max"?: price_max, "mileage_max"?: mileage_max,
+        "vin"?: vin, "stock"?: stock, "query"?: query,
+    })
+}
+
+fn some<T>(list: &[T]) -> Option<&[T]> {
+    Some(list).filter(|list| !list.is_empty())
 }
 
 /// An object that has a member.
