@@ -13,8 +13,8 @@ use tradepost_wire::json::RawValue;
 use tradepost_wire::json::Value;
 
 use crate::failure::{Defect, Failure};
-use crate::refusal::{self, By, Refused};
-use crate::response;
+use crate::refusal::{By, Refused};
+use crate::response::{self, RawResponse};
 use crate::text::decoded;
 use crate::transport::Response;
 
@@ -143,19 +143,15 @@ struct Part<'a> {
 /// `Refused` for an error in a JSON-RPC answer at any HTTP status, and for a status of refusal;
 /// `Garbled` for a success that cannot be understood.
 pub fn read(response: &Response, id: &str, skill: Skill) -> Result<Answer, Failure> {
+    let raw = RawResponse::jsonrpc(response, id);
     let defect = match open(&response.body, id) {
-        Ok(Opened::Refused { error }) => {
-            match refusal::read(&error, response.retry_after, response.kept()) {
-                Some(refused) => return Err(Failure::Refused(Box::new(refused))),
-                None => no_error(),
-            }
-        }
+        Ok(Opened::Refused { error }) => return Err(raw.refused_with(&error)),
         Ok(Opened::Result(result)) if response.is_success() => {
             match read_result(result, skill, response) {
                 Ok(Read::Answer(answer)) => return Ok(answer),
                 Ok(Read::Refused(refused)) => return Err(Failure::Refused(refused)),
-                Err(defect) => match refused_result(result, response) {
-                    Some(refused) => return Err(Failure::Refused(refused)),
+                Err(defect) => match refused_result(result) {
+                    Some(by) => return Err(raw.refused(by)),
                     None => defect,
                 },
             }
@@ -163,23 +159,12 @@ pub fn read(response: &Response, id: &str, skill: Skill) -> Result<Answer, Failu
         Ok(Opened::Result(_)) => Defect::NotJsonRpc("a result with an HTTP status of refusal"),
         Err(defect) => defect,
     };
-    Err(if response.is_success() {
-        Failure::garbled(defect, response.kept())
-    } else {
-        response.refused()
-    })
+    Err(raw.garbled(defect))
 }
 
 /// What no AAP dealer answers and is a seller's no all the same: a failed task, for example.
-fn refused_result(result: &str, response: &Response) -> Option<Box<Refused>> {
-    let by = response::refusal_in(&tradepost_wire::json::from_str(result).ok()?)?;
-    let retry_after = refusal::stated_by(&by).or(response.retry_after);
-    Some(Box::new(Refused { by, retry_after, kept: response.kept() }))
-}
-
-/// The defect of an error that is none.
-pub(crate) fn no_error() -> Defect {
-    Defect::NotJsonRpc("its error has no whole number as code")
+fn refused_result(result: &str) -> Option<By> {
+    response::refusal_in(&tradepost_wire::json::from_str(result).ok()?)
 }
 
 /// A JSON-RPC answer to one request.

@@ -131,12 +131,7 @@ impl fmt::Display for Refused {
             By::Protocol(error) => (error.code.name(), error.message.as_str()),
             By::Adcp(adcp) => {
                 let code = plain(adcp.error.code.name(), WORD);
-                let message = bounded(&adcp.error.message, MAX_MESSAGE);
-                return if message.is_empty() {
-                    f.write_str(&code)
-                } else {
-                    write!(f, "{code}: {message}")
-                };
+                return told(f, &code, &bounded(&adcp.error.message, MAX_MESSAGE));
             }
             By::Grpc { code, message } => {
                 return write!(
@@ -160,9 +155,12 @@ impl fmt::Display for Refused {
         let message = message
             .strip_prefix(code.as_str())
             .map_or(message, |rest| rest.trim_start_matches([':', ' ']));
-        let message = plain(message, SENTENCE);
-        if message.is_empty() { f.write_str(&code) } else { write!(f, "{code}: {message}") }
+        told(f, &code, &plain(message, SENTENCE))
     }
+}
+
+fn told(f: &mut fmt::Formatter<'_>, code: &str, message: &str) -> fmt::Result {
+    if message.is_empty() { f.write_str(code) } else { write!(f, "{code}: {message}") }
 }
 
 /// Whether an HTTP status is one that passes.
@@ -221,7 +219,6 @@ pub(crate) fn stated_by(by: &By) -> Option<Duration> {
 
 /// `RetryInfo.retryDelay` among typed details: `"3.5s"`.
 fn retry_info(details: &Value) -> Option<Duration> {
-    let details = details.as_array().map(Vec::as_slice).unwrap_or_default();
     let info = typed(details, "RetryInfo")?;
     let seconds: f64 = info.get("retryDelay")?.as_str()?.strip_suffix('s')?.parse().ok()?;
     // The conversion saturates.
@@ -230,9 +227,9 @@ fn retry_info(details: &Value) -> Option<Duration> {
 }
 
 /// The first detail of a type of google.rpc.
-pub(crate) fn typed<'v>(details: &'v [Value], name: &str) -> Option<&'v Value> {
+pub(crate) fn typed<'v>(details: &'v Value, name: &str) -> Option<&'v Value> {
     let wanted = format!("google.rpc.{name}");
-    details.iter().find(|detail| {
+    details.as_array()?.iter().find(|detail| {
         let kind = detail.get("@type").and_then(Value::as_str).unwrap_or_default();
         kind.rsplit('/').next().is_some_and(|kind| kind == wanted)
     })
@@ -252,7 +249,7 @@ pub(crate) fn read_aap(data: &Value, message: &str) -> Option<Received> {
     if let Some(received) = objects.into_iter().find_map(Received::read) {
         return Some(received);
     }
-    if let Some(received) = read_aap_info(items, message) {
+    if let Some(received) = read_aap_info(data, message) {
         return Some(received);
     }
     if !data.is_null() {
@@ -271,7 +268,7 @@ pub(crate) fn read_aap(data: &Value, message: &str) -> Option<Received> {
 }
 
 /// An `ErrorInfo` of AAP's domain: what is left of the object where only typed details travel.
-fn read_aap_info(details: &[Value], message: &str) -> Option<Received> {
+fn read_aap_info(details: &Value, message: &str) -> Option<Received> {
     let info = typed(details, "ErrorInfo")?;
     let text =
         |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
@@ -295,8 +292,7 @@ pub(crate) fn read_protocol(jsonrpc: i64, message: &str, data: &Value) -> Protoc
     let text = |value: &Value, name: &str| {
         value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
     };
-    let details = data.as_array().map(Vec::as_slice).unwrap_or_default();
-    let info = typed(details, "ErrorInfo");
+    let info = typed(data, "ErrorInfo");
     let reason = info.map(|info| text(info, "reason")).filter(|reason| !reason.is_empty());
     // Other bindings have no number, so that the reason tells the row.
     let row = Code::from_jsonrpc(jsonrpc).or_else(|| {
@@ -314,7 +310,7 @@ pub(crate) fn read_protocol(jsonrpc: i64, message: &str, data: &Value) -> Protoc
         .flatten()
         .take(MAX_LISTED)
         .filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
-    let violations = typed(details, "BadRequest")
+    let violations = typed(data, "BadRequest")
         .and_then(|detail| detail.get("fieldViolations"))
         .and_then(Value::as_array);
     let violations =

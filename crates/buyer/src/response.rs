@@ -101,11 +101,19 @@ impl<'a> RawResponse<'a> {
         self.status == 0 || (200..300).contains(&self.status)
     }
 
-    fn garbled(&self, defect: Defect) -> Failure {
+    pub(crate) fn garbled(&self, defect: Defect) -> Failure {
         if self.is_success() {
             Failure::garbled(defect, self.kept())
         } else {
             self.refused(By::Http(self.status))
+        }
+    }
+
+    /// The seller's no in the error of JSON-RPC.
+    pub(crate) fn refused_with(&self, error: &Value) -> Failure {
+        match refusal::read(error, self.retry_after, self.kept()) {
+            Some(refused) => Failure::Refused(Box::new(refused)),
+            None => self.garbled(Defect::NotJsonRpc("its error has no whole number as code")),
         }
     }
 
@@ -122,23 +130,22 @@ pub fn read(raw: &RawResponse<'_>) -> Option<Failure> {
     if raw.body.len() > MAX_READ {
         return Some(raw.garbled(Defect::TooLarge(MAX_READ)));
     }
-    match raw.via {
-        Via::JsonRpc { id } => read_jsonrpc(raw, id),
-        Via::HttpJson => read_http(raw),
-        Via::Grpc { code, message } => read_grpc(raw, code, message),
-        Via::McpTool | Via::Task => match parse(raw.body) {
-            Ok(value) => refusal_in(&value)
-                .map(|by| raw.refused(by))
-                .or_else(|| (!raw.is_success()).then(|| raw.refused(By::Http(raw.status)))),
-            Err(defect) => Some(raw.garbled(defect)),
-        },
-        Via::Text => Some(read_text(raw)),
-    }
-}
-
-fn read_jsonrpc(raw: &RawResponse<'_>, id: &str) -> Option<Failure> {
-    match result(raw, id) {
-        Ok(result) => refusal_in(&result).map(|by| raw.refused(by)),
+    let result = match raw.via {
+        Via::JsonRpc { id } => result(raw, id),
+        Via::HttpJson => body(raw),
+        Via::Grpc { code: 0, .. } => return None,
+        Via::Grpc { code, message } => {
+            // Details that cannot be read are none: the status is a refusal all the same.
+            let details = parse(raw.body).unwrap_or_default();
+            Err(of_call(raw, (code, message), &details))
+        }
+        Via::McpTool | Via::Task => parse(raw.body).map_err(|defect| raw.garbled(defect)),
+        Via::Text => Err(read_text(raw)),
+    };
+    match result {
+        Ok(result) => refusal_in(&result)
+            .or_else(|| (!raw.is_success()).then_some(By::Http(raw.status)))
+            .map(|by| raw.refused(by)),
         Err(failure) => Some(failure),
     }
 }
@@ -146,24 +153,13 @@ fn read_jsonrpc(raw: &RawResponse<'_>, id: &str) -> Option<Failure> {
 /// The result in a JSON-RPC answer to the request with this id, whatever it says.
 pub(crate) fn result(raw: &RawResponse<'_>, id: &str) -> Result<Value, Failure> {
     match answer::open(raw.body, id) {
-        Ok(Opened::Refused { error }) => {
-            let refused = refusal::read(&error, raw.retry_after, raw.kept());
-            let malformed = || raw.garbled(answer::no_error());
-            Err(refused.map_or_else(malformed, |refused| Failure::Refused(Box::new(refused))))
-        }
+        Ok(Opened::Refused { error }) => Err(raw.refused_with(&error)),
         Ok(Opened::Result(_)) if !raw.is_success() => Err(raw.refused(By::Http(raw.status))),
         Ok(Opened::Result(result)) => {
             // The text is JSON; what can still be wrong is how deep it nests.
             tradepost_wire::json::from_str(result).map_err(|_| raw.garbled(Defect::NotJson))
         }
         Err(defect) => Err(raw.garbled(defect)),
-    }
-}
-
-fn read_http(raw: &RawResponse<'_>) -> Option<Failure> {
-    match body(raw) {
-        Ok(value) => refusal_in(&value).map(|by| raw.refused(by)),
-        Err(failure) => Some(failure),
     }
 }
 
@@ -204,15 +200,6 @@ fn of_status(
     };
     let refused = refusal::of_data(0, message, details, typed, raw.retry_after, raw.kept());
     Failure::Refused(Box::new(refused))
-}
-
-fn read_grpc(raw: &RawResponse<'_>, code: i32, message: &str) -> Option<Failure> {
-    if code == 0 {
-        return None;
-    }
-    // Details that cannot be read are none: the status is a refusal all the same.
-    let details = parse(raw.body).unwrap_or_default();
-    Some(of_call(raw, (code, message), &details))
 }
 
 /// The no of a call that ended with this status, and with these details as a list.

@@ -47,7 +47,7 @@ pub struct Transport {
 }
 
 /// Each is made when it is needed first.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Clients {
     plain: OnceLock<Client>,
     secure: OnceLock<Client>,
@@ -176,9 +176,7 @@ impl Transport {
     }
 
     fn of(limits: Limits, plain: OnceLock<Client>, secure: OnceLock<Client>) -> Self {
-        let (plain_http2, secure_http2) = (OnceLock::new(), OnceLock::new());
-        let clients = Clients { plain, secure, plain_http2, secure_http2 };
-        Self { limits, clients: Arc::new(clients) }
+        Self { limits, clients: Arc::new(Clients { plain, secure, ..Clients::default() }) }
     }
 
     /// Fetches a document.

@@ -1,5 +1,7 @@
 //! The places where an error object of AdCP may stand, in the order in which they are searched.
 
+use std::borrow::Cow;
+
 use tradepost_wire::adcp::error::{Error, MAX_LISTED, Malformed};
 use tradepost_wire::json::Value;
 
@@ -37,26 +39,10 @@ pub(crate) enum Found {
 /// The places of one answer.
 #[derive(Debug, Default)]
 pub(crate) struct Places<'v> {
-    /// Each with its layer, in the order of the search.
-    objects: Vec<(Layer, Candidate<'v>)>,
+    /// Each with its layer, in the order of the search; what was parsed from a text is owned.
+    objects: Vec<(Layer, Cow<'v, Value>)>,
     /// The texts for people.
     texts: Vec<&'v str>,
-}
-
-#[derive(Debug)]
-enum Candidate<'v> {
-    Value(&'v Value),
-    /// Parsed from a text.
-    Parsed(Value),
-}
-
-impl Candidate<'_> {
-    fn value(&self) -> &Value {
-        match self {
-            Self::Value(value) => value,
-            Self::Parsed(value) => value,
-        }
-    }
 }
 
 impl<'v> Places<'v> {
@@ -131,7 +117,7 @@ impl<'v> Places<'v> {
 
     fn push(&mut self, layer: Layer, value: &'v Value) {
         if value.is_object() {
-            self.objects.push((layer, Candidate::Value(value)));
+            self.objects.push((layer, Cow::Borrowed(value)));
         }
     }
 
@@ -148,13 +134,13 @@ impl<'v> Places<'v> {
         if text.trim_ascii_start().starts_with('{')
             && let Ok(value @ Value::Object(_)) = tradepost_wire::json::from_str(text)
         {
-            self.objects.push((Layer::Text, Candidate::Parsed(value)));
+            self.objects.push((Layer::Text, Cow::Owned(value)));
         }
     }
 
     /// Everything that could be an error object of another profile.
     pub(super) fn data_values(&self) -> impl Iterator<Item = &Value> {
-        self.objects.iter().map(|(_, candidate)| candidate.value())
+        self.objects.iter().map(|(_, candidate)| &**candidate)
     }
 
     /// The text for people: the first that is no JSON.
@@ -167,9 +153,8 @@ impl<'v> Places<'v> {
     /// Searches for AdCP's error object.
     pub(crate) fn find(&self) -> Found {
         for (layer, candidate) in &self.objects {
-            let value = candidate.value();
             // Null says that there is none.
-            let Some(error) = value.get("adcp_error").filter(|error| !error.is_null()) else {
+            let Some(error) = candidate.get("adcp_error").filter(|error| !error.is_null()) else {
                 continue;
             };
             return match Error::read(error) {
@@ -187,8 +172,7 @@ impl<'v> Places<'v> {
     /// The first list of errors, flat or within `payload`.
     fn listed(&self) -> Vec<Error> {
         let lists = self.objects.iter().flat_map(|(_, candidate)| {
-            let value = candidate.value();
-            [value.get("errors"), value.pointer("/payload/errors")]
+            [candidate.get("errors"), candidate.pointer("/payload/errors")]
         });
         let lists = lists.flatten().map(Error::read_list);
         let failures = |mut list: Vec<Error>| {
