@@ -12,6 +12,7 @@
 
 use std::time::Duration;
 
+use reqwest::Url;
 use tradepost_wire::backoff::{Backoff, drawn};
 use tradepost_wire::json::Value;
 
@@ -255,6 +256,14 @@ pub enum End {
     Local,
     /// It is over: there is nothing left to do it to.
     Final,
+}
+
+impl Attempt {
+    /// The first one at an address.
+    pub(crate) fn at(endpoint: &Url, effect: Effect, had_credentials: bool) -> Self {
+        let seller = endpoint.host_str().map(ToOwned::to_owned);
+        Self { effect, had_credentials, seller, ..Self::default() }
+    }
 }
 
 impl Advice {

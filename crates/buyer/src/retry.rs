@@ -313,7 +313,7 @@ impl<W: World> Recoverer<W> {
     }
 
     /// How much of the time of an intent that began then is left.
-    fn left(&self, limits: Limits, begun: Duration) -> Duration {
+    pub(crate) fn left(&self, limits: Limits, begun: Duration) -> Duration {
         limits.elapsed.saturating_sub(self.world.now().saturating_sub(begun))
     }
 

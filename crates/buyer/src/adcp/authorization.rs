@@ -12,7 +12,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value};
 
 use super::AdcpClient;
-use super::recover::Request;
+
 use crate::retry::{GaveUp, Recoverer, World};
 
 /// How long an authorization is relied on (AdCP, `core/account-authorization`).
@@ -95,10 +95,11 @@ impl AdcpClient {
         }
         let mut arguments = Map::new();
         arguments.insert("account".to_owned(), account.clone());
-        let request = Request { task: "list_accounts", arguments };
+
         // From before the question: what is told may be as old as that.
         let read = recoverer.world().now();
-        let listed = self.recovering(request, recoverer, |_, _, _| false).await?;
+        let listed =
+            self.recovering("list_accounts", arguments, recoverer, |_, _, _| false).await?;
         let accounts = listed.answer.payload.get("accounts").and_then(Value::as_array);
         let found = accounts.into_iter().flatten().find(|row| is_of(row, account));
         let authorization =

@@ -28,12 +28,6 @@ fn effect(task: &str, has_key: bool) -> Effect {
     }
 }
 
-/// A task with its arguments.
-pub(super) struct Request<'t> {
-    pub(super) task: &'t str,
-    pub(super) arguments: Map,
-}
-
 impl AdcpClient {
     /// As [`AdcpClient::call`], again and again within the limits of `recoverer`. A task that
     /// wants a key ([`Task::effect`]) keeps it over retries and has a fresh one when it was
@@ -63,26 +57,22 @@ impl AdcpClient {
                 return Err(Box::new(GaveUp::before(failure)));
             }
         }
-        self.recovering(Request { task, arguments }, recoverer, correct).await
+        self.recovering(task, arguments, recoverer, correct).await
     }
 
     pub(super) async fn recovering<W: World>(
         &self,
-        request: Request<'_>,
+        task: &str,
+        mut arguments: Map,
         recoverer: &Recoverer<W>,
         correct: impl FnMut(&Fix, &Failure, &mut Map) -> bool + Send,
     ) -> Result<Recovered<Answered>, Box<GaveUp>> {
-        let Request { task, mut arguments } = request;
         if is_keyed(task) {
             arguments.entry(KEY).or_insert_with(|| self.new_key().into());
         }
         let begun = recoverer.world().now();
-        let attempt = Attempt {
-            effect: effect(task, arguments.contains_key(KEY)),
-            had_credentials: self.authorization.is_some(),
-            seller: self.endpoint.host_str().map(ToOwned::to_owned),
-            ..Attempt::default()
-        };
+        let effect = effect(task, arguments.contains_key(KEY));
+        let attempt = Attempt::at(&self.endpoint, effect, self.authorization.is_some());
         let world = recoverer.world();
         let mut calls = Calls { client: self, world, task, arguments, used: None, correct };
         let seller = seller_of(&self.endpoint);
@@ -115,8 +105,7 @@ impl AdcpClient {
             for error in latest.outcome.rows.iter().flat_map(|row| &row.errors) {
                 recoverer.world().failed(&Record::of_error(error, &private));
             }
-            let now = recoverer.world().now();
-            let elapsed = whole.elapsed.saturating_sub(now.saturating_sub(begun));
+            let (now, elapsed) = (recoverer.world().now(), recoverer.left(whole, begun));
             let attempts = whole.attempts.saturating_sub(spent.attempts);
             let tokens = recoverer.sellers().tokens(seller, now);
             let budget = Budget { attempts, time: elapsed.saturating_sub(LEAST), tokens };
@@ -143,9 +132,7 @@ impl AdcpClient {
             let (world, name) = (recoverer.world(), task.name());
             let mut calls =
                 Calls { client: self, world, task: name, arguments, used: None, correct };
-            let elapsed =
-                whole.elapsed.saturating_sub(recoverer.world().now().saturating_sub(begun));
-            let limits = Limits { attempts, elapsed };
+            let limits = Limits { attempts, elapsed: recoverer.left(whole, begun) };
             let run = recoverer.run_within(limits, seller, attempt.clone(), &mut calls).await;
             arguments = calls.arguments;
             match run {
@@ -163,9 +150,7 @@ impl AdcpClient {
             }
         }
     }
-}
 
-impl AdcpClient {
     /// The texts of a request, and its credential.
     fn private(&self, arguments: &Map) -> Vec<String> {
         let mut texts: Vec<_> = arguments.values().flat_map(record::texts).collect();

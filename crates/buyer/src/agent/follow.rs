@@ -53,13 +53,6 @@ pub enum End {
     Lost(Box<GaveUp>),
 }
 
-/// What became of listening to a stream.
-enum Heard {
-    /// It ended, or broke.
-    Ended,
-    Stopped,
-}
-
 impl AgentClient {
     /// Says something and follows what comes of it. `watch` is shown the task whenever something
     /// was said about it.
@@ -129,9 +122,8 @@ impl AgentClient {
         loop {
             if let Some(mut open) = stream.take() {
                 let before = task.clone();
-                match self.hear_out(&mut open, &mut task, world, &left, &mut watch).await {
-                    Heard::Ended => {}
-                    Heard::Stopped => return (task, End::Stopped),
+                if self.hear_out(&mut open, &mut task, world, &left, &mut watch).await {
+                    return (task, End::Stopped);
                 }
                 // Something has happened, so that more may happen soon.
                 if task != before {
@@ -193,29 +185,24 @@ impl AgentClient {
         world: &W,
         left: &(impl Fn() -> Duration + Sync),
         watch: &mut (impl FnMut(&Task) + Send),
-    ) -> Heard {
+    ) -> bool {
         while !task.is_settled() {
             let time = left().min(self.transport.limits().timeout);
             let next = tokio::select! {
                 // What has come is taken.
                 biased;
                 next = world.within(time, stream.next()) => next,
-                () = world.stopped() => return Heard::Stopped,
+                () = world.stopped() => return true,
             };
             let Some(Ok(Some(item))) = next else { break };
             task.take(item);
             watch(task);
         }
-        Heard::Ended
+        false
     }
 
     fn attempt(&self, effect: Effect) -> Attempt {
-        Attempt {
-            effect,
-            had_credentials: self.authorization.is_some(),
-            seller: self.binding.endpoint.host_str().map(ToOwned::to_owned),
-            ..Attempt::default()
-        }
+        Attempt::at(&self.binding.endpoint, effect, self.authorization.is_some())
     }
 }
 

@@ -50,15 +50,8 @@ impl Client {
         } else {
             Effect::Unkeyed
         };
-        let host = self.endpoint.host_str().unwrap_or_default();
-        let seller = seller_of(&self.endpoint);
-        let attempt = Attempt {
-            effect,
-            had_credentials: self.authorization.is_some(),
-            seller: Some(host.to_owned()),
-            ..Attempt::default()
-        };
-        recoverer.run(&seller, attempt, &mut calls).await
+        let attempt = Attempt::at(&self.endpoint, effect, self.authorization.is_some());
+        recoverer.run(&seller_of(&self.endpoint), attempt, &mut calls).await
     }
 }
 
