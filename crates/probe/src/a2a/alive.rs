@@ -71,10 +71,7 @@ fn request(
 ) -> Out {
     let id = run.unknown_id();
     let tenant = interface.tenant.as_deref().filter(|tenant| !tenant.is_empty());
-    let mut params = json!({"id": id});
-    if let (Some(tenant), Some(members)) = (tenant, params.as_object_mut()) {
-        members.insert("tenant".to_owned(), tenant.into());
-    }
+    let params = json!({"id": id, "tenant"?: tenant});
     let ask = asking(interface);
     match binding {
         Binding::JsonRpc => {

@@ -10,7 +10,7 @@ use tradepost_wire::json::{Value, json};
 use crate::check::{Judged, Verdict, needed, not_here, not_here_if, one_of};
 use crate::reply::{Reply, Said};
 use crate::run::{Ask, Field, Run, Seen, Who};
-use crate::shape::{items, set, text};
+use crate::shape::{items, text};
 
 /// What a dealer says to a payload.
 #[derive(Debug, Clone)]
@@ -162,10 +162,8 @@ impl Run {
         parts: Value,
     ) -> Result<Answer, Verdict> {
         let id = self.fresh("m");
-        let mut message = json!({"messageId": id, "role": "ROLE_USER", "parts": parts});
-        if let Some(conversation) = conversation {
-            set(&mut message, "/contextId", json!(conversation));
-        }
+        let message = json!({"messageId": id, "role": "ROLE_USER", "parts": parts,
+            "contextId"?: conversation});
         let modes = json!({"acceptedOutputModes": ["application/json"]});
         let params = json!({"message": message, "configuration": modes});
         let reply = self.ask(ask, Operation::SendMessage, params).await?;

@@ -9,7 +9,7 @@ use super::answer::{Answer, refused};
 use super::ask::PIN;
 use crate::check::{Check, Judged, Verdict, checks, fail_if, kept, not_here, not_here_if};
 use crate::run::{Run, Who};
-use crate::shape::member;
+use crate::shape::{member, set};
 
 /// What nobody should read without a credential. Capabilities and products may be open.
 const PRIVATE: &[(&str, &str)] = &[
@@ -67,9 +67,7 @@ async fn ask(run: &mut Run, who: Who<'_>, release: &str) -> Result<Answer, Verdi
     let holds = run.options.token.is_none();
     not_here_if(holds, "needs a credential to compare with; give one with --token")?;
     let (tool, mut arguments) = run.first_of(PRIVATE).await?;
-    if let Some(members) = arguments.as_object_mut() {
-        members.insert("adcp_version".to_owned(), release.into());
-    }
+    set(&mut arguments, "/adcp_version", release.into());
     run.tool_as(who, tool, arguments).await
 }
 
