@@ -13,7 +13,7 @@ use tradepost_wire::json::RawValue;
 use tradepost_wire::json::Value;
 
 use crate::failure::{Defect, Failure};
-use crate::refusal::{By, Refused};
+use crate::refusal::By;
 use crate::response::{self, RawResponse};
 use crate::text::decoded;
 use crate::transport::Response;
@@ -147,9 +147,9 @@ pub fn read(response: &Response, id: &str, skill: Skill) -> Result<Answer, Failu
     let defect = match open(&response.body, id) {
         Ok(Opened::Refused { error }) => return Err(raw.refused_with(&error)),
         Ok(Opened::Result(result)) if response.is_success() => {
-            match read_result(result, skill, response) {
+            match read_result(result, skill) {
                 Ok(Read::Answer(answer)) => return Ok(answer),
-                Ok(Read::Refused(refused)) => return Err(Failure::Refused(refused)),
+                Ok(Read::Refused(by)) => return Err(raw.refused(by)),
                 Err(defect) => match refused_result(result) {
                     Some(by) => return Err(raw.refused(by)),
                     None => defect,
@@ -210,10 +210,10 @@ pub(crate) fn open<'a>(body: &'a [u8], id: &str) -> Result<Opened<'a>, Defect> {
 
 enum Read {
     Answer(Answer),
-    Refused(Box<Refused>),
+    Refused(By),
 }
 
-fn read_result(result: &str, skill: Skill, response: &Response) -> Result<Read, Defect> {
+fn read_result(result: &str, skill: Skill) -> Result<Read, Defect> {
     let malformed = Defect::NotAap("the result is not {\"message\": ...} with parts");
     let outcome = object::<Outcome<'_>>(result).ok_or(malformed.clone())?;
     let (parts, context_id, departure) = match (outcome.message, outcome.task) {
@@ -247,11 +247,7 @@ fn read_result(result: &str, skill: Skill, response: &Response) -> Result<Read, 
             }
         } else if let Some(error) = Received::read(&payload).filter(|_| kind == Some(TYPE)) {
             // An error where a result belongs is still the seller's no.
-            return Ok(Read::Refused(Box::new(Refused {
-                by: By::Aap { jsonrpc: 0, error },
-                retry_after: response.retry_after,
-                kept: response.kept(),
-            })));
+            return Ok(Read::Refused(By::Aap { jsonrpc: 0, error }));
         } else {
             others = true;
         }

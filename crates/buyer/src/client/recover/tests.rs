@@ -58,6 +58,20 @@ fn a_lead_keeps_its_key_over_retries_and_the_seller_is_not_asked_too_early() {
 }
 
 #[test]
+fn an_error_where_a_result_belongs_says_how_long_to_wait() {
+    let error = json!({"type": "aap.error", "code": "RATE_LIMITED", "message": "m",
+        "details": {"retry_after_ms": 30_000}});
+    let instead = Reply::http(200, &[], result(&json!({"data": error}).to_string()));
+    let fake = Fake::start(vec![instead, accepted("lead.submit.response")]);
+    let world = Virtual::new(0.0);
+    let (client, recoverer) = (client(&fake), recoverer(&world));
+    let payload = json!({"customer": {}});
+    let call = client.call_with_recovery(Skill::LeadSubmit, payload, &recoverer, uncorrected);
+    fake.run(call).unwrap();
+    assert_eq!(world.sleeps(), [30.0]);
+}
+
+#[test]
 fn a_corrected_lead_has_a_fresh_key_unless_the_correction_gave_it_one() {
     for (own, conflict) in [(None, true), (Some("mine-2"), false)] {
         let fake = Fake::start(vec![
