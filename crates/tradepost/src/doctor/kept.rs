@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use jiff::tz::TimeZone;
 use tradepost_dealer::local_time::short;
 use tradepost_server::fault::Fault;
 use tradepost_store::{DatabaseUrl, Store};
@@ -26,12 +27,16 @@ impl Keeping {
     /// # Errors
     /// When it cannot be read.
     pub fn hosted(&self, fixed: &Fixed) -> Result<Vec<Dealer>, Fault> {
-        let store = match self {
-            Self::Folder(path) if !Store::exists(path) => return Ok(Vec::new()),
+        self.open()?.map_or(Ok(Vec::new()), |store| hosting::kept_dealers(&store, fixed))
+    }
+
+    /// The store; `None` when there is nothing yet. Opening creates, and nothing is to be changed here.
+    fn open(&self) -> Result<Option<Store>, Fault> {
+        Ok(Some(match self {
+            Self::Folder(path) if !Store::exists(path) => return Ok(None),
             Self::Folder(path) => Store::attach(path)?,
             Self::Database(url) => Store::join(url)?,
-        };
-        hosting::kept_dealers(&store, fixed)
+        }))
     }
 }
 
@@ -39,7 +44,10 @@ impl Examiner {
     pub(super) fn look_at_what_is_kept(&self, looks: &mut Looks) {
         let examiner = self.clone();
         let about = About::new(Area::Store, self.keeping_place());
-        looks.begin_blocking(about.clone(), move || examiner.kept(&about).into());
+        looks.begin_blocking(about.clone(), move || {
+            let found = examiner.kept(&about);
+            found.unwrap_or_else(|fault| vec![examiner.closed(&about, &fault)]).into()
+        });
     }
 
     fn keeping_place(&self) -> String {
@@ -49,28 +57,16 @@ impl Examiner {
         }
     }
 
-    fn kept(&self, about: &About) -> Vec<Finding> {
-        let store = match &self.keeping {
-            // Opening creates, and nothing is to be changed here.
-            Keeping::Folder(path) if !Store::exists(path) => {
-                let hint = "`tradepost serve` makes it; is --data the folder that it was given?";
-                return vec![about.warning("there is nothing yet", hint)];
-            }
-            Keeping::Folder(path) => Store::attach(path),
-            Keeping::Database(url) => Store::join(url),
-        };
-        let store = match store {
-            Ok(store) => store,
-            Err(fault) => return vec![self.closed(about, &fault)],
+    fn kept(&self, about: &About) -> Result<Vec<Finding>, Fault> {
+        let Some(store) = self.keeping.open()? else {
+            let hint = "`tradepost serve` makes it; is --data the folder that it was given?";
+            return Ok(vec![about.warning("there is nothing yet", hint)]);
         };
         let config = &self.config;
         let dealers = config.dealers.iter().map(|dealer| dealer.terms.id.clone());
         let publishers = config.publishers.iter().map(|publisher| publisher.profile.id.clone());
         let agents: Vec<String> = dealers.chain(publishers).collect();
-        let amiss = match store.amiss(&agents) {
-            Ok(amiss) => amiss,
-            Err(fault) => return vec![self.closed(about, &fault)],
-        };
+        let amiss = store.amiss(&agents)?;
         let mut findings = vec![about.ok("can be read, and is of this version")];
         findings.extend(self.locked(&store));
         for agent in &agents {
@@ -91,7 +87,7 @@ impl Examiner {
                 findings.push(self.feed(&store, id, feed));
             }
         }
-        findings
+        Ok(findings)
     }
 
     /// That what is encrypted in it cannot be opened. Nothing is encrypted from now on.
@@ -134,17 +130,12 @@ impl Examiner {
             From::Upload { .. } => "have it uploaded",
         };
         let now = self.now();
-        let zone = jiff::tz::TimeZone::UTC;
-        match (state.taken_at, feed.stale_after) {
-            (None, _) => about.warning(
-                "none was ever taken",
-                format!("{arrives}; `tradepost feeds show` has the reports"),
-            ),
-            (Some(at), Some(age)) if now.duration_since(at) > age => about.bad(
-                format!("stale: the last one was taken {}", short(at, &zone, now)),
-                format!("{arrives}; `tradepost feeds show` has the reports"),
-            ),
-            (Some(at), _) => about.ok(format!("the last one was taken {}", short(at, &zone, now))),
+        let hint = format!("{arrives}; `tradepost feeds show` has the reports");
+        let Some(at) = state.taken_at else { return about.warning("none was ever taken", hint) };
+        let taken = format!("the last one was taken {}", short(at, &TimeZone::UTC, now));
+        match feed.stale_after {
+            Some(age) if now.duration_since(at) > age => about.bad(format!("stale: {taken}"), hint),
+            Some(_) | None => about.ok(taken),
         }
     }
 }
