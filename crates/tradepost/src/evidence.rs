@@ -78,7 +78,7 @@ pub fn gather(
         "chain": {"dealer": lead.dealer_id, "records": seq, "head": hex(&head)},
         "deliveries": deliveries.iter().map(delivery).collect::<Vec<_>>(),
         "timeline": timeline(&history),
-        "record": entries.iter().map(|(entry, before)| entry_with(entry, before)).collect::<Vec<_>>(),
+        "record": entries.iter().map(|(entry, before)| entry_with(entry, Some(before))).collect::<Vec<_>>(),
         "made": {"at": rfc3339(now), "by": actor, "with": format!("tradepost {}", env!("CARGO_PKG_VERSION"))},
     })))
 }
@@ -168,6 +168,10 @@ pub fn timeline(history: &LeadHistory) -> Value {
 /// An entry of the record for programs.
 #[must_use]
 pub fn entry(entry: &Entry) -> Value {
+    entry_with(entry, None)
+}
+
+fn entry_with(entry: &Entry, before: Option<&Hash>) -> Value {
     let said = &entry.said;
     json!({
         "of": said.chain,
@@ -179,15 +183,8 @@ pub fn entry(entry: &Entry) -> Value {
         "subject": said.subject,
         "detail": said.detail,
         "hash": hex(&entry.hash),
+        "previous_hash"?: before.map(hex),
     })
-}
-
-fn entry_with(one: &Entry, before: &Hash) -> Value {
-    let mut shown = entry(one);
-    if let Some(members) = shown.as_object_mut() {
-        members.insert("previous_hash".to_owned(), hex(before).into());
-    }
-    shown
 }
 
 /// Reads an entry that [`entry`] wrote; `None` when it is none.
@@ -303,14 +300,10 @@ fn is_for_machines(name: &str) -> bool {
 fn inert(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
-        match c {
-            '<' | '>' | '&' => {
-                let _ = write!(out, "\\u{:04x}", u32::from(c));
-            }
-            c if is_direction(c) || c.is_control() => {
-                let _ = write!(out, "\\u{:04x}", u32::from(c));
-            }
-            c => out.push(c),
+        if matches!(c, '<' | '>' | '&') || is_direction(c) || c.is_control() {
+            let _ = write!(out, "\\u{:04x}", u32::from(c));
+        } else {
+            out.push(c);
         }
     }
     out

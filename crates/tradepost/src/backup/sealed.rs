@@ -327,15 +327,14 @@ impl<R: Read> Opened<R> {
         }
         let seal = Seal::new(secret, &salt, cost)
             .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, CHANGED))?;
-        let (chunk, ahead) = (Vec::new(), Vec::new());
         Ok(Self {
             from,
             seal,
             head,
             place: Place::default(),
-            chunk,
+            chunk: Vec::new(),
             given: 0,
-            ahead,
+            ahead: Vec::new(),
             is_done: false,
         })
     }
