@@ -237,32 +237,21 @@ fn read_sort(text: &str) -> Value {
 }
 
 fn assemble(skill: Skill, given: Vec<Given>) -> Value {
-    let mut payload = Map::new();
-    payload.insert("type".into(), skill.request_type().into());
-    let (mut filters, mut pagination, mut sort) = (Map::new(), Map::new(), None);
+    let mut payload = Map::from([("type".to_owned(), skill.request_type().into())]);
+    let (mut filters, mut pagination, mut sort) = (Map::new(), Map::new(), Map::new());
     for Given { place, key, value, .. } in given {
-        match place {
-            Place::Page => {
-                pagination.insert(key.into(), value);
-            }
-            Place::Sort => sort = Some(value),
-            Place::Filter | Place::FilterOrIdentifier if skill.takes("filters") => {
-                filters.insert(key.into(), value);
-            }
-            Place::Filter | Place::FilterOrIdentifier | Place::Identifier => {
-                payload.insert(key.into(), value);
-            }
-        }
+        let members = match place {
+            Place::Page => &mut pagination,
+            Place::Sort => &mut sort,
+            Place::Filter | Place::FilterOrIdentifier if skill.takes("filters") => &mut filters,
+            Place::Filter | Place::FilterOrIdentifier | Place::Identifier => &mut payload,
+        };
+        members.insert(key.into(), value);
     }
-    if !filters.is_empty() {
-        payload.insert("filters".into(), filters.into());
-    }
-    if !pagination.is_empty() {
-        payload.insert("pagination".into(), pagination.into());
-    }
-    if let Some(sort) = sort {
-        payload.insert("sort".into(), sort);
-    }
+    let within = [("filters", filters), ("pagination", pagination)];
+    let within = within.into_iter().filter(|(_, members)| !members.is_empty());
+    payload.extend(within.map(|(name, members)| (name.to_owned(), members.into())));
+    payload.extend(sort);
     if skill.takes("privacy") {
         // R-IS-13.
         payload.insert("privacy".into(), json!({"anonymous": true}));

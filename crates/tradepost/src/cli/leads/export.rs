@@ -5,7 +5,7 @@
 
 use jiff::Timestamp;
 use tradepost_dealer::adf::Prospect;
-use tradepost_dealer::adf::view::{LeadView, VehicleView};
+use tradepost_dealer::adf::view::LeadView;
 use tradepost_dealer::consent::{ConsentRecord, Hash, hex};
 use tradepost_dealer::record::{AppointmentRecord, LeadEvent, LeadHistory, LeadRecord};
 use tradepost_wire::catalog::Vocabulary;
@@ -157,10 +157,6 @@ fn event(event: &LeadEvent) -> Value {
 
 type Cell = fn(LeadView<'_>, &Entry) -> Option<String>;
 
-fn of_vehicle(vehicle: Option<VehicleView<'_>>, name: &str) -> Option<String> {
-    vehicle?.get(name)
-}
-
 /// The columns, by name.
 const COLUMNS: &[(&str, Cell)] = &[
     ("lead_id", |lead, _| Some(lead.record().lead_id.clone())),
@@ -188,21 +184,21 @@ const COLUMNS: &[(&str, Cell)] = &[
     ("state", |lead, _| lead.scalar("/customer/address/state")),
     ("zip", |lead, _| lead.scalar("/customer/address/zip")),
     ("country", |lead, _| lead.scalar("/customer/address/country")),
-    ("vehicle_id", |lead, _| of_vehicle(lead.vehicle(), "vehicle_id")),
-    ("vin", |lead, _| of_vehicle(lead.vehicle(), "vin")),
-    ("stock", |lead, _| of_vehicle(lead.vehicle(), "stock")),
-    ("year", |lead, _| of_vehicle(lead.vehicle(), "year")),
-    ("make", |lead, _| of_vehicle(lead.vehicle(), "make")),
-    ("model", |lead, _| of_vehicle(lead.vehicle(), "model")),
-    ("trim", |lead, _| of_vehicle(lead.vehicle(), "trim")),
-    ("condition", |lead, _| of_vehicle(lead.vehicle(), "condition")),
-    ("price", |lead, _| of_vehicle(lead.vehicle(), "price")),
-    ("trade_in_vin", |lead, _| of_vehicle(lead.trade_in(), "vin")),
-    ("trade_in_year", |lead, _| of_vehicle(lead.trade_in(), "year")),
-    ("trade_in_make", |lead, _| of_vehicle(lead.trade_in(), "make")),
-    ("trade_in_model", |lead, _| of_vehicle(lead.trade_in(), "model")),
-    ("trade_in_mileage", |lead, _| of_vehicle(lead.trade_in(), "mileage")),
-    ("trade_in_condition", |lead, _| of_vehicle(lead.trade_in(), "condition")),
+    ("vehicle_id", |lead, _| lead.vehicle()?.get("vehicle_id")),
+    ("vin", |lead, _| lead.vehicle()?.get("vin")),
+    ("stock", |lead, _| lead.vehicle()?.get("stock")),
+    ("year", |lead, _| lead.vehicle()?.get("year")),
+    ("make", |lead, _| lead.vehicle()?.get("make")),
+    ("model", |lead, _| lead.vehicle()?.get("model")),
+    ("trim", |lead, _| lead.vehicle()?.get("trim")),
+    ("condition", |lead, _| lead.vehicle()?.get("condition")),
+    ("price", |lead, _| lead.vehicle()?.get("price")),
+    ("trade_in_vin", |lead, _| lead.trade_in()?.get("vin")),
+    ("trade_in_year", |lead, _| lead.trade_in()?.get("year")),
+    ("trade_in_make", |lead, _| lead.trade_in()?.get("make")),
+    ("trade_in_model", |lead, _| lead.trade_in()?.get("model")),
+    ("trade_in_mileage", |lead, _| lead.trade_in()?.get("mileage")),
+    ("trade_in_condition", |lead, _| lead.trade_in()?.get("condition")),
     ("appointment_id", |lead, _| Some(lead.record().appointment.as_ref()?.appointment_id.clone())),
     ("appointment_type", |lead, _| Some(lead.record().appointment.as_ref()?.kind.to_string())),
     ("appointment_status", |lead, _| Some(lead.record().appointment.as_ref()?.state.to_string())),

@@ -5,15 +5,8 @@ use tradepost_wire::json::Value;
 use super::super::super::output::table::{self, Fit};
 use super::{MAX_TERMS, member, text};
 
-const DAYS: [(&str, &str); 7] = [
-    ("monday", "Mon"),
-    ("tuesday", "Tue"),
-    ("wednesday", "Wed"),
-    ("thursday", "Thu"),
-    ("friday", "Fri"),
-    ("saturday", "Sat"),
-    ("sunday", "Sun"),
-];
+const DAYS: [&str; 7] =
+    ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
 /// The dealer and its rooftops.
 pub(super) fn information(data: &Value, fit: Fit) -> String {
@@ -75,8 +68,9 @@ fn address(address: &Value) -> String {
 /// `Mon-Fri 09:00-20:00, Sat 09:00-18:00, Sun closed`: neighbouring days of equal hours together.
 fn hours(week: Option<&Value>) -> String {
     let mut spans: Vec<(&str, &str, String)> = Vec::new();
-    for (name, short) in DAYS {
-        let hours = match week.and_then(|week| week.get(name)) {
+    for day in DAYS {
+        let short = day.get(..3).unwrap_or(day);
+        let hours = match week.and_then(|week| week.get(day.to_lowercase().as_str())) {
             Some(Value::Null) => "closed".to_owned(),
             Some(day) if day.is_object() => {
                 format!("{}-{}", text(day.get("open")), text(day.get("close")))
