@@ -4,7 +4,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 use tracing_subscriber::filter::{ParseError, Targets};
 use tradepost_bridge::server::{Door, PATH, router, serve_stdio};
@@ -16,7 +15,7 @@ use tradepost_server::http;
 use super::context::runtime;
 use super::discover::{block_on, transport};
 use super::output::Failure;
-use super::serve::{start_log, stop_signal};
+use super::serve::{bind_by, start_log, stop_signal};
 use super::{Context, Outcome, call};
 use crate::config::Server;
 
@@ -162,12 +161,7 @@ async fn serve_http(
     server: &Server,
     context: &Context,
 ) -> Outcome {
-    let wanted = server.listen;
-    let listener = TcpListener::bind(wanted).await.map_err(|error| {
-        Failure::new(1, format!("cannot listen on {wanted}: {error}"))
-            .hint("choose another address with --http")
-    })?;
-    let address = listener.local_addr().map_err(Failure::fault)?;
+    let (listener, address) = bind_by("--http", server.listen).await?;
     let stop = stop_signal()?;
     // Scripts wait for this line.
     context.output.line(format!("listening on http://{address}{PATH}"));

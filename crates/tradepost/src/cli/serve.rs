@@ -74,11 +74,12 @@ pub struct Arguments {
 /// # Errors
 /// What went wrong, with the exit code.
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
-    let mut config = match arguments.publisher.config() {
+    let demo = arguments.publisher.config();
+    let source = demo.is_none();
+    let mut config = match demo {
         Some(config) => config,
         None => arguments.dealers.load(&context.environment)?,
     };
-    let source = !arguments.publisher.is_asked_for();
     let configured = config.server.clone();
     if let Some(listen) = arguments.listen {
         config.server.listen = listen;
@@ -352,9 +353,17 @@ async fn keep_fresh(wiring: Arc<Wiring>, tls: Option<Arc<Identity>>, orders: Opt
 /// # Errors
 /// That it cannot be had.
 pub(super) async fn bind(wanted: SocketAddr) -> Result<(TcpListener, SocketAddr), Failure> {
+    bind_by("--listen", wanted).await
+}
+
+/// The same for an address that is named by this option.
+pub(super) async fn bind_by(
+    option: &str,
+    wanted: SocketAddr,
+) -> Result<(TcpListener, SocketAddr), Failure> {
     let listener = TcpListener::bind(wanted).await.map_err(|error| {
         Failure::new(1, format!("cannot listen on {wanted}: {error}"))
-            .hint("choose another address with --listen")
+            .hint(format!("choose another address with {option}"))
     })?;
     let address = listener.local_addr().map_err(Failure::fault)?;
     Ok((listener, address))

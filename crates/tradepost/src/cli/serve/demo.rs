@@ -39,11 +39,6 @@ pub(super) struct DemoPublisher {
 }
 
 impl DemoPublisher {
-    /// Whether there is to be one.
-    pub(super) fn is_asked_for(&self) -> bool {
-        self.demo_publisher
-    }
-
     /// The demo publisher's configuration, when it is asked for.
     pub(super) fn config(&self) -> Option<Config> {
         if !self.demo_publisher {
