@@ -16,7 +16,6 @@ use tradepost_server::fault::Fault;
 use tradepost_store::inbox::{DurableInbox, Kept};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::format::rfc3339;
-use tradepost_wire::json::RawValue;
 use tradepost_wire::json::{Value, json};
 
 use super::super::output::{Failure, Output};
@@ -138,17 +137,11 @@ fn call(program: &Path, kept: &Kept) -> Result<(), String> {
 
 /// A delivery for programs.
 pub(super) fn document(kept: &Kept) -> impl serde::Serialize {
-    let body = RawValue::from_string(kept.body.clone()).ok();
-    let mut document = json!({
+    json!({
         "number": kept.seq, "id": kept.id, "kind": kept.kind, "source": kept.source,
         "sender": kept.sender, "key": kept.key,
         "received_at": rfc3339(kept.received_at), "task_id": kept.task_id, "state": kept.state,
         "fate": kept.fate.name(), "attempts": kept.attempts, "problem": kept.problem,
-    });
-    if let Some(members) = document.as_object_mut() {
-        let delivery =
-            body.and_then(|body| tradepost_wire::json::from_str::<Value>(body.get()).ok());
-        members.insert("delivery".into(), delivery.unwrap_or_default());
-    }
-    document
+        "delivery": tradepost_wire::json::from_str::<Value>(&kept.body).ok(),
+    })
 }

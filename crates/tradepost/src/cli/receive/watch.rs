@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::http::HeaderValue;
 use tokio::sync::Notify;
 use tradepost_buyer::adcp::AdcpClient;
 use tradepost_buyer::client::random_ids;
@@ -54,12 +55,12 @@ impl Missed {
     pub(super) fn read(&self, sellers: &[String], context: &Context) -> Result<Watched, Failure> {
         let endpoint = match (&self.endpoint, sellers) {
             (Some(endpoint), _) => Some(endpoint.clone()),
-            (None, [seller]) if !self.task.is_empty() => Url::parse(seller).ok(),
-            (None, _) if !self.task.is_empty() => {
+            (None, _) if self.task.is_empty() => None,
+            (None, [seller]) => Url::parse(seller).ok(),
+            (None, _) => {
                 return Err(Failure::usage("--task needs the address of its agent")
                     .hint("name it with --endpoint"));
             }
-            (None, _) => None,
         };
         // Webhooks and answers of one seller are about the same tasks.
         let sender = match sellers {
@@ -77,9 +78,8 @@ impl Missed {
             if endpoint.scheme() != "https" && !local {
                 return Err(Failure::usage("--endpoint is not https, so the token is not sent"));
             }
-            let value = axum::http::HeaderValue::from_str(&format!("Bearer {token}"));
-            let mut value = value
-                .map_err(|_| Failure::usage("the token has characters that no header may have"))?;
+            let unfit = |_| Failure::usage("the token has characters that no header may have");
+            let mut value = HeaderValue::from_str(&format!("Bearer {token}")).map_err(unfit)?;
             value.set_sensitive(true);
             authorization = Some((token.to_owned(), value));
         }
@@ -103,7 +103,7 @@ pub(super) struct Watched {
     endpoint: Option<Url>,
     sender: String,
     question: Question,
-    authorization: Option<(String, axum::http::HeaderValue)>,
+    authorization: Option<(String, HeaderValue)>,
     policy: Policy,
 }
 
@@ -118,9 +118,23 @@ impl Watched {
         output: Output,
     ) -> Failure {
         let watching = self.tasks.iter().map(|task| async move {
-            let ended = self.one(task, inbox, metrics, clock, news).await;
+            let endpoint = self.endpoint.as_ref()?;
+            let transport = transport(30);
+            let mut chance = random_ids();
+            let edge = Edge {
+                now: || clock.now(),
+                sleep: async |wait| tokio::time::sleep(wait).await,
+                chance: || chance.f64(),
+            };
+            let ask = async || {
+                let answer = self.ask(&transport, endpoint, task).await;
+                news.notify_one();
+                answer
+            };
+            let named = (self.sender.as_str(), task.as_str());
+            let ended = poll::watch(named, inbox, metrics, self.policy, edge, ask).await;
             let task = plain(task, WORD);
-            match ended? {
+            match ended {
                 Ok(Ended::Complete) => output.talk(format!("task {task} has come to its end")),
                 Ok(Ended::TimeUp) => output.talk(format!("task {task} is not watched any longer")),
                 Ok(Ended::Refused(why)) => {
@@ -136,31 +150,6 @@ impl Watched {
             Some(failure) => failure,
             None => std::future::pending().await,
         }
-    }
-
-    async fn one(
-        &self,
-        task: &str,
-        inbox: &Arc<dyn Inbox>,
-        metrics: &Metrics,
-        clock: &Clock,
-        news: &Notify,
-    ) -> Option<Result<Ended, Unkept>> {
-        let endpoint = self.endpoint.as_ref()?;
-        let transport = transport(30);
-        let mut chance = random_ids();
-        let edge = Edge {
-            now: || clock.now(),
-            sleep: async |wait| tokio::time::sleep(wait).await,
-            chance: || chance.f64(),
-        };
-        let ask = async || {
-            let answer = self.ask(&transport, endpoint, task).await;
-            news.notify_one();
-            answer
-        };
-        let task = (self.sender.as_str(), task);
-        Some(poll::watch(task, inbox, metrics, self.policy, edge, ask).await)
     }
 
     async fn ask(
