@@ -56,18 +56,12 @@ impl Encryption {
     /// # Errors
     /// When there is none in the file that is named.
     pub fn secret(&self) -> Result<Secret, Failure> {
-        let wrong = |key: &str, path: &Path, why: String| {
-            Failure::usage(format!("{key} {}: {why}", path.display()))
+        let (option, path, secret) = match (&self.passphrase_file, &self.backup_key_file) {
+            (Some(path), _) => ("--passphrase-file", path, Secret::passphrase(path)),
+            (None, Some(path)) => ("--backup-key-file", path, Secret::key(path)),
+            (None, None) => return Ok(Secret::None),
         };
-        match (&self.passphrase_file, &self.backup_key_file) {
-            (Some(path), _) => {
-                Secret::passphrase(path).map_err(|why| wrong("--passphrase-file", path, why))
-            }
-            (None, Some(path)) => {
-                Secret::key(path).map_err(|why| wrong("--backup-key-file", path, why))
-            }
-            (None, None) => Ok(Secret::None),
-        }
+        secret.map_err(|why| Failure::usage(format!("{option} {}: {why}", path.display())))
     }
 }
 
@@ -158,18 +152,12 @@ fn check(path: &Path, secret: &Secret, written: &Manifest) -> Result<(), Failure
 fn tell(to: &Path, size: u64, secret: &Secret, written: &Manifest, context: &Context) {
     let is_encrypted = *secret != Secret::None;
     let broken = backup::broken_chains(written);
-    if context.output.is_json() {
-        context.output.document(&json!({
-            "path": to,
-            "bytes": size,
-            "encrypted": is_encrypted,
-            "backup": written.document(),
-        }));
-    } else {
-        let how = if is_encrypted { "encrypted" } else { "not encrypted" };
-        context.output.line(format!("wrote {} ({size} bytes, {how})", to.display()));
-        context.output.line(held(written));
-    }
+    let document = json!({
+        "path": to, "bytes": size, "encrypted": is_encrypted, "backup": written.document(),
+    });
+    let how = if is_encrypted { "encrypted" } else { "not encrypted" };
+    let said = format!("wrote {} ({size} bytes, {how})\n{}", to.display(), held(written));
+    context.output.answer(&document, said);
     for whose in broken {
         context.output.talk(format!(
             "warning: the {whose} are not as they were written; `tradepost leads verify` and \

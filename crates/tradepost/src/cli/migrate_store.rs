@@ -41,13 +41,10 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let tell = |Moved { table, done, of }: &Moved| output.talk(format!("{table}: {done} of {of}"));
     let moved = source.move_to(&target, tell).map_err(|why| refused(&to, &why))?;
     let rows: u64 = moved.iter().map(|table| table.of).sum();
-    if output.is_json() {
-        let row = |it: &Moved| json!({"table": it.table, "rows": it.of});
-        let tables: Vec<Value> = moved.iter().map(row).collect();
-        output.document(&json!({"to": to.to_string(), "rows": rows, "tables": tables}));
-    } else {
-        output.line(format!("{rows} rows are in {to}, the same as in the folder"));
-    }
+    let row = |it: &Moved| json!({"table": it.table, "rows": it.of});
+    let tables: Vec<Value> = moved.iter().map(row).collect();
+    let document = json!({"to": to.to_string(), "rows": rows, "tables": tables});
+    output.answer(&document, format!("{rows} rows are in {to}, the same as in the folder"));
     Ok(())
 }
 

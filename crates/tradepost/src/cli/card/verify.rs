@@ -51,12 +51,9 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let online = Report::online(&signed, &keys, now, (&transport, &arguments.allow_jku));
     let report = block_on(async { Ok::<_, Failure>(online.await) })?;
     report.judge()?;
-    if context.output.is_json() {
-        context.output.document(&json!({"trusted": true, "signatures": report.document()}));
-    } else {
-        let columns = ["kid", "alg", "verdict", "why"].map(Column::Text);
-        context.output.line(table::rows(Fit::Terminal, &columns, &report.cells()));
-        context.output.line("the card is to be trusted");
-    }
+    let document = json!({"trusted": true, "signatures": report.document()});
+    let columns = ["kid", "alg", "verdict", "why"].map(Column::Text);
+    let table = table::rows(Fit::Terminal, &columns, &report.cells());
+    context.output.answer(&document, format!("{table}\nthe card is to be trusted"));
     Ok(())
 }
