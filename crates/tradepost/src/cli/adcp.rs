@@ -9,7 +9,6 @@ use clap::Subcommand;
 use tradepost_buyer::Transport;
 use tradepost_buyer::adcp::{AdcpClient, Offered, RequestSigner};
 use tradepost_buyer::client::random_ids;
-use tradepost_buyer::discover::discover;
 use tradepost_keys::SigningKey;
 use tradepost_server::clock::Clock;
 use tradepost_wire::adcp::task::{Effect, Task};
@@ -17,11 +16,12 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 
 use super::call::token_variable;
-use super::card::trust::{self, Report};
+use super::card::trust;
 use super::course::{Log, gave_up, recoverer};
 use super::discover::{block_on, transport};
 use super::output::Failure;
-use super::output::table::{self, Column, Fit};
+use super::output::table::Column::Text;
+use super::output::table::{self, Cells, Fit};
 use super::{Context, Outcome};
 
 mod show;
@@ -136,12 +136,12 @@ fn shown(offered: &[Offered], fit: Fit) -> String {
     if offered.is_empty() {
         return "the seller lists nothing".to_owned();
     }
-    let columns = ["task", "effect", "description"].map(Column::Text);
-    let row = |offered: &Offered| {
-        let effect = effect(&offered.name).unwrap_or("not of AdCP 3.1").to_owned();
-        vec![offered.name.clone(), effect, offered.description.clone()]
-    };
-    table::rows(fit, &columns, &offered.iter().map(row).collect::<Vec<_>>())
+    let columns: [Cells<'_, Offered>; 3] = [
+        (Text("task"), &|it| it.name.clone()),
+        (Text("effect"), &|it| effect(&it.name).unwrap_or("not of AdCP 3.1").to_owned()),
+        (Text("description"), &|it| it.description.clone()),
+    ];
+    table::of(fit, offered, &columns)
 }
 
 fn call(arguments: Call, context: &Context) -> Outcome {
@@ -222,16 +222,13 @@ impl Seller {
         if self.mcp {
             return Ok(AdcpClient::mcp(transport, &self.url, random_ids())?);
         }
-        // Nothing but the card is asked for.
-        let without_effect = |failure| Failure::from(failure).without_effect();
         // With keys a card is needed, which alone can be signed; an MCP server has none.
-        let Some(keys) = self.keys.as_deref().map(trust::keys).transpose()? else {
+        if self.keys.is_none() {
             let found = AdcpClient::found(transport, &self.url, random_ids()).await;
-            return found.map_err(without_effect);
-        };
-        let found = discover(&transport, &self.url, None).await.map_err(without_effect)?;
-        let signed = trust::signed(found.card.raw.get())?;
-        Report::offline(&signed, &keys, Clock::system().now()).judge()?;
+            // Nothing but the card is asked for.
+            return found.map_err(|failure| Failure::from(failure).without_effect());
+        }
+        let found = trust::discover(&transport, &self.url, self.keys.as_deref()).await?;
         Ok(AdcpClient::a2a(transport, &found, random_ids())?)
     }
 }

@@ -12,8 +12,8 @@ use tradepost_store::Store;
 use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::{Value, json};
 
-use super::output::table::Column;
-use super::output::{Failure, save};
+use super::output::table::{Cells, Column};
+use super::output::{Failure, read_text, save};
 use super::place::Place;
 use super::{Context, Outcome, console};
 use crate::evidence;
@@ -128,11 +128,9 @@ fn list(
     }
     found.sort_by(|a, b| (b.said.at, &b.said.chain, b.seq).cmp(&(a.said.at, &a.said.chain, a.seq)));
     found.truncate(limit as usize);
+    let record: Cells<'_, Entry> = (Column::Text("RECORD"), &|entry| entry.said.chain.clone());
     let now = Clock::system().now();
-    let columns = ["RECORD", "NO", "WHEN", "WHO", "DID", "WITH", "DETAIL"].map(Column::Text);
-    context.output.list(&found, evidence::entry, "nothing is recorded there", &columns, |entry| {
-        [vec![entry.said.chain.clone()], console::cells(entry, now)].concat()
-    });
+    console::entries_of(&[record], &found, evidence::entry, now, context);
     Ok(())
 }
 
@@ -176,12 +174,6 @@ fn chain(check: &ConsentCheck) -> Value {
         "entries": check.records,
         "head": hex(&check.head),
         "faults": check.faults.iter().map(fault).collect::<Vec<_>>(),
-    })
-}
-
-fn read_text(file: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(file).map_err(|error| {
-        Failure::usage(format!("cannot read {}: {}", file.display(), error.kind()))
     })
 }
 
@@ -239,34 +231,41 @@ fn check(store: &Store, heads: Option<&(Heads, Heads)>, context: &Context) -> Ou
         "records": records.iter().map(record).collect::<Vec<_>>(),
         "consents": consents.iter().map(chain).collect::<Vec<_>>(),
     });
-    if !faults.is_empty() {
-        return Err(broken(faults, document));
-    }
-    if context.output.is_json() {
-        context.output.document(&document);
-        return Ok(());
-    }
-    tell(&records, context);
-    for ConsentCheck { dealer_id, records, head, .. } in &consents {
-        let head = hex(head);
-        context.output.line(format!("consents of {dealer_id}: {records} records, head {head}"));
-    }
-    if heads.is_none() {
-        context.output.talk(
-            "whoever has the database can cut off the end of a chain: `tradepost audit export --head` \
-             writes down what shows it",
-        );
-    }
-    Ok(())
+    conclude(faults, document, context, || {
+        tell(&records, context);
+        for ConsentCheck { dealer_id, records, head, .. } in &consents {
+            let head = hex(head);
+            context.output.line(format!("consents of {dealer_id}: {records} records, head {head}"));
+        }
+        if heads.is_none() {
+            context.output.talk(
+                "whoever has the database can cut off the end of a chain: `tradepost audit export \
+                 --head` writes down what shows it",
+            );
+        }
+    })
 }
 
-/// That something is not as it was written. The first fault is in the message.
-fn broken(faults: Vec<String>, document: Value) -> Failure {
-    let first = faults.first().map(String::as_str).unwrap_or_default();
-    Failure::new(1, format!("not as it was written: {first}"))
-        .hint("compare with a backup, and keep what you have as it is")
-        .data(document)
-        .lines(faults)
+/// Says what was found: that something is not as it was written, with the first fault in the message, or
+/// a document for programs and what to tell people.
+fn conclude(
+    faults: Vec<String>,
+    document: Value,
+    context: &Context,
+    tell: impl FnOnce(),
+) -> Outcome {
+    if let Some(first) = faults.first() {
+        return Err(Failure::new(1, format!("not as it was written: {first}"))
+            .hint("compare with a backup, and keep what you have as it is")
+            .data(document)
+            .lines(faults));
+    }
+    if context.output.is_json() {
+        context.output.document(&document)
+    } else {
+        tell()
+    }
+    Ok(())
 }
 
 /// How long records are, for people.
@@ -299,15 +298,7 @@ fn check_file(file: &Path, context: &Context) -> Outcome {
         "intact": faults.is_empty(),
         "records": checks.values().map(record).collect::<Vec<_>>(),
     });
-    if !faults.is_empty() {
-        return Err(broken(faults, document));
-    }
-    if context.output.is_json() {
-        context.output.document(&document);
-    } else {
-        tell(checks.values(), context);
-    }
-    Ok(())
+    conclude(faults, document, context, || tell(checks.values(), context))
 }
 
 fn check_evidence(file: &Path, store: Option<&Store>, context: &Context) -> Outcome {
@@ -333,15 +324,9 @@ fn check_evidence(file: &Path, store: Option<&Store>, context: &Context) -> Outc
         "sha256": digest, "consents": consents, "entries": entries,
         "recorded": store.map(|_| faults.is_empty()),
     });
-    if !faults.is_empty() {
-        return Err(broken(faults, document));
-    }
     let id = &checked.lead_id;
-    context.output.answer(
-        &document,
-        format!(
-            "evidence of {id}: {consents} records of consents and {entries} entries fit, sha256 {digest}"
-        ),
+    let said = format!(
+        "evidence of {id}: {consents} records of consents and {entries} entries fit, sha256 {digest}"
     );
-    Ok(())
+    conclude(faults, document, context, || context.output.line(said))
 }

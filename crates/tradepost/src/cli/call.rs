@@ -4,16 +4,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use tradepost_buyer::Transport;
 use tradepost_buyer::client::{Client, random_ids};
-use tradepost_buyer::discover::{Discovered, discover};
 use tradepost_buyer::failure::{self, Unsent};
 use tradepost_buyer::text::{WORD, plain};
 use tradepost_server::clock::Clock;
 use tradepost_wire::aap::{Skill, Terms, Version};
 use tradepost_wire::catalog::Vocabulary;
 
-use super::card::trust::{self, Report};
+use super::card::trust;
 use super::discover::{block_on, transport};
 use super::output::table::Fit;
 use super::output::{Failure, word};
@@ -83,7 +81,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let token = arguments.token.clone().or_else(|| token_variable(context));
     let answer = block_on(async {
         let transport = transport(arguments.timeout);
-        let found = arguments.discover(&transport).await?;
+        let found = trust::discover(&transport, &arguments.url, arguments.keys.as_deref()).await?;
         let choice = found.card.choose(arguments.aap_version);
         let choice = choice.map_err(|why| failure::Failure::Unsent(Unsent::NotAap(why)))?;
         let mut client = Client::new(transport, &found, choice, random_ids())?;
@@ -112,21 +110,6 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         context.output.talk(format!("to change what was asked for: --conversation {id}"));
     }
     Ok(())
-}
-
-impl Arguments {
-    /// The agent, whose card is signed as it has to be.
-    async fn discover(&self, transport: &Transport) -> Result<Discovered, Failure> {
-        let keys = self.keys.as_deref().map(trust::keys).transpose()?;
-        let found = discover(transport, &self.url, None).await;
-        // Until here nothing but the card was asked for.
-        let found = found.map_err(|failure| Failure::from(failure).without_effect())?;
-        if let Some(keys) = keys {
-            let signed = trust::signed(found.card.raw.get())?;
-            Report::offline(&signed, &keys, Clock::system().now()).judge()?;
-        }
-        Ok(found)
-    }
 }
 
 /// The bearer token of the environment, when there is one.

@@ -16,10 +16,11 @@ use tradepost_store::staff::Member;
 use tradepost_store::{Store, Transaction};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::format::rfc3339;
-use tradepost_wire::json::json;
+use tradepost_wire::json::{Value, json};
 
 use super::output::Failure;
-use super::output::table::Column;
+use super::output::table::Cells;
+use super::output::table::Column::Text;
 use super::place::Place;
 use super::{Context, Outcome};
 use crate::console::password;
@@ -272,13 +273,13 @@ fn list(store: &Store, context: &Context) -> Outcome {
             "created_at": rfc3339(member.created_at),
         })
     };
-    let row = |member: &Member| {
-        let dealer = member.dealer_id.clone().unwrap_or("every one".to_owned());
-        vec![member.name.clone(), member.role.name().to_owned(), dealer]
-    };
     let nothing = "nobody may come in; add somebody with `tradepost console user add`";
-    let columns = ["NAME", "ROLE", "DEALER"].map(Column::Text);
-    context.output.list(&members, document, nothing, &columns, row);
+    let columns: [Cells<'_, Member>; 3] = [
+        (Text("NAME"), &|member| member.name.clone()),
+        (Text("ROLE"), &|member| member.role.name().to_owned()),
+        (Text("DEALER"), &|member| member.dealer_id.clone().unwrap_or("every one".to_owned())),
+    ];
+    context.output.list(&members, document, nothing, &columns);
     Ok(())
 }
 
@@ -291,23 +292,28 @@ fn audit(store: &Store, chain: &str, now: Timestamp, context: &Context) -> Outco
             "detail": entry.said.detail, "hash": hex(&entry.hash),
         })
     };
-    let columns = ["NO", "WHEN", "WHO", "DID", "WITH", "DETAIL"].map(Column::Text);
-    let row = |entry: &Entry| cells(entry, now);
-    context.output.list(&entries, document, "nothing is recorded there", &columns, row);
+    entries_of(&[], &entries, document, now, context);
     Ok(())
 }
 
-/// An entry of a record for people.
-pub(super) fn cells(entry: &Entry, now: Timestamp) -> Vec<String> {
-    let said = &entry.said;
-    vec![
-        entry.seq.to_string(),
-        short(said.at, &TimeZone::UTC, now),
-        said.actor.clone(),
-        said.action.name().to_owned(),
-        said.subject.clone().unwrap_or_default(),
-        said.detail.clone().unwrap_or_default(),
-    ]
+/// Lists entries of a record, with these columns before those that all lists of them have.
+pub(super) fn entries_of(
+    first: &[Cells<'_, Entry>],
+    entries: &[Entry],
+    document: impl Fn(&Entry) -> Value,
+    now: Timestamp,
+    context: &Context,
+) {
+    let columns: [Cells<'_, Entry>; 6] = [
+        (Text("NO"), &|entry| entry.seq.to_string()),
+        (Text("WHEN"), &|entry| short(entry.said.at, &TimeZone::UTC, now)),
+        (Text("WHO"), &|entry| entry.said.actor.clone()),
+        (Text("DID"), &|entry| entry.said.action.name().to_owned()),
+        (Text("WITH"), &|entry| entry.said.subject.clone().unwrap_or_default()),
+        (Text("DETAIL"), &|entry| entry.said.detail.clone().unwrap_or_default()),
+    ];
+    let columns = [first, &columns].concat();
+    context.output.list(entries, document, "nothing is recorded there", &columns);
 }
 
 fn check(store: &Store, context: &Context) -> Outcome {

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use tradepost_buyer::client::random_ids;
 use tradepost_buyer::record::Record;
 use tradepost_buyer::retry::{GaveUp, Limits, Machine, Recoverer, Sizes, World};
-use tradepost_wire::json::Map;
+use tradepost_wire::json::json;
 
 use super::output::{Failure, INTERRUPTED, Output};
 use super::serve::stop_signal;
@@ -62,14 +62,10 @@ pub(super) fn gave_up(retries: bool, gave_up: GaveUp) -> Failure {
         let waited = spent.waited.as_secs_f64();
         out.lines.push(format!("sent {} times, with {waited:.1} s between", spent.attempts));
     }
-    let mut facts = Map::new();
-    facts.insert("may_have_acted".into(), doubt.may_have_acted().into());
-    facts.insert("advice".into(), advice.name().into());
-    facts.insert("attempts".into(), spent.attempts.into());
-    if let Some(key) = key {
-        facts.insert(KEY.into(), key.into());
-    }
-    out.with_facts(facts)
+    out.with_facts(json!({
+        "may_have_acted": doubt.may_have_acted(), "advice": advice.name(),
+        "attempts": spent.attempts, "idempotency_key"?: key,
+    }))
 }
 
 /// The machine's world, which says when it waits to send again.

@@ -13,7 +13,7 @@ use tradepost_wire::problem::Problems;
 use tradepost_wire::toml::{self, Variables};
 
 use super::check_config;
-use super::output::table::{self, Column, Fit};
+use super::output::table::{self, Cells, Column, Fit};
 use super::output::{Failure, unreadable};
 use super::place::Place;
 use super::{Context, Outcome, dealers};
@@ -72,32 +72,22 @@ pub(super) enum Command {
         to: Whereto,
     },
     /// Have a dealer answer nobody for now. It keeps its hosts, and its leads are still delivered.
-    Suspend {
-        /// The dealer's id.
-        id: String,
-        #[command(flatten)]
-        when: Unchanged,
-        #[command(flatten)]
-        to: Whereto,
-    },
+    Suspend(One),
     /// Have a suspended dealer answer again.
-    Resume {
-        /// The dealer's id.
-        id: String,
-        #[command(flatten)]
-        when: Unchanged,
-        #[command(flatten)]
-        to: Whereto,
-    },
+    Resume(One),
     /// Remove a dealer: its hosts are free, its keys revoked. Leads and consents stay until they are erased.
-    Remove {
-        /// The dealer's id.
-        id: String,
-        #[command(flatten)]
-        when: Unchanged,
-        #[command(flatten)]
-        to: Whereto,
-    },
+    Remove(One),
+}
+
+/// The dealer that is to stand in another way.
+#[derive(Debug, clap::Args)]
+pub(super) struct One {
+    /// The dealer's id.
+    id: String,
+    #[command(flatten)]
+    when: Unchanged,
+    #[command(flatten)]
+    to: Whereto,
 }
 
 /// To what a change is made.
@@ -125,9 +115,12 @@ pub(super) struct Whereto {
 }
 
 /// What is done, wherever it is.
-enum Desk {
-    Here(Box<House>),
-    There(Remote),
+trait Desk {
+    fn add(&self, documents: &[Value], force: bool) -> Result<Vec<String>, Failure>;
+    fn list(&self, after: &str, all: bool) -> Result<(Vec<Value>, Option<String>), Failure>;
+    fn show(&self, id: &str) -> Result<Value, Failure>;
+    fn change(&self, id: &str, said: &Value, patch: bool, expected: Option<i64>) -> Outcome;
+    fn set(&self, id: &str, state: HostedState, expected: Option<i64>) -> Outcome;
 }
 
 /// Runs it.
@@ -169,26 +162,27 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
             to.open(context)?.change(&id, &said, patch, when.revision)?;
             tell(context, &[id], |id| format!("{id} was changed"))
         }
-        Command::Suspend { id, when, to } => {
-            to.open(context)?.set(&id, HostedState::Suspended, when.revision)?;
-            tell(context, &[id], |id| format!("{id} is suspended"))
-        }
-        Command::Resume { id, when, to } => {
-            to.open(context)?.set(&id, HostedState::Serving, when.revision)?;
-            tell(context, &[id], |id| format!("{id} answers again"))
-        }
-        Command::Remove { id, when, to } => {
-            to.open(context)?.set(&id, HostedState::Removed, when.revision)?;
-            let stay = "its leads and consents stay until `tradepost leads` erases them";
-            tell(context, &[id], |id| format!("{id} is removed; {stay}"))
+        Command::Suspend(one) => one.set(HostedState::Suspended, "is suspended", context),
+        Command::Resume(one) => one.set(HostedState::Serving, "answers again", context),
+        Command::Remove(one) => {
+            let said =
+                "is removed; its leads and consents stay until `tradepost leads` erases them";
+            one.set(HostedState::Removed, said, context)
         }
     }
 }
 
+impl One {
+    fn set(self, state: HostedState, said: &str, context: &Context) -> Outcome {
+        self.to.open(context)?.set(&self.id, state, self.when.revision)?;
+        tell(context, &[self.id], |id| format!("{id} {said}"))
+    }
+}
+
 impl Whereto {
-    fn open(&self, context: &Context) -> Result<Desk, Failure> {
+    fn open(&self, context: &Context) -> Result<Box<dyn Desk>, Failure> {
         if let Some(url) = &self.admin {
-            return Remote::open(url, self.key.as_deref(), context).map(Desk::There);
+            return Ok(Box::new(Remote::open(url, self.key.as_deref(), context)?));
         }
         let config = self.source.load_if_there(&context.environment)?;
         if config.as_ref().is_some_and(|config| !config.server.hosting) {
@@ -197,57 +191,34 @@ impl Whereto {
             );
         }
         let store = self.place.create(config.as_ref(), context)?;
-        Ok(Desk::Here(Box::new(House {
+        Ok(Box::new(House {
             store: Arc::new(store),
             fixed: Arc::new(config.as_ref().map(Fixed::of).unwrap_or_default()),
             clock: Clock::system(),
             is_local: true,
-        })))
+        }))
     }
 }
 
-impl Desk {
+impl Desk for House {
     fn add(&self, documents: &[Value], force: bool) -> Result<Vec<String>, Failure> {
-        match self {
-            Self::Here(house) => Ok(house.add(documents, force)?),
-            Self::There(remote) => {
-                documents.iter().map(|document| remote.add(document, force)).collect()
-            }
-        }
+        Ok(self.add(documents, force)?)
     }
 
     fn list(&self, after: &str, all: bool) -> Result<(Vec<Value>, Option<String>), Failure> {
-        match self {
-            Self::Here(house) => Ok(house.list(after, PAGE, all)?),
-            Self::There(remote) => remote.list(after, PAGE, all),
-        }
+        Ok(self.list(after, PAGE, all)?)
     }
 
     fn show(&self, id: &str) -> Result<Value, Failure> {
-        match self {
-            Self::Here(house) => Ok(house.show(id)?),
-            Self::There(remote) => remote.show(id),
-        }
+        Ok(self.show(id)?)
     }
 
-    fn change(
-        &self,
-        id: &str,
-        said: &Value,
-        patch: bool,
-        expected: Option<i64>,
-    ) -> Result<(), Failure> {
-        match self {
-            Self::Here(house) => Ok(house.change(id, said, patch, expected)?),
-            Self::There(remote) => remote.change(id, said, patch, expected),
-        }
+    fn change(&self, id: &str, said: &Value, patch: bool, expected: Option<i64>) -> Outcome {
+        Ok(self.change(id, said, patch, expected)?)
     }
 
-    fn set(&self, id: &str, state: HostedState, expected: Option<i64>) -> Result<(), Failure> {
-        match self {
-            Self::Here(house) => Ok(house.set_state(id, state, expected)?),
-            Self::There(remote) => remote.set(id, state, expected),
-        }
+    fn set(&self, id: &str, state: HostedState, expected: Option<i64>) -> Outcome {
+        Ok(self.set_state(id, state, expected)?)
     }
 }
 
@@ -360,8 +331,11 @@ fn list(listed: &[Value], context: &Context) {
         Some(Value::Null) | None => String::new(),
         Some(other) => other.to_string(),
     };
-    let row = |dealer: &Value| headings.iter().map(|name| text(dealer.get(*name))).collect();
-    context.output.list(listed, Value::clone, "no dealers", &headings.map(Column::Text), row);
+    let cells = headings.map(|name| move |dealer: &Value| text(dealer.get(name)));
+    let columns = headings.map(Column::Text).into_iter().zip(&cells);
+    let columns: Vec<Cells<'_, Value>> =
+        columns.map(|(column, cell)| (column, cell as _)).collect();
+    context.output.list(listed, Value::clone, "no dealers", &columns);
 }
 
 fn show(shown: &Value, context: &Context) {
@@ -369,13 +343,10 @@ fn show(shown: &Value, context: &Context) {
         context.output.document(shown);
         return;
     }
-    let mut facts = Vec::new();
-    for (name, value) in shown.as_object().into_iter().flatten() {
-        if name != "settings" {
-            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            facts.push((name.replace('_', " "), text));
-        }
-    }
+    let members = shown.as_object().into_iter().flatten().filter(|(name, _)| *name != "settings");
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let facts: Vec<_> =
+        members.map(|(name, value)| (name.replace('_', " "), text(value))).collect();
     context.output.line(table::pairs(Fit::Terminal, &facts));
     if let Some(settings) = shown.get("settings") {
         context.output.line("");

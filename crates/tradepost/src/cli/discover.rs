@@ -19,7 +19,8 @@ use tradepost_wire::json::{Value, json};
 use super::card::trust::{self, Report};
 use super::context::runtime;
 use super::output::Failure;
-use super::output::table::{self, Column, Fit};
+use super::output::table::Column::{self, Text};
+use super::output::table::{self, Cells, Fit};
 use super::{Context, Outcome};
 
 /// Its arguments.
@@ -46,12 +47,10 @@ pub struct Arguments {
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let keys = arguments.keys.as_deref().map(trust::keys).transpose()?;
     let transport = transport(arguments.timeout);
-    if arguments.all || directory::is_directory(&arguments.url) {
-        let listed = block_on(directory::fetch(&transport, &arguments.url))?;
-        list(&listed, context);
-        return Ok(());
-    }
     let found = block_on::<_, Failure>(async {
+        if arguments.all || directory::is_directory(&arguments.url) {
+            return Ok(Err(directory::fetch(&transport, &arguments.url).await?));
+        }
         let found = discover(&transport, &arguments.url, None).await;
         let Err(missing) = found else { return found.map(Ok).map_err(Into::into) };
         if keys.is_some() || !is_missing(&missing) {
@@ -99,16 +98,14 @@ fn list(listed: &Directory, context: &Context) {
         }));
         return;
     }
-    let row = |entry: &Entry| {
-        let title = entry.title.as_deref().unwrap_or_default();
-        vec![plain(title, SENTENCE), entry.url.to_string()]
-    };
-    let rows: Vec<_> = listed.entries.iter().map(row).collect();
-    if rows.is_empty() {
+    let columns: [Cells<'_, Entry>; 2] = [
+        (Text("name"), &|entry| plain(entry.title.as_deref().unwrap_or_default(), SENTENCE)),
+        (Text("card"), &|entry| entry.url.to_string()),
+    ];
+    if listed.entries.is_empty() {
         context.output.talk("the directory names nobody");
     } else {
-        let columns = [Column::Text("name"), Column::Text("card")];
-        context.output.line(table::rows(Fit::Terminal, &columns, &rows));
+        context.output.line(table::of(Fit::Terminal, &listed.entries, &columns));
     }
     if listed.left_out > 0 {
         let count = listed.left_out;

@@ -11,7 +11,8 @@ use tradepost_wire::{a2a, aap, adcp};
 
 use super::output::Failure;
 use super::output::seller::{exit_of_a2a, exit_of_aap, exit_of_adcp};
-use super::output::table::{self, Column, Fit};
+use super::output::table::Column::{Number, Text};
+use super::output::table::{self, Cells, Fit};
 use super::{Context, Outcome};
 
 /// Its arguments.
@@ -23,7 +24,7 @@ pub struct Arguments {
 }
 
 /// One row of a catalog.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 struct Entry {
     code: &'static str,
     catalog: &'static str,
@@ -68,18 +69,11 @@ impl Entry {
         Self {
             code: code.name(),
             catalog,
-            jsonrpc_code: None,
-            http_status: None,
-            grpc_status: None,
-            recovery: None,
-            since: None,
-            retired: None,
-            retryable: false,
-            exit_code: 0,
-            description: sentence(code.docs()),
+            description: code.docs().split_whitespace().collect::<Vec<_>>().join(" "),
             hint,
             advice: advice.name(),
             advice_text: advice.to_string(),
+            ..Self::default()
         }
     }
 }
@@ -138,10 +132,6 @@ fn of_adcp(code: adcp::error::Code) -> Entry {
     }
 }
 
-fn sentence(docs: &str) -> String {
-    docs.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 /// How many names a guess lists.
 const MAX_GUESSES: usize = 5;
 
@@ -191,27 +181,18 @@ fn find(code: &str) -> Result<Vec<Entry>, Failure> {
 }
 
 fn overview(entries: &[Entry], fit: Fit) -> String {
-    let columns = [
-        Column::Text("code"),
-        Column::Text("catalog"),
-        Column::Number("JSON-RPC"),
-        Column::Number("HTTP"),
-        Column::Text("retry"),
-        Column::Number("exit"),
-        Column::Text("what to do next"),
+    let columns: [Cells<'_, Entry>; 7] = [
+        (Text("code"), &|entry| entry.code.to_owned()),
+        (Text("catalog"), &|entry| entry.catalog.to_owned()),
+        (Number("JSON-RPC"), &|it| {
+            it.jsonrpc_code.map(|code| code.to_string()).unwrap_or_default()
+        }),
+        (Number("HTTP"), &|it| it.http_status.map(|status| status.to_string()).unwrap_or_default()),
+        (Text("retry"), &|entry| yes_or_no(entry.retryable).to_owned()),
+        (Number("exit"), &|entry| entry.exit_code.to_string()),
+        (Text("what to do next"), &|entry| entry.hint.to_owned()),
     ];
-    let row = |entry: &Entry| {
-        vec![
-            entry.code.to_owned(),
-            entry.catalog.to_owned(),
-            entry.jsonrpc_code.map(|code| code.to_string()).unwrap_or_default(),
-            entry.http_status.map(|status| status.to_string()).unwrap_or_default(),
-            yes_or_no(entry.retryable).to_owned(),
-            entry.exit_code.to_string(),
-            entry.hint.to_owned(),
-        ]
-    };
-    table::rows(fit, &columns, &entries.iter().map(row).collect::<Vec<_>>())
+    table::of(fit, entries, &columns)
 }
 
 fn explanation(entries: &[Entry], fit: Fit) -> String {

@@ -15,7 +15,8 @@ use tradepost_store::{FeedOutcome, FeedRun, FeedState, Store};
 use tradepost_wire::json::{Value, json};
 
 use super::context::runtime;
-use super::output::table::{self, Column, Fit};
+use super::output::table::Column::Text;
+use super::output::table::{self, Cells, Fit};
 use super::output::{Failure, unreadable, word};
 use super::place::Place;
 use super::{Context, Outcome, dealers};
@@ -153,25 +154,28 @@ fn list(dealers: &dealers::Source, place: &Place, context: &Context) -> Outcome 
         let last = store.feed_runs(dealer, feed, 1)?.into_iter().next();
         found.push((source, state, last));
     }
-    let headings = ["dealer", "feed", "from", "taken at", "", "last run", "outcome"];
-    let nothing = "no feeds are configured; docs/feeds.md says how";
     let moment = |at: Option<Timestamp>| at.map(|at| at.to_string()).unwrap_or_default();
-    context.output.list(&found, about, nothing, &headings.map(Column::Text), |it| {
-        let (source, state, last) = it;
-        vec![
-            source.dealer.terms.id.clone(),
-            source.feed.name.clone(),
-            source.feed.from.name().to_owned(),
-            moment(state.taken_at),
-            if state.stale_since.is_some() { "stale" } else { "" }.to_owned(),
-            moment(last.as_ref().map(|run| run.ended_at)),
-            last.as_ref().map(|run| run.outcome.to_string()).unwrap_or_default(),
-        ]
-    });
+    let stale = |state: &FeedState| if state.stale_since.is_some() { "stale" } else { "" };
+    let columns: [Cells<'_, Known>; 7] = [
+        (Text("dealer"), &|(source, ..)| source.dealer.terms.id.clone()),
+        (Text("feed"), &|(source, ..)| source.feed.name.clone()),
+        (Text("from"), &|(source, ..)| source.feed.from.name().to_owned()),
+        (Text("taken at"), &|(_, state, _)| moment(state.taken_at)),
+        (Text(""), &|(_, state, _)| stale(state).to_owned()),
+        (Text("last run"), &|(.., last)| moment(last.as_ref().map(|run| run.ended_at))),
+        (Text("outcome"), &|(.., last)| {
+            last.as_ref().map(|run| run.outcome.to_string()).unwrap_or_default()
+        }),
+    ];
+    let nothing = "no feeds are configured; docs/feeds.md says how";
+    context.output.list(&found, about, nothing, &columns);
     Ok(())
 }
 
-fn about((source, state, last): &(Source, FeedState, Option<FeedRun>)) -> Value {
+/// A feed, what is known of it, and its last run.
+type Known = (Source, FeedState, Option<FeedRun>);
+
+fn about((source, state, last): &Known) -> Value {
     json!({
         "dealer": source.dealer.terms.id,
         "feed": source.feed.name,
@@ -185,7 +189,7 @@ fn about((source, state, last): &(Source, FeedState, Option<FeedRun>)) -> Value 
 /// A run for programs.
 fn document(run: &FeedRun, with_report: bool) -> Value {
     let report: Value = tradepost_wire::json::from_str(&run.report).unwrap_or_default();
-    let mut document = json!({
+    json!({
         "run_id": run.run_id,
         "began_at": run.began_at.to_string(),
         "ended_at": run.ended_at.to_string(),
@@ -193,11 +197,8 @@ fn document(run: &FeedRun, with_report: bool) -> Value {
         "outcome": run.outcome.to_string(),
         "message": run.message,
         "inventory": report.get("inventory"),
-    });
-    if let Some(members) = document.as_object_mut().filter(|_| with_report) {
-        members.insert("report".to_owned(), report.get("report").cloned().unwrap_or_default());
-    }
-    document
+        "report"?: with_report.then(|| report.get("report")),
+    })
 }
 
 fn show(which: &Which, wanted: Option<&str>, context: &Context) -> Outcome {
@@ -211,27 +212,25 @@ fn show(which: &Which, wanted: Option<&str>, context: &Context) -> Outcome {
         })?),
         None => runs.first(),
     };
+    let listed: Vec<_> = runs.iter().take(RUNS).collect();
     if context.output.is_json() {
-        let listed = runs.iter().take(RUNS).map(|run| document(run, false));
-        let listed: Vec<_> = listed.collect();
+        let listed: Vec<_> = listed.iter().map(|run| document(run, false)).collect();
         let shown = shown.map(|run| document(run, true));
         context.output.document(&json!({"runs": listed, "run": shown}));
         return Ok(());
     }
-    let row = |run: &FeedRun| {
-        let (at, outcome) = (run.ended_at.to_string(), run.outcome.to_string());
-        vec![run.run_id.clone(), at, run.source.clone(), outcome]
-    };
-    let rows: Vec<_> = runs.iter().take(RUNS).map(row).collect();
-    if rows.is_empty() {
+    let Some(shown) = shown else {
         context.output.talk("it has not run yet");
         return Ok(());
-    }
-    let headings = ["run", "ended at", "source", "outcome"].map(Column::Text);
-    context.output.line(table::rows(Fit::Terminal, &headings, &rows));
-    if let Some(run) = shown {
-        context.output.line(format!("\n{}", described(run)));
-    }
+    };
+    let columns: [Cells<'_, &FeedRun>; 4] = [
+        (Text("run"), &|run| run.run_id.clone()),
+        (Text("ended at"), &|run| run.ended_at.to_string()),
+        (Text("source"), &|run| run.source.clone()),
+        (Text("outcome"), &|run| run.outcome.to_string()),
+    ];
+    context.output.line(table::of(Fit::Terminal, &listed, &columns));
+    context.output.line(format!("\n{}", described(shown)));
     Ok(())
 }
 

@@ -1,12 +1,12 @@
 //! `tradepost init`: write a configuration file in which every key is explained.
 
 use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use tradepost_wire::json::json;
 
-use super::output::Failure;
+use super::output::unwritten;
 use super::{Context, Outcome};
 
 /// Its arguments.
@@ -32,16 +32,10 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let mut options = OpenOptions::new();
     // The check and the creation are one step, so that nothing is overwritten in between.
     options.write(true).create(force).truncate(force).create_new(!force);
+    let hint = "name another file with --path, or replace it with --force";
     let written = options.open(&path).and_then(|mut file| file.write_all(TEMPLATE.as_bytes()));
+    written.map_err(|error| unwritten(&path, &error, hint))?;
     let name = path.display();
-    if let Err(error) = written {
-        return Err(if error.kind() == ErrorKind::AlreadyExists {
-            Failure::usage(format!("{name} exists already"))
-                .hint("name another file with --path, or replace it with --force")
-        } else {
-            Failure::usage(format!("cannot write {name}: {error}"))
-        });
-    }
     context.output.answer(&json!({"path": path}), format!("wrote {name}"));
     if !context.output.is_json() {
         context.output.talk(format!(

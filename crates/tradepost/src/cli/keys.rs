@@ -11,15 +11,16 @@ use tradepost_server::auth::key::{Fresh, is_name};
 use tradepost_server::clock::Clock;
 use tradepost_server::permission::Permission;
 use tradepost_store::{ApiKey, Store};
-use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::format;
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::toml::parse_duration;
 
 use super::output::Failure;
-use super::output::table::Column;
+use super::output::table::Cells;
+use super::output::table::Column::Text;
 use super::place::Place;
-use super::{Context, Outcome, dealers, import};
+use super::{Context, Outcome, dealers, import, publisher};
 use crate::config::Config;
 use crate::gate::Scope;
 use crate::hosting::api::{ADMINISTRATORS, Scope as AdminScope};
@@ -127,10 +128,7 @@ fn create(arguments: &Create, context: &Context, now: Timestamp) -> Outcome {
         ));
     }
     if context.output.is_json() {
-        let mut document = document(&key, now);
-        if let Some(members) = document.as_object_mut() {
-            members.insert("key".into(), fresh.text.into());
-        }
+        let document = document(&key, Some(fresh.text), now);
         let text = format!("{}\n", escape_json(&format!("{document:#}")));
         hand_over(&text, &key.id, &store, context)?;
     } else {
@@ -158,16 +156,14 @@ fn hand_over(text: &str, id: &str, store: &Store, context: &Context) -> Outcome 
 
 /// What the key permits: what buyers may do, or administrators.
 fn scopes(arguments: &Create) -> Result<BTreeSet<Permission>, Failure> {
-    let known = |name: &str| match arguments.admin {
-        true => AdminScope::from_name(name).map(Permission::from),
-        false => Scope::from_name(name).map(Permission::from),
-    };
-    let names = if arguments.admin { AdminScope::NAMES } else { Scope::NAMES };
-    let scope = |name: &String| {
-        let hint = format!("use one of: {}", names.join(", "));
-        known(name).ok_or_else(|| Failure::usage(format!("{name:?} is no scope")).hint(hint))
-    };
-    arguments.scopes.iter().map(scope).collect()
+    fn read<T: Vocabulary + Into<Permission>>(name: &str) -> Result<Permission, Failure> {
+        T::from_name(name).map(Into::into).ok_or_else(|| {
+            let hint = format!("use one of: {}", T::NAMES.join(", "));
+            Failure::usage(format!("{name:?} is no scope")).hint(hint)
+        })
+    }
+    let scope = if arguments.admin { read::<AdminScope> } else { read::<Scope> };
+    arguments.scopes.iter().map(|name| scope(name)).collect()
 }
 
 /// Whose key is made, and whether keys are accepted there. A publisher that is alone need not be
@@ -178,16 +174,10 @@ fn seller(config: &Config, arguments: &Create) -> Result<(String, bool), Failure
     let publisher = match (arguments.publisher.as_deref(), publishers.as_slice()) {
         (Some(id), _) => {
             let found = publishers.iter().find(|publisher| publisher.profile.id == id);
-            let ids: Vec<_> = publishers.iter().map(|known| known.profile.id.as_str()).collect();
-            let absent = || Failure::usage("the configuration has no such publisher");
-            let hint = format!("its publishers are: {}", ids.join(", "));
-            Some(found.ok_or_else(|| absent().hint(hint))?)
+            Some(found.ok_or_else(|| publisher::unknown(publishers))?)
         }
         (None, [only]) if alone => Some(only),
-        (None, [_, ..]) if alone => {
-            return Err(Failure::usage("the configuration has several publishers")
-                .hint("name one with --publisher"));
-        }
+        (None, [_, ..]) if alone => return Err(publisher::several()),
         (None, _) => None,
     };
     match publisher {
@@ -200,21 +190,19 @@ fn seller(config: &Config, arguments: &Create) -> Result<(String, bool), Failure
 }
 
 fn list(keys: &[ApiKey], context: &Context, now: Timestamp) {
-    let headings = ["id", "dealer", "name", "scopes", "state", "created", "expires", "last used"];
-    let day = |moment: Timestamp| moment.to_zoned(TimeZone::UTC).date().to_string();
-    let document = |key: &ApiKey| document(key, now);
-    context.output.list(keys, document, "no keys", &headings.map(Column::Text), |key| {
-        vec![
-            key.id.clone(),
-            key.agent_id.clone(),
-            key.name.clone(),
-            names(key).map_or_else(|| "all".to_owned(), |names| names.join(" ")),
-            state(key, now).to_owned(),
-            day(key.created_at),
-            key.expires_at.map_or_else(|| "never".to_owned(), day),
-            key.last_used_on.map_or_else(|| "never".to_owned(), |day| day.to_string()),
-        ]
-    });
+    let day = |moment: Timestamp| moment.to_zoned(TimeZone::UTC).date();
+    let or_never = |day: Option<civil::Date>| day.map_or("never".to_owned(), |day| day.to_string());
+    let columns: [Cells<'_, ApiKey>; 8] = [
+        (Text("id"), &|key| key.id.clone()),
+        (Text("dealer"), &|key| key.agent_id.clone()),
+        (Text("name"), &|key| key.name.clone()),
+        (Text("scopes"), &|key| names(key).map_or("all".to_owned(), |names| names.join(" "))),
+        (Text("state"), &|key| state(key, now).to_owned()),
+        (Text("created"), &|key| day(key.created_at).to_string()),
+        (Text("expires"), &|key| or_never(key.expires_at.map(day))),
+        (Text("last used"), &|key| or_never(key.last_used_on)),
+    ];
+    context.output.list(keys, |key| document(key, None, now), "no keys", &columns);
 }
 
 fn revoke(id: &str, place: &Place, context: &Context, now: Timestamp) -> Outcome {
@@ -229,11 +217,12 @@ fn revoke(id: &str, place: &Place, context: &Context, now: Timestamp) -> Outcome
         true => "the key had been revoked before".to_owned(),
         false => format!("the key {} of {} is revoked", key.id, key.name),
     };
-    context.output.note(&document(&key, now), said);
+    context.output.note(&document(&key, None, now), said);
     Ok(())
 }
 
-fn document(key: &ApiKey, now: Timestamp) -> Value {
+/// A key for programs, with what it is where it is shown for the only time.
+fn document(key: &ApiKey, text: Option<String>, now: Timestamp) -> Value {
     json!({
         "id": key.id,
         "dealer": key.agent_id,
@@ -244,6 +233,7 @@ fn document(key: &ApiKey, now: Timestamp) -> Value {
         "expires_at": key.expires_at.map(|end| end.to_string()),
         "revoked_at": key.revoked_at.map(|end| end.to_string()),
         "last_used_on": key.last_used_on.map(|day| day.to_string()),
+        "key"?: text,
     })
 }
 

@@ -16,8 +16,9 @@ use tradepost_dealer::staff::{Action, NewEntry};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
 use tradepost_store::{Store, Transaction};
-use tradepost_wire::format;
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::json;
+use tradepost_wire::{format, words};
 
 use super::output::table::Fit;
 use super::output::{Failure, explained};
@@ -56,31 +57,11 @@ pub(super) enum Command {
     /// Write the evidence of a lead's consent: a page that can be printed, and checked without us.
     Evidence(evidence::Arguments),
     /// Release leads that are held back: they are leads like all others then.
-    Release {
-        /// The leads.
-        #[arg(required = true, value_name = "ID")]
-        ids: Vec<String>,
-        #[command(flatten)]
-        place: Place,
-    },
+    Release(Named),
     /// Note that the customer has withdrawn the consent: nobody may contact them any more.
-    Revoke {
-        /// The leads.
-        #[arg(required = true, value_name = "ID")]
-        ids: Vec<String>,
-        #[command(flatten)]
-        place: Place,
-    },
+    Revoke(Named),
     /// Erase what is kept of a customer, but for the hashes of the consent.
-    Erase {
-        #[command(flatten)]
-        customer: consent::Customer,
-        /// Only leads of this dealer.
-        #[arg(long, value_name = "ID")]
-        dealer: Option<String>,
-        #[command(flatten)]
-        place: Place,
-    },
+    Erase(consent::Erase),
     /// Show how long leads took until they were delivered, seen and answered.
     Times(times::Arguments),
     /// List the deliveries of leads to the destinations that the configuration names.
@@ -100,6 +81,16 @@ pub(super) enum Command {
         #[command(flatten)]
         place: Place,
     },
+}
+
+/// Leads by their ids.
+#[derive(Debug, clap::Args)]
+pub(super) struct Named {
+    /// The leads.
+    #[arg(required = true, value_name = "ID")]
+    ids: Vec<String>,
+    #[command(flatten)]
+    place: Place,
 }
 
 #[derive(Debug, clap::Args)]
@@ -155,7 +146,7 @@ pub(super) struct Export {
     #[command(flatten)]
     selection: Selection,
     /// The format.
-    #[arg(long, value_enum, default_value_t = Format::Json)]
+    #[arg(long, value_parser = explained::<Format>(), default_value = "json")]
     format: Format,
     /// Write each change of a lead, as the lead was after it: submissions that repeat it, each with
     /// its own consent, appointments that moved, releases.
@@ -192,14 +183,16 @@ pub(super) struct Export {
     adf_all_contacts: bool,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Format {
-    /// An array of the records as they are kept.
-    Json,
-    /// RFC 4180, with a header; safe to open in a spreadsheet.
-    Csv,
-    /// ADF 1.0, for CRM systems.
-    Adf,
+words! {
+    /// How leads are written.
+    enum Format {
+        /// An array of the records as they are kept.
+        Json = "json",
+        /// RFC 4180, with a header; safe to open in a spreadsheet.
+        Csv = "csv",
+        /// ADF 1.0, for CRM systems.
+        Adf = "adf",
+    }
 }
 
 /// Runs it.
@@ -226,21 +219,17 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
         }
         Command::Export(arguments) => write(&arguments, context),
         Command::Evidence(arguments) => evidence::run(&arguments, context),
-        Command::Release { ids, place } => {
+        Command::Release(leads) => {
             let action = Action::LeadReleased;
             let of = Done { action, word: "released", not: "not_held", state: "held" };
-            let store = place.open(None, context)?;
-            each(&store, ids, &of, context, |tx, id, now| tx.release_lead(id, now))
+            each(leads, &of, context, |tx, id, now| tx.release_lead(id, now))
         }
-        Command::Revoke { ids, place } => {
+        Command::Revoke(leads) => {
             let action = Action::ConsentRevoked;
             let of = Done { action, word: "revoked", not: "not_in_force", state: "received" };
-            let store = place.open(None, context)?;
-            each(&store, ids, &of, context, |tx, id, now| tx.revoke_consent(id, now))
+            each(leads, &of, context, |tx, id, now| tx.revoke_consent(id, now))
         }
-        Command::Erase { place, customer, dealer } => {
-            consent::erase(&place.open(None, context)?, &customer, dealer.as_deref(), context)
-        }
+        Command::Erase(arguments) => consent::erase(&arguments, context),
         Command::Times(arguments) => times::run(&arguments, context),
         Command::Deliveries(arguments) => deliveries::list(&arguments, context),
         Command::Resend(arguments) => deliveries::resend(&arguments, context),
@@ -340,11 +329,12 @@ struct Done {
 }
 
 /// Does something with each of some leads, which it may not be possible with.
-fn each(store: &Store, ids: Vec<String>, of: &Done, context: &Context, what: Act) -> Outcome {
+fn each(leads: Named, of: &Done, context: &Context, what: Act) -> Outcome {
+    let store = leads.place.open(None, context)?;
     let mut missing = Vec::new();
     let mut done = Vec::new();
-    for id in ids {
-        match act(store, (id.clone(), of.action), context, what)? {
+    for id in leads.ids {
+        match act(&store, (id.clone(), of.action), context, what)? {
             true => done.push(id),
             false => missing.push(id),
         }
@@ -381,17 +371,12 @@ fn write(arguments: &Export, context: &Context) -> Outcome {
     if arguments.changes {
         entries = entries.into_iter().flat_map(|entry| entry.changes(since)).collect();
     }
-    let named = match arguments.format {
-        Format::Json => "json",
-        Format::Csv => "csv",
-        Format::Adf => "adf",
-    };
     let mut taken: Vec<&LeadRecord> = entries.iter().map(Entry::lead).collect();
     // The changes of a lead stand one after another, and one entry of
     // the record is for all of them.
     taken.dedup_by(|one, other| one.lead_id == other.lead_id);
     let unreadable = unreadable(taken.iter().copied());
-    record(&store, taken, (Action::LeadExported, Some(named)), context)?;
+    record(&store, taken, (Action::LeadExported, Some(arguments.format.name())), context)?;
     match arguments.format {
         Format::Json => context.output.hand_over(export::json(&entries).as_bytes()),
         Format::Csv => {

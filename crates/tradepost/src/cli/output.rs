@@ -31,12 +31,12 @@ use serde::Serialize;
 use tradepost_buyer::text::escape_json;
 use tradepost_server::fault::{Fault, chain};
 use tradepost_wire::catalog::Vocabulary;
-use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::json::{Value, json};
 
 pub mod seller;
 pub mod table;
 
-use table::{Column, Fit};
+use table::{Cells, Fit};
 
 /// The exit code for a card that is not to be trusted.
 pub const UNTRUSTED: u8 = 11;
@@ -121,10 +121,10 @@ impl Failure {
 
     /// Adds facts for programs, in place of those of the same name.
     #[must_use]
-    pub fn with_facts(mut self, facts: Map) -> Self {
-        match &mut self.data {
-            Some(Value::Object(data)) => data.extend(facts),
-            Some(_) | None => self.data = Some(facts.into()),
+    pub fn with_facts(mut self, facts: Value) -> Self {
+        match (&mut self.data, facts) {
+            (Some(Value::Object(data)), Value::Object(facts)) => data.extend(facts),
+            (data, facts) => *data = Some(facts),
         }
         self
     }
@@ -132,7 +132,7 @@ impl Failure {
     /// Of a request that only read: however it ended, it cannot have had an effect.
     #[must_use]
     pub fn without_effect(self) -> Self {
-        self.with_facts([("may_have_acted".to_owned(), false.into())].into_iter().collect())
+        self.with_facts(json!({"may_have_acted": false}))
     }
 
     /// Adds what to do about it.
@@ -161,14 +161,35 @@ impl From<Fault> for Failure {
     }
 }
 
+/// That a new file cannot be written, with what to do where there is one already.
+pub(super) fn unwritten(path: &Path, error: &io::Error, hint: &str) -> Failure {
+    let name = path.display();
+    if error.kind() == ErrorKind::AlreadyExists {
+        return Failure::usage(format!("{name} exists already")).hint(hint);
+    }
+    Failure::usage(format!("cannot write {name}: {error}"))
+}
+
 /// For `map_err`: a file of the user's that cannot be read.
 pub fn unreadable(path: &Path) -> impl Fn(io::Error) -> Failure {
     move |error| Failure::usage(format!("cannot read {}: {error}", path.display()))
 }
 
+/// The text of a file of the user's.
+pub(super) fn read_text(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path).map_err(|error| {
+        Failure::usage(format!("cannot read {}: {}", path.display(), error.kind()))
+    })
+}
+
 /// A word of a vocabulary, as the value of an option.
 pub(super) fn word<T: Vocabulary>(text: &str) -> Result<T, String> {
     T::from_name(text).ok_or_else(|| format!("must be one of {}", T::NAMES.join(", ")))
+}
+
+/// The same where `--help` lists the words.
+pub(super) fn one_of<T: Vocabulary + Send + Sync>() -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(T::NAMES).try_map(|text| word(&text))
 }
 
 /// The same where `--help` says of each word what it means.
@@ -268,16 +289,14 @@ impl Output {
         found: &[T],
         document: impl Fn(&T) -> D,
         nothing: &str,
-        columns: &[Column],
-        row: impl Fn(&T) -> Vec<String>,
+        columns: &[Cells<'_, T>],
     ) {
         if self.json {
             self.document(&found.iter().map(document).collect::<Vec<_>>());
         } else if found.is_empty() {
             self.talk(nothing);
         } else {
-            let rows: Vec<_> = found.iter().map(row).collect();
-            self.line(table::rows(Fit::Terminal, columns, &rows));
+            self.line(table::of(Fit::Terminal, found, columns));
         }
     }
 
@@ -304,14 +323,12 @@ impl Output {
             return ExitCode::from(failure.exit);
         }
         if self.json {
-            let mut error = json!({"message": failure.message, "exit_code": failure.exit});
-            if let Some(members) = error.as_object_mut() {
-                if let Some(hint) = &failure.hint {
-                    members.insert("hint".into(), hint.as_str().into());
-                }
-                if let Some(Value::Object(data)) = &failure.data {
-                    members.extend(data.clone());
-                }
+            let mut error = json!({
+                "message": failure.message, "exit_code": failure.exit, "hint"?: failure.hint,
+            });
+            let data = failure.data.as_ref().and_then(Value::as_object);
+            if let Some((members, data)) = error.as_object_mut().zip(data) {
+                members.extend(data.clone());
             }
             self.document(&json!({"error": error}));
         } else {

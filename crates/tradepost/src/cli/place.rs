@@ -111,11 +111,7 @@ impl Place {
     ///
     /// # Errors
     /// When it cannot be used.
-    pub fn open_to_begin(&self, context: &Context) -> Result<Store, Failure> {
-        self.connect(None, context)
-    }
-
-    fn connect(&self, config: Option<&Config>, context: &Context) -> Result<Store, Failure> {
+    pub fn connect(&self, config: Option<&Config>, context: &Context) -> Result<Store, Failure> {
         match self.database(config, context)? {
             Some(url) => Store::join(&url).map_err(|fault| no_database(&url, &fault)),
             None => Store::attach(&self.data).map_err(|fault| self.unusable(&fault)),

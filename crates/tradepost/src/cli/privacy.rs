@@ -72,15 +72,7 @@ pub(super) enum Command {
         place: Place,
     },
     /// Erase everything that is kept of a customer, but for the hashes of the consents.
-    Erase {
-        #[command(flatten)]
-        customer: Customer,
-        /// Only leads of this dealer.
-        #[arg(long, value_name = "ID")]
-        dealer: Option<String>,
-        #[command(flatten)]
-        place: Place,
-    },
+    Erase(consent::Erase),
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -119,9 +111,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
             save(out.as_deref(), text.as_bytes(), context.output)?;
             consent::despite(unreadable, context)
         }
-        Command::Erase { customer, dealer, place } => {
-            consent::erase(&place.open(None, context)?, &customer, dealer.as_deref(), context)
-        }
+        Command::Erase(arguments) => consent::erase(&arguments, context),
     }
 }
 
@@ -167,7 +157,7 @@ fn rekey(place: &Place, context: &Context) -> Outcome {
     let _lock = is_new.then(|| lock(place)).transpose().map_err(|failure| failure.hint(hint))?;
     // It was opened without beginning anything.
     drop(store);
-    let store = place.open_to_begin(context)?;
+    let store = place.connect(None, context)?;
     unlock(&store, &keys, true)?;
     let mut said = 0;
     let done = store.rekey(|rows| {
@@ -207,15 +197,15 @@ fn left_behind(unreadable: &BTreeSet<Unreadable>, context: &Context) -> Outcome 
         return Ok(());
     }
     let message = "some rows cannot be read with these keys, and stay as they are";
-    if context.output.is_json() {
-        return Err(Failure::already_shown(1, message));
-    }
     let line = |(table, lead): &Unreadable| {
         format!("{table}: {}", lead.as_deref().unwrap_or("of a lead that is not known"))
     };
     let hint = "they were damaged; look into a backup, or erase the leads with \
                 `tradepost leads erase --lead ID`";
-    Err(Failure::new(1, message).hint(hint).lines(unreadable.iter().map(line).collect()))
+    let failure = Failure::new(1, message).hint(hint);
+    let failure = failure.lines(unreadable.iter().map(line).collect());
+    // Programs have them in the document.
+    Err(Failure { already_shown: context.output.is_json(), ..failure })
 }
 
 /// Everything that is kept of a customer, recorded for each lead, and the leads of which nobody can tell.

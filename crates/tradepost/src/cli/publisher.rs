@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use clap::{Subcommand, ValueEnum};
+use clap::Subcommand;
 use tradepost_publisher::agent::Authorization;
 use tradepost_publisher::demo;
 use tradepost_publisher::publisher::Publisher;
@@ -17,11 +17,11 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::json;
 
 use self::offline::Offline;
-use super::output::Failure;
+use super::output::{Failure, one_of};
 use super::place::Place;
 use super::{Context, Outcome, check_config, dealers};
 use crate::adcp::vault::StoreVault;
-use crate::config::{Config, read};
+use crate::config::{self, Config, read};
 
 mod list;
 mod offline;
@@ -32,7 +32,7 @@ pub(super) enum Command {
     /// List accounts, creatives, tasks or what was granted, the oldest first.
     List {
         /// What to list.
-        #[arg(value_enum)]
+        #[arg(value_parser = one_of::<list::What>())]
         what: list::What,
         /// Only what is in this state, such as `pending_approval`.
         #[arg(long, value_name = "STATE")]
@@ -68,8 +68,8 @@ pub(super) enum Command {
 #[derive(Debug, clap::Args)]
 pub(super) struct Item {
     /// What it is.
-    #[arg(value_enum)]
-    kind: Kind,
+    #[arg(value_parser = one_of::<Matter>())]
+    kind: Matter,
     /// Its id.
     id: String,
     /// The account that it lies on, where several have one of this id.
@@ -77,13 +77,6 @@ pub(super) struct Item {
     account: Option<String>,
     #[command(flatten)]
     place: Whose,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(super) enum Kind {
-    Account,
-    Creative,
-    Task,
 }
 
 #[derive(Debug, clap::Args)]
@@ -145,12 +138,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
 }
 
 fn decide(step: Step, item: Item, reason: Option<String>, context: &Context) -> Outcome {
-    let Item { kind, id, account, place } = item;
-    let matter = match kind {
-        Kind::Account => Matter::Account,
-        Kind::Creative => Matter::Creative,
-        Kind::Task => Matter::Task,
-    };
+    let Item { kind: matter, id, account, place } = item;
     let decision = Decision { matter, id, account, step, reason };
     let (vault, publisher) = place.only(context)?;
     let now = Clock::system().now();
@@ -158,7 +146,7 @@ fn decide(step: Step, item: Item, reason: Option<String>, context: &Context) -> 
     let done =
         vault.act(move |shelf| staff::decide(Office { publisher: &publisher, shelf, now }, &asked));
     let done = done?;
-    let Moved { before, after } = done.map_err(|denied| refused(denied, &decision))?;
+    let Moved { before, after } = done.map_err(|denied| refused(denied, matter, step.name()))?;
     let (kind, id) = (matter.name(), &decision.id);
     let said = match before == after {
         true => format!("the {kind} {id} was {after} already"),
@@ -169,17 +157,17 @@ fn decide(step: Step, item: Item, reason: Option<String>, context: &Context) -> 
 }
 
 /// Why a decision was not carried out.
-fn refused(denied: Denied, decision: &Decision) -> Failure {
-    let kind = decision.matter.name();
+fn refused(denied: Denied, matter: Matter, step: &str) -> Failure {
+    let kind = matter.name();
     match denied {
-        Denied::Absent => absent(kind),
+        Denied::Absent => Failure::usage(format!("there is no such {kind}"))
+            .hint(format!("`tradepost publisher list {kind}s` names them")),
         Denied::Ambiguous(accounts) => {
             let message = format!("several accounts have a {kind} of this id");
             let failure = Failure::usage(message).hint("name one of them with --account");
             failure.data(json!({"accounts": accounts})).lines(accounts)
         }
         Denied::Impossible { from, possible } => {
-            let step = decision.step.name();
             let message = format!("{step} leads nowhere from {from}, which the {kind} is");
             let possible: Vec<_> = possible.into_iter().map(Step::name).collect();
             let hint = match possible.is_empty() {
@@ -198,18 +186,11 @@ fn refused(denied: Denied, decision: &Decision) -> Failure {
                 .data(json!({"objections": errors}))
                 .lines(errors.iter().map(line).collect())
         }
-        Denied::Invalid(wrong) => invalid(wrong),
+        Denied::Invalid(wrong) => {
+            Failure::usage("this cannot be decided").data(json!({"problems": wrong})).lines(wrong)
+        }
         Denied::Broken(broken) => Failure::fault(broken),
     }
-}
-
-fn absent(kind: &str) -> Failure {
-    Failure::usage(format!("there is no such {kind}"))
-        .hint(format!("`tradepost publisher list {kind}s` names them"))
-}
-
-fn invalid(wrong: Vec<String>) -> Failure {
-    Failure::usage("this cannot be decided").data(json!({"problems": wrong})).lines(wrong)
 }
 
 fn grant(arguments: Grant, context: &Context) -> Outcome {
@@ -230,16 +211,12 @@ fn grant(arguments: Grant, context: &Context) -> Outcome {
     let done = vault.act(move |shelf| {
         staff::grant(Office { publisher: &publisher, shelf, now }, &of, &to, given.clone())
     })?;
-    let before = done.map_err(|denied| match denied {
-        Denied::Impossible { from, .. } => {
-            Failure::usage(format!("the account is {from}, and nobody works with it any more"))
+    let before = done.map_err(|denied| {
+        if let Denied::Impossible { from, .. } = &denied {
+            let message = format!("the account is {from}, and nobody works with it any more");
+            return Failure::usage(message);
         }
-        Denied::Absent => absent("account"),
-        Denied::Invalid(wrong) => invalid(wrong),
-        Denied::Broken(broken) => Failure::fault(broken),
-        Denied::Ambiguous(_) | Denied::Objections(_) => {
-            unreachable!("an account is named by its id, and no buy is looked at")
-        }
+        refused(denied, Matter::Account, "grant")
     })?;
     let said = match (&rights, before) {
         (Some(_), false) => format!("granted to {agent}"),
@@ -271,19 +248,18 @@ impl Whose {
     fn publishers(&self, context: &Context) -> Result<Vec<Publishing>, Failure> {
         let mut config = self.config(context)?;
         let mut found = std::mem::take(&mut config.publishers);
-        let ids: Vec<_> = found.iter().map(|known| known.profile.id.clone()).collect();
-        if ids.is_empty() {
+        if found.is_empty() {
             return Err(Failure::usage("the configuration has no publisher"));
         }
         if let Some(wanted) = &self.publisher {
+            let absent = unknown(&found);
             found.retain(|publisher| publisher.profile.id == *wanted);
             if found.is_empty() {
-                return Err(Failure::usage("the configuration has no such publisher")
-                    .hint(format!("its publishers are: {}", ids.join(", "))));
+                return Err(absent);
             }
         }
         let store = Arc::new(self.place.open(Some(&config), context)?);
-        let open = |config: crate::config::Publisher| {
+        let open = |config: config::Publisher| {
             let vault = StoreVault::new(Arc::clone(&store), &config.profile.id);
             let profile = Arc::new(config.profile);
             let publisher = Publisher::new(profile, Arc::new(vault.clone()), Arc::new(Offline));
@@ -297,10 +273,21 @@ impl Whose {
         let mut found = self.publishers(context)?;
         match (found.pop(), found.is_empty()) {
             (Some(only), true) => Ok(only),
-            (Some(_) | None, _) => Err(Failure::usage("the configuration has several publishers")
-                .hint("name one with --publisher")),
+            (Some(_) | None, _) => Err(several()),
         }
     }
+}
+
+/// That the publisher that is named is none of these.
+pub(super) fn unknown(publishers: &[config::Publisher]) -> Failure {
+    let ids: Vec<_> = publishers.iter().map(|known| known.profile.id.as_str()).collect();
+    Failure::usage("the configuration has no such publisher")
+        .hint(format!("its publishers are: {}", ids.join(", ")))
+}
+
+/// That one of several publishers has to be named.
+pub(super) fn several() -> Failure {
+    Failure::usage("the configuration has several publishers").hint("name one with --publisher")
 }
 
 /// A publisher and what it keeps.

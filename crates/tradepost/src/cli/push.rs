@@ -8,7 +8,8 @@ use tradepost_store::PushPlace;
 use tradepost_wire::json::{Value, json};
 
 use super::output::Failure;
-use super::output::table::Column;
+use super::output::table::Cells;
+use super::output::table::Column::Text;
 use super::place::Place;
 use super::{Context, Outcome};
 
@@ -57,22 +58,18 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
 }
 
 fn list(places: &[PushPlace], context: &Context) {
-    let headings =
-        ["task", "webhook", "caller", "host", "state", "failures", "last failure", "since or next"];
-    let columns = headings.map(Column::Text);
     let moment = |at: Option<Timestamp>| at.map(|at| at.to_string()).unwrap_or_default();
-    context.output.list(places, document, "no webhooks to list", &columns, |place| {
-        vec![
-            place.task_id.clone(),
-            place.target.config_id.clone(),
-            place.owner.clone(),
-            place.target.host.clone(),
-            state(place).to_owned(),
-            place.failures.to_string(),
-            place.failure.clone().unwrap_or_default(),
-            moment(place.off_at.or(place.due_at)),
-        ]
-    });
+    let columns: [Cells<'_, PushPlace>; 8] = [
+        (Text("task"), &|place| place.task_id.clone()),
+        (Text("webhook"), &|place| place.target.config_id.clone()),
+        (Text("caller"), &|place| place.owner.clone()),
+        (Text("host"), &|place| place.target.host.clone()),
+        (Text("state"), &|place| state(place).to_owned()),
+        (Text("failures"), &|place| place.failures.to_string()),
+        (Text("last failure"), &|place| place.failure.clone().unwrap_or_default()),
+        (Text("since or next"), &|place| moment(place.off_at.or(place.due_at))),
+    ];
+    context.output.list(places, document, "no webhooks to list", &columns);
 }
 
 fn retried(count: usize, all: bool, context: &Context) -> Outcome {

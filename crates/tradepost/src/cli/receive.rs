@@ -30,8 +30,10 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::json;
 
 use super::context::runtime;
-use super::output::Failure;
-use super::output::table::{self, Column, Fit};
+use super::output::table::Column::{Number, Text};
+use super::output::table::{self, Cells, Fit};
+use super::output::{Failure, read_text};
+use super::place::Place;
 use super::serve::{bind, stop_signal};
 use super::{Context, Outcome, dealers};
 use crate::adcp::published::Web;
@@ -148,72 +150,46 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
 }
 
 fn open(data: &Path, clock: &Clock) -> Result<DurableInbox, Failure> {
-    DurableInbox::open(data, clock.now()).map_err(|fault| {
-        Failure::new(1, format!("cannot use the data folder {}: {}", data.display(), fault.chain()))
-            .hint("name a folder that you may write with --data")
-    })
+    let unusable = |fault| Place::folder(data).unusable(&fault);
+    DurableInbox::open(data, clock.now()).map_err(unusable)
 }
 
 fn list(listing: &Listing, fate: Option<Fate>, context: &Context) -> Outcome {
     let inbox = open(&listing.data, &Clock::system())?;
     let kept = inbox.list(fate, listing.limit)?;
-    if context.output.is_json() {
-        let documents: Vec<_> = kept.iter().map(handle::document).collect();
-        context.output.document(&json!({"deliveries": documents}));
-        return Ok(());
-    }
-    let columns = [
-        Column::Number("no"),
-        Column::Text("received"),
-        Column::Text("came by"),
-        Column::Text("sender"),
-        Column::Text("what"),
-        Column::Text("task"),
-        Column::Text("state"),
-        Column::Text("fate"),
-        Column::Number("attempts"),
-        Column::Text("problem"),
+    let columns: [Cells<'_, Kept>; 10] = [
+        (Number("no"), &|kept| kept.seq.to_string()),
+        (Text("received"), &|kept| format!("{:.0}", kept.received_at)),
+        (Text("came by"), &|kept| kept.source.clone()),
+        (Text("sender"), &|kept| kept.sender.clone()),
+        (Text("what"), &|kept| kept.kind.clone()),
+        (Text("task"), &|kept| kept.task_id.clone().unwrap_or_default()),
+        (Text("state"), &|kept| kept.state.clone().unwrap_or_default()),
+        (Text("fate"), &|kept| kept.fate.name().to_owned()),
+        (Number("attempts"), &|kept| kept.attempts.to_string()),
+        (Text("problem"), &|kept| kept.problem.clone().unwrap_or_default()),
     ];
-    let row = |kept: &Kept| {
-        vec![
-            kept.seq.to_string(),
-            format!("{:.0}", kept.received_at),
-            kept.source.clone(),
-            kept.sender.clone(),
-            kept.kind.clone(),
-            kept.task_id.clone().unwrap_or_default(),
-            kept.state.clone().unwrap_or_default(),
-            kept.fate.name().to_owned(),
-            kept.attempts.to_string(),
-            kept.problem.clone().unwrap_or_default(),
-        ]
-    };
-    let rows: Vec<_> = kept.iter().map(row).collect();
-    context.output.line(table::rows(Fit::Terminal, &columns, &rows));
+    let documents: Vec<_> = kept.iter().map(handle::document).collect();
+    let table = table::of(Fit::Terminal, &kept, &columns);
+    context.output.answer(&json!({"deliveries": documents}), table);
     Ok(())
 }
 
 /// The lines of a file of secrets; what is in it is never shown.
-fn secrets(path: &Path) -> Result<Vec<String>, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        Failure::usage(format!("cannot read {}: {}", path.display(), error.kind()))
-    })?;
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    Ok(lines.map(str::to_owned).collect())
+fn secrets(text: &str) -> Vec<&str> {
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect()
 }
 
 fn authenticity(arguments: &Arguments, clock: &Clock) -> Result<Authenticity, Failure> {
     let wrong = |path: &Path, why: &str| Failure::usage(format!("{}: {why}", path.display()));
     let mut required = Authenticity::default();
     if let Some(path) = &arguments.token_file {
-        let tokens = secrets(path)?;
-        let tokens: Vec<_> = tokens.iter().map(String::as_str).collect();
-        required = required.with_tokens(&tokens).map_err(|why| wrong(path, why))?;
+        let text = read_text(path)?;
+        required = required.with_tokens(&secrets(&text)).map_err(|why| wrong(path, why))?;
     }
     if let Some(path) = &arguments.hmac_key_file {
-        let keys = secrets(path)?;
-        let keys: Vec<_> = keys.iter().map(String::as_str).collect();
-        required = required.with_hmac(&keys).map_err(|why| wrong(path, why))?;
+        let text = read_text(path)?;
+        required = required.with_hmac(&secrets(&text)).map_err(|why| wrong(path, why))?;
     }
     let target = |url: &Uri| {
         let read = url.scheme().and_then(|_| Target::read(&url.to_string()).ok());
@@ -225,7 +201,7 @@ fn authenticity(arguments: &Arguments, clock: &Clock) -> Result<Authenticity, Fa
     if !arguments.seller.is_empty() || is_adcp {
         required = required.with_webhooks(Webhooks::new(sellers(arguments, clock)?, url));
     } else if let Some(path) = &arguments.jwks {
-        let text = secrets(path)?.join("\n");
+        let text = secrets(&read_text(path)?).join("\n");
         let document =
             tradepost_wire::json::from_str(&text).map_err(|_| wrong(path, "is not JSON"))?;
         let keys = Keys::read(&document).map_err(|why| wrong(path, why))?;

@@ -9,7 +9,8 @@ use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::{Value, json};
 
 use super::output::Failure;
-use super::output::table::{self, Column, Fit};
+use super::output::table::Column::Text;
+use super::output::table::{self, Cells, Fit};
 use super::place::Place;
 use super::{Context, Outcome};
 
@@ -64,18 +65,16 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
 
 fn list(found: &[Refusal], context: &Context) {
     let now = Clock::system().now();
-    let columns = ["WHEN", "AGENT", "CODE", "OPERATION", "CALLER", "ERROR ID"].map(Column::Text);
+    let columns: [Cells<'_, Refusal>; 6] = [
+        (Text("WHEN"), &|one| short(one.at, &TimeZone::UTC, now)),
+        (Text("AGENT"), &|one| one.agent_id.clone()),
+        (Text("CODE"), &|one| one.code.clone()),
+        (Text("OPERATION"), &|one| one.operation.clone().unwrap_or_default()),
+        (Text("CALLER"), &|one| one.caller.clone()),
+        (Text("ERROR ID"), &|one| one.error_id.clone()),
+    ];
     let nothing = "nothing was refused, or it is older than 30 days";
-    context.output.list(found, document, nothing, &columns, |one| {
-        vec![
-            short(one.at, &TimeZone::UTC, now),
-            one.agent_id.clone(),
-            one.code.clone(),
-            one.operation.clone().unwrap_or_default(),
-            one.caller.clone(),
-            one.error_id.clone(),
-        ]
-    });
+    context.output.list(found, document, nothing, &columns);
 }
 
 fn show(refusal: &Refusal, context: &Context) {

@@ -14,7 +14,8 @@ use tradepost_server::http::mcp::PATH;
 use tradepost_wire::json::json;
 
 use super::context::runtime;
-use super::output::table::{self, Column, Fit};
+use super::output::table::Column::Text;
+use super::output::table::{self, Cells, Fit};
 use super::output::{Failure, unreadable};
 use super::serve::{bind, stop_signal};
 use super::{Context, Outcome, check_config};
@@ -136,17 +137,16 @@ fn built_in(name: &str) -> Result<Script, Failure> {
 
 fn list(context: &Context) {
     let scripts = Script::built_in();
-    if context.output.is_json() {
-        let scenarios = scripts.iter().map(|script| {
-            json!({"name": script.name, "description": script.description,
-                   "rules": script.rules.len()})
-        });
-        context.output.document(&json!({"scenarios": scenarios.collect::<Vec<_>>()}));
-        return;
-    }
-    let rows: Vec<_> = scripts.into_iter().map(|s| vec![s.name, s.description]).collect();
-    let columns = [Column::Text("scenario"), Column::Text("what the seller does")];
-    context.output.line(table::rows(Fit::Terminal, &columns, &rows));
+    let scenario = |script: &Script| {
+        let Script { name, description, rules, .. } = script;
+        json!({"name": name, "description": description, "rules": rules.len()})
+    };
+    let columns: [Cells<'_, Script>; 2] = [
+        (Text("scenario"), &|script| script.name.clone()),
+        (Text("what the seller does"), &|script| script.description.clone()),
+    ];
+    let document = json!({"scenarios": scripts.iter().map(scenario).collect::<Vec<_>>()});
+    context.output.answer(&document, table::of(Fit::Terminal, &scripts, &columns));
 }
 
 /// A folder for as long as the sandbox is open.

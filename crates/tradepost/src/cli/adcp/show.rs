@@ -70,7 +70,7 @@ pub(super) fn answered(recovered: Recovered<Answered>, retries: bool, output: Ou
                 let hint = failure.hint.clone().map(|hint| format!("{hint}; ")).unwrap_or_default();
                 failure = failure.hint(format!("{hint}{left}"));
             }
-            Err(failure.with_facts(facts.as_object().cloned().unwrap_or_default()))
+            Err(failure.with_facts(facts))
         }
         None => {
             if output.is_json() {

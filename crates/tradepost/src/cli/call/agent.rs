@@ -8,11 +8,11 @@ use tradepost_buyer::agent::{
     AgentClient, Carrier, End, Followed, Follower, Message, Outgoing, Reply, Task,
 };
 use tradepost_buyer::client::random_ids;
-use tradepost_buyer::discover::Discovered;
 use tradepost_wire::a2a::TaskState;
 use tradepost_wire::catalog::{Open, Vocabulary as _};
-use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::json::{Value, json};
 
+use super::super::card::trust;
 use super::super::course::{gave_up, recoverer};
 use super::super::discover::{block_on, transport};
 use super::super::output::{Failure, GOES_ON, INTERRUPTED, WAITS};
@@ -57,25 +57,16 @@ fn carrier(text: &str) -> Result<Carrier, String> {
     found.ok_or_else(|| format!("must be one of {}", Carrier::NAMES.join(", ")))
 }
 
-/// Who was spoken to, and how.
-struct Spoken {
-    url: String,
-    agent: String,
-    endpoint: String,
-    binding: Carrier,
-    release: &'static str,
-    followed: Followed,
-}
-
 /// Runs it.
 pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let said = outgoing(arguments)?;
     let output = context.output;
     let token = arguments.token.clone().or_else(|| token_variable(context));
     let overall = arguments.retry.then(|| Duration::from_secs(arguments.overall));
-    let spoken = block_on(async {
+    let (agent, followed) = block_on(async {
         let transport = transport(arguments.timeout);
-        let found: Discovered = arguments.discover(&transport).await?;
+        let keys = arguments.keys.as_deref();
+        let found = trust::discover(&transport, &arguments.url, keys).await?;
         let mut client = match arguments.words.binding {
             Some(carrier) => AgentClient::by(carrier, transport, &found, random_ids())?,
             None => AgentClient::new(transport, &found, random_ids())?,
@@ -106,16 +97,13 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
             (None, Some(task)) => client.follow(task, &follower, watch).await,
             (None, None) => return Err(Failure::usage("there is nothing to say")),
         };
-        Ok(Spoken {
-            url: arguments.url.clone(),
-            agent: found.card.name,
-            endpoint: client.endpoint().to_string(),
-            binding: client.binding(),
-            release: client.release(),
-            followed: followed.map_err(|failed| gave_up(overall.is_some(), *failed))?,
-        })
+        let agent = json!({
+            "name": found.card.name, "url": client.endpoint().to_string(),
+            "binding": client.binding(), "a2a_version": client.release(),
+        });
+        Ok((agent, followed.map_err(|failed| gave_up(overall.is_some(), *failed))?))
     })?;
-    tell(spoken, overall.is_some(), context)
+    tell(&arguments.url, agent, followed, overall.is_some(), context)
 }
 
 /// What there is to say, if anything.
@@ -153,10 +141,9 @@ fn outgoing(arguments: &Arguments) -> Result<Option<Outgoing>, Failure> {
 }
 
 /// Shows the answer and says what comes next: with the exit code, when anything does.
-fn tell(spoken: Spoken, retries: bool, context: &Context) -> Outcome {
-    let Spoken { url, agent, endpoint, binding, release, followed } = spoken;
+fn tell(url: &str, agent: Value, followed: Followed, retries: bool, context: &Context) -> Outcome {
     let Followed { reply, end, .. } = followed;
-    let next = next(&url, &reply, &end);
+    let next = next(url, &reply, &end);
     let failure = failure(&reply, end, retries, next.as_ref());
     let output = context.output;
     if !output.is_json() {
@@ -176,20 +163,20 @@ fn tell(spoken: Spoken, retries: bool, context: &Context) -> Outcome {
             }
         };
     }
-    let mut document = Map::new();
-    let about = json!({"name": agent, "url": endpoint, "binding": binding, "a2a_version": release});
-    document.insert("agent".into(), about);
-    match &reply {
-        Reply::Message(message) => document.insert("message".into(), message.document()),
-        Reply::Task(task) => document.insert("task".into(), task.document()),
+    let (name, said) = match &reply {
+        Reply::Message(message) => ("message", message.document()),
+        Reply::Task(task) => ("task", task.document()),
     };
-    let next = next.map(|next| json!({"action": next.action, "command": next.command}));
-    document.insert("next".into(), next.into());
+    let document = json!({
+        "agent": agent,
+        name: said,
+        "next": next.map(|next| json!({"action": next.action, "command": next.command})),
+    });
     match failure {
         // Programs get the task in both cases.
         Some(failure) => Err(failure.with_facts(document)),
         None => {
-            output.document(&Value::Object(document));
+            output.document(&document);
             Ok(())
         }
     }

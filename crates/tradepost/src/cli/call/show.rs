@@ -11,7 +11,8 @@ use tradepost_wire::aap::vehicle::Status;
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::Value;
 
-use super::super::output::table::{self, Column, Fit};
+use super::super::output::table::Column::{Number, Text};
+use super::super::output::table::{self, Cells, Fit};
 
 mod dealer;
 
@@ -37,35 +38,21 @@ pub(super) fn answer(answer: &Answer, fit: Fit) -> String {
 
 fn page(answer: &Answer, fit: Fit) -> String {
     let (vehicles, ignored) = answer.vehicles();
-    let rows: Vec<_> = vehicles
-        .iter()
-        .map(|vehicle| {
-            vec![
-                first_of(vehicle, &["stock", "vehicle_id", "vin"]),
-                title(vehicle),
-                member(vehicle, "condition"),
-                dollars(vehicle.get("price")),
-                grouped(vehicle.get("mileage")),
-                member(vehicle, "status"),
-                member(vehicle, "rooftop"),
-            ]
-        })
-        .collect();
-    let columns = [
-        Column::Text("id"),
-        Column::Text("vehicle"),
-        Column::Text("condition"),
-        Column::Number("price"),
-        Column::Number("miles"),
-        Column::Text("status"),
-        Column::Text("rooftop"),
+    let columns: [Cells<'_, &Value>; 7] = [
+        (Text("id"), &|vehicle| first_of(vehicle, &["stock", "vehicle_id", "vin"])),
+        (Text("vehicle"), &|vehicle| title(vehicle)),
+        (Text("condition"), &|vehicle| member(vehicle, "condition")),
+        (Number("price"), &|vehicle| dollars(vehicle.get("price"))),
+        (Number("miles"), &|vehicle| grouped(vehicle.get("mileage"))),
+        (Text("status"), &|vehicle| member(vehicle, "status")),
+        (Text("rooftop"), &|vehicle| member(vehicle, "rooftop")),
     ];
     let mut out = String::new();
-    if !rows.is_empty() {
-        out.push_str(&table::rows(fit, &columns, &rows));
+    if !vehicles.is_empty() {
+        out.push_str(&table::of(fit, &vehicles, &columns));
         out.push_str("\n\n");
     }
-    out.push_str(&position(answer.data(), rows.len() + ignored));
+    out.push_str(&position(answer.data(), vehicles.len() + ignored));
     if ignored > 0 {
         let text = format!("\n{ignored} left out: without a status that means they are on offer");
         out.push_str(&text);

@@ -1,12 +1,11 @@
 //! `tradepost card keygen`: make a key.
 
-use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use tradepost_keys::Algorithm;
 use tradepost_keys::private::{self as key, SigningKey};
 
-use crate::cli::output::{Failure, write_new};
+use crate::cli::output::{Failure, unwritten, write_new};
 use crate::cli::{Context, Outcome};
 
 /// Its arguments.
@@ -43,14 +42,9 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     // Read back from what is written, so that the public key shown is the one of the file.
     let key = SigningKey::read(&pem, arguments.kid.as_deref()).map_err(Failure::fault)?;
     let name = arguments.out.display();
-    write_new(&arguments.out, pem.as_bytes()).map_err(|error| {
-        if error.kind() == ErrorKind::AlreadyExists {
-            Failure::usage(format!("{name} exists already"))
-                .hint("name another file with --out; a key that is lost cannot be made again")
-        } else {
-            Failure::usage(format!("cannot write {name}: {error}"))
-        }
-    })?;
+    let hint = "name another file with --out; a key that is lost cannot be made again";
+    write_new(&arguments.out, pem.as_bytes())
+        .map_err(|error| unwritten(&arguments.out, &error, hint))?;
     context.output.document(&key.public_jwk());
     if !context.output.is_json() {
         context.output.talk(format!(

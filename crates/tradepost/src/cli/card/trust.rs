@@ -5,10 +5,12 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use tradepost_buyer::Transport;
+use tradepost_buyer::discover::{self, Discovered};
 use tradepost_buyer::text::{SENTENCE, WORD, plain};
 use tradepost_buyer::trust::{Jku, Judged, judge, judge_online};
 use tradepost_keys::card::{Signature, Signed, Verdict, is_trusted};
 use tradepost_keys::keyset::KeySet;
+use tradepost_server::clock::Clock;
 use tradepost_wire::json;
 use tradepost_wire::json::{Value, json};
 
@@ -57,6 +59,26 @@ pub fn keys(path: &Path) -> Result<KeySet, Failure> {
             .hint("give public keys of P-256 or Ed25519 that are for signatures"));
     }
     Ok(keys)
+}
+
+/// The agent at an address, whose card is signed by a key of this file where one is named.
+///
+/// # Errors
+/// When there is none, or its card is not to be trusted.
+pub async fn discover(
+    transport: &Transport,
+    url: &str,
+    keys: Option<&Path>,
+) -> Result<Discovered, Failure> {
+    let keys = keys.map(self::keys).transpose()?;
+    let found = discover::discover(transport, url, None).await;
+    // Until here nothing but the card was asked for.
+    let found = found.map_err(|failure| Failure::from(failure).without_effect())?;
+    if let Some(keys) = keys {
+        let signed = signed(found.card.raw.get())?;
+        Report::offline(&signed, &keys, Clock::system().now()).judge()?;
+    }
+    Ok(found)
 }
 
 impl Report {

@@ -9,10 +9,11 @@ use tradepost_store::HostedState;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value};
 
-use super::super::Context;
 use super::super::discover::block_on;
 use super::super::output::seller::NO_ANSWER;
 use super::super::output::{Failure, Output};
+use super::super::{Context, Outcome};
+use super::{Desk, PAGE};
 use crate::hosting::Code;
 use crate::hosting::api::BASE;
 
@@ -48,66 +49,6 @@ impl Remote {
         Ok(Self { base, key: key.to_owned(), client, output: context.output })
     }
 
-    pub(super) fn add(&self, document: &Value, force: bool) -> Result<String, Failure> {
-        let path = if force { "/dealers?reuse=true" } else { "/dealers" };
-        let request = body(self.ask(Method::POST, path)?, "application/json", document);
-        let added = self.changed(request)?;
-        Ok(added.get("id").and_then(Value::as_str).unwrap_or_default().to_owned())
-    }
-
-    pub(super) fn list(
-        &self,
-        after: &str,
-        limit: u32,
-        all: bool,
-    ) -> Result<(Vec<Value>, Option<String>), Failure> {
-        let query = form_urlencoded::Serializer::new(String::new())
-            .append_pair("after", after)
-            .append_pair("limit", &limit.to_string())
-            .append_pair("all", if all { "true" } else { "false" })
-            .finish();
-        let page = send(self.ask(Method::GET, &format!("/dealers?{query}"))?)?;
-        let dealers = page.get("dealers").and_then(Value::as_array).cloned();
-        let dealers = dealers.ok_or_else(|| unreadable("it lists no dealers"))?;
-        let next = page.get("next").and_then(Value::as_str).map(str::to_owned);
-        // Whoever answers with the same place again would have us ask for ever.
-        Ok((dealers, next.filter(|next| next.as_str() > after)))
-    }
-
-    pub(super) fn show(&self, id: &str) -> Result<Value, Failure> {
-        send(self.ask(Method::GET, &of(id, ""))?)
-    }
-
-    pub(super) fn change(
-        &self,
-        id: &str,
-        said: &Value,
-        patch: bool,
-        expected: Option<i64>,
-    ) -> Result<(), Failure> {
-        let (method, kind) = if patch {
-            (Method::PATCH, "application/merge-patch+json")
-        } else {
-            (Method::PUT, "application/json")
-        };
-        let request = when(self.ask(method, &of(id, ""))?, expected);
-        self.changed(body(request, kind, said)).map(drop)
-    }
-
-    pub(super) fn set(
-        &self,
-        id: &str,
-        state: HostedState,
-        expected: Option<i64>,
-    ) -> Result<(), Failure> {
-        let request = match state {
-            HostedState::Serving => self.ask(Method::POST, &of(id, "/resume")),
-            HostedState::Suspended => self.ask(Method::POST, &of(id, "/suspend")),
-            HostedState::Removed => self.ask(Method::DELETE, &of(id, "")),
-        };
-        self.changed(when(request?, expected)).map(drop)
-    }
-
     /// Sends a change, and tells people when it waits.
     fn changed(&self, request: RequestBuilder) -> Result<Value, Failure> {
         let answer = send(request)?;
@@ -124,6 +65,55 @@ impl Remote {
         let url = self.base.join(&format!("{BASE}{path}"));
         let url = url.map_err(|_| Failure::usage("this id is none"))?;
         Ok(self.client.request(method, url).bearer_auth(&self.key))
+    }
+}
+
+impl Desk for Remote {
+    fn add(&self, documents: &[Value], force: bool) -> Result<Vec<String>, Failure> {
+        let path = if force { "/dealers?reuse=true" } else { "/dealers" };
+        let add = |document| {
+            let request = body(self.ask(Method::POST, path)?, "application/json", document);
+            let added = self.changed(request)?;
+            Ok(added.get("id").and_then(Value::as_str).unwrap_or_default().to_owned())
+        };
+        documents.iter().map(add).collect()
+    }
+
+    fn list(&self, after: &str, all: bool) -> Result<(Vec<Value>, Option<String>), Failure> {
+        let query = form_urlencoded::Serializer::new(String::new())
+            .append_pair("after", after)
+            .append_pair("limit", &PAGE.to_string())
+            .append_pair("all", if all { "true" } else { "false" })
+            .finish();
+        let page = send(self.ask(Method::GET, &format!("/dealers?{query}"))?)?;
+        let dealers = page.get("dealers").and_then(Value::as_array).cloned();
+        let dealers = dealers.ok_or_else(|| unreadable("it lists no dealers"))?;
+        let next = page.get("next").and_then(Value::as_str).map(str::to_owned);
+        // Whoever answers with the same place again would have us ask for ever.
+        Ok((dealers, next.filter(|next| next.as_str() > after)))
+    }
+
+    fn show(&self, id: &str) -> Result<Value, Failure> {
+        send(self.ask(Method::GET, &of(id, ""))?)
+    }
+
+    fn change(&self, id: &str, said: &Value, patch: bool, expected: Option<i64>) -> Outcome {
+        let (method, kind) = if patch {
+            (Method::PATCH, "application/merge-patch+json")
+        } else {
+            (Method::PUT, "application/json")
+        };
+        let request = when(self.ask(method, &of(id, ""))?, expected);
+        self.changed(body(request, kind, said)).map(drop)
+    }
+
+    fn set(&self, id: &str, state: HostedState, expected: Option<i64>) -> Outcome {
+        let request = match state {
+            HostedState::Serving => self.ask(Method::POST, &of(id, "/resume")),
+            HostedState::Suspended => self.ask(Method::POST, &of(id, "/suspend")),
+            HostedState::Removed => self.ask(Method::DELETE, &of(id, "")),
+        };
+        self.changed(when(request?, expected)).map(drop)
     }
 }
 

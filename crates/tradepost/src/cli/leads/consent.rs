@@ -8,6 +8,7 @@ use tradepost_store::Store;
 use tradepost_wire::format;
 use tradepost_wire::json::json;
 
+use super::Place;
 use crate::cli::output::Failure;
 use crate::cli::{Context, Outcome};
 
@@ -24,6 +25,18 @@ pub(in crate::cli) struct Customer {
     /// This lead, whether or not it can be read; can be given several times.
     #[arg(long = "lead", value_name = "ID", conflicts_with = "dealer")]
     pub(in crate::cli) leads: Vec<String>,
+}
+
+/// Whose leads are to be erased, and where.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Erase {
+    #[command(flatten)]
+    customer: Customer,
+    /// Only leads of this dealer.
+    #[arg(long, value_name = "ID")]
+    dealer: Option<String>,
+    #[command(flatten)]
+    place: Place,
 }
 
 impl Customer {
@@ -50,12 +63,9 @@ pub(super) fn head(text: &str) -> Result<Hash, String> {
 }
 
 /// Erases a customer.
-pub(in crate::cli) fn erase(
-    store: &Store,
-    customer: &Customer,
-    dealer: Option<&str>,
-    context: &Context,
-) -> Outcome {
+pub(in crate::cli) fn erase(arguments: &Erase, context: &Context) -> Outcome {
+    let Erase { customer, dealer, place } = arguments;
+    let store = place.open(None, context)?;
     for id in &customer.leads {
         if store.lead_history(id)?.is_none() {
             return Err(Failure::usage(format!("there is no lead {id}"))
@@ -67,7 +77,7 @@ pub(in crate::cli) fn erase(
     let mut unreadable = BTreeSet::new();
     // A telephone number and an address need not stand in the same lead.
     for contact in customer.contacts() {
-        let named = store.erase_customer(dealer, &contact, &actor, now)?;
+        let named = store.erase_customer(dealer.as_deref(), &contact, &actor, now)?;
         erased.extend(named.leads);
         unreadable.extend(named.unreadable);
     }
@@ -90,12 +100,11 @@ pub(in crate::cli) fn despite(unreadable: BTreeSet<String>, context: &Context) -
     }
     let count = unreadable.len();
     let message = format!("{count} of the leads cannot be read, so nobody knows whom they name");
-    if context.output.is_json() {
-        return Err(Failure::already_shown(1, message));
-    }
     let hint = "`tradepost leads show ID` says why; a backup may still have them, and \
                 `tradepost leads erase --lead ID` erases one";
-    Err(Failure::new(1, message).hint(hint).lines(unreadable.into_iter().collect()))
+    let failure = Failure::new(1, message).hint(hint).lines(unreadable.into_iter().collect());
+    // Programs have them in the document.
+    Err(Failure { already_shown: context.output.is_json(), ..failure })
 }
 
 /// Checks the chains.

@@ -14,7 +14,8 @@ use tradepost_wire::json::{Value, json};
 use super::{Place, history};
 use crate::cli::context::runtime;
 use crate::cli::output::Failure;
-use crate::cli::output::table::Column;
+use crate::cli::output::table::Cells;
+use crate::cli::output::table::Column::Text;
 use crate::cli::{Context, Outcome, dealers};
 use crate::config::Dealer;
 use crate::config::delivery::Delivery;
@@ -72,20 +73,17 @@ pub(super) fn list(listing: &Listing, context: &Context) -> Outcome {
     let store = listing.place.open(None, context)?;
     let state = listing.dead.then_some(DeliveryState::Dead);
     let found = store.deliveries(listing.dealer.as_deref(), listing.lead.as_deref(), state)?;
-    let columns =
-        ["lead", "dealer", "destination", "state", "attempts", "last answer", "since or next"];
     let moment = |at: Option<Timestamp>| at.map(|at| format!("{at:.0}")).unwrap_or_default();
-    context.output.list(&found, document, "no deliveries", &columns.map(Column::Text), |record| {
-        vec![
-            record.lead_id.clone(),
-            record.dealer_id.clone(),
-            record.destination.clone(),
-            record.state.to_string(),
-            record.attempts.to_string(),
-            record.answer.clone().unwrap_or_default(),
-            moment(record.ended_at.or(record.due_at)),
-        ]
-    });
+    let columns: [Cells<'_, DeliveryRecord>; 7] = [
+        (Text("lead"), &|it| it.lead_id.clone()),
+        (Text("dealer"), &|it| it.dealer_id.clone()),
+        (Text("destination"), &|it| it.destination.clone()),
+        (Text("state"), &|it| it.state.to_string()),
+        (Text("attempts"), &|it| it.attempts.to_string()),
+        (Text("last answer"), &|it| it.answer.clone().unwrap_or_default()),
+        (Text("since or next"), &|it| moment(it.ended_at.or(it.due_at))),
+    ];
+    context.output.list(&found, document, "no deliveries", &columns);
     Ok(())
 }
 

@@ -15,7 +15,8 @@ use tradepost_dealer::record::{
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::Value;
 
-use crate::cli::output::table::{Column, Fit, rows};
+use crate::cli::output::table::Column::Text;
+use crate::cli::output::table::{self, Cells, Fit};
 
 /// A table of leads, newest first, with when each was first delivered where any was. Times are those
 /// of the rooftops.
@@ -41,47 +42,30 @@ pub fn table(
     };
     let linked = leads.iter().any(|lead| is_shared(lead));
     let timed = leads.iter().any(|lead| delivered.contains_key(&lead.lead_id));
-    let mut headings = vec!["received", "id"];
-    headings.extend(timed.then_some("delivered"));
-    headings.extend(several.then_some("dealer"));
-    headings.extend([
-        "state",
-        "name",
-        "telephone",
-        "e-mail",
-        "vehicle",
-        "appointment",
-        "permitted",
-    ]);
-    headings.extend(linked.then_some("same person"));
-    let leads: Vec<_> = leads
-        .into_iter()
-        .map(|record| {
-            let lead = LeadView::new(record);
-            let contact = |name| lead.text(name).unwrap_or_default().to_owned();
-            let appointment = record.appointment.as_ref();
-            let mut cells =
-                vec![short(record.received_at, &record.zone(), now), record.lead_id.clone()];
-            let at = delivered.get(&record.lead_id);
-            let at = || at.map(|at| short(*at, &record.zone(), now)).unwrap_or_default();
-            cells.extend(timed.then(at));
-            cells.extend(several.then(|| record.dealer_id.clone()));
-            cells.extend([
-                state(record),
-                lead.customer_name(),
-                contact("/customer/phone"),
-                contact("/customer/email"),
-                lead.vehicle().map(|vehicle| vehicle.title()).unwrap_or_default(),
-                appointment.map(|it| summary(it, &record.zone(), now)).unwrap_or_default(),
-                lead.channels().join(", "),
-            ]);
-            let person = || if is_shared(record) { record.person.clone() } else { String::new() };
-            cells.extend(linked.then(person));
-            cells
-        })
-        .collect();
-    let columns: Vec<_> = headings.iter().map(|heading| Column::Text(heading)).collect();
-    rows(fit, &columns, &leads)
+    let delivered_at =
+        |lead: &LeadRecord| Some(short(*delivered.get(&lead.lead_id)?, &lead.zone(), now));
+    let contact =
+        |lead: &LeadRecord, name| LeadView::new(lead).text(name).unwrap_or_default().to_owned();
+    let vehicle = |lead: &LeadRecord| Some(LeadView::new(lead).vehicle()?.title());
+    let booked = |lead: &LeadRecord| Some(summary(lead.appointment.as_ref()?, &lead.zone(), now));
+    let person =
+        |lead: &LeadRecord| if is_shared(lead) { lead.person.clone() } else { String::new() };
+    let columns: [(bool, Cells<'_, &LeadRecord>); 12] = [
+        (true, (Text("received"), &|lead| short(lead.received_at, &lead.zone(), now))),
+        (true, (Text("id"), &|lead| lead.lead_id.clone())),
+        (timed, (Text("delivered"), &|lead| delivered_at(lead).unwrap_or_default())),
+        (several, (Text("dealer"), &|lead| lead.dealer_id.clone())),
+        (true, (Text("state"), &|lead| state(lead))),
+        (true, (Text("name"), &|lead| LeadView::new(lead).customer_name())),
+        (true, (Text("telephone"), &|lead| contact(lead, "/customer/phone"))),
+        (true, (Text("e-mail"), &|lead| contact(lead, "/customer/email"))),
+        (true, (Text("vehicle"), &|lead| vehicle(lead).unwrap_or_default())),
+        (true, (Text("appointment"), &|lead| booked(lead).unwrap_or_default())),
+        (true, (Text("permitted"), &|lead| LeadView::new(lead).channels().join(", "))),
+        (linked, (Text("same person"), &|lead| person(lead))),
+    ];
+    let columns = columns.into_iter().filter_map(|(is_shown, column)| is_shown.then_some(column));
+    table::of(fit, &leads, &columns.collect::<Vec<_>>())
 }
 
 fn state(lead: &LeadRecord) -> String {

@@ -8,7 +8,8 @@ use tradepost_store::staff::LeadFilter;
 use tradepost_wire::json::{Value, json};
 
 use super::{Place, since};
-use crate::cli::output::table::Column;
+use crate::cli::output::table::Cells;
+use crate::cli::output::table::Column::{Number, Text};
 use crate::cli::{Context, Outcome};
 
 /// Its arguments.
@@ -55,19 +56,12 @@ impl Step {
         })
     }
 
-    fn row(&self) -> Vec<String> {
-        let shown = |percent| match self.within(percent) {
+    /// The same for people.
+    fn shown(&self, percent: usize) -> String {
+        match self.within(percent) {
             Some(took) => format!("{:#}", SignedDuration::from_secs(took.as_secs())),
             None => "-".to_owned(),
-        };
-        vec![
-            self.name.to_owned(),
-            self.took.len().to_string(),
-            self.waiting.to_string(),
-            shown(50),
-            shown(90),
-            shown(100),
-        ]
+        }
     }
 }
 
@@ -93,15 +87,15 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
         step("seen", &|_, progress| progress.seen_at),
         step("answered", &|_, progress| progress.answered_at),
     ];
-    let columns = [
-        Column::Text("STEP"),
-        Column::Number("LEADS"),
-        Column::Number("NOT YET"),
-        Column::Number("MEDIAN"),
-        Column::Number("90 OF 100"),
-        Column::Number("LONGEST"),
+    let columns: [Cells<'_, Step>; 6] = [
+        (Text("STEP"), &|step| step.name.to_owned()),
+        (Number("LEADS"), &|step| step.took.len().to_string()),
+        (Number("NOT YET"), &|step| step.waiting.to_string()),
+        (Number("MEDIAN"), &|step| step.shown(50)),
+        (Number("90 OF 100"), &|step| step.shown(90)),
+        (Number("LONGEST"), &|step| step.shown(100)),
     ];
-    context.output.list(&steps, Step::document, "", &columns, Step::row);
+    context.output.list(&steps, Step::document, "", &columns);
     Ok(())
 }
 

@@ -1,6 +1,8 @@
 //! What went wrong with a seller, for people and programs: every failure of the buyer's client
 //! becomes a [`Failure`] with its exit code.
 
+use std::time::Duration;
+
 use tradepost_buyer::card::NotAap;
 use tradepost_buyer::failure::{self, Garbled, Unsent};
 use tradepost_buyer::record::of_code;
@@ -116,9 +118,8 @@ impl From<failure::Failure> for Failure {
             failure::Failure::Garbled(garbled) => ("garbled", from_garbled(message, &garbled)),
             failure::Failure::Refused(refused) => ("refused", from_refused(message, &refused)),
         };
-        let more = out.data.as_ref().and_then(Value::as_object).cloned().unwrap_or_default();
-        let facts = json!({"kind": kind, "may_have_acted": may_have_acted});
-        out.data(facts).with_facts(more)
+        let more = out.data.clone().unwrap_or_else(|| json!({}));
+        out.data(json!({"kind": kind, "may_have_acted": may_have_acted})).with_facts(more)
     }
 }
 
@@ -135,13 +136,9 @@ fn from_unsent(message: String, unsent: Unsent) -> Failure {
             .hint("run tradepost discover for the agent's interfaces"),
         Unsent::SkillNotOffered { offered, .. } => {
             let offered: Vec<_> = offered.iter().map(|skill| skill.name()).collect();
-            let hint = match offered.is_empty() {
-                true => {
-                    "its card lists no AAP skill; send the request anyway with --no-check".into()
-                }
-                false => {
-                    format!("its card lists {}; send anyway with --no-check", offered.join(", "))
-                }
+            let hint = match offered.join(", ").as_str() {
+                "" => "its card lists no AAP skill; send the request anyway with --no-check".into(),
+                offered => format!("its card lists {offered}; send anyway with --no-check"),
             };
             Failure::new(UNSUPPORTED, message).hint(hint).data(json!({"offered": offered}))
         }
@@ -228,17 +225,12 @@ fn from_refused(message: String, refused: &Refused) -> Failure {
         (true, None) => "retry: the same request may succeed later".to_owned(),
         (false, _) => "retry: no, the same request would be refused again".to_owned(),
     });
-    if let Some(Value::Object(data)) = &mut out.data {
-        data.insert("retryable".into(), refused.is_retryable().into());
-        if let Some(delay) = refused.retry_after {
-            let milliseconds = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
-            data.insert("retry_after_ms".into(), milliseconds.into());
-        }
-        if refused.kept.status != 0 {
-            data.insert("http_status".into(), refused.kept.status.into());
-        }
-    }
-    out
+    let milliseconds = |delay: Duration| u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+    out.with_facts(json!({
+        "retryable": refused.is_retryable(),
+        "retry_after_ms"?: refused.retry_after.map(milliseconds),
+        "http_status"?: Some(refused.kept.status).filter(|status| *status != 0),
+    }))
 }
 
 fn from_received(message: String, jsonrpc: i64, error: &Received, refused: &Refused) -> Failure {
@@ -255,12 +247,10 @@ fn from_received(message: String, jsonrpc: i64, error: &Received, refused: &Refu
     if !error.error_id.is_empty() {
         lines.push(format!("error id: {}", plain(&error.error_id, WORD)));
     }
-    let mut data = json!({
+    let data = json!({
         "code": error.code.name(), "jsonrpc_code": jsonrpc, "error_id": error.error_id,
+        "details"?: Some(&error.details).filter(|details| !details.is_null()),
     });
-    if let Some(members) = data.as_object_mut().filter(|_| !error.details.is_null()) {
-        members.insert("details".into(), error.details.clone());
-    }
     let (exit, hint) = match error.code.known() {
         Some(code) => (exit_of_aap(code), code.hint()),
         None => (family_of_unknown(refused), NEW_TO_US),
@@ -362,8 +352,6 @@ fn detail(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use expect_test::{Expect, expect};
     use tradepost_buyer::failure::{Defect, Kept, Unanswered};
     use tradepost_buyer::refusal;

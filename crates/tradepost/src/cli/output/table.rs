@@ -32,11 +32,22 @@ pub enum Column {
     Number(&'static str),
 }
 
+/// A column of a table of things, and what stands in it of each of them.
+pub type Cells<'c, T> = (Column, &'c dyn Fn(&T) -> String);
+
 /// How many characters of a value are shown where it has a line of its own.
 const LONG: usize = 8 * SENTENCE;
 
 /// How wide a word may be and still count as one that must not be broken: ids have to fit.
 const WORD_WIDTH: usize = 40;
+
+/// A table of things, with a row for each.
+#[must_use]
+pub fn of<T>(fit: Fit, things: &[T], columns: &[Cells<'_, T>]) -> String {
+    let headings: Vec<_> = columns.iter().map(|(column, _)| *column).collect();
+    let row = |thing: &T| columns.iter().map(|(_, cell)| cell(thing)).collect();
+    rows(fit, &headings, &things.iter().map(row).collect::<Vec<Vec<_>>>())
+}
 
 /// A table with headings. A terminal without room for whole words gets a block for each row:
 /// broken ids cannot be copied.

@@ -30,7 +30,7 @@ pub(super) fn forget_keys(lost: &[String], place: &Place, context: &Context) -> 
         place.check_folder()?;
     }
     let _lock = is_folder.then(|| lock(place)).transpose()?;
-    let store = place.open_to_begin(context)?;
+    let store = place.connect(None, context)?;
     let known = store.privacy_keys()?;
     if let Some(unknown) = lost.iter().find(|id| !known.contains(id)) {
         let message = format!("nothing here is encrypted with a key {unknown}");

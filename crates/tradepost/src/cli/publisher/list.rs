@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use clap::ValueEnum;
 use jiff::Timestamp;
 use tradepost_publisher::account::{self, Account, Grant};
 use tradepost_publisher::agent::Authorization;
 use tradepost_publisher::creative::{self, Creative};
-use tradepost_publisher::shelf::{Kept, Query, Shelf, Vault};
+use tradepost_publisher::shelf::{Kept, Query, Shelf, Thing, Vault};
 use tradepost_publisher::task::Task;
 use tradepost_server::clock::Clock;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -16,16 +15,21 @@ use tradepost_wire::json::{Value, json};
 
 use super::Whose;
 use crate::cli::output::Failure;
-use crate::cli::output::table::Column;
+use crate::cli::output::table::{Cells, Column};
 use crate::cli::{Context, Outcome};
 
-/// What can be listed.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(in crate::cli) enum What {
-    Accounts,
-    Creatives,
-    Tasks,
-    Grants,
+tradepost_wire::words! {
+    /// What can be listed.
+    pub(in crate::cli) enum What {
+        /// Of advertisers.
+        Accounts = "accounts",
+        /// Of all accounts.
+        Creatives = "creatives",
+        /// Those that were submitted.
+        Tasks = "tasks",
+        /// What agents may do with accounts.
+        Grants = "grants",
+    }
 }
 
 impl What {
@@ -34,27 +38,8 @@ impl What {
         match self {
             Self::Accounts => account::Status::NAMES.to_vec(),
             Self::Creatives => creative::Status::NAMES.to_vec(),
-            Self::Tasks => {
-                vec![
-                    "submitted",
-                    "working",
-                    "input-required",
-                    "completed",
-                    "failed",
-                    "rejected",
-                    "canceled",
-                ]
-            }
+            Self::Tasks => TASK_STATES.split(' ').collect(),
             Self::Grants => Vec::new(),
-        }
-    }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Accounts => "accounts",
-            Self::Creatives => "creatives",
-            Self::Tasks => "tasks",
-            Self::Grants => "grants",
         }
     }
 
@@ -70,6 +55,9 @@ impl What {
         }
     }
 }
+
+/// How far a task can be that is kept: it waits for no credential.
+const TASK_STATES: &str = "submitted working input-required completed failed rejected canceled";
 
 /// Runs it.
 pub(super) fn run(what: What, state: Option<&str>, place: &Whose, context: &Context) -> Outcome {
@@ -94,11 +82,14 @@ pub(super) fn run(what: What, state: Option<&str>, place: &Whose, context: &Cont
         found.append(&mut rows);
     }
     let headings: Vec<&'static str> = [&["publisher"], what.columns()].concat();
-    let columns: Vec<_> = headings.iter().copied().map(column).collect();
-    let nothing = format!("no {}", what.name());
-    context.output.list(&found, Value::clone, &nothing, &columns, |row| {
-        headings.iter().map(|name| row.get(*name).map(cell).unwrap_or_default()).collect()
-    });
+    let cells: Vec<_> = headings
+        .iter()
+        .map(|name| move |row: &Value| row.get(*name).map(cell).unwrap_or_default())
+        .collect();
+    let columns = headings.iter().copied().map(column).zip(&cells);
+    let columns: Vec<Cells<'_, Value>> =
+        columns.map(|(column, cell)| (column, cell as _)).collect();
+    context.output.list(&found, Value::clone, &format!("no {}", what.name()), &columns);
     Ok(())
 }
 
@@ -119,15 +110,11 @@ fn cell(value: &Value) -> String {
         Value::Number(number) => number.to_string(),
         Value::Array(items) => items.iter().map(cell).collect::<Vec<_>>().join(" "),
         Value::Object(members) => {
-            let members_shown = members.iter().map(|(name, value)| match value {
-                Value::Array(items) => {
+            let members_shown = members.iter().map(|(name, value)| match value.as_array() {
+                Some(items) => {
                     format!("{name}={}", items.iter().map(cell).collect::<Vec<_>>().join(","))
                 }
-                Value::Null
-                | Value::Bool(_)
-                | Value::Number(_)
-                | Value::String(_)
-                | Value::Object(_) => cell(value),
+                None => cell(value),
             });
             members_shown.collect::<Vec<_>>().join(" ")
         }
@@ -141,10 +128,8 @@ fn rows(
     shelf: &dyn Shelf,
     now: Timestamp,
 ) -> Result<Vec<Value>, Fault> {
-    let all = Query::default();
-    Ok(match what {
+    match what {
         What::Accounts => {
-            let accounts = shelf.all::<Account>(&all)?.into_iter();
             let row = |kept: Kept<Account>| {
                 let account = kept.thing;
                 json!({
@@ -155,10 +140,9 @@ fn rows(
                     "created_at": kept.record.created_at, "since": kept.record.updated_at,
                 })
             };
-            accounts.map(row).collect()
+            rows_of(shelf, row)
         }
         What::Creatives => {
-            let creatives = shelf.all::<Creative>(&all)?.into_iter();
             let row = |kept: Kept<Creative>| {
                 let creative = kept.thing;
                 json!({
@@ -172,10 +156,9 @@ fn rows(
                     "created_at": kept.record.created_at, "since": kept.record.updated_at,
                 })
             };
-            creatives.map(row).collect()
+            rows_of(shelf, row)
         }
         What::Tasks => {
-            let tasks = shelf.all::<Task>(&all)?.into_iter();
             let row = |kept: Kept<Task>| {
                 let task = kept.thing;
                 let draft = task.draft.as_ref();
@@ -201,10 +184,9 @@ fn rows(
                     "created_at": kept.record.created_at, "since": kept.record.updated_at,
                 })
             };
-            tasks.map(row).collect()
+            rows_of(shelf, row)
         }
         What::Grants => {
-            let grants = shelf.all::<Grant>(&all)?.into_iter();
             let row = |kept: Kept<Grant>| {
                 let owner = kept.record.owner.as_str();
                 let granted = &kept.thing.authorization;
@@ -216,9 +198,16 @@ fn rows(
                     "read_only": granted.read_only, "since": kept.record.updated_at,
                 })
             };
-            grants.map(row).collect()
+            rows_of(shelf, row)
         }
-    })
+    }
+}
+
+fn rows_of<T: Thing>(
+    shelf: &dyn Shelf,
+    row: impl Fn(Kept<T>) -> Value,
+) -> Result<Vec<Value>, Fault> {
+    Ok(shelf.all::<T>(&Query::default())?.into_iter().map(row).collect())
 }
 
 /// What was granted; `null` for what is not narrowed.
