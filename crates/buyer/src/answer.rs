@@ -146,16 +146,14 @@ pub fn read(response: &Response, id: &str, skill: Skill) -> Result<Answer, Failu
     let raw = RawResponse::jsonrpc(response, id);
     let defect = match open(&response.body, id) {
         Ok(Opened::Refused { error }) => return Err(raw.refused_with(&error)),
-        Ok(Opened::Result(result)) if response.is_success() => {
-            match read_result(result, skill) {
-                Ok(Read::Answer(answer)) => return Ok(answer),
-                Ok(Read::Refused(by)) => return Err(raw.refused(by)),
-                Err(defect) => match refused_result(result) {
-                    Some(by) => return Err(raw.refused(by)),
-                    None => defect,
-                },
-            }
-        }
+        Ok(Opened::Result(result)) if response.is_success() => match read_result(result, skill) {
+            Ok(Read::Answer(answer)) => return Ok(answer),
+            Ok(Read::Refused(by)) => return Err(raw.refused(by)),
+            Err(defect) => match refused_result(result) {
+                Some(by) => return Err(raw.refused(by)),
+                None => defect,
+            },
+        },
         Ok(Opened::Result(_)) => Defect::NotJsonRpc("a result with an HTTP status of refusal"),
         Err(defect) => defect,
     };
