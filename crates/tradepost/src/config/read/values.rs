@@ -100,8 +100,9 @@ pub(super) fn named<T>(
     }
 }
 
-/// Each key belongs to its ways, and some have to be there; keys of one kind are one row. It goes by what was written and not by what was
-/// read: a key whose value is wrong has its own problem already, and is not missing.
+/// Each key belongs to its ways, and some have to be there; keys of one kind are one row. It goes by
+/// what was written and not by what was read: a key whose value is wrong has its own problem already,
+/// and is not missing.
 pub(super) fn check_keys<W: Vocabulary + PartialEq + Display>(
     table: &[(&str, &[W], bool)],
     way: Option<W>,
