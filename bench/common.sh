@@ -22,8 +22,8 @@ done
 cargo build --release --quiet --locked
 built=${CARGO_TARGET_DIR:-target}/release
 if [ -z "${SERVER:-}" ]; then
-    (cd .. && cargo build --profile dist --features jemalloc --quiet --package tradepost --bin tradepost)
-    SERVER=../target/dist/tradepost
+    (cd .. && cargo build --release --features jemalloc --quiet --package tradepost --bin tradepost)
+    SERVER=../target/release/tradepost
 fi
 
 # Server and load each get a core, when there are two: otherwise the scheduler decides the result.

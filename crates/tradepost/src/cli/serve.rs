@@ -96,14 +96,6 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
             tracing::warn!(warning, "the configuration has something that will be regretted");
         }
     }
-    // Nobody takes a build for tests for what is shipped.
-    let is_first_look = env!("OPT_LEVEL") == "0" && !cfg!(debug_assertions);
-    if is_first_look && source && !arguments.dealers.demo {
-        tracing::warn!(
-            "this binary was built for a first look, and is several times slower than what is shipped: \
-             cargo build --profile dist --features tradepost/jemalloc"
-        );
-    }
     let runtime = runtime(Builder::new_multi_thread())?;
     // Before anything that takes time, because until then the signal would end the process.
     let hangups = {
