@@ -9,6 +9,7 @@ use tradepost_wire::json::Value;
 
 use crate::shelf::kept;
 
+mod address;
 mod asset;
 pub mod policy;
 

@@ -9,15 +9,16 @@
 
 use std::fmt;
 use std::io;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use reqwest::Url;
 use tokio::sync::Semaphore;
+use tradepost_wire::http::address;
+use tradepost_wire::http::web_address::{self, AddressProblem, HostReach, WebAddress};
 
-pub mod address;
 pub mod client;
 #[cfg(test)]
 mod tests;
@@ -110,6 +111,18 @@ const LITERAL: Objection = Objection("must be an address on the public Internet"
 const NAME: Objection =
     Objection("must name a host that resolves, and to addresses on the public Internet only");
 
+impl From<AddressProblem> for Objection {
+    fn from(problem: AddressProblem) -> Self {
+        match problem {
+            AddressProblem::Form => SHAPE,
+            AddressProblem::Scheme => SCHEME,
+            AddressProblem::UserInfo => USER,
+            AddressProblem::Host => HOST,
+            AddressProblem::Port => PORT,
+        }
+    }
+}
+
 impl Egress {
     /// Lets requests out to public addresses; with `loopback` also to this machine.
     #[must_use]
@@ -136,51 +149,27 @@ impl Egress {
     /// # Errors
     /// What it must be instead.
     pub fn read(&self, text: &str) -> Result<Destination, Objection> {
-        // Parsers drop tabs and line breaks and read a backslash as a slash; other readers do not.
-        if text.len() > LONGEST || !text.bytes().all(|b| b.is_ascii_graphic() && b != b'\\') {
+        if text.len() > LONGEST {
             return Err(SHAPE);
         }
-        let (scheme, rest) = text.split_once("://").ok_or(SHAPE)?;
-        let secure = scheme.eq_ignore_ascii_case("https");
-        if !secure && !scheme.eq_ignore_ascii_case("http") {
-            return Err(SCHEME);
-        }
-        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-        // In the text, because an empty user name leaves no trace in the parsed address.
-        if authority.contains('@') {
-            return Err(USER);
-        }
-        let (named, port) = split_port(authority)?;
-        if port == Some(0) {
-            return Err(PORT);
-        }
+        let address = WebAddress::read(text).map_err(Objection::from)?;
         let url = Url::parse(text).map_err(|_| HOST)?;
-        // The client connects to what its own parser reads, so that is what is judged.
+        // The client connects to what its own parser reads, so both have to read the same host.
         let host = url.host_str().unwrap_or_default().to_ascii_lowercase();
-        if let Some(literal) = literal(&host) {
-            if !is_usual(named, literal) {
-                return Err(HOST);
-            }
-            if !self.permits(literal) {
-                return Err(LITERAL);
-            }
-        } else {
-            if !named.eq_ignore_ascii_case(&host) {
-                return Err(HOST);
-            }
-            if is_localhost(&host) {
-                if !self.loopback || host != "localhost" {
-                    return Err(LITERAL);
-                }
-            } else if !is_name(&host) {
-                return Err(HOST);
-            } else if is_private_name(&host) {
-                return Err(LITERAL);
-            }
+        let is_same_host = match address.ip {
+            Some(ip) => web_address::literal(&host) == Some(ip),
+            None => host == address.host,
+        };
+        if !is_same_host {
+            return Err(HOST);
         }
-        // Clear text is for this machine alone, where nobody is on the way; whether it may be
-        // called at all has been judged above.
-        if !secure && !is_here(&host) {
+        match address.reach {
+            HostReach::Public => {}
+            HostReach::ThisMachine if self.loopback => {}
+            HostReach::ThisMachine | HostReach::Private => return Err(LITERAL),
+        }
+        // Clear text is for this machine alone, where nobody is on the way.
+        if !address.is_https && address.reach != HostReach::ThisMachine {
             return Err(SCHEME);
         }
         Ok(Destination { url, host })
@@ -191,7 +180,7 @@ impl Egress {
     /// # Errors
     /// What it must be instead.
     pub async fn admit(&self, destination: &Destination) -> Result<(), Objection> {
-        if literal(&destination.host).is_some() {
+        if web_address::literal(&destination.host).is_some() {
             // `read` has judged it, and there is nothing to resolve.
             return Ok(());
         }
@@ -235,10 +224,6 @@ impl Egress {
         });
         looking.await.map_err(io::Error::other)?
     }
-
-    fn permits(&self, literal: IpAddr) -> bool {
-        address::is_public(literal) || (self.loopback && literal.is_loopback())
-    }
 }
 
 /// Why a name leads nowhere.
@@ -269,69 +254,7 @@ impl std::error::Error for Unresolved {
     }
 }
 
-/// An authority's host and port, as they are written.
-fn split_port(authority: &str) -> Result<(&str, Option<u16>), Objection> {
-    // Colons before the bracket belong to an IPv6 address.
-    let end = authority.rfind(']').unwrap_or_default();
-    let Some(colon) = authority.get(end..).and_then(|rest| rest.find(':')) else {
-        return Ok((authority, None));
-    };
-    let (host, port) = authority.split_at(end + colon);
-    let digits = port.strip_prefix(':').unwrap_or_default();
-    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
-        return Err(PORT);
-    }
-    Ok((host, Some(digits.parse().map_err(|_| PORT)?)))
-}
-
-/// The address that a host of a parsed URL is, unless it is a name.
-fn literal(host: &str) -> Option<IpAddr> {
-    match host.strip_prefix('[') {
-        Some(rest) => rest.strip_suffix(']')?.parse::<Ipv6Addr>().ok().map(IpAddr::V6),
-        None => host.parse().ok(),
-    }
-}
-
-/// Whether an address is written so that everybody reads the same: an IPv4 address in four decimal
-/// numbers, and not in one, in octal or in hexadecimal.
-fn is_usual(named: &str, literal: IpAddr) -> bool {
-    match literal {
-        IpAddr::V4(address) => named == address.to_string(),
-        IpAddr::V6(address) => {
-            let inner = named.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-            inner.and_then(|text| text.parse::<Ipv6Addr>().ok()) == Some(address)
-        }
-    }
-}
-
 /// Whether a host is this machine by its name or address.
 fn is_here(host: &str) -> bool {
-    literal(host).map_or(host == "localhost", |ip| ip.is_loopback())
-}
-
-fn is_localhost(host: &str) -> bool {
-    let host = host.trim_end_matches('.');
-    host == "localhost" || host.ends_with(".localhost")
-}
-
-/// A full name: two labels at least, so that no search list of a resolver completes it.
-fn is_name(host: &str) -> bool {
-    let label = |label: &str| {
-        (1..=63).contains(&label.len())
-            && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-    };
-    // No top-level domain begins with a digit, and a host that ends in a number is an IPv4 address
-    // to the client's parser, in whatever form.
-    let last = host.rsplit('.').next().unwrap_or_default();
-    host.len() <= 253
-        && host.contains('.')
-        && host.split('.').all(label)
-        && last.starts_with(|c: char| c.is_ascii_alphabetic())
-}
-
-/// Names that belong to private networks by their ending (RFC 6762, RFC 8375, ICANN 2024).
-fn is_private_name(host: &str) -> bool {
-    [".local", ".internal", ".home.arpa"].iter().any(|ending| host.ends_with(ending))
+    web_address::literal(host).map_or(host == "localhost", |ip| ip.is_loopback())
 }

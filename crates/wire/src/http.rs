@@ -1,7 +1,9 @@
-//! What headers of HTTP say, read alike on both sides.
+//! Headers of HTTP and web addresses, read alike on both sides.
 
+pub mod address;
 pub mod date;
 mod media_type;
 pub mod trace;
+pub mod web_address;
 
 pub use media_type::MediaType;

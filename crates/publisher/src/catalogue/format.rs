@@ -91,6 +91,12 @@ form! {
         max_length: Option<Amount>,
         /// The values that it can have.
         allowed_values: Option<Vec<Value>>,
+        /// Types of files, for images and sounds.
+        formats: Each<String>,
+        /// Types of files, for videos.
+        containers: Each<String>,
+        /// Schemes that addresses may have, for links and trackers.
+        protocols: Each<String>,
     }
 
     /// What a format is shown as.
@@ -126,6 +132,18 @@ kept_whole!(Format.published);
 
 impl Thing for Format {
     const KIND: Kind = Kind::Format;
+}
+
+impl Requirements {
+    /// The types of files that are accepted; all, if there are none.
+    pub(crate) fn file_types(&self) -> impl Iterator<Item = &str> {
+        self.formats.iter().chain(self.containers.iter()).map(String::as_str)
+    }
+
+    /// Whether addresses may be http.
+    pub(crate) fn allows_http(&self) -> bool {
+        self.protocols.iter().any(|protocol| protocol == "http")
+    }
 }
 
 impl Format {

@@ -37,6 +37,8 @@ form! {
         asset_type: Option<String>,
         content: Option<Value>,
         url: Option<String>,
+        format: Option<String>,
+        container_format: Option<String>,
         width: Option<Amount>,
         height: Option<Amount>,
         duration_ms: Option<Amount>,
@@ -117,6 +119,8 @@ pub(crate) struct Placed<'a> {
     pub at: String,
     /// It.
     pub asset: Asset,
+    /// The asset as it was sent.
+    pub sent: &'a Value,
 }
 
 impl Given {
@@ -131,7 +135,12 @@ impl Given {
             };
             for (index, value) in items.iter().enumerate() {
                 let at = if several { format!("{at}[{index}]") } else { at.clone() };
-                found.extend(Asset::read(value).map(|asset| Placed { slot, at, asset }));
+                found.extend(Asset::read(value).map(|asset| Placed {
+                    slot,
+                    at,
+                    asset,
+                    sent: value,
+                }));
             }
         }
         found

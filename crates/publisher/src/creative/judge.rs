@@ -6,6 +6,7 @@ use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::json;
 
+use super::address::{check_addresses, check_file_type};
 use super::asset::{Asset, Declared, Given, Placed};
 use super::policy::{Forbidden, Provenance};
 use crate::catalogue::{Catalogue, Format, FormatId, Place, Product, Requirements};
@@ -123,10 +124,12 @@ impl<'a> Policies<'a> {
             let member = if named { "format_id" } else { "format_kind" };
             errors.push(unsupported_format(&format!("{at}.{member}")));
         }
-        if let Some(Some(format)) = taken {
+        let format = taken.flatten();
+        if let Some(format) = format {
             required(format, creative, at, &mut errors);
             fitting(format, &assets, &mut errors);
         }
+        self.check_links(format, &assets, &mut errors);
         self.look(creative, &assets, at, &mut errors);
         // Of a format that is not taken nothing is known, and it is refused anyway.
         if let Some(format) = taken {
@@ -139,12 +142,28 @@ impl<'a> Policies<'a> {
     /// was demanded. `field` is what names it in the request; details say where in the creative.
     pub(crate) fn against(&self, creative: &Given, field: &str) -> Vec<Error> {
         let mut errors = Vec::new();
-        self.look(creative, &creative.placed("creative"), "creative", &mut errors);
+        let assets = creative.placed("creative");
+        self.look(creative, &assets, "creative", &mut errors);
+        for placed in &assets {
+            // Whether http is accepted in this place was decided by its format when it was sent.
+            check_addresses(placed, true, &mut errors);
+        }
         let assigned = |mut error: Error| {
             let place = error.field.replace(field.to_owned());
             error.with("creative_field", place.unwrap_or_default())
         };
         errors.into_iter().map(assigned).collect()
+    }
+
+    /// Checks addresses and types of files. `format` is `None` where nothing is known of it.
+    fn check_links(&self, format: Option<&Format>, assets: &[Placed<'_>], errors: &mut Vec<Error>) {
+        for placed in assets {
+            let requirements = format.and_then(|format| requirements_of(format, placed.slot));
+            let allow_http = self.catalogue.creatives.allow_http
+                || requirements.is_some_and(Requirements::allows_http);
+            check_addresses(placed, allow_http, errors);
+            check_file_type(placed, requirements, errors);
+        }
     }
 
     fn look(&self, creative: &Given, assets: &[Placed<'_>], at: &str, errors: &mut Vec<Error>) {
@@ -250,6 +269,12 @@ fn slots(format: &Format) -> impl Iterator<Item = (&str, &Place)> {
     })
 }
 
+/// The requirements of a format for one of its places.
+fn requirements_of<'a>(format: &'a Format, name: &str) -> Option<&'a Requirements> {
+    let (_, slot) = slots(format).find(|(known, _)| *known == name)?;
+    slot.requirements.as_ref()
+}
+
 /// Whether what the format requires is there, and of the right kind.
 fn required(format: &Format, creative: &Given, at: &str, errors: &mut Vec<Error>) {
     for (name, slot) in slots(format) {
@@ -292,9 +317,8 @@ fn measures(asset: &Asset, demands: &Requirements) -> [Measure; 4] {
 
 /// Whether assets have the measures and the values that the format demands.
 fn fitting(format: &Format, assets: &[Placed<'_>], errors: &mut Vec<Error>) {
-    for Placed { slot, at, asset } in assets {
-        let slot = slots(format).find(|(name, _)| name == slot);
-        let Some(demands) = slot.and_then(|(_, slot)| slot.requirements.as_ref()) else {
+    for Placed { slot, at, asset, .. } in assets {
+        let Some(demands) = requirements_of(format, slot) else {
             continue;
         };
         for (measure, value, [exact, least, most]) in measures(asset, demands) {

@@ -17,6 +17,9 @@ pub struct Policy {
     /// Whether a format is known by its id alone, whichever agent has defined it. Otherwise
     /// `format_id.agent_url` has to be that of a known format.
     pub formats_by_id: bool,
+    /// Whether addresses in creatives may be http. Otherwise they have to be https, except where a format
+    /// lists `http` among the `protocols` of a place.
+    pub allow_http: bool,
     /// What is forbidden.
     pub forbidden: Vec<Forbidden>,
     /// What has to be known of every creative; products may demand more.

@@ -9,6 +9,7 @@ use tradepost_wire::json::{Value, json};
 
 use crate::support::script::Script;
 
+mod addresses;
 mod later;
 mod provenance;
 

@@ -1,8 +1,8 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use proptest::prelude::*;
+use tradepost_wire::http::address::is_public;
 
-use super::address::is_public;
 use super::*;
 
 fn egress(loopback: bool, addresses: &'static [&'static str]) -> Egress {
@@ -288,9 +288,12 @@ fn check(text: &str) {
     assert!(url.username().is_empty() && url.password().is_none());
     let host = url.host_str().expect("a host");
     assert!(text.to_ascii_lowercase().contains(host) || host.starts_with('['), "{text}");
-    match literal(host) {
+    match web_address::literal(host) {
         Some(address) => assert!(is_public(address), "{text}"),
-        None => assert!(is_name(host) && !is_localhost(host), "{text}"),
+        None => {
+            let address = WebAddress::read(text).expect("the guard has read it");
+            assert_eq!((address.host.as_str(), address.reach), (host, HostReach::Public), "{text}");
+        }
     }
 }
 

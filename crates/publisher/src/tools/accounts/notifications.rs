@@ -1,9 +1,8 @@
 //! What an account's subscribers must be beyond their schema. Whether their addresses want what is sent
 //! there is for [`proof`](super::proof).
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::http::web_address::{HostReach, WebAddress};
 
 use crate::announce::EVENTS;
 use crate::forms::accounts::NotificationConfig;
@@ -43,59 +42,11 @@ pub(super) fn problems(publisher: &Publisher, configs: &[NotificationConfig]) ->
     problems
 }
 
-/// Whether an address is https and its host no address of a private network. A host name is looked
-/// up when it is called; this is only what can be seen in the name.
+/// Whether an address is https on a host that is public by its name. The name is resolved when the
+/// address is called.
 fn is_public(url: &str) -> bool {
-    let Some(rest) = url.strip_prefix("https://") else {
-        return false;
-    };
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    if authority.contains('@') || authority.contains('\\') {
-        return false;
-    }
-    let host = match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((host, _)) => host,
-        None => authority.split(':').next().unwrap_or_default(),
-    };
-    let host = host.trim_end_matches('.').to_ascii_lowercase();
-    match host.parse::<IpAddr>() {
-        Ok(IpAddr::V4(address)) => is_public_v4(address),
-        Ok(IpAddr::V6(address)) => is_public_v6(address),
-        // Numbers in other forms are addresses too, and nobody writes them honestly.
-        Err(_) => {
-            let last = host.rsplit('.').next().unwrap_or_default();
-            let named = last.chars().any(|character| character.is_ascii_alphabetic());
-            let reserved = matches!(last, "localhost" | "local" | "internal" | "onion");
-            host.contains('.') && named && !last.starts_with("0x") && !reserved
-        }
-    }
-}
-
-fn is_public_v4(address: Ipv4Addr) -> bool {
-    let [first, second, ..] = address.octets();
-    let shared = first == 100 && (64..128).contains(&second);
-    let benchmark = first == 198 && (second == 18 || second == 19);
-    !(address.is_private()
-        || address.is_loopback()
-        || address.is_link_local()
-        || address.is_documentation()
-        || first == 0
-        || first >= 224
-        || shared
-        || benchmark)
-}
-
-fn is_public_v6(address: Ipv6Addr) -> bool {
-    // Not `to_ipv4_mapped`, which knows one of the two ways to write an address inside the other.
-    if let Some(mapped) = address.to_ipv4() {
-        return is_public_v4(mapped) && !address.is_loopback();
-    }
-    let [first, second, ..] = address.segments();
-    !(address.is_unspecified()
-        || address.is_multicast()
-        || address.is_unique_local()
-        || address.is_unicast_link_local()
-        || (first == 0x2001 && second == 0x0db8))
+    WebAddress::read(url)
+        .is_ok_and(|address| address.is_https && address.reach == HostReach::Public)
 }
 
 #[cfg(test)]
