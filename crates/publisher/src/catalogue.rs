@@ -20,6 +20,7 @@ mod offer;
 mod policy;
 mod product;
 mod read;
+pub mod targeting;
 
 pub use format::Format;
 pub(crate) use format::{Place, Requirements};
@@ -28,6 +29,7 @@ pub(crate) use policy::words;
 pub(crate) use product::{AllowedAction, FormatOption, Optimization};
 pub use product::{FormatId, Price, PricingOption, Product, Rate, Terms};
 pub use read::Mistake;
+pub use targeting::TargetingSupport;
 
 /// The channels of `enums/channels.json`.
 pub(crate) const CHANNELS: &str = "display olv social search ctv linear_tv radio streaming_audio \
@@ -58,6 +60,8 @@ pub struct Catalogue {
     pub creatives: CreativePolicy,
     /// On which terms audiences are taken.
     pub audiences: audience::Terms,
+    /// Which targeting is applied.
+    pub targeting: TargetingSupport,
 }
 
 /// What the publisher says about itself.

@@ -28,8 +28,7 @@ impl fmt::Display for Mistake {
 }
 
 /// What a document may have.
-const MEMBERS: &str =
-    "agent_url portfolio proposals policies products formats signals offerings creatives audiences";
+const MEMBERS: &str = "agent_url portfolio proposals policies products formats signals offerings creatives audiences targeting";
 
 /// The pricing models of `enums/pricing-model.json`.
 const MODELS: [&str; 9] = ["cpm", "vcpm", "cpc", "cpcv", "cpv", "cpp", "cpa", "flat_rate", "time"];
@@ -89,6 +88,7 @@ impl Reader {
             policies: self.typed(&members, "policies", "").unwrap_or_default(),
             creatives: self.typed(&members, "creatives", "").unwrap_or_default(),
             audiences: self.typed(&members, "audiences", "").unwrap_or_default(),
+            targeting: self.typed(&members, "targeting", "").unwrap_or_default(),
             agent_url,
             ..Catalogue::default()
         };
@@ -98,6 +98,7 @@ impl Reader {
                 self.mistake(&pointer, "must have at least one word, and none that is empty");
             }
         }
+        self.0.extend(catalogue.targeting.mistakes());
         // Before the products, which name formats.
         catalogue.formats = self.formats(&members, &catalogue.agent_url);
         catalogue.products = self.products(&members, &catalogue);

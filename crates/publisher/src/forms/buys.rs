@@ -125,6 +125,7 @@ form! {
     /// At whom a package is aimed (`core/targeting.json`).
     pub(crate) struct Targeting {
         geo_countries: Option<Vec<String>>,
+        geo_countries_exclude: Option<Vec<String>>,
         audience_include: Vec<String>,
         audience_exclude: Vec<String>,
         signal_targeting_groups: Option<SignalGroups>,

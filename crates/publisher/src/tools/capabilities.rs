@@ -137,7 +137,8 @@ fn media_buy(profile: &Profile) -> Value {
         "governance_aware": true,
         "creative_approval_mode": approval,
         "features": FEATURES.into_iter().collect::<Value>(),
-        "execution": {"targeting": {"geo_countries": true}},
+        "execution": {"targeting": catalogue.targeting.capabilities()},
+        "frequency_capping"?: catalogue.targeting.frequency_cap.then(|| json!({})),
         "supported_optimization_metrics"?: (!metrics.is_empty()).then_some(metrics),
         "portfolio": portfolio(profile),
     })

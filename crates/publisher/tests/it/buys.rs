@@ -286,6 +286,29 @@ fn what_a_package_refers_to_has_to_be_the_callers() {
             ("unknown list of properties", aimed(json!({"property_list": list}))),
             ("collections", aimed(json!({"collection_list": list}))),
             (
+                "targeting that nobody applies",
+                aimed(json!({
+                    "geo_regions": ["US-CA"], "device_type": ["mobile"],
+                    "keyword_targets": [{"keyword": "boots", "match_type": "broad"}],
+                })),
+            ),
+            (
+                "contradictions",
+                aimed(json!({"geo_countries": ["US"], "geo_countries_exclude": ["US"]})),
+            ),
+            (
+                "one country too many",
+                of(
+                    json!({"product_id": "local", "targeting_overlay": {"geo_countries": ["DE", "US"]}}),
+                ),
+            ),
+            (
+                "no country left",
+                of(
+                    json!({"product_id": "local", "targeting_overlay": {"geo_countries_exclude": ["DE"]}}),
+                ),
+            ),
+            (
                 "elsewhere",
                 of(json!({"product_id": "local", "targeting_overlay": {"geo_countries": ["US"]}})),
             ),
@@ -307,8 +330,18 @@ fn what_a_package_refers_to_has_to_be_the_callers() {
             {"code":"REFERENCE_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable","suggestion":"check the identifier with the task that lists such things"}
             # collections
             {"code":"UNSUPPORTED_FEATURE","message":"this seller does not do that; leave the field out","recovery":"correctable","field":"packages[0].targeting_overlay.collection_list","suggestion":"read get_adcp_capabilities and leave out what is not supported"}
+            # targeting that nobody applies
+            {"code":"UNSUPPORTED_FEATURE","message":"this seller does not do that; leave the field out","recovery":"correctable","field":"packages[0].targeting_overlay.geo_regions","suggestion":"read get_adcp_capabilities and leave out what is not supported"}
+            {"code":"UNSUPPORTED_FEATURE","message":"this seller does not do that; leave the field out","recovery":"correctable","field":"packages[0].targeting_overlay.device_type","suggestion":"read get_adcp_capabilities and leave out what is not supported"}
+            {"code":"UNSUPPORTED_FEATURE","message":"this seller does not do that; leave the field out","recovery":"correctable","field":"packages[0].targeting_overlay.keyword_targets[0].match_type","suggestion":"read get_adcp_capabilities and leave out what is not supported"}
+            # contradictions
+            {"code":"INVALID_REQUEST","message":"this contradicts something else in the targeting; leave out one of both","recovery":"correctable","field":"packages[0].targeting_overlay.geo_countries_exclude[0]","suggestion":"correct what field and issues name and send again"}
+            # one country too many
+            {"code":"INVALID_REQUEST","message":"the product does not run in this country; details.accepted_values has its own","recovery":"correctable","field":"packages[0].targeting_overlay.geo_countries[1]","suggestion":"correct what field and issues name and send again","details":{"accepted_values":["DE"]}}
+            # no country left
+            {"code":"INVALID_REQUEST","message":"this excludes every country in which the product runs","recovery":"correctable","field":"packages[0].targeting_overlay.geo_countries_exclude","suggestion":"correct what field and issues name and send again"}
             # elsewhere
-            {"code":"INVALID_REQUEST","message":"the product runs in none of these countries; details.accepted_values has its own","recovery":"correctable","field":"packages[0].targeting_overlay.geo_countries","suggestion":"correct what field and issues name and send again","details":{"accepted_values":["DE"]}}
+            {"code":"INVALID_REQUEST","message":"the product does not run in this country; details.accepted_values has its own","recovery":"correctable","field":"packages[0].targeting_overlay.geo_countries[0]","suggestion":"correct what field and issues name and send again","details":{"accepted_values":["DE"]}}
         "##]],
     );
 }

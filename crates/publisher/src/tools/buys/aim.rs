@@ -3,11 +3,12 @@
 
 use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::fault::Fault;
+use tradepost_wire::json::Map;
 
-use super::{Desk, Verifiers, all_not_done};
+use super::{Desk, Verifiers, all_not_done, not_done};
 use crate::audience::{Audience, Status as AudienceStatus};
 use crate::buy::Assigned;
-use crate::catalogue::{Product, Signal};
+use crate::catalogue::{Product, Signal, targeting};
 use crate::creative::judge::Policies;
 use crate::creative::{Creative, Status, verdict};
 use crate::forms::buys::{AimedSignal, Assignment, Targeting};
@@ -15,10 +16,11 @@ use crate::property::PropertyList;
 use crate::refuse::{self, at, invalid};
 use crate::shelf::{Query, Thing, own_id};
 
-/// Looks at what a package is aimed at. References resolve to what is the caller's, and to nothing else.
-pub(super) fn targeting(
+/// Checks what a package is aimed at: that the publisher applies it, that it does not contradict itself or the
+/// product, and that references resolve to what is the caller's. `product` is `None` when it has left the offer.
+pub(super) fn check_targeting(
     desk: &Desk<'_>,
-    product: &Product,
+    product: Option<&Product>,
     overlay: Option<&Targeting>,
     place: &str,
     problems: &mut Vec<Error>,
@@ -28,7 +30,13 @@ pub(super) fn targeting(
     };
     let place = format!("{place}.targeting_overlay");
     problems.extend(all_not_done(&overlay.not_done, &place));
-    countries(product, overlay, &place, problems);
+    let unsupported = desk.profile().catalogue.targeting.unsupported(&overlay.sent);
+    let others = unsupported.iter().filter(|path| !overlay.not_done.contains_key(path.as_str()));
+    problems.extend(others.map(|path| not_done(&format!("{place}.{path}"))));
+    problems.extend(contradicted(&overlay.sent, &place));
+    if let Some(product) = product {
+        countries(product, overlay, &place, problems);
+    }
     for (index, id) in overlay.audience_include.iter().enumerate() {
         let field = format!("{place}.audience_include[{index}]");
         problems.extend(audience(desk, id, &field, true)?);
@@ -47,18 +55,33 @@ pub(super) fn targeting(
     Ok(())
 }
 
-/// A product runs where it runs.
+/// What in an overlay contradicts something else in it.
+pub(super) fn contradicted(overlay: &Map, place: &str) -> impl Iterator<Item = Error> {
+    let message = "this contradicts something else in the targeting; leave out one of both";
+    let paths = targeting::contradictions(overlay);
+    paths.into_iter().map(move |path| invalid(&format!("{place}.{path}"), message))
+}
+
+/// Checks that a product runs in all countries that are asked for, and in one that is not excluded. A product
+/// that names no countries runs everywhere.
 fn countries(product: &Product, overlay: &Targeting, place: &str, problems: &mut Vec<Error>) {
     let known = &product.terms.countries;
-    // A product that names no countries runs everywhere.
-    let Some(asked) = overlay.geo_countries.as_ref().filter(|_| !known.is_empty()) else {
+    if known.is_empty() {
         return;
-    };
-    if !asked.iter().any(|country| known.contains(country)) {
-        let message =
-            "the product runs in none of these countries; details.accepted_values has its own";
-        let error = invalid(&format!("{place}.geo_countries"), message);
-        problems.push(error.with("accepted_values", known.clone()));
+    }
+    for (index, country) in overlay.geo_countries.iter().flatten().enumerate() {
+        if !known.contains(country) {
+            let message =
+                "the product does not run in this country; details.accepted_values has its own";
+            let error = invalid(&format!("{place}.geo_countries[{index}]"), message);
+            problems.push(error.with("accepted_values", known.clone()));
+        }
+    }
+    if let Some(excluded) = &overlay.geo_countries_exclude
+        && known.iter().all(|country| excluded.contains(country))
+    {
+        let message = "this excludes every country in which the product runs";
+        problems.push(invalid(&format!("{place}.geo_countries_exclude"), message));
     }
 }
 

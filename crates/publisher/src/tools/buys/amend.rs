@@ -6,10 +6,10 @@ use std::cmp::Ordering;
 use jiff::Timestamp;
 use tradepost_wire::adcp::error::{Code, Error, Recovery};
 use tradepost_wire::catalog::{Open, Vocabulary as _};
-use tradepost_wire::json::Value;
+use tradepost_wire::json::{Map, Value};
 
 use super::package::{self, Flight};
-use super::{Desk, aim, all_not_done, draft, terms};
+use super::{Desk, aim, all_not_done, draft, not_done, terms};
 use crate::buy::action::{self, Action, Refused};
 use crate::buy::{Cancellation, MediaBuy, Package, Party, Status};
 use crate::catalogue::Product;
@@ -264,10 +264,11 @@ fn one(
         }
     }
     if let Some(product) = product {
-        let overlay = given.targeting_overlay.as_ref();
         found.problems.extend(terms::goals(product, &given.optimization_goals, place));
-        aim::targeting(desk, product, overlay, place, &mut found.problems)?;
     }
+    let overlay = given.targeting_overlay.as_ref();
+    aim::check_targeting(desk, product, overlay, place, &mut found.problems)?;
+    check_added_keywords(desk, given, place, &mut found.problems);
     target(given, place, &mut after, found);
     creatives(desk, product, given, place, &mut after, found)?;
     // A quote was made for the people at whom the package is aimed.
@@ -299,6 +300,28 @@ fn schedule(given: &PackageUpdate, place: &str, after: &mut Package, found: &mut
     after.end_time = given.end_time.or(after.end_time);
 }
 
+/// Checks that the publisher applies the keywords that an update adds.
+fn check_added_keywords(
+    desk: &Desk<'_>,
+    given: &PackageUpdate,
+    place: &str,
+    problems: &mut Vec<Error>,
+) {
+    let support = &desk.profile().catalogue.targeting;
+    for (list, added) in [
+        ("keyword_targets", &given.keyword_targets_add),
+        ("negative_keywords", &given.negative_keywords_add),
+    ] {
+        let Some(added) = added else { continue };
+        let words: Value = added.iter().map(|word| Value::Object(word.sent.clone())).collect();
+        let overlay = Map::from_iter([(list.to_owned(), words)]);
+        for path in support.unsupported(&overlay) {
+            let path = path.replacen(list, &format!("{list}_add"), 1);
+            problems.push(not_done(&format!("{place}.{path}")));
+        }
+    }
+}
+
 /// At whom a package is aimed: a whole overlay takes the place of the one before, and keywords come and
 /// go one by one.
 fn target(given: &PackageUpdate, place: &str, after: &mut Package, found: &mut Findings) {
@@ -328,6 +351,11 @@ fn target(given: &PackageUpdate, place: &str, after: &mut Package, found: &mut F
     }
     if overlay == before {
         return;
+    }
+    if given.targeting_overlay.is_none() {
+        // A whole overlay was checked where it stands in the request.
+        let place = format!("{place}.targeting_overlay");
+        found.problems.extend(aim::contradicted(&overlay, &place));
     }
     // Caps on frequency are an action of their own, which a product may permit where it
     // permits no other change of targeting.

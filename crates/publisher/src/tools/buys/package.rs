@@ -78,7 +78,7 @@ pub(super) fn bought(
     problems.extend(dates(given.start_time, given.end_time, flight, place));
     formats(product, given, place, problems);
     problems.extend(terms::problems(product, given, place));
-    aim::targeting(desk, product, given.targeting_overlay.as_ref(), place, problems)?;
+    aim::check_targeting(desk, Some(product), given.targeting_overlay.as_ref(), place, problems)?;
     let mut bought = Bought::of(product, option, given.budget);
     if given.creatives.is_some() {
         let message = "this seller takes creatives by sync_creatives; send them there, and assign them \

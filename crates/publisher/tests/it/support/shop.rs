@@ -3,7 +3,7 @@
 use tradepost_publisher::account::{Account, Funds, Governance};
 use tradepost_publisher::agent::Billing;
 use tradepost_publisher::buy::MediaBuy;
-use tradepost_publisher::catalogue::{Catalogue, Product, Terms};
+use tradepost_publisher::catalogue::{Catalogue, Product, TargetingSupport, Terms};
 use tradepost_publisher::creative::{Creative, Given, Status};
 use tradepost_publisher::money::Amount;
 use tradepost_publisher::profile::{Onboarding, Profile};
@@ -112,7 +112,12 @@ pub(crate) fn catalogue() -> Catalogue {
         ),
         product("local", usd(), none(), Terms { countries: vec!["DE".to_owned()], ..default() }),
     ];
-    Catalogue { products, ..Catalogue::default() }
+    let targeting = TargetingSupport {
+        frequency_cap: true,
+        keyword_match_types: vec!["exact".into()],
+        ..TargetingSupport::default()
+    };
+    Catalogue { products, targeting, ..Catalogue::default() }
 }
 
 impl Shop {
