@@ -27,7 +27,7 @@ pub(crate) use format::{Place, Requirements};
 pub use policy::Policy;
 pub(crate) use policy::words;
 pub(crate) use product::{AllowedAction, FormatOption, Optimization};
-pub use product::{FormatId, Price, PricingOption, Product, Rate, Terms};
+pub use product::{FormatId, Price, PricingOption, Product, ProposalObstacle, Rate, Terms};
 pub use read::Mistake;
 pub use targeting::TargetingSupport;
 
@@ -62,6 +62,14 @@ pub struct Catalogue {
     pub audiences: audience::Terms,
     /// Which targeting is applied.
     pub targeting: TargetingSupport,
+}
+
+impl Catalogue {
+    /// Whether a proposal can be made of anything here.
+    #[must_use]
+    pub fn makes_proposals(&self) -> bool {
+        self.proposals.is_some() && self.products.iter().any(|it| it.proposal_obstacle().is_none())
+    }
 }
 
 /// What the publisher says about itself.

@@ -27,6 +27,7 @@ pub mod audience;
 pub mod buy;
 pub mod creative;
 pub mod event;
+pub mod exclusive;
 pub mod money;
 pub mod plan;
 pub mod property;

@@ -10,6 +10,8 @@ use serde::ser::{Serialize, Serializer};
 use tradepost_wire::adcp::rules::typed::{Kind, Typed};
 use tradepost_wire::json::{Number, Value};
 
+pub(crate) mod currency;
+
 /// How many decimals are counted: two more than the currency with the smallest unit has (ISO 4217).
 const PLACES: u32 = 6;
 

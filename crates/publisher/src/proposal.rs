@@ -1,11 +1,14 @@
 //! Proposals of media plans, as they are kept: drafts with indicative prices, and committed ones
 //! that can be bought until they expire.
 
+use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::json::{Value, json};
 
+use crate::catalogue::Product;
+use crate::exclusive::ExclusiveDays;
 use crate::money::Amount;
 use crate::refuse::{self, Stop};
 use crate::reply::object;
@@ -32,6 +35,8 @@ kept! {
         /// The insertion order of a committed proposal, by id; the buyer refers to it and need not
         /// sign it.
         io_id?: Option<String>,
+        /// The media buy that it became; a proposal is bought once.
+        bought_as?: Option<String>,
     }
 
     /// What a product gets of a proposal's budget.
@@ -129,6 +134,27 @@ impl Proposal {
         outside
     }
 
+    /// The days of exclusive products that it wants; none while its flight is not known. `field` names the
+    /// place in the request.
+    pub(crate) fn exclusive_days(&self, products: &[Product], field: &str) -> Vec<ExclusiveDays> {
+        let Envelope { start_date, end_date, .. } = &self.envelope;
+        let day = |text: &Option<String>| text.as_ref()?.parse::<Date>().ok();
+        let (Some(first_day), Some(last_day)) = (day(start_date), day(end_date)) else {
+            return Vec::new();
+        };
+        let ids = self.allocations.iter().map(|part| &part.product_id);
+        let exclusive = ids.filter(|id| {
+            products.iter().any(|product| product.id() == id.as_str() && product.is_exclusive())
+        });
+        let days = exclusive.map(|id| ExclusiveDays {
+            product_id: id.clone(),
+            first_day,
+            last_day,
+            field: field.to_owned(),
+        });
+        days.collect()
+    }
+
     /// How a budget is divided, in the order of the allocations. What is lost in rounding to cents
     /// goes to the first.
     #[must_use]
@@ -200,7 +226,7 @@ pub(crate) fn current(
 /// The caller's proposal with this id, when it can be bought.
 ///
 /// # Errors
-/// `PROPOSAL_NOT_FOUND`, `PROPOSAL_EXPIRED` and `PROPOSAL_NOT_COMMITTED`.
+/// `PROPOSAL_NOT_FOUND`, `PROPOSAL_EXPIRED`, `PROPOSAL_NOT_COMMITTED`, and `INVALID_STATE` if it was bought.
 pub(crate) fn committed(
     reach: &Reach,
     shelf: &dyn Shelf,
@@ -210,7 +236,15 @@ pub(crate) fn committed(
 ) -> Result<Kept<Proposal>, Stop> {
     let kept = current(reach, shelf, id, field, now)?;
     match kept.thing.status {
-        Status::Committed => Ok(kept),
+        Status::Committed => match &kept.thing.bought_as {
+            None => Ok(kept),
+            Some(media_buy_id) => {
+                let message = "the proposal was bought already, as details.media_buy_id; ask for \
+                               another one with get_products";
+                let error = refuse::at(Code::InvalidState, field, message);
+                Err(error.with("media_buy_id", media_buy_id.as_str()).into())
+            }
+        },
         Status::Draft => {
             let message = "the proposal is a draft; finalize it with get_products before buying";
             Err(refuse::at(Code::ProposalNotCommitted, field, message).into())

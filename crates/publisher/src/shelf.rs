@@ -57,6 +57,8 @@ tradepost_wire::words! {
         Task = "task",
         /// A notification that has to be delivered.
         Notice = "notice",
+        /// The bookings of an exclusive product.
+        ExclusiveCalendar = "exclusive_calendar",
         /// What the test controller has prepared.
         Directive = "directive",
     }

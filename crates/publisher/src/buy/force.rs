@@ -12,6 +12,7 @@ use tradepost_wire::json::{Map, Value};
 use super::report::{ADDITIVE, Delivery, Report};
 use super::{Assigned, Cancellation, MediaBuy, Package, Party, Shown, Status};
 use crate::account::Account;
+use crate::exclusive;
 use crate::money::Amount;
 use crate::shelf::{Kept, New, Record, Shelf};
 
@@ -87,6 +88,9 @@ pub(crate) fn save(
     now: Timestamp,
 ) -> Result<(), Fault> {
     kept.record.state = super::state(&kept.thing).to_owned();
+    if matches!(kept.thing.status, Status::Canceled | Status::Rejected) {
+        exclusive::release_buy(shelf, &kept.thing, now)?;
+    }
     shelf.change(kept, now)
 }
 

@@ -400,6 +400,29 @@ impl Product {
         })
     }
 
+    /// Whether one buyer has it alone on the days of its flight.
+    #[must_use]
+    pub fn is_exclusive(&self) -> bool {
+        self.published.exclusivity.as_deref() == Some("exclusive")
+    }
+
+    /// Why it cannot stand in a proposal; `None` if it can.
+    #[must_use]
+    pub fn proposal_obstacle(&self) -> Option<ProposalObstacle> {
+        let mut prices = self.published.pricing_options.iter();
+        let mut rates = self.terms.rates.iter();
+        let is_fixed = |option: &PricingOption| matches!(option.price(), Price::Fixed(_));
+        if self.terms.approval {
+            Some(ProposalObstacle::Approval)
+        } else if prices.any(is_fixed)
+            || rates.any(|rate| rate.pricing_options.iter().any(is_fixed))
+        {
+            None
+        } else {
+            Some(ProposalObstacle::NoFixedPrice)
+        }
+    }
+
     /// The least that a package of it may cost at a price, in the price's currency.
     #[must_use]
     pub fn minimum(&self, price: &PricingOption) -> Option<Amount> {
@@ -494,6 +517,15 @@ impl PricingOption {
             None => Price::Auction(self.floor_price),
         }
     }
+}
+
+/// Why a product cannot stand in a proposal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProposalObstacle {
+    /// A person has to approve each purchase, so its price cannot be promised.
+    Approval,
+    /// It is sold at auctions only.
+    NoFixedPrice,
 }
 
 /// What a price says: fixed, or the floor of an auction.

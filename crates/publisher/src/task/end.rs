@@ -15,6 +15,8 @@ use crate::admit::gates;
 use crate::announce::Turn;
 use crate::buy::{self, MediaBuy, action};
 use crate::creative::Creative;
+use crate::exclusive::{self, ExclusiveDays};
+use crate::proposal::Proposal;
 use crate::publisher::Publisher;
 use crate::refuse;
 use crate::reply::object;
@@ -154,12 +156,32 @@ impl Office<'_> {
             if fails || self.shelf.whose(Kind::MediaBuy, &id)?.is_some() {
                 self.release(&task, &draft)?;
             } else {
-                draft.media_buy_id = id;
+                self.rename(&mut draft, id)?;
                 self.book(&mut task, draft)?;
             }
         }
         self.finish(&mut task, if fails { Err(errors) } else { Ok(result.clone()) })?;
         Ok(Some(true))
+    }
+
+    /// Gives a buy that waits another id, under which its proposal and its days are known, too.
+    fn rename(&self, draft: &mut MediaBuy, id: String) -> Result<(), Fault> {
+        if draft.media_buy_id == id {
+            return Ok(());
+        }
+        exclusive::release_buy(self.shelf, draft, self.now)?;
+        draft.media_buy_id = id;
+        let products = self.publisher.products(self.shelf)?;
+        let field = |index| format!("packages[{index}]");
+        let days = ExclusiveDays::of_buy(draft, &products, field);
+        exclusive::book_days(self.shelf, &draft.media_buy_id, &days, None, self.now)?;
+        if let Some(proposal_id) = &draft.proposal_id
+            && let Some(mut proposal) = self.shelf.find::<Proposal>(proposal_id)?
+        {
+            proposal.thing.bought_as = Some(draft.media_buy_id.clone());
+            self.shelf.change(&mut proposal, self.now)?;
+        }
+        Ok(())
     }
 
     /// What speaks against a buy now that was accepted for a look when it was asked for.
@@ -218,8 +240,17 @@ impl Office<'_> {
         self.shelf.find(&id)?.ok_or_else(missing)
     }
 
-    /// Gives the account back what was committed for a buy that does not come about.
+    /// Gives back what was taken for a buy that does not come about: the account's money, the proposal, and the
+    /// days of exclusive products.
     fn release(&self, task: &Kept<Task>, draft: &MediaBuy) -> Result<(), Fault> {
+        exclusive::release_buy(self.shelf, draft, self.now)?;
+        if let Some(id) = &draft.proposal_id
+            && let Some(mut proposal) = self.shelf.find::<Proposal>(id)?
+            && proposal.thing.bought_as.as_ref() == Some(&draft.media_buy_id)
+        {
+            proposal.thing.bought_as = None;
+            self.shelf.change(&mut proposal, self.now)?;
+        }
         if let Some(mut account) = Account::of(&task.record, self.shelf)?
             && account.thing.charge(&self.publisher.profile, draft, -draft.total_budget, self.now)
         {

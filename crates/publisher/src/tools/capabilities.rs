@@ -133,7 +133,7 @@ fn media_buy(profile: &Profile) -> Value {
     json!({
         "supported_pricing_models"?: (!models.is_empty()).then_some(models),
         "buying_modes": ["brief", "wholesale", "refine"],
-        "supports_proposals": catalogue.proposals.is_some(),
+        "supports_proposals": catalogue.makes_proposals(),
         "governance_aware": true,
         "creative_approval_mode": approval,
         "features": FEATURES.into_iter().collect::<Value>(),

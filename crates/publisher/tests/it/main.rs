@@ -22,6 +22,7 @@ mod controller;
 mod creatives;
 mod delivery;
 mod events;
+mod exclusive;
 mod formats;
 mod gates;
 mod governance;

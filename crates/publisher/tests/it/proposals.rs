@@ -480,3 +480,51 @@ fn a_brief_that_comes_to_what_was_proposed_before_takes_no_transaction() {
     assert_ne!(other["proposals"], first["proposals"]);
     assert_eq!(kept, 2, "other drafts are kept");
 }
+
+#[test]
+fn a_publisher_outside_of_the_dollar_makes_proposals() {
+    let catalogue = |currency: &str| {
+        let price = crate::support::shop::fixed(10.0, currency);
+        let terms = tradepost_publisher::catalogue::Terms::default();
+        let product = crate::support::shop::product("banner", price, json!({}), terms);
+        tradepost_publisher::catalogue::Catalogue { products: vec![product], ..demo::catalogue() }
+    };
+    for (currency, brief, expected) in [
+        ("EUR", "a product for display", Some(json!({"currency": "EUR", "min": 500}))),
+        (
+            "SEK",
+            "a product for display, 90 000 is too much, 20,000 SEK",
+            Some(json!({"currency": "SEK", "min": 500, "recommended": 20_000, "max": 24_000})),
+        ),
+        (
+            "CAD",
+            "display, $5,000",
+            Some(json!({"currency": "CAD", "min": 500, "recommended": 5000, "max": 6000})),
+        ),
+        ("EUR", "display, US$5,000", None),
+    ] {
+        let mut script = Script::of(catalogue(currency));
+        let request = json!({"buying_mode": "brief", "brief": brief});
+        let answer = script.ask(Tool::GetProducts, request);
+        let guidance = answer["proposals"].as_array().and_then(|all| all.first()).cloned();
+        let guidance = guidance.map(|proposal| proposal["total_budget_guidance"].clone());
+        assert_eq!(guidance, expected, "{currency}: {brief}");
+    }
+}
+
+#[test]
+fn proposals_are_claimed_where_one_can_be_made() {
+    use tradepost_publisher::catalogue::{Catalogue, Terms};
+    let product = |approval: bool| {
+        let terms = Terms { approval, ..Terms::default() };
+        let price = crate::support::shop::fixed(10.0, "EUR");
+        crate::support::shop::product("banner", price, json!({}), terms)
+    };
+    for (approval, is_claimed) in [(false, true), (true, false)] {
+        let catalogue = Catalogue { products: vec![product(approval)], ..demo::catalogue() };
+        let answer = Script::of(catalogue).ask(Tool::GetAdcpCapabilities, json!({}));
+        assert_eq!(answer["media_buy"]["supports_proposals"], is_claimed);
+        let specialisms = answer["specialisms"].as_array().unwrap();
+        assert_eq!(specialisms.contains(&json!("sales-proposal-mode")), is_claimed);
+    }
+}

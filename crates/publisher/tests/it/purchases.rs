@@ -36,6 +36,7 @@ fn shop() -> Shop {
             ..Envelope::default()
         },
         io_id: Some("io_7".to_owned()),
+        bought_as: None,
     };
     let both = || vec![part("display", 70), part("auction", 30)];
     let proposals = [
@@ -263,6 +264,6 @@ fn the_last_day_of_a_proposal_ends_at_midnight() {
         let answer = shop.create(order("prop_firm", json!({"end_time": end})));
         answer["adcp_error"]["details"]["envelope_field"].clone()
     };
-    assert_eq!(until("2026-09-01T00:00:00Z"), Value::Null);
     assert_eq!(until("2026-09-01T00:00:01Z"), json!(["end_time"]));
+    assert_eq!(until("2026-09-01T00:00:00Z"), Value::Null);
 }

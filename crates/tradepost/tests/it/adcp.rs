@@ -9,6 +9,7 @@ mod mcp;
 mod menu;
 mod notices;
 mod offered;
+mod races;
 mod signatures;
 pub mod staff;
 mod twins;

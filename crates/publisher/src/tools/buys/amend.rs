@@ -6,6 +6,7 @@ use std::cmp::Ordering;
 use jiff::Timestamp;
 use tradepost_wire::adcp::error::{Code, Error, Recovery};
 use tradepost_wire::catalog::{Open, Vocabulary as _};
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value};
 
 use super::package::{self, Flight};
@@ -13,6 +14,7 @@ use super::{Desk, aim, all_not_done, draft, not_done, terms};
 use crate::buy::action::{self, Action, Refused};
 use crate::buy::{Cancellation, MediaBuy, Package, Party, Status};
 use crate::catalogue::Product;
+use crate::exclusive::{self, ExclusiveDays};
 use crate::forms::buys::{PackageUpdate, UpdateMediaBuy};
 use crate::money::Amount;
 use crate::refuse::{self, Refusal, Stop, at, invalid};
@@ -113,6 +115,7 @@ pub(super) fn work_out(amending: &Amending<'_>) -> Result<Change, Stop> {
         found.problems.push(draft::requote(&found.beyond));
     }
     permitted(amending, &mut found);
+    found.problems.extend(taken_days(amending, &found.buy)?);
     Refusal::of_all(found.problems)?;
     if found.buy.packages.iter().all(|package| !package.is_live())
         && before.packages.iter().any(|package| package.is_live())
@@ -127,6 +130,18 @@ pub(super) fn work_out(amending: &Amending<'_>) -> Result<Change, Stop> {
     actions.sort_unstable();
     actions.dedup();
     Ok(Change { buy: found.buy, actions, affected: found.affected, changes })
+}
+
+/// A refusal for each exclusive product that somebody else has on a day that the buy has after the update.
+fn taken_days(amending: &Amending<'_>, after: &MediaBuy) -> Result<Vec<Error>, Fault> {
+    let desk = &amending.desk;
+    let known = amending.before.packages.len();
+    let days = ExclusiveDays::of_buy(after, desk.offer, |index| match index.checked_sub(known) {
+        Some(new) => format!("new_packages[{new}].product_id"),
+        None => "end_time".to_owned(),
+    });
+    let own = [after.media_buy_id.as_str()];
+    exclusive::taken_days(desk.shelf, &days, &own, desk.now)
 }
 
 /// What is over does not change.

@@ -12,8 +12,10 @@ use crate::account::Account;
 use crate::arm::{Answer, Arm};
 use crate::buy::{self, MediaBuy, action, created};
 use crate::catalogue::Product;
+use crate::exclusive::{self, ExclusiveDays};
 use crate::forms::buys::CreateMediaBuy;
 use crate::money::Amount;
+use crate::proposal::Proposal;
 use crate::refuse::Stop;
 use crate::reply::{Reply, object};
 use crate::task::Task;
@@ -43,14 +45,39 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &CreateMediaBuy) -> Resul
     // the same money. What does not come about gives it back.
     charge(work, &account.record.id, &draft.buy, draft.buy.total_budget)?;
     let arm = Arm::take(work.shelf, &work.admitted.reach.tenant, Tool::CreateMediaBuy)?;
+    if arm.as_ref().is_some_and(|arm| arm.arm == Answer::InputRequired) {
+        return input_required(work, &draft.buy, arm.as_ref());
+    }
+    take_inventory(work, &draft)?;
     match arm {
-        Some(arm) if arm.arm == Answer::InputRequired => input_required(work, &draft.buy, &arm),
         Some(arm) => submit(work, draft, Some(arm)),
         None if draft.products.iter().any(|product| product.terms.approval) => {
             submit(work, draft, None)
         }
         None => book(work, draft),
     }
+}
+
+/// Marks the proposal of a buy as bought, and books the days of exclusive products. What does not come about
+/// gives both back.
+fn take_inventory(work: &Work<'_>, draft: &Draft) -> Result<(), Fault> {
+    let (shelf, now) = (work.shelf, work.ask.now);
+    let buy = &draft.buy;
+    if let Some(id) = &buy.proposal_id
+        && let Some(mut proposal) = shelf.find::<Proposal>(id)?
+    {
+        proposal.thing.bought_as = Some(buy.media_buy_id.clone());
+        shelf.change(&mut proposal, now)?;
+        let products = proposal.thing.allocations.iter().map(|part| part.product_id.as_str());
+        exclusive::release_days(shelf, id, products, now)?;
+    }
+    let days = ExclusiveDays::of_buy(buy, &draft.products, package_field);
+    exclusive::book_days(shelf, &buy.media_buy_id, &days, None, now)
+}
+
+/// Where a package of a new buy names its product.
+fn package_field(index: usize) -> String {
+    format!("packages[{index}].product_id")
 }
 
 /// Gives new packages their ids.
@@ -110,8 +137,9 @@ fn submit(work: &Work<'_>, draft: Draft, arm: Option<Arm>) -> Result<Reply, Stop
 }
 
 /// The request waits for something from the caller, as a sandbox was told to answer. Nothing is booked.
-fn input_required(work: &Work<'_>, buy: &MediaBuy, arm: &Arm) -> Result<Reply, Stop> {
+fn input_required(work: &Work<'_>, buy: &MediaBuy, arm: Option<&Arm>) -> Result<Reply, Stop> {
     charge(work, &work.account()?.record.id, buy, -buy.total_budget)?;
-    let message = arm.message.as_deref().unwrap_or("the seller needs more to go on");
+    let message = arm.and_then(|arm| arm.message.as_deref());
+    let message = message.unwrap_or("the seller needs more to go on");
     Ok(Reply::new(Standing::InputRequired, message, json!({"reason": "APPROVAL_REQUIRED"})))
 }

@@ -2,6 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::Value;
 
 use super::package::{self, Bought, Flight};
@@ -9,6 +10,7 @@ use super::{Desk, all_not_done};
 use crate::account::Funds;
 use crate::buy::{Envelope, MediaBuy, Package, Status};
 use crate::catalogue::Product;
+use crate::exclusive::{self, ExclusiveDays};
 use crate::forms::Money;
 use crate::forms::buys::{Acceptance, CreateMediaBuy, PackageRequest};
 use crate::money::Amount;
@@ -63,6 +65,7 @@ pub(super) fn make(desk: &Desk<'_>, form: &CreateMediaBuy) -> Result<Draft, Stop
         problems.extend(afford(funds, total, &currency, "packages"));
     }
     problems.extend(desk.beyond_today(total, &currency, "packages"));
+    problems.extend(taken_days(desk, form, flight, &bought)?);
     Refusal::of_all(problems)?;
     let mut shown = scrubbed_members(&form.shown);
     shown.insert("brand".to_owned(), form.brand.clone());
@@ -89,6 +92,27 @@ pub(super) fn make(desk: &Desk<'_>, form: &CreateMediaBuy) -> Result<Draft, Stop
     };
     buy.settle();
     Ok(Draft { buy, products })
+}
+
+/// A refusal for each exclusive product that somebody else has on a day of the flight.
+fn taken_days(
+    desk: &Desk<'_>,
+    form: &CreateMediaBuy,
+    flight: Flight,
+    bought: &[Bought],
+) -> Result<Vec<Error>, Fault> {
+    let mut wanted = Vec::new();
+    for (index, one) in bought.iter().enumerate().filter(|(_, one)| one.product.is_exclusive()) {
+        let start = one.package.start_time.unwrap_or(flight.start);
+        let end = one.package.end_time.unwrap_or(flight.end);
+        let field = match &form.proposal_id {
+            Some(_) => "proposal_id".to_owned(),
+            None => format!("packages[{index}].product_id"),
+        };
+        wanted.push(ExclusiveDays::new(one.product.id(), start, end, field));
+    }
+    let own: Vec<&str> = form.proposal_id.iter().map(String::as_str).collect();
+    exclusive::taken_days(desk.shelf, &wanted, &own, desk.now)
 }
 
 /// Whether a flight begins and ends in the future and in this order. `start` is `None` when it has begun.

@@ -51,7 +51,7 @@ pub(super) fn specialisms(profile: &Profile, spoken: &[&str]) -> Vec<&'static st
     claimed([
         ("sales-non-guaranteed", !catalogue.products.iter().all(Product::is_guaranteed)),
         ("sales-guaranteed", catalogue.products.iter().any(Product::is_guaranteed)),
-        ("sales-proposal-mode", catalogue.proposals.is_some()),
+        ("sales-proposal-mode", catalogue.makes_proposals()),
         ("governance-aware-seller", true),
         ("signal-owned", catalogue.signals.iter().any(Signal::is_owned)),
         ("property-lists", true),

@@ -8,7 +8,7 @@ use super::filters;
 use super::plan::Choice;
 use super::rank::{self, Fit};
 use crate::account::Account;
-use crate::catalogue::Product;
+use crate::catalogue::{Price, Product};
 use crate::forms::products::GetProducts;
 use crate::property::{Identifier, PropertyList};
 use crate::refuse::Stop;
@@ -19,7 +19,7 @@ use crate::work::Work;
 #[derive(Debug)]
 pub(super) struct Offer<'a> {
     /// What can be bought now.
-    available: Vec<Product>,
+    pub available: Vec<Product>,
     /// What of it fits the filters, with the caller's prices.
     pub fitting: Vec<Product>,
     /// How the filters worked.
@@ -86,6 +86,18 @@ impl<'a> Offer<'a> {
     fn preference(&self, product: &Product) -> u32 {
         let delivery = product.published.delivery_type.as_deref();
         u32::from(self.preferred == delivery && delivery.is_some())
+    }
+
+    /// The currency of proposals for a request that names none: that of the account's funds, or else that of the
+    /// first product that can stand in a proposal.
+    pub(super) fn preferred_currency(&self) -> String {
+        if let Some(funds) = self.account.and_then(|account| account.funds.as_ref()) {
+            return funds.currency.clone();
+        }
+        let plannable = self.available.iter().filter(|product| !product.terms.approval);
+        let mut prices = plannable.flat_map(|product| product.prices_for(self.account));
+        let fixed = prices.find(|option| matches!(option.price(), Price::Fixed(_)));
+        fixed.map(|option| option.currency().to_owned()).unwrap_or_default()
     }
 
     /// What can stand in a plan in a currency, the best first.

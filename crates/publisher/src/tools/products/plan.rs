@@ -46,12 +46,12 @@ impl Choice {
         account: Option<&Account>,
         wanted: &str,
     ) -> Option<Self> {
-        let option = product.prices_for(account).iter().find(|option| {
-            matches!(option.price(), Price::Fixed(_)) && option.currency() == wanted
-        })?;
         if product.terms.approval {
             return None;
         }
+        let option = product.prices_for(account).iter().find(|option| {
+            matches!(option.price(), Price::Fixed(_)) && option.currency() == wanted
+        })?;
         let (why, pricing_option_id) = (fit.rationale(), option.id().to_owned());
         let minimum = product.minimum(option).unwrap_or_default();
         Some(Self { product, fit, why, pricing_option_id, minimum })

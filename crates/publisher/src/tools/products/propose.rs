@@ -7,9 +7,10 @@ use tradepost_wire::json::Value;
 
 use super::offer::Offer;
 use super::plan::Plan;
-use super::rank;
 use crate::catalogue::ProposalTerms;
+use crate::exclusive;
 use crate::forms::products::GetProducts;
+use crate::money::currency::find_money;
 use crate::proposal::{Envelope, Proposal, Status};
 use crate::refuse::{self, Stop};
 use crate::shelf::{Kept, Query};
@@ -33,7 +34,7 @@ pub(super) fn for_brief(
     let Some(terms) = work.publisher.profile.catalogue.proposals else {
         return Ok(Vec::new());
     };
-    let wanted = envelope(form);
+    let wanted = envelope(form, &offer.preferred_currency());
     let choices = offer.choices(words, &wanted.currency);
     let balanced = Plan::balanced(&choices, wanted.budget);
     // Of two products, the focused plan would be about the balanced one once more.
@@ -55,6 +56,7 @@ pub(super) fn for_brief(
             allocations: plan.allocations(),
             envelope: plan.envelope(wanted.clone()),
             io_id: None,
+            bought_as: None,
         };
         let account = work.admitted.account_id();
         let same = |it: &&Kept<Proposal>| {
@@ -114,6 +116,7 @@ pub(super) fn replanned(
         allocations,
         envelope,
         io_id: None,
+        bought_as: None,
         ..kept.thing.clone()
     };
     match kept.thing.status {
@@ -130,8 +133,12 @@ pub(super) fn replanned(
     Ok(kept)
 }
 
-/// Commits a proposal. Whether it was a draft.
-pub(super) fn commit(work: &Work<'_>, kept: &mut Kept<Proposal>) -> Result<bool, Stop> {
+/// Commits a proposal, which holds its days of exclusive products until it expires. Whether it was a draft.
+pub(super) fn commit(
+    work: &Work<'_>,
+    kept: &mut Kept<Proposal>,
+    offer: &Offer<'_>,
+) -> Result<bool, Stop> {
     if kept.thing.status == Status::Committed {
         return Ok(false);
     }
@@ -140,6 +147,10 @@ pub(super) fn commit(work: &Work<'_>, kept: &mut Kept<Proposal>) -> Result<bool,
     kept.thing.io_id = Some(work.fresh_id("io")?);
     COMMITTED.clone_into(&mut kept.record.state);
     work.shelf.change(kept, work.ask.now)?;
+    let proposal = &kept.thing;
+    let days = proposal.exclusive_days(&offer.available, "proposal_id");
+    let expires_at = Some(proposal.expires_at);
+    exclusive::book_days(work.shelf, &proposal.proposal_id, &days, expires_at, work.ask.now)?;
     Ok(true)
 }
 
@@ -156,12 +167,14 @@ fn after(now: Timestamp, hours: u32) -> Result<Timestamp, Fault> {
         .map_err(|error| Fault::new("working out when a proposal expires", error))
 }
 
-/// What a request is priced against: what its filters say, and else the money in its brief.
-fn envelope(form: &GetProducts) -> Envelope {
-    let named = form.brief.as_deref().and_then(rank::money);
+/// What a request is priced against: what its filters say, or else the money in its brief. A request that names
+/// no currency is priced in the preferred one.
+fn envelope(form: &GetProducts, preferred: &str) -> Envelope {
+    let brief = form.brief.as_deref().unwrap_or_default();
+    let named = find_money(brief, Some(preferred));
     let from_brief = Envelope {
-        currency: named.map_or("USD", |(_, currency)| currency).to_owned(),
-        budget: named.map(|(amount, _)| amount),
+        currency: named.map_or(preferred, |money| money.currency).to_owned(),
+        budget: named.map(|money| money.amount),
         ..Envelope::default()
     };
     widened(from_brief, form)

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use crate::catalogue::{Product, words};
-use crate::money::Amount;
 
 /// Words that say nothing about what is wanted.
 const EMPTY: &str = "\
@@ -121,48 +120,9 @@ pub(super) fn is_channel(word: &str) -> bool {
     CHANNEL_WORDS.iter().any(|(channel, words)| *channel == word || words.contains(&word))
 }
 
-/// The first amount of money in a text: `$50K`, `€ 20,000`, `£1.5m`. Only amounts with a sign in
-/// front are read.
-pub(super) fn money(text: &str) -> Option<(Amount, &'static str)> {
-    const SIGNS: [(char, &str); 3] = [('$', "USD"), ('€', "EUR"), ('£', "GBP")];
-    let (at, sign) = text.char_indices().find_map(|(at, letter)| {
-        let sign = SIGNS.iter().find(|(sign, _)| *sign == letter)?;
-        Some((at + letter.len_utf8(), sign.1))
-    })?;
-    let rest = text.get(at..)?.trim_start();
-    let is_part = |letter: &char| letter.is_ascii_digit() || matches!(letter, ',' | '.');
-    let digits: String = rest.chars().take_while(is_part).collect();
-    let unit = rest.chars().nth(digits.chars().count());
-    let plain: String = digits.trim_end_matches(['.', ',']).replace(',', "");
-    let amount = plain.parse().ok().and_then(|number| Amount::of(&number))?;
-    let factor = match unit {
-        Some('k' | 'K') => 1_000,
-        Some('m' | 'M') => 1_000_000,
-        Some(_) | None => 1,
-    };
-    // A share of more than the whole: this is how amounts are multiplied.
-    Some((amount.share(Amount::whole(factor), Amount::whole(1)), sign))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Amount, money, telling};
-
-    #[test]
-    fn money_is_read_with_its_sign_in_front() {
-        let table = [
-            ("Q2 flight, $50K budget", Some((50_000, "USD"))),
-            ("about €20,000.", Some((20_000, "EUR"))),
-            ("£1.5m in all", Some((1_500_000, "GBP"))),
-            ("$ 900, then $5", Some((900, "USD"))),
-            ("50K dollars", None),
-            ("a $ign", None),
-        ];
-        for (text, expected) in table {
-            let expected = expected.map(|(amount, currency)| (Amount::whole(amount), currency));
-            assert_eq!(money(text), expected, "{text}");
-        }
-    }
+    use super::telling;
 
     #[test]
     fn only_words_that_say_something_count() {

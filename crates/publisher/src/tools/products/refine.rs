@@ -2,12 +2,14 @@
 //! answered at its place in `refinement_applied`.
 
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Value, json};
 
 use super::offer::Offer;
 use super::plan::{Done, Plan};
 use super::{propose, rank};
 use crate::catalogue::Product;
+use crate::exclusive;
 use crate::forms::products::{Action, Entry, GetProducts};
 use crate::proposal::{self, Proposal};
 use crate::refuse::{self, Refusal, Stop};
@@ -249,10 +251,10 @@ fn finalize(
         Found::Request | Found::Product(_) => None,
     };
     let mut kept: Vec<Kept<Proposal>> = found.into_iter().filter_map(proposal).collect();
-    Refusal::of_all(finalize_problems(work, offer, &kept))?;
+    Refusal::of_all(finalize_problems(work, offer, &kept)?)?;
     let mut refined = Refined::default();
     for (entry, kept) in entries.iter().zip(&mut kept) {
-        let fresh = propose::commit(work, kept)?;
+        let fresh = propose::commit(work, kept, offer)?;
         let notes = if fresh {
             "committed: it can be bought until expires_at"
         } else {
@@ -264,7 +266,11 @@ fn finalize(
     Ok(refined)
 }
 
-fn finalize_problems(work: &Work<'_>, offer: &Offer<'_>, kept: &[Kept<Proposal>]) -> Vec<Error> {
+fn finalize_problems(
+    work: &Work<'_>,
+    offer: &Offer<'_>,
+    kept: &[Kept<Proposal>],
+) -> Result<Vec<Error>, Fault> {
     let mut problems = Vec::new();
     // `get_products` counts as reading everywhere else; this is the part
     // of it that commits the seller.
@@ -285,6 +291,9 @@ fn finalize_problems(work: &Work<'_>, offer: &Offer<'_>, kept: &[Kept<Proposal>]
             let message = "a product of the proposal is no longer on offer; refine it first";
             problems.push(refuse::at(Code::ProductUnavailable, &field, message));
         }
+        let days = one.thing.exclusive_days(&offer.available, &field);
+        let own = [one.thing.proposal_id.as_str()];
+        problems.extend(exclusive::taken_days(work.shelf, &days, &own, work.ask.now)?);
         // Two holds of the same guaranteed inventory compete, and one check cannot promise both.
         let guaranteed = |proposal: &Proposal| -> Vec<String> {
             let ids = proposal.allocations.iter().map(|part| part.product_id.clone());
@@ -298,5 +307,5 @@ fn finalize_problems(work: &Work<'_>, offer: &Offer<'_>, kept: &[Kept<Proposal>]
             problems.push(refuse::at(Code::MultiFinalizeUnsupported, "refine", message));
         }
     }
-    problems
+    Ok(problems)
 }

@@ -1,0 +1,239 @@
+//! When exclusive products are sold or held. Each exclusive product has one record with its bookings, which a
+//! purchase reads and writes in its own transaction, so that of two buyers of one day only one gets it.
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan as _};
+use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::fault::Fault;
+
+use crate::buy::{MediaBuy, Status};
+use crate::catalogue::Product;
+use crate::refuse;
+use crate::shelf::{New, Shelf, kept};
+
+kept! {
+    /// The bookings of one exclusive product. The id of its record is that of the product.
+    pub struct ExclusiveCalendar: ExclusiveCalendar {
+        /// The bookings that have not ended, in no order.
+        bookings: Vec<ExclusiveBooking>,
+    }
+
+    /// Days on which one holder has a product for itself.
+    #[derive(Eq)]
+    pub struct ExclusiveBooking {
+        /// The media buy or the proposal, by id.
+        holder: String,
+        /// The first day, in UTC.
+        first_day: Date,
+        /// The last day, in UTC.
+        last_day: Date,
+        /// When a hold ends that nobody buys; a sale has none.
+        expires_at?: Option<Timestamp>,
+    }
+}
+
+/// The days of an exclusive product that somebody wants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ExclusiveDays {
+    /// The product.
+    pub product_id: String,
+    /// The first day, in UTC.
+    pub first_day: Date,
+    /// The last day, in UTC.
+    pub last_day: Date,
+    /// The place in the request that a refusal names.
+    pub field: String,
+}
+
+impl ExclusiveDays {
+    /// The days that a flight touches. Its end is not part of it: at midnight it ends on the day before.
+    pub(crate) fn new(product_id: &str, start: Timestamp, end: Timestamp, field: String) -> Self {
+        let last = end.checked_sub(1.nanosecond()).unwrap_or(end).max(start);
+        Self {
+            product_id: product_id.to_owned(),
+            first_day: start.to_zoned(TimeZone::UTC).date(),
+            last_day: last.to_zoned(TimeZone::UTC).date(),
+            field,
+        }
+    }
+
+    /// The days that a buy's live packages want of exclusive products; none of a buy that does not come about.
+    /// `field` names the place of a package in the request.
+    pub(crate) fn of_buy(
+        buy: &MediaBuy,
+        products: &[Product],
+        field: impl Fn(usize) -> String,
+    ) -> Vec<Self> {
+        if matches!(buy.status, Status::Canceled | Status::Rejected) {
+            return Vec::new();
+        }
+        let mut days = Vec::new();
+        for (index, package) in buy.packages.iter().enumerate() {
+            let product = products.iter().find(|product| product.id() == package.product_id);
+            if package.is_live() && product.is_some_and(Product::is_exclusive) {
+                let start = package.start_time.unwrap_or(buy.start_time);
+                let end = package.end_time.unwrap_or(buy.end_time);
+                days.push(Self::new(&package.product_id, start, end, field(index)));
+            }
+        }
+        days
+    }
+}
+
+impl ExclusiveBooking {
+    /// Whether it keeps others out at a moment.
+    fn is_in_force(&self, now: Timestamp) -> bool {
+        let has_ended = self.last_day < now.to_zoned(TimeZone::UTC).date();
+        let has_expired = self.expires_at.is_some_and(|moment| moment <= now);
+        !has_ended && !has_expired
+    }
+
+    fn overlaps(&self, days: &ExclusiveDays) -> bool {
+        self.first_day <= days.last_day && days.first_day <= self.last_day
+    }
+}
+
+/// A refusal for each product whose days somebody else has already. `own` are the holders that do not count:
+/// a buy that is changed, and the proposal that is bought.
+pub(crate) fn taken_days(
+    shelf: &dyn Shelf,
+    wanted: &[ExclusiveDays],
+    own: &[&str],
+    now: Timestamp,
+) -> Result<Vec<Error>, Fault> {
+    let mut problems = Vec::new();
+    for days in wanted {
+        let calendar = shelf.find::<ExclusiveCalendar>(&days.product_id)?;
+        let bookings = calendar.map(|kept| kept.thing.bookings).unwrap_or_default();
+        let is_taken = bookings.iter().any(|booking| {
+            booking.is_in_force(now)
+                && booking.overlaps(days)
+                && !own.contains(&booking.holder.as_str())
+        });
+        if is_taken {
+            let message = "the product is exclusive and taken on some of these days; choose other \
+                           days or another product";
+            problems.push(refuse::at(Code::ProductUnavailable, &days.field, message));
+        }
+    }
+    Ok(problems)
+}
+
+/// Books days for a holder. What the holder had in these products before is replaced.
+pub(crate) fn book_days(
+    shelf: &dyn Shelf,
+    holder: &str,
+    wanted: &[ExclusiveDays],
+    expires_at: Option<Timestamp>,
+    now: Timestamp,
+) -> Result<(), Fault> {
+    let mut products: Vec<&str> = wanted.iter().map(|days| days.product_id.as_str()).collect();
+    products.sort_unstable();
+    products.dedup();
+    for product_id in products {
+        let new = wanted.iter().filter(|days| days.product_id == product_id);
+        let new = new.map(|days| ExclusiveBooking {
+            holder: holder.to_owned(),
+            first_day: days.first_day,
+            last_day: days.last_day,
+            expires_at,
+        });
+        match shelf.find::<ExclusiveCalendar>(product_id)? {
+            Some(mut kept) => {
+                let bookings = &mut kept.thing.bookings;
+                bookings.retain(|booking| booking.holder != holder && booking.is_in_force(now));
+                bookings.extend(new);
+                shelf.change(&mut kept, now)?;
+            }
+            None => {
+                let calendar = ExclusiveCalendar { bookings: new.collect() };
+                let new = New { id: product_id, owner: "", account: None, state: "", now };
+                shelf.add(new, &calendar)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Gives back the days that a holder has of these products.
+pub(crate) fn release_days<'a>(
+    shelf: &dyn Shelf,
+    holder: &str,
+    product_ids: impl Iterator<Item = &'a str>,
+    now: Timestamp,
+) -> Result<(), Fault> {
+    for product_id in product_ids {
+        let Some(mut kept) = shelf.find::<ExclusiveCalendar>(product_id)? else { continue };
+        let before = kept.thing.bookings.len();
+        kept.thing.bookings.retain(|booking| booking.holder != holder);
+        if kept.thing.bookings.len() != before {
+            shelf.change(&mut kept, now)?;
+        }
+    }
+    Ok(())
+}
+
+/// Gives back the days of a buy that does not come about, or is over before its end.
+pub(crate) fn release_buy(shelf: &dyn Shelf, buy: &MediaBuy, now: Timestamp) -> Result<(), Fault> {
+    let products = buy.packages.iter().map(|package| package.product_id.as_str());
+    release_days(shelf, &buy.media_buy_id, products, now)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+    use crate::shelf::Vault;
+    use crate::shelf::memory::MemoryVault;
+
+    fn change(vault: &dyn Vault, job: impl Fn(&dyn Shelf) -> Result<(), Fault> + Send + 'static) {
+        let changing = pin!(vault.act(job));
+        let Poll::Ready(changed) = changing.poll(&mut Context::from_waker(Waker::noop())) else {
+            panic!("memory does not wait");
+        };
+        changed.unwrap();
+    }
+
+    fn days(first: &str, last: &str) -> ExclusiveDays {
+        let start = format!("{first}T08:00:00Z").parse().unwrap();
+        let end = format!("{last}T20:00:00Z").parse().unwrap();
+        ExclusiveDays::new("front_page", start, end, "packages[0].product_id".into())
+    }
+
+    #[test]
+    fn flights_are_counted_in_whole_days_of_utc() {
+        let start = "2026-07-01T23:00:00Z".parse().unwrap();
+        let end = "2026-07-03T00:00:00Z".parse().unwrap();
+        let days = ExclusiveDays::new("p", start, end, String::new());
+        assert_eq!(days.first_day.to_string(), "2026-07-01");
+        assert_eq!(days.last_day.to_string(), "2026-07-02");
+    }
+
+    #[test]
+    fn days_have_one_holder_until_they_are_given_back() {
+        let memory = MemoryVault::default();
+        let vault: &dyn Vault = &memory;
+        let now: Timestamp = "2026-06-01T00:00:00Z".parse().unwrap();
+        let later: Timestamp = "2026-06-03T00:00:00Z".parse().unwrap();
+        let taken = |first: &str, last: &str, own: &[&str], now: Timestamp| {
+            let wanted = [days(first, last)];
+            vault.look(|shelf| taken_days(shelf, &wanted, own, now)).unwrap().len()
+        };
+        let booked = [days("2026-07-01", "2026-07-02")];
+        let held = [days("2026-07-05", "2026-07-05")];
+        change(vault, move |shelf| {
+            book_days(shelf, "mb_1", &booked, None, now)?;
+            book_days(shelf, "prop_1", &held, Some(later), now)
+        });
+        assert_eq!(taken("2026-07-02", "2026-07-03", &[], now), 1);
+        assert_eq!(taken("2026-07-03", "2026-07-04", &[], now), 0);
+        assert_eq!(taken("2026-07-02", "2026-07-03", &["mb_1"], now), 0, "the buy itself");
+        assert_eq!(taken("2026-07-05", "2026-07-05", &[], now), 1, "held by a proposal");
+        assert_eq!(taken("2026-07-05", "2026-07-05", &[], later), 0, "the hold has expired");
+        change(vault, move |shelf| release_days(shelf, "mb_1", ["front_page"].into_iter(), now));
+        assert_eq!(taken("2026-07-01", "2026-07-02", &[], now), 0);
+    }
+}
