@@ -10,34 +10,70 @@ use crate::problem::At;
 /// How many places are listed.
 const MAX_LISTED: usize = 50;
 
-/// Names of members that hold a credential or key material (L2 authentication, "Credential
-/// placement"). A name that ends in `_` and one of these counts too: `meta_access_token`.
+/// Names of members that hold a credential or key material (L2 authentication, "Credential placement"; the names
+/// beyond that page's are those of widespread providers). A name that ends in `_` and one of these counts too:
+/// `meta_access_token`.
 const NAMES: &[&str] = &[
+    "access_key",
+    "access_key_id",
     "access_token",
+    "adcp_auth",
     "api_key",
+    "api_token",
+    "auth_header",
+    "auth_token",
     "authorization",
+    "authorization_header",
+    "basic_auth",
     "bearer",
+    "bearer_token",
+    "client_assertion",
     "client_secret",
+    "cookie",
+    "credentials",
+    "id_token",
     "jwk",
     "jwks",
     "jwks_uri",
+    "jwt",
+    "oauth_token",
+    "passphrase",
+    "passwd",
+    "password",
+    "private_key",
+    "refresh_token",
+    "sas_token",
+    "secret",
+    "secret_key",
+    "security_token",
+    "service_account_key",
+    "session_token",
+    "signing_key",
+    "subscription_key",
+];
+
+/// Members of AdCP's own requests that hold what another party needs to call back, with the members in which
+/// they are legal.
+const LEGAL: &[(&str, &[&str])] = &[
+    ("credentials", &["authentication", "access"]),
+    ("auth_token", &["property_list", "collection_list", "collection_list_exclude"]),
 ];
 
 /// JSON Pointers to every member of `arguments`, at any depth, whose name is that of a credential;
-/// at most fifty. `push_notification_config.authentication.credentials` is legal and has another
-/// name. No value is looked at.
+/// at most fifty. `push_notification_config.authentication.credentials` is legal. No value is looked at.
 // A-8
 #[must_use]
 pub fn find(arguments: &Value) -> Vec<String> {
     let mut found = Vec::new();
-    walk(arguments, &At::Root, 0, &mut found);
+    walk(arguments, &At::Root, "", 0, &mut found);
     found
 }
 
 /// What is nested deeper is refused by every reader of JSON.
 const MAX_DEPTH: usize = 128;
 
-fn walk(value: &Value, at: &At<'_>, depth: usize, found: &mut Vec<String>) {
+/// `parent` is the name of the member that holds `value`.
+fn walk(value: &Value, at: &At<'_>, parent: &str, depth: usize, found: &mut Vec<String>) {
     if depth > MAX_DEPTH {
         return;
     }
@@ -45,19 +81,24 @@ fn walk(value: &Value, at: &At<'_>, depth: usize, found: &mut Vec<String>) {
         Value::Object(members) => {
             for (name, member) in members {
                 let at = at.key(name);
-                if is_credential(name) && found.len() < MAX_LISTED {
+                let is_found = is_credential(name) && !is_legal(name, parent);
+                if is_found && found.len() < MAX_LISTED {
                     found.push(at.pointer());
                 }
-                walk(member, &at, depth + 1, found);
+                walk(member, &at, name, depth + 1, found);
             }
         }
         Value::Array(items) => {
             for (index, item) in items.iter().enumerate() {
-                walk(item, &at.index(index), depth + 1, found);
+                walk(item, &at.index(index), parent, depth + 1, found);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
+}
+
+fn is_legal(name: &str, parent: &str) -> bool {
+    LEGAL.iter().any(|(legal, parents)| *legal == name && parents.contains(&parent))
 }
 
 fn is_credential(name: &str) -> bool {
@@ -124,10 +165,48 @@ mod tests {
     }
 
     #[test]
+    fn names_of_widespread_providers_are_found() {
+        for name in [
+            "password",
+            "db_password",
+            "passphrase",
+            "secret",
+            "app_secret",
+            "webhookSecret",
+            "private_key",
+            "privateKey",
+            "refresh_token",
+            "idToken",
+            "bearer_token",
+            "session-token",
+            "aws_access_key_id",
+            "aws_secret_access_key",
+            "x-adcp-auth",
+            "Cookie",
+            "set-cookie",
+            "jwt",
+            "credentials",
+            "google_credentials",
+            "auth_token",
+            "api_token",
+            "basicAuth",
+            "signing_key",
+            "Ocp-Apim-Subscription-Key",
+        ] {
+            let arguments: Value = [(name, "s")].into_iter().collect();
+            assert_eq!(find(&arguments).len(), 1, "{name}");
+            let nested = json!({"ext": {"vendor": [arguments]}});
+            assert_eq!(find(&nested).len(), 1, "{name}");
+        }
+    }
+
+    #[test]
     fn what_is_legal_is_left_alone() {
         let legal = json!({
             "push_notification_config": {"url": "https://b.example", "authentication":
                 {"schemes": ["Bearer"], "credentials": "legal here"}},
+            "targeting_overlay": {"property_list": {"list_id": "l", "auth_token": "legal here"}},
+            "rights_key": "r", "offering_token": "o", "pixel_key": 1, "session_id": "s",
             "access_tokens_per_day": 5, "forbearer": 1, "tokens": [], "myjwks": 1,
         });
         assert_eq!(find(&legal), Vec::<String>::new());

@@ -1,8 +1,10 @@
 //! Who calls a publisher: a signature counts before every other credential.
 
+use axum::http::HeaderValue;
+use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use tradepost_server::agent::{Agent as _, Caller};
-use tradepost_server::auth::Denied;
+use tradepost_server::auth::{Denied, SCHEME};
 use tradepost_server::desk::Desk;
 use tradepost_server::http::intake;
 use tradepost_wire::adcp::signing::{Fault, Surface};
@@ -26,6 +28,8 @@ pub(super) async fn caller(
         }
         Standing::Unsigned { needed } => needed,
     };
+    let with_credential = adcp_auth(parts);
+    let parts = with_credential.as_ref().unwrap_or(parts);
     let caller = match is_open {
         true => intake::visitor(desk, publisher, parts).await,
         false => intake::caller(desk, publisher, parts).await,
@@ -38,6 +42,24 @@ pub(super) async fn caller(
         }
         decided => Ok(decided?),
     }
+}
+
+/// The request with the token of `x-adcp-auth` as its bearer token, which clients of AdCP send where something on
+/// the way uses `Authorization` itself. `None` if there is no such header, or `Authorization` is there as well.
+fn adcp_auth(parts: &Parts) -> Option<Parts> {
+    let token = parts.headers.get("x-adcp-auth")?.to_str().ok()?.trim();
+    if parts.headers.contains_key(AUTHORIZATION) {
+        return None;
+    }
+    let has_scheme = token
+        .get(..SCHEME.len() + 1)
+        .is_some_and(|start| start.eq_ignore_ascii_case(&format!("{SCHEME} ")));
+    let bearer = if has_scheme { token.to_owned() } else { format!("{SCHEME} {token}") };
+    let mut value = HeaderValue::from_str(&bearer).ok()?;
+    value.set_sensitive(true);
+    let mut with_credential = parts.clone();
+    with_credential.headers.insert(AUTHORIZATION, value);
+    Some(with_credential)
 }
 
 /// Who has signed a request to a publisher.

@@ -622,3 +622,27 @@ fn whoever_asks_too_often_for_what_is_no_tool_is_told_before_any_is_reached() {
     "#]].assert_eq(&whole(&task));
     assert_eq!(publisher.post("nova", "/mcp", &[], &rpc("ping", json!({}))).status, 200);
 }
+
+#[test]
+fn the_adcp_auth_header_is_read_as_a_bearer_token() {
+    let publisher = start();
+    let call = rpc("tools/call", json!({"name": "list_creatives", "arguments": {}}));
+    let code = |who: &str, headers: &[(&str, &str)]| {
+        let answer = publisher.post(who, "/mcp", headers, &call).json();
+        let error = answer["error"]["data"]["adcp_error"]["code"].as_str().map(str::to_owned);
+        error.or_else(|| {
+            let code = answer["result"]["structuredContent"]["adcp_error"]["code"].as_str();
+            Some(code.unwrap_or("none").to_owned())
+        })
+    };
+    let missing = code("nobody", &[]);
+    assert_eq!(missing.as_deref(), Some("AUTH_MISSING"));
+    for value in ["token-of-acme", "Bearer token-of-acme", "bearer token-of-acme"] {
+        let found = code("nobody", &[("x-adcp-auth", value)]);
+        assert_eq!(found, code("acme", &[]), "{value}");
+    }
+    assert_ne!(code("nobody", &[("x-adcp-auth", "token-of-nobody")]), code("acme", &[]));
+    // The header that every proxy knows counts where both are sent.
+    let both = code("a-token-of-nobody", &[("x-adcp-auth", "token-of-acme")]);
+    assert_eq!(both, code("a-token-of-nobody", &[]));
+}
