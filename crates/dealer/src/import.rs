@@ -17,12 +17,16 @@ use crate::settings::Dealer;
 mod collect;
 mod columns;
 mod container;
+mod currency;
+mod dates;
 mod decode;
 mod fields;
 mod heads;
 mod json;
 mod map;
 pub mod mapping;
+mod minivan;
+pub mod notation;
 mod numbers;
 pub mod preset;
 mod remembered;
@@ -135,19 +139,22 @@ pub struct Sorted {
 pub struct Unreadable {
     /// What is wrong: a lowercase fragment.
     pub message: String,
+    /// What was found, one fragment for each.
+    pub lines: Vec<String>,
     /// What to do about it.
     pub hint: &'static str,
 }
 
 impl Unreadable {
     fn new(message: impl Into<String>, hint: &'static str) -> Self {
-        Self { message: message.into(), hint }
+        Self { message: message.into(), lines: Vec::new(), hint }
     }
 }
 
 impl std::fmt::Display for Unreadable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.message)
+        f.write_str(&self.message)?;
+        self.lines.iter().try_for_each(|line| write!(f, "; {line}"))
     }
 }
 
@@ -190,11 +197,18 @@ pub fn read_as(
     let source = BufReader::with_capacity(decode::CHUNK, packed.unpack()?);
     let text = decode::Utf8::new(source, survey.encoding);
     match survey.kind {
-        Kind::Json => json::read(text, &mut sorter)?,
+        Kind::Json => {
+            drop(text);
+            // Members have no order: the type may stand behind all vehicles.
+            let whole = BufReader::with_capacity(decode::CHUNK, packed.unpack()?);
+            let is_aap = json::is_aap_response(decode::Utf8::new(whole, survey.encoding));
+            let source = BufReader::with_capacity(decode::CHUNK, packed.unpack()?);
+            json::read(decode::Utf8::new(source, survey.encoding), is_aap, &mut sorter)?;
+        }
         Kind::Xml => xml::read(text, &mut sorter)?,
         Kind::Table => table::read(text, &mut sorter)?,
     }
-    Ok(sorter.finish())
+    sorter.finish()
 }
 
 #[cfg(test)]

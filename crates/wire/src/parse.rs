@@ -61,7 +61,8 @@ pub fn unknown(at: &At<'_>, problems: &mut Problems, key: &str, known: &'static 
 
 /// The known name that differs from `key` by at most two slips, and by at most one in three
 /// characters: `maek` is `make`, while `zip` is not `vin`.
-pub(crate) fn did_you_mean<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
+#[must_use]
+pub fn did_you_mean<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
     let length = key.chars().count();
     known
         .iter()

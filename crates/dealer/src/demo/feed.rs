@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use fastrand::Rng;
-use tradepost_wire::aap::Vehicle;
+use tradepost_wire::aap::{Skill, Vehicle};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::words;
@@ -85,7 +85,8 @@ pub fn homenet(units: &[Unit], delimiter: u8) -> io::Result<Vec<u8>> {
     formats::table(units, HOMENET, delimiter, true)
 }
 
-/// The units as AAP JSON: `{"vehicles": [...]}`. Sold units have the status `sold`.
+/// The units as an `inventory.search` response of AAP, by whose type the importer knows that `price` is
+/// what the customer pays. Sold units have the status `sold`.
 ///
 /// # Errors
 /// Never in practice: a vehicle always serialises.
@@ -98,7 +99,11 @@ pub fn aap_json(units: &[Unit]) -> tradepost_wire::json::Result<Vec<u8>> {
         }
         vehicles.push(vehicle);
     }
-    tradepost_wire::json::to_vec(&json!({ "vehicles": vehicles }))
+    let total = vehicles.len();
+    tradepost_wire::json::to_vec(&json!({
+        "type": Skill::InventorySearch.response_type(),
+        "data": {"total": total, "skip": 0, "limit": total, "vehicles": vehicles},
+    }))
 }
 
 /// The units as a table of which about every other row is dirty in one way. A unit without a

@@ -1,21 +1,21 @@
-//! The rows of a feed taken together: whose they are, duplicates, and models that other rows
-//! explain.
+//! The rows of a feed taken together, and whose they are.
 
-use std::collections::hash_map::{Entry, RandomState};
-use std::collections::{HashMap, HashSet};
-use std::hash::BuildHasher as _;
+use std::collections::HashMap;
 
 use jiff::Timestamp;
 
-use super::columns::{Cells, Column, Heading, is_silent};
-use super::heads::{Head, Heads, Named};
-use super::map::{Mapped, Mapper};
-use super::mapping::{Mapping, PriceRule};
+use super::columns::{Cells, Heading, is_silent};
+use super::heads::Heads;
+use super::mapping::{Mapping, PriceRule, SpelledHeading};
+use super::notation::Notation;
 use super::preset::{self, Preset};
 use super::remembered::Remembered;
-use super::report::{ColumnUse, MAX_COLUMNS, PresetUse, Reason, Report, Warning, quote};
+use super::report::{ColumnUse, PresetUse, Reason, Report, Warning, quote};
 use super::whose::{Names, Whose};
-use super::{Feed, Sorted, Target, Unit, Units, fields};
+use super::{Sorted, Target, Units, Unreadable, table};
+use collector::Collector;
+
+mod collector;
 
 /// How many different headings are counted; a table of more is no feed of vehicles.
 const MAX_HEADINGS: usize = 1_000;
@@ -33,6 +33,10 @@ pub(super) struct Sorter<'a> {
     /// The headings as they came, which the report shortens.
     spelled: Vec<String>,
     places: HashMap<String, usize>,
+    /// In how many rows each constant of the mapping stands.
+    constants: Vec<usize>,
+    /// Whether the file ends too early, so that columns may be missing that it has.
+    is_truncated: bool,
 }
 
 impl<'a> Sorter<'a> {
@@ -47,7 +51,9 @@ impl<'a> Sorter<'a> {
             target,
             now,
             price: PriceRule::default(),
+            notation: Notation::default(),
             offers_unbuilt: false,
+            takes_without_prices: false,
             units: Units::default(),
             heads: Heads::default(),
             remembered: Remembered::default(),
@@ -62,6 +68,8 @@ impl<'a> Sorter<'a> {
             headings: Vec::new(),
             spelled: Vec::new(),
             places: HashMap::new(),
+            constants: Vec::new(),
+            is_truncated: false,
         };
         if let Some(mapping) = mapping {
             sorter.settle(mapping.clone());
@@ -81,10 +89,12 @@ impl<'a> Sorter<'a> {
         }
     }
 
-    /// Unless the caller has named a mapping, takes that of a preset.
+    /// Takes the mapping of a preset for what the caller's does not say, unless that stands on another.
     pub(super) fn assume(&mut self, preset: Preset) {
-        if self.mapping.is_none() {
-            self.settle(Mapping::of(preset));
+        match self.mapping.take() {
+            None => self.settle(Mapping::of(preset)),
+            Some(own) if own.preset().is_none() => self.settle(own.over_preset(preset)),
+            Some(own) => self.mapping = Some(own),
         }
     }
 
@@ -95,6 +105,10 @@ impl<'a> Sorter<'a> {
         headings: impl Iterator<Item = &'h str> + Clone,
     ) {
         let Some((preset, mapping)) = mapping.and_then(|m| Some((m.preset()?, m))) else { return };
+        // AAP's members are the names of the fields themselves, and its mapping has hardly any.
+        if preset == Preset::AapJson {
+            return;
+        }
         let known = headings.clone().filter(|heading| mapping.rule(heading).is_some()).count();
         let preset = PresetUse { name: preset, guessed, known, of: headings.count() };
         self.each(|report| report.preset = Some(preset));
@@ -114,8 +128,11 @@ impl<'a> Sorter<'a> {
         }
         for collector in &mut self.collectors {
             collector.price = mapping.price;
+            collector.notation = mapping.notation.clone();
+            collector.takes_without_prices = mapping.takes_without_prices();
             collector.offers_unbuilt = mapping.offers_unbuilt();
         }
+        self.constants = vec![0; mapping.constants.len()];
         self.mapping = Some(mapping);
     }
 
@@ -126,6 +143,7 @@ impl<'a> Sorter<'a> {
 
     /// Says that the file is not whole.
     pub(super) fn truncated(&mut self, seen: String) {
+        self.is_truncated = true;
         self.each(|report| report.doubts.push(seen.clone()));
     }
 
@@ -163,8 +181,9 @@ impl<'a> Sorter<'a> {
     /// Takes a row.
     pub(super) fn take(&mut self, line: usize, cells: &mut Cells) {
         // Before it is asked whose the row is: a constant may be what names the dealer.
-        for (column, text) in self.mapping.iter().flat_map(|mapping| &mapping.constants) {
-            cells.fill_constant(*column, text);
+        let constants = self.mapping.iter().flat_map(|mapping| &mapping.constants);
+        for ((column, text), filled) in constants.zip(&mut self.constants) {
+            *filled += usize::from(cells.fill_constant(*column, text));
         }
         for place in &cells.filled {
             if let Some((column, _)) = self.headings.get_mut(*place) {
@@ -193,7 +212,9 @@ impl<'a> Sorter<'a> {
             target: of.target,
             now: of.now,
             price: of.price,
+            notation: of.notation.clone(),
             offers_unbuilt: of.offers_unbuilt,
+            takes_without_prices: of.takes_without_prices,
             units: Units::default(),
             heads: Heads::default(),
             remembered: Remembered::default(),
@@ -211,6 +232,8 @@ impl<'a> Sorter<'a> {
             headings: self.headings.iter().map(unfilled).collect(),
             spelled: Vec::new(),
             places: HashMap::new(),
+            constants: vec![0; self.constants.len()],
+            is_truncated: false,
         }
     }
 
@@ -229,6 +252,8 @@ impl<'a> Sorter<'a> {
                 .iter_mut()
                 .map(|(it, _)| std::mem::take(&mut it.filled))
                 .collect(),
+            constants: self.constants.iter_mut().map(std::mem::take).collect(),
+            is_truncated: std::mem::take(&mut self.is_truncated),
         }
     }
 
@@ -243,6 +268,10 @@ impl<'a> Sorter<'a> {
         for ((used, _), filled) in self.headings.iter_mut().zip(harvest.filled) {
             used.filled += filled;
         }
+        for (used, filled) in self.constants.iter_mut().zip(harvest.constants) {
+            *used += filled;
+        }
+        self.is_truncated |= harvest.is_truncated;
     }
 
     /// Records a row of which it is not known whose it is.
@@ -265,14 +294,46 @@ impl<'a> Sorter<'a> {
         report.warn(kind, Some(line), message);
     }
 
+    /// Compares the mapping with the headings that there are.
+    ///
+    /// # Errors
+    /// When a line of the mapping is about no column of the feed.
+    pub(super) fn check_mapping(&self) -> Result<(), Unreadable> {
+        let headings = self.spelled.iter().map(String::as_str);
+        let is_known = !self.spelled.is_empty() && self.spelled.len() < MAX_HEADINGS;
+        let mapping = self.mapping.as_ref().filter(|_| is_known && !self.is_truncated);
+        mapping.and_then(|mapping| mapping.unmatched(headings)).map_or(Ok(()), Err)
+    }
+
     /// Settles what only all rows together can tell.
-    pub(super) fn finish(mut self) -> Sorted {
+    ///
+    /// # Errors
+    /// When a line of the mapping is about no column of the feed.
+    pub(super) fn finish(mut self) -> Result<Sorted, Unreadable> {
+        self.check_mapping()?;
         self.unplaced.sort();
+        let mapping = self.mapping.unwrap_or_default();
+        let is_table = self.unplaced.format == table::FORMAT;
+        let rows: usize = self.collectors.iter().map(|collector| collector.report.rows).sum();
+        let rows = rows + self.unplaced.rows;
+        let spelled = self.spelled.into_iter().zip(&self.headings);
+        // A table always has all of its columns; a member may be in some vehicles alone.
+        let spelled: Vec<SpelledHeading> = spelled
+            .map(|(heading, (used, _))| SpelledHeading {
+                heading,
+                is_optional: !is_table && used.filled < rows,
+            })
+            .collect();
         let columns = self.headings.into_iter().map(|(used, heading)| (used, heading.column));
-        let columns: Vec<_> = columns.collect();
+        let constants = mapping.constants.iter().zip(self.constants).map(|(constant, filled)| {
+            let (column, text) = constant;
+            let name = format!("constant \"{}\"", quote(text));
+            (ColumnUse { column: name, filled }, Some(*column))
+        });
+        let columns: Vec<_> = columns.chain(constants).collect();
         let feeds = self.collectors.into_iter().map(|collector| collector.finish(&columns));
-        let mapping = self.mapping.unwrap_or_default().spelled_out(self.spelled);
-        Sorted { feeds: feeds.collect(), unplaced: self.unplaced, mapping }
+        let feeds = feeds.collect();
+        Ok(Sorted { feeds, unplaced: self.unplaced, mapping: mapping.spelled_out(spelled) })
     }
 
     fn each(&mut self, mut note: impl FnMut(&mut Report)) {
@@ -291,6 +352,9 @@ pub(super) struct Harvest {
     unplaced: Report,
     /// In how many of the rows each heading's column holds something.
     filled: Vec<usize>,
+    /// In how many of the rows each constant stands.
+    constants: Vec<usize>,
+    is_truncated: bool,
 }
 
 /// What a part of the rows has come to for one dealer.
@@ -299,240 +363,4 @@ struct Sheaf {
     units: Units,
     heads: Heads,
     report: Report,
-}
-
-/// Takes the rows of one dealer.
-struct Collector<'a> {
-    target: &'a Target,
-    now: Timestamp,
-    price: PriceRule,
-    offers_unbuilt: bool,
-    /// The units that can be in the inventory.
-    units: Units,
-    /// What is to be known of each of them when all rows are there.
-    heads: Heads,
-    remembered: Remembered,
-    report: Report,
-}
-
-impl Collector<'_> {
-    fn take(&mut self, line: usize, cells: &Cells, rooftop: Option<usize>) {
-        if cells.is_blank() {
-            let message = "nothing in the row is understood".to_owned();
-            self.skip(line, Reason::NoIdentifier, message);
-            return;
-        }
-        if let Some(field) = cells.formula() {
-            let message = format!("the {field} begins like a formula of a spreadsheet");
-            self.skip(line, Reason::Formula, message);
-            return;
-        }
-        let mapper = Mapper {
-            target: self.target,
-            rooftop,
-            now: self.now,
-            price: self.price,
-            offers_unbuilt: self.offers_unbuilt,
-            line,
-            cells,
-            remembered: &mut self.remembered,
-            report: &mut self.report,
-        };
-        let (vehicle, sold) = match mapper.map() {
-            Mapped::Offered(vehicle) => (vehicle, false),
-            Mapped::Sold(vehicle) => (vehicle, true),
-            Mapped::Skipped(reason, message) => return self.skip(line, reason, message),
-        };
-        self.report.rows += 1;
-        // A word such as `Call` is what the dealer wants said, and no
-        // sign of a column that is misread.
-        let is_price_withheld = vehicle.price.is_none() && {
-            let text = match cells.get(Column::OutTheDoor) {
-                "" => cells.first(Column::PRICES),
-                text => text,
-            };
-            !text.is_empty() && !text.bytes().any(|byte| byte.is_ascii_digit())
-        };
-        self.heads.push(line, &vehicle, sold, is_price_withheld);
-        self.units.push(&Unit { vehicle, sold });
-    }
-
-    /// Records a row that cannot be in the inventory.
-    fn skip(&mut self, line: usize, reason: Reason, message: String) {
-        self.report.rows += 1;
-        self.report.skip(line, reason, message);
-    }
-
-    fn finish(mut self, headings: &[(ColumnUse, Option<Column>)]) -> Feed {
-        let splits = self.separate_trims();
-        let mut lost = vec![false; self.units.len()];
-        // The surest first: a row that is gone by its VIN takes no stock number from another.
-        self.drop_duplicates(&mut lost, Reason::DuplicateVin, |names| names.vin.map(Key::of));
-        self.drop_duplicates(&mut lost, Reason::DuplicateStock, |names| {
-            Some(Key { rooftop: names.rooftop.unwrap_or_default(), id: names.stock? })
-        });
-        self.drop_duplicates(&mut lost, Reason::DuplicateId, |names| names.vehicle_id.map(Key::of));
-        let Self { mut units, heads, mut report, .. } = self;
-        let is_lost = |place: usize| lost.get(place).copied().unwrap_or_default();
-        let kept = || {
-            let kept = heads.iter().enumerate().filter(|(place, _)| !is_lost(*place));
-            kept.map(|(_, (head, _))| head)
-        };
-        let offered = || kept().filter(|head| !head.sold);
-        let withheld = offered().filter(|head| head.is_price_withheld).count();
-        report.accepted = offered().count();
-        report.sold = kept().count() - report.accepted;
-        report.fields = fields::uses(offered().map(|head| head.has), headings);
-        if !splits.is_empty() || lost.contains(&true) {
-            let is_changed = |place: usize| is_lost(place) || splits.contains_key(&place);
-            units = units.changed(is_changed, |place, unit| match splits.get(&place) {
-                _ if is_lost(place) => None,
-                Some(split) => Some(split.of(unit)),
-                None => Some(unit),
-            });
-        }
-        report.doubts.extend(fields::doubts(&report.fields, report.accepted, withheld));
-        let unused = headings.iter().filter(|(_, column)| column.is_none());
-        report.unused_columns =
-            unused.map(|(column, _)| column.clone()).take(MAX_COLUMNS).collect();
-        report.sort();
-        Feed { units, report }
-    }
-
-    /// Loses all but one row of those that share an identifier: a sold one stays first, because the more
-    /// restrictive statement wins (`R-ER-10`); else the most complete one; else the last one.
-    fn drop_duplicates(
-        &mut self,
-        lost: &mut [bool],
-        reason: Reason,
-        key: impl Fn(Named<'_>) -> Option<Key<'_>>,
-    ) {
-        let Self { heads, report, .. } = self;
-        // Hardly any row shares anything, and a table of all identifiers would be larger than they are.
-        let state = RandomState::new();
-        let mut hashes: Vec<u64> =
-            heads.iter().filter_map(|(_, names)| Some(state.hash_one(key(names)?))).collect();
-        hashes.sort_unstable();
-        let twice = |pair: &[u64]| pair.first().filter(|one| pair.last() == Some(one)).copied();
-        let mut shared: Vec<u64> = hashes.windows(2).filter_map(twice).collect();
-        shared.dedup();
-        drop(hashes);
-        if shared.is_empty() {
-            return;
-        }
-        let mut places: HashMap<Key<'_>, (usize, Head)> = HashMap::new();
-        for (place, (head, names)) in heads.iter().enumerate() {
-            let Some(key) = key(names) else { continue };
-            let is_lost = lost.get(place).copied().unwrap_or_default();
-            if is_lost || shared.binary_search(&state.hash_one(&key)).is_err() {
-                continue;
-            }
-            let mut earlier = match places.entry(key) {
-                Entry::Vacant(free) => {
-                    free.insert((place, head));
-                    continue;
-                }
-                Entry::Occupied(earlier) => earlier,
-            };
-            let (first, first_head) = *earlier.get();
-            let (gone, loser, winner) = if rank(&first_head) > rank(&head) {
-                (place, head.line, first_head.line)
-            } else {
-                earlier.insert((place, head));
-                (first, first_head.line, head.line)
-            };
-            if let Some(lost) = lost.get_mut(gone) {
-                *lost = true;
-            }
-            let message = format!("rows {loser} and {winner} are the same; row {winner} is kept");
-            report.skip(loser, reason, message);
-        }
-    }
-
-    /// `CR-V EX` in the column of the model is separated when other rows of the same make show
-    /// that `CR-V` is a model and `EX` one of its trims. Without such rows nothing is guessed. Returns
-    /// what becomes of the units at some places.
-    fn separate_trims(&mut self) -> HashMap<usize, Split> {
-        let Self { heads, report, .. } = self;
-        let mut seen: HashSet<(&str, &str, Option<&str>)> = HashSet::new();
-        let mut models: HashMap<(String, String), HashSet<String>> = HashMap::new();
-        for (_, names) in heads.iter() {
-            if let (Some(make), Some(model)) = (names.make, names.model)
-                && seen.insert((make, model, names.trim))
-            {
-                let trims = models.entry((make.to_lowercase(), model.to_lowercase())).or_default();
-                trims.extend(names.trim.map(str::to_lowercase));
-            }
-        }
-        drop(seen);
-        let mut splits = HashMap::new();
-        for (place, (head, names)) in heads.iter().enumerate() {
-            let (Some(make), Some(model)) = (names.make, names.model) else {
-                continue;
-            };
-            if !model.contains(' ') {
-                continue;
-            }
-            let make = make.to_lowercase();
-            let own = names.trim.map(str::to_lowercase);
-            let split = model
-                .match_indices(' ')
-                .filter_map(|(at, _)| Some((model.get(..at)?, model.get(at + 1..)?)))
-                .filter(|(_, trim)| own.as_ref().is_none_or(|own| *own == trim.to_lowercase()))
-                // From the back, so that the longest name of a model counts.
-                .rfind(|(model, trim)| {
-                    models
-                        .get(&(make.clone(), model.to_lowercase()))
-                        .is_some_and(|trims| trims.contains(&trim.to_lowercase()))
-                });
-            if let Some((model, trim)) = split {
-                let message = format!("separated into \"{model}\" and \"{trim}\"");
-                report.warn(Warning::ModelAndTrim, Some(head.line), message);
-                splits.insert(place, Split(model.len()));
-            }
-        }
-        if !splits.is_empty() {
-            for (place, head) in heads.iter_mut().enumerate() {
-                if splits.contains_key(&place) {
-                    head.has = head.has.with("trim");
-                }
-            }
-        }
-        splits
-    }
-}
-
-/// At which byte a model ends, where a space and its trim are behind it.
-#[derive(Debug, Clone, Copy)]
-struct Split(usize);
-
-impl Split {
-    fn of(self, mut unit: Unit) -> Unit {
-        let vehicle = &mut unit.vehicle;
-        let whole = vehicle.model.take().unwrap_or_default();
-        let (model, rest) = whole.split_at_checked(self.0).unwrap_or((&whole, ""));
-        let trim = rest.strip_prefix(' ').unwrap_or(rest);
-        vehicle.trim.get_or_insert_with(|| trim.to_owned());
-        vehicle.model = Some(model.to_owned());
-        unit
-    }
-}
-
-/// What a unit is told apart by.
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct Key<'h> {
-    /// The rooftop within which it counts, where it does.
-    rooftop: &'h str,
-    id: &'h str,
-}
-
-impl<'h> Key<'h> {
-    fn of(id: &'h str) -> Self {
-        Self { rooftop: "", id }
-    }
-}
-
-/// Which of two rows about the same unit to keep: the greater one.
-fn rank(head: &Head) -> (bool, u32) {
-    (head.sold, head.has.len())
 }

@@ -33,8 +33,17 @@ pub(super) struct Head {
     /// Which of its texts are there.
     there: u8,
     pub(super) sold: bool,
-    /// Whether it has a word such as `Call` for a price.
-    pub(super) is_price_withheld: bool,
+    /// Why it has no price, where that is no sign of a column that is misread.
+    pub(super) no_price: Option<NoPrice>,
+}
+
+/// Why a row has no price.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NoPrice {
+    /// It has a word such as `Call`.
+    Withheld,
+    /// It has one in another currency than US dollars.
+    OtherCurrency,
 }
 
 /// The texts of a row.
@@ -54,7 +63,13 @@ pub(super) struct Named<'h> {
 const TEXTS: usize = 7;
 
 impl Heads {
-    pub(super) fn push(&mut self, line: usize, vehicle: &Vehicle, sold: bool, withheld: bool) {
+    pub(super) fn push(
+        &mut self,
+        line: usize,
+        vehicle: &Vehicle,
+        sold: bool,
+        no_price: Option<NoPrice>,
+    ) {
         if self.parts.last().is_none_or(|part| part.rows.len() >= ROWS) {
             self.parts.push(Part::default());
         }
@@ -75,7 +90,7 @@ impl Heads {
             there |= u8::from(text.is_some()) << bit;
         }
         let has = fields::Set::of(vehicle);
-        part.rows.push(Head { line, has, there, sold, is_price_withheld: withheld });
+        part.rows.push(Head { line, has, there, sold, no_price });
     }
 
     /// Puts others behind these.
@@ -137,13 +152,18 @@ mod tests {
                 ..Vehicle::default()
             }
         };
+        let no_price = |number: usize| match number % 3 {
+            0 => Some(NoPrice::Withheld),
+            1 => Some(NoPrice::OtherCurrency),
+            _ => None,
+        };
         for size in [1, 5, 300, 512, 2000] {
             let mut all = Heads::default();
             let numbers: Vec<usize> = (0..1500).collect();
             for numbers in numbers.chunks(size) {
                 let mut part = Heads::default();
                 for number in numbers {
-                    part.push(*number, &vehicle(*number), number % 7 == 0, number % 3 == 0);
+                    part.push(*number, &vehicle(*number), number % 7 == 0, no_price(*number));
                 }
                 all.append(part);
             }
@@ -151,7 +171,7 @@ mod tests {
             for (number, (head, names)) in all.iter().enumerate() {
                 let expected = vehicle(number);
                 assert_eq!((head.line, head.sold), (number, number % 7 == 0));
-                assert_eq!(head.is_price_withheld, number % 3 == 0);
+                assert_eq!(head.no_price, no_price(number));
                 assert_eq!(head.has, fields::Set::of(&expected));
                 assert_eq!(names.vin, expected.vin.as_deref());
                 assert_eq!(names.stock.map(str::to_owned), expected.stock.as_deref().map(fold));

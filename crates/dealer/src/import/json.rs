@@ -1,36 +1,69 @@
-//! AAP JSON: an array of vehicles, an object with `vehicles`, or an `inventory.search` response.
+//! JSON: an array of vehicles, or an object that has one, such as an `inventory.search` response of AAP,
+//! an `ItemList` of schema.org or the answer of a search for vehicles.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::io::{BufReader, Read};
 
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
+use tradepost_wire::aap::Skill;
 use tradepost_wire::json;
 use tradepost_wire::json::RawValue;
 use tradepost_wire::json::Value;
 
 use super::collect::Sorter;
-use super::columns::{Cells, ITEM};
+use super::columns::Cells;
 use super::preset::Preset;
-use super::report::Reason;
+use super::report::{Reason, Warning};
 use super::{MAX_CELL, Unreadable};
+use members::{Member, is_something_else, members, vehicle_of};
+
+mod members;
 
 /// The format's name in a report.
-const FORMAT: &str = "aap-json";
+const FORMAT: &str = "json";
+
+/// The name of AAP's format in a report.
+const AAP_FORMAT: &str = "aap-json";
 
 /// What exports call the list of vehicles.
-const LISTS: &[&str] = &["vehicles", "inventory", "listings", "results"];
+const LISTS: &[&str] =
+    &["vehicles", "inventory", "listings", "results", "cars", "items", "itemListElement", "@graph"];
 
-const HINT: &str = "give an array of vehicles, {\"vehicles\": [...]}, or the payload of an \
-                    inventory.search response";
+/// What stands around the object that has the list.
+const WRAPPINGS: &[&str] = &["data", "mainEntity"];
 
-/// Reads AAP JSON, one vehicle at a time.
-pub(super) fn read(text: impl Read, sorter: &mut Sorter<'_>) -> Result<(), Unreadable> {
-    sorter.format(FORMAT, None);
-    sorter.assume(Preset::AapJson);
-    let mut taker = Taker { sorter, cells: Cells::new(), items: 0 };
+/// What exports call the number of all vehicles, of which the list may be one page.
+const TOTALS: &[&str] = &["total", "num_found", "numberOfItems"];
+
+const HINT: &str = "give an array of vehicles, {\"vehicles\": [...]}, an ItemList of schema.org, or the \
+                    payload of an inventory.search response";
+
+/// Whether the text is an `inventory.search` response of AAP, which its member `type` says wherever it
+/// stands. Only then is `price` what the customer pays; in any other JSON it is a price as in tables.
+pub(super) fn is_aap_response(text: impl Read) -> bool {
+    let mut reader = json::Deserializer::from_reader(BufReader::new(text));
+    let mut kind = None;
+    // It fails where the type is known, and where the JSON cannot be read, which is told later.
+    let _ = TypeMember { kind: &mut kind }.deserialize(&mut reader);
+    kind.as_deref() == Some(Skill::InventorySearch.response_type())
+}
+
+/// Reads JSON, one vehicle at a time.
+pub(super) fn read(
+    text: impl Read,
+    is_aap: bool,
+    sorter: &mut Sorter<'_>,
+) -> Result<(), Unreadable> {
+    sorter.format(if is_aap { AAP_FORMAT } else { FORMAT }, None);
+    if is_aap {
+        sorter.assume(Preset::AapJson);
+    }
+    let mut taker = Taker { sorter, cells: Cells::new(), items: 0, is_known: is_aap };
     let mut found = Found::default();
-    let mut reader = tradepost_wire::json::Deserializer::from_reader(BufReader::new(text));
-    let whole = Document { taker: &mut taker, found: &mut found, is_page: false };
+    let mut reader = json::Deserializer::from_reader(BufReader::new(text));
+    let whole = Document { taker: &mut taker, found: &mut found, is_wrapped: false };
     let done = whole.deserialize(&mut reader).and_then(|()| reader.end());
     let items = taker.items;
     if let Err(error) = done {
@@ -58,6 +91,8 @@ struct Taker<'s, 'a> {
     sorter: &'s mut Sorter<'a>,
     cells: Cells,
     items: usize,
+    /// Whether it is known which format it is.
+    is_known: bool,
 }
 
 impl Taker<'_, '_> {
@@ -69,16 +104,12 @@ impl Taker<'_, '_> {
             return self.sorter.skip(item, Reason::OversizedCell, message);
         }
         match json::read(raw.get()) {
-            Ok(Value::Object(members)) => {
-                self.cells.clear();
-                for (key, value) in &members {
-                    if !value.is_null() {
-                        let heading = self.sorter.heading(key);
-                        self.cells.fill(&heading, &plain(value));
-                    }
-                }
-                self.sorter.take(item, &mut self.cells);
-            }
+            // A graph of schema.org has the dealer and the page beside the vehicles.
+            Ok(Value::Object(object)) if is_something_else(vehicle_of(&object)) => {}
+            Ok(Value::Object(object)) => match members(vehicle_of(&object)) {
+                Ok(members) => self.take_members(item, &members),
+                Err(message) => self.sorter.skip(item, Reason::OversizedCell, message),
+            },
             Ok(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_))
             | Ok(Value::Array(_)) => {
                 let message = "the item is not an object".to_owned();
@@ -94,6 +125,35 @@ impl Taker<'_, '_> {
             }
         }
     }
+
+    fn take_members(&mut self, item: usize, members: &[Member<'_>]) {
+        // JSON has no heading: the names in the first vehicle tell which format it is.
+        if !std::mem::replace(&mut self.is_known, true) {
+            self.warn_of_untyped_aap(members);
+            self.sorter.guess(members.iter().map(|member| member.path.as_ref()));
+        }
+        self.cells.clear();
+        for member in members {
+            let heading = self.sorter.heading(&member.path);
+            self.cells.fill(&heading, member.text(heading.keeps_all_values()));
+        }
+        self.sorter.take(item, &mut self.cells);
+    }
+}
+
+/// The members of AAP that no export has by itself, where one of the two is the price with fees.
+const OF_AAP: [&str; 3] = ["vehicle_id", "list_price", "price"];
+
+impl Taker<'_, '_> {
+    /// Tells whoever saved vehicles of AAP without what says that they are.
+    fn warn_of_untyped_aap(&mut self, members: &[Member<'_>]) {
+        let has = |name: &&str| members.iter().any(|member| member.path == **name);
+        if self.sorter.mapping.is_none() && OF_AAP.iter().all(has) {
+            let message = "if their price has the fees in it, name --preset aap-json, or keep the type \
+                           \"inventory.search.response\" in the file";
+            self.sorter.warn_of_file(Warning::UntypedAap, message);
+        }
+    }
 }
 
 /// What was found around the vehicles.
@@ -103,11 +163,11 @@ struct Found {
     total: Option<u64>,
 }
 
-/// The document, or the page in its `data`.
+/// The document, or what it is wrapped in.
 struct Document<'d, 's, 'a> {
     taker: &'d mut Taker<'s, 'a>,
     found: &'d mut Found,
-    is_page: bool,
+    is_wrapped: bool,
 }
 
 impl<'de> DeserializeSeed<'de> for Document<'_, '_, '_> {
@@ -137,11 +197,11 @@ impl<'de> Visitor<'de> for Document<'_, '_, '_> {
     fn visit_map<A: MapAccess<'de>>(mut self, mut members: A) -> Result<(), A::Error> {
         while let Some(key) = members.next_key::<String>()? {
             let key = key.as_str();
-            let is_list = LISTS.contains(&key) || (key == "data" && !self.is_page);
+            let is_list = LISTS.contains(&key) || (WRAPPINGS.contains(&key) && !self.is_wrapped);
             if is_list && !self.found.list {
                 let Self { taker, found, .. } = &mut self;
-                members.next_value_seed(Document { taker, found, is_page: true })?;
-            } else if key == "total" {
+                members.next_value_seed(Document { taker, found, is_wrapped: true })?;
+            } else if TOTALS.contains(&key) {
                 // A page may have been saved without what was around it.
                 let total = members.next_value::<Value>()?.as_u64();
                 self.found.total = self.found.total.max(total);
@@ -151,21 +211,62 @@ impl<'de> Visitor<'de> for Document<'_, '_, '_> {
         }
         Ok(())
     }
+
+    // A member that is called like a list may be a number or a name.
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
 }
 
-/// A member as the text of a cell. What has no text is left out.
-fn plain(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Number(number) => number.to_string(),
-        Value::Bool(truth) => truth.to_string(),
-        Value::Array(items) => {
-            let mut out = String::new();
-            for item in items.iter().filter_map(Value::as_str) {
-                let _ = write!(out, "{item}{ITEM}");
+/// The member `type` of a document.
+struct TypeMember<'k> {
+    kind: &'k mut Option<String>,
+}
+
+impl<'de> DeserializeSeed<'de> for TypeMember<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        from.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for TypeMember<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+        while let Some(key) = members.next_key::<String>()? {
+            if key == "type" {
+                *self.kind = members.next_value::<Value>()?.as_str().map(str::to_owned);
+                return Err(A::Error::custom("nothing else is looked for"));
             }
-            out
+            members.next_value::<IgnoredAny>()?;
         }
-        Value::Null | Value::Object(_) => String::new(),
+        Ok(())
     }
 }

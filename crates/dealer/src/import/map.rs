@@ -6,12 +6,15 @@ use tradepost_wire::aap::vehicle::{AnyCondition, Condition, Status};
 use tradepost_wire::format;
 
 use super::columns::{Cells, Column, items};
+use super::fields::{DOORS, SEATS};
 use super::mapping::PriceRule;
+use super::minivan::is_minivan;
+use super::notation::Notation;
 use super::numbers::{self, Amount};
 use super::remembered::{Known, Remembered};
 use super::report::{Reason, Report, Warning, quote};
 use super::words::{self, Availability, Rules, Word};
-use super::{PriceTruth, Target, vin};
+use super::{PriceTruth, Target, dates, vin};
 
 mod price;
 
@@ -24,18 +27,36 @@ const MAX_DESCRIPTION: usize = 10_000;
 /// How many features and how many photos a listing may have.
 const MAX_ITEMS: usize = 200;
 
+/// How many model years ahead of the calendar a vehicle may be: that of next year is sold in this one.
+const YEARS_AHEAD: i16 = 2;
+
+/// How many seats and how many doors a vehicle may have.
+const MAX_SEATS: u32 = 100;
+const MAX_DOORS: u32 = 9;
+
 /// How long an address may be, in bytes.
 const MAX_ADDRESS: usize = 2_000;
 
-/// What became of a row.
+/// A row that is neither on offer nor sold.
 #[derive(Debug)]
-pub(super) enum Mapped {
-    /// On offer.
-    Offered(Vehicle),
-    /// Sold.
-    Sold(Vehicle),
-    /// Neither.
-    Skipped(Reason, String),
+pub(super) struct SkippedRow {
+    pub(super) reason: Reason,
+    pub(super) message: String,
+}
+
+impl SkippedRow {
+    fn new(reason: Reason, message: impl Into<String>) -> Self {
+        Self { reason, message: message.into() }
+    }
+}
+
+/// A row that is on offer or sold.
+#[derive(Debug)]
+pub(super) struct Listed {
+    pub(super) vehicle: Vehicle,
+    pub(super) sold: bool,
+    /// Whether its price is in another currency than US dollars, and is left out.
+    pub(super) is_in_other_currency: bool,
 }
 
 /// Reads the cells of one row.
@@ -45,6 +66,7 @@ pub(super) struct Mapper<'a> {
     pub(super) rooftop: Option<usize>,
     pub(super) now: Timestamp,
     pub(super) price: PriceRule,
+    pub(super) notation: &'a Notation,
     /// Whether units that are not built yet count as on their way.
     pub(super) offers_unbuilt: bool,
     pub(super) line: usize,
@@ -54,7 +76,9 @@ pub(super) struct Mapper<'a> {
 }
 
 impl Mapper<'_> {
-    pub(super) fn map(mut self) -> Mapped {
+    /// # Errors
+    /// Why the row is neither on offer nor sold.
+    pub(super) fn map(mut self) -> Result<Listed, SkippedRow> {
         let word = self.cells.get(Column::Status);
         let (status, sold) = match self.remembered.availability.or_read(word, words::availability) {
             Availability::Offered(status) => (status, false),
@@ -66,11 +90,11 @@ impl Mapper<'_> {
                     "\"{}\" is not on its way to the dealer yet, so it may not be offered",
                     quote(word)
                 );
-                return Mapped::Skipped(Reason::InProduction, message);
+                return Err(SkippedRow::new(Reason::InProduction, message));
             }
             Availability::NotForSale => {
                 let message = format!("the status is \"{}\"", quote(word));
-                return Mapped::Skipped(Reason::NotForSale, message);
+                return Err(SkippedRow::new(Reason::NotForSale, message));
             }
             Availability::Unknown => {
                 let message = format!(
@@ -78,13 +102,15 @@ impl Mapper<'_> {
                      or Sold",
                     quote(word)
                 );
-                return Mapped::Skipped(Reason::UnknownStatus, message);
+                return Err(SkippedRow::new(Reason::UnknownStatus, message));
             }
         };
         let vin = self.vin();
+        let offer_id = self.text(Column::OfferId);
+        let stock = self.text(Column::Stock);
         let stock =
-            self.text(Column::Stock).filter(|stock| stock.chars().any(char::is_alphanumeric));
-        let given = self.text(Column::VehicleId);
+            stock.or_else(|| offer_id.clone().filter(|id| is_stock_number(id, vin.as_ref())));
+        let given = self.text(Column::VehicleId).or(offer_id);
         let (rooftop, fees) = self.place();
         let vehicle_id = match (given, &vin, &stock) {
             (Some(given), _, _) => given,
@@ -92,7 +118,7 @@ impl Mapper<'_> {
             (None, None, Some(stock)) => id_from_stock(&rooftop, stock),
             (None, None, None) => {
                 let message = "a row needs a VIN of 17 characters, a stock number or a vehicle_id";
-                return Mapped::Skipped(Reason::NoIdentifier, message.to_owned());
+                return Err(SkippedRow::new(Reason::NoIdentifier, message));
             }
         };
         let mut vehicle = Vehicle {
@@ -107,18 +133,21 @@ impl Mapper<'_> {
         };
         // Before the prices, which are judged by the condition as well.
         self.what_it_is(&mut vehicle);
-        if let Err(message) = self.what_it_costs(&mut vehicle, fees, sold)
-            && self.target.price_truth == PriceTruth::Block
-            && !sold
-        {
-            return Mapped::Skipped(Reason::PriceTruth, message);
-        }
+        let other_price = match self.what_it_costs(&mut vehicle, fees, sold) {
+            Err(message) if self.target.price_truth == PriceTruth::Block && !sold => {
+                return Err(SkippedRow::new(Reason::PriceTruth, message));
+            }
+            Ok(other_price) => other_price,
+            Err(_) => None,
+        };
         self.what_is_shown(&mut vehicle);
-        if sold { Mapped::Sold(vehicle) } else { Mapped::Offered(vehicle) }
+        let is_in_other_currency = other_price.is_some();
+        self.report.other_currency = self.report.other_currency.take().or(other_price);
+        Ok(Listed { vehicle, sold, is_in_other_currency })
     }
 
     fn what_it_is(&mut self, vehicle: &mut Vehicle) {
-        vehicle.year = self.year();
+        vehicle.year = self.year(vehicle.vin.as_deref());
         vehicle.make = self.text(Column::Make);
         vehicle.model = self.text(Column::Model);
         vehicle.trim = self.text(Column::Trim);
@@ -143,12 +172,32 @@ impl Mapper<'_> {
         vehicle.driveline =
             self.word(&[Column::Drivetrain], |r| &mut r.driveline, words::DRIVELINE);
         vehicle.fuel = self.word(&[Column::Fuel], |r| &mut r.fuel, words::FUEL);
-        vehicle.body = self.word(&[Column::Body], |r| &mut r.body, words::BODY);
+        vehicle.body = self.body(vehicle);
         vehicle.engine = self.text(Column::Engine).or_else(|| self.engine());
         vehicle.mileage = self.mileage();
         vehicle.city_mpg = self.plain(Column::CityMpg, 1_000);
         vehicle.highway_mpg = self.plain(Column::HighwayMpg, 1_000);
-        vehicle.electric_range_mi = self.plain(Column::ElectricRange, 2_000).map(f64::from);
+        vehicle.electric_range_mi = self.electric_range().map(f64::from);
+        for (column, member, most) in
+            [(Column::Seats, SEATS, MAX_SEATS), (Column::Doors, DOORS, MAX_DOORS)]
+        {
+            if let Some(count) = self.count(column, most) {
+                vehicle.others.insert(member.to_owned(), count.into());
+            }
+        }
+    }
+
+    /// The body. A van of a model that is a minivan is called one.
+    fn body(&mut self, vehicle: &Vehicle) -> Option<String> {
+        let body = self.word(&[Column::Body], |r| &mut r.body, words::BODY)?;
+        let is_minivan = body == "van"
+            && !words::fold(self.cells.get(Column::Body)).contains("cargo")
+            && vehicle
+                .make
+                .as_ref()
+                .zip(vehicle.model.as_ref())
+                .is_some_and(|(make, model)| is_minivan(make, model));
+        Some(if is_minivan { "minivan".to_owned() } else { body })
     }
 
     /// Whether price and MSRP are so far apart that one of them is wrong, such as cents taken for
@@ -240,13 +289,23 @@ impl Mapper<'_> {
         rooftop.map(|rooftop| (rooftop.name.clone(), rooftop.fees)).unwrap_or_default()
     }
 
-    fn year(&mut self) -> Option<u16> {
+    /// The model year: the feed's, or where it has none that of the VIN.
+    fn year(&mut self, vin: Option<&str>) -> Option<u16> {
         let text = self.cells.get(Column::Year);
-        let year = numbers::year(text);
+        let of_date = || self.date(text).and_then(|date| u16::try_from(date.year()).ok());
+        let year = numbers::year(text, self.notation.sign()).or_else(of_date);
         if year.is_none() && !text.is_empty() {
             self.unreadable(Warning::UnreadableYear, "the model year", text);
+            return None;
         }
-        year
+        if year.is_some() {
+            return year;
+        }
+        let this_year = self.now.to_zoned(jiff::tz::TimeZone::UTC).year();
+        let latest = u16::try_from(this_year.saturating_add(YEARS_AHEAD)).ok()?;
+        let year = vin::model_year(vin?, latest)?;
+        self.warn(Warning::YearFromVin, format!("{year}, by the tenth character of the VIN"));
+        Some(year)
     }
 
     fn condition(&mut self) -> Option<AnyCondition> {
@@ -298,8 +357,7 @@ impl Mapper<'_> {
     /// The engine in the words of the published examples: `1.5L Turbo I4`.
     fn engine(&mut self) -> Option<String> {
         let litres = self.cells.get(Column::Displacement);
-        let litres = litres.trim_end_matches(['L', 'l', ' ']);
-        let litres = litres.parse::<f64>().ok().filter(|l| (0.1..30.0).contains(l));
+        let litres = numbers::litres(litres, self.notation.sign());
         let cylinders = self.cells.get(Column::Cylinders);
         let cylinders = cylinders.parse::<u8>().ok().filter(|c| (1..=16).contains(c));
         let block = self.cells.get(Column::Block);
@@ -318,44 +376,13 @@ impl Mapper<'_> {
         (litres.is_some() || cylinders.is_some()).then_some(engine)
     }
 
-    /// The first of some prices whose cell is not empty; zero counts as empty.
-    fn price(&mut self, columns: &[Column]) -> Amount {
-        let currency = self.cells.get(Column::Currency);
-        if !numbers::is_dollars(currency) && columns.iter().any(|c| !self.cells.get(*c).is_empty())
-        {
-            self.unreadable(Warning::UnreadablePrice, "the price in the currency", currency);
-            return Amount::Unreadable;
-        }
-        let mut found = Amount::Empty;
-        for column in columns {
-            let text = self.cells.get(*column);
-            match numbers::price(text) {
-                Amount::Empty => {}
-                Amount::Is(price) => return Amount::Is(price),
-                Amount::Withheld => {
-                    found = Amount::Withheld;
-                    // `Call` says that nobody is told. Zero says nothing, and the
-                    // next column may have a price.
-                    if !text.bytes().any(|b| b.is_ascii_digit()) {
-                        return found;
-                    }
-                }
-                Amount::Unreadable => {
-                    self.unreadable(Warning::UnreadablePrice, "the price", text);
-                    return Amount::Unreadable;
-                }
-                Amount::FarOff => {
-                    self.unreadable(Warning::FarOffPrice, "the price", text);
-                    return Amount::FarOff;
-                }
-            }
-        }
-        found
-    }
-
     fn mileage(&mut self) -> Option<u32> {
         let text = self.cells.get(Column::Mileage);
-        let (amount, converted) = numbers::mileage(text, self.cells.get(Column::MileageUnit));
+        let unit = match self.cells.get(Column::MileageUnit) {
+            "" => self.notation.unit(),
+            unit => unit,
+        };
+        let (amount, converted) = numbers::mileage(text, unit, self.notation.sign());
         if amount == Amount::Unreadable {
             self.unreadable(Warning::UnreadableMileage, "the mileage", text);
         } else if converted {
@@ -367,7 +394,26 @@ impl Mapper<'_> {
 
     fn plain(&mut self, column: Column, greatest: u32) -> Option<u32> {
         let text = self.cells.get(column);
-        let amount = numbers::plain(text, greatest);
+        let amount = numbers::plain(text, greatest, self.notation.sign());
+        self.number(amount, text)
+    }
+
+    fn count(&mut self, column: Column, greatest: u32) -> Option<u32> {
+        let text = self.cells.get(column);
+        self.number(numbers::count(text, greatest), text)
+    }
+
+    fn electric_range(&mut self) -> Option<u32> {
+        let text = self.cells.get(Column::ElectricRange);
+        let (amount, converted) =
+            numbers::mileage(text, self.notation.unit(), self.notation.sign());
+        match converted {
+            true => self.number(amount, text).filter(|range| (1..=2_000).contains(range)),
+            false => self.plain(Column::ElectricRange, 2_000),
+        }
+    }
+
+    fn number(&mut self, amount: Amount, text: &str) -> Option<u32> {
         if amount == Amount::Unreadable {
             self.unreadable(Warning::UnreadableNumber, "the number", text);
         }
@@ -397,10 +443,12 @@ impl Mapper<'_> {
     }
 
     fn photos(&mut self) -> Vec<String> {
+        let main = self.cells.get(Column::MainPhoto);
         let text = self.cells.get(Column::Photos);
-        let mut photos: Vec<String> = Vec::with_capacity(items(text).at_most().min(MAX_ITEMS));
+        let most = items(text).at_most() + usize::from(!main.is_empty());
+        let mut photos: Vec<String> = Vec::with_capacity(most.min(MAX_ITEMS));
         let mut bad = 0;
-        for photo in items(text) {
+        for photo in items(main).chain(items(text)) {
             if !is_web_address(photo) {
                 bad += 1;
             } else if photos.len() < MAX_ITEMS && !photos.iter().any(|other| other == photo) {
@@ -427,12 +475,25 @@ impl Mapper<'_> {
 
     fn in_stock_since(&mut self) -> Option<String> {
         let text = self.cells.get(Column::InStockSince);
-        let date = numbers::date(text);
+        let date = self.date(text);
         if date.is_none() && !text.is_empty() {
             self.unreadable(Warning::UnreadableDate, "the date", text);
         }
         date.map(|date| date.to_string())
     }
+
+    /// A date in the form of the mapping, or in one of those that are usual.
+    fn date(&self, text: &str) -> Option<jiff::civil::Date> {
+        let of_form = self.notation.date.as_ref().and_then(|form| form.read(text));
+        of_form.or_else(|| dates::date(text))
+    }
+}
+
+/// Whether what an exporter calls an offer can be its stock number: it is no VIN, and no id that was made
+/// here and has come back.
+fn is_stock_number(id: &str, vin: Option<&String>) -> bool {
+    let is_made_here = id.starts_with("veh_") || id.starts_with("stk_");
+    !is_made_here && !format::is_vin(id) && vin.is_none_or(|vin| !vin.eq_ignore_ascii_case(id))
 }
 
 /// The id of a unit that has none of its own.
@@ -448,7 +509,7 @@ fn id_from_stock(rooftop: &str, stock: &str) -> String {
 }
 
 /// An absolute http(s) address with a host.
-fn is_web_address(text: &str) -> bool {
+pub(super) fn is_web_address(text: &str) -> bool {
     let rest = ["https://", "http://"].iter().find_map(|scheme| {
         let head = text.get(..scheme.len())?;
         head.eq_ignore_ascii_case(scheme).then(|| text.get(scheme.len()..))?

@@ -7,27 +7,22 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::Value;
-use tradepost_wire::parse::{self, not_one_of, read_object, reject};
-use tradepost_wire::problem::{At, Problems};
+use tradepost_wire::problem::At;
 use tradepost_wire::toml::{self, Mistake, Variables};
 use tradepost_wire::words;
 
 use super::columns::{Column, ITEM};
+use super::notation::{DateForm, Notation};
 use super::preset::Preset;
 use super::words::fold;
 
+mod constants;
+mod read;
+mod unmatched;
 mod write;
 
 /// The word for a column that is left alone.
 pub(super) const IGNORE: &str = "ignore";
-
-/// How many lines a table of a mapping may have.
-const MAX_LINES: usize = 2_000;
-
-/// How long a text of a mapping may be, in bytes.
-const MAX_TEXT: usize = 2_000;
 
 words! {
     /// Whether an amount is a part of the price that a feed names.
@@ -80,6 +75,8 @@ pub struct Transform {
     split: Option<String>,
     /// What is taken out, wherever it stands.
     remove: Vec<String>,
+    /// How a date is written.
+    date: Option<DateForm>,
     /// What is put in front.
     prepend: Option<String>,
     /// What is put behind.
@@ -87,8 +84,22 @@ pub struct Transform {
 }
 
 impl Transform {
-    /// Does it.
+    /// Does it. A text that came as a list is one whose items each end with [`ITEM`].
     pub(super) fn apply(&self, text: &str) -> String {
+        if !text.contains(ITEM) {
+            return self.apply_to_text(text);
+        }
+        let items = text.split(ITEM).map(str::trim).filter(|item| !item.is_empty());
+        let end = |mut item: String| {
+            if !item.ends_with(ITEM) {
+                item.push(ITEM);
+            }
+            item
+        };
+        items.map(|item| end(self.apply_to_text(item))).collect()
+    }
+
+    fn apply_to_text(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for unwanted in &self.remove {
             text = text.replace(unwanted.as_str(), "");
@@ -109,6 +120,10 @@ impl Transform {
         if let Some(word) = self.words.get(&fold(text)) {
             return word.clone();
         }
+        // What is no date in this form stays as it is, and the report quotes it.
+        if let Some(date) = self.date.as_ref().and_then(|form| form.read(text)) {
+            return date.to_string();
+        }
         let around = [self.prepend.as_deref(), Some(text), self.append.as_deref()];
         around.into_iter().flatten().collect()
     }
@@ -126,22 +141,38 @@ pub(super) struct Rule {
     pub(super) transform: Option<Arc<Transform>>,
 }
 
+/// A line of the table `[columns]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Line {
+    /// The heading as it was written.
+    heading: String,
+    rule: Rule,
+    /// Whether a mapping says it for its feed. Lines of a preset are about every feed of a format, and
+    /// no feed has all of them.
+    is_own: bool,
+    /// Whether a feed may be without the column.
+    is_optional: bool,
+}
+
 /// How a feed is to be understood.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Mapping {
     /// The preset that knows what is not said here.
     preset: Option<Preset>,
-    /// Headings by which a format is known, for presets.
-    pub(super) signature: Vec<String>,
+    /// Headings by which a format is known, for presets: all those of one of the lists.
+    pub(super) signatures: Vec<Vec<String>>,
     /// The headings of a table that has none.
     pub(super) positions: Vec<String>,
-    /// By the folded heading: the heading as it was written, and its rule.
-    columns: BTreeMap<String, (String, Rule)>,
+    /// By the folded heading.
+    columns: BTreeMap<String, Line>,
     pub(super) constants: Vec<(Column, String)>,
     /// What feeds call a dealer or a rooftop, and what it is called here.
     pub(super) names: Vec<(String, String)>,
     pub(super) price: PriceRule,
     unbuilt: Option<Unbuilt>,
+    /// Whether units whose price is in another currency are offered without one.
+    without_prices: Option<bool>,
+    pub(super) notation: Notation,
 }
 
 impl Mapping {
@@ -151,7 +182,7 @@ impl Mapping {
     /// Every mistake with its line.
     pub fn parse(text: &str) -> Result<Self, Vec<Mistake>> {
         let own = toml::read(text, Variables::default(), |value, problems| {
-            mapping(value, &At::Root, problems)
+            read::mapping(value, &At::Root, problems)
         })?;
         Ok(match own.preset {
             Some(preset) => own.over(&Self::of(preset)),
@@ -163,9 +194,10 @@ impl Mapping {
     #[must_use]
     pub fn of(preset: Preset) -> Self {
         let own = toml::read(preset.table(), Variables::default(), |value, problems| {
-            mapping(value, &At::Root, problems)
+            read::mapping(value, &At::Root, problems)
         });
-        let own = own.expect("every preset is a mapping, which a test proves");
+        let mut own = own.expect("every preset is a mapping, which a test proves");
+        own.columns.values_mut().for_each(|line| line.is_own = false);
         Self { preset: Some(preset), ..own }
     }
 
@@ -173,6 +205,11 @@ impl Mapping {
     #[must_use]
     pub fn preset(&self) -> Option<Preset> {
         self.preset
+    }
+
+    /// The mapping of a preset, with what this one says of its own.
+    pub(super) fn over_preset(self, preset: Preset) -> Self {
+        Self { preset: Some(preset), ..self.over(&Self::of(preset)) }
     }
 
     /// This one, and what it does not say from the other.
@@ -186,13 +223,15 @@ impl Mapping {
         };
         Self {
             preset: self.preset,
-            signature: either(self.signature, &base.signature),
+            signatures: base.signatures.clone(),
             positions: either(self.positions, &base.positions),
             columns,
             constants: self.constants.iter().cloned().chain(others).collect(),
             names: [self.names, base.names.clone()].concat(),
             price: self.price.or(base.price),
             unbuilt: self.unbuilt.or(base.unbuilt),
+            without_prices: self.without_prices.or(base.without_prices),
+            notation: self.notation.or(&base.notation),
         }
     }
 
@@ -203,7 +242,7 @@ impl Mapping {
             let general = general(&fold(heading))?;
             self.columns.get(&general)
         });
-        found.map(|(_, rule)| rule)
+        found.map(|line| &line.rule)
     }
 
     /// The rule of a heading: its own, or the one that all exports share.
@@ -214,17 +253,34 @@ impl Mapping {
     }
 
     /// The same, where every heading of a file has its own line.
-    pub(super) fn spelled_out(mut self, headings: impl IntoIterator<Item = String>) -> Self {
-        for heading in headings {
+    pub(super) fn spelled_out(
+        mut self,
+        headings: impl IntoIterator<Item = SpelledHeading>,
+    ) -> Self {
+        for SpelledHeading { heading, is_optional } in headings {
             let rule = self.understand(&heading);
-            self.columns.insert(fold(&heading), (heading, rule));
+            self.columns.insert(fold(&heading), Line { heading, rule, is_own: true, is_optional });
         }
         self
+    }
+
+    /// Whether units whose price is in another currency are offered without one.
+    pub(super) fn takes_without_prices(&self) -> bool {
+        self.without_prices == Some(true)
     }
 
     pub(super) fn offers_unbuilt(&self) -> bool {
         self.unbuilt == Some(Unbuilt::InTransit)
     }
+}
+
+/// A heading of a file.
+#[derive(Debug)]
+pub(super) struct SpelledHeading {
+    /// As it stands there.
+    pub(super) heading: String,
+    /// Whether another file of the same kind may be without it.
+    pub(super) is_optional: bool,
 }
 
 /// A folded heading with every number as `#`: `image_3_url` is `image_#_url`.
@@ -243,160 +299,6 @@ fn key(heading: &str) -> String {
         true => general(&fold(&heading.replace('*', "0"))).unwrap_or_default(),
         false => fold(heading),
     }
-}
-
-fn mapping(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Mapping> {
-    read_object!(value, at, problems, closed {
-        optional "preset" => preset: parse::word::<Preset>,
-        optional "known_by" => signature: texts,
-        optional "headings" => positions: texts,
-        optional "columns" => columns: read_columns,
-        optional "constants" => constants: read_constants,
-        optional "names" => names: pairs,
-        optional "price" => price: read_price,
-        optional "in_production" => unbuilt: parse::word::<Unbuilt>,
-    });
-    Some(Mapping {
-        preset,
-        signature: signature.unwrap_or_default(),
-        positions: positions.unwrap_or_default(),
-        columns: columns.unwrap_or_default(),
-        constants: constants.unwrap_or_default(),
-        names: names.unwrap_or_default(),
-        price: price.unwrap_or_default(),
-        unbuilt,
-    })
-}
-
-fn texts(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Vec<String>> {
-    parse::list(value, at, problems, (1, Some(MAX_LINES)), text)
-}
-
-fn text(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
-    parse::of_text((value, at, problems), "must have at most 2000 bytes", |text| {
-        (text.len() <= MAX_TEXT).then(|| text.to_owned())
-    })
-}
-
-/// Reads a table line by line, whatever its keys.
-fn lines<T>(
-    value: &Value,
-    at: &At<'_>,
-    problems: &mut Problems,
-    mut line: impl FnMut(&str, &Value, &At<'_>, &mut Problems) -> Option<T>,
-) -> Option<Vec<T>> {
-    let Some(members) = value.as_object() else {
-        parse::wrong_type(at, problems, "object");
-        return None;
-    };
-    if members.len() > MAX_LINES {
-        reject(at, problems, format!("must have at most {MAX_LINES} lines"));
-        return None;
-    }
-    Some(
-        members
-            .iter()
-            .filter_map(|(key, value)| line(key, value, &at.key(key), problems))
-            .collect(),
-    )
-}
-
-type Columns = BTreeMap<String, (String, Rule)>;
-
-fn read_columns(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Columns> {
-    let mut columns = BTreeMap::new();
-    lines(value, at, problems, |heading, value, at, problems| {
-        let key = key(heading);
-        if key.is_empty() {
-            reject(at, problems, "a heading needs a letter or a digit");
-            return None;
-        }
-        let rule = rule(value, at, problems)?;
-        if let Some((other, _)) = columns.insert(key, (heading.to_owned(), rule)) {
-            reject(
-                at,
-                problems,
-                format!("is the same heading as \"{other}\": only letters and digits count"),
-            );
-        }
-        Some(())
-    })?;
-    Some(columns)
-}
-
-fn rule(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Rule> {
-    if value.is_object() {
-        let glossary = |v: &Value, at: &At<'_>, p: &mut Problems| {
-            let words = pairs(v, at, p)?;
-            Some(words.into_iter().map(|(said, meant)| (fold(&said), meant)).collect())
-        };
-        read_object!(value, at, problems, closed {
-            required "field" => column: field,
-            optional "words" => words: glossary,
-            optional "split" => split: separator,
-            optional "remove" => remove: texts,
-            optional "prepend" => prepend: text,
-            optional "append" => append: text,
-        });
-        let words = words.unwrap_or_default();
-        let transform =
-            Transform { words, split, remove: remove.unwrap_or_default(), prepend, append };
-        let transform = (!transform.is_nothing()).then(|| Arc::new(transform));
-        return Some(Rule { column: column?, transform });
-    }
-    Some(Rule { column: field(value, at, problems)?, transform: None })
-}
-
-/// The name of a field, or that there is none.
-fn field(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Option<Column>> {
-    let Some(name) = value.as_str() else {
-        parse::wrong_type(at, problems, "string");
-        return None;
-    };
-    if name == IGNORE {
-        return Some(None);
-    }
-    let column = Column::from_name(name);
-    if column.is_none() {
-        let names = Column::NAMES.join(", ");
-        reject(at, problems, format!("must be \"{IGNORE}\" or one of {names}"));
-    }
-    column.map(Some)
-}
-
-fn separator(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
-    parse::of_text((value, at, problems), "must not be empty", |text| {
-        (!text.is_empty() && text.len() <= 20).then(|| text.to_owned())
-    })
-}
-
-fn read_constants(
-    value: &Value,
-    at: &At<'_>,
-    problems: &mut Problems,
-) -> Option<Vec<(Column, String)>> {
-    lines(value, at, problems, |name, value, at, problems| {
-        let Some(column) = Column::from_name(name) else {
-            not_one_of(at, problems, Column::NAMES);
-            return None;
-        };
-        text(value, at, problems).map(|text| (column, text))
-    })
-}
-
-fn pairs(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Vec<(String, String)>> {
-    lines(value, at, problems, |key, value, at, problems| {
-        text(value, at, problems).map(|text| (key.to_owned(), text))
-    })
-}
-
-fn read_price(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<PriceRule> {
-    read_object!(value, at, problems, closed {
-        optional "fees" => fees: parse::word::<Part>,
-        optional "add_ons" => add_ons: parse::word::<Part>,
-        optional "rebates" => rebates: parse::word::<Part>,
-    });
-    Some(PriceRule { fees, add_ons, rebates })
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! Numbers and dates as people type them into feeds.
+//! Numbers as people type them into feeds.
 
 use std::borrow::Cow;
 
-use jiff::civil::Date;
+use super::notation::DecimalSign;
 
 /// What stands in a cell for a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ const GREATEST_MILEAGE: u32 = 2_000_000;
 
 /// A price in US dollars. Cents are rounded up: a price never promises less than is asked
 /// (`R-PR-01`).
-pub(super) fn price(text: &str) -> Amount {
+pub(super) fn price(text: &str, sign: DecimalSign) -> Amount {
     if text.is_empty() {
         return Amount::Empty;
     }
@@ -52,7 +52,7 @@ pub(super) fn price(text: &str) -> Amount {
         // A lone currency of another country is no statement about the price either.
         return Amount::Withheld;
     }
-    match decimal(bare) {
+    match decimal(bare, sign) {
         Some((whole, fraction)) => match whole.checked_add(u32::from(fraction)) {
             Some(number) if number < LEAST_PRICE => Amount::Withheld,
             Some(number) if number > GREATEST_PRICE || is_filler(number) => Amount::FarOff,
@@ -65,7 +65,7 @@ pub(super) fn price(text: &str) -> Amount {
 
 /// A fee, an add-on or a rebate in US dollars, of any size; rounded up as prices are. A sign says
 /// only what the column says already.
-pub(super) fn amount(text: &str) -> Amount {
+pub(super) fn amount(text: &str, sign: DecimalSign) -> Amount {
     let upper = upper(text);
     let bare = strip_unit(upper.trim().trim_start_matches(['-', '+']), &["USD", "US$", "$"]);
     // A sign may stand behind the currency as well.
@@ -73,7 +73,7 @@ pub(super) fn amount(text: &str) -> Amount {
     if !bare.chars().any(|c| c.is_ascii_digit()) {
         return if bare.is_empty() { Amount::Empty } else { Amount::Withheld };
     }
-    match decimal(bare) {
+    match decimal(bare, sign) {
         Some((0, false)) => Amount::Empty,
         Some((whole, fraction)) if whole <= GREATEST_PRICE => {
             Amount::Is(whole + u32::from(fraction))
@@ -93,17 +93,11 @@ fn is_filler(number: u32) -> bool {
     number == 1_234_567 || number == 123_456 || (rest == 0 && number >= LEAST_FILLER)
 }
 
-/// Whether the name of a currency is that of US dollars, or empty.
-pub(super) fn is_dollars(currency: &str) -> bool {
-    currency.is_empty()
-        || ["USD", "US$", "$"].iter().any(|name| currency.eq_ignore_ascii_case(name))
-}
-
 /// A mileage in miles, and whether it was converted from kilometres. `unit` counts when the cell
 /// names none.
-pub(super) fn mileage(text: &str, unit: &str) -> (Amount, bool) {
+pub(super) fn mileage(text: &str, unit: &str, sign: DecimalSign) -> (Amount, bool) {
     const MILES: &[&str] = &["MILES", "MILE", "MI.", " MI", "MI"];
-    const KILOMETRES: &[&str] = &["KILOMETERS", "KILOMETRES", "KMS", "KM"];
+    const KILOMETRES: &[&str] = &["KILOMETERS", "KILOMETRES", "KMS", "KM", "KMT"];
     if text.is_empty() {
         return (Amount::Empty, false);
     }
@@ -116,7 +110,7 @@ pub(super) fn mileage(text: &str, unit: &str) -> (Amount, bool) {
     if !bare.chars().any(|c| c.is_ascii_digit()) {
         return (Amount::Withheld, false);
     }
-    let Some((whole, _)) = decimal(bare) else {
+    let Some((whole, _)) = decimal(bare, sign) else {
         return (Amount::Unreadable, false);
     };
     let miles = if kilometres {
@@ -133,7 +127,7 @@ pub(super) fn mileage(text: &str, unit: &str) -> (Amount, bool) {
 }
 
 /// A plain number such as miles per gallon.
-pub(super) fn plain(text: &str, greatest: u32) -> Amount {
+pub(super) fn plain(text: &str, greatest: u32, sign: DecimalSign) -> Amount {
     if text.is_empty() {
         return Amount::Empty;
     }
@@ -141,7 +135,7 @@ pub(super) fn plain(text: &str, greatest: u32) -> Amount {
         return Amount::Withheld;
     }
     let upper = upper(text);
-    match decimal(strip_unit(&upper, &["MILES", "MPG", "MI"])) {
+    match decimal(strip_unit(&upper, &["MILES", "MPG", "MI"]), sign) {
         Some((0, _)) => Amount::Withheld,
         Some((whole, _)) if whole <= greatest => Amount::Is(whole),
         Some(_) | None => Amount::Unreadable,
@@ -149,9 +143,43 @@ pub(super) fn plain(text: &str, greatest: u32) -> Amount {
 }
 
 /// A model year in the range of the schema.
-pub(super) fn year(text: &str) -> Option<u16> {
-    let (year, _) = decimal(text)?;
+pub(super) fn year(text: &str, sign: DecimalSign) -> Option<u16> {
+    let (year, _) = decimal(text, sign)?;
     u16::try_from(year).ok().filter(|year| (1900..=2100).contains(year))
+}
+
+/// How many there are of something: the number with which a text begins, such as `5` of `5
+/// passengers`.
+pub(super) fn count(text: &str, greatest: u32) -> Amount {
+    if text.is_empty() {
+        return Amount::Empty;
+    }
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, rest) = text.split_at_checked(digits).unwrap_or_default();
+    let rest = rest.strip_prefix(".0").unwrap_or(rest);
+    match number.parse::<u32>() {
+        Ok(0) => Amount::Withheld,
+        Ok(number) if number <= greatest && !rest.starts_with(['.', ',', '-']) => {
+            Amount::Is(number)
+        }
+        Ok(_) | Err(_) => Amount::Unreadable,
+    }
+}
+
+/// The displacement of an engine in litres.
+pub(super) fn litres(text: &str, sign: DecimalSign) -> Option<f64> {
+    let text = text.trim_end_matches(['L', 'l', ' ']);
+    let text = match sign {
+        DecimalSign::Point => Cow::Borrowed(text),
+        DecimalSign::Comma => Cow::Owned(text.replace(',', ".")),
+    };
+    text.parse::<f64>().ok().filter(|litres| (0.1..30.0).contains(litres))
+}
+
+/// Whether a text is the name of a unit of distance.
+pub(super) fn is_unit_of_distance(text: &str) -> bool {
+    let (amount, _) = mileage(&format!("1 {text}"), "", DecimalSign::Point);
+    amount.number().is_some() && !text.is_empty()
 }
 
 /// In upper case. Most are numbers, which have none.
@@ -174,18 +202,23 @@ fn strip_unit<'t>(text: &'t str, units: &[&str]) -> &'t str {
     text
 }
 
-/// The whole part, and whether there is a fraction. Commas may group thousands; a point may
-/// separate a fraction of other than three digits, because `32.450` can be meant either way.
-fn decimal(text: &str) -> Option<(u32, bool)> {
+/// The whole part, and whether there is a fraction. The sign that does not stand before a fraction
+/// may group thousands. Where that is not said, a point stands before a fraction of other than three
+/// digits, because `32.450` can be meant either way.
+fn decimal(text: &str, sign: DecimalSign) -> Option<(u32, bool)> {
     let all_digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
     if !text.is_empty() && all_digits(text) {
         return Some((text.parse().ok()?, false));
     }
-    let (whole, fraction) = text.trim().split_once('.').unwrap_or((text.trim(), ""));
+    let (before_fraction, between_groups) = match sign {
+        DecimalSign::Point => ('.', ','),
+        DecimalSign::Comma => (',', '.'),
+    };
+    let (whole, fraction) = text.trim().split_once(before_fraction).unwrap_or((text.trim(), ""));
     if !all_digits(fraction) || fraction.len() == 3 {
         return None;
     }
-    let mut groups = whole.split(',');
+    let mut groups = whole.split(between_groups);
     let first = groups.next()?;
     let mut digits = Cow::Borrowed(first);
     let mut grouped = false;
@@ -202,41 +235,6 @@ fn decimal(text: &str) -> Option<(u32, bool)> {
         return None;
     }
     Some((digits.parse().ok()?, fraction.bytes().any(|b| b != b'0')))
-}
-
-/// A date as `2026-04-12`, `4/12/2026`, `04-12-26` (month first, as in the US) or `20260412`; a
-/// time behind it is ignored.
-pub(super) fn date(text: &str) -> Option<Date> {
-    let day = text.trim().split([' ', 'T']).next()?;
-    let mut parts = day.split(['-', '/', '.']);
-    let (first, second, third) = (parts.next()?, parts.next(), parts.next());
-    let number = |part: &str| {
-        (!part.is_empty() && part.len() <= 4 && part.bytes().all(|b| b.is_ascii_digit()))
-            .then(|| part.parse::<i16>().ok())
-            .flatten()
-    };
-    let (year, month, day) = match (second, third) {
-        (None, None) if first.len() == 8 => {
-            (number(first.get(..4)?)?, number(first.get(4..6)?)?, number(first.get(6..)?)?)
-        }
-        (Some(second), Some(third)) if parts.next().is_none() => {
-            if first.len() == 4 {
-                (number(first)?, number(second)?, number(third)?)
-            } else {
-                let year = match third.len() {
-                    2 => 2000 + number(third)?,
-                    4 => number(third)?,
-                    _ => return None,
-                };
-                (year, number(first)?, number(second)?)
-            }
-        }
-        (None | Some(_), None | Some(_)) => return None,
-    };
-    if !(1900..=2100).contains(&year) {
-        return None;
-    }
-    Date::new(year, i8::try_from(month).ok()?, i8::try_from(day).ok()?).ok()
 }
 
 #[cfg(test)]
@@ -270,7 +268,7 @@ mod tests {
             ("1e5", Amount::Unreadable),
             ("99999999999999999999", Amount::Unreadable),
         ] {
-            assert_eq!(price(text), expected, "{text}");
+            assert_eq!(price(text, DecimalSign::Point), expected, "{text}");
         }
     }
 
@@ -288,28 +286,54 @@ mod tests {
             ("52k", "", (Amount::Unreadable, false)),
             ("4294967295 km", "", (Amount::Unreadable, true)),
         ] {
-            assert_eq!(mileage(text, unit), expected, "{text} {unit}");
+            assert_eq!(mileage(text, unit, DecimalSign::Point), expected, "{text} {unit}");
         }
     }
 
     #[test]
-    fn dates_are_read_month_first() {
+    fn a_decimal_comma_is_read_where_it_is_said() {
         for (text, expected) in [
-            ("2026-04-12", Some("2026-04-12")),
-            ("4/12/2026", Some("2026-04-12")),
-            ("04-12-26 13:00", Some("2026-04-12")),
-            ("20260412", Some("2026-04-12")),
-            ("2026-04-12T00:00:00Z", Some("2026-04-12")),
-            ("13/12/2026", None),
-            ("2026-02-30", None),
-            ("0000-00-00", None),
-            ("soon", None),
-            ("", None),
+            ("9.000,00", Amount::Is(9_000)),
+            ("9.000,01 USD", Amount::Is(9_001)),
+            ("$ 12.655", Amount::Is(12_655)),
+            ("1.234.567,5", Amount::Is(1_234_568)),
+            ("12655", Amount::Is(12_655)),
+            ("9,000.00", Amount::Unreadable),
+            ("9.00", Amount::Unreadable),
+            ("9,000", Amount::Unreadable),
         ] {
-            assert_eq!(date(text).map(|d| d.to_string()).as_deref(), expected, "{text}");
+            assert_eq!(price(text, DecimalSign::Comma), expected, "{text}");
         }
-        assert_eq!(year("2024"), Some(2024));
-        assert_eq!(year("2024.0"), Some(2024));
-        assert_eq!(year("24"), None);
+        assert_eq!(mileage("17.555", "km", DecimalSign::Comma), (Amount::Is(10_908), true));
+        assert_eq!(plain("7,8", 100, DecimalSign::Comma), Amount::Is(7));
+    }
+
+    #[test]
+    fn a_count_is_the_number_that_a_text_begins_with() {
+        for (text, expected) in [
+            ("5", Amount::Is(5)),
+            ("5 passengers", Amount::Is(5)),
+            ("4dr", Amount::Is(4)),
+            ("7.0", Amount::Is(7)),
+            ("0", Amount::Withheld),
+            ("", Amount::Empty),
+            ("5-7", Amount::Unreadable),
+            ("many", Amount::Unreadable),
+            ("4000", Amount::Unreadable),
+        ] {
+            assert_eq!(count(text, 100), expected, "{text}");
+        }
+        for (text, expected) in
+            [("km", true), ("Miles", true), ("KMT", true), ("", false), ("l", false)]
+        {
+            assert_eq!(is_unit_of_distance(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_model_year_is_a_year_of_the_schema() {
+        assert_eq!(year("2024", DecimalSign::Point), Some(2024));
+        assert_eq!(year("2024.0", DecimalSign::Point), Some(2024));
+        assert_eq!(year("24", DecimalSign::Point), None);
     }
 }

@@ -1,7 +1,10 @@
 //! The formats of the field. Each is a mapping in a file of its own (`data/presets`): what its
 //! columns are called and what they hold are facts, and none of them is code.
 
+use std::sync::LazyLock;
+
 use tradepost_wire::catalog;
+use tradepost_wire::catalog::Vocabulary as _;
 
 use super::mapping::Mapping;
 use super::words::fold;
@@ -24,26 +27,37 @@ catalog! {
     Meta = "meta" { table: include_str!("../../data/presets/meta.toml") }
     /// What AutoTrader takes: a table between bars, with a heading or without.
     AutoTrader = "autotrader" { table: include_str!("../../data/presets/autotrader.toml") }
+    /// CarGurus: XML with a `listing` for each vehicle.
+    CarGurus = "cargurus" { table: include_str!("../../data/presets/cargurus.toml") }
+    /// MarketCheck: JSON whose vehicles have `build`, `media` and `dealer`.
+    MarketCheck = "marketcheck" { table: include_str!("../../data/presets/marketcheck.toml") }
+    /// schema.org's `Car`, as JSON-LD: an array, an `ItemList` or a `@graph`.
+    SchemaOrg = "schema-org" { table: include_str!("../../data/presets/schema-org.toml") }
+    /// A German export with the columns of mobile.de: a table between semicolons.
+    MobileDe = "mobile-de" { table: include_str!("../../data/presets/mobile-de.toml") }
     /// The vehicles of AAP, as JSON.
     AapJson = "aap-json" { table: include_str!("../../data/presets/aap-json.toml") }
 }
 
-/// The mapping of the format that a heading looks like: it has all by which the format is known, and
-/// of several it has the most of its columns.
+/// The mappings of all presets: a table is compared with them for every delimiter that it may have.
+static MAPPINGS: LazyLock<Vec<Mapping>> =
+    LazyLock::new(|| Preset::ALL.iter().map(|preset| Mapping::of(*preset)).collect());
+
+/// The mapping of the format that a heading looks like: it has all of one of the lists by which the
+/// format is known, and of several it has the most of its columns.
 pub(super) fn guess<'h>(headings: impl Iterator<Item = &'h str> + Clone) -> Option<Mapping> {
-    use tradepost_wire::catalog::Vocabulary as _;
     let folded: Vec<String> = headings.clone().map(fold).collect();
     let known = |mapping: &Mapping| {
         headings.clone().filter(|heading| mapping.rule(heading).is_some()).count()
     };
-    Preset::ALL
+    MAPPINGS
         .iter()
-        .map(|preset| Mapping::of(*preset))
         .filter(|mapping| {
-            let signature = &mapping.signature;
-            !signature.is_empty() && signature.iter().all(|name| folded.contains(&fold(name)))
+            let has_all =
+                |names: &Vec<String>| names.iter().all(|name| folded.contains(&fold(name)));
+            mapping.signatures.iter().any(has_all)
         })
-        .map(|mapping| (known(&mapping), mapping))
+        .map(|mapping| (known(mapping), mapping))
         .max_by_key(|(known, _)| *known)
-        .map(|(_, mapping)| mapping)
+        .map(|(_, mapping)| mapping.clone())
 }

@@ -79,6 +79,8 @@ catalog! {
     NotPriced = "not_priced" { summary: "no price" }
     /// A price that is no sum of US dollars; it is left out.
     UnreadablePrice = "unreadable_price" { summary: "a price that cannot be read, left out" }
+    /// A price that is in no US dollars; it is left out, because AAP's prices are.
+    OtherCurrency = "other_currency" { summary: "a price in another currency, left out" }
     /// A price that cannot be meant; it is left out.
     FarOffPrice = "far_off_price" { summary: "a price far off, left out" }
     /// Out of the door, yet less than the advertised price and what must be paid besides (R-PR-01).
@@ -97,6 +99,8 @@ catalog! {
     UnreadableNumber = "unreadable_number" { summary: "a number that cannot be read, left out" }
     /// No model year; it is left out.
     UnreadableYear = "unreadable_year" { summary: "a model year that cannot be read, left out" }
+    /// The feed has no model year, and the tenth character of the VIN tells it.
+    YearFromVin = "year_from_vin" { summary: "no model year, taken from the VIN" }
     /// No date; it is left out.
     UnreadableDate = "unreadable_date" { summary: "a date that cannot be read, left out" }
     /// A condition that is not understood; it is left out.
@@ -123,6 +127,8 @@ catalog! {
     Shortened = "shortened" { summary: "a text was too long and is shortened" }
     /// Fewer cells than columns.
     FewCells = "few_cells" { summary: "fewer cells than columns" }
+    /// The members of AAP's vehicles without AAP's type: `price` is taken for one before fees.
+    UntypedAap = "untyped_aap" { summary: "vehicles of AAP without its type, prices taken before fees" }
     /// Bytes that are not in the file's encoding.
     ReplacedCharacters = "replaced_characters" { summary: "characters that cannot be read" }
 }
@@ -208,10 +214,19 @@ impl fmt::Display for PresetUse {
     }
 }
 
+/// A price in another currency.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OtherPrice {
+    /// Which currency.
+    pub currency: String,
+    /// What the feed has.
+    pub shown: String,
+}
+
 /// What became of a feed's rows: `rows` is the sum of `accepted`, `sold` and `skipped`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// `aap-json`, `table` or `xml`.
+    /// `aap-json`, `json`, `table` or `xml`.
     pub format: &'static str,
     /// The preset by which its columns are understood.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -240,6 +255,16 @@ pub struct Report {
     /// What speaks against the file as a whole: that it is not complete, or that most rows lack
     /// what buyers search by.
     pub doubts: Vec<String>,
+    /// That most of the prices are in another currency than US dollars, with one of them as the feed
+    /// has it. Absent where the mapping has such units offered without a price.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub currency_doubt: Option<String>,
+    /// The one of the doubts that is about photos, which a part of an inventory may lack.
+    #[serde(skip)]
+    pub photo_doubt: Option<String>,
+    /// The first price in another currency, and in which one it is.
+    #[serde(skip)]
+    pub other_currency: Option<OtherPrice>,
     /// Where each field of the listings came from.
     pub fields: Vec<FieldUse>,
     /// Columns that fed nothing.
@@ -312,6 +337,15 @@ impl Report {
             entry.examples.extend(of.examples.into_iter().take(room));
         }
         self.doubts.extend(behind.doubts);
+        self.other_currency = self.other_currency.take().or(behind.other_currency);
+    }
+
+    /// The same of a part of an inventory, in which it is no wonder that no vehicle has a photo yet.
+    #[must_use]
+    pub fn of_a_part(mut self) -> Self {
+        let of_photos = self.photo_doubt.take();
+        self.doubts.retain(|doubt| Some(doubt) != of_photos.as_ref());
+        self
     }
 
     pub(super) fn sort(&mut self) {

@@ -10,6 +10,7 @@ use csv::StringRecord;
 use super::collect::Sorter;
 use super::columns::{Cells, Column, Heading};
 use super::mapping::Mapping;
+use super::preset;
 use super::report::{Reason, Warning, quote};
 use super::{MAX_CELL, MAX_ROW, Unreadable};
 use chunk::Row;
@@ -40,6 +41,7 @@ pub(super) fn read(mut text: impl Read, sorter: &mut Sorter<'_>) -> Result<(), U
     sorter.format(FORMAT, Some(name));
     sorter.guess(headings.iter().map(String::as_str));
     let columns: Vec<Heading> = headings.iter().map(|heading| sorter.heading(heading)).collect();
+    sorter.check_mapping()?;
 
     let lines = Rc::new(RefCell::new(Lines::new(usize::from(preamble > 0))));
     let mut head = Cursor::new(head);
@@ -250,11 +252,7 @@ struct First {
 fn heading(text: &[u8], mapping: Option<&Mapping>) -> Result<First, Unreadable> {
     const HINT: &str = "start the table with a heading such as Type,Stock,VIN,Year,Make,Model, or \
                         name its columns in the headings of a mapping file";
-    let column = |heading: &String| match mapping {
-        Some(mapping) => mapping.understand(heading).column,
-        None => Column::named(heading),
-    };
-    let mut best: Option<(usize, First)> = None;
+    let mut best: Option<(usize, bool, First)> = None;
     for (delimiter, name) in DELIMITERS {
         let mut record = StringRecord::new();
         let mut reader = csv::ReaderBuilder::new()
@@ -266,24 +264,38 @@ fn heading(text: &[u8], mapping: Option<&Mapping>) -> Result<First, Unreadable> 
             continue;
         }
         let headings: Vec<String> = record.iter().map(str::to_owned).collect();
+        let guessed = match mapping {
+            Some(_) => None,
+            None => preset::guess(headings.iter().map(String::as_str)),
+        };
+        let column = |heading: &String| match mapping.or(guessed.as_ref()) {
+            Some(mapping) => mapping.understand(heading).column,
+            None => Column::named(heading),
+        };
         let known = headings.iter().filter_map(column).count();
+        let identifies = headings.iter().filter_map(column).any(Column::identifies);
         // Where as many are understood, the delimiter that occurs most.
         let better = best
             .as_ref()
-            .is_none_or(|(most, first)| (known, headings.len()) > (*most, first.headings.len()));
+            .is_none_or(|(most, _, first)| (known, headings.len()) > (*most, first.headings.len()));
         if better {
-            best = Some((known, First { delimiter, name, headings, is_heading: true }));
+            best = Some((known, identifies, First { delimiter, name, headings, is_heading: true }));
         }
     }
-    let Some((_, first)) = best else {
+    let Some((_, identifies, first)) = best else {
         return Err(Unreadable::new("the table has no heading", HINT));
     };
-    if first.headings.iter().filter_map(column).any(Column::identifies) {
+    if identifies {
         return Ok(first);
     }
     let positions = mapping.map(|mapping| mapping.positions.clone()).unwrap_or_default();
     if !positions.is_empty() {
         return Ok(First { headings: positions, is_heading: false, ..first });
+    }
+    let unmatched =
+        mapping.and_then(|mapping| mapping.unmatched(first.headings.iter().map(String::as_str)));
+    if let Some(unmatched) = unmatched {
+        return Err(unmatched);
     }
     let found: Vec<String> = first.headings.iter().take(8).map(|h| quote(h)).collect();
     let message = format!(

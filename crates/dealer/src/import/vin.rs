@@ -1,7 +1,10 @@
-//! Whether a VIN can belong to a make: its first three characters name the manufacturer.
+//! What a VIN tells: whether it can belong to a make, because its first three characters name the
+//! manufacturer, and the model year.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
+
+use tradepost_wire::format;
 
 use super::words::fold;
 
@@ -63,6 +66,25 @@ pub(super) fn contradicts(vin: &str, family: Option<&'static str>) -> bool {
     of_vin.zip(family).is_some_and(|(of_vin, of_make)| *of_vin != of_make)
 }
 
+/// The tenth characters of VINs in the order of their model years. The first one was that of 1980, and
+/// is again that of 2010 (49 CFR 565.15).
+const YEARS: &[u8] = b"ABCDEFGHJKLMNPRSTVWXY123456789";
+
+/// The model year by the tenth character. Every letter stands for two years, and the seventh character
+/// tells which: a digit in vehicles before the model year 2010, a letter since (49 CFR 565.15, for cars
+/// and light trucks). `None` where the check digit is not that of a VIN for the United States, whose rule
+/// it is, and where the year is beyond `latest`.
+pub(super) fn model_year(vin: &str, latest: u16) -> Option<u16> {
+    if !format::has_vin_check_digit(vin) {
+        return None;
+    }
+    let letter = vin.as_bytes().get(9)?;
+    let place = YEARS.iter().position(|one| one == letter)?;
+    let since = if vin.as_bytes().get(6)?.is_ascii_digit() { 1980 } else { 2010 };
+    let year = since + u16::try_from(place).ok()?;
+    (year <= latest).then_some(year)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,5 +104,29 @@ mod tests {
         ] {
             assert_eq!(contradicts(vin, known_family(make)), expected, "{vin} {make}");
         }
+    }
+
+    #[test]
+    fn the_seventh_character_tells_which_of_two_model_years() {
+        // The check digit is worked out, so that each row is about its years alone.
+        let with_check_digit = |vin: &str| {
+            let digit = char::from(format::vin_check_digit(vin).unwrap());
+            format!("{}{digit}{}", &vin[..8], &vin[9..])
+        };
+        for (vin, expected) in [
+            ("1HGCV1F30NA000003", Some(2022)),
+            ("1HGCV1130NA000003", Some(1992)),
+            ("1HGCV1F30AA000003", Some(2010)),
+            ("1HGCV1130AA000003", Some(1980)),
+            ("1HGCV11309A000003", Some(2009)),
+            ("1HGCV1F301A000003", None),
+            ("1HGCV1F30VA000003", Some(2027)),
+            ("1HGCV1F30WA000003", None),
+            ("1HGCV1F300A000003", None),
+        ] {
+            assert_eq!(model_year(&with_check_digit(vin), 2027), expected, "{vin}");
+        }
+        assert_eq!(model_year("1HGCV1F30NA000003", 2027), None, "its check digit is wrong");
+        assert_eq!(model_year("", 2027), None);
     }
 }

@@ -36,7 +36,8 @@ struct Claim {
 #[derive(Debug, Clone)]
 pub(super) struct Names {
     claims: HashMap<String, Vec<Claim>>,
-    targets: usize,
+    /// How many rooftops each target has.
+    rooftops: Vec<usize>,
     /// What was said before, and what it came to.
     known: Known<Whose>,
 }
@@ -68,7 +69,8 @@ impl Names {
             let meant = claims.get(&fold(ours)).cloned().unwrap_or_default();
             claims.entry(fold(theirs)).or_default().extend(meant);
         }
-        Self { claims, targets: targets.len(), known: Known::default() }
+        let rooftops = targets.iter().map(|target| target.rooftops.len()).collect();
+        Self { claims, rooftops, known: Known::default() }
     }
 
     /// Whether it is the name of a target or of one of its rooftops.
@@ -83,39 +85,78 @@ impl Names {
             said.push_str(cells.get(column));
             said.push(ITEM);
         }
-        let Self { claims, targets, known } = self;
+        let Self { claims, rooftops, known } = self;
+        // With several stores it could not be told where one cell ends.
         if said.matches(ITEM).count() > LABELS.len() {
-            return find(claims, *targets, cells);
+            return find(claims, rooftops, cells);
         }
-        known.or_read(&said, |_| find(claims, *targets, cells))
+        known.or_read(&said, |_| find(claims, rooftops, cells))
+    }
+}
+
+/// How many names of a row are told.
+const MOST_TOLD: usize = 5;
+
+/// What a cell says about whose a row is.
+struct Label<'c> {
+    /// Whether it has a name for people.
+    is_name: bool,
+    /// One, or several where a vehicle is offered in several stores.
+    stores: Vec<NamedStore<'c>>,
+}
+
+/// What a row calls a dealer or a rooftop, and whom that stands for.
+struct NamedStore<'c> {
+    name: &'c str,
+    claims: &'c [Claim],
+}
+
+impl<'c> Label<'c> {
+    fn new(cell: &'c str, is_name: bool, claims: &'c HashMap<String, Vec<Claim>>) -> Self {
+        let names = cell.split(ITEM).filter(|name| !name.is_empty());
+        let store = |name| NamedStore {
+            name,
+            claims: claims.get(&fold(name)).map_or(&[][..], Vec::as_slice),
+        };
+        Self { is_name, stores: names.map(store).collect() }
+    }
+
+    /// What the first of the stores stands for that is one of a target.
+    fn claim_of(&self, target: usize) -> Option<Claim> {
+        let of_target = |store: &NamedStore<'_>| {
+            store.claims.iter().find(|claim| claim.target == target).copied()
+        };
+        self.stores.iter().find_map(of_target)
     }
 }
 
 /// Whose row it is, by everything that it says about it.
-fn find(claims: &HashMap<String, Vec<Claim>>, targets: usize, cells: &Cells) -> Whose {
-    let labels: Vec<(&str, bool, &[Claim])> = LABELS
+fn find(claims: &HashMap<String, Vec<Claim>>, rooftops: &[usize], cells: &Cells) -> Whose {
+    let cells: Vec<Label<'_>> = LABELS
         .iter()
-        .map(|(column, is_name)| (cells.get(*column), *is_name))
-        .filter(|(label, _)| !label.is_empty())
-        .map(|(label, is_name)| {
-            let claims = claims.get(&fold(label)).map_or(&[][..], Vec::as_slice);
-            (label, is_name, claims)
-        })
+        .map(|(column, is_name)| Label::new(cells.get(*column), *is_name, claims))
+        .filter(|label| !label.stores.is_empty())
         .collect();
-    if labels.is_empty() {
-        return if targets == 1 {
+    if cells.is_empty() {
+        return if rooftops.len() == 1 {
             Whose::Ours { target: 0, rooftop: None, odd: None }
         } else {
             let message = "the row names neither dealer nor rooftop".to_owned();
             Whose::Nobodys(Reason::NoDealer, message)
         };
     }
+    let stores = || cells.iter().flat_map(|label| &label.stores);
     let mut candidates: Vec<usize> =
-        labels.iter().flat_map(|(.., claims)| claims.iter().map(|claim| claim.target)).collect();
+        stores().flat_map(|store| store.claims.iter().map(|claim| claim.target)).collect();
     candidates.sort_unstable();
     candidates.dedup();
-    let mut ours: Vec<Whose> =
-        candidates.into_iter().filter_map(|target| of_target(target, &labels)).collect();
+    let mut ours: Vec<Whose> = candidates
+        .into_iter()
+        .filter_map(|target| {
+            let has_several = rooftops.get(target).is_some_and(|count| *count > 1);
+            of_target(target, has_several, &cells)
+        })
+        .collect();
     // Who is meant by every name is meant rather than who is meant by some.
     if ours.len() > 1 {
         ours.retain(|whose| matches!(whose, Whose::Ours { odd: None, .. }));
@@ -124,7 +165,7 @@ fn find(claims: &HashMap<String, Vec<Claim>>, targets: usize, cells: &Cells) -> 
         return whose;
     }
     let names: Vec<String> =
-        labels.iter().map(|(label, ..)| format!("\"{}\"", quote(label))).collect();
+        stores().take(MOST_TOLD).map(|store| format!("\"{}\"", quote(store.name))).collect();
     let message = format!(
         "{} is not a dealer or rooftop of ours; a rooftop's feed_names say what feeds call it",
         names.join(", ")
@@ -132,23 +173,27 @@ fn find(claims: &HashMap<String, Vec<Claim>>, targets: usize, cells: &Cells) -> 
     Whose::Nobodys(Reason::AnotherDealer, message)
 }
 
-/// Whether a row with these labels is a target's.
-fn of_target(target: usize, labels: &[(&str, bool, &[Claim])]) -> Option<Whose> {
+/// Whether a row with these labels is a target's, which may have several rooftops.
+fn of_target(target: usize, has_several: bool, labels: &[Label<'_>]) -> Option<Whose> {
     let mut rooftop: Option<usize> = None;
     let mut odd: Option<(&str, bool)> = None;
-    for (label, is_name, claims) in labels {
-        match claims.iter().find(|claim| claim.target == target) {
+    for label in labels {
+        match label.claim_of(target) {
             Some(Claim { rooftop: Some(place), .. }) => match rooftop {
                 // It cannot stand at two rooftops.
-                Some(other) if other != *place => return None,
-                Some(_) | None => rooftop = Some(*place),
+                Some(other) if other != place => return None,
+                Some(_) | None => rooftop = Some(place),
             },
             Some(Claim { rooftop: None, .. }) => {}
-            None => odd = odd.or(Some((label, *is_name))),
+            None => {
+                let first = label.stores.first().map(|store| (store.name, label.is_name));
+                odd = odd.or(first);
+            }
         }
     }
-    // The dealer's id beside the name of a rooftop that it does not have: the row is of another.
-    if rooftop.is_none() && odd.is_some_and(|(_, is_name)| is_name) {
+    // The dealer's id beside the name of a rooftop that it does not have: the row is of another. So is a
+    // store's code that none of several rooftops has: none of them may get what is not there.
+    if rooftop.is_none() && odd.is_some_and(|(_, is_name)| is_name || has_several) {
         return None;
     }
     let odd = odd.map(|(label, _)| quote(label));

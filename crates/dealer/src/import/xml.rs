@@ -10,7 +10,7 @@ use quick_xml::Reader;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 
 use super::collect::Sorter;
-use super::columns::{Cells, ITEM};
+use super::columns::{Cells, ITEM_TEXT};
 use super::report::Reason;
 use super::{MAX_CELL, MAX_ROW, Unreadable};
 
@@ -76,16 +76,34 @@ impl<R: Read> Read for Guarded<R> {
 struct Row {
     /// How many elements are around it.
     depth: usize,
-    /// Names and values in the order of the file.
-    values: Vec<(String, String)>,
+    /// In the order of the file.
+    values: Vec<NamedValue>,
     /// Why it is no vehicle, if so.
     trouble: Option<(Reason, String)>,
 }
 
+/// A value of a vehicle.
+struct NamedValue {
+    /// The names of the elements that lead to it.
+    name: String,
+    text: String,
+    /// Its place among those of this name, where an attribute says it.
+    sequence: Option<u32>,
+}
+
+/// An element that is open.
+struct Open {
+    name: String,
+    /// Its text so far.
+    text: String,
+    /// The number in its attribute `sequence`.
+    sequence: Option<u32>,
+}
+
 struct Walk<'s, 'a> {
     sorter: &'s mut Sorter<'a>,
-    /// The elements that are open: the name, and its text so far.
-    path: Vec<(String, String)>,
+    /// The elements that are open.
+    path: Vec<Open>,
     row: Option<Row>,
     cells: Cells,
     items: usize,
@@ -130,14 +148,15 @@ impl Walk<'_, '_> {
             let row = Row { depth: self.path.len(), values: Vec::new(), trouble: None };
             self.row = Some(row);
         }
-        self.path.push((name, String::new()));
+        let sequence = self.row.as_ref().and_then(|_| sequence(start));
+        self.path.push(Open { name, text: String::new(), sequence });
         Ok(())
     }
 
     fn text(&mut self, text: &str) {
         // Text around the vehicles says nothing of one, and would only take memory.
         let Some(row) = &mut self.row else { return };
-        let Some((_, so_far)) = self.path.last_mut() else { return };
+        let Some(Open { text: so_far, .. }) = self.path.last_mut() else { return };
         if so_far.len() + text.len() > MAX_CELL {
             let message = format!("a value has more than {} KiB", MAX_CELL >> 10);
             row.trouble.get_or_insert((Reason::OversizedCell, message));
@@ -147,7 +166,7 @@ impl Walk<'_, '_> {
     }
 
     fn element_ends(&mut self) -> bool {
-        let Some((name, text)) = self.path.pop() else { return false };
+        let Some(Open { name, text, sequence }) = self.path.pop() else { return false };
         let Some(row) = &mut self.row else { return false };
         if self.path.len() == row.depth {
             self.take();
@@ -164,9 +183,10 @@ impl Walk<'_, '_> {
         }
         // Without the vehicle's own element: exports name it as they like.
         let around = self.path.get(row.depth + 1..).unwrap_or_default();
-        let mut names: Vec<&str> = around.iter().map(|(name, _)| name.as_str()).collect();
+        let mut names: Vec<&str> = around.iter().map(|open| open.name.as_str()).collect();
         names.push(&name);
-        row.values.push((names.join("."), text.to_owned()));
+        let text = text.to_owned();
+        row.values.push(NamedValue { name: names.join("."), text, sequence });
         false
     }
 
@@ -177,30 +197,34 @@ impl Walk<'_, '_> {
         if let Some((reason, message)) = row.trouble {
             return self.sorter.skip(self.items, reason, message);
         }
-        let mut values: Vec<(&str, String)> = Vec::new();
-        for (name, text) in &row.values {
-            match values.iter_mut().find(|(other, _)| other == name) {
-                // What stands there several times is a list, whatever is in its items.
-                Some((_, texts)) => {
-                    if !texts.ends_with(ITEM) {
-                        texts.push(ITEM);
-                    }
-                    texts.push_str(text);
-                    texts.push(ITEM);
-                }
-                None => values.push((name, text.clone())),
+        let mut values: Vec<(&str, Vec<&NamedValue>)> = Vec::new();
+        for value in &row.values {
+            match values.iter_mut().find(|(other, _)| *other == value.name) {
+                Some((_, of_name)) => of_name.push(value),
+                None => values.push((&value.name, vec![value])),
             }
+        }
+        for (_, of_name) in &mut values {
+            // Those without a number stay as they are among each other, behind the others.
+            of_name.sort_by_key(|value| value.sequence.unwrap_or(u32::MAX));
         }
         // XML has no heading: the names in the first vehicle tell which format it is.
         if self.items == 1 {
             self.sorter.guess(values.iter().map(|(name, _)| *name));
         }
         self.cells.clear();
-        for (name, text) in &values {
+        for (name, of_name) in &values {
             let heading = self.sorter.heading(name);
-            // Of what can be there once, the first counts.
-            let text = if heading.is_list() { text } else { text.split(ITEM).next().unwrap_or("") };
-            self.cells.fill(&heading, text);
+            match of_name.as_slice() {
+                // What stands there several times is a list, whatever is in its items.
+                [_, _, ..] if heading.keeps_all_values() => {
+                    let items = of_name.iter().flat_map(|value| [value.text.as_str(), ITEM_TEXT]);
+                    self.cells.fill(&heading, &items.collect::<String>());
+                }
+                // Of what can be there once, the first counts.
+                [first, ..] => self.cells.fill(&heading, &first.text),
+                [] => {}
+            }
         }
         self.sorter.take(self.items, &mut self.cells);
     }
@@ -218,6 +242,13 @@ impl Walk<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// The number in an element's attribute `sequence`: CarGurus numbers the photos of a vehicle so.
+fn sequence(start: &BytesStart<'_>) -> Option<u32> {
+    let attributes = start.attributes().flatten();
+    let found = attributes.into_iter().find(|one| one.key.as_ref() == "sequence")?;
+    found.value.trim().parse().ok()
 }
 
 /// A character by its number, or one of XML's own five entities.

@@ -56,6 +56,9 @@ pub struct Arguments {
     /// Take a feed although it looks incomplete, or most rows lack what buyers search by.
     #[arg(long)]
     force: bool,
+    /// Take units without a price whose price is in another currency than US dollars.
+    #[arg(long)]
+    without_prices: bool,
     /// Show which column fed each field, and how full it is.
     #[arg(long)]
     explain: bool,
@@ -205,7 +208,10 @@ fn stored_unless_refused<'a>(
 /// Why a feed must not be stored, if so.
 fn refusal(planned: &Replacement, arguments: &Arguments, report: &Report) -> Option<Failure> {
     let guard = Guard { max_drop: arguments.max_drop, force: arguments.force };
-    let objection = guard.objection(planned, report)?;
+    let objection = match arguments.without_prices {
+        true => guard.objection(planned, &Report { currency_doubt: None, ..report.clone() }),
+        false => guard.objection(planned, report),
+    }?;
     let failure = Failure::usage(format!("{}; nothing was changed", objection.message));
     Some(failure.hint(objection.hint).lines(objection.lines))
 }
@@ -284,8 +290,10 @@ fn read(
     targets: &[Target],
     mapping: Option<&Mapping>,
 ) -> Result<Sorted, Failure> {
-    import::read_as(source, targets, mapping, Clock::system().now())
-        .map_err(|unreadable| Failure::usage(unreadable.message).hint(unreadable.hint))
+    import::read_as(source, targets, mapping, Clock::system().now()).map_err(|unreadable| {
+        let failure = Failure::usage(unreadable.message).hint(unreadable.hint);
+        failure.lines(unreadable.lines)
+    })
 }
 
 fn document(changes: &[Change<'_>], unplaced: &Report, dry_run: bool, split: bool) -> Value {
@@ -321,6 +329,9 @@ fn print(output: Output, changes: &[Change<'_>], unplaced: &Report, arguments: &
         if let Some(preset) = report.preset {
             let choice = if preset.guessed { "; --preset names another" } else { "" };
             output.talk(format!("{preset} of its headings{choice}"));
+        }
+        if let Some(doubt) = &report.currency_doubt {
+            output.talk(format!("taken without prices: {doubt}"));
         }
         for doubt in &report.doubts {
             output.talk(format!("taken by --force: {doubt}"));

@@ -32,6 +32,7 @@ impl Guard {
     #[must_use]
     pub fn objection(&self, planned: &Replacement, report: &Report) -> Option<Objection> {
         let max_drop = self.max_drop;
+        let currency_doubt = report.currency_doubt.as_ref().filter(|_| !self.force);
         // The first two hold with `force`, too: an empty file is no way to empty an inventory.
         let (message, hint) = if report.rows == 0 {
             let hint = "look whether the right file was uploaded, and whether it was complete";
@@ -39,6 +40,10 @@ impl Guard {
         } else if report.accepted == 0 {
             let hint = "correct the rows as described, or look whether the right file was uploaded";
             ("none of the feed's rows can be offered".to_owned(), hint)
+        } else if let Some(doubt) = currency_doubt {
+            let hint = "map a column that has US dollars, or offer the units without prices: \
+                        --without-prices, or without_prices = true in a mapping";
+            (doubt.clone(), hint)
         } else if !self.force && !report.doubts.is_empty() {
             let hint = "look whether the right file was uploaded to its end and see with --explain \
                         which columns were understood; take it as it is with --force";

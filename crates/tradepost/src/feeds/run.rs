@@ -161,7 +161,7 @@ impl Taker<'_> {
         let sorted = match import::read_as(file, &[target], source.mapping.as_ref(), now) {
             Ok(sorted) => sorted,
             Err(unreadable) => {
-                let message = format!("{}; {}", unreadable.message, unreadable.hint);
+                let message = format!("{unreadable}; {}", unreadable.hint);
                 let outcome = FeedOutcome::Unreadable;
                 return Ok(Judged { outcome, message: Some(message), report: Value::Null });
             }
@@ -231,18 +231,21 @@ fn failed(why: String) -> Judged {
     Judged { outcome: FeedOutcome::Failed, message: Some(why), report: Value::Null }
 }
 
-/// A part may say of nothing but sold units.
+/// A part may say of nothing but sold units, and of vehicles of which nobody has taken a photo yet.
 fn objection(
     guard: Guard,
     extent: Extent,
     planned: &Replacement,
     report: &Report,
 ) -> Option<super::guard::Objection> {
-    if extent == Extent::Delta && report.accepted == 0 && report.sold > 0 {
-        let report = Report { accepted: report.sold, doubts: Vec::new(), ..report.clone() };
-        return guard.objection(planned, &report);
+    match extent {
+        Extent::Full => guard.objection(planned, report),
+        Extent::Delta if report.accepted == 0 && report.sold > 0 => {
+            let report = Report { accepted: report.sold, doubts: Vec::new(), ..report.clone() };
+            guard.objection(planned, &report)
+        }
+        Extent::Delta => guard.objection(planned, &report.clone().of_a_part()),
     }
-    guard.objection(planned, report)
 }
 
 /// The units of a part, and those on offer of which it says nothing, as fresh as they were.

@@ -41,12 +41,14 @@ const CONFIG: &str = r#"
     fees = [{ name = "Documentation", amount = 100 }]
 "#;
 
-const HEADING: &str = "Type,Stock,VIN,Make,Model,Miles,SellingPrice,DateInStock,Status\n";
+const HEADING: &str =
+    "Type,Stock,VIN,Year,Make,Model,Miles,SellingPrice,DateInStock,Status,ImageList\n";
 
 /// A row of HomeNet's with a number of its own.
 fn row(number: usize, price: u32, status: &str) -> String {
     let vin = format!("1HGCV1F30NA{number:06}");
-    format!("Used,A{number},{vin},Honda,Accord,1000,{price},2026-01-01,{status}\n")
+    let photo = "https://cars.example/1.jpg";
+    format!("Used,A{number},{vin},2022,Honda,Accord,1000,{price},2026-01-01,{status},{photo}\n")
 }
 
 fn feed(count: usize) -> String {
@@ -106,7 +108,7 @@ fn a_file_that_is_dropped_is_searchable_and_one_that_looks_like_an_accident_chan
         fs::write(way.join("upload.part"), text).unwrap();
         fs::rename(way.join("upload.part"), way.join(name)).unwrap();
     };
-    put("one.csv", &format!("{}Used,B1,,Honda,Civic,5,=1+1,2026-01-01,\n", feed(8)));
+    put("one.csv", &format!("{}Used,B1,,2022,Honda,Civic,5,=1+1,2026-01-01,,\n", feed(8)));
     server.until("eight are on offer", || offered(&server).len() == 8);
     assert_eq!(offered(&server)[0], ("A0".to_owned(), 20_100));
     let (_, shown, _) = tradepost(folder, &["feeds", "show", "nightly"]);
@@ -115,7 +117,7 @@ fn a_file_that_is_dropped_is_searchable_and_one_that_looks_like_an_accident_chan
     assert_eq!(shown["run"]["report"]["preset"]["name"], "homenet");
     assert_eq!(shown["run"]["inventory"]["added"], 8);
 
-    let cut = &feed(8)[..HEADING.len() + 90];
+    let cut = &feed(8)[..HEADING.len() + 140];
     for (name, text, outcome, said) in [
         ("two.csv", feed(3).as_str(), "held", "5 of the 8 units on offer would vanish"),
         ("three.csv", cut, "held", "ends in the middle of line 3"),

@@ -14,6 +14,9 @@ use tradepost_wire::aap::vehicle::AnyCondition;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
+mod cases;
+mod shapes;
+
 fn now() -> Timestamp {
     "2026-11-20T17:00:00Z".parse().unwrap()
 }
@@ -327,11 +330,12 @@ fn one_file_is_split_among_dealers_and_none_is_changed_when_one_would_lose_too_m
     std::fs::write(&config, TWO_DEALERS).unwrap();
     let split = ["--config", config.to_str().unwrap(), "--split"];
     let row = |stock: &str, dealer: &str| {
-        format!("{stock},1HGCV1F33NA000{stock},Honda,Accord,Used,20000,{dealer}\n")
+        let photo = "https://cars.example/1.jpg";
+        format!("{stock},1HGCV1F33NA000{stock},2022,Honda,Accord,Used,20000,{dealer},{photo}\n")
     };
     let file = |rows: &[(&str, &str)]| {
         let rows: String = rows.iter().map(|(stock, dealer)| row(stock, dealer)).collect();
-        format!("Stock,VIN,Make,Model,Type,Price,Dealer ID\n{rows}")
+        format!("Stock,VIN,Year,Make,Model,Type,Price,Dealer ID,Photo\n{rows}")
     };
     let whole = file(&[
         ("001", "MP10482"),

@@ -5,9 +5,10 @@ use tradepost_wire::aap::Vehicle;
 
 use super::Mapper;
 use crate::import::columns::{Column, items};
+use crate::import::currency::{OtherCurrency, other_currency};
 use crate::import::mapping::Part;
 use crate::import::numbers::{self, Amount};
-use crate::import::report::Warning;
+use crate::import::report::{OtherPrice, Warning, quote};
 use crate::price;
 
 /// What stands beside the price of a unit, whole US dollars.
@@ -21,6 +22,8 @@ struct Extras {
 }
 
 impl Mapper<'_> {
+    /// Works out the prices. Returns the price where it is in another currency: then the listing has none.
+    ///
     /// # Errors
     /// Why the price is not the whole truth; what is known of it is in the listing all the same.
     pub(super) fn what_it_costs(
@@ -28,7 +31,15 @@ impl Mapper<'_> {
         vehicle: &mut Vehicle,
         rooftop_fees: u32,
         sold: bool,
-    ) -> Result<(), String> {
+    ) -> Result<Option<OtherPrice>, String> {
+        // The price first, so that of several amounts in another currency the report shows it.
+        let places = [Column::PRICES, &[Column::OutTheDoor], &[Column::Msrp]];
+        let other = places.into_iter().find_map(|columns| self.other_price(columns));
+        if let Some(other) = other {
+            let message = format!("\"{}\" is in {}", other.shown, other.currency);
+            self.warn(Warning::OtherCurrency, message);
+            return Ok(Some(other));
+        }
         vehicle.msrp = self.price(&[Column::Msrp]).number();
         let out_the_door = self.price(&[Column::OutTheDoor]);
         let advertised = self.price(Column::PRICES);
@@ -52,7 +63,48 @@ impl Mapper<'_> {
         } else if vehicle.price.is_none() && !sold && !is_left_out && computed != Some(None) {
             self.warn(Warning::NotPriced, "buyers who filter by price do not find it");
         }
-        self.is_whole_truth(vehicle, out_the_door, computed, &extras)
+        self.is_whole_truth(vehicle, out_the_door, computed, &extras).map(|()| None)
+    }
+
+    /// The first of some prices that is in another currency than US dollars.
+    fn other_price(&self, columns: &[Column]) -> Option<OtherPrice> {
+        let currency = self.cells.get(Column::Currency);
+        columns.iter().find_map(|column| {
+            let text = self.cells.get(*column);
+            let OtherCurrency { name, amount } = other_currency(text, currency)?;
+            // Zero is no price in any currency.
+            let is_price = numbers::price(&amount, self.notation.sign()) != Amount::Withheld;
+            is_price.then(|| OtherPrice { currency: quote(&name), shown: quote(text) })
+        })
+    }
+
+    /// The first of some prices whose cell is not empty; zero counts as empty.
+    fn price(&mut self, columns: &[Column]) -> Amount {
+        let mut found = Amount::Empty;
+        for column in columns {
+            let text = self.cells.get(*column);
+            match numbers::price(text, self.notation.sign()) {
+                Amount::Empty => {}
+                Amount::Is(price) => return Amount::Is(price),
+                Amount::Withheld => {
+                    found = Amount::Withheld;
+                    // `Call` says that nobody is told. Zero says nothing, and the
+                    // next column may have a price.
+                    if !text.bytes().any(|b| b.is_ascii_digit()) {
+                        return found;
+                    }
+                }
+                Amount::Unreadable => {
+                    self.unreadable(Warning::UnreadablePrice, "the price", text);
+                    return Amount::Unreadable;
+                }
+                Amount::FarOff => {
+                    self.unreadable(Warning::FarOffPrice, "the price", text);
+                    return Amount::FarOff;
+                }
+            }
+        }
+        found
     }
 
     /// What stands beside the price, by the rule of the mapping.
@@ -84,7 +136,7 @@ impl Mapper<'_> {
     fn sum(&mut self, column: Column) -> Option<u32> {
         let mut sum: Option<u32> = None;
         for text in items(self.cells.get(column)) {
-            match numbers::amount(text) {
+            match numbers::amount(text, self.notation.sign()) {
                 Amount::Is(number) => sum = Some(sum.unwrap_or_default().saturating_add(number)),
                 Amount::Empty | Amount::Withheld => {}
                 Amount::Unreadable | Amount::FarOff => {

@@ -53,12 +53,12 @@ fees = "maybe"
         .map(|m| format!("{}: {m}", m.line.unwrap_or_default()).chars().take(100).collect())
         .collect();
     expect![[r#"
-        1: preset: must be one of homenet, vauto, google-listings, google-ads, meta, autotrader, aap-json
-        3: columns.Price: must be "ignore" or one of vehicle_id, vin, stock, rooftop, dealer_name, dealer_id
+        1: preset: must be one of homenet, vauto, google-listings, google-ads, meta, autotrader, cargurus, m
+        3: columns.Price: there is no field "prize"; did you mean "price"?
         4: columns.Lot.spilt: unknown key; did you mean "split"?
         5: columns."": a heading needs a letter or a digit
         7: columns.miles_driven: is the same heading as "Miles Driven": only letters and digits count
-        9: constants.colour: must be one of vehicle_id, vin, stock, rooftop, dealer_name, dealer_id, year, m
+        9: constants.colour: there is no field "colour"; did you mean "exterior_color"?
         10: constants.year: must be a text in "quotes"
         12: price.fees: must be one of apart, included"#]].assert_eq(&lines.join("\n"));
 }

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::{IGNORE, Mapping, Rule, Transform};
+use super::{IGNORE, Line, Mapping, Rule, Transform};
+use crate::import::notation::DateForm;
 use tradepost_wire::catalog::Vocabulary as _;
 
 impl Mapping {
@@ -22,11 +23,16 @@ impl Mapping {
         if let Some(unbuilt) = self.unbuilt {
             line(&mut out, "in_production", &quoted(unbuilt.name()));
         }
-        if !self.columns.is_empty() {
+        if let Some(without_prices) = self.without_prices {
+            line(&mut out, "without_prices", &without_prices.to_string());
+        }
+        // The other lines are the preset's.
+        let own: Vec<&Line> = self.columns.values().filter(|line| line.is_own).collect();
+        if !own.is_empty() {
             out.push_str("\n[columns]\n");
         }
-        for (heading, rule) in self.columns.values() {
-            line(&mut out, &quoted(heading), &written(rule));
+        for Line { heading, rule, is_optional, .. } in own {
+            line(&mut out, &quoted(heading), &written(rule, *is_optional));
         }
         if !self.constants.is_empty() {
             out.push_str("\n[constants]\n");
@@ -39,6 +45,19 @@ impl Mapping {
         }
         for (theirs, ours) in &self.names {
             line(&mut out, &quoted(theirs), &quoted(ours));
+        }
+        let formats = [
+            ("decimal", self.notation.decimal.map(|sign| sign.name())),
+            ("distance", self.notation.distance.map(|unit| unit.name())),
+            ("date", self.notation.date.as_ref().map(DateForm::as_str)),
+        ];
+        if formats.iter().any(|(_, text)| text.is_some()) {
+            out.push_str("\n[format]\n");
+        }
+        for (name, text) in formats {
+            if let Some(text) = text {
+                line(&mut out, name, &quoted(text));
+            }
         }
         let parts = [
             ("fees", self.price.fees),
@@ -61,12 +80,13 @@ fn line(out: &mut String, key: &str, value: &str) {
     let _ = writeln!(out, "{key} = {value}");
 }
 
-fn written(rule: &Rule) -> String {
+fn written(rule: &Rule, is_optional: bool) -> String {
     let field = quoted(rule.column.map_or(IGNORE, |column| column.name()));
-    let Some(transform) = &rule.transform else {
+    if rule.transform.is_none() && !is_optional {
         return field;
-    };
-    let Transform { words, split, remove, prepend, append } = transform.as_ref();
+    }
+    let transform = rule.transform.as_deref().cloned().unwrap_or_default();
+    let Transform { words, split, remove, date, prepend, append } = &transform;
     let mut parts = vec![format!("field = {field}")];
     if !words.is_empty() {
         let words =
@@ -79,6 +99,8 @@ fn written(rule: &Rule) -> String {
     for (key, text) in [("split", split), ("prepend", prepend), ("append", append)] {
         parts.extend(text.as_ref().map(|text| format!("{key} = {}", quoted(text))));
     }
+    parts.extend(date.as_ref().map(|form| format!("date = {}", quoted(form.as_str()))));
+    parts.extend(is_optional.then(|| "optional = true".to_owned()));
     format!("{{ {} }}", parts.join(", "))
 }
 
@@ -111,7 +133,7 @@ impl Mapping {
     #[cfg(test)]
     pub(crate) fn says_the_same(&self, other: &Self) -> bool {
         let rules = |mapping: &Self| -> Vec<(String, Rule)> {
-            mapping.columns.iter().map(|(key, (_, rule))| (key.clone(), rule.clone())).collect()
+            mapping.columns.iter().map(|(key, line)| (key.clone(), line.rule.clone())).collect()
         };
         rules(self) == rules(other)
             && (&self.constants, &self.names, self.price, self.preset)

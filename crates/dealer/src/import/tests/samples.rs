@@ -127,7 +127,9 @@ AWD¦Electric Fuel System¦¦¦¦¦¦¦¦¦¦¦¦¦¦¦";
           ],
           "description": "One owner, \"garage kept\" | clean history",
           "inventory_date": "2026-10-03",
-          "updated_at": "2026-11-20T17:00:00Z"
+          "updated_at": "2026-11-20T17:00:00Z",
+          "seats": 5,
+          "doors": 4
         }
         {
           "dealer_id": "acme",
@@ -159,7 +161,8 @@ AWD¦Electric Fuel System¦¦¦¦¦¦¦¦¦¦¦¦¦¦¦";
           ],
           "description": "Still under the maker’s warranty.",
           "inventory_date": "2026-09-28",
-          "updated_at": "2026-11-20T17:00:00Z"
+          "updated_at": "2026-11-20T17:00:00Z",
+          "doors": 4
         }
         {
           "dealer_id": "acme",
@@ -182,7 +185,8 @@ AWD¦Electric Fuel System¦¦¦¦¦¦¦¦¦¦¦¦¦¦¦";
           "exterior_color": "Red",
           "interior_color": "White",
           "inventory_date": "2026-11-18",
-          "updated_at": "2026-11-20T17:00:00Z"
+          "updated_at": "2026-11-20T17:00:00Z",
+          "doors": 4
         }
         windows-1252, pipe
         1 × the VIN was in lower case
@@ -249,7 +253,8 @@ fn vauto() {
           ],
           "description": "Tow package. Non-smoker, \"like new\".",
           "inventory_date": "2026-10-21",
-          "updated_at": "2026-11-20T17:00:00Z"
+          "updated_at": "2026-11-20T17:00:00Z",
+          "doors": 4
         }
         {
           "dealer_id": "acme",
@@ -275,7 +280,8 @@ fn vauto() {
           "exterior_color": "Bright White",
           "interior_color": "Global Black",
           "inventory_date": "2026-11-02",
-          "updated_at": "2026-11-20T17:00:00Z"
+          "updated_at": "2026-11-20T17:00:00Z",
+          "doors": 4
         }
         UTF-8, comma
         1 × no price
@@ -396,64 +402,66 @@ in_store:MP-2¦341 miles¦Plus tax and title.¦Sedan";
         Preset::GoogleAds,
         rows.join("\n"),
         &expect![[r#"
-            {
-              "dealer_id": "acme",
-              "vehicle_id": "acme-5521",
-              "vin": "2T3P1RFV4NC266001",
-              "rooftop": "Acme North",
-              "year": 2022,
-              "make": "Toyota",
-              "model": "RAV4",
-              "trim": "XLE",
-              "body": "suv",
-              "condition": "used",
-              "status": "available",
-              "list_price": 27450,
-              "price": 27950,
-              "mileage": 30115,
-              "fuel": "gas",
-              "exterior_color": "Magnetic Gray",
-              "features": [
-                "Apple CarPlay",
-                "Heated Seats"
-              ],
-              "photos": [
-                "https://cdn.example/5521/1.jpg",
-                "https://cdn.example/5521/2.jpg",
-                "https://cdn.example/5521/3.jpg"
-              ],
-              "vdp_url": "https://www.acme.example/vdp/5521",
-              "description": "Clean, one owner.",
-              "updated_at": "2026-11-20T17:00:00Z"
-            }
-            {
-              "dealer_id": "acme",
-              "vehicle_id": "acme-9008",
-              "vin": "5YJ3E1EAXRF700421",
-              "rooftop": "Acme South",
-              "year": 2024,
-              "make": "Tesla",
-              "model": "Model 3",
-              "trim": "Long Range",
-              "body": "sedan",
-              "condition": "new",
-              "status": "available",
-              "msrp": 47740,
-              "list_price": 46870,
-              "price": 47570,
-              "mileage": 9,
-              "fuel": "bev",
-              "electric_range_mi": 341,
-              "exterior_color": "Red",
-              "photos": [
-                "https://cdn.example/9008/1.jpg"
-              ],
-              "vdp_url": "https://www.acme.example/vdp/9008",
-              "description": "Goes far.",
-              "updated_at": "2026-11-20T17:00:00Z"
-            }
-            UTF-8, tab
-        "#]],
+        {
+          "dealer_id": "acme",
+          "vehicle_id": "acme-5521",
+          "vin": "2T3P1RFV4NC266001",
+          "stock": "acme-5521",
+          "rooftop": "Acme North",
+          "year": 2022,
+          "make": "Toyota",
+          "model": "RAV4",
+          "trim": "XLE",
+          "body": "suv",
+          "condition": "used",
+          "status": "available",
+          "list_price": 27450,
+          "price": 27950,
+          "mileage": 30115,
+          "fuel": "gas",
+          "exterior_color": "Magnetic Gray",
+          "features": [
+            "Apple CarPlay",
+            "Heated Seats"
+          ],
+          "photos": [
+            "https://cdn.example/5521/1.jpg",
+            "https://cdn.example/5521/2.jpg",
+            "https://cdn.example/5521/3.jpg"
+          ],
+          "vdp_url": "https://www.acme.example/vdp/5521",
+          "description": "Clean, one owner.",
+          "updated_at": "2026-11-20T17:00:00Z"
+        }
+        {
+          "dealer_id": "acme",
+          "vehicle_id": "acme-9008",
+          "vin": "5YJ3E1EAXRF700421",
+          "stock": "acme-9008",
+          "rooftop": "Acme South",
+          "year": 2024,
+          "make": "Tesla",
+          "model": "Model 3",
+          "trim": "Long Range",
+          "body": "sedan",
+          "condition": "new",
+          "status": "available",
+          "msrp": 47740,
+          "list_price": 46870,
+          "price": 47570,
+          "mileage": 9,
+          "fuel": "bev",
+          "electric_range_mi": 341,
+          "exterior_color": "Red",
+          "photos": [
+            "https://cdn.example/9008/1.jpg"
+          ],
+          "vdp_url": "https://www.acme.example/vdp/9008",
+          "description": "Goes far.",
+          "updated_at": "2026-11-20T17:00:00Z"
+        }
+        UTF-8, tab
+    "#]],
     );
 }
 

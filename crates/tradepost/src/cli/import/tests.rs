@@ -78,9 +78,10 @@ fn a_feed_without_an_offer_is_refused_whatever_may_vanish() {
 
 #[test]
 fn a_feed_that_looks_incomplete_is_refused_with_what_was_found_and_taken_by_force() {
-    const HEADING: &str = "Stock,VIN,Make,Model,Type,Price\n";
-    const ROW: &str = "A1,1HGCV1F33NA000003,Honda,Accord,Used,20000\n";
-    const OTHER: &str = "A2,1HGCV1F35NA000004,Honda,Accord,Used,20000\n";
+    const HEADING: &str = "Stock,VIN,Make,Model,Type,Price,Year,Photo\n";
+    const ROW: &str = "A1,1HGCV1F33NA000003,Honda,Accord,Used,20000,2022,https://a.example/1.jpg\n";
+    const OTHER: &str =
+        "A2,1HGCV1F35NA000004,Honda,Accord,Used,20000,2022,https://a.example/2.jpg\n";
     for (text, found) in [
         (format!("{HEADING}{ROW}"), ""),
         (format!("{HEADING}{ROW}A2,1HGCV1F35NA000004,Hon"), "ends in the middle of line 3"),
@@ -94,21 +95,27 @@ fn a_feed_that_looks_incomplete_is_refused_with_what_was_found_and_taken_by_forc
         (format!("{HEADING}{}{OTHER}", ROW.replace("Honda", "")), ""),
         (format!("{HEADING}{}", ROW.replace("Accord", " - ")), "1 of 1 units have no model"),
         (format!("{HEADING}{}", ROW.replace("20000", "0")), "1 of 1 units have no price"),
-        (format!("{HEADING}{}", ROW.replace("20000", "20000 EUR")), "have no price"),
+        (format!("{HEADING}{}", ROW.replace("20000", "20000 EUR")), "have a price in EUR"),
+        (format!("{HEADING}{}", ROW.replace("https:", "")), "1 of 1 units have no photo"),
+        (format!("{HEADING}{}", ROW.replace("2022", "soon")), "1 of 1 units have no model year"),
         (format!("{HEADING}{}", ROW.replace("20000", "Call us")), ""),
         (
             r#"[{"stock":"A1","vin":"1HGCV1F33NA000003","make":"Honda","model":"Accord",
-                "condition":"used","price":1000},{"stock":"A2""#
+                "condition":"used","price":1000,"year":2022,"photos":["https://a.example/1.jpg"]},
+                {"stock":"A2""#
                 .to_owned(),
-            "middle of the JSON, at line 2",
+            "middle of the JSON, at line 3",
         ),
     ] {
         let feed = feed(&text);
         let failure = refusal(&planned(0, 0), &arguments(&[]), &feed.report);
-        let lines = failure.map(|failure| failure.lines).unwrap_or_default();
-        assert_eq!(lines.is_empty(), found.is_empty(), "{text}: {lines:?}");
-        let first = lines.first().cloned().unwrap_or_default();
-        assert!(first.contains(found), "{text}: {first}");
+        let told = failure.map(|failure| {
+            let first = failure.lines.first().cloned().unwrap_or_default();
+            format!("{}: {first}", failure.message)
+        });
+        assert_eq!(told.is_none(), found.is_empty(), "{text}: {told:?}");
+        let told = told.unwrap_or_default();
+        assert!(told.contains(found), "{text}: {told}");
         let forced = refusal(&planned(0, 0), &arguments(&["--force"]), &feed.report);
         assert!(forced.is_none(), "{text}");
     }

@@ -80,7 +80,7 @@ fn every_format_brings_back_all_that_it_can_say() {
 fn a_format_with_a_heading_is_known_by_it() {
     let units = demo::units(3, 11, now());
     for format in Format::ALL {
-        // Bars without a heading are nobody's in particular, and AAP is known by being JSON.
+        // Bars without a heading are nobody's in particular, and AAP is known by its type.
         if matches!(format, Format::AutoTrader | Format::AapJson) {
             continue;
         }
@@ -88,6 +88,16 @@ fn a_format_with_a_heading_is_known_by_it() {
         let preset = sorted.feeds[0].report.preset.unwrap();
         assert_eq!((preset.name, preset.guessed), (format.preset(), true), "{format}");
     }
+}
+
+#[test]
+fn aap_json_is_known_by_its_type() {
+    let units = demo::units(30, 11, now());
+    let preset = Mapping::of(Preset::AapJson);
+    let bytes = Format::AapJson.write(&units).unwrap();
+    let by_type = read(bytes.clone(), None);
+    assert_eq!(by_type.feeds[0].units, read(bytes, Some(&preset)).feeds[0].units);
+    assert_eq!(by_type.feeds[0].report.format, "aap-json");
 }
 
 #[test]

@@ -1,0 +1,262 @@
+//! The cells of a row, and the lists in them.
+
+use memchr::{memchr, memchr_iter};
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::Value;
+
+use super::{Column, Heading};
+
+/// Stands between the items of a list that came as a list. It is a control character, so that at
+/// worst a strange text falls into two pieces.
+pub(in crate::import) const ITEM: char = '\u{1e}';
+pub(in crate::import) const ITEM_TEXT: &str = "\u{1e}";
+const ITEM_BYTE: u8 = 0x1e;
+
+/// The items of a list: between bars when there is one, otherwise between commas.
+pub(in crate::import) fn items(text: &str) -> Items<'_> {
+    let bytes = text.as_bytes();
+    // What came as a list is not cut at signs within its items.
+    let separator = [ITEM_BYTE, b'|'].into_iter().find(|one| memchr(*one, bytes).is_some());
+    Items { rest: Some(text), separator: separator.unwrap_or(b',') }
+}
+
+/// The items of a list that are not empty, without space around them.
+#[derive(Debug)]
+pub(in crate::import) struct Items<'t> {
+    rest: Option<&'t str>,
+    separator: u8,
+}
+
+impl Items<'_> {
+    /// How many there are, counting those that are empty, but for what ends the last one.
+    pub(in crate::import) fn at_most(&self) -> usize {
+        let text = self.rest.unwrap_or_default();
+        let ends = memchr_iter(self.separator, text.as_bytes()).count();
+        ends + usize::from(!text.is_empty() && !text.as_bytes().ends_with(&[self.separator]))
+    }
+}
+
+impl<'t> Iterator for Items<'t> {
+    type Item = &'t str;
+
+    fn next(&mut self) -> Option<&'t str> {
+        loop {
+            let rest = self.rest?;
+            let (item, rest) = match memchr(self.separator, rest.as_bytes()) {
+                Some(at) => (rest.get(..at).unwrap_or_default(), rest.get(at + 1..)),
+                None => (rest, None),
+            };
+            self.rest = rest;
+            let item = trim(item);
+            if !item.is_empty() {
+                return Some(item);
+            }
+        }
+    }
+}
+
+/// Without space around it. Most texts have none, which their first and last bytes tell.
+fn trim(text: &str) -> &str {
+    let is_word = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_graphic);
+    if is_word(text.as_bytes().first()) && is_word(text.as_bytes().last()) {
+        text
+    } else {
+        text.trim()
+    }
+}
+
+/// How databases write that there is nothing.
+const NOTHING: &[&str] = &["null", "(null)", "nan", "n/a", "#n/a", "nil", "undefined", "\\n"];
+
+/// How long the longest of them is, in bytes.
+const LONGEST_NOTHING: usize = "undefined".len();
+
+/// `="0123"` is how spreadsheets are kept from taking a text for a number.
+fn shielded(text: &str) -> &str {
+    let inner = text.strip_prefix("=\"").and_then(|rest| rest.strip_suffix('"'));
+    inner.filter(|inner| !inner.contains('"')).unwrap_or(text)
+}
+
+/// How formulas begin.
+const FORMULA: [char; 4] = ['=', '+', '-', '@'];
+
+/// What is taken away from the front of a text before anybody sees it.
+fn is_removed(c: char) -> bool {
+    c.is_whitespace() || c.is_control()
+}
+
+/// Whether a spreadsheet would run it: whatever begins with `=`, and calls behind the other signs that
+/// begin formulas. A dash in front of words is none.
+fn is_formula(text: &str) -> bool {
+    let mut characters = text.trim_start_matches(is_removed).chars();
+    match characters.next() {
+        Some('=') => characters.any(|c| !matches!(c, '=' | ' ')),
+        Some('+' | '-' | '@') => {
+            let rest = characters.as_str();
+            let name = rest.chars().take_while(char::is_ascii_alphabetic).count();
+            let calls = name > 0 && rest.get(name..).is_some_and(|rest| rest.starts_with('('));
+            calls || rest.contains("|'") || rest.contains("cmd|")
+        }
+        Some(_) | None => false,
+    }
+}
+
+fn is_nothing(text: &str) -> bool {
+    text.is_empty()
+        || (text.len() <= LONGEST_NOTHING
+            && NOTHING.iter().any(|nothing| text.eq_ignore_ascii_case(nothing)))
+}
+
+/// The items of a list that is JSON: texts, or objects with a `url` or a `value`. So some catalogues put
+/// many photos or features into one cell. `None` is a text that is no JSON.
+fn items_of_json(text: &str) -> Option<Vec<String>> {
+    let whole = tradepost_wire::json::read(text).ok()?;
+    let items = whole.as_array().map_or(std::slice::from_ref(&whole), Vec::as_slice);
+    let text = |item: &Value| {
+        let inner = || item.get("url").or_else(|| item.get("value"))?.as_str();
+        item.as_str().or_else(inner).map(str::to_owned)
+    };
+    Some(items.iter().filter_map(text).collect())
+}
+
+/// An amount and its unit, where a cell has both as JSON: `{"value": 19880, "unit": "MI"}`.
+fn amount_of_json(text: &str) -> Option<(String, String)> {
+    let amount = tradepost_wire::json::read(text).ok()?;
+    let member = |name: &str| match amount.get(name)? {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    };
+    Some((member("value")?, member("unit").unwrap_or_default()))
+}
+
+/// The cells of a row by what they are about.
+#[derive(Debug)]
+pub(in crate::import) struct Cells {
+    texts: Vec<String>,
+    /// The places of the headings whose column has something in this row.
+    pub(in crate::import) filled: Vec<usize>,
+    /// Whether something in it begins as formulas do.
+    is_suspect: bool,
+}
+
+impl Cells {
+    pub(in crate::import) fn new() -> Self {
+        let texts = vec![String::new(); Column::ALL.len()];
+        Self { texts, filled: Vec::new(), is_suspect: false }
+    }
+
+    /// Empties every cell for the next row.
+    pub(in crate::import) fn clear(&mut self) {
+        self.texts.iter_mut().for_each(String::clear);
+        self.filled.clear();
+        self.is_suspect = false;
+    }
+
+    /// Fills a cell from the column of a heading, unless another one of the same meaning already
+    /// has; lists and sums of several columns come together.
+    pub(in crate::import) fn fill(&mut self, heading: &Heading, text: &str) {
+        let text = shielded(trim(text));
+        if is_nothing(text) {
+            return;
+        }
+        // Also where nobody understands the column: the report says how full it is.
+        self.filled.push(heading.place);
+        let Some(column) = heading.column else {
+            return;
+        };
+        match &heading.transform {
+            Some(transform) => self.put(column, trim(&transform.apply(text))),
+            None => self.put(column, text),
+        }
+    }
+
+    /// Fills a cell that no column of the row has filled. Returns whether it did.
+    pub(in crate::import) fn fill_constant(&mut self, column: Column, text: &str) -> bool {
+        let is_empty = self.get(column).is_empty();
+        if is_empty {
+            self.put(column, text);
+        }
+        is_empty
+    }
+
+    fn put(&mut self, column: Column, text: &str) {
+        if is_nothing(text) {
+            return;
+        }
+        if column == Column::Mileage
+            && text.starts_with('{')
+            && let Some((value, unit)) = amount_of_json(text)
+        {
+            // The unit is that of the amount that is kept.
+            if self.get(Column::Mileage).is_empty() {
+                self.put(Column::MileageUnit, &unit);
+            }
+            return self.put(Column::Mileage, &value);
+        }
+        let Some(cell) = self.texts.get_mut(column as usize) else {
+            return;
+        };
+        // What has several parts may have one that is a formula.
+        self.is_suspect |= text.trim_start_matches(is_removed).starts_with(FORMULA)
+            || text.starts_with('[')
+            || memchr(ITEM_BYTE, text.as_bytes()).is_some();
+        let nested = match text.starts_with(['[', '{']) && column.is_list() {
+            true => items_of_json(text),
+            false => None,
+        };
+        let is_suspect = &mut self.is_suspect;
+        let mut add = |item: &str| {
+            *is_suspect |= item.trim_start_matches(is_removed).starts_with(FORMULA);
+            cell.push_str(item);
+            cell.push(ITEM);
+        };
+        if let Some(nested) = nested {
+            // An item of JSON may have anything in it, also what parts items.
+            let parts = nested.iter().flat_map(|item| item.split(ITEM)).map(trim);
+            parts.filter(|item| !item.is_empty()).for_each(add);
+        } else if column.is_list() {
+            items(text).for_each(add);
+        } else if column.is_sum() {
+            add(text);
+        } else if column == Column::DealerId && cell.is_empty() {
+            // A vehicle may be in several stores.
+            let stores = text.split(ITEM).map(trim).filter(|store| !store.is_empty());
+            cell.push_str(&stores.collect::<Vec<_>>().join(ITEM_TEXT));
+        } else if cell.is_empty() {
+            cell.push_str(text);
+        }
+    }
+
+    /// What stands in a cell, without surrounding space.
+    pub(in crate::import) fn get(&self, column: Column) -> &str {
+        self.texts.get(column as usize).map_or("", String::as_str)
+    }
+
+    /// What stands in the first of some cells that is not empty.
+    pub(in crate::import) fn first(&self, columns: &[Column]) -> &str {
+        columns
+            .iter()
+            .map(|column| self.get(*column))
+            .find(|text| !text.is_empty())
+            .unwrap_or_default()
+    }
+
+    /// What a cell is about that a spreadsheet would take for a formula.
+    pub(in crate::import) fn formula(&self) -> Option<&'static str> {
+        if !self.is_suspect {
+            return None;
+        }
+        let cells = self.texts.iter().zip(Column::NAMES);
+        let is_one = |text: &str| match memchr(ITEM_BYTE, text.as_bytes()).is_some() {
+            true => text.split(ITEM).any(is_formula),
+            false => is_formula(text),
+        };
+        cells.filter(|(text, _)| !text.is_empty()).find(|(text, _)| is_one(text)).map(|(_, n)| *n)
+    }
+
+    /// Whether nothing is known about the unit.
+    pub(in crate::import) fn is_blank(&self) -> bool {
+        self.texts.iter().all(String::is_empty)
+    }
+}

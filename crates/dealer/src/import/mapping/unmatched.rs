@@ -1,0 +1,63 @@
+//! The lines of a mapping that are about no column of the feed: most often a slip of the pen, by which
+//! a column is understood otherwise than somebody meant.
+
+use super::{Line, Mapping, general};
+use crate::import::Unreadable;
+use crate::import::report::quote;
+use crate::import::words::fold;
+
+/// How many such lines are told.
+const MOST: usize = 20;
+
+const HINT: &str = "write the column as the feed has it, take the line out, or add optional = true to a \
+                    line whose column is not in every feed";
+
+impl Mapping {
+    /// What to say when lines of this mapping are about none of the headings of a feed.
+    pub(in crate::import) fn unmatched<'h>(
+        &self,
+        headings: impl Iterator<Item = &'h str> + Clone,
+    ) -> Option<Unreadable> {
+        let folded: Vec<String> = headings.clone().map(fold).collect();
+        let generals: Vec<String> = folded.iter().filter_map(|heading| general(heading)).collect();
+        let is_there = |key: &String| folded.contains(key) || generals.contains(key);
+        let lost = self
+            .columns
+            .iter()
+            .filter(|(key, line)| line.is_own && !line.is_optional && !is_there(key));
+        let lost: Vec<(&String, &Line)> = lost.collect();
+        if lost.is_empty() {
+            return None;
+        }
+        let told = lost.iter().take(MOST).map(|(key, line)| {
+            let heading = quote(&line.heading);
+            match nearest(key, headings.clone()) {
+                Some(near) => {
+                    format!("no column is called \"{heading}\"; the nearest is \"{}\"", quote(near))
+                }
+                None => format!("no column is called \"{heading}\""),
+            }
+        });
+        let message = match lost.len() {
+            1 => "a line of the mapping is about no column of the feed".to_owned(),
+            count => format!("{count} lines of the mapping are about no column of the feed"),
+        };
+        Some(Unreadable { lines: told.collect(), ..Unreadable::new(message, HINT) })
+    }
+}
+
+/// The heading that looks most like a key of the mapping, in which `#` stands for any number.
+fn nearest<'h>(key: &str, headings: impl Iterator<Item = &'h str>) -> Option<&'h str> {
+    let spelled = |heading: &str| {
+        let folded = fold(heading);
+        general(&folded).filter(|_| key.contains('#')).unwrap_or(folded)
+    };
+    // By common pairs of letters, so that `Colour` is near `Exterior Color`; where none has one, by slips.
+    let headings = headings.filter(|heading| !heading.trim().is_empty());
+    let pairs = |heading: &str| strsim::sorensen_dice(&spelled(heading), key);
+    let slips = |heading: &str| strsim::normalized_damerau_levenshtein(&spelled(heading), key);
+    // The least of the reverse is the first of those that are alike.
+    headings.min_by(|one, other| {
+        pairs(other).total_cmp(&pairs(one)).then_with(|| slips(other).total_cmp(&slips(one)))
+    })
+}
