@@ -3,6 +3,7 @@
 import resource
 import socket
 import struct
+import threading
 import time
 
 from harness import envelope, eventually
@@ -141,3 +142,67 @@ def trickled(bench):
         for connection in slow:
             connection.close()
     bench.check("it ends well", server.stop() == 0)
+
+
+def forms(bench):
+    """200 slow forms of one address at the console: everybody else is answered within a second."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        console = free.getsockname()
+    server = bench.start(f'\n[server.console]\nlisten = "127.0.0.1:{console[1]}"')
+    head = (
+        b"POST /console/sign-in HTTP/1.1\r\nHost: x\r\nCookie: tradepost-form=x\r\n"
+        b"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\n"
+    )
+    is_over = threading.Event()
+
+    def send_slowly():
+        while not is_over.is_set():
+            try:
+                with socket.create_connection(console, 30, (CROWD, 0)) as connection:
+                    connection.settimeout(1)
+                    connection.sendall(head)
+                    for _ in range(1_000):
+                        connection.sendall(b"a")
+                        if is_over.wait(0.3):
+                            return
+            except OSError:
+                is_over.wait(0.3)
+
+    crowd = [threading.Thread(target=send_slowly) for _ in range(200)]
+    for member in crowd:
+        member.start()
+    try:
+        is_over.wait(3)
+        asked_for = {
+            "a page": b"GET /console/sign-in HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+            "a form": head.replace(b"1000", b"7").replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
+            + b"name=me",
+        }
+        for what, request in asked_for.items():
+            waits = sorted(waited(console, request) for _ in range(15))
+            median = waits[len(waits) // 2]
+            bench.check(f"{what} is answered within a second at the median", median < 1, f"{median:.1f} s")
+        bench.check("buyers notice nothing", server.alive())
+    finally:
+        is_over.set()
+        for member in crowd:
+            member.join()
+    bench.check("it ends well", server.stop() == 0)
+
+
+def waited(address, request):
+    """How many seconds an answer takes; nobody waits for longer than five."""
+    began = time.monotonic()
+    answer = b""
+    try:
+        with socket.create_connection(address, 5) as connection:
+            connection.settimeout(5)
+            connection.sendall(request)
+            while piece := connection.recv(65_536):
+                answer += piece
+    except socket.timeout:
+        return time.monotonic() - began
+    if not answer.startswith(b"HTTP/1.1 200") and not answer.startswith(b"HTTP/1.1 401"):
+        raise RuntimeError(answer[:200])
+    return time.monotonic() - began

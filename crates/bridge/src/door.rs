@@ -16,6 +16,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header}
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::any;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use tradepost_wire::fault::is_timeout;
 use tradepost_wire::http::MediaType;
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::jsonrpc::{self, Incoming};
@@ -136,8 +137,8 @@ async fn admit(door: &Door, parts: &Parts, body: Body) -> Result<Bytes, Refused>
         Ok(Err(error)) if error.is::<LengthLimitError>() => {
             (StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than this bridge accepts")
         }
-        Ok(Err(_)) => (StatusCode::BAD_REQUEST, "the body ended early"),
-        Err(_) => (StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time"),
+        Ok(Err(error)) if !is_timeout(&*error) => (StatusCode::BAD_REQUEST, "the body ended early"),
+        Ok(Err(_)) | Err(_) => (StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time"),
     };
     refuse(status, message)
 }

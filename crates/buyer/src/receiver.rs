@@ -27,6 +27,7 @@ use axum::routing::post;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use jiff::Timestamp;
 use tradepost_wire::adcp::signing::{Fault, Surface};
+use tradepost_wire::fault::is_timeout;
 use tradepost_wire::http::MediaType;
 use tradepost_wire::json::json;
 
@@ -221,6 +222,7 @@ impl Receiver {
         let body = match body {
             Ok(collected) => collected.to_bytes(),
             Err(error) if error.is::<LengthLimitError>() => return Err(NotTaken::TooLarge),
+            Err(error) if is_timeout(&*error) => return Err(NotTaken::Slow),
             Err(_) => return Err(NotTaken::Broken),
         };
         let now = (self.now)();

@@ -187,6 +187,8 @@ pub struct Authenticator {
     tokens: Option<jwt::Verifier>,
     known: Vec<(&'static str, Principal)>,
     failures: Limiter,
+    /// How often the log says of one address that nobody could judge its credential.
+    unjudged: Limiter,
 }
 
 impl Authenticator {
@@ -197,9 +199,10 @@ impl Authenticator {
     pub fn open(agent_id: &str, policy: Auth, means: &Means) -> Result<Self, Fault> {
         let tokens = policy.jwt.clone().map(|jwt| jwt::Verifier::open(jwt, means)).transpose()?;
         let failures = Limiter::new(FAILURES, means.clock.clone());
+        let unjudged = Limiter::new(FAILURES, means.clock.clone());
         let keys = Arc::clone(&means.keys);
         let (agent_id, known) = (agent_id.to_owned(), Vec::new());
-        Ok(Self { agent_id, policy, keys, tokens, known, failures })
+        Ok(Self { agent_id, policy, keys, tokens, known, failures, unjudged })
     }
 
     /// For an agent that asks nobody who they are.
@@ -318,6 +321,7 @@ impl Authenticator {
     /// Forgets addresses that have not failed lately.
     pub fn tidy(&self) {
         self.failures.tidy();
+        self.unjudged.tidy();
     }
 
     async fn judge(&self, credential: &str, now: Timestamp) -> Result<Principal, Denied> {
@@ -353,7 +357,8 @@ impl Authenticator {
         Ok(Principal { name, scopes: known.scopes.clone() })
     }
 
-    /// Logs and counts a failure; the credential stays out of it.
+    /// Logs and counts a failure; the credential stays out of it. Where nobody could judge a
+    /// credential, its caller has not failed.
     fn record(&self, address: IpAddr, denied: Denied) -> Denied {
         let reason = match &denied {
             Denied::Missing => "no credential",
@@ -361,8 +366,14 @@ impl Authenticator {
             Denied::Expired => "expired",
             Denied::Scope { .. } => "scope missing",
             Denied::Page => "a web page",
-            // It is not the caller's failure, but must not be a way to fill the log either.
-            Denied::Unavailable(_) => "nobody can tell",
+            Denied::Unavailable(fault) => {
+                // Nor must it be a way to fill the log.
+                if self.unjudged.admit(&Key::address(address)).is_ok() {
+                    let cause = fault.chain();
+                    tracing::warn!(agent = %self.agent_id, cause, "a credential could not be judged");
+                }
+                return denied;
+            }
             Denied::Limited(_) => return denied,
         };
         match self.failures.admit(&Key::address(address)) {
@@ -414,5 +425,46 @@ mod tests {
         assert_eq!(read(&[""]), Err("malformed header"));
         assert_eq!(read(&["Basic abc"]), Err("another scheme"));
         assert_eq!(read(&["Bearer a", "Bearer b"]), Err("several credentials"));
+    }
+
+    /// Keys that nobody can look up while they are away.
+    #[derive(Debug, Default)]
+    struct KeysAway(std::sync::atomic::AtomicBool);
+
+    impl Keys for KeysAway {
+        fn find(&self, _: &str, _: &str) -> Result<Option<key::ApiKey>, Fault> {
+            match self.0.load(std::sync::atomic::Ordering::Relaxed) {
+                true => Err(Fault::new("looking a key up", "there are too many sessions")),
+                false => Ok(None),
+            }
+        }
+
+        fn note_use(&self, _: &str, _: jiff::civil::Date) {}
+    }
+
+    #[tokio::test]
+    async fn a_credential_that_nobody_could_judge_counts_against_nobody() {
+        let keys = Arc::new(KeysAway::default());
+        let means = Means::offline(Arc::clone(&keys) as _, Clock::system());
+        let policy = Auth { required: true, api_keys: true, ..Auth::default() };
+        let door = Authenticator::open("shop", policy, &means).unwrap();
+        let shown = key::Fresh::generate().unwrap().text;
+        let headers = HeaderMap::from_iter([(
+            header::AUTHORIZATION,
+            format!("Bearer {shown}").parse().unwrap(),
+        )]);
+        let ask = async || {
+            let address = IpAddr::from([192, 0, 2, 1]);
+            door.authenticate(address, &headers, None, Timestamp::UNIX_EPOCH).await.unwrap_err()
+        };
+        keys.0.store(true, std::sync::atomic::Ordering::Relaxed);
+        for _ in 0..50 {
+            assert!(matches!(ask().await, Denied::Unavailable(_)));
+        }
+        keys.0.store(false, std::sync::atomic::Ordering::Relaxed);
+        for _ in 0..FAILURES.requests {
+            assert!(matches!(ask().await, Denied::Invalid { .. }));
+        }
+        assert!(matches!(ask().await, Denied::Limited(_)), "what is wrong counts");
     }
 }

@@ -82,6 +82,9 @@ pub struct Claims {
     pub bindings: Vec<Binding>,
     /// That JSON-RPC is spoken in 0.3, too.
     pub older: bool,
+    /// That it is reached over TLS: an address that it names begins with `https`. Those of gRPC have
+    /// no scheme.
+    pub over_tls: bool,
 }
 
 /// An extension of a card.
@@ -114,6 +117,10 @@ impl Claims {
             binding(interface) == Some(Binding::JsonRpc)
                 && version.is_some_and(|version| a2a::is_release(version, a2a::OLDER_VERSION))
         };
+        let is_over_tls = |interface: &Value| {
+            let url = interface.get("url").and_then(Value::as_str);
+            url.is_some_and(|url| url.starts_with("https://"))
+        };
         Self {
             streaming: is(capabilities, "streaming"),
             push: is(capabilities, "pushNotifications"),
@@ -121,6 +128,7 @@ impl Claims {
             extensions: list(capabilities, "extensions").iter().filter_map(extension).collect(),
             bindings: interfaces.iter().filter_map(binding).collect(),
             older: interfaces.iter().any(is_older),
+            over_tls: interfaces.iter().any(is_over_tls),
         }
     }
 }

@@ -47,6 +47,8 @@ pub(crate) struct Agents {
     by_host: HashMap<String, SharedAgent>,
     /// The first that answers on every host.
     everywhere: Option<SharedAgent>,
+    /// Whether the card of any names its address with `https`.
+    over_tls: bool,
     /// What buyers are told of all of them, once somebody asks.
     directory: OnceLock<Directory>,
 }
@@ -66,7 +68,8 @@ impl Agents {
                 None => drop(everywhere.get_or_insert_with(|| Arc::clone(agent))),
             }
         }
-        Self { all, by_host, everywhere, directory: OnceLock::new() }
+        let over_tls = all.iter().any(|agent| agent.card().claims.over_tls);
+        Self { all, by_host, everywhere, over_tls, directory: OnceLock::new() }
     }
 
     fn on(&self, host: &str) -> Option<&SharedAgent> {
@@ -161,6 +164,14 @@ impl Desk {
             return None;
         }
         agents.on(host).map(|agent| agent.id().to_owned())
+    }
+
+    /// Whether the agent that a `Host` header leads to is published with `https`. A host that nobody
+    /// has is like one that somebody has, so that it cannot be told from an unknown path.
+    pub(crate) fn is_published_over_tls(&self, host: Option<&str>) -> bool {
+        let host = host.map(host_name).unwrap_or_default();
+        let agents = self.agents.read().unwrap_or_else(PoisonError::into_inner);
+        agents.on(host).map_or(agents.over_tls, |agent| agent.card().claims.over_tls)
     }
 
     /// Whether there is a directory on a host: where an agent is, and where nothing else is to be.

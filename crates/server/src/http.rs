@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use axum::routing::{any, get, post};
 use tradepost_wire::a2a::card::{DIRECTORY_PATH, WELL_KNOWN_PATH};
@@ -47,6 +47,11 @@ pub use site::Site;
 
 use plain::plain_error;
 use site::{HOME_PATH, LIVE_PATH, METRICS_PATH, READY_PATH};
+
+/// `Strict-Transport-Security` of an answer whose host is reached over TLS: for a year nobody should
+/// ask in clear text again (RFC 6797).
+//
+pub const HSTS: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
 /// Routes of another protocol beside those of A2A.
 #[derive(Debug, Default)]

@@ -10,7 +10,7 @@ pub mod tools;
 pub mod desk;
 mod directory;
 pub mod http;
-mod turns;
+pub mod turns;
 
 pub mod auth;
 pub mod limit;

@@ -18,7 +18,7 @@ const SHARES: usize = 4;
 
 /// The places, and who waits for one.
 #[derive(Debug)]
-pub(crate) struct Turns(Mutex<State>);
+pub struct Turns(Mutex<State>);
 
 #[derive(Debug)]
 struct State {
@@ -51,7 +51,7 @@ struct Waiting {
 
 /// A place, given back when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Turn<'t> {
+pub struct Turn<'t> {
     turns: &'t Turns,
     agent: &'t str,
 }
@@ -87,7 +87,8 @@ impl Drop for Wait<'_> {
 
 impl Turns {
     /// So many places, for one agent or several.
-    pub(crate) fn new(places: usize) -> Self {
+    #[must_use]
+    pub fn new(places: usize) -> Self {
         // Without any nobody would ever be answered.
         let places = places.max(1);
         Self(Mutex::new(State {
@@ -113,7 +114,7 @@ impl Turns {
     }
 
     /// Waits for a place.
-    pub(crate) async fn turn<'t>(&'t self, agent: &'t str, caller: Key) -> Turn<'t> {
+    pub async fn turn<'t>(&'t self, agent: &'t str, caller: Key) -> Turn<'t> {
         let place = || Turn { turns: self, agent };
         let mut wait = {
             let mut state = self.lock();

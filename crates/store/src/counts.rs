@@ -2,6 +2,8 @@
 //! people who run a server have to know about.
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -65,7 +67,8 @@ impl Store {
     /// `agents` are the ids of those whose rows they are then.
     pub fn count_in(self: &Arc<Self>, registry: &mut Registry, agents: Counted) {
         self.writer.counts().register(registry);
-        registry.register_collector(Box::new(Kept { store: Arc::clone(self), agents }));
+        let kept = Kept { store: Arc::clone(self), agents, is_counting: Arc::default() };
+        registry.register_collector(Box::new(kept));
     }
 }
 
@@ -96,21 +99,53 @@ impl Store {
 /// The ids of agents whose rows are counted; they may come and go.
 pub type Counted = Arc<RwLock<Vec<String>>>;
 
+/// Time that a database has for counting its rows. Whoever asks for the numbers of a process waits no
+/// longer than this, and gets the others without them.
+const COUNTING: Duration = Duration::from_secs(1);
+
 /// What is kept.
 #[derive(Debug)]
 struct Kept {
     store: Arc<Store>,
     agents: Counted,
+    /// Whether the database is asked at the moment. Nobody asks it a second time meanwhile.
+    is_counting: Arc<AtomicBool>,
+}
+
+impl Kept {
+    /// Has the database count, on a thread of its own because it may not answer for long. `None` when it
+    /// fails or takes too long; the log says so once for each time that it was asked.
+    fn count(&self) -> Option<Rows> {
+        if self.is_counting.swap(true, Ordering::AcqRel) {
+            return None;
+        }
+        // Copied, so that whoever adds an agent does not wait for the database.
+        let agents = self.agents.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let store = Arc::clone(&self.store);
+        let is_counting = Arc::clone(&self.is_counting);
+        let (sender, receiver) = sync_channel(1);
+        let counting =
+            std::thread::Builder::new().name("store-counts".to_owned()).spawn(move || {
+                let rows = store.read(|database| database.rows(&agents));
+                is_counting.store(false, Ordering::Release);
+                let rows = rows.map_err(|fault: Fault| {
+                    tracing::warn!(cause = %fault.chain(), "what is kept could not be counted");
+                });
+                // Whoever asked may have gone on without it.
+                let _ = sender.send(rows.ok());
+            });
+        if counting.is_err() {
+            self.is_counting.store(false, Ordering::Release);
+            return None;
+        }
+        receiver.recv_timeout(COUNTING).ok().flatten()
+    }
 }
 
 impl Collector for Kept {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        // Copied, so that whoever adds an agent does not wait for the database.
-        let agents = self.agents.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let rows = self.store.read(|database| database.rows(&agents)).map_err(|fault: Fault| {
-            tracing::warn!(cause = %fault.chain(), "what is kept could not be counted");
-            fmt::Error
-        })?;
+        // A number of another moment would not be true.
+        let Some(rows) = self.count() else { return Ok(()) };
         let Rows { tasks, pending, dead, feeds } = rows;
         let by_state = tasks.iter().map(|(agent, state, number)| {
             ([("agent", agent.as_str()), ("state", state.as_str())], *number)

@@ -1,7 +1,8 @@
 //! The console: what a dealer's people look at all day, in a browser.
 //!
 //! It has a listener of its own, so that neither the crowd of callers nor their ways of asking reach it,
-//! and each of its requests is answered on a thread where waiting for the store disturbs nobody. A
+//! and each of its requests is answered on a thread where waiting for the store disturbs nobody. Path,
+//! method and session are judged before a form is read. A
 //! page is HTML that works without script; nothing of it comes from elsewhere but the photos of the
 //! dealer's own listings. Who is let in is in `door`, what there is and who may have it in
 //! [`route`].
@@ -10,14 +11,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, HttpBody as _};
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use tradepost_dealer::staff::{Action, NewEntry};
 use tradepost_server::background::piece;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
+use tradepost_server::http::intake::{self, BodyReader, Unread};
+use tradepost_server::http::{self, HSTS};
+use tradepost_server::limit::Key;
+use tradepost_server::turns::Turns;
 use tradepost_store::Store;
 use tradepost_store::staff::Member;
 
@@ -44,11 +50,17 @@ pub mod route;
 /// Where it is.
 pub const PATH: &str = "/console";
 
-/// The largest form: a note, and what browsers add.
-const FORM_BYTES: usize = 64 * 1024;
-
-/// How long a form may take to arrive.
+/// Time that a form may take to arrive.
 const FORM_TIME: Duration = Duration::from_secs(10);
+
+/// Memory in bytes that unanswered requests may take together.
+const FORMS_BYTES: usize = 16 * 1024 * 1024;
+
+/// Number of pages that are made at once; beyond it the addresses that ask take turns.
+const PAGES_AT_ONCE: usize = 32;
+
+/// Time after which whoever waits for a turn is told to come back.
+const TURN_TIME: Duration = Duration::from_secs(10);
 
 /// The console.
 #[derive(Debug)]
@@ -62,6 +74,10 @@ pub struct Console {
     offers: offer::Offers,
     prober: Arc<prober::Prober>,
     trust_forwarded_for: bool,
+    forms: BodyReader,
+    turns: Turns,
+    /// Whether browsers reach it over TLS, spoken here or by a proxy.
+    is_over_tls: bool,
 }
 
 /// What a request comes to.
@@ -94,7 +110,14 @@ impl Console {
     /// When the operating system has no randomness.
     pub fn open(wiring: &Wiring, settings: &Settings, server: &Server) -> Result<Self, Fault> {
         let clock = wiring.clock.clone();
-        let provider = |of| oidc::Provider::open(of, &settings.base(server), wiring.means());
+        let base = settings.base(server);
+        let provider = |of| oidc::Provider::open(of, &base, wiring.means());
+        let limits = http::Settings {
+            max_pending_bytes: FORMS_BYTES,
+            read_timeout: FORM_TIME,
+            trust_forwarded_for: server.trust_forwarded_for,
+            ..http::Settings::default()
+        };
         Ok(Self {
             provider: settings.oidc.clone().map(provider).transpose()?,
             store: Arc::clone(&wiring.store),
@@ -105,6 +128,9 @@ impl Console {
             clock,
             offers: offer::Offers::default(),
             trust_forwarded_for: server.trust_forwarded_for,
+            forms: BodyReader::new(&limits, route::LARGE_FORM),
+            turns: Turns::new(PAGES_AT_ONCE),
+            is_over_tls: base.starts_with("https://"),
         })
     }
 
@@ -113,30 +139,69 @@ impl Console {
         Router::new().fallback(handle).with_state(Arc::new(self))
     }
 
-    /// Answers a request.
-    fn answer(&self, asked: &Asked) -> Reply {
-        let found = Row::of(&asked.method, &asked.path).ok_or(Stop::NotFound);
-        let answer = found.and_then(|(row, id)| match row.act {
+    /// Judges by its head a request that comes with a form; whether the form is worth reading.
+    fn needs_form(&self, asked: &Asked, row: &Row, id: &str) -> Result<bool, Stop> {
+        match row.act {
+            Act::Inside(_) => self.permitted(asked, row, id).map(|_| true),
+            // Without the cookie that came with the form, nothing that is filled in counts.
+            Act::Outside(_) => Ok(asked.has_cookies()),
+            Act::File(..) | Act::Abroad(_) => Ok(false),
+        }
+    }
+
+    /// Answers a request, but for those that ask another server.
+    fn answer(&self, asked: &Asked, row: &Row, id: &str) -> Reply {
+        let answer = match row.act {
             Act::File(media_type, text) => Ok(Reply::of(media_type, text.to_owned())),
             Act::Outside(act) => act(self, asked),
-            Act::Inside(act) => act(self, &self.admitted(asked, row, id)?),
-        });
+            Act::Abroad(_) => Err(Stop::NotFound),
+            Act::Inside(act) => {
+                self.admitted(asked, row, id).and_then(|visitor| act(self, &visitor))
+            }
+        };
         answer.unwrap_or_else(|stop| self.stopped(asked, stop))
     }
 
-    /// Whoever asks, if they are in and may have what they ask for.
-    fn admitted<'a>(&self, asked: &'a Asked, row: &Row, id: &'a str) -> Result<Visitor<'a>, Stop> {
+    /// Whoever asks, if they are in and their role may have what they ask for.
+    fn permitted<'a>(&self, asked: &'a Asked, row: &Row, id: &'a str) -> Result<Visitor<'a>, Stop> {
         let visitor = self.visitor(asked, id)?;
         // Before anything is looked up: what is forbidden looks the same whether it is there or not.
-        if !row.right.is_of(visitor.member.role) {
-            return Err(Stop::Forbidden);
-        }
+        if row.right.is_of(visitor.member.role) { Ok(visitor) } else { Err(Stop::Forbidden) }
+    }
+
+    /// The same, if the form is one that was handed to them.
+    fn admitted<'a>(&self, asked: &'a Asked, row: &Row, id: &'a str) -> Result<Visitor<'a>, Stop> {
+        let visitor = self.permitted(asked, row, id)?;
         // Another site can have a browser send the cookie, and cannot
         // know what stands in our forms.
         if row.changes() && !asked.proves(visitor.secret) {
             return Err(Stop::Stale);
         }
         Ok(visitor)
+    }
+
+    /// Has work done on a thread that may wait for the store, when it is the turn of the address
+    /// that asks. The work goes on when the browser goes away, and keeps its place until it is done.
+    ///
+    /// # Errors
+    /// The answer to a request of which nothing came.
+    async fn in_turn<T: Send + 'static>(
+        self: &Arc<Self>,
+        asked: &Arc<Asked>,
+        work: impl FnOnce(&Self, &Asked) -> T + Send + 'static,
+    ) -> Result<T, Response> {
+        let console = Arc::clone(self);
+        let asked = Arc::clone(asked);
+        let task = tokio::spawn(async move {
+            let turn = console.turns.turn("console", Key::address(asked.address));
+            let Ok(_turn) = tokio::time::timeout(TURN_TIME, turn).await else {
+                return Err(bare(StatusCode::SERVICE_UNAVAILABLE, "busy; try again in a moment\n"));
+            };
+            let worker = Arc::clone(&console);
+            let done = piece("a page of the console", move || work(&worker, &asked)).await;
+            done.ok_or_else(broken)
+        });
+        task.await.unwrap_or_else(|_| Err(broken()))
     }
 
     /// The dealers whose people somebody is of, in the order of the configuration.
@@ -174,17 +239,80 @@ impl Console {
 }
 
 async fn handle(State(console): State<Arc<Console>>, request: Request) -> Response {
-    let (parts, body) = request.into_parts();
-    let arriving = axum::body::to_bytes(body, FORM_BYTES);
-    let Ok(Ok(bytes)) = tokio::time::timeout(FORM_TIME, arriving).await else {
-        return bare(StatusCode::PAYLOAD_TOO_LARGE, "the form is too large, or took too long\n");
+    let is_over_tls = console.is_over_tls;
+    let mut response = respond(console, request).await;
+    if is_over_tls {
+        response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, HSTS);
+    }
+    response
+}
+
+async fn respond(console: Arc<Console>, request: Request) -> Response {
+    let (parts, mut body) = request.into_parts();
+    let Some(path) = route::path(parts.uri.path()) else {
+        return early(bare(StatusCode::NOT_FOUND, "nothing is here\n"), &parts, body);
     };
-    let asked = Asked::read(&parts, &bytes, console.trust_forwarded_for);
-    let answered = piece("a page of the console", move || console.answer(&asked)).await;
-    answered.map_or_else(
-        || bare(StatusCode::INTERNAL_SERVER_ERROR, "something broke; it is in the log\n"),
-        Reply::into_response,
-    )
+    let mut asked = Arc::new(Asked::of_head(&parts, path, console.trust_forwarded_for));
+    let Some((row, id)) = Row::of(&parts.method, path) else {
+        return early(console.stopped(&asked, Stop::NotFound).into_response(), &parts, body);
+    };
+    let id: Arc<str> = id.into();
+    if row.form_bytes() > 0 {
+        // It is judged again with the form: meanwhile the session may have ended.
+        let named = Arc::clone(&id);
+        let judge = move |console: &Console, asked: &Asked| {
+            let needs_form = console.needs_form(asked, row, &named);
+            needs_form.map_err(|stop| console.stopped(asked, stop).into_response())
+        };
+        let judged = console.in_turn(&asked, judge).await;
+        match judged.unwrap_or_else(Err) {
+            Ok(true) => match console.forms.read(&parts, &mut body, row.form_bytes()).await {
+                Ok(form) => asked = Arc::new(asked.with_form(&form)),
+                Err(unread) => return early(unreadable(unread), &parts, body),
+            },
+            Ok(false) => {}
+            Err(answer) => return early(answer, &parts, body),
+        }
+    }
+    let response = if let Act::Abroad(act) = row.act {
+        let answer = act(Arc::clone(&console), Arc::clone(&asked)).await;
+        answer.unwrap_or_else(|stop| console.stopped(&asked, stop)).into_response()
+    } else {
+        let answer = move |console: &Console, asked: &Asked| console.answer(asked, row, &id);
+        let answered = console.in_turn(&asked, answer).await;
+        answered.map_or_else(|response| response, Reply::into_response)
+    };
+    early(response, &parts, body)
+}
+
+/// An answer to a request whose body was not read, or not to its end: that is thrown away while the
+/// answer is sent.
+fn early(mut response: Response, parts: &Parts, body: Body) -> Response {
+    if !body.is_end_stream() {
+        // What is left of the body would be read as the next request.
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        intake::discard(&parts.headers, body);
+    }
+    response
+}
+
+/// An answer to a form that was not taken.
+fn unreadable(unread: Unread) -> Response {
+    let text = match unread {
+        Unread::TooLarge(_) => "the form is too large\n",
+        Unread::OtherType | Unread::Encoded => "a form is sent as it is, without an encoding\n",
+        Unread::Broken => "the form ended early\n",
+        Unread::Late(_) | Unread::Slow => "the form took too long\n",
+        Unread::NoRoom => "too many forms are under way; send it again in a moment\n",
+    };
+    let mut response = bare(unread.status(), text);
+    unread.mark(&mut response);
+    response
+}
+
+/// An answer where our own work has failed.
+fn broken() -> Response {
+    bare(StatusCode::INTERNAL_SERVER_ERROR, "something broke; it is in the log\n")
 }
 
 /// An answer where there can be no page.

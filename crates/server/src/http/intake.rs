@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use std::ops::Deref;
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody as _};
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
@@ -15,11 +15,13 @@ use bytes::Bytes;
 use http_body_util::BodyExt as _;
 use tradepost_wire::a2a::error::{Code, Refusal};
 use tradepost_wire::a2a::{self, Release, older};
+use tradepost_wire::fault::is_timeout;
 use tradepost_wire::http::MediaType;
 
 use super::cors;
 use super::head::{Peer, host};
-use super::pending::Held;
+use super::pending::{Held, Pending};
+use super::settings::Settings;
 use crate::agent::{Agent, Caller, Sent};
 use crate::auth::{Denied, Principal};
 use crate::clock;
@@ -41,6 +43,8 @@ pub enum Unread {
     Broken,
     /// It did not arrive in this time.
     Late(Duration),
+    /// It came more slowly than a body has to come.
+    Slow,
     /// Too much of other bodies is under way.
     NoRoom,
 }
@@ -53,7 +57,7 @@ impl Unread {
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::OtherType | Self::Encoded => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Broken => StatusCode::BAD_REQUEST,
-            Self::Late(_) => StatusCode::REQUEST_TIMEOUT,
+            Self::Late(_) | Self::Slow => StatusCode::REQUEST_TIMEOUT,
             Self::NoRoom => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
@@ -71,6 +75,12 @@ impl Unread {
             Self::Late(patience) => {
                 format!("the body did not arrive within {} s", patience.as_secs_f64())
             }
+            Self::Slow => {
+                format!(
+                    "the body came at less than {MIN_BYTES_PER_SECOND} bytes a second; send it \
+                     without pauses"
+                )
+            }
             Self::NoRoom => "too many bodies are under way; send it again in a moment".to_owned(),
         }
     }
@@ -85,6 +95,7 @@ impl Unread {
             Self::TooLarge(limit) => refusal.with("maxBytes", limit.to_string()),
             Self::Late(patience) => refusal.with("maxSeconds", patience.as_secs_f64().to_string()),
             Self::NoRoom => refusal.with("retryAfterSeconds", SOON.to_string()),
+            Self::Slow => refusal.with("minBytesPerSecond", MIN_BYTES_PER_SECOND.to_string()),
             Self::OtherType | Self::Encoded | Self::Broken => refusal,
         }
     }
@@ -102,7 +113,7 @@ impl Unread {
             Self::NoRoom => {
                 headers.insert(header::RETRY_AFTER, SOON.into());
             }
-            Self::TooLarge(_) | Self::OtherType | Self::Broken | Self::Late(_) => {}
+            Self::TooLarge(_) | Self::OtherType | Self::Broken | Self::Late(_) | Self::Slow => {}
         }
     }
 
@@ -110,10 +121,14 @@ impl Unread {
     const fn is_under_way(self) -> bool {
         match self {
             Self::TooLarge(_) | Self::OtherType | Self::Encoded | Self::NoRoom => true,
-            Self::Broken | Self::Late(_) => false,
+            Self::Broken | Self::Late(_) | Self::Slow => false,
         }
     }
 }
+
+/// Least rate of a body in bytes per second, on every listener: what other servers ask for, and less
+/// than the slowest network gives.
+pub(super) const MIN_BYTES_PER_SECOND: u64 = 240;
 
 /// After how many seconds to come back when others are being read.
 const SOON: u16 = 2;
@@ -147,13 +162,19 @@ pub async fn receive<'d>(
     mut body: Body,
 ) -> Result<Whole<'d>, Unread> {
     let read = read_json(desk, parts, &mut body).await;
-    // Who asks before sending has nothing under way.
-    if read.as_ref().is_err_and(|unread| unread.is_under_way())
-        && !parts.headers.contains_key(header::EXPECT)
-    {
-        let _ = tokio::time::timeout(DRAINING, drain(body)).await;
+    if read.as_ref().is_err_and(|unread| unread.is_under_way()) {
+        discard(&parts.headers, body);
     }
     read
+}
+
+/// Takes what is left of a body for which the answer is known already, while that is sent, and
+/// throws it away. Nobody waits for it.
+pub fn discard(headers: &HeaderMap, body: Body) {
+    // Who asks before sending has nothing under way, and must not be told to send it.
+    if !body.is_end_stream() && !headers.contains_key(header::EXPECT) {
+        tokio::spawn(tokio::time::timeout(DRAINING, drain(body)));
+    }
 }
 
 /// Throws away what is left of a body.
@@ -163,6 +184,42 @@ async fn drain(mut body: Body) {
         && drained < DRAINED_BYTES
     {
         drained += frame.data_ref().map_or(0, Bytes::len);
+    }
+}
+
+/// Reads the bodies of a listener that has no agents, such as that of the console: within a time, and
+/// no more of them at once than its memory permits, of which one address has a share.
+#[derive(Debug)]
+pub struct BodyReader {
+    pending: Pending,
+    patience: Duration,
+    trust_forwarded_for: bool,
+}
+
+impl BodyReader {
+    /// Takes the limits of a listener; `largest` is how many bytes its largest body may have.
+    #[must_use]
+    pub fn new(settings: &Settings, largest: usize) -> Self {
+        Self {
+            pending: Pending::new(settings.max_pending_bytes, largest),
+            patience: settings.read_timeout,
+            trust_forwarded_for: settings.trust_forwarded_for,
+        }
+    }
+
+    /// Reads a body of any type that has at most `limit` bytes.
+    ///
+    /// # Errors
+    /// Why it was not taken.
+    pub async fn read(
+        &self,
+        parts: &Parts,
+        body: &mut Body,
+        limit: usize,
+    ) -> Result<Whole<'_>, Unread> {
+        let address = address_of(self.trust_forwarded_for, &parts.headers, &parts.extensions);
+        let held = self.pending.hold(Key::address(address), None);
+        hold_whole(held, self.patience, &parts.headers, body, limit).await
     }
 }
 
@@ -206,16 +263,26 @@ pub async fn collect<'d>(
     body: &mut Body,
     limit: usize,
 ) -> Result<Whole<'d>, Unread> {
-    if is_longer(&parts.headers, limit) {
+    let agent = desk.one_of_several(host(&parts.uri, &parts.headers));
+    let held = desk.pending.hold(Key::address(address(desk, parts)), agent);
+    hold_whole(held, desk.settings.read_timeout, &parts.headers, body, limit).await
+}
+
+/// Reads a body of any type into the memory that is counted by `held`.
+async fn hold_whole<'p>(
+    mut held: Held<'p>,
+    patience: Duration,
+    headers: &HeaderMap,
+    body: &mut Body,
+    limit: usize,
+) -> Result<Whole<'p>, Unread> {
+    if is_longer(headers, limit) {
         return Err(Unread::TooLarge(limit));
     }
-    if is_encoded(&parts.headers) {
+    if is_encoded(headers) {
         return Err(Unread::Encoded);
     }
-    let patience = desk.settings.read_timeout;
-    let agent = desk.one_of_several(host(&parts.uri, &parts.headers));
-    let mut held = desk.pending.hold(Key::address(address(desk, parts)), agent);
-    let gathered = gather(&mut held, &parts.headers, body, limit);
+    let gathered = gather(&mut held, headers, body, limit);
     let bytes = clock::within(patience, gathered).await.unwrap_or(Err(Unread::Late(patience)))?;
     Ok(Whole { bytes, _held: held })
 }
@@ -236,7 +303,10 @@ async fn gather(
     }
     let mut bytes = Vec::new();
     while let Some(frame) = body.frame().await {
-        let Ok(frame) = frame else { return Err(Unread::Broken) };
+        let frame = frame.map_err(|error| match is_timeout(&error) {
+            true => Unread::Slow,
+            false => Unread::Broken,
+        })?;
         // Trailers say nothing here.
         let Ok(data) = frame.into_data() else { continue };
         let length = bytes.len() + data.len();

@@ -21,6 +21,7 @@ use crate::background::keep_going;
 use crate::clock::Clock;
 use crate::tls::Identity;
 
+mod arrival;
 mod connection;
 mod handshake;
 mod room;

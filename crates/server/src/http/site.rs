@@ -4,8 +4,10 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::Request;
 use tradepost_wire::a2a::card::{DIRECTORY_PATH, WELL_KNOWN_PATH};
 
+use super::head::host;
 use super::{grpc, mcp, rest};
 use crate::card::ENDPOINT_PATH;
 use crate::desk::Desk;
@@ -30,6 +32,15 @@ pub struct Site {
     pub(super) desk: Option<Arc<Desk>>,
     /// The paths that no binding of A2A has, and what the log calls them.
     pub(super) paths: &'static [(&'static str, &'static str)],
+}
+
+impl Site {
+    /// Whether a request is for a host that is published with `https`: then a proxy in front speaks
+    /// TLS where this process does not.
+    pub(super) fn is_published_over_tls(&self, request: &Request) -> bool {
+        let host = host(request.uri(), request.headers());
+        self.desk.as_ref().is_some_and(|desk| desk.is_published_over_tls(host))
+    }
 }
 
 impl From<Site> for Router {

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use lock::lock;
@@ -100,6 +101,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     // Before anything that takes time, because until then the signal would end the process.
     let hangups = {
         let _entered = runtime.enter();
+        ignore_user_signals()?;
         signal(SignalKind::hangup()).map_err(Failure::fault)?
     };
     let clock = Clock::system();
@@ -299,10 +301,16 @@ fn alarm(
     Ok(Arc::new(Alerts::open(settings, watch, store, clock)?))
 }
 
-/// The listener of those who run the server: a few connections, whoever has them.
+/// The listener of those who run the server, and that of the console: fewer connections than for
+/// buyers, of which one address has a part, so that it cannot keep the others out.
 pub(super) fn for_operators(server: &Server) -> Server {
-    const CONNECTIONS: usize = 64;
-    Server { max_connections: CONNECTIONS, connections_per_address: CONNECTIONS, ..server.clone() }
+    const CONNECTIONS: usize = 512;
+    const OF_ONE_ADDRESS: usize = 64;
+    Server {
+        max_connections: CONNECTIONS,
+        connections_per_address: OF_ONE_ADDRESS,
+        ..server.clone()
+    }
 }
 
 async fn keep_fresh(wiring: Arc<Wiring>, tls: Option<Arc<Identity>>, orders: Option<Arc<Orders>>) {
@@ -361,11 +369,35 @@ pub(super) async fn bind_by(
     Ok((listener, address))
 }
 
-/// Resolves when the process is asked to stop.
+/// Has SIGUSR1 and SIGUSR2, which mean nothing to us and would end the process, do no more than be
+/// logged.
+///
+/// # Errors
+/// When this machine does not tell of signals.
+fn ignore_user_signals() -> Result<(), Failure> {
+    static IS_DONE: AtomicBool = AtomicBool::new(false);
+    if IS_DONE.swap(true, Ordering::Relaxed) {
+        return Ok(());
+    }
+    for (kind, name) in
+        [(SignalKind::user_defined1(), "SIGUSR1"), (SignalKind::user_defined2(), "SIGUSR2")]
+    {
+        let mut signals = signal(kind).map_err(Failure::fault)?;
+        tokio::spawn(async move {
+            while signals.recv().await.is_some() {
+                tracing::info!(signal = name, "a signal without a meaning here was ignored");
+            }
+        });
+    }
+    Ok(())
+}
+
+/// Resolves when the process is asked to stop. Signals that ask nothing are ignored from now on.
 ///
 /// # Errors
 /// When this machine does not tell of signals.
 pub(super) fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
+    ignore_user_signals()?;
     let mut terminate = signal(SignalKind::terminate()).map_err(Failure::fault)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(Failure::fault)?;
     Ok(async move {

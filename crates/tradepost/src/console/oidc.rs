@@ -3,6 +3,7 @@
 //! browser, so that it ends where it began.
 
 use std::collections::BTreeMap;
+use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use base64::Engine as _;
 use jiff::{SignedDuration, Timestamp};
 use subtle::ConstantTimeEq as _;
-use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
 use tradepost_buyer::Url;
 use tradepost_buyer::transport::{Limits, Transport};
 use tradepost_dealer::staff::{Action, EVERYBODY, NewEntry};
@@ -50,6 +51,13 @@ const LIMITS: Limits = Limits {
     max_body: 256 * 1024,
 };
 
+/// Number of sign-ins that wait for the provider at once. Whoever comes beyond it hears that it cannot be
+/// reached: one that answers nobody keeps few waiting, and no thread.
+const ASKING_AT_ONCE: usize = 32;
+
+/// Time that a step of a sign-in may take at the provider, all its requests together.
+const DEADLINE: Duration = Duration::from_secs(15);
+
 /// A provider.
 #[derive(Debug)]
 pub(super) struct Provider {
@@ -59,7 +67,10 @@ pub(super) struct Provider {
     back: String,
     transport: Transport,
     means: Means,
-    found: Mutex<Option<(Timestamp, Discovered)>>,
+    /// Whoever holds it is finding out.
+    found: tokio::sync::Mutex<Option<(Timestamp, Discovered)>>,
+    /// Places for sign-ins that ask the provider.
+    asking: Semaphore,
     /// The sign-ins that have ended, each with when it began: none ends twice.
     ended: Mutex<BTreeMap<String, Timestamp>>,
 }
@@ -157,18 +168,31 @@ impl Provider {
             back: format!("{base}{PATH}/{BACK}"),
             transport: Transport::new(LIMITS),
             means: means.clone(),
-            found: Mutex::default(),
+            found: tokio::sync::Mutex::default(),
+            asking: Semaphore::new(ASKING_AT_ONCE),
             ended: Mutex::default(),
             settings,
         })
+    }
+
+    /// Asks the provider for something, when there is a place for it and within a deadline.
+    async fn in_time<T>(
+        &self,
+        asking: impl Future<Output = Result<T, String>>,
+    ) -> Result<T, String> {
+        let place = self.asking.try_acquire();
+        let _place = place.map_err(|_| "too many sign-ins wait for the provider")?;
+        let answer = tokio::time::timeout(DEADLINE, asking).await;
+        answer.unwrap_or_else(|_| Err("the provider takes too long".to_owned()))
     }
 
     /// Where a browser goes to sign in.
     ///
     /// # Errors
     /// Why nobody can, for the log.
-    pub(super) fn address(&self, begun: &Begun) -> Result<String, String> {
-        let mut url = self.found()?.authorize.clone();
+    pub(super) async fn address(&self, begun: &Begun) -> Result<String, String> {
+        let found = self.in_time(self.found()).await?;
+        let mut url = found.authorize.clone();
         url.query_pairs_mut()
             .append_pair("response_type", "code")
             .append_pair("client_id", &self.settings.client_id)
@@ -185,7 +209,12 @@ impl Provider {
     ///
     /// # Errors
     /// Why nobody is believed, for the log: nothing of what the provider or the browser said.
-    pub(super) fn redeem(&self, begun: &Begun, state: &str, code: &str) -> Result<Vouched, String> {
+    pub(super) async fn redeem(
+        &self,
+        begun: &Begun,
+        state: &str,
+        code: &str,
+    ) -> Result<Vouched, String> {
         let is_same: bool = state.as_bytes().ct_eq(begun.state().as_bytes()).into();
         if !is_same {
             return Err("it is not the sign-in that this browser began".to_owned());
@@ -195,15 +224,20 @@ impl Provider {
         if !self.end(begun) {
             return Err("it has ended before".to_owned());
         }
-        let found = self.found()?;
-        let token = self.exchange(&found, begun, code)?;
-        let claims = self.claims(&found, &token)?;
+        let claims = self.in_time(self.said(begun, code)).await?;
         let nonce = claims.get("nonce").and_then(Value::as_str).unwrap_or_default();
         let is_same: bool = nonce.as_bytes().ct_eq(begun.nonce().as_bytes()).into();
         if !is_same {
             return Err("the token is of another sign-in".to_owned());
         }
         self.vouched(&claims)
+    }
+
+    /// What the provider says of whoever came back with this code.
+    async fn said(&self, begun: &Begun, code: &str) -> Result<Value, String> {
+        let found = self.found().await?;
+        let token = self.exchange(&found, begun, code).await?;
+        self.claims(&found, &token).await
     }
 
     /// Notes that a sign-in ends; `false` when it has ended before.
@@ -216,9 +250,9 @@ impl Provider {
     }
 
     /// Where the provider is, as it publishes itself (OpenID Connect Discovery §4).
-    fn found(&self) -> Discovered {
+    async fn found(&self) -> Discovered {
+        let mut known = self.found.lock().await;
         let now = self.means.clock.now();
-        let mut known = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((at, found)) = known.as_ref() {
             let lasts = if found.is_ok() { FRESH } else { AWAY_FOR };
             if now.duration_since(*at) < lasts {
@@ -227,17 +261,17 @@ impl Provider {
         }
         // With the lock held: whoever comes meanwhile waits for this answer and does not ask for
         // another.
-        let found = self.discover().map(Arc::new);
+        let found = self.discover().await.map(Arc::new);
         *known = Some((now, found.clone()));
         found
     }
 
-    fn discover(&self) -> Result<Found, String> {
+    async fn discover(&self) -> Result<Found, String> {
         let issuer = &self.settings.issuer;
         let address = format!("{}/.well-known/openid-configuration", issuer.trim_end_matches('/'));
         let url = Url::parse(&address).map_err(|_| "the issuer is no address")?;
         let own = url.clone();
-        let body = Handle::current().block_on(self.means.web.fetch(url))?;
+        let body = self.means.web.fetch(url).await?;
         let document = std::str::from_utf8(&body).ok().and_then(|text| json::read(text).ok());
         let document = document.ok_or("what the provider publishes of itself is no JSON")?;
         // OpenID Connect Discovery §4.3: one provider must not be able to speak for another.
@@ -261,7 +295,7 @@ impl Provider {
     }
 
     /// The id token that the provider gives for a code.
-    fn exchange(&self, found: &Found, begun: &Begun, code: &str) -> Result<String, String> {
+    async fn exchange(&self, found: &Found, begun: &Begun, code: &str) -> Result<String, String> {
         let body = form_urlencoded::Serializer::new(String::new())
             .append_pair("grant_type", "authorization_code")
             .append_pair("code", code)
@@ -271,7 +305,7 @@ impl Provider {
         let mut headers = HeaderMap::new();
         headers.insert(header::AUTHORIZATION, self.credentials());
         let posted = self.transport.post_form(&found.token, headers, body);
-        let answer = Handle::current().block_on(posted).map_err(|failure| failure.to_string())?;
+        let answer = posted.await.map_err(|failure| failure.to_string())?;
         if !answer.is_success() {
             return Err(format!("the provider refused the code with {}", answer.status));
         }
@@ -292,9 +326,9 @@ impl Provider {
     }
 
     /// What an id token says, when it is to be believed (OpenID Connect Core §3.1.3.7).
-    fn claims(&self, found: &Found, token: &str) -> Result<Value, String> {
+    async fn claims(&self, found: &Found, token: &str) -> Result<Value, String> {
         let token = Token::read(token)?;
-        let keys = Handle::current().block_on(found.keys.find(token.key_id()));
+        let keys = found.keys.find(token.key_id()).await;
         let keys = keys.map_err(|fault| fault.chain().to_string())?;
         let fits = keys.iter().filter(|key| key.fits(token.key_id(), token.algorithm()));
         let keys: Vec<_> = fits.map(|key| &key.key).collect();
@@ -348,40 +382,52 @@ const NOTHING: &str = "The provider knows you, but nothing there says that you m
 
 impl Console {
     /// Sends a browser to the provider.
-    pub(super) fn leave_for_provider(&self, asked: &Asked) -> Answer {
+    pub(super) async fn leave_for_provider(self: Arc<Self>, asked: Arc<Asked>) -> Answer {
         let provider = self.provider.as_ref().ok_or(Stop::NotFound)?;
-        let begun = Begun::fresh(self.clock.now(), &door::next(asked).unwrap_or_default())?;
-        match provider.address(&begun) {
+        let begun = Begun::fresh(self.clock.now(), &door::next(&asked).unwrap_or_default())?;
+        match provider.address(&begun).await {
             Ok(address) => {
                 Ok(Reply::see(address).with_cookie(self.door.passing(&begun.cookie, PATIENCE)))
             }
             Err(cause) => {
                 tracing::warn!(cause, "the provider of sign-ins cannot be used");
-                self.refuse(asked, AWAY)
+                self.refuse(&asked, AWAY)
             }
         }
     }
 
     /// Lets somebody in who comes back from the provider, if it vouches for them.
-    pub(super) fn back_from_provider(&self, asked: &Asked) -> Answer {
+    pub(super) async fn back_from_provider(self: Arc<Self>, asked: Arc<Asked>) -> Answer {
         let provider = self.provider.as_ref().ok_or(Stop::NotFound)?;
-        if !self.door.admits(asked) {
-            return self.refuse(asked, door::TOO_OFTEN);
+        if !self.door.admits(&asked) {
+            return self.refuse(&asked, door::TOO_OFTEN);
         }
         let now = self.clock.now();
         let cookie = asked.cookie(&self.door.passing_cookie());
         let begun = cookie.and_then(|cookie| Begun::read(cookie, now));
         let said = asked.asked_for("state").zip(asked.asked_for("code"));
         let Some((begun, (state, code))) = begun.zip(said) else {
-            return self.refuse(asked, AGAIN);
+            return self.refuse(&asked, AGAIN);
         };
-        let vouched = match provider.redeem(&begun, state, code) {
+        let vouched = match provider.redeem(&begun, state, code).await {
             Ok(vouched) => vouched,
             Err(reason) => {
                 tracing::info!(reason, "somebody could not sign in with the provider");
-                return self.refuse(asked, AGAIN);
+                return self.refuse(&asked, AGAIN);
             }
         };
+        let admit =
+            move |console: &Self, asked: &Asked| console.admit_vouched(asked, &vouched, &begun);
+        let stored = self.in_turn(&asked, admit).await;
+        stored.unwrap_or_else(|_| {
+            let cause = "nothing came of it";
+            Err(Fault::new("letting somebody in whom the provider vouches for", cause).into())
+        })
+    }
+
+    /// Lets somebody in whom the provider vouches for, if that gives them anything to do.
+    fn admit_vouched(&self, asked: &Asked, vouched: &Vouched, begun: &Begun) -> Answer {
+        let now = self.clock.now();
         // Whoever had a grant before and has none now loses the sessions that it began, and not
         // only this one.
         let Some(member) = vouched.member(now) else {
@@ -390,7 +436,8 @@ impl Console {
         };
         // The cookie is not sealed: what it says could have been put there to lead somebody
         // elsewhere.
-        let target = if door::is_page(&begun.next) { begun.next } else { PATH.to_owned() };
+        let next = Some(&begun.next).filter(|next| door::is_page(next));
+        let target = next.map_or_else(|| PATH.to_owned(), Clone::clone);
         let session = self.begin(asked, member, true)?;
         // A way that began elsewhere has no cookie of this strictness; a page of ours begins a new one.
         Ok(Reply::page(&pages::SignedIn { target })

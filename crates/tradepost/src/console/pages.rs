@@ -211,11 +211,20 @@ impl Console {
                 let id = format!("err_{}", uuid::Uuid::now_v7().simple());
                 tracing::error!(error_id = id, cause = %fault.chain(), "a page could not be shown");
                 error_id = Some(id);
-                (
-                    StatusCode::INTERNAL_SERVER_ERROR,
-                    "Something broke",
-                    "It is our fault. An engineer finds the cause in the log, by the number below.",
-                )
+                // What is over soon is no reason to call anybody, and no fault of the visitor's.
+                if fault.is_transient() {
+                    (
+                        StatusCode::SERVICE_UNAVAILABLE,
+                        "Not at the moment",
+                        "What is stored cannot be reached. Try again in a few seconds.",
+                    )
+                } else {
+                    (
+                        StatusCode::INTERNAL_SERVER_ERROR,
+                        "Something broke",
+                        "It is our fault. An engineer finds the cause in the log, by the number below.",
+                    )
+                }
             }
         };
         Reply::page(&Stopped { title, text, error_id }).with_status(status)

@@ -19,7 +19,7 @@ const BY_ITSELF: &str = "x-tradepost-by-itself";
 const BROWSER: usize = 200;
 
 /// A request, read.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Asked {
     /// The method.
     pub method: Method,
@@ -41,19 +41,18 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// Reads a request.
+    /// Reads the head of a request for this path, which [`route::path`](super::route::path) found
+    /// to be one of the console's. Nothing is filled in yet.
     #[must_use]
-    pub fn read(parts: &Parts, body: &[u8], trust_forwarded_for: bool) -> Self {
-        let pairs = |bytes: &[u8]| form_urlencoded::parse(bytes).into_owned().collect();
-        let path = parts.uri.path().strip_prefix(super::PATH).unwrap_or_default();
+    pub fn of_head(parts: &Parts, path: &str, trust_forwarded_for: bool) -> Self {
         let headers = &parts.headers;
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let browser = text("user-agent").unwrap_or_default();
         Self {
             method: parts.method.clone(),
-            path: path.trim_matches('/').to_owned(),
+            path: path.to_owned(),
             query: pairs(parts.uri.query().unwrap_or_default().as_bytes()),
-            form: pairs(body),
+            form: Vec::new(),
             address: intake::address_of(trust_forwarded_for, headers, &parts.extensions),
             browser: browser.chars().filter(|c| !c.is_control()).take(BROWSER).collect(),
             is_by_itself: headers.contains_key(BY_ITSELF),
@@ -61,6 +60,18 @@ impl Asked {
             is_foreign: matches!(text("sec-fetch-site"), Some("cross-site" | "same-site")),
             cookies: cookies(headers),
         }
+    }
+
+    /// The same with what a form says.
+    #[must_use]
+    pub fn with_form(&self, body: &[u8]) -> Self {
+        Self { form: pairs(body), ..self.clone() }
+    }
+
+    /// Whether the browser shows any cookie. Every form of ours was handed out with one.
+    #[must_use]
+    pub fn has_cookies(&self) -> bool {
+        !self.cookies.is_empty()
     }
 
     /// What a member behind the question mark says; nothing when it is empty.
@@ -113,6 +124,11 @@ pub(super) fn digest(purpose: &str, secret: &str) -> Hash {
 fn value<'a>(pairs: &'a [(String, String)], name: &str) -> Option<&'a str> {
     let found = pairs.iter().find(|(known, _)| known == name);
     found.map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
+}
+
+/// Reads what a query or a form says.
+fn pairs(bytes: &[u8]) -> Vec<(String, String)> {
+    form_urlencoded::parse(bytes).into_owned().collect()
 }
 
 fn cookies(headers: &HeaderMap) -> Vec<(String, String)> {

@@ -1,6 +1,9 @@
 //! What there is in the console, and who may have it.
 
+use std::sync::Arc;
+
 use axum::http::Method;
+use futures_util::future::BoxFuture;
 use tradepost_dealer::staff::Role;
 
 use super::door::Visitor;
@@ -41,6 +44,8 @@ pub(super) enum Act {
     File(&'static str, &'static str),
     /// What is for those who are not in yet, too.
     Outside(fn(&Console, &Asked) -> Answer),
+    /// The same where another server is asked: no thread waits for it.
+    Abroad(fn(Arc<Console>, Arc<Asked>) -> BoxFuture<'static, Answer>),
     /// What is for whoever is in.
     Inside(fn(&Console, &Visitor<'_>) -> Answer),
 }
@@ -51,6 +56,13 @@ const fn file(path: &'static str, media_type: &'static str, text: &'static str) 
 
 const fn outside(method: Method, path: &'static str, act: fn(&Console, &Asked) -> Answer) -> Row {
     Row { method, path, right: Right::None, act: Act::Outside(act) }
+}
+
+const fn abroad(
+    path: &'static str,
+    act: fn(Arc<Console>, Arc<Asked>) -> BoxFuture<'static, Answer>,
+) -> Row {
+    Row { method: Method::GET, path, right: Right::None, act: Act::Abroad(act) }
 }
 
 const fn get(path: &'static str, right: Right, act: fn(&Console, &Visitor<'_>) -> Answer) -> Row {
@@ -69,8 +81,8 @@ pub const TABLE: &[Row] = &[
     file("icon.svg", "image/svg+xml", include_str!("assets/icon.svg")),
     outside(Method::GET, "sign-in", |console, asked| console.sign_in_page(asked, None)),
     outside(Method::POST, "sign-in", Console::sign_in),
-    outside(Method::GET, "sign-in/oidc", Console::leave_for_provider),
-    outside(Method::GET, super::oidc::BACK, Console::back_from_provider),
+    abroad("sign-in/oidc", |console, asked| Box::pin(console.leave_for_provider(asked))),
+    abroad(super::oidc::BACK, |console, asked| Box::pin(console.back_from_provider(asked))),
     post("sign-out", Right::Enter, Console::sign_out),
     get("leads", Right::Customers, Console::leads),
     get("leads/{id}", Right::Customers, Console::lead),
@@ -98,6 +110,29 @@ pub const TABLE: &[Row] = &[
     get("audit", Right::Decide, Console::audit),
 ];
 
+/// Largest form in bytes but for those that have a text: names, a password, the proof, and what
+/// browsers add.
+const SMALL_FORM: usize = 4 * 1024;
+
+/// Largest form in bytes with a text: 4,000 characters, each of up to four bytes that take three in
+/// a form.
+pub(super) const LARGE_FORM: usize = 64 * 1024;
+
+/// Finds what a path asks the console for: what stands behind `/console/`. `None` for everything
+/// that is not exactly `/console`, `/console/` or a plain path below, because a proxy in front would
+/// not know it for the console's, or for another page's: escapes, empty and dotted steps, and other
+/// cases are no second names.
+#[must_use]
+pub fn path(path: &str) -> Option<&str> {
+    let below = match path.strip_prefix(super::PATH)? {
+        "" | "/" => return Some(""),
+        below => below.strip_prefix('/')?,
+    };
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.~".contains(&b);
+    let is_step = |step: &str| !matches!(step, "" | "." | "..") && step.bytes().all(plain);
+    below.split('/').all(is_step).then_some(below)
+}
+
 impl Row {
     /// What is asked for, if there is such a thing, and what stands in the place of the id.
     pub(super) fn of<'a>(method: &Method, path: &'a str) -> Option<(&'static Self, &'a str)> {
@@ -119,6 +154,17 @@ impl Row {
             }
         }
         steps.next().is_none().then_some(id)
+    }
+
+    /// Largest form in bytes that is read for it; nothing is read of what has none.
+    pub(super) fn form_bytes(&self) -> usize {
+        if !self.changes() {
+            0
+        } else if self.path.ends_with("/notes") {
+            LARGE_FORM
+        } else {
+            SMALL_FORM
+        }
     }
 
     /// Whether it changes something, and so has to prove that it comes of a form of ours.

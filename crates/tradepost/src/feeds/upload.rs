@@ -21,6 +21,7 @@ use tradepost_server::fault::Fault;
 use tradepost_server::http::{deny, host, intake, json_response, not_found};
 use tradepost_server::permission::{Permission, Scopes};
 use tradepost_store::{FeedOutcome, FeedRun};
+use tradepost_wire::fault::is_timeout;
 use tradepost_wire::json::{Value, json};
 
 use super::run::Taker;
@@ -50,6 +51,10 @@ async fn take(
     let Some(agent) = desk.agent(host(request.uri(), request.headers())) else {
         return not_found().await;
     };
+    // A feed has one address: in an escaped one a proxy in front would not see its name.
+    if request.uri().path() != format!("/feeds/{name}") {
+        return not_found().await;
+    }
     let (parts, body) = request.into_parts();
     // A host without feeds has nothing here, whoever asks.
     let sources = feeds.sources();
@@ -145,8 +150,15 @@ async fn receive(body: Body, most: u64, patience: Duration) -> Result<File, Refu
     let late =
         |_| Refused(StatusCode::REQUEST_TIMEOUT, "TIMEOUT", "the body did not go on".to_owned());
     while let Some(chunk) = tokio::time::timeout(patience, stream.next()).await.map_err(late)? {
-        let chunk = chunk.map_err(|_| {
-            Refused(StatusCode::BAD_REQUEST, "INVALID_REQUEST", "the body ended early".to_owned())
+        let chunk = chunk.map_err(|error| match is_timeout(&error) {
+            true => {
+                let message = "the body came too slowly".to_owned();
+                Refused(StatusCode::REQUEST_TIMEOUT, "TIMEOUT", message)
+            }
+            false => {
+                let message = "the body ended early".to_owned();
+                Refused(StatusCode::BAD_REQUEST, "INVALID_REQUEST", message)
+            }
         })?;
         spool.take(&chunk).map_err(unkept)?;
     }

@@ -4,10 +4,9 @@
 //! Whoever asks shows a key of a kind of its own: keys of dealers are none, and these open no dealer.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
@@ -16,7 +15,8 @@ use axum::routing::any;
 use tradepost_server::auth::{Auth, Authenticator, Denied, Principal};
 use tradepost_server::background::piece;
 use tradepost_server::fault::Fault;
-use tradepost_server::http::{intake, json_response};
+use tradepost_server::http::intake::{self, BodyReader, Unread};
+use tradepost_server::http::json_response;
 use tradepost_server::permission::Permission;
 use tradepost_store::HostedState;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -62,7 +62,7 @@ struct Api {
     wiring: Arc<Wiring>,
     door: Authenticator,
     max_body_bytes: usize,
-    patience: Duration,
+    bodies: BodyReader,
 }
 
 /// The routes, where the configuration wants dealers to come and go.
@@ -78,7 +78,7 @@ pub fn router(wiring: &Arc<Wiring>, server: &Server) -> Option<Router> {
         wiring: Arc::clone(wiring),
         door: door.ok()?,
         max_body_bytes: http.max_body_bytes,
-        patience: http.read_timeout,
+        bodies: BodyReader::new(&http, http.max_body_bytes),
     };
     let router = Router::new()
         .route("/admin/v1/openapi.json", any(openapi))
@@ -238,20 +238,28 @@ impl Api {
         self.door.authenticate(address, &parts.headers, None, now).await
     }
 
-    async fn receive(&self, parts: &Parts, body: Body) -> Result<Value, Refusal> {
+    async fn receive(&self, parts: &Parts, mut body: Body) -> Result<Value, Refusal> {
         let named = parts.headers.get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok());
         if !MediaType::of(named.unwrap_or_default()).is_json() {
             let message = "the body has to be application/json";
             return Err(Refusal::new(Code::UnsupportedMediaType, message));
         }
         let most = self.max_body_bytes;
-        let too_large = || {
-            let message = format!("the body took too long, or is larger than {most} bytes");
-            Refusal::new(Code::TooLarge, message)
-        };
-        let arriving = axum::body::to_bytes(body, most);
-        let arrived = tokio::time::timeout(self.patience, arriving).await;
-        let bytes = arrived.ok().and_then(Result::ok).ok_or_else(too_large)?;
+        let read_whole = self.bodies.read(parts, &mut body, most).await;
+        let bytes = read_whole.map_err(|unread| match unread {
+            Unread::NoRoom => {
+                let message = "too many bodies are under way; send it again in a moment";
+                Refusal::new(Code::Unavailable, message)
+            }
+            Unread::Encoded | Unread::OtherType => {
+                let message = "encoded bodies are not read here; leave Content-Encoding out";
+                Refusal::new(Code::UnsupportedMediaType, message)
+            }
+            Unread::TooLarge(_) | Unread::Late(_) | Unread::Slow | Unread::Broken => {
+                let message = format!("the body took too long, or is larger than {most} bytes");
+                Refusal::new(Code::TooLarge, message)
+            }
+        })?;
         read(&bytes)
     }
 
@@ -363,7 +371,7 @@ fn refuse(trouble: &Trouble) -> Response {
 }
 
 /// One document, in which no member is there twice.
-fn read(bytes: &Bytes) -> Result<Value, Refusal> {
+fn read(bytes: &[u8]) -> Result<Value, Refusal> {
     let invalid = |message: &str, problems| {
         let refusal = Refusal::new(Code::InvalidJson, message);
         Refusal { problems, ..refusal }

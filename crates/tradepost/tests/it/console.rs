@@ -4,6 +4,7 @@ mod command;
 mod door;
 mod feeds;
 mod hostile;
+mod listener;
 mod oidc;
 mod probe;
 mod refusals;

@@ -42,6 +42,7 @@ mod leads;
 mod mcp;
 mod metrics;
 mod operating;
+mod paths;
 mod postgres;
 mod privacy;
 mod probe;

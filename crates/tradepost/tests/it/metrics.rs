@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use expect_test::{Expect, expect};
 use tradepost_wire::json::json;
 
-use crate::process::{DEALER, Process, fresh_lead};
+use crate::process::{self, DEALER, Process, fresh_lead};
 use crate::support::client;
 use crate::support::publisher::{message, older_message, start, start_with};
 
@@ -39,6 +39,23 @@ fn certain(text: &str) -> String {
 #[track_caller]
 fn check(operators: SocketAddr, expected: Expect) {
     expected.assert_eq(&certain(&written(operators)));
+}
+
+#[test]
+fn without_its_rows_everything_else_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let (process, operators) = dealer(folder.path());
+    let database = process::data(folder.path()).join("tradepost.sqlite");
+    let database = rusqlite::Connection::open(database).unwrap();
+    assert!(written(operators).contains("tradepost_deliveries_pending"));
+    database.execute_batch("ALTER TABLE tasks RENAME TO mislaid").unwrap();
+    let text = written(operators);
+    assert!(!text.contains("tradepost_deliveries_pending"), "{text}");
+    assert!(text.contains("tradepost_requests_in_flight 0\n"), "{text}");
+    assert!(text.contains("tradepost_store_queue 0\n") && text.ends_with("# EOF\n"), "{text}");
+    database.execute_batch("ALTER TABLE mislaid RENAME TO tasks").unwrap();
+    let is_back = || written(operators).contains("tradepost_deliveries_pending");
+    process.until("it counts again", is_back);
 }
 
 /// The real binary with a dealer, and where its operators ask.

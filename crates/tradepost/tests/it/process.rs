@@ -206,6 +206,22 @@ fn it_says_where_it_listens_and_ends_well_when_asked_to() {
 }
 
 #[test]
+fn signals_without_a_meaning_do_not_end_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = Process::bare(folder.path());
+    for signal in ["USR1", "USR2"] {
+        process.signal(signal);
+        process.until("the log says that it came", || {
+            process.log().contains(&format!("signal=\"SIG{signal}\""))
+        });
+        let path = "/healthz";
+        assert_eq!(client::request(process.address, "GET", path, &[], b"").status, 200);
+    }
+    process.signal("TERM");
+    assert_eq!(process.end().code(), Some(0));
+}
+
+#[test]
 fn a_second_server_on_the_same_folder_is_refused_until_the_first_has_ended() {
     let folder = tempfile::tempdir().unwrap();
     let process = Process::bare(folder.path());

@@ -223,9 +223,10 @@ fn bodies_that_cannot_be_read_are_refused_in_the_shape_of_the_binding() {
         &response,
         &expect![[r#"
             408
-            {"error":{"code":408,"status":"INVALID_ARGUMENT","message":"the body did not arrive within 10 s",
+            {"error":{"code":408,"status":"INVALID_ARGUMENT","message":"the body came at less than 240 bytes a second; send it without pauses",
                 "details":[
-                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_REQUEST","domain":"a2a-protocol.org","metadata":{"maxSeconds":"10"}}]}}
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_REQUEST","domain":"a2a-protocol.org",
+                    "metadata":{"minBytesPerSecond":"240"}}]}}
         "#]],
     );
 }

@@ -58,8 +58,25 @@ fn answers_are_those_of_clear_text_and_come_with_hsts() {
         let hsts = answer.header("strict-transport-security");
         assert_eq!(hsts, Some("max-age=31536000"), "RFC 6797 §7.1");
     }
-    let answer = client::request(clear.address, "GET", "/healthz", &[], b"");
-    assert_eq!(answer.header("strict-transport-security"), None, "RFC 6797 §7.2");
+}
+
+#[test]
+fn behind_a_proxy_a_public_address_decides_about_hsts() {
+    for (public_url, expected) in [
+        (Some("https://demo-toyota.example.com"), Some("max-age=31536000")),
+        (Some("http://demo-toyota.example.com"), None),
+        (None, None),
+    ] {
+        let clear = start_with(|config| {
+            config.dealers[0].public_url = public_url.map(str::to_owned);
+            config.dealers[0].hosts.clear();
+        });
+        for path in ["/healthz", "/.well-known/agent-card.json", "/nothing"] {
+            let answer = client::request(clear.address, "GET", path, &[], b"");
+            let hsts = answer.header("strict-transport-security");
+            assert_eq!(hsts, expected, "{public_url:?} {path}");
+        }
+    }
 }
 
 #[test]

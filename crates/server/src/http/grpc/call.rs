@@ -43,7 +43,9 @@ pub(super) async fn receive<'d>(
                 Refusal::new(Code::InvalidRequest, message).with("maxBytes", limit.to_string());
             Failure::from(&refusal).with_status(Status::ResourceExhausted)
         }
-        Unread::Late(_) => Failure::from(&unread.refusal()).with_status(Status::DeadlineExceeded),
+        Unread::Late(_) | Unread::Slow => {
+            Failure::from(&unread.refusal()).with_status(Status::DeadlineExceeded)
+        }
         Unread::OtherType | Unread::Encoded | Unread::Broken | Unread::NoRoom => {
             Failure::from(&unread.refusal())
         }

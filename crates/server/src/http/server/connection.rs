@@ -12,7 +12,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::{Body, HttpBody};
-use axum::http::{HeaderValue, Request, Response, header};
+use axum::http::{Request, Response, header};
 use bytes::Bytes;
 use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::service::service_fn;
@@ -21,7 +21,9 @@ use hyper_util::server::conn::auto;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
+use super::arrival::ArrivingBody;
 use super::room::{Begun, Place, Requests};
+use crate::http::HSTS;
 use crate::http::compress;
 use crate::http::head::Peer;
 use crate::http::observe::{Refusals, observe};
@@ -48,10 +50,6 @@ const PING: Duration = Duration::from_secs(20);
 /// How long an HTTP/2 connection is kept on which nothing is asked. One in HTTP/1.1 is kept as
 /// long as a head may take to arrive.
 const IDLE: Duration = Duration::from_secs(60);
-
-/// For a year nobody should ask in clear text again (RFC 6797).
-//
-const HSTS: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
 /// Who is at the other end.
 #[derive(Debug)]
@@ -109,13 +107,17 @@ impl Protocol {
         let requests = Arc::clone(&place.requests);
         let counted = Arc::clone(&requests);
         let service = service_fn(move |request: Request<Incoming>| {
-            let mut request = request.map(Body::new);
+            let begun = Arc::clone(&counted).begin();
+            let mut request = request.map(|body| match body.is_end_stream() {
+                true => Body::new(body),
+                false => Body::new(ArrivingBody::new(body, begun.progress())),
+            });
             request.extensions_mut().insert(client.peer);
             if let Some(certificate) = &client.certificate {
                 request.extensions_mut().insert(certificate.clone());
             }
             let (site, refusals) = (site.clone(), Arc::clone(&refusals));
-            answer(site, request, refusals, client.secure, Arc::clone(&counted).begin())
+            answer(site, request, refusals, client.secure, begun)
         });
         let connection = self.builder.serve_connection(TokioIo::new(stream), service);
         tokio::pin!(connection);
@@ -172,6 +174,8 @@ async fn answer(
     begun: Begun,
 ) -> Result<Response<Counted>, Infallible> {
     let wanted = compress::is_wanted(request.headers());
+    // Before the request is handed over: whoever answers it takes it apart.
+    let secure = secure || site.is_published_over_tls(&request);
     let response = observe(site, request, &refusals).await?;
     let mut response = if wanted { compress::whole(response).await } else { response };
     compress::vary(&mut response);
@@ -201,7 +205,8 @@ impl Idle {
             let patience = if self.seen == 0 { self.patience } else { IDLE };
             tokio::time::sleep(patience).await;
             let begun = self.requests.begun.load(Ordering::Relaxed);
-            if !self.requests.is_busy() && begun == self.seen {
+            // A request whose body stalls is ended by the limits on bodies, and not by this one.
+            if !self.requests.has_open() && begun == self.seen {
                 return;
             }
             self.seen = begun;

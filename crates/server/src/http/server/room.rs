@@ -1,10 +1,12 @@
 //! Who may be connected: a share for each address, and a place for everybody else. When there is no
 //! room, whoever has asked nothing for the longest time has to go, because a connection on which
-//! nothing is asked is worth least, and whoever closes none of a crowd shuts everybody out.
+//! nothing is asked is worth least, and whoever closes none of a crowd shuts everybody out. A
+//! connection whose requests all wait for bodies that do not come counts as one on which nothing is
+//! asked.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -149,15 +151,18 @@ impl Drop for Place {
 pub(super) struct Requests {
     pub(super) begun: AtomicU64,
     ended: AtomicU64,
+    /// How many of those in progress wait for a body that comes too slowly.
+    stalled: AtomicU64,
     /// The beginning of time.
     since: Instant,
-    /// When the connection was made or the last request ended, in microseconds.
+    /// When the connection was made, the last request ended, or a body stalled, in microseconds.
     quiet: AtomicU64,
 }
 
 impl Requests {
     fn new(since: Instant) -> Self {
-        let requests = Self { begun: 0.into(), ended: 0.into(), since, quiet: 0.into() };
+        let requests =
+            Self { begun: 0.into(), ended: 0.into(), stalled: 0.into(), since, quiet: 0.into() };
         requests.rest();
         requests
     }
@@ -170,29 +175,113 @@ impl Requests {
     /// Notes that a request has begun, which ends with what is returned.
     pub(super) fn begin(self: Arc<Self>) -> Begun {
         self.begun.fetch_add(1, Ordering::Relaxed);
-        Begun(self)
+        Begun(Arc::new(RequestProgress { requests: self, stage: AtomicU8::new(WORKING) }))
     }
 
-    /// Whether a request is in progress.
+    /// Counts the requests that have begun and not ended.
+    fn open(&self) -> u64 {
+        let begun = self.begun.load(Ordering::Relaxed);
+        begun.saturating_sub(self.ended.load(Ordering::Relaxed))
+    }
+
+    /// Whether a request is in progress, stalled or not.
+    pub(super) fn has_open(&self) -> bool {
+        self.open() > 0
+    }
+
+    /// Whether a request is in progress that does not wait for a stalled body.
     pub(super) fn is_busy(&self) -> bool {
-        self.begun.load(Ordering::Relaxed) != self.ended.load(Ordering::Relaxed)
+        self.open() > self.stalled.load(Ordering::Relaxed)
     }
 
-    /// Since when no request is in progress.
+    /// Since when no request is in progress but for those whose bodies are stalled.
     fn idle_since(&self) -> Option<u64> {
         (!self.is_busy()).then(|| self.quiet.load(Ordering::Relaxed))
     }
 }
 
+/// Stage of a request that is worked on, or whose body comes fast enough.
+const WORKING: u8 = 0;
+/// Stage of a request whose body comes too slowly.
+const STALLED: u8 = 1;
+/// Stage of a request whose answer was sent, or whose connection is gone.
+const ENDED: u8 = 2;
+
+/// Progress of one request, shared by whoever reads its body and whoever sends its answer.
+#[derive(Debug)]
+pub(super) struct RequestProgress {
+    requests: Arc<Requests>,
+    stage: AtomicU8,
+}
+
+impl RequestProgress {
+    /// Moves from one stage to another; `false` when the request is in a third one.
+    fn change(&self, from: u8, to: u8) -> bool {
+        self.stage.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+
+    /// Notes that the body comes too slowly. Does nothing for a request that has ended.
+    pub(super) fn stall(&self) {
+        if self.change(WORKING, STALLED) {
+            self.requests.rest();
+            self.requests.stalled.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Notes that the body comes fast enough again, or is not waited for any more.
+    pub(super) fn resume(&self) {
+        if self.change(STALLED, WORKING) {
+            self.requests.stalled.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
 /// A request in progress.
 #[derive(Debug)]
-pub(super) struct Begun(Arc<Requests>);
+pub(super) struct Begun(Arc<RequestProgress>);
+
+impl Begun {
+    /// Gives what the request's body tells its progress to.
+    pub(super) fn progress(&self) -> Arc<RequestProgress> {
+        Arc::clone(&self.0)
+    }
+}
 
 impl Drop for Begun {
     fn drop(&mut self) {
+        let requests = &self.0.requests;
         // The moment before the count: idle, with the moment of an earlier request, it would seem
         // to be idle for longer than it is.
-        self.0.rest();
-        self.0.ended.fetch_add(1, Ordering::Relaxed);
+        requests.rest();
+        if self.0.stage.swap(ENDED, Ordering::Relaxed) == STALLED {
+            requests.stalled.fetch_sub(1, Ordering::Relaxed);
+        }
+        requests.ended.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_whose_bodies_all_stall_counts_as_idle() {
+        let requests = Arc::new(Requests::new(Instant::now()));
+        assert!(!requests.is_busy() && requests.idle_since().is_some());
+        let one = Arc::clone(&requests).begin();
+        let other = Arc::clone(&requests).begin();
+        one.progress().stall();
+        one.progress().stall();
+        assert!(requests.is_busy(), "the other request is worked on");
+        other.progress().stall();
+        assert!(!requests.is_busy() && requests.has_open() && requests.idle_since().is_some());
+        other.progress().resume();
+        assert!(requests.is_busy());
+        let progress = one.progress();
+        drop(one);
+        progress.stall();
+        assert!(requests.is_busy(), "what has ended does not stall");
+        drop(other);
+        assert!(!requests.is_busy() && !requests.has_open());
     }
 }

@@ -205,8 +205,8 @@ fn odd_requests_get_an_answer() {
     let maria = world.enter("maria");
     for (path, status) in [
         ("/console/", 200),
-        ("/console//", 200),
-        ("/console/leads/", 200),
+        ("/console//", 404),
+        ("/console/leads/", 404),
         ("/console/leads?view=nothing", 404),
         ("/console/leads?skip=-1", 200),
         ("/console/leads?skip=4294967295", 200),

@@ -12,6 +12,8 @@ use tradepost::config::oidc::{Grant, Oidc};
 use tradepost_keys::{Algorithm, SigningKey, encode, generate, sha256};
 
 use super::*;
+use crate::process::{DEALER, Process};
+use crate::support::h2;
 
 const CLIENT: &str = "tradepost";
 const SECRET: &str = "a secret & more";
@@ -356,4 +358,69 @@ fn without_a_provider_there_is_no_way_to_one() {
     for path in ["/console/sign-in/oidc", "/console/sign-in/oidc/back?state=a&code=b"] {
         assert_eq!(world.get(path).status, 404);
     }
+}
+
+#[test]
+fn a_provider_that_never_answers_keeps_no_thread_from_others() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let issuer = format!("http://{}", silent.local_addr().unwrap());
+    let (arrived, came) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        // Kept open, so that whoever asks waits.
+        let mut kept = Vec::new();
+        for stream in silent.incoming().map_while(Result::ok) {
+            kept.push(stream);
+            if arrived.send(()).is_err() {
+                return;
+            }
+        }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let secret = folder.path().join("secret");
+    std::fs::write(&secret, SECRET).unwrap();
+    let console = format!(
+        r#"
+        [server.console]
+        listen = "127.0.0.1:0"
+        [server.console.oidc]
+        issuer = "{issuer}"
+        client_id = "{CLIENT}"
+        client_secret_file = "{}"
+        role_claim = "groups"
+        roles = [{{ value = "it", role = "engineer", all_dealers = true }}]
+        "#,
+        secret.display()
+    );
+    let config = DEALER.replace("trace", "info") + &console;
+    let process = Process::configured(folder.path(), &config);
+    let address = process.said("listening for the console address=");
+    let address: SocketAddr = address.trim().parse().unwrap();
+
+    // More than a process has threads that may wait.
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let (sender, mut answered) = tokio::sync::mpsc::unbounded_channel();
+    for _ in 0..8 {
+        let connection = h2::Connection::open(address);
+        let sender = sender.clone();
+        std::thread::spawn(move || {
+            let target = format!("http://{address}/console/sign-in/oidc");
+            let all = (0..100).map(|_| h2::request("GET", &target, &[], bytes::Bytes::new()));
+            for answer in connection.send_all(all.collect()) {
+                let _ = sender.send(answer.status);
+            }
+        });
+    }
+    drop(sender);
+    came.recv().unwrap();
+    for _ in 0..20 {
+        let ready = client::request(process.address, "GET", "/readyz", &[], b"");
+        assert_eq!(ready.status, 200, "{}", ready.json());
+    }
+    // Whoever wanted to sign in hears that the provider is away, and that it is no fault of theirs.
+    let mut count = 0;
+    while let Some(status) = runtime.block_on(answered.recv()) {
+        assert_eq!(status, 401);
+        count += 1;
+    }
+    assert_eq!(count, 800);
 }

@@ -10,6 +10,7 @@ use tradepost_wire::json::{Value, json};
 
 use super::{customer, lead_id};
 use crate::auth::{bearer, issue};
+use crate::process::{DEALER, Process};
 use crate::support::postgres::{SERVER, Scratch};
 use crate::support::publisher::{self, Binding};
 use crate::support::{TestServer, client, dealer, start_on};
@@ -158,11 +159,77 @@ fn without_the_database_who_is_known_goes_on_for_a_while_and_others_may_try_agai
     let id = known.split('_').nth(1).unwrap();
     scratch.say(&format!("UPDATE api_keys SET revoked_at = 1 WHERE id = '{id}'"));
     until("the database answers again", || {
-        // Those that nobody could judge are counted for the address, too.
         server.advance(jiff::SignedDuration::from_secs(10));
         is_served(&unknown)
     });
     assert_eq!(ask(&known).status, 401);
+}
+
+#[test]
+fn a_database_without_sessions_counts_against_nobody_who_shows_a_key() {
+    let Some(scratch) = Scratch::new() else { return };
+    let config = {
+        let mut config = dealer::config();
+        config.dealers[0].auth = Auth { required: true, api_keys: true, ..Auth::default() };
+        config
+    };
+    let store = scratch.store_of_a_role();
+    dealer::stock(&store, &config);
+    let server = start_on(store, config);
+    let key = issue(&server, "acme", |_| ());
+    let ask = || bearer(&server, &key, &json!({"type": "inventory.search.request"}));
+
+    scratch.refuse_sessions(true);
+    for _ in 0..30 {
+        let refused = ask().json();
+        let error = &refused["error"]["data"];
+        let found = (&error["code"], &error["retryable"]);
+        assert_eq!(found, (&json!("INTERNAL_ERROR"), &json!(true)), "{refused}");
+    }
+    scratch.refuse_sessions(false);
+    until("the key is good again", || {
+        let answer = ask().json();
+        assert_ne!(answer["error"]["data"]["code"], "RATE_LIMITED", "{answer}");
+        answer.get("result").is_some()
+    });
+    // Somebody who shows a wrong key afterwards has all attempts that there are.
+    let wrong = format!("tp_{}_{}", "0".repeat(16), "0".repeat(64));
+    let wrong = bearer(&server, &wrong, &json!({"type": "inventory.search.request"}));
+    assert_eq!(wrong.status, 401, "{}", wrong.json());
+}
+
+#[test]
+fn numbers_are_told_while_the_database_does_not_answer() {
+    let Some(scratch) = Scratch::new() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let server = format!(
+        "[server]\ndatabase = \"{}\"\noperator_listen = \"127.0.0.1:0\"",
+        scratch.address()
+    );
+    let config = DEALER.replace("[server]", &server).replace("trace", "info");
+    let process = Process::configured(folder.path(), &config);
+    let operators = process.operators();
+    let numbers = || {
+        let answer = client::request(operators, "GET", "/metrics", &[], b"");
+        (answer.status, String::from_utf8(answer.body).unwrap())
+    };
+    let kept = "tradepost_deliveries_pending";
+    assert!(numbers().1.contains(kept));
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let other = runtime.block_on(async {
+        let (client, connection) =
+            tokio_postgres::connect(&scratch.address(), tokio_postgres::NoTls).await.unwrap();
+        tokio::spawn(connection);
+        client.batch_execute("BEGIN; LOCK TABLE tasks, lead_deliveries").await.unwrap();
+        client
+    });
+    for _ in 0..3 {
+        let (status, text) = numbers();
+        assert_eq!(status, 200, "{text}");
+        assert!(text.contains("tradepost_requests_in_flight") && !text.contains(kept), "{text}");
+    }
+    runtime.block_on(other.batch_execute("ROLLBACK")).unwrap();
+    until("they are counted again", || numbers().1.contains(kept));
 }
 
 #[test]

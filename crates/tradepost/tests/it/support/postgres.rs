@@ -67,6 +67,28 @@ impl Scratch {
         say(&self.name, sql).unwrap()
     }
 
+    /// A store in it whose sessions can be refused.
+    pub fn store_of_a_role(&self) -> Store {
+        let Self { name } = self;
+        self.say(&format!("DROP ROLE IF EXISTS {name}"));
+        self.say(&format!(
+            "CREATE ROLE {name} LOGIN PASSWORD 'few'; ALTER DATABASE {name} OWNER TO {name};
+             GRANT ALL ON SCHEMA public TO {name}"
+        ));
+        let url = format!("postgres://{name}:few@{SERVER}/{name}");
+        Store::connect(&url.parse::<DatabaseUrl>().unwrap()).unwrap()
+    }
+
+    /// Ends the sessions of that store, and refuses new ones with 53300, as a server does that has as
+    /// many as it may have; or permits them again.
+    pub fn refuse_sessions(&self, are_refused: bool) {
+        let limit = if are_refused { 0 } else { -1 };
+        self.say(&format!("ALTER ROLE {} CONNECTION LIMIT {limit}", self.name));
+        if are_refused {
+            self.cut();
+        }
+    }
+
     /// Ends every connection of a store.
     pub fn cut(&self) -> usize {
         let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -78,5 +100,6 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         let _ = say("postgres", &format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name));
+        let _ = say("postgres", &format!("DROP ROLE IF EXISTS {}", self.name));
     }
 }

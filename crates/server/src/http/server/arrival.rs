@@ -1,0 +1,242 @@
+//! Bodies of requests on their way in: how fast they have to come, on every listener and whoever
+//! reads them.
+//!
+//! Only the time counts in which somebody waits for the next piece. A body that comes more slowly
+//! than [`MIN_BYTES_PER_SECOND`] soon counts as nothing being asked on its connection, which then
+//! has to make room for others, and is ended a few seconds later.
+
+use std::io::{Error, ErrorKind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::BoxError;
+use axum::body::HttpBody;
+use bytes::Bytes;
+use hyper::body::{Frame, Incoming, SizeHint};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use super::room::RequestProgress;
+use crate::http::intake::MIN_BYTES_PER_SECOND;
+
+/// Time that a body may be behind [`MIN_BYTES_PER_SECOND`] before its connection may be ended for
+/// somebody else.
+const STALLED_AFTER: Duration = Duration::from_secs(1);
+
+/// Time that a body may be behind [`MIN_BYTES_PER_SECOND`] at its beginning before it is ended.
+const ENDED_AFTER: Duration = Duration::from_secs(5);
+
+/// The same for a body that has come fast before: a network may fail for a moment.
+const ENDED_AFTER_AT_MOST: Duration = Duration::from_secs(15);
+
+/// The body of a request, which fails with [`ErrorKind::TimedOut`] when it comes too slowly.
+pub(super) struct ArrivingBody {
+    body: Incoming,
+    progress: Arc<RequestProgress>,
+    pace: Pace,
+    /// Wakes whoever waits when the body becomes too slow.
+    alarm: Option<Pin<Box<Sleep>>>,
+}
+
+impl ArrivingBody {
+    /// Watches over a body whose request tells its progress there.
+    pub(super) fn new(body: Incoming, progress: Arc<RequestProgress>) -> Self {
+        Self { body, progress, pace: Pace::new(), alarm: None }
+    }
+}
+
+impl Drop for ArrivingBody {
+    fn drop(&mut self) {
+        // Nobody waits for it any more: what is left of the request is our own work.
+        self.progress.resume();
+    }
+}
+
+impl HttpBody for ArrivingBody {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let this = &mut *self;
+        if let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(context) {
+            let data = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref());
+            let bytes = data.map_or(0, Bytes::len);
+            if this.pace.arrived(Instant::now(), bytes) == Standing::Steady {
+                this.progress.resume();
+            }
+            this.alarm = None;
+            return Poll::Ready(frame.map(|frame| frame.map_err(BoxError::from)));
+        }
+        loop {
+            let now = Instant::now();
+            let standing = this.pace.waited(now);
+            match standing {
+                Standing::Steady => {}
+                Standing::Stalled => this.progress.stall(),
+                Standing::TooSlow => {
+                    let why = "the body comes too slowly";
+                    let error = Error::new(ErrorKind::TimedOut, why);
+                    return Poll::Ready(Some(Err(error.into())));
+                }
+            }
+            let alarm = this.alarm.insert(Box::pin(sleep_until(now + this.pace.left(standing))));
+            if alarm.as_mut().poll(context).is_pending() {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// How a body comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// Fast enough.
+    Steady,
+    /// Too slowly to be waited for when others want the place.
+    Stalled,
+    /// Too slowly to be waited for at all.
+    TooSlow,
+}
+
+/// Measures how fast a body comes: waiting uses time up, and what arrives gives some back.
+#[derive(Debug)]
+struct Pace {
+    /// Since when somebody waits for the next piece, unless nobody does.
+    waits_since: Option<Instant>,
+    until_stalled: Duration,
+    until_ended: Duration,
+    is_stalled: bool,
+}
+
+impl Pace {
+    const fn new() -> Self {
+        Self {
+            waits_since: None,
+            until_stalled: STALLED_AFTER,
+            until_ended: ENDED_AFTER,
+            is_stalled: false,
+        }
+    }
+
+    /// Notes that so many bytes have arrived.
+    fn arrived(&mut self, now: Instant, bytes: usize) -> Standing {
+        self.use_up(now);
+        self.waits_since = None;
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        let earned = Duration::from_millis(bytes.saturating_mul(1_000) / MIN_BYTES_PER_SECOND);
+        self.until_stalled = self.until_stalled.saturating_add(earned).min(STALLED_AFTER);
+        self.until_ended = self.until_ended.saturating_add(earned).min(ENDED_AFTER_AT_MOST);
+        // One byte now and then does not make a body steady: it has to make up for what it lacks.
+        self.is_stalled &= self.until_stalled < STALLED_AFTER;
+        self.standing()
+    }
+
+    /// Notes that somebody waits, and has waited until now.
+    fn waited(&mut self, now: Instant) -> Standing {
+        self.use_up(now);
+        self.waits_since = Some(now);
+        self.is_stalled |= self.until_stalled.is_zero();
+        self.standing()
+    }
+
+    fn use_up(&mut self, now: Instant) {
+        let waited = self.waits_since.map(|since| now.saturating_duration_since(since));
+        let waited = waited.unwrap_or_default();
+        self.until_stalled = self.until_stalled.saturating_sub(waited);
+        self.until_ended = self.until_ended.saturating_sub(waited);
+    }
+
+    fn standing(&self) -> Standing {
+        if self.until_ended.is_zero() {
+            Standing::TooSlow
+        } else if self.is_stalled {
+            Standing::Stalled
+        } else {
+            Standing::Steady
+        }
+    }
+
+    /// Gives the time after which a body of which nothing more arrives stands otherwise.
+    fn left(&self, standing: Standing) -> Duration {
+        match standing {
+            Standing::Steady => self.until_stalled.min(self.until_ended),
+            Standing::Stalled | Standing::TooSlow => self.until_ended,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Plays a body that comes in pieces of so many bytes, one in each pause; how it stands after
+    /// each second.
+    fn play(bytes: usize, pause: Duration, lasts: Duration) -> Vec<Standing> {
+        let began = Instant::now();
+        let mut pace = Pace::new();
+        let mut now = began;
+        let mut seen = vec![pace.waited(now)];
+        while now - began < lasts {
+            now += pause;
+            seen.push(pace.waited(now));
+            pace.arrived(now, bytes);
+            pace.waited(now);
+        }
+        seen.dedup();
+        seen
+    }
+
+    #[test]
+    fn a_body_has_to_come_at_the_least_rate() {
+        use Standing::{Stalled, Steady, TooSlow};
+        let (tenth, second) = (Duration::from_millis(100), Duration::from_secs(1));
+        let minute = Duration::from_secs(60);
+        for (bytes, pause, lasts, expected) in [
+            (24, tenth, minute, vec![Steady]),
+            (10_000, second / 2, minute, vec![Steady]),
+            (0, tenth, second * 4, vec![Steady, Stalled]),
+            (0, tenth, second * 6, vec![Steady, Stalled, TooSlow]),
+            (1, tenth, second * 4, vec![Steady, Stalled]),
+            (1, tenth, minute, vec![Steady, Stalled, TooSlow]),
+            (20, tenth, minute, vec![Steady, Stalled, TooSlow]),
+        ] {
+            assert_eq!(play(bytes, pause, lasts), expected, "{bytes} bytes each {pause:?}");
+        }
+    }
+
+    #[test]
+    fn a_body_that_was_fast_may_pause_and_go_on() {
+        let began = Instant::now();
+        let mut pace = Pace::new();
+        pace.waited(began);
+        assert_eq!(pace.arrived(began, 1_000_000), Standing::Steady);
+        pace.waited(began);
+        let later = began + Duration::from_secs(10);
+        assert_eq!(pace.waited(later), Standing::Stalled, "others may have its place");
+        assert_eq!(pace.arrived(later, 1_000), Standing::Steady);
+        pace.waited(later);
+        let much_later = later + Duration::from_secs(30);
+        assert_eq!(pace.waited(much_later), Standing::TooSlow);
+    }
+
+    #[test]
+    fn time_in_which_nobody_waits_does_not_count() {
+        let began = Instant::now();
+        let mut pace = Pace::new();
+        pace.waited(began);
+        pace.arrived(began, 1);
+        assert_eq!(pace.waited(began + Duration::from_secs(60)), Standing::Steady);
+    }
+}
