@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::words;
 
-use crate::consent::{Hash, START, add_texts, hex};
+use crate::consent::{Hash, START, add_texts, from_hex, hex};
 
 words! {
     /// What somebody is for.
@@ -49,7 +49,7 @@ words! {
         SessionEnded = "session_ended",
         /// Was shown a lead.
         LeadSeen = "lead_seen",
-        /// Wrote a note about a lead.
+        /// Wrote a note about a lead; the detail is the hash of the note.
         NoteAdded = "note_added",
         /// Said how far they are with a lead.
         StageChanged = "stage_changed",
@@ -77,9 +77,9 @@ words! {
         KeyForgotten = "key_forgotten",
         /// Took a record away in a file.
         RecordExported = "record_exported",
-        /// Let somebody in from now on.
+        /// Let somebody in from now on; the detail is the role, and a hash of the kept password.
         MemberAdded = "member_added",
-        /// Gave somebody another password.
+        /// Gave somebody another password; the detail is a hash of the kept password.
         PasswordSet = "password_set",
         /// Lets somebody in no more.
         MemberRemoved = "member_removed",
@@ -198,6 +198,94 @@ pub struct Note {
     pub author: String,
     /// What it says; `None` where that cannot be read any more.
     pub text: Option<String>,
+}
+
+impl Note {
+    /// Returns the hash of the note of a lead, which its entry in the record has; `None` where the text
+    /// cannot be read. The salt is kept with the note and goes with it: without it short texts could be
+    /// tried against the hash, which stays.
+    #[must_use]
+    pub fn digest(&self, dealer_id: &str, lead_id: &str, salt: &str) -> Option<Hash> {
+        let text = self.text.as_deref()?;
+        let mut hasher = Sha256::new();
+        hasher.update(b"tradepost lead note 1\n");
+        let at = self.at.as_millisecond().to_string();
+        add_texts(&mut hasher, &[salt, dealer_id, lead_id, &at, &self.author, text]);
+        Some(hasher.finalize().into())
+    }
+}
+
+/// Begins the detail of an entry about a note, before the note's hash.
+const NOTE_MARK: &str = "sha256:";
+
+/// Begins the word of an entry's detail that tells one password from another.
+const PASSWORD_MARK: &str = "password:";
+
+/// Writes the detail of an entry about a note with this hash.
+#[must_use]
+pub fn note_detail(digest: &Hash) -> String {
+    format!("{NOTE_MARK}{}", hex(digest))
+}
+
+/// Reads the hash of a note from the detail of its entry; `None` for entries that were written before
+/// they had one.
+#[must_use]
+pub fn note_digest_of(detail: Option<&str>) -> Option<Hash> {
+    from_hex(detail?.strip_prefix(NOTE_MARK)?)
+}
+
+/// Writes the detail of an entry about somebody whose role or password was set. `password` is what is kept
+/// of it, a salted hash; the detail has a hash of that, by which another password shows.
+#[must_use]
+pub fn member_detail(role: Option<Role>, password: &str) -> String {
+    let print = format!("{PASSWORD_MARK}{}", password_print(password));
+    role.map_or_else(|| print.clone(), |role| format!("{} {print}", role.name()))
+}
+
+/// Returns the hash by which one kept password is told from another: 32 hexadecimal digits.
+#[must_use]
+pub fn password_print(password: &str) -> String {
+    let mut hasher = Sha256::new();
+    hasher.update(b"tradepost kept password 1\n");
+    hasher.update(password);
+    let digest: Hash = hasher.finalize().into();
+    hex(&digest).chars().take(32).collect()
+}
+
+/// What the detail of an entry says about somebody.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MemberDetail {
+    /// Their role, where it was set.
+    pub role: Option<Role>,
+    /// The hash of the kept password, where it was set and is named.
+    pub password_print: Option<String>,
+}
+
+impl MemberDetail {
+    /// Reads the detail of an entry that lets somebody in or sets a password.
+    #[must_use]
+    pub fn parse(detail: Option<&str>) -> Self {
+        let mut parsed = Self::default();
+        for word in detail.unwrap_or_default().split_whitespace() {
+            match word.strip_prefix(PASSWORD_MARK) {
+                Some(print) => parsed.password_print = Some(print.to_owned()),
+                None => parsed.role = Role::from_name(word),
+            }
+        }
+        parsed
+    }
+}
+
+/// Returns the detail of an entry as people read it: without the hashes, which are for programs.
+#[must_use]
+pub fn readable_detail(detail: &str) -> Option<String> {
+    let is_hash = |word: &str| word.starts_with(NOTE_MARK) || word.starts_with(PASSWORD_MARK);
+    let is_marked = detail.split_whitespace().any(is_hash);
+    if !is_marked {
+        return Some(detail.to_owned());
+    }
+    let words: Vec<&str> = detail.split_whitespace().filter(|word| !is_hash(word)).collect();
+    (!words.is_empty()).then(|| words.join(" "))
 }
 
 /// How the dealer's people stand with a lead.

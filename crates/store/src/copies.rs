@@ -20,6 +20,8 @@ use super::sql::{Connection, Link};
 use super::tables::Database;
 use super::{FILE, create_private, health, sqlite};
 
+mod schema;
+
 /// How long whoever holds the database is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -30,6 +32,9 @@ pub struct Contents {
     pub schema: usize,
     /// Its tables, by name, each with the number of its rows.
     pub rows: Vec<(String, u64)>,
+    /// In what its schema differs from the one that its version has, such as a trigger or an index that
+    /// is missing; nothing when it does not.
+    pub schema_differences: Vec<String>,
 }
 
 /// What the chains of hashes in a store say.
@@ -88,10 +93,13 @@ pub fn inspect(file: &Path) -> Result<Contents, Fault> {
     let on = Fault::on::<rusqlite::Error>;
     let connection = rusqlite::Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY);
     let connection = connection.map_err(on(WHAT))?;
+    schema::distrust(&connection)?;
     let schema = sqlite::schema::version(&connection)?;
     if schema == 0 {
         return Err(Fault::new(WHAT, "it is no store of tradepost"));
     }
+    // Before anything is read of its tables: what is there under their names may be something else.
+    let schema_differences = schema::differences(&connection, schema)?;
     let found: String = connection
         .query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))
         .map_err(on("checking the copy"))?;
@@ -113,7 +121,17 @@ pub fn inspect(file: &Path) -> Result<Contents, Fault> {
         let count: i64 = connection.query_row(&sql, [], |row| row.get(0)).map_err(on(WHAT))?;
         rows.push((name, u64::try_from(count).unwrap_or_default()));
     }
-    Ok(Contents { schema, rows })
+    Ok(Contents { schema, rows, schema_differences })
+}
+
+/// Says in what the schema of the store in the folder `data` differs from the one that its version has: a
+/// backup of it could not be restored.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn schema_differences(data: &Path) -> Result<Vec<String>, Fault> {
+    let connection = sqlite::schema::open(&data.join(FILE), sqlite::Schema::Keep)?;
+    schema::differences(&connection, sqlite::schema::version(&connection)?)
 }
 
 /// Brings a copy up to date, where it is of an older version, and follows the chains in it: those

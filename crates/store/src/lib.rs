@@ -41,6 +41,7 @@ mod sqlite;
 pub mod staff;
 mod tables;
 mod transfer;
+pub mod verification;
 mod writer;
 
 pub use counts::{Amiss, Counted};

@@ -356,7 +356,8 @@ fn hmac_key(secret: &[u8]) -> hmac::Key {
     hmac::Key::new(hmac::HMAC_SHA256, secret)
 }
 
-fn random<const N: usize>() -> Result<[u8; N], Fault> {
+/// Returns random bytes.
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], Fault> {
     let mut bytes = [0; N];
     let filled = SystemRandom::new().fill(&mut bytes);
     filled.map_err(|_| Fault::new("making a key", "the operating system has no randomness"))?;

@@ -29,6 +29,7 @@ pub(super) mod signatures;
 pub(super) mod staff;
 pub(super) mod tasks;
 pub(super) mod transfer;
+pub(super) mod verification;
 
 /// A connection, for reading.
 #[derive(Debug)]

@@ -283,8 +283,8 @@ fn unreadable(error: io::Error) -> Unusable {
     }
 }
 
-/// Looks whether a database is what the table of contents of its backup says: whole, with as many rows, and
-/// with the same chains of consents and of the people's record, where `keys` open what they prove. It is
+/// Looks whether a database is what the table of contents of its backup says: whole, with the schema of its
+/// version and nothing else in it, with as many rows, and with the same chains of consents and of the people's record, where `keys` open what they prove. It is
 /// brought up to date. Returns whether the chains of consents could be compared.
 ///
 /// # Errors
@@ -292,6 +292,11 @@ fn unreadable(error: io::Error) -> Unusable {
 pub fn compare(manifest: &Manifest, database: &Path, keys: &Keys) -> Result<bool, Unusable> {
     let contents = copies::inspect(database)
         .map_err(|fault| Unusable::Differs(vec![format!("the database: {}", fault.chain())]))?;
+    // Before it is opened for writing, where a trigger of somebody else's would run.
+    if !contents.schema_differences.is_empty() {
+        let line = |what: &String| format!("the schema of the database: {what}");
+        return Err(Unusable::Differs(contents.schema_differences.iter().map(line).collect()));
+    }
     let chains = copies::follow(database, keys)?;
     let found = Manifest::of(Timestamp::UNIX_EPOCH, 0, &contents, &chains);
     let mut differences = Vec::new();

@@ -24,14 +24,9 @@ use crate::feeds::Source;
 pub mod api;
 pub mod code;
 pub mod roster;
+mod secrets;
 
 pub use code::Code;
-
-/// What stands in the place of a secret that is kept.
-const KEPT: &str = "(kept)";
-
-/// Members that are shown to nobody.
-const SECRETS: [&str; 3] = ["bearer", "hmac_key", "password"];
 
 /// Members that name a file or a folder of the machine.
 const PLACES: &str = "key_file known_hosts jwks_file bearer_file hmac_key_file password_file ca_file \
@@ -199,7 +194,10 @@ impl House {
     ) -> Result<(), Trouble> {
         let known = self.one(id)?;
         let before = parse(&known.document)?;
-        let document = if patch { merged(&before, said) } else { said.clone() };
+        // What was shown has marks in the places of secrets; sent back, they mean what is kept.
+        let mut said = said.clone();
+        secrets::restore(&mut said, &before);
+        let document = if patch { merged(&before, &said) } else { said.clone() };
         let named = document.get("id").and_then(Value::as_str);
         if named.is_some_and(|named| named != id) {
             let message = "must be the id of the dealer, which does not change";
@@ -207,7 +205,7 @@ impl House {
             reject(&At::Root.key("id"), &mut problems, message);
             return Err(Refusal::of_document(problems).into());
         }
-        let dealer = self.read(&document, said)?;
+        let dealer = self.read(&document, &said)?;
         // What a patch was made of must be what it is put upon.
         let expected = expected.or_else(|| patch.then_some(known.revision));
         let fresh = kept(&dealer, &document);
@@ -259,7 +257,7 @@ impl House {
         let known = known.ok_or_else(|| refused(&HostingConflict::NoSuchDealer))?;
         let mut document = parse(&known.document)?;
         let mut shown = summary(&known, &document);
-        hide(&mut document);
+        secrets::hide(&mut document);
         if let Some(members) = shown.as_object_mut() {
             members.insert("settings".into(), document);
         }
@@ -366,9 +364,9 @@ fn look_for_markers(value: &Value, at: &At<'_>, is_local: bool, problems: &mut P
         Value::Object(members) => {
             for (name, value) in members {
                 let at = at.key(name);
-                if value.as_str() == Some(KEPT) && SECRETS.contains(&name.as_str()) {
-                    let message = "is the mark of a secret; send the secret itself, or a PATCH \
-                                   without it";
+                if secrets::has_mark(name, value) {
+                    let message = "is the mark of a secret, and none is kept for this place and \
+                                   address; send the secret itself, or a PATCH without it";
                     reject(&at, problems, message);
                 } else if !is_local && PLACES.split(' ').any(|place| place == name) {
                     let message = "names a file of the server, which only `tradepost dealer` on \
@@ -384,24 +382,6 @@ fn look_for_markers(value: &Value, at: &At<'_>, is_local: bool, problems: &mut P
                 look_for_markers(item, &at.index(index), is_local, problems);
             }
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
-}
-
-/// Leaves secrets out: credentials, and the addresses of chats, which let in whoever knows them.
-fn hide(document: &mut Value) {
-    match document {
-        Value::Object(members) => {
-            let is_chat = members.get("by").and_then(Value::as_str) == Some("chat");
-            for (name, value) in members.iter_mut() {
-                if SECRETS.contains(&name.as_str()) || is_chat && name == "url" {
-                    *value = KEPT.into();
-                } else {
-                    hide(value);
-                }
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(hide),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }

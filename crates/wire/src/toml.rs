@@ -82,6 +82,25 @@ pub fn read<T>(
     read.filter(|_| mistakes.is_empty()).ok_or(mistakes)
 }
 
+/// Returns the line in a file of each of some settings, which JSON Pointers name; where one is absent, the
+/// line of the nearest table around it. `None` for what a variable sets, or where there is no such line.
+#[must_use]
+pub fn lines_of(text: &str, variables: Variables<'_>, pointers: &[&str]) -> Vec<Option<usize>> {
+    let Ok(mut document) = Document::parse(text) else { return vec![None; pointers.len()] };
+    document.apply(variables);
+    let line = |pointer: &&str| match document.origin(pointer) {
+        Some(Origin::Line(line)) => Some(*line),
+        Some(Origin::Variable(_)) | None => None,
+    };
+    pointers.iter().map(line).collect()
+}
+
+/// Writes a JSON Pointer as the dotted key that people know, such as `dealers[0].name`.
+#[must_use]
+pub fn dotted_key(pointer: &str) -> String {
+    document::dotted(pointer)
+}
+
 /// Says a problem in the words of TOML.
 fn mistake(problem: &Problem, document: &Document) -> Mistake {
     let mut key = document::dotted(&problem.pointer);

@@ -2,12 +2,12 @@
 //! which rows are ordered are compared byte by byte, as there.
 
 /// How far the schema has come: a row for each time that it was brought up to date.
-pub(super) const VERSIONS: &str =
-    "CREATE TABLE IF NOT EXISTS tradepost_schema (version BIGINT PRIMARY KEY)";
+pub(super) const VERSIONS: &str = "CREATE TABLE tradepost_schema (version BIGINT PRIMARY KEY)";
 
 /// One step for each version, applied in order.
-pub(super) const MIGRATIONS: &[&str] =
-    &[FIRST, STAFF, FEEDS, PRIVACY, ALERTS, HOSTING, PROCESSES, REFUSALS, PROBES, MOVES];
+pub(super) const MIGRATIONS: &[&str] = &[
+    FIRST, STAFF, FEEDS, PRIVACY, ALERTS, HOSTING, PROCESSES, REFUSALS, PROBES, MOVES, NOTE_SALTS,
+];
 
 const FIRST: &str = r#"
     CREATE TABLE listings (
@@ -457,3 +457,6 @@ const PROBES: &str = r#"
 const MOVES: &str = r#"
     ALTER TABLE moved_from ADD COLUMN is_whole BOOLEAN NOT NULL DEFAULT TRUE;
 "#;
+
+// With its salt a note is compared with its entry in the record. Older notes have none.
+const NOTE_SALTS: &str = "ALTER TABLE lead_notes ADD COLUMN salt TEXT";

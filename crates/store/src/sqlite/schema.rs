@@ -35,6 +35,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     tables::processes::SCHEMA,
     tables::refusals::SCHEMA,
     tables::probes::SCHEMA,
+    tables::leads::desk::NOTE_SALTS,
 ];
 
 const SNAPSHOTS: &str = "

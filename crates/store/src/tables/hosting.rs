@@ -130,6 +130,28 @@ impl Database {
 }
 
 impl Store {
+    /// Returns the ids of everybody of whom something is kept: dealers and publishers that are hosted,
+    /// have a lead, a listing, a key, a member of the staff, a consent or an entry in the record.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn known_agents(&self) -> Result<Vec<String>, Fault> {
+        let sql = "SELECT dealer_id FROM hosted_dealers
+                   UNION SELECT dealer_id FROM leads
+                   UNION SELECT dealer_id FROM inventories
+                   UNION SELECT dealer_id FROM api_keys
+                   UNION SELECT dealer_id FROM consent_log
+                   UNION SELECT dealer_id FROM feeds
+                   UNION SELECT dealer_id FROM staff WHERE dealer_id IS NOT NULL
+                   UNION SELECT chain FROM audit_log";
+        let mut ids: Vec<String> =
+            self.read_all("reading whose data is kept", sql, params![], |row| row.get(0))?;
+        // Chains and keys of all dealers have a name that no dealer can have.
+        ids.retain(|id| !id.starts_with('*'));
+        ids.sort_unstable();
+        Ok(ids)
+    }
+
     /// The hosted dealers behind an id, in the order of ids, at most so many; removed ones among them.
     ///
     /// # Errors

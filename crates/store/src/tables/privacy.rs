@@ -36,6 +36,8 @@ pub(super) const BODY: &str = "consent_evidence.body";
 pub(super) const SALT: &str = "consent_evidence.salt";
 /// What of a note is sealed.
 pub(super) const NOTE: &str = "lead_notes.text";
+/// The same.
+pub(super) const NOTE_SALT: &str = "lead_notes.salt";
 /// What of an idempotency key is sealed.
 pub(super) const REPLY: &str = "idempotency_keys.reply";
 
@@ -308,30 +310,35 @@ impl Transaction<'_> {
         let rows = self.0.all(
             READING,
             &format!(
-                "SELECT key, dealer_id, lead_id, at, sealed_by, text FROM lead_notes
+                "SELECT key, dealer_id, lead_id, at, sealed_by, text, salt FROM lead_notes
                  WHERE key > $1 AND sealed_by IS DISTINCT FROM $2 ORDER BY key LIMIT $3{}",
                 self.0.for_update()
             ),
             params![place.after, now, limit],
             |row| {
                 let (dealer, lead): (String, String) = (row.get(1)?, row.get(2)?);
-                let of = Of::lead(NOTE, &dealer, &lead, row.get(3)?);
+                let at: Timestamp = row.get(3)?;
+                let text_of = Of::lead(NOTE, &dealer, &lead, at);
+                let salt_of = Of::lead(NOTE_SALT, &dealer, &lead, at);
                 let by: Option<String> = row.get(4)?;
-                let text = readable(row.opened(5, by.as_deref(), &of))?;
-                Ok((row.get::<i64>(0)?, lead, of, text))
+                let text = row.opened(5, by.as_deref(), &text_of);
+                let salt = row.opened_if_any(6, by.as_deref(), &salt_of);
+                let opened = readable(text.and_then(|text| Ok((text, salt?))))?;
+                Ok((row.get::<i64>(0)?, lead, (text_of, salt_of), opened))
             },
         )?;
         let mut batch = Batch::default();
-        for (key, lead, of, text) in rows {
+        for (key, lead, (text_of, salt_of), opened) in rows {
             batch.last = Some(key);
-            let Ok(text) = text else {
+            let Ok((text, salt)) = opened else {
                 batch.unreadable.push(("lead_notes", Some(lead)));
                 continue;
             };
+            let salt = salt.map(|salt| vault.seal(&salt_of, &salt)).transpose()?;
             self.0.execute(
                 "sealing a note anew",
-                "UPDATE lead_notes SET text = $2, sealed_by = $3 WHERE key = $1",
-                params![key, vault.seal(&of, &text)?, now],
+                "UPDATE lead_notes SET text = $2, salt = $3, sealed_by = $4 WHERE key = $1",
+                params![key, vault.seal(&text_of, &text)?, salt, now],
             )?;
             batch.sealed += 1;
         }

@@ -15,8 +15,10 @@ use tradepost_wire::json::{Value, json};
 use super::output::table::{Cells, Column};
 use super::output::{Failure, read_text, save};
 use super::place::Place;
-use super::{Context, Outcome, console};
+use super::{Context, Outcome, console, dealers};
 use crate::evidence;
+
+mod kept;
 
 /// What a file with the heads of the chains begins with.
 const HEADS: &str = "tradepost heads 1";
@@ -38,7 +40,8 @@ pub(super) enum Command {
         #[command(flatten)]
         place: Place,
     },
-    /// Check the chains of hashes, of the record and of the consents, or a file that was taken away.
+    /// Check the chains of hashes, of the record and of the consents, that notes and staff are what the
+    /// record says, and that everything encrypted opens; or check a file that was taken away.
     Verify(Box<Verify>),
     /// Take the record away: a line of JSON for each entry, which `verify --file` checks.
     Export {
@@ -83,6 +86,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
     match command {
         Command::List { dealer, lead, limit, place } => {
             let store = place.open(None, context)?;
+            check_chain(dealer.as_deref(), &store, &place, context)?;
             list(&store, (dealer.as_deref(), lead.as_deref()), limit, context)
         }
         Command::Verify(verify) => match (&verify.evidence, &verify.file) {
@@ -103,9 +107,20 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
         }
         Command::Export { dealer, out, place, .. } => {
             let store = place.open(None, context)?;
+            check_chain(dealer.as_deref(), &store, &place, context)?;
             export(&store, dealer.as_deref(), out.as_deref(), context)
         }
     }
+}
+
+/// Checks that there can be a record of this name: a dealer's, or the one of all dealers.
+pub(super) fn check_chain(
+    chain: Option<&str>,
+    store: &Store,
+    place: &Place,
+    context: &Context,
+) -> Outcome {
+    dealers::check_known(chain.filter(|chain| *chain != EVERYBODY), store, place, context)
 }
 
 fn list(
@@ -226,17 +241,23 @@ fn check(store: &Store, heads: Option<&(Heads, Heads)>, context: &Context) -> Ou
             }
         }
     }
-    let document = json!({
+    let contents = kept::ContentsCheck::read(store)?;
+    faults.extend(contents.fault_lines());
+    let mut document = json!({
         "intact": faults.is_empty(),
         "records": records.iter().map(record).collect::<Vec<_>>(),
         "consents": consents.iter().map(chain).collect::<Vec<_>>(),
     });
+    if let (Some(members), Value::Object(more)) = (document.as_object_mut(), contents.document()) {
+        members.extend(more);
+    }
     conclude(faults, document, context, || {
         tell(&records, context);
         for ConsentCheck { dealer_id, records, head, .. } in &consents {
             let head = hex(head);
             context.output.line(format!("consents of {dealer_id}: {records} records, head {head}"));
         }
+        contents.tell(context);
         if heads.is_none() {
             context.output.talk(
                 "whoever has the database can cut off the end of a chain: `tradepost audit export \

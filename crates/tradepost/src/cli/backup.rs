@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
+use tradepost_store::copies;
 use tradepost_wire::json::json;
 
 use super::dealers::Source;
@@ -16,6 +17,7 @@ use super::serve::lock::lock_copies;
 use super::{Context, Outcome};
 use crate::backup::sealed::Secret;
 use crate::backup::{self, Manifest, Unusable};
+use crate::config::Config;
 
 /// What is said where the chains of consents were not followed.
 pub(super) const UNCHECKED: &str = "warning: the consents were not checked for want of the key of personal data; name its file with \
@@ -66,10 +68,15 @@ impl Encryption {
 }
 
 /// A database on a server is none of ours to copy.
-pub(super) fn refuse_database(place: &Place, context: &Context) -> Result<(), Failure> {
-    let Some(url) = place.database(None, context)? else { return Ok(()) };
+pub(super) fn refuse_database(
+    place: &Place,
+    config: Option<&Config>,
+    context: &Context,
+) -> Result<(), Failure> {
+    let Some(url) = place.database(config, context)? else { return Ok(()) };
     Err(Failure::usage(format!("{url} is a PostgreSQL, which has its own backups"))
-        .hint("use pg_dump --format=custom and pg_restore, or the snapshots of whoever runs it"))
+        .hint("use pg_dump --format=custom and pg_restore, or the snapshots of whoever runs it")
+        .data(json!({"code": "store_is_database"})))
 }
 
 /// Runs it.
@@ -78,9 +85,10 @@ pub(super) fn refuse_database(place: &Place, context: &Context) -> Result<(), Fa
 /// When the store cannot be read, or the backup cannot be written or read again.
 pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let place = &arguments.place;
-    refuse_database(place, context)?;
+    let config = arguments.source.load_if_there(place, context)?;
+    refuse_database(place, config.as_ref(), context)?;
     let secret = arguments.encryption.secret()?;
-    let keys = place.keys_by(&arguments.source, context)?;
+    let keys = place.keys(config.as_ref(), context)?;
     place.check_folder()?;
     let now = Clock::system().now();
     let to = match &arguments.to {
@@ -122,6 +130,14 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     // The name is on the disk only when its folder is.
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(unwritable)?;
     tell(&to, size, &secret, &written, context);
+    let differences = copies::schema_differences(&place.data).map_err(Failure::fault)?;
+    if !differences.is_empty() {
+        context.output.talk(format!(
+            "warning: the schema of the store is not the one of this version, and `tradepost restore` will \
+             refuse this backup until it is: {}",
+            differences.join("; ")
+        ));
+    }
     Ok(())
 }
 

@@ -1,21 +1,23 @@
 //! `tradepost check-config`: read a configuration file and report every mistake in it.
 
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tradepost_dealer::settings::Rooftop;
 use tradepost_keys::private::SigningKey;
 use tradepost_publisher::catalogue::Catalogue;
 use tradepost_server::clock::Clock;
 use tradepost_server::tls::{self, Identity};
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::{Value, json};
-use tradepost_wire::toml::Mistake;
+use tradepost_wire::toml::{self, Mistake};
 
 use super::output::Failure;
 use super::place::load_keys;
 use super::{Context, Outcome};
+
+mod warnings;
+
+pub(crate) use warnings::{ConfigWarning, warnings};
 
 use crate::acme;
 use crate::config::delivery::Delivery;
@@ -32,6 +34,9 @@ pub struct Arguments {
     /// The file to read.
     #[arg(value_name = "FILE", default_value = super::dealers::CONFIG)]
     path: PathBuf,
+    /// The same file, as other commands name it.
+    #[arg(long, value_name = "FILE", conflicts_with = "path")]
+    config: Option<PathBuf>,
 }
 
 /// Runs it.
@@ -39,14 +44,16 @@ pub struct Arguments {
 /// # Errors
 /// When the file cannot be read or has mistakes.
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
-    let mut config = load(&arguments.path, &context.environment)?;
+    let path = arguments.config.unwrap_or(arguments.path);
+    let mut config = load(&path, &context.environment)?;
     check_keys(&config)?;
     load_catalogues(&mut config)?;
     if context.output.is_json() {
-        context.output.document(&summary(&config));
+        let warnings = located_warnings(&path, &config, context);
+        context.output.document(&summary(&config, &warnings));
         return Ok(());
     }
-    context.output.line(format!("{} is valid", arguments.path.display()));
+    context.output.line(format!("{} is valid", path.display()));
     for dealer in &config.dealers {
         let rooftops: Vec<_> =
             dealer.terms.rooftops.iter().map(|rooftop| rooftop.profile.name.as_str()).collect();
@@ -73,47 +80,17 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
             format!("listens on {}, over TLS{end}{ordered}", config.server.listen)
         }
     });
-    for warning in warnings(&config) {
-        context.output.talk(format!("warning: {warning}"));
+    for located in located_warnings(&path, &config, context) {
+        let LocatedWarning { line, warning } = located;
+        let line = line.map(|line| format!(":{line}")).unwrap_or_default();
+        let name = path.display();
+        context.output.talk(format!("warning: {name}{line}: {}", warning.message));
     }
     Ok(())
 }
 
 fn destinations(dealer: &Dealer) -> Vec<&str> {
     dealer.deliveries.iter().map(|delivery| delivery.destination.name.as_str()).collect()
-}
-
-/// What is permitted and will be regretted.
-pub(crate) fn warnings(config: &Config) -> Vec<String> {
-    let of_rooftop = |dealer: &Dealer, rooftop: &Rooftop| {
-        let profile = &rooftop.profile;
-        let missing = [
-            (profile.phones.is_empty(), "phones: customers who are late or in doubt cannot call"),
-            (
-                profile.timezone.is_none(),
-                "timezone: times are shown in UTC, and nothing can be booked",
-            ),
-            (
-                rooftop.appointments.types.is_empty(),
-                "appointments.types: no test drive and no visit is ever confirmed, a person has to \
-                 arrange each",
-            ),
-            (profile.address.is_none(), "address: nobody learns where to come"),
-        ];
-        let (dealer, rooftop) = (&dealer.terms.id, &profile.name);
-        let say = |(_, what)| format!("dealer {dealer}, rooftop {rooftop} has no {what}");
-        missing.into_iter().filter(|(is_missing, _)| *is_missing).map(say).collect::<Vec<_>>()
-    };
-    let of_dealer = |dealer: &Dealer| {
-        let rooftops = dealer.terms.rooftops.iter();
-        rooftops.flat_map(|rooftop| of_rooftop(dealer, rooftop)).collect::<Vec<_>>()
-    };
-    let key = config.privacy.key_file.as_ref();
-    let mode = key.and_then(|file| Some(std::fs::metadata(file).ok()?.permissions().mode()));
-    let is_open = mode.is_some_and(|mode| mode & 0o077 != 0);
-    let of_key = "privacy.key_file can be read by other users of this machine";
-    let of_key = is_open.then(|| of_key.to_owned());
-    config.dealers.iter().flat_map(of_dealer).chain(of_key).collect()
 }
 
 /// When our certificate ends, for people.
@@ -128,12 +105,15 @@ fn end_of(files: &Tls) -> String {
 /// When the file cannot be read, or has mistakes: all of them, each with its line.
 pub fn load(path: &Path, environment: &[(String, String)]) -> Result<Config, Failure> {
     let name = path.display();
-    let bytes = std::fs::read(path).map_err(|error| {
-        Failure::usage(format!("cannot read {name}: {error}"))
+    let unreadable = |why: String| {
+        Failure::usage(why)
             .hint("write one with `tradepost init`, or name another file")
-    })?;
-    let text = String::from_utf8(bytes)
-        .map_err(|_| Failure::usage(format!("{name} is not UTF-8 text")))?;
+            .data(json!({"code": "config_unreadable", "path": path}))
+    };
+    let bytes =
+        std::fs::read(path).map_err(|error| unreadable(format!("cannot read {name}: {error}")))?;
+    let text =
+        String::from_utf8(bytes).map_err(|_| unreadable(format!("{name} is not UTF-8 text")))?;
     read::read(&text, environment).map_err(|mistakes| failure(path, &mistakes))
 }
 
@@ -287,7 +267,8 @@ pub(super) fn failure(path: &Path, mistakes: &[Mistake]) -> Failure {
     let listed: Vec<Value> = listed.collect();
     Failure::usage(format!("{} has {} {noun}", path.display(), mistakes.len()))
         .lines(lines(path, mistakes))
-        .data(json!({"path": path, "mistakes": listed}))
+        .hint("correct each line; `tradepost init` writes a file in which every key is explained")
+        .data(json!({"code": "config_invalid", "path": path, "mistakes": listed}))
 }
 
 /// Mistakes in a file, for people.
@@ -300,7 +281,34 @@ pub(super) fn lines(path: &Path, mistakes: &[Mistake]) -> Vec<String> {
     mistakes.iter().map(line).collect()
 }
 
-fn summary(config: &Config) -> Value {
+/// A warning with the line of the file that it is about, unless a variable or a default is meant.
+struct LocatedWarning {
+    line: Option<usize>,
+    warning: ConfigWarning,
+}
+
+impl LocatedWarning {
+    fn document(&self) -> Value {
+        let ConfigWarning { pointer, message } = &self.warning;
+        json!({"line": self.line, "key": toml::dotted_key(pointer), "message": message})
+    }
+}
+
+/// Finds the lines of all warnings.
+fn located_warnings(path: &Path, config: &Config, context: &Context) -> Vec<LocatedWarning> {
+    let warnings = warnings(config);
+    // Read again for the lines alone: the configuration does not remember them.
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let pointers: Vec<&str> = warnings.iter().map(|it| it.pointer.as_str()).collect();
+    let lines = toml::lines_of(&text, read::variables(&context.environment), &pointers);
+    let located = |(line, warning)| LocatedWarning { line, warning };
+    let mut located: Vec<_> = lines.into_iter().zip(warnings).map(located).collect();
+    // In the order of the file, and what has no line at the end.
+    located.sort_by_key(|located| located.line.unwrap_or(usize::MAX));
+    located
+}
+
+fn summary(config: &Config, warnings: &[LocatedWarning]) -> Value {
     let dealers = config.dealers.iter().map(|dealer| {
         let rooftops = dealer.terms.rooftops.iter().map(|rooftop| &rooftop.profile.name);
         json!({
@@ -318,7 +326,8 @@ fn summary(config: &Config) -> Value {
         "listen": config.server.listen.to_string(),
         "tls": config.server.tls.is_some(),
         "dealers": dealers.collect::<Vec<_>>(),
-        "warnings": warnings(config),
+        "warnings": warnings.iter().map(|it| it.warning.message.as_str()).collect::<Vec<_>>(),
+        "warning_details": warnings.iter().map(LocatedWarning::document).collect::<Vec<_>>(),
     })
 }
 
@@ -368,28 +377,10 @@ mod tests {
 
     #[test]
     fn the_summary_names_dealers_and_rooftops() {
-        let summary = summary(&read::demo());
+        let summary = summary(&read::demo(), &[]);
         let rooftop = summary.pointer("/dealers/0/rooftops/1");
         assert_eq!(rooftop, Some(&json!("Larkspur Motors Ridgemont")));
         assert_eq!(summary.pointer("/valid"), Some(&json!(true)));
         assert_eq!(summary.pointer("/warnings"), Some(&json!([])));
-    }
-
-    #[test]
-    fn what_a_dealer_will_regret_is_warned_of() {
-        let config = load_text(crate::cli::init::TEMPLATE.as_bytes()).unwrap();
-        assert_eq!(
-            warnings(&config),
-            [
-                "dealer my-dealership, rooftop My Dealership has no phones: customers who are late \
-                 or in doubt cannot call",
-                "dealer my-dealership, rooftop My Dealership has no timezone: times are shown in \
-                 UTC, and nothing can be booked",
-                "dealer my-dealership, rooftop My Dealership has no appointments.types: no test \
-                 drive and no visit is ever confirmed, a person has to arrange each",
-                "dealer my-dealership, rooftop My Dealership has no address: nobody learns where to \
-                 come",
-            ]
-        );
     }
 }

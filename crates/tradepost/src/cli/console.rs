@@ -8,7 +8,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tradepost_dealer::consent::hex;
 use tradepost_dealer::local_time::short;
-use tradepost_dealer::staff::{Action, EVERYBODY, Entry, NewEntry, RecordCheck, Role};
+use tradepost_dealer::staff::{
+    Action, EVERYBODY, Entry, NewEntry, RecordCheck, Role, member_detail, readable_detail,
+};
 use tradepost_server::auth::key::is_name;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
@@ -137,21 +139,26 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
                 let store = place.open(None, context)?;
                 let (text, is_shown) = new_password(password_stdin)?;
                 let hashed = password::hash(&text)?;
+                let detail = member_detail(None, &hashed);
                 let set = move |tx: &Transaction<'_>, name: &str| tx.set_password(name, &hashed);
-                change(&store, &name, Action::PasswordSet, (&context.actor(), now), set)?;
+                let change_of = (Action::PasswordSet, Some(detail));
+                change(&store, &name, change_of, (&context.actor(), now), set)?;
                 tell(&text, is_shown, context)
             }
             User::Remove { name, place } => {
                 let store = place.open(None, context)?;
                 let remove = |tx: &Transaction<'_>, name: &str| tx.remove_member(name);
-                change(&store, &name, Action::MemberRemoved, (&context.actor(), now), remove)?;
+                let change_of = (Action::MemberRemoved, None);
+                change(&store, &name, change_of, (&context.actor(), now), remove)?;
                 context.output.talk(format!("{name} may come in no more"));
                 Ok(())
             }
         },
         Command::Audit { verify: true, place, .. } => check(&place.open(None, context)?, context),
         Command::Audit { dealer, place, .. } => {
-            audit(&place.open(None, context)?, &dealer, now, context)
+            let store = place.open(None, context)?;
+            super::audit::check_chain(Some(&dealer), &store, &place, context)?;
+            audit(&store, &dealer, now, context)
         }
     }
 }
@@ -226,7 +233,8 @@ pub(super) fn add(
     now: Timestamp,
 ) -> Result<(), Failure> {
     let entry = entry(member.dealer_id.as_ref(), Action::MemberAdded, &member.name, (actor, now));
-    let entry = NewEntry { detail: Some(member.role.name().to_owned()), ..entry };
+    let detail = member_detail(Some(member.role), &member.password);
+    let entry = NewEntry { detail: Some(detail), ..entry };
     let added = store.write_blocking(move |tx| {
         let added = tx.add_member(&member)?;
         if added {
@@ -243,7 +251,7 @@ pub(super) fn add(
 fn change(
     store: &Store,
     name: &str,
-    action: Action,
+    (action, detail): (Action, Option<String>),
     by: (&str, Timestamp),
     act: impl Fn(&Transaction<'_>, &str) -> Result<bool, Fault> + Send + 'static,
 ) -> Outcome {
@@ -255,6 +263,7 @@ fn change(
     };
     let member = member.ok_or_else(unknown)?;
     let entry = entry(member.dealer_id.as_ref(), action, &member.name, by);
+    let entry = NewEntry { detail, ..entry };
     let done = store.write_blocking(move |tx| {
         let done = act(tx, &member.name)?;
         if done {
@@ -310,7 +319,9 @@ pub(super) fn entries_of(
         (Text("WHO"), &|entry| entry.said.actor.clone()),
         (Text("DID"), &|entry| entry.said.action.name().to_owned()),
         (Text("WITH"), &|entry| entry.said.subject.clone().unwrap_or_default()),
-        (Text("DETAIL"), &|entry| entry.said.detail.clone().unwrap_or_default()),
+        (Text("DETAIL"), &|entry| {
+            entry.said.detail.as_deref().and_then(readable_detail).unwrap_or_default()
+        }),
     ];
     let columns = [first, &columns].concat();
     context.output.list(entries, document, "nothing is recorded there", &columns);

@@ -184,7 +184,7 @@ impl Whereto {
         if let Some(url) = &self.admin {
             return Ok(Box::new(Remote::open(url, self.key.as_deref(), context)?));
         }
-        let config = self.source.load_if_there(&context.environment)?;
+        let config = self.source.load_if_there(&self.place, context)?;
         if config.as_ref().is_some_and(|config| !config.server.hosting) {
             context.output.talk(
                 "note: the configuration does not serve them yet; set hosting = true in [server]",

@@ -1,12 +1,13 @@
 //! Where commands get the dealers from: a configuration file or the demo.
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
 
 use tradepost_store::Store;
+use tradepost_wire::json::json;
 
+use super::Context;
 use super::output::Failure;
 use super::place::Place;
-use super::{Context, check_config};
 use crate::config::{Config, read};
 use crate::hosting::{self, Fixed};
 
@@ -16,12 +17,9 @@ pub const DATA: &str = "tradepost-data";
 /// The configuration file, when no other is named.
 pub const CONFIG: &str = "tradepost.toml";
 
-/// A configuration file or the demo.
+/// The option that takes the demo instead of a configuration file; [`Place`] has the file.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Source {
-    /// The configuration file.
-    #[arg(long, value_name = "FILE", default_value = CONFIG)]
-    config: PathBuf,
     /// A fictional dealer group instead of a configuration file.
     #[arg(long, conflicts_with = "config")]
     pub demo: bool,
@@ -32,34 +30,34 @@ impl Source {
     ///
     /// # Errors
     /// When the file cannot be read, or with every mistake in it.
-    pub fn load(&self, environment: &[(String, String)]) -> Result<Config, Failure> {
+    pub fn load(&self, place: &Place, context: &Context) -> Result<Config, Failure> {
         if self.demo {
             return Ok(read::demo());
         }
-        check_config::load(&self.config, environment)
+        place.load_config(context)
     }
 
-    /// The same where there is a file; one that is named has to be there.
+    /// Reads the configuration where there is one; a file that is named has to be there.
     ///
     /// # Errors
     /// When the file cannot be read, or with every mistake in it.
     pub fn load_if_there(
         &self,
-        environment: &[(String, String)],
+        place: &Place,
+        context: &Context,
     ) -> Result<Option<Config>, Failure> {
-        let is_missing = self.config == Path::new(CONFIG) && !self.config.exists();
-        if is_missing && !self.demo {
-            return Ok(None);
+        if self.demo {
+            return Ok(Some(read::demo()));
         }
-        self.load(environment).map(Some)
+        place.load_config_if_there(context)
     }
 
-    /// The configuration with the dealers that are hosted beside it.
+    /// Reads the configuration with the dealers that are hosted beside it.
     ///
     /// # Errors
     /// When the file cannot be read, or what is kept.
     pub fn load_with_hosted(&self, place: &Place, context: &Context) -> Result<Config, Failure> {
-        let mut config = self.load(&context.environment)?;
+        let mut config = self.load(place, context)?;
         let has_store =
             place.database(Some(&config), context)?.is_some() || Store::exists(&place.data);
         if config.server.hosting && has_store {
@@ -69,4 +67,72 @@ impl Source {
         }
         Ok(config)
     }
+}
+
+/// Maximum number of known dealers that a hint lists.
+const MAX_LISTED: usize = 10;
+
+/// Checks that the dealer that `--dealer` names is known: configured, hosted, or one of whom the store
+/// has kept something.
+///
+/// # Errors
+/// When it is not, with the nearest known one or all of them in the hint; when the store or the
+/// configuration cannot be read.
+pub fn check_known(
+    dealer: Option<&str>,
+    store: &Store,
+    place: &Place,
+    context: &Context,
+) -> Result<(), Failure> {
+    let Some(wanted) = dealer else { return Ok(()) };
+    let mut known: BTreeSet<String> = store.known_agents()?.into_iter().collect();
+    if known.contains(wanted) {
+        return Ok(());
+    }
+    if let Some(config) = place.load_config_if_there(context)? {
+        known.extend(config.dealers.into_iter().map(|dealer| dealer.terms.id));
+        known.extend(config.publishers.into_iter().map(|publisher| publisher.profile.id));
+    }
+    if known.contains(wanted) { Ok(()) } else { Err(unknown_dealer(wanted, &known)) }
+}
+
+/// Checks the same against the dealers of a configuration alone.
+///
+/// # Errors
+/// When it has no such dealer.
+pub fn check_configured(dealer: Option<&str>, config: &Config) -> Result<(), Failure> {
+    let known = ids_of(config);
+    match dealer.filter(|id| !known.contains(*id)) {
+        Some(id) => Err(unknown_dealer(id, &known)),
+        None => Ok(()),
+    }
+}
+
+/// Returns the ids of a configuration's dealers.
+#[must_use]
+pub fn ids_of(config: &Config) -> BTreeSet<String> {
+    config.dealers.iter().map(|dealer| dealer.terms.id.clone()).collect()
+}
+
+/// Says that no dealer has an id, and which ones there are.
+#[must_use]
+pub fn unknown_dealer(wanted: &str, known: &BTreeSet<String>) -> Failure {
+    const LIKELY: f64 = 0.8;
+    let likeness = |id: &String| strsim::jaro_winkler(id, wanted);
+    let nearest = known.iter().max_by(|one, other| likeness(one).total_cmp(&likeness(other)));
+    let hint = match nearest.filter(|id| likeness(id) > LIKELY) {
+        Some(id) => format!("did you mean {id}?"),
+        None if known.is_empty() => {
+            "no dealer is known here; name the configuration with --config".to_owned()
+        }
+        None => {
+            let listed: Vec<&str> = known.iter().take(MAX_LISTED).map(String::as_str).collect();
+            let more = if known.len() > MAX_LISTED { " and others" } else { "" };
+            format!("known are {}{more}; --config names the configuration", listed.join(", "))
+        }
+    };
+    let listed: Vec<&String> = known.iter().collect();
+    Failure::usage(format!("there is no dealer {wanted:?}"))
+        .hint(hint)
+        .data(json!({"code": "unknown_dealer", "dealers": listed}))
 }

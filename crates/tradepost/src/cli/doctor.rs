@@ -1,7 +1,6 @@
 //! `tradepost doctor`: look whether everything that the configuration names is there and works.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::RangedU64ValueParser;
@@ -15,16 +14,13 @@ use super::context::runtime;
 use super::output::table::{self, Column, Fit};
 use super::output::{AMISS, Failure};
 use super::place::Place;
-use super::{Context, Outcome, check_config, dealers};
+use super::{Context, Outcome};
 use crate::doctor::{Examiner, Finding, Keeping, State};
 use crate::hosting::Fixed;
 
 /// Its arguments.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The configuration file.
-    #[arg(long, value_name = "FILE", default_value = dealers::CONFIG)]
-    config: PathBuf,
     #[command(flatten)]
     place: Place,
     /// How long to wait for each answer, in seconds.
@@ -41,7 +37,7 @@ pub struct Arguments {
 /// # Errors
 /// When the configuration cannot be read, or something is amiss.
 pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
-    let mut config = check_config::load(&arguments.config, &context.environment)?;
+    let mut config = arguments.place.load_config(context)?;
     let keeping = match arguments.place.database(Some(&config), context)? {
         Some(url) => Keeping::Database(Box::new(url)),
         None => Keeping::Folder(arguments.place.data.clone()),

@@ -1,4 +1,4 @@
-//! `tradepost explain`: explain an error code, by its name or its JSON-RPC number.
+//! `tradepost explain`: explain an error code, by its name, its JSON-RPC number or its gRPC status.
 
 use serde::Serialize;
 use tradepost_buyer::recovery::in_general;
@@ -15,10 +15,13 @@ use super::output::table::Column::{Number, Text};
 use super::output::table::{self, Cells, Fit};
 use super::{Context, Outcome};
 
+mod own;
+
 /// Its arguments.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// A name such as VEHICLE_NOT_FOUND or a JSON-RPC number such as -32602; all codes without it.
+    /// A name such as VEHICLE_NOT_FOUND, a JSON-RPC number such as -32602, or a gRPC status such as
+    /// FAILED_PRECONDITION; all codes without it.
     #[arg(allow_hyphen_values = true)]
     code: Option<String>,
 }
@@ -35,11 +38,11 @@ struct Entry {
     since: Option<&'static str>,
     retired: Option<&'static str>,
     retryable: bool,
-    exit_code: u8,
+    exit_code: Option<u8>,
     description: String,
     hint: &'static str,
-    advice: &'static str,
-    advice_text: String,
+    advice: Option<&'static str>,
+    advice_text: Option<String>,
 }
 
 /// Runs it.
@@ -59,7 +62,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
 fn entries() -> Vec<Entry> {
     let aap = aap::Code::ALL.iter().copied().map(of_aap);
     let a2a = a2a::error::Code::ALL.iter().copied().map(of_a2a);
-    aap.chain(a2a).chain(adcp::error::Code::ALL.iter().copied().map(of_adcp)).collect()
+    let adcp = adcp::error::Code::ALL.iter().copied().map(of_adcp);
+    aap.chain(a2a).chain(adcp).chain(own::entries()).collect()
 }
 
 impl Entry {
@@ -71,8 +75,8 @@ impl Entry {
             catalog,
             description: code.docs().split_whitespace().collect::<Vec<_>>().join(" "),
             hint,
-            advice: advice.name(),
-            advice_text: advice.to_string(),
+            advice: Some(advice.name()),
+            advice_text: Some(advice.to_string()),
             ..Self::default()
         }
     }
@@ -91,7 +95,7 @@ fn of_aap(code: aap::Code) -> Entry {
         jsonrpc_code: Some(code.jsonrpc()),
         http_status: Some(code.http()),
         retryable: code.retryable(),
-        exit_code: exit_of_aap(code),
+        exit_code: Some(exit_of_aap(code)),
         ..Entry::new(code, ("AAP", code.hint()), by)
     }
 }
@@ -113,7 +117,7 @@ fn of_a2a(code: a2a::error::Code) -> Entry {
         http_status: Some(code.http()),
         grpc_status: Some(code.grpc()),
         retryable: is_retryable(code),
-        exit_code: exit_of_a2a(code),
+        exit_code: Some(exit_of_a2a(code)),
         ..Entry::new(code, (catalog, code.hint()), by)
     }
 }
@@ -127,7 +131,7 @@ fn of_adcp(code: adcp::error::Code) -> Entry {
         since: Some(code.since().name()),
         retired: code.retired(),
         retryable: code.recovery() == Recovery::Transient && code.rule().permits_repeating(),
-        exit_code: exit_of_adcp(code, code.recovery()),
+        exit_code: Some(exit_of_adcp(code, code.recovery())),
         ..Entry::new(code, ("AdCP", code.hint()), By::Adcp(Box::new(error)))
     }
 }
@@ -156,8 +160,12 @@ fn find(code: &str) -> Result<Vec<Entry>, Failure> {
     let is_gap = |c: char| matches!(c, '-' | '_') || c.is_whitespace();
     let words = code.split(is_gap).filter(|word| !word.is_empty());
     let name = words.collect::<Vec<_>>().join("_").to_ascii_uppercase();
-    if entries.iter().any(|entry| entry.code == name) {
-        entries.retain(|entry| entry.code == name);
+    if entries.iter().any(|entry| entry.code.eq_ignore_ascii_case(&name)) {
+        entries.retain(|entry| entry.code.eq_ignore_ascii_case(&name));
+        return Ok(entries);
+    }
+    if entries.iter().any(|entry| entry.grpc_status == Some(name.as_str())) {
+        entries.retain(|entry| entry.grpc_status == Some(name.as_str()));
         return Ok(entries);
     }
     let nearest = entries
@@ -189,7 +197,7 @@ fn overview(entries: &[Entry], fit: Fit) -> String {
         }),
         (Number("HTTP"), &|it| it.http_status.map(|status| status.to_string()).unwrap_or_default()),
         (Text("retry"), &|entry| yes_or_no(entry.retryable).to_owned()),
-        (Number("exit"), &|entry| entry.exit_code.to_string()),
+        (Number("exit"), &|entry| entry.exit_code.map(|exit| exit.to_string()).unwrap_or_default()),
         (Text("what to do next"), &|entry| entry.hint.to_owned()),
     ];
     table::of(fit, entries, &columns)
@@ -209,9 +217,15 @@ fn explanation(entries: &[Entry], fit: Fit) -> String {
             ("HTTP status", http),
             ("recovery", entry.recovery.map(ToOwned::to_owned)),
             ("retry unchanged", Some(yes_or_no(entry.retryable).to_owned())),
-            ("exit code", Some(entry.exit_code.to_string())),
+            ("exit code", entry.exit_code.map(|exit| exit.to_string())),
             ("what to do next", Some(entry.hint.to_owned())),
-            ("advice", Some(format!("{}: {}", entry.advice, entry.advice_text))),
+            (
+                "advice",
+                entry
+                    .advice
+                    .zip(entry.advice_text.as_ref())
+                    .map(|(name, text)| format!("{name}: {text}")),
+            ),
         ];
         let facts = facts.into_iter().filter_map(|(name, value)| Some((name, value?)));
         let facts: Vec<_> = facts.collect();
@@ -242,7 +256,10 @@ mod tests {
         }
         assert_eq!(names("internal_error"), ["AAP INTERNAL_ERROR", "JSON-RPC INTERNAL_ERROR"]);
         assert_eq!(names("billing out of band"), ["AdCP BILLING_OUT_OF_BAND"]);
-        assert_eq!(names("rate_limited"), ["AAP RATE_LIMITED", "AdCP RATE_LIMITED"]);
+        assert_eq!(
+            names("rate_limited"),
+            ["AAP RATE_LIMITED", "AdCP RATE_LIMITED", "operators' API RATE_LIMITED"]
+        );
     }
 
     #[test]
@@ -277,7 +294,10 @@ mod tests {
         let all = entries();
         assert_eq!(
             all.len(),
-            aap::Code::ALL.len() + a2a::error::Code::ALL.len() + adcp::error::Code::ALL.len()
+            aap::Code::ALL.len()
+                + a2a::error::Code::ALL.len()
+                + adcp::error::Code::ALL.len()
+                + own::entries().len()
         );
         for entry in all {
             assert!(find(entry.code).unwrap().iter().any(|found| found.code == entry.code));

@@ -128,6 +128,7 @@ fn sources(dealers: &[crate::config::Dealer]) -> Result<Vec<Source>, Failure> {
 /// The feed that is meant, and the store.
 fn find(which: &Which, context: &Context) -> Result<(Source, Store), Failure> {
     let config = which.dealers.load_with_hosted(&which.place, context)?;
+    dealers::check_configured(which.dealer.as_deref(), &config)?;
     let is_meant = |source: &Source| {
         let of_dealer = which.dealer.as_ref().is_none_or(|id| *id == source.dealer.terms.id);
         source.feed.name == which.name && of_dealer

@@ -223,12 +223,12 @@ pub(super) fn pick<'c>(config: &'c Config, id: Option<&str>) -> Result<&'c Deale
         (None, _) => None,
     };
     found.ok_or_else(|| {
+        if let Some(id) = id {
+            return dealers::unknown_dealer(id, &dealers::ids_of(config));
+        }
         let ids: Vec<&str> = config.dealers.iter().map(|d| d.terms.id.as_str()).collect();
-        let message = match id {
-            Some(_) => "the configuration has no dealer with this id",
-            None => "the configuration has several dealers",
-        };
-        Failure::usage(message).hint(format!("use --dealer with one of: {}", ids.join(", ")))
+        Failure::usage("the configuration has several dealers")
+            .hint(format!("use --dealer with one of: {}", ids.join(", ")))
     })
 }
 

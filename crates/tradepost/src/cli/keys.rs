@@ -86,7 +86,9 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
     match command {
         Command::Create(arguments) => create(&arguments, context, Clock::system().now()),
         Command::List { dealer, place } => {
-            let keys = place.open(None, context)?.api_keys(dealer.as_deref())?;
+            let store = place.open(None, context)?;
+            dealers::check_known(dealer.as_deref(), &store, &place, context)?;
+            let keys = store.api_keys(dealer.as_deref())?;
             list(&keys, context, Clock::system().now());
             Ok(())
         }
@@ -98,7 +100,7 @@ fn create(arguments: &Create, context: &Context, now: Timestamp) -> Outcome {
     let scopes = scopes(arguments)?;
     let (config, (seller_id, takes_keys)) = if arguments.admin {
         // Such a key belongs to no dealer, so that there need not be a configuration.
-        let config = arguments.dealers.load_if_there(&context.environment)?;
+        let config = arguments.dealers.load_if_there(&arguments.place, context)?;
         (config, (ADMINISTRATORS.to_owned(), true))
     } else {
         let config = arguments.dealers.load_with_hosted(&arguments.place, context)?;

@@ -1,7 +1,6 @@
 //! `tradepost leads`: read, show and export the leads received.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
 use consent::despite;
@@ -23,7 +22,7 @@ use tradepost_wire::{format, words};
 use super::output::table::Fit;
 use super::output::{Failure, explained};
 use super::place::Place;
-use super::{Context, Outcome, check_config};
+use super::{Context, Outcome, dealers as known_dealers};
 use crate::config::read;
 
 pub(in crate::cli) mod consent;
@@ -152,11 +151,8 @@ pub(super) struct Export {
     /// its own consent, appointments that moved, releases.
     #[arg(long)]
     changes: bool,
-    /// The configuration that describes the dealers, for adf. Without it a dealer is named by its
-    /// id and has no contact.
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// Describe the demo's dealer, for adf.
+    /// Describe the demo's dealer, for adf. Otherwise the configuration describes them; without one a
+    /// dealer is named by its id and has no contact.
     #[arg(long, conflicts_with = "config")]
     demo: bool,
     /// adf: how the prolog is written.
@@ -202,7 +198,9 @@ words! {
 pub(super) fn run(command: Command, context: &Context) -> Outcome {
     match command {
         Command::List { place, selection } => {
-            list(&place.open(None, context)?, &selection, context)
+            let store = place.open(None, context)?;
+            selection.check_dealer(&store, &place, context)?;
+            list(&store, &selection, context)
         }
         Command::Show { id, place } => {
             let store = place.open(None, context)?;
@@ -235,7 +233,9 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
         Command::Resend(arguments) => deliveries::resend(&arguments, context),
         Command::TestDelivery(arguments) => deliveries::test(&arguments, context),
         Command::Verify { place, dealer, head } => {
-            consent::verify(&place.open(None, context)?, dealer.as_deref(), head, context)
+            let store = place.open(None, context)?;
+            known_dealers::check_known(dealer.as_deref(), &store, &place, context)?;
+            consent::verify(&store, dealer.as_deref(), head, context)
         }
     }
 }
@@ -360,6 +360,7 @@ fn write(arguments: &Export, context: &Context) -> Outcome {
     // The configuration first: its mistakes should not wait for the store.
     let dealers = dealers(arguments, context)?;
     let store = arguments.place.open(None, context)?;
+    arguments.selection.check_dealer(&store, &arguments.place, context)?;
     let since = arguments.selection.since;
     let mut entries = if arguments.ids.is_empty() {
         let (leads, _) = select(&store, &arguments.selection)?;
@@ -399,6 +400,13 @@ fn write(arguments: &Export, context: &Context) -> Outcome {
     despite(unreadable, context)
 }
 
+impl Selection {
+    /// Checks that the dealer is known whose leads are selected.
+    fn check_dealer(&self, store: &Store, place: &Place, context: &Context) -> Outcome {
+        known_dealers::check_known(self.dealer.as_deref(), store, place, context)
+    }
+}
+
 impl Export {
     fn options(&self) -> adf::Options {
         adf::Options {
@@ -419,10 +427,12 @@ impl Export {
 }
 
 fn dealers(arguments: &Export, context: &Context) -> Result<Vec<Dealer>, Failure> {
-    let dealers = match &arguments.config {
-        Some(path) => check_config::load(path, &context.environment)?.dealers,
-        None if arguments.demo => read::demo().dealers,
-        None => Vec::new(),
+    let dealers = match arguments.demo {
+        true => read::demo().dealers,
+        false => {
+            let config = arguments.place.load_config_if_there(context)?;
+            config.map(|config| config.dealers).unwrap_or_default()
+        }
     };
     Ok(dealers.into_iter().map(|dealer| dealer.terms).collect())
 }

@@ -20,6 +20,10 @@ pub struct Arguments {
     /// the machine see a password here; in the variable TRADEPOST_SERVER__DATABASE they do not.
     #[arg(long, value_name = "URL")]
     to: Option<String>,
+    /// The configuration whose server.database names it, where neither --to nor the variable does
+    /// [default: tradepost.toml]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
 }
 
 /// Runs it.
@@ -27,12 +31,21 @@ pub struct Arguments {
 /// # Errors
 /// When a server uses the folder, the database holds something else, or one of them cannot be used.
 pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
-    let (place, output) = (Place::folder(&arguments.data), context.output);
-    let to = arguments.to.as_deref().or(context.variable(place::VARIABLE)).ok_or_else(|| {
-        Failure::usage(format!("say where to, with --to or in {}", place::VARIABLE))
+    let place = Place::folder(&arguments.data).with_config(arguments.config.clone());
+    let output = context.output;
+    let config = place.load_config_if_there(context)?;
+    let named: Option<Result<DatabaseUrl, _>> = arguments.to.as_ref().map(|to| to.parse());
+    let named = named.transpose().map_err(|why| Failure::usage(format!("--to {why}")))?;
+    let to = match named {
+        Some(to) => Some(to),
+        None => place.database(config.as_ref(), context)?,
+    };
+    let to = to.ok_or_else(|| {
+        Failure::usage("nothing says where to").hint(format!(
+            "name the database with --to, in {}, or as server.database of the configuration",
+            place::VARIABLE
+        ))
     })?;
-    let to: Result<DatabaseUrl, _> = to.parse();
-    let to = to.map_err(|why| Failure::usage(format!("--to {why}")))?;
     place.check_folder()?;
     // Nobody may write to it meanwhile.
     let _lock = lock(&place)?;

@@ -1,14 +1,21 @@
-//! Where a server's state is kept: in a folder, or by a PostgreSQL.
+//! Resolves where a server's state is kept, for every command alike: in a folder, or by a PostgreSQL.
+//!
+//! The database is the one that `--database` names, else the environment variable
+//! `TRADEPOST_SERVER__DATABASE`, else `server.database` of the configuration; without any of them the
+//! folder of `--data` is used. The configuration is the file of `--config`, else `tradepost.toml` of the
+//! working directory where there is one.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
 use tradepost_store::privacy::Keys;
 use tradepost_store::{DatabaseUrl, Locked, Store};
+use tradepost_wire::json::json;
 
 use super::output::Failure;
-use super::{Context, dealers};
+use super::{Context, check_config, dealers};
 use crate::config::Config;
 
 /// What names the database for commands that read no configuration, as for those that do.
@@ -22,50 +29,109 @@ const KEY_FILE: &str = "TRADEPOST_PRIVACY__KEY_FILE";
 
 const KEYGEN: &str = "make a key with `tradepost privacy keygen --out FILE`";
 
-/// A folder or a database.
+/// Options that say where the store is, and where the configuration that names it.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Place {
-    /// The folder in which `serve` keeps its data, unless the configuration or the environment variable
-    /// TRADEPOST_SERVER__DATABASE names a database.
+    /// The folder in which `serve` keeps its data. It is used when no database is named: neither by
+    /// --database, nor by the environment variable TRADEPOST_SERVER__DATABASE, nor by server.database of
+    /// the configuration, of which the first counts.
     #[arg(long, value_name = "DIR", default_value = dealers::DATA)]
     pub data: PathBuf,
     /// The PostgreSQL that keeps them instead, instead of the configured one. Other users of the
     /// machine see it; the environment variable TRADEPOST_SERVER__DATABASE they do not.
     #[arg(long, value_name = "URL", conflicts_with = "data")]
     database: Option<String>,
-    /// The file with the key of personal data, where it is encrypted. The environment variable
-    /// TRADEPOST_PRIVACY_KEY can hold the key itself.
+    /// The file with the key of personal data, where it is encrypted, instead of the configured
+    /// privacy.key_file. The environment variable TRADEPOST_PRIVACY_KEY can hold the key itself.
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
+    /// The configuration file, which names the database and the key file among others [default:
+    /// tradepost.toml]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
 }
 
 impl Place {
-    /// A folder, whatever the configuration says.
+    /// Names a folder, whatever the configuration says.
     #[must_use]
     pub fn folder(data: &Path) -> Self {
-        Self { data: data.to_owned(), database: None, key_file: None }
+        Self { data: data.to_owned(), database: None, key_file: None, config: None }
     }
 
-    /// The database, if it is one: that of the command line, of the configuration or of the
-    /// environment.
+    /// Returns the path of the configuration file: that of `--config`, else `tradepost.toml`.
+    #[must_use]
+    pub fn config_path(&self) -> &Path {
+        self.config.as_deref().unwrap_or(Path::new(dealers::CONFIG))
+    }
+
+    /// Reads the configuration, for commands that need one.
     ///
     /// # Errors
-    /// When what is said there is no URL of a database.
+    /// When the file cannot be read, or with every mistake in it.
+    pub fn load_config(&self, context: &Context) -> Result<Config, Failure> {
+        check_config::load(self.config_path(), &context.environment)
+    }
+
+    /// Reads the configuration where there is one, for commands that can do without. A file that
+    /// `--config` names has to be there.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or with every mistake in it.
+    pub fn load_config_if_there(&self, context: &Context) -> Result<Option<Config>, Failure> {
+        if self.config.is_none() && !self.config_path().exists() {
+            return Ok(None);
+        }
+        self.load_config(context).map(Some)
+    }
+
+    /// Returns the configuration that the command has read already, or reads it.
+    fn resolve_config<'c>(
+        &self,
+        config: Option<&'c Config>,
+        context: &Context,
+    ) -> Result<Option<Cow<'c, Config>>, Failure> {
+        match config {
+            Some(config) => Ok(Some(Cow::Borrowed(config))),
+            None => Ok(self.load_config_if_there(context)?.map(Cow::Owned)),
+        }
+    }
+
+    /// Returns the database that keeps the store, or `None` where a folder does. `config` is the
+    /// configuration where the command has read it; without it it is read here, where there is one.
+    ///
+    /// # Errors
+    /// When the configuration cannot be used, or what names a database is no URL of one.
     pub fn database(
         &self,
         config: Option<&Config>,
         context: &Context,
     ) -> Result<Option<DatabaseUrl>, Failure> {
+        self.database_of(self.resolve_config(config, context)?.as_deref(), context)
+    }
+
+    fn database_of(
+        &self,
+        config: Option<&Config>,
+        context: &Context,
+    ) -> Result<Option<DatabaseUrl>, Failure> {
         let read = |name: &str, text: &str| {
-            text.parse().map_err(|why| Failure::usage(format!("{name} {why}")))
+            let parsed = text.parse::<DatabaseUrl>();
+            parsed.map_err(|why| Failure::usage(format!("{name} {why}")))
         };
-        match (&self.database, config, context.variable(VARIABLE)) {
-            (Some(text), _, _) => read("--database", text).map(Some),
-            // The configuration has read the variable itself.
-            (None, Some(config), _) => Ok(config.server.database.clone()),
-            (None, None, Some(text)) => read(VARIABLE, text).map(Some),
-            (None, None, None) => Ok(None),
+        if let Some(text) = &self.database {
+            return read("--database", text).map(Some);
         }
+        if let Some(config) = config {
+            // The variable has been read with the configuration, in place of what the file says.
+            return Ok(config.server.database.clone());
+        }
+        context.variable(VARIABLE).map(|text| read(VARIABLE, text)).transpose()
+    }
+
+    /// Sets what `--config` says.
+    #[must_use]
+    pub fn with_config(self, config: Option<PathBuf>) -> Self {
+        Self { config, ..self }
     }
 
     /// Opens the store that is there, in which a server may be running.
@@ -73,15 +139,20 @@ impl Place {
     /// # Errors
     /// When there is none, or it cannot be used.
     pub fn open(&self, config: Option<&Config>, context: &Context) -> Result<Store, Failure> {
+        let config = self.resolve_config(config, context)?;
+        let config = config.as_deref();
+        let database = self.database_of(config, context)?;
         // Opening creates, which would hide a mistyped folder.
-        if self.database(config, context)?.is_none() {
-            let hint = "name the folder of `serve` with --data, or its database with --database";
+        if database.is_none() {
+            let hint = "name the folder of `serve` with --data, its database with --database, or its \
+                        configuration with --config";
             self.check_folder().map_err(|failure| failure.hint(hint))?;
         }
-        self.create(config, context)
+        self.note_unused_folder(database.as_ref(), context);
+        self.open_with_keys(database.as_ref(), &self.keys_of(config, context)?)
     }
 
-    /// That there is data in the folder.
+    /// Checks that there is data in the folder.
     ///
     /// # Errors
     /// When there is none.
@@ -90,40 +161,69 @@ impl Place {
             return Ok(());
         }
         let message = format!("there is no data of tradepost in {}", self.data.display());
-        Err(Failure::usage(message).hint("name the folder of `serve` with --data"))
+        Err(Failure::usage(message)
+            .hint("name the folder of `serve` with --data")
+            .data(json!({"code": "store_missing"})))
     }
 
-    /// The same, and creates what is missing: the server may never have run.
+    /// Opens the store, and creates what is missing: the server may never have run.
     ///
     /// # Errors
     /// When it cannot be used.
     pub fn create(&self, config: Option<&Config>, context: &Context) -> Result<Store, Failure> {
-        let store = self.connect(config, context)?;
-        // Whoever has no key can do what needs none.
-        let keys = self.keys(config, context)?;
+        let config = self.resolve_config(config, context)?;
+        let database = self.database_of(config.as_deref(), context)?;
+        self.note_unused_folder(database.as_ref(), context);
+        self.open_with_keys(database.as_ref(), &self.keys_of(config.as_deref(), context)?)
+    }
+
+    /// Says that a folder was named in vain, because a database is configured.
+    fn note_unused_folder(&self, database: Option<&DatabaseUrl>, context: &Context) {
+        if let Some(url) = database.filter(|_| self.data != Path::new(dealers::DATA)) {
+            context.output.talk(format!(
+                "note: --data is not used: {VARIABLE} or the configuration names the database {url}"
+            ));
+        }
+    }
+
+    fn open_with_keys(
+        &self,
+        database: Option<&DatabaseUrl>,
+        keys: &Keys,
+    ) -> Result<Store, Failure> {
+        let store = self.open_locked(database)?;
+        // Without a key everything that needs none can still be done.
         if !keys.is_empty() {
-            unlock(&store, &keys, false)?;
+            unlock(&store, keys, false)?;
         }
         Ok(store)
     }
 
-    /// The same without any key, for whoever is to encrypt it from now on.
+    /// Opens the store without any key, for whoever is to encrypt it from now on.
     ///
     /// # Errors
     /// When it cannot be used.
     pub fn connect(&self, config: Option<&Config>, context: &Context) -> Result<Store, Failure> {
-        match self.database(config, context)? {
-            Some(url) => Store::join(&url).map_err(|fault| no_database(&url, &fault)),
+        self.open_locked(self.database(config, context)?.as_ref())
+    }
+
+    fn open_locked(&self, database: Option<&DatabaseUrl>) -> Result<Store, Failure> {
+        match database {
+            Some(url) => Store::join(url).map_err(|fault| no_database(url, &fault)),
             None => Store::attach(&self.data).map_err(|fault| self.unusable(&fault)),
         }
     }
 
-    /// The keys of personal data, if there are any: those of the command line, of the environment, or
-    /// of the configuration.
+    /// Reads the keys of personal data, if there are any: those of the command line, of the
+    /// environment, or of the configuration, which is read here unless the command has.
     ///
     /// # Errors
     /// When there is a file that cannot be read, or what is no key.
     pub fn keys(&self, config: Option<&Config>, context: &Context) -> Result<Keys, Failure> {
+        self.keys_of(self.resolve_config(config, context)?.as_deref(), context)
+    }
+
+    fn keys_of(&self, config: Option<&Config>, context: &Context) -> Result<Keys, Failure> {
         let configured = match config {
             Some(config) => config.privacy.key_file.clone(),
             None => context.variable(KEY_FILE).map(PathBuf::from),
@@ -137,19 +237,6 @@ impl Place {
             (None, None, Some(file)) => load_keys(&file),
             (None, None, None) => Ok(Keys::default()),
         }
-    }
-
-    /// The same for commands that read a configuration for the keys alone, where one is there; a file
-    /// that is named has to be there.
-    ///
-    /// # Errors
-    /// The same, and when the configuration is needed and cannot be used.
-    pub fn keys_by(&self, source: &dealers::Source, context: &Context) -> Result<Keys, Failure> {
-        let is_said = [KEY, KEY_FILE].iter().any(|name| context.variable(name).is_some());
-        if self.key_file.is_some() || is_said {
-            return self.keys(None, context);
-        }
-        self.keys(source.load_if_there(&context.environment)?.as_ref(), context)
     }
 
     /// Opens it and brings its schema up to date. Whoever does so in a folder has its lock.
@@ -167,7 +254,9 @@ impl Place {
     pub(super) fn unusable(&self, fault: &Fault) -> Failure {
         let message =
             format!("cannot use the data folder {}: {}", self.data.display(), fault.chain());
-        Failure::new(1, message).hint("name a folder that you may write with --data")
+        Failure::new(1, message)
+            .hint("name a folder that you may write with --data")
+            .data(json!({"code": "store_unusable"}))
     }
 }
 
@@ -208,4 +297,5 @@ pub fn load_keys(file: &Path) -> Result<Keys, Failure> {
 fn no_database(url: &DatabaseUrl, fault: &Fault) -> Failure {
     Failure::new(1, format!("cannot use the database {url}: {}", fault.chain()))
         .hint("see that it answers, and that server.database names it and its user")
+        .data(json!({"code": "store_unusable"}))
 }

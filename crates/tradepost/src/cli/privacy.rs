@@ -20,7 +20,7 @@ use super::output::table::{self, Column, Fit};
 use super::output::{Failure, save};
 use super::place::{Place, unlock};
 use super::serve::lock::lock;
-use super::{Context, Outcome};
+use super::{Context, Outcome, dealers};
 use crate::evidence;
 
 mod forget;
@@ -103,6 +103,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
         Command::ForgetKey { lost, place } => forget::forget_keys(&lost, &place, context),
         Command::Export { customer, dealer, format, out, place } => {
             let store = place.open(None, context)?;
+            dealers::check_known(dealer.as_deref(), &store, &place, context)?;
             let (document, unreadable) = export(&store, &customer, dealer.as_deref(), context)?;
             let text = match format {
                 Format::Json => format!("{document:#}\n"),

@@ -2,7 +2,6 @@
 //! notice at its next request and sends the notifications that come of it within a second.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Subcommand;
@@ -19,7 +18,7 @@ use tradepost_wire::json::json;
 use self::offline::Offline;
 use super::output::{Failure, one_of};
 use super::place::Place;
-use super::{Context, Outcome, check_config, dealers};
+use super::{Context, Outcome, check_config};
 use crate::adcp::vault::StoreVault;
 use crate::config::{self, Config, read};
 
@@ -106,9 +105,6 @@ pub(super) struct Whose {
     /// The publisher; not needed when the configuration has one.
     #[arg(long, value_name = "ID")]
     publisher: Option<String>,
-    /// The configuration file.
-    #[arg(long, value_name = "FILE", default_value = dealers::CONFIG)]
-    config: PathBuf,
     /// The demo's publisher instead of a configuration file.
     #[arg(long, conflicts_with = "config")]
     demo_publisher: bool,
@@ -239,7 +235,7 @@ impl Whose {
             }
             return Ok(config);
         }
-        let mut config = check_config::load(&self.config, &context.environment)?;
+        let mut config = self.place.load_config(context)?;
         check_config::load_catalogues(&mut config)?;
         Ok(config)
     }

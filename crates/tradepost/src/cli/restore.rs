@@ -49,9 +49,10 @@ pub struct Arguments {
 /// When the backup cannot be used, the folder has data, or a server uses it.
 pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let Arguments { from, place, .. } = arguments;
-    refuse_database(place, context)?;
+    let config = arguments.source.load_if_there(place, context)?;
+    refuse_database(place, config.as_ref(), context)?;
     let secret = arguments.encryption.secret()?;
-    let keys = place.keys_by(&arguments.source, context)?;
+    let keys = place.keys(config.as_ref(), context)?;
     let hint = "name a file that `tradepost backup` has written";
     let file = File::open(from).map_err(|error| unreadable(from)(error).hint(hint))?;
     if arguments.check {

@@ -79,7 +79,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let source = demo.is_none();
     let mut config = match demo {
         Some(config) => config,
-        None => arguments.dealers.load(&context.environment)?,
+        None => arguments.dealers.load(&arguments.place, context)?,
     };
     let configured = config.server.clone();
     if let Some(listen) = arguments.listen {
@@ -94,6 +94,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let log = Arc::new(start_log(&config.server)?);
     if source {
         for warning in check_config::warnings(&config) {
+            let warning = warning.message;
             tracing::warn!(warning, "the configuration has something that will be regretted");
         }
     }
@@ -122,7 +123,9 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         stock_demo(&config, &store, &clock, arguments.demo_size)?;
     }
     let reload = Reload {
-        source: source.then(|| arguments.dealers.clone()),
+        config_path: (source && !arguments.dealers.demo)
+            .then(|| arguments.place.config_path().to_owned()),
+        is_demo: source && arguments.dealers.demo,
         environment: context.environment.clone(),
         server: configured,
         key_file: config.privacy.key_file.clone(),
@@ -173,7 +176,7 @@ async fn serve(
     let beside = (config.alerts.clone(), config.traces.clone());
     let (dealers, publishers) = (config.dealers.len(), config.publishers.len());
     let wiring = Wiring::open(config, Arc::new(store), clock, address)?;
-    let console = desk::open(&wiring, &server, reload.is_demo(), address).await?;
+    let console = desk::open(&wiring, &server, reload.is_demo, address).await?;
     let desk = Arc::clone(&wiring.desk);
     let wiring = Arc::new(wiring);
     let stop = stop_signal()?;

@@ -36,7 +36,13 @@ mod values;
 /// # Errors
 /// Every mistake, in the order of the file; those of the environment come last.
 pub fn read(text: &str, environment: &[(String, String)]) -> Result<Config, Vec<Mistake>> {
-    toml::read(text, Variables { prefix: "TRADEPOST_", all: environment }, config)
+    toml::read(text, variables(environment), config)
+}
+
+/// Returns the variables of the environment that set what the file says otherwise.
+#[must_use]
+pub fn variables(environment: &[(String, String)]) -> Variables<'_> {
+    Variables { prefix: "TRADEPOST_", all: environment }
 }
 
 /// Reads a dealer that stands alone: what a section `[[dealers]]` would say, as JSON. It needs hosts,

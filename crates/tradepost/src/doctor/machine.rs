@@ -44,7 +44,7 @@ impl Examiner {
         }
         let hint = "set what is named in the configuration";
         let warnings = check_config::warnings(&config).into_iter();
-        findings.extend(warnings.map(|warning| about.warning(warning, hint)));
+        findings.extend(warnings.map(|warning| about.warning(warning.message, hint)));
         if findings.is_empty() { vec![about.ok("whole")] } else { findings }
     }
 

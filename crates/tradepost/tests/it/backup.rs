@@ -143,3 +143,33 @@ fn a_database_on_a_server_is_left_to_its_own_tools() {
         assert!(said.contains("pg_dump") && !said.contains("secret"), "{said}");
     }
 }
+
+#[test]
+fn a_backup_with_another_schema_is_refused_and_changes_nothing() {
+    for (statement, named) in [
+        (
+            "CREATE TRIGGER spy AFTER INSERT ON leads BEGIN DELETE FROM audit_log; END",
+            "the trigger \"spy\" of the table \"leads\" does not belong to tradepost",
+        ),
+        ("CREATE VIEW spy AS SELECT 1", "the view \"spy\""),
+        ("DROP INDEX leads_by_person", "the index \"leads_by_person\" is missing"),
+        ("ALTER TABLE staff ADD COLUMN spy TEXT", "the table \"staff\" is not as"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let source = folder.path().join("source");
+        drop(tradepost_store::Store::open(&source).unwrap());
+        let database = rusqlite::Connection::open(source.join("tradepost.sqlite")).unwrap();
+        database.execute_batch(statement).unwrap();
+        drop(database);
+        let written = tradepost(folder.path(), &["backup", "given", "--data", "source"]);
+        assert_eq!(written.status.code(), Some(0), "{written:?}");
+        let warned = String::from_utf8(written.stderr).unwrap();
+        assert!(warned.contains("will refuse this backup") && warned.contains(named), "{warned}");
+        for place in [&["--data", "new"][..], &["--check"]] {
+            let refused = tradepost(folder.path(), &[&["restore", "given"][..], place].concat());
+            let said = String::from_utf8(refused.stderr).unwrap();
+            assert!(refused.status.code() == Some(2) && said.contains(named), "{said}");
+        }
+        assert!(!folder.path().join("new/tradepost.sqlite").exists(), "{statement}");
+    }
+}

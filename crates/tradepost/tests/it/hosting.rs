@@ -378,8 +378,62 @@ fn secrets_are_kept_and_shown_to_nobody() {
     }
     let back = shown.json()["settings"].clone();
     let back = house.ask("PUT", "/dealers/keeps", &[], &back.to_string());
-    assert_eq!(back.json()["error"]["problems"][0]["instanceLocation"], "/deliveries/0/bearer");
+    assert_eq!(back.status, 200, "{}", back.snapshot());
+    let mut elsewhere = shown.json()["settings"].clone();
+    elsewhere["deliveries"][0]["url"] = "https://evil.example/adf".into();
+    let elsewhere = house.ask("PUT", "/dealers/keeps", &[], &elsewhere.to_string());
+    let place = &elsewhere.json()["error"]["problems"][0]["instanceLocation"];
+    assert_eq!(place, "/deliveries/0/bearer", "a secret goes to no other address");
     assert!(!house.process.log().contains(secret));
+}
+
+#[test]
+fn secrets_in_addresses_are_hidden_and_kept_when_sent_back() {
+    let house = House::start();
+    let secret = "s3cret-in-an-address";
+    let mut document = dealer("keeps");
+    let members = document.as_object_mut().unwrap();
+    members.insert(
+        "feeds".into(),
+        json!([{"name": "stock", "from": "pull",
+                "url": format!("https://feeds.example/x.csv?token={secret}&page={secret}")}]),
+    );
+    members.insert(
+        "deliveries".into(),
+        json!([
+            {"name": "crm", "by": "https", "url": format!("https://crm.example/adf?sig={secret}")},
+            {"name": "hook", "by": "webhook", "hmac_key": format!("{secret}-of-thirty-two-bytes-and-more"),
+             "url": format!("https://hook.example/?{secret}")},
+            {"name": "team", "by": "chat", "style": "slack", "url": format!("https://chat.example/{secret}")},
+        ]),
+    );
+    let added = house.ask("POST", "/dealers", &[], &document.to_string());
+    assert_eq!(added.status, 201, "{}", added.snapshot());
+    let shown = house.ask("GET", "/dealers/keeps", &[], "");
+    let settings = shown.json()["settings"].clone();
+    assert_eq!(settings["feeds"][0]["url"], "https://feeds.example/x.csv?token=(kept)&page=(kept)");
+    assert_eq!(settings["deliveries"][0]["url"], "https://crm.example/adf?sig=(kept)");
+    assert_eq!(settings["deliveries"][1]["url"], "https://hook.example/?(kept)");
+    let replaced = house.ask("PUT", "/dealers/keeps", &[], &settings.to_string());
+    assert_eq!(replaced.status, 200, "{}", replaced.snapshot());
+    let patch = json!({"name": "Other", "feeds": settings["feeds"].clone()}).to_string();
+    let patched = house.ask("PATCH", "/dealers/keeps", &[], &patch);
+    assert_eq!(patched.status, 200, "{}", patched.snapshot());
+    let folder = house.folder.path();
+    let data = data(folder);
+    let command = ["dealer", "show", "keeps", "--data", data.to_str().unwrap()];
+    let by_command = stdout(&tradepost(folder, &command));
+    for text in [added.snapshot(), shown.snapshot(), replaced.snapshot(), patched.snapshot()] {
+        assert!(!text.contains(secret), "{text}");
+    }
+    assert!(!by_command.contains(secret), "{by_command}");
+    let database = rusqlite::Connection::open(data.join("tradepost.sqlite")).unwrap();
+    let kept: String = database
+        .query_row("SELECT document FROM hosted_dealers WHERE dealer_id = 'keeps'", [], |row| {
+            row.get(0)
+        })
+        .unwrap();
+    assert_eq!(kept.matches(secret).count(), 6, "{kept}");
 }
 
 #[test]

@@ -22,6 +22,7 @@ mod bindings;
 mod buyer;
 mod call;
 mod cards;
+mod check_config;
 mod config;
 #[expect(dead_code, reason = "a process of the tests keeps everything in a store, unlike `main`")]
 #[path = "../../../server/examples/conformance/main.rs"]
@@ -31,6 +32,7 @@ mod decisions;
 mod delivery;
 mod doctor;
 mod examples;
+mod explain;
 mod fairness;
 mod feeds;
 mod grpc;
@@ -55,6 +57,7 @@ mod rest;
 mod sandbox;
 mod server;
 mod signing;
+mod store_options;
 mod support;
 mod tasks;
 mod tls;

@@ -7,10 +7,12 @@ mod forgotten;
 mod keys;
 mod planted;
 mod unreadable;
+mod verified;
 
 use std::path::Path;
 use std::process::{Command, Output};
 
+use tradepost_dealer::staff::{Action, NewEntry};
 use tradepost_store::Store;
 use tradepost_store::privacy::Keys;
 use tradepost_wire::json::{Value, json};
@@ -79,6 +81,20 @@ fn of(email: &str, phone: &str) -> Value {
 fn send(server: &TestServer, payload: &Value) -> String {
     let answer = server.payload(payload);
     answer["data"]["lead_id"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
+}
+
+/// Writes a note about a lead, as the console does.
+fn add_note(server: &TestServer, lead_id: &str, note: tradepost_dealer::staff::Note) {
+    let entry = NewEntry {
+        chain: dealer::ID.to_owned(),
+        at: note.at,
+        actor: note.author.clone(),
+        action: Action::NoteAdded,
+        subject: Some(lead_id.to_owned()),
+        detail: None,
+    };
+    let id = lead_id.to_owned();
+    assert!(server.store.write_blocking(move |tx| tx.add_note(&id, &note, &entry)).unwrap());
 }
 
 /// In which files below a folder one of these words stands, whatever its case.

@@ -2,16 +2,17 @@
 
 use jiff::Timestamp;
 use tradepost_dealer::record::{LeadRecord, LeadState};
-use tradepost_dealer::staff::{Note, Progress, Stage};
+use tradepost_dealer::staff::{NewEntry, Note, Progress, Stage, note_detail};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
+use tradepost_wire::format::hex;
 use tradepost_wire::json::Value;
 
-use super::super::privacy::{NOTE, PAYLOAD, payload};
+use super::super::privacy::{NOTE, NOTE_SALT, PAYLOAD, payload};
 use super::super::{Database, Transaction};
 use super::{LEAD, lead_record, word};
 use crate::Store;
-use crate::privacy::{Of, readable};
+use crate::privacy::{Of, random, readable};
 use crate::sql::{Read, Row, params};
 use crate::staff::{LeadFilter, Origin};
 
@@ -34,6 +35,11 @@ pub(crate) const SCHEMA: &str = "
         text      TEXT NOT NULL
     );
     CREATE INDEX lead_notes_by_lead ON lead_notes (lead_id, key);
+";
+
+/// With its salt a note is compared with its entry in the record. Older notes have none.
+pub(crate) const NOTE_SALTS: &str = "
+    ALTER TABLE lead_notes ADD COLUMN salt TEXT;
 ";
 
 /// How the people stand with a lead, behind its own columns.
@@ -83,25 +89,41 @@ impl Transaction<'_> {
         )
     }
 
-    /// Adds a note to a lead; `false` when the lead has been erased: nothing is kept of its customer.
+    /// Adds a note to a lead, and records it by an entry that has the note's hash; `false` when the lead
+    /// has been erased: nothing is kept of its customer.
     ///
     /// # Errors
     /// When the database fails.
-    pub fn add_note(&self, lead_id: &str, note: &Note) -> Result<bool, Fault> {
+    pub fn add_note(&self, lead_id: &str, note: &Note, entry: &NewEntry) -> Result<bool, Fault> {
         let lead = self.own_lead(lead_id)?.filter(|lead| lead.state != LeadState::Erased);
         let Some(lead) = lead else {
             return Ok(false);
         };
         let vault = self.0.vault();
-        let of = Of::lead(NOTE, &lead.dealer_id, lead_id, note.at);
-        let text = vault.seal(&of, note.text.as_deref().unwrap_or_default())?;
+        let text = vault.seal(
+            &Of::lead(NOTE, &lead.dealer_id, lead_id, note.at),
+            note.text.as_deref().unwrap_or_default(),
+        )?;
+        let salt = hex(&random::<16>()?);
+        let digest = note.digest(&lead.dealer_id, lead_id, &salt);
+        let salt_of = Of::lead(NOTE_SALT, &lead.dealer_id, lead_id, note.at);
         let key = self.sealing_key(note.at)?;
         self.0.execute(
             "writing a note",
-            "INSERT INTO lead_notes (lead_id, dealer_id, at, author, text, sealed_by)
-             VALUES ($1, $2, $3, $4, $5, $6)",
-            params![lead_id, lead.dealer_id, note.at, note.author, text, key],
+            "INSERT INTO lead_notes (lead_id, dealer_id, at, author, text, sealed_by, salt)
+             VALUES ($1, $2, $3, $4, $5, $6, $7)",
+            params![
+                lead_id,
+                lead.dealer_id,
+                note.at,
+                note.author,
+                text,
+                key,
+                vault.seal(&salt_of, &salt)?,
+            ],
         )?;
+        let detail = digest.as_ref().map(note_detail);
+        self.record(&NewEntry { detail, ..entry.clone() })?;
         Ok(true)
     }
 

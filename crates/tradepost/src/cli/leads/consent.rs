@@ -10,7 +10,7 @@ use tradepost_wire::json::json;
 
 use super::Place;
 use crate::cli::output::Failure;
-use crate::cli::{Context, Outcome};
+use crate::cli::{Context, Outcome, dealers};
 
 /// Who is to be erased.
 #[derive(Debug, clap::Args)]
@@ -66,6 +66,7 @@ pub(super) fn head(text: &str) -> Result<Hash, String> {
 pub(in crate::cli) fn erase(arguments: &Erase, context: &Context) -> Outcome {
     let Erase { customer, dealer, place } = arguments;
     let store = place.open(None, context)?;
+    dealers::check_known(dealer.as_deref(), &store, place, context)?;
     for id in &customer.leads {
         if store.lead_history(id)?.is_none() {
             return Err(Failure::usage(format!("there is no lead {id}"))

@@ -71,6 +71,7 @@ pub(in crate::cli) struct Test {
 /// Lists deliveries, the latest first.
 pub(super) fn list(listing: &Listing, context: &Context) -> Outcome {
     let store = listing.place.open(None, context)?;
+    dealers::check_known(listing.dealer.as_deref(), &store, &listing.place, context)?;
     let state = listing.dead.then_some(DeliveryState::Dead);
     let found = store.deliveries(listing.dealer.as_deref(), listing.lead.as_deref(), state)?;
     let moment = |at: Option<Timestamp>| at.map(|at| format!("{at:.0}")).unwrap_or_default();
@@ -178,6 +179,7 @@ fn known<'a>(dealers: impl IntoIterator<Item = &'a Dealer>) -> String {
 pub(super) fn test(arguments: &Test, context: &Context) -> Outcome {
     let config = arguments.source.load_with_hosted(&arguments.place, context)?;
     let named = arguments.dealer.as_deref();
+    dealers::check_configured(named, &config)?;
     let dealers =
         config.dealers.iter().filter(|dealer| named.is_none_or(|id| dealer.terms.id == id));
     let found: Vec<_> = dealers

@@ -10,7 +10,7 @@ use tradepost_wire::json::{Value, json};
 use super::{Place, since};
 use crate::cli::output::table::Cells;
 use crate::cli::output::table::Column::{Number, Text};
-use crate::cli::{Context, Outcome};
+use crate::cli::{Context, Outcome, dealers};
 
 /// Its arguments.
 #[derive(Debug, clap::Args)]
@@ -69,6 +69,7 @@ impl Step {
 pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let store = arguments.place.open(None, context)?;
     let dealer_id = arguments.dealer.as_deref();
+    dealers::check_known(dealer_id, &store, &arguments.place, context)?;
     let filter = LeadFilter { dealer_id, limit: u32::MAX, ..LeadFilter::default() };
     let mut leads = store.lead_list(&filter)?;
     leads.retain(|(lead, _)| {

@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tradepost_dealer::demo::DEALER_ID;
-use tradepost_dealer::staff::Role;
+use tradepost_dealer::staff::{Action, NewEntry, Role, member_detail};
 use tradepost_server::http::server::{Listener, serve};
 use tradepost_server::tls::Identity;
 use tradepost_store::staff::Member;
@@ -71,8 +71,23 @@ fn try_out(wiring: &Wiring) -> Result<String, Failure> {
     let text = password::token()?;
     let hashed = password::hash(&text)?;
     let again = hashed.clone();
-    if !wiring.store.write_blocking(move |tx| tx.set_password(DEMO_USER, &again))? {
-        let now = wiring.clock.now();
+    let now = wiring.clock.now();
+    let entry = NewEntry {
+        chain: DEALER_ID.to_owned(),
+        at: now,
+        actor: "demo".to_owned(),
+        action: Action::PasswordSet,
+        subject: Some(DEMO_USER.to_owned()),
+        detail: Some(member_detail(None, &hashed)),
+    };
+    let is_known = wiring.store.write_blocking(move |tx| {
+        let is_known = tx.set_password(DEMO_USER, &again)?;
+        if is_known {
+            tx.record(&entry)?;
+        }
+        Ok(is_known)
+    })?;
+    if !is_known {
         let member = Member {
             name: DEMO_USER.to_owned(),
             dealer_id: Some(DEALER_ID.to_owned()),

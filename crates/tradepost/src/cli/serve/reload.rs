@@ -1,7 +1,7 @@
 //! SIGHUP: certificates, the log's filter and dealers are read again. What cannot change while the
 //! process runs is said in the log, and nothing of it ends the process.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::signal::unix::Signal;
@@ -10,16 +10,18 @@ use tradepost_server::fault::chain;
 use tradepost_server::tls::Identity;
 
 use crate::acme::Orders;
+use crate::cli::check_config;
 use crate::cli::output::Failure;
-use crate::cli::{check_config, dealers};
 use crate::config::{Alerts, Server, Traces};
 use crate::log::Log;
 use crate::wiring::Wiring;
 
 /// What can be read again.
 pub(super) struct Reload {
-    /// Where the configuration is; `None` when there is no file.
-    pub(super) source: Option<dealers::Source>,
+    /// Path of the configuration file; `None` when there is none.
+    pub(super) config_path: Option<PathBuf>,
+    /// Whether the demo dealer is played.
+    pub(super) is_demo: bool,
     pub(super) environment: Vec<(String, String)>,
     /// How the process behaves.
     pub(super) server: Server,
@@ -49,11 +51,6 @@ pub(super) async fn follow(hangups: Signal, reload: Arc<Reload>, wiring: Arc<Wir
 }
 
 impl Reload {
-    /// Whether the demo dealer is played.
-    pub(super) fn is_demo(&self) -> bool {
-        self.source.as_ref().is_some_and(|source| source.demo)
-    }
-
     fn run(&self, wiring: &Wiring) {
         if let Some(identity) = &self.tls {
             identity.reload();
@@ -61,18 +58,18 @@ impl Reload {
         if let Some(orders) = &self.orders {
             orders.hurry();
         }
-        let Some(source) = self.source.as_ref().filter(|source| !source.demo) else {
+        let Some(config_path) = &self.config_path else {
             tracing::info!("there is no configuration file to read again");
             return;
         };
-        if let Err(failure) = self.configure(source, wiring) {
+        if let Err(failure) = self.configure(config_path, wiring) {
             let cause = [[failure.message].as_slice(), &failure.lines].concat().join("; ");
             tracing::error!(cause, "the configuration stays as it was");
         }
     }
 
-    fn configure(&self, source: &dealers::Source, wiring: &Wiring) -> Result<(), Failure> {
-        let config = source.load(&self.environment)?;
+    fn configure(&self, config_path: &Path, wiring: &Wiring) -> Result<(), Failure> {
+        let config = check_config::load(config_path, &self.environment)?;
         check_config::check_keys(&config)?;
         let mut later = self.server.differences(&config.server);
         let others = [

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use tradepost_dealer::consent::hex;
-use tradepost_dealer::staff::{Action, EVERYBODY, Entry};
+use tradepost_dealer::staff::{Action, EVERYBODY, Entry, readable_detail};
 
 use super::{
     Answer, Console, Frame, Local, PATH, Reply, Right, Stop, Visitor, When, link, role_name,
@@ -131,7 +131,8 @@ fn line(entry: Entry, here: &Local) -> Line {
         let href = is_lead.then(|| format!("{PATH}/leads/{subject}"));
         (subject, href)
     });
-    Line { seq, when: here.when(said.at), actor: said.actor, action, subject, detail: said.detail }
+    let detail = said.detail.as_deref().and_then(readable_detail);
+    Line { seq, when: here.when(said.at), actor: said.actor, action, subject, detail }
 }
 
 /// What somebody did, in words, and whether it was with a lead.

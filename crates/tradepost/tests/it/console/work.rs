@@ -4,7 +4,7 @@ use expect_test::expect;
 use tradepost::config::delivery::{By, Delivery, Http, Secret};
 use tradepost_dealer::delivery::{DeliveryState, Destination, Form};
 use tradepost_dealer::record::LeadState;
-use tradepost_dealer::staff::{Progress, Stage};
+use tradepost_dealer::staff::{Progress, Stage, readable_detail};
 
 use super::*;
 use crate::support::postgres::Scratch;
@@ -25,6 +25,8 @@ fn a_day(world: &World) {
     assert!(!text(&dora.get("/console")).contains("Ada Lovelace"), "nobody waits");
     assert_eq!(dora.do_it(&of("/notes"), &[("text", "Called.\r\nComes on Friday.")]), "note");
     assert_eq!(maria.do_it(&of("/stage"), &[("stage", "sold")]), "stage");
+    let notes_as_recorded = store.check_notes().unwrap();
+    assert_eq!((notes_as_recorded.verified, notes_as_recorded.faults), (1, vec![]));
     let minutes = |count| at(NOW) + SignedDuration::from_mins(count);
     let (progress, notes) = store.lead_work(&id).unwrap();
     let changed = Some((minutes(12), "maria".to_owned()));
@@ -53,7 +55,10 @@ fn a_day(world: &World) {
     let record: Vec<_> = world
         .record(ONE)
         .into_iter()
-        .map(|(who, what, detail)| format!("{who} {what} {}", detail.unwrap_or_default()))
+        .map(|(who, what, detail)| {
+            let detail = detail.as_deref().and_then(readable_detail);
+            format!("{who} {what} {}", detail.unwrap_or_default())
+        })
         .collect();
     expect![[r#"
         dora signed_in 

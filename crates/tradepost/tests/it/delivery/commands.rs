@@ -236,6 +236,7 @@ name = "Bare Motors Downtown"
           tradepost.toml:29: dealers[0].deliveries[4].style: is missing; a destination by chat needs it
           tradepost.toml:33: dealers[0].deliveries[4].hmac_key: belongs to destinations by webhook, not by chat
           tradepost.toml:33: dealers[0].deliveries[4].hmac_key: must have 32 characters or more
+        hint: correct each line; `tradepost init` writes a file in which every key is explained
     "#]];
     expected.assert_eq(&said);
 

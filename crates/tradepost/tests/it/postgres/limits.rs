@@ -8,8 +8,11 @@ use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
 use tradepost_server::limit::{Key, Lease, Limiter, Permits, RateLimit};
 
+use tradepost_store::{DatabaseUrl, Store};
+
 use super::gone::until;
 use crate::support::postgres::Scratch;
+use crate::support::{dealer, lead, start_on};
 
 /// So long that nothing comes back during a test.
 const LIMIT: RateLimit = RateLimit { requests: 600, window: SignedDuration::from_hours(24) };
@@ -80,4 +83,26 @@ fn without_the_database_each_process_goes_on_with_its_share() {
         .collect();
     let all: usize = passed.iter().sum::<usize>() + processes.len();
     assert!((540..=660).contains(&all), "{passed:?}");
+}
+
+#[test]
+fn a_role_that_may_create_nothing_serves_tables_that_are_up_to_date() {
+    let Some(scratch) = Scratch::new() else { return };
+    drop(scratch.store());
+    let url: DatabaseUrl = scratch.address_without_create().parse().unwrap();
+    let store = Store::connect(&url).unwrap();
+    store.enter().unwrap();
+    let config = dealer::config();
+    dealer::stock(&store, &config);
+    let server = start_on(store, config);
+    let answer = server.payload(&lead());
+    assert!(answer["data"]["lead_id"].is_string(), "{answer}");
+    let joined = Store::join(&url).unwrap();
+    assert_eq!(joined.leads(None).unwrap().len(), 1);
+    // Without tables it says what it lacks, and makes none.
+    drop((server, joined));
+    scratch.say("DROP SCHEMA public CASCADE; CREATE SCHEMA public");
+    scratch.say(&format!("GRANT USAGE ON SCHEMA public TO {}_limited", scratch.name));
+    let refused = Store::connect(&url).unwrap_err().chain();
+    assert!(refused.contains("permission denied"), "{refused}");
 }

@@ -23,8 +23,7 @@ fn a_customer_gets_everything_and_is_then_in_no_file_any_more() {
             author: "dora".to_owned(),
             text: Some("Has a sister.".to_owned()),
         };
-        let id = ada.clone();
-        assert!(server.store.write_blocking(move |tx| tx.add_note(&id, &note)).unwrap());
+        add_note(&server, &ada, note);
 
         let who = ["--email", "ADA@example.com", "--phone", "+1 415 555 0123"];
         let export = said(key, &[&["privacy", "export"][..], &who, &place].concat());
@@ -34,8 +33,9 @@ fn a_customer_gets_everything_and_is_then_in_no_file_any_more() {
         assert_eq!(leads[0]["lead"]["lead_id"], ada);
         assert_eq!(leads[0]["submissions"][0]["payload"]["customer"]["last_name"], "Winterberg");
         assert_eq!(leads[0]["notes"][0]["text"], "Has a sister.");
-        assert_eq!(leads[0]["record"][0]["action"], "lead_exported");
-        assert_eq!(leads[0]["record"][0]["actor"], "cli:ana");
+        assert_eq!(leads[0]["record"][0]["action"], "note_added");
+        assert_eq!(leads[0]["record"][1]["action"], "lead_exported");
+        assert_eq!(leads[0]["record"][1]["actor"], "cli:ana");
         let file = folder.path().join("ada.html");
         let html = ["privacy", "export", "--format=html", "--out", file.to_str().unwrap()];
         said(key, &[&html[..], &who, &place].concat());

@@ -135,8 +135,7 @@ fn with_one_of_two(open: impl Fn() -> Store, servers: Option<&Scratch>) {
         author: "dora".to_owned(),
         text: Some(text.to_owned()),
     };
-    let (id, called) = (bob.clone(), note("Called."));
-    assert!(server.store.write_blocking(move |tx| tx.add_note(&id, &called)).unwrap());
+    add_note(&server, &bob, note("Called."));
     drop(server);
 
     let store = open();

@@ -39,8 +39,7 @@ fn two_leads(server: &TestServer) -> [String; 2] {
         author: "dora".to_owned(),
         text: Some("Called; comes on Friday.".to_owned()),
     };
-    let id = ada.clone();
-    assert!(server.store.write_blocking(move |tx| tx.add_note(&id, &note)).unwrap());
+    add_note(server, &ada, note);
     [ada, bob]
 }
 

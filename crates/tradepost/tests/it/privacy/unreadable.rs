@@ -39,8 +39,7 @@ fn note(server: &TestServer, lead_id: &str) {
         author: "dora".to_owned(),
         text: Some("Has a sister.".to_owned()),
     };
-    let id = lead_id.to_owned();
-    assert!(server.store.write_blocking(move |tx| tx.add_note(&id, &note)).unwrap());
+    add_note(server, lead_id, note);
 }
 
 /// Runs what does what it can: standard output and standard error.

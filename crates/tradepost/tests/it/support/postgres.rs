@@ -57,6 +57,18 @@ impl Scratch {
         self.address().parse().unwrap()
     }
 
+    /// The address for a role that may read and write every table that is there, and create none.
+    pub fn address_without_create(&self) -> String {
+        let role = format!("{}_limited", self.name);
+        self.say(&format!("DROP ROLE IF EXISTS {role}"));
+        self.say(&format!("CREATE ROLE {role} LOGIN"));
+        self.say("REVOKE CREATE ON SCHEMA public FROM PUBLIC");
+        self.say(&format!("REVOKE CREATE, TEMPORARY ON DATABASE {} FROM PUBLIC", self.name));
+        let rights = "SELECT, INSERT, UPDATE, DELETE";
+        self.say(&format!("GRANT {rights} ON ALL TABLES IN SCHEMA public TO {role}"));
+        format!("postgres://{role}@{SERVER}/{}", self.name)
+    }
+
     /// A store in it.
     pub fn store(&self) -> Store {
         Store::connect(&self.url()).unwrap()
@@ -101,5 +113,6 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         let _ = say("postgres", &format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name));
         let _ = say("postgres", &format!("DROP ROLE IF EXISTS {}", self.name));
+        let _ = say("postgres", &format!("DROP ROLE IF EXISTS {}_limited", self.name));
     }
 }

@@ -1,0 +1,217 @@
+//! Warnings about a configuration: what is permitted and will be regretted.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use tradepost_dealer::settings::Rooftop;
+
+use crate::config::{Config, Console, Dealer, Server};
+
+/// Something in a configuration that is permitted and will be regretted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ConfigWarning {
+    /// JSON Pointer of the setting.
+    pub(crate) pointer: String,
+    /// What is wrong with it, and what to do: a fragment that names the setting.
+    pub(crate) message: String,
+}
+
+impl ConfigWarning {
+    fn new(pointer: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { pointer: pointer.into(), message: message.into() }
+    }
+}
+
+/// Returns every warning about a configuration.
+pub(crate) fn warnings(config: &Config) -> Vec<ConfigWarning> {
+    let mut all = Vec::new();
+    all.extend(warn_of_operator_listener(&config.server));
+    all.extend(warn_of_clear_text(config));
+    if let Some(console) = &config.server.console {
+        all.extend(warn_of_console_address(console));
+        all.extend(warn_of_console_listener(console, &config.server));
+    }
+    for (index, dealer) in config.dealers.iter().enumerate() {
+        for (number, rooftop) in dealer.terms.rooftops.iter().enumerate() {
+            let pointer = format!("/dealers/{index}/rooftops/{number}");
+            all.extend(warn_of_rooftop(&pointer, dealer, rooftop));
+        }
+    }
+    all.extend(warn_of_key_file(config));
+    all
+}
+
+/// The operators' listener speaks clear text and shows metrics to everybody who reaches it.
+fn warn_of_operator_listener(server: &Server) -> Option<ConfigWarning> {
+    let listen = server.operator_listen.filter(|listen| listen.ip().is_unspecified())?;
+    let message = format!(
+        "server.operator_listen {listen} is on all interfaces, in clear text: everybody who reaches it \
+         reads the metrics and can try keys of administrators; listen on 127.0.0.1 or on an address of a \
+         network of your own"
+    );
+    Some(ConfigWarning::new("/server/operator_listen", message))
+}
+
+/// A proxy on this machine is the only one that may reach a listener in clear text while sellers promise
+/// https.
+fn warn_of_clear_text(config: &Config) -> Option<ConfigWarning> {
+    let server = &config.server;
+    let is_behind_proxy = server.listen.ip().is_loopback() && server.trust_forwarded_for;
+    if server.tls.is_some() || is_behind_proxy {
+        return None;
+    }
+    let of_dealers = config.dealers.iter().map(|dealer| &dealer.public_url).enumerate();
+    let of_dealers = of_dealers.map(|(index, url)| (format!("/dealers/{index}/public_url"), url));
+    let publishers = config.publishers.iter().map(|publisher| &publisher.public_url).enumerate();
+    let of_publishers =
+        publishers.map(|(index, url)| (format!("/publishers/{index}/public_url"), url));
+    let mut public_urls = of_dealers.chain(of_publishers);
+    let (pointer, _) = public_urls.find(|(_, url)| url.as_deref().is_some_and(is_https))?;
+    let listen = server.listen;
+    let message = format!(
+        "public_url says https, and server.listen {listen} answers in clear text: set server.tls, or have \
+         a proxy with TLS on this machine be the only one that reaches it, with listen on 127.0.0.1 and \
+         trust_forwarded_for = true"
+    );
+    Some(ConfigWarning::new(pointer, message))
+}
+
+/// Passwords and sessions of a console without TLS can be read on the way.
+fn warn_of_console_address(console: &Console) -> Option<ConfigWarning> {
+    let url = console.public_url.as_deref().filter(|url| !is_https(url))?;
+    let host = url.split_once("://").map_or(url, |(_, rest)| rest);
+    if ["localhost", "127.0.0.1", "[::1]"].iter().any(|own| host.starts_with(own)) {
+        return None;
+    }
+    let message = "server.console.public_url is http: passwords, sessions and customers can be read on \
+                   the way; give the proxy TLS and write https, or set server.tls";
+    Some(ConfigWarning::new("/server/console/public_url", message))
+}
+
+/// The same for a console whose listener can be reached beside the proxy with TLS.
+fn warn_of_console_listener(console: &Console, server: &Server) -> Option<ConfigWarning> {
+    let is_promised = console.public_url.as_deref().is_some_and(is_https);
+    if !is_promised || server.tls.is_some() || console.listen.ip().is_loopback() {
+        return None;
+    }
+    let message = format!(
+        "server.console.public_url says https, and server.console.listen {} answers in clear text to \
+         everybody who reaches it; listen on 127.0.0.1, where the proxy is, or set server.tls",
+        console.listen
+    );
+    Some(ConfigWarning::new("/server/console/listen", message))
+}
+
+fn is_https(url: &str) -> bool {
+    url.starts_with("https://")
+}
+
+/// What buyers and customers miss of a rooftop.
+fn warn_of_rooftop(pointer: &str, dealer: &Dealer, rooftop: &Rooftop) -> Vec<ConfigWarning> {
+    let profile = &rooftop.profile;
+    let missing = [
+        (profile.phones.is_empty(), "phones: customers who are late or in doubt cannot call"),
+        (profile.timezone.is_none(), "timezone: times are shown in UTC, and nothing can be booked"),
+        (
+            rooftop.appointments.types.is_empty(),
+            "appointments.types: no test drive and no visit is ever confirmed, a person has to \
+             arrange each",
+        ),
+        (profile.address.is_none(), "address: nobody learns where to come"),
+    ];
+    let dealer = &dealer.terms.id;
+    let name = &profile.name;
+    let mut found = Vec::new();
+    for (is_missing, what) in missing {
+        if is_missing {
+            let message = format!("dealer {dealer}, rooftop {name} has no {what}");
+            found.push(ConfigWarning::new(pointer, message));
+        }
+    }
+    found
+}
+
+/// Other users of the machine can read what encrypts personal data.
+fn warn_of_key_file(config: &Config) -> Option<ConfigWarning> {
+    let file = config.privacy.key_file.as_ref()?;
+    let mode = std::fs::metadata(file).ok()?.permissions().mode();
+    let message = "privacy.key_file can be read by other users of this machine";
+    (mode & 0o077 != 0).then(|| ConfigWarning::new("/privacy/key_file", message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::init::TEMPLATE;
+    use crate::config::read;
+
+    /// The settings of the warnings about a server and a console, with a seller of this address.
+    fn pointers(server: &str, seller: &str) -> Vec<String> {
+        let text = format!(
+            "[server]\n{server}\n[[publishers]]\nid = \"a\"\nname = \"A\"\n\
+             domain = \"a.example\"\n{seller}\n"
+        );
+        let config = read::read(&text, &[]).unwrap();
+        warnings(&config).into_iter().map(|warning| warning.pointer).collect()
+    }
+
+    #[test]
+    fn listeners_in_clear_text_are_warned_of() {
+        let https = "public_url = \"https://a.example\"";
+        let of_seller = "/publishers/0/public_url";
+        let of_console = "/server/console/listen";
+        for (server, seller, expected) in [
+            ("operator_listen = \"0.0.0.0:9080\"", "", vec!["/server/operator_listen"]),
+            ("operator_listen = \"[::]:9080\"", "", vec!["/server/operator_listen"]),
+            ("operator_listen = \"127.0.0.1:9080\"", "", vec![]),
+            ("operator_listen = \"10.0.0.7:9080\"", "", vec![]),
+            ("listen = \"0.0.0.0:80\"", "", vec![]),
+            ("listen = \"0.0.0.0:80\"", "public_url = \"http://a.example\"", vec![]),
+            ("listen = \"0.0.0.0:80\"", https, vec![of_seller]),
+            ("listen = \"0.0.0.0:80\"\ntrust_forwarded_for = true", https, vec![of_seller]),
+            ("listen = \"127.0.0.1:80\"", https, vec![of_seller]),
+            ("listen = \"127.0.0.1:80\"\ntrust_forwarded_for = true", https, vec![]),
+            ("listen = \"0.0.0.0:80\"\ntls = { certificate = \"c\", key = \"k\" }", https, vec![]),
+            (
+                "console = { listen = \"127.0.0.1:1\", public_url = \"http://d.example\" }",
+                "",
+                vec!["/server/console/public_url"],
+            ),
+            (
+                "console = { listen = \"127.0.0.1:1\", public_url = \"http://localhost:1\" }",
+                "",
+                vec![],
+            ),
+            (
+                "console = { listen = \"127.0.0.1:1\", public_url = \"https://d.example\" }",
+                "",
+                vec![],
+            ),
+            (
+                "console = { listen = \"0.0.0.0:1\", public_url = \"https://d.example\" }",
+                "",
+                vec![of_console],
+            ),
+        ] {
+            assert_eq!(pointers(server, seller), expected, "{server}; {seller}");
+        }
+    }
+
+    #[test]
+    fn what_a_dealer_will_regret_is_warned_of() {
+        let config = read::read(TEMPLATE, &[]).unwrap();
+        let messages: Vec<String> = warnings(&config).into_iter().map(|it| it.message).collect();
+        assert_eq!(
+            messages,
+            [
+                "dealer my-dealership, rooftop My Dealership has no phones: customers who are late \
+                 or in doubt cannot call",
+                "dealer my-dealership, rooftop My Dealership has no timezone: times are shown in \
+                 UTC, and nothing can be booked",
+                "dealer my-dealership, rooftop My Dealership has no appointments.types: no test \
+                 drive and no visit is ever confirmed, a person has to arrange each",
+                "dealer my-dealership, rooftop My Dealership has no address: nobody learns where to \
+                 come",
+            ]
+        );
+    }
+}

@@ -1,0 +1,141 @@
+//! Codes of our own, beside those of the protocols: of the operators' API, of the bridge for language
+//! models, of ordering certificates, and of what is outside of every binding.
+
+use tradepost_bridge::trouble;
+use tradepost_wire::catalog::Vocabulary;
+
+use super::Entry;
+use crate::acme::trouble as acme;
+use crate::hosting;
+
+tradepost_wire::catalog! {
+    /// A code that the server shows in places without a catalog of their own.
+    enum ServerCode {
+        /// Where the code stands.
+        catalog: &'static str,
+        /// HTTP status, where it has one.
+        http: Option<u16>,
+        /// What to do.
+        hint: &'static str,
+    }
+    /// The request was answered without an error. A label of the metrics.
+    Answered = "OK" { catalog: "metrics", http: None, hint: "nothing: all is well" }
+    /// A request was refused before any protocol read it. A label of the metrics.
+    HttpError = "HTTP_ERROR" {
+        catalog: "metrics", http: None,
+        hint: "look at the log for the status and the address of these requests",
+    }
+    /// A tool call of a publisher or an own agent failed without a code. A label of the metrics.
+    Failed = "FAILED" {
+        catalog: "metrics", http: None, hint: "look at the log for the error id of the call",
+    }
+    /// Another feed of the dealer is being taken.
+    Busy = "BUSY" {
+        catalog: "feed upload", http: Some(409), hint: "send the feed again in a moment",
+    }
+    /// The upload took too long, or stood still.
+    Timeout = "TIMEOUT" {
+        catalog: "feed upload", http: Some(408),
+        hint: "send it again over a faster connection, or pack it with gzip",
+    }
+    /// The body of the upload ended early.
+    InvalidRequest = "INVALID_REQUEST" {
+        catalog: "feed upload", http: Some(400), hint: "send the whole file again",
+    }
+    /// The uploaded feed is larger than what is taken.
+    UploadTooLarge = "TOO_LARGE" {
+        catalog: "feed upload", http: Some(413),
+        hint: "pack it with gzip, or raise max_bytes of the feed",
+    }
+    /// The uploaded feed could not be taken for a reason of ours.
+    UploadUnavailable = "UNAVAILABLE" {
+        catalog: "feed upload", http: Some(503),
+        hint: "send it again later; the log of the server says why",
+    }
+}
+
+tradepost_wire::catalog! {
+    /// A code that commands give in the `error` of their JSON.
+    enum CommandCode {
+        /// Exit code of the command.
+        exit: u8,
+        /// What to do.
+        hint: &'static str,
+    }
+    /// The configuration file is not there, or cannot be read.
+    ConfigUnreadable = "config_unreadable" {
+        exit: 2, hint: "write one with `tradepost init`, or name another file with --config",
+    }
+    /// The configuration file has mistakes, all of which are listed.
+    ConfigInvalid = "config_invalid" {
+        exit: 2, hint: "correct each line; `tradepost check-config` lists them again",
+    }
+    /// There is no data in the folder.
+    StoreMissing = "store_missing" {
+        exit: 2,
+        hint: "name the folder of `serve` with --data, its database with --database, or its \
+               configuration with --config",
+    }
+    /// The folder or the database cannot be used.
+    StoreUnusable = "store_unusable" {
+        exit: 1, hint: "see that the folder can be written, or that the database answers",
+    }
+    /// The store is a PostgreSQL, and the command is for folders.
+    StoreIsDatabase = "store_is_database" {
+        exit: 2, hint: "use the tools of the database, such as pg_dump and pg_restore",
+    }
+    /// No dealer has the id.
+    UnknownDealer = "unknown_dealer" {
+        exit: 2, hint: "use one of the dealers that the error lists",
+    }
+    /// The database that is to take a folder holds something else.
+    DatabaseUsed = "database_used" { exit: 2, hint: "name an empty database" }
+    /// Something else was being moved to the database.
+    OtherSource = "other_source" {
+        exit: 2, hint: "name an empty database, or the folder that was being moved as it was",
+    }
+    /// A server uses the database that is to take a folder.
+    DatabaseServed = "database_served" {
+        exit: 1, hint: "end the server, wait for half a minute and try again",
+    }
+}
+
+/// Every code of our own.
+pub(super) fn entries() -> Vec<Entry> {
+    let mut all = Vec::new();
+    for code in hosting::Code::ALL {
+        all.push(Entry {
+            http_status: Some(code.http()),
+            exit_code: Some(code.exit()),
+            ..described(*code, "operators' API", code.hint())
+        });
+    }
+    for code in trouble::Code::ALL {
+        let entry = described(*code, "bridge", code.hint());
+        all.push(Entry { retryable: code.retryable(), ..entry });
+    }
+    for code in acme::Code::ALL {
+        all.push(described(*code, "certificates", code.hint()));
+    }
+    for code in ServerCode::ALL {
+        all.push(Entry {
+            http_status: code.http(),
+            ..described(*code, code.catalog(), code.hint())
+        });
+    }
+    for code in CommandCode::ALL {
+        let entry = described(*code, "command line", code.hint());
+        all.push(Entry { exit_code: Some(code.exit()), ..entry });
+    }
+    all
+}
+
+fn described<C: Vocabulary>(code: C, catalog: &'static str, hint: &'static str) -> Entry {
+    Entry {
+        code: code.name(),
+        catalog,
+        description: code.docs().split_whitespace().collect::<Vec<_>>().join(" "),
+        hint,
+        ..Entry::default()
+    }
+}

@@ -1,0 +1,60 @@
+//! `tradepost check-config`: what is permitted and will be regretted is named at once, with its line.
+
+use std::process::Command;
+
+use expect_test::expect;
+use tradepost_wire::json::Value;
+
+const CONFIG: &str = r#"[server]
+listen = "0.0.0.0:8080"
+operator_listen = "0.0.0.0:9080"
+
+[server.console]
+listen = "127.0.0.1:8090"
+public_url = "http://desk.example"
+
+[[dealers]]
+id = "bare"
+name = "Bare Motors"
+public_url = "https://bare.example"
+
+[[dealers.rooftops]]
+name = "Bare Motors Downtown"
+timezone = "America/Los_Angeles"
+phones = ["+14155550123"]
+address = { address_line_1 = "1 Main Street", city = "Springfield", state = "CA", zip = "90001", country = "US" }
+"#;
+
+#[test]
+fn warnings_come_at_once_with_their_lines_and_exit_code_zero() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("shop.toml"), CONFIG).unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tradepost"));
+        command.current_dir(folder.path()).args(arguments).output().unwrap()
+    };
+    let output = run(&["check-config", "shop.toml"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    expect![[r#"
+        warning: shop.toml:3: server.operator_listen 0.0.0.0:9080 is on all interfaces, in clear text: everybody who reaches it reads the metrics and can try keys of administrators; listen on 127.0.0.1 or on an address of a network of your own
+        warning: shop.toml:7: server.console.public_url is http: passwords, sessions and customers can be read on the way; give the proxy TLS and write https, or set server.tls
+        warning: shop.toml:12: public_url says https, and server.listen 0.0.0.0:8080 answers in clear text: set server.tls, or have a proxy with TLS on this machine be the only one that reaches it, with listen on 127.0.0.1 and trust_forwarded_for = true
+        warning: shop.toml:14: dealer bare, rooftop Bare Motors Downtown has no appointments.types: no test drive and no visit is ever confirmed, a person has to arrange each
+    "#]]
+    .assert_eq(&String::from_utf8(output.stderr).unwrap());
+
+    let output = run(&["check-config", "--config", "shop.toml", "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let document: Value = tradepost_wire::json::from_slice(&output.stdout).unwrap();
+    let places = document["warning_details"].as_array().unwrap().iter();
+    let places: Vec<_> = places.map(|it| format!("{} {}", it["line"], it["key"])).collect();
+    assert_eq!(
+        places,
+        [
+            "3 \"server.operator_listen\"",
+            "7 \"server.console.public_url\"",
+            "12 \"dealers[0].public_url\"",
+            "14 \"dealers[0].rooftops[0]\"",
+        ]
+    );
+}
