@@ -4,8 +4,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use tradepost_wire::catalog::Open;
-use tradepost_wire::{a2a, aap, adcp};
+use tradepost_wire::a2a::error::Code;
+use tradepost_wire::{aap, adcp};
 
 use crate::card::NotAap;
 use crate::refusal::{By, Refused};
@@ -208,7 +208,10 @@ impl Failure {
                 // UNKNOWN, DEADLINE_EXCEEDED, INTERNAL, UNAVAILABLE and DATA_LOSS.
                 By::Grpc { code, .. } => matches!(code, 2 | 4 | 13 | 14 | 15),
                 // The seller failed at its work, and nobody knows how much of it was done.
-                By::Protocol(error) => error.code == Open::Known(a2a::error::Code::InternalError),
+                By::Protocol(error) => {
+                    let ours = [Code::InternalError, Code::Unavailable];
+                    error.code.known().is_some_and(|code| ours.contains(&code))
+                }
                 // These profiles have words of their own for it, which are to be believed.
                 By::Adcp(_) | By::Aap { .. } | By::Words { .. } => false,
             },

@@ -100,6 +100,15 @@ pub struct ProtocolError {
     pub violations: Vec<FieldViolation>,
 }
 
+impl ProtocolError {
+    /// How the seller wants its caller to authenticate, in the form of `WWW-Authenticate`, where it says so.
+    #[must_use]
+    pub fn challenge(&self) -> Option<&str> {
+        let said = self.metadata.iter().find(|(name, _)| name == "challenge");
+        said.map(|(_, challenge)| challenge.as_str())
+    }
+}
+
 impl Refused {
     /// Whether the same request may succeed later. What the seller says beats the catalog.
     // R-ER-05
@@ -171,7 +180,7 @@ pub(crate) fn is_passing(status: u16) -> bool {
 /// Whether a request that was refused with this code may succeed later, unchanged.
 #[must_use]
 pub fn is_retryable(code: Code) -> bool {
-    matches!(code, Code::InternalError | Code::ResourceExhausted)
+    matches!(code, Code::InternalError | Code::Unavailable | Code::ResourceExhausted)
 }
 
 /// Reads the `error` member of a JSON-RPC answer; `None` when it is no error object.
@@ -294,11 +303,11 @@ pub(crate) fn read_protocol(jsonrpc: i64, message: &str, data: &Value) -> Protoc
     };
     let info = typed(data, "ErrorInfo");
     let reason = info.map(|info| text(info, "reason")).filter(|reason| !reason.is_empty());
-    // Other bindings have no number, so that the reason tells the row.
-    let row = Code::from_jsonrpc(jsonrpc).or_else(|| {
-        let info = info.filter(|info| text(info, "domain") == DOMAIN)?;
-        Code::from_name(&text(info, "reason"))
-    });
+    let own = info.filter(|info| text(info, "domain") == DOMAIN);
+    let own = own.map(|info| text(info, "reason"));
+    // Some rows share a number, and other bindings have none: then the reason tells the row.
+    let row = Code::from_jsonrpc_and_reason(jsonrpc, own.as_deref())
+        .or_else(|| Code::from_name(own.as_deref()?));
     let code = match (row, &reason) {
         (Some(row), _) => Open::Known(row),
         (None, Some(reason)) => Open::Other(reason.as_str().into()),

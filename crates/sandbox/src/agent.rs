@@ -42,6 +42,10 @@ impl Agent for Plain {
         &self.auth
     }
 
+    fn page_tokens(&self) -> Option<&dyn PageTokens> {
+        Some(&self.service)
+    }
+
     fn perform<'a>(&'a self, incoming: Incoming<'a>) -> BoxFuture<'a, Outcome> {
         self.service.perform(incoming, |_, _| {
             Ok(Plan::work(async |progress| {

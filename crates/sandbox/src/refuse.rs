@@ -153,6 +153,9 @@ pub fn protocol(code: ProtocolCode, words: &Words, sent: &Sent) -> Whole {
             challenge = Some("Bearer error=\"insufficient_scope\", scope=\"sandbox\"");
             refusal = refusal.with("scope", "sandbox");
         }
+        ProtocolCode::Unavailable => {
+            wait = Some("1");
+        }
         ProtocolCode::ResourceExhausted => {
             (usual, wait) = (StatusCode::TOO_MANY_REQUESTS, Some("1"));
             refusal = refusal.with("window", "1s");

@@ -20,6 +20,10 @@ impl Agent for Echo {
     fn perform<'a>(&'a self, incoming: Incoming<'a>) -> BoxFuture<'a, Outcome> {
         self.2.perform(incoming, |message, _| Ok(plan(message)))
     }
+
+    fn page_tokens(&self) -> Option<&dyn PageTokens> {
+        Some(&self.2)
+    }
 }
 
 fn plan(message: &Message) -> Plan {
@@ -45,5 +49,6 @@ pub(crate) async fn serve(listener: TcpListener) -> Result<(), Box<dyn std::erro
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    serve(TcpListener::bind("127.0.0.1:8080").await?).await
+    let address = std::env::args().nth(1).unwrap_or("127.0.0.1:8080".to_owned());
+    serve(TcpListener::bind(address).await?).await
 }

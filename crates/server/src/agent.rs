@@ -10,9 +10,11 @@ use std::time::Duration;
 use bytes::Bytes;
 pub use futures_util::future::BoxFuture;
 use tradepost_wire::a2a::error::{Code, Refusal as ProtocolRefusal};
+use tradepost_wire::a2a::request::RequestedPage;
 use tradepost_wire::a2a::status::Status;
 use tradepost_wire::a2a::{
-    Capability, Message, Operation, PushConfig, Release, Request, Task, older, request,
+    Capability, Message, Operation, Part, PushConfig, Release, Request, SendMessage, Task, older,
+    request,
 };
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::RawValue;
@@ -24,9 +26,11 @@ use crate::card::{ClaimedExtension, PublishedCard};
 use crate::fault::Fault;
 use crate::http::exchange::{Parcel, Posted};
 use crate::limit::{Exceeded, Key};
+use crate::metrics::Metrics;
+use crate::panics;
 use crate::permission::{self, Permission};
 use crate::refusals::Misfit;
-use crate::tasks::{PushPage, TaskPage, TaskStream};
+use crate::tasks::{FOREIGN_TOKEN, PushPage, TaskPage, TaskStream};
 use crate::tools::Tools;
 
 /// After how long to come back when we broke: what will be over soon is over by then.
@@ -88,6 +92,20 @@ pub trait Agent: Any + fmt::Debug + Send + Sync {
         Code::ContentTypeNotSupported
     }
 
+    /// Whether a part of a message has a media type that the agent can read. By default the card decides
+    /// ([`Claims::reads`](crate::card::Claims::reads)); a message with any other part is refused as
+    /// `CONTENT_TYPE_NOT_SUPPORTED`.
+    fn accepts_part(&self, part: &Part) -> bool {
+        self.card().claims.reads(part)
+    }
+
+    /// Judges the page tokens that callers of lists send, so that a wrong one is reported together with
+    /// whatever else is wrong with a request. An agent with a [`Service`](crate::tasks::Service) returns that;
+    /// of others a wrong token is reported when the rest of the request is right.
+    fn page_tokens(&self) -> Option<&dyn PageTokens> {
+        None
+    }
+
     /// What its profile says of a request of which nothing is known but that it cannot be performed;
     /// the protocol speaks where the profile says nothing.
     fn refusal(&self, binding: Binding, trouble: &Trouble) -> Option<ProfileRefusal> {
@@ -138,6 +156,12 @@ pub trait Agent: Any + fmt::Debug + Send + Sync {
 }
 
 impl dyn Agent {
+    /// Its id for the log and the numbers, which name a failure also where the id itself is what panics; it is
+    /// empty then.
+    pub(crate) fn id_or_none(&self) -> &str {
+        panics::catch_now("reading an agent's id", || self.id()).unwrap_or_default()
+    }
+
     /// Whether it answers on a binding.
     #[must_use]
     pub fn speaks(&self, binding: Binding) -> bool {
@@ -145,16 +169,19 @@ impl dyn Agent {
     }
 
     /// Reads a request of a release that this agent performs for a caller that activates these extensions.
-    /// What the agent cannot do is said before what is wrong with the parameters (A2A §3.3.4).
+    /// What the agent cannot do is said before what is wrong with the parameters (A2A §3.3.4), and those before
+    /// the media types of a message.
     ///
     /// # Errors
-    /// The error of the missing extension or capability, or every wrong parameter.
+    /// The error of the missing extension or capability, every wrong parameter, or every part that the agent
+    /// cannot read.
     //
     pub fn accept(
         &self,
         release: Release,
         operation: Operation,
         activated: &[String],
+        caller: &Caller,
         params: Option<Value>,
     ) -> Result<Request, ProtocolRefusal> {
         let tenant = params.as_ref().and_then(|params| params.get("tenant"));
@@ -195,11 +222,51 @@ impl dyn Agent {
             let message = "this agent sends no push notifications; leave the webhook out";
             return Err(ProtocolRefusal::new(Code::PushNotificationNotSupported, message));
         }
-        match release {
+        let page = is_newer.then(|| request::requested_page(operation, params.as_ref())).flatten();
+        let read = match release {
             Release::V1_0 => request::take(operation, params),
             Release::V0_3 => older::read(operation, params.as_ref()),
+        };
+        let request = match (read, page) {
+            (Ok(request), _) => request,
+            (Err(refusal), Some(page)) if self.is_foreign(caller, &page) => {
+                return Err(request::with_violation(refusal, "pageToken", FOREIGN_TOKEN));
+            }
+            (Err(refusal), _) => return Err(refusal),
+        };
+        if let Request::SendMessage(send) | Request::SendStreamingMessage(send) = &request {
+            self.check_media_types(send)?;
         }
+        Ok(request)
     }
+
+    /// Whether a page token is known to be none that this agent has given.
+    fn is_foreign(&self, caller: &Caller, page: &RequestedPage) -> bool {
+        self.page_tokens().is_some_and(|tokens| !tokens.is_known(caller, page))
+    }
+
+    /// Whether the agent reads every part of a message.
+    // E-24
+    fn check_media_types(&self, send: &SendMessage) -> Result<(), ProtocolRefusal> {
+        let parts = send.message.parts.iter().enumerate();
+        let unread = parts.filter(|(_, part)| !self.accepts_part(part));
+        let unread: Vec<_> = unread.map(|(index, _)| format!("message.parts[{index}]")).collect();
+        if unread.is_empty() {
+            return Ok(());
+        }
+        let fields = unread.join(", ");
+        let message = format!("a part has a media type that this agent cannot read: {fields}");
+        let refusal = ProtocolRefusal::new(Code::ContentTypeNotSupported, message);
+        let supported = self.card().claims.input_modes.join(", ");
+        Err(refusal.with("fields", fields).with("supportedMediaTypes", supported))
+    }
+}
+
+/// Gives out page tokens of lists, and knows them again.
+pub trait PageTokens: Sync {
+    /// Whether a token is one that this caller was given for this list. Where it is not known which list is
+    /// meant, because that part of the request is wrong, whether it can be one at all.
+    fn is_known(&self, caller: &Caller, page: &RequestedPage) -> bool;
 }
 
 /// An agent among others.
@@ -256,6 +323,8 @@ pub struct Incoming<'a> {
     pub resume_after: Option<i64>,
     /// How long an answer may take.
     pub patience: Duration,
+    /// Where panics of work on tasks are counted.
+    pub(crate) metrics: &'a Arc<Metrics>,
 }
 
 /// What a request came to.

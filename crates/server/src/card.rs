@@ -15,7 +15,9 @@ use tradepost_wire::a2a::card::{
     AgentCard, Capabilities, HttpAuth, Interface, MutualTls, SecurityRequirement, SecurityScheme,
     Skill, StringList,
 };
+use tradepost_wire::a2a::{Content, Part};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::http::MediaType;
 use tradepost_wire::json::{self, Value, json};
 use tradepost_wire::problem::Problems;
 use tradepost_wire::words;
@@ -80,6 +82,8 @@ pub struct Claims {
     pub extensions: Vec<ClaimedExtension>,
     /// Where it answers.
     pub bindings: Vec<Binding>,
+    /// The media types that the agent or any of its skills reads; ranges such as `text/*` are possible.
+    pub input_modes: Vec<String>,
     /// That JSON-RPC is spoken in 0.3, too.
     pub older: bool,
     /// That it is reached over TLS: an address that it names begins with `https`. Those of gRPC have
@@ -127,10 +131,43 @@ impl Claims {
             extended_card: is(capabilities, "extendedAgentCard"),
             extensions: list(capabilities, "extensions").iter().filter_map(extension).collect(),
             bindings: interfaces.iter().filter_map(binding).collect(),
+            input_modes: input_modes(card),
             older: interfaces.iter().any(is_older),
             over_tls: interfaces.iter().any(is_over_tls),
         }
     }
+
+    /// Whether a part has a media type that is claimed. A part without one has that of its content: text is
+    /// `text/plain`, data is `application/json`, and a file can be anything. A card without input modes
+    /// claims all.
+    // E-24
+    #[must_use]
+    pub fn reads(&self, part: &Part) -> bool {
+        let named = part.media_type.as_deref().map(MediaType::of);
+        let named = named.map(MediaType::as_str).filter(|media_type| !media_type.is_empty());
+        let media_type = match (named, &part.content) {
+            (Some(named), _) => named,
+            (None, Content::Text(_)) => "text/plain",
+            (None, Content::Data(_)) => "application/json",
+            (None, Content::Raw(_) | Content::Url(_)) => return true,
+        };
+        let covers = |mode: &String| MediaType::of(mode).covers(media_type);
+        self.input_modes.is_empty() || self.input_modes.iter().any(covers)
+    }
+}
+
+/// The media types that a card lists as input, each once.
+fn input_modes(card: &Value) -> Vec<String> {
+    let skills = card.get("skills").and_then(Value::as_array).into_iter().flatten();
+    let lists = card.get("defaultInputModes").into_iter();
+    let lists = lists.chain(skills.filter_map(|skill| skill.get("inputModes")));
+    let mut modes: Vec<String> = Vec::new();
+    for mode in lists.filter_map(Value::as_array).flatten().filter_map(Value::as_str) {
+        if !modes.iter().any(|known| known == mode) {
+            modes.push(mode.to_owned());
+        }
+    }
+    modes
 }
 
 impl PublishedCard {

@@ -15,6 +15,7 @@ use crate::http::pending::Pending;
 use crate::http::settings::Settings;
 use crate::memory::Memory;
 use crate::metrics::Metrics;
+use crate::panics;
 use crate::refusals::Ledger;
 use crate::tls::Identity;
 use crate::tools::{Call, Called, Tools};
@@ -209,7 +210,14 @@ impl Desk {
     pub fn refresh(&self) -> Result<(), Fault> {
         self.health.intact()?;
         // All are asked before the first failure is looked at.
-        let refreshed: Vec<_> = self.agents().all.iter().map(|agent| agent.refresh()).collect();
+        let refresh = |agent: &SharedAgent| {
+            let refreshed = panics::catch_now("refreshing an agent", || agent.refresh());
+            refreshed.unwrap_or_else(|fault| {
+                self.metrics.count_panic(agent.id_or_none());
+                Err(fault)
+            })
+        };
+        let refreshed: Vec<_> = self.agents().all.iter().map(refresh).collect();
         refreshed.into_iter().collect()
     }
 
@@ -237,7 +245,10 @@ impl Desk {
     /// Lets agents do what has come due without anybody asking. To be called every second or so.
     pub async fn tick(&self) {
         for agent in &self.agents().all {
-            agent.tick().await;
+            let ticked = self.guard(agent, "doing what has come due", async { agent.tick().await });
+            if let Err(fault) = ticked.await {
+                tracing::error!(agent = %agent.id_or_none(), cause = %fault.chain(), "an agent's tick failed");
+            }
         }
     }
 
@@ -245,7 +256,11 @@ impl Desk {
     /// goes on.
     pub fn close_streams(&self) {
         for agent in &self.agents().all {
-            agent.close_streams();
+            let closed = panics::catch_now("closing streams", || agent.close_streams());
+            if let Err(fault) = closed {
+                self.metrics.count_panic(agent.id_or_none());
+                tracing::error!(agent = %agent.id_or_none(), cause = %fault.chain(), "streams stay open");
+            }
         }
     }
 
@@ -263,12 +278,34 @@ impl Desk {
         clock::within(self.settings.request_timeout, turn).await.map_err(late)
     }
 
+    /// Runs work in which an agent's own code takes part. A panic is counted, and fails this work alone.
+    ///
+    /// # Errors
+    /// That the work panicked.
+    pub(crate) async fn guard<T>(
+        &self,
+        agent: &SharedAgent,
+        what: &'static str,
+        work: impl Future<Output = T>,
+    ) -> Result<T, Fault> {
+        let done = panics::catch(what, work).await;
+        if done.is_err() {
+            self.metrics.count_panic(agent.id_or_none());
+        }
+        done
+    }
+
     /// Performs a request that was admitted, when it is its turn.
     pub async fn perform(&self, agent: &SharedAgent, incoming: Incoming<'_>) -> Outcome {
         let (principal, operation) = (&incoming.caller.principal, incoming.request.operation());
         let permitted = permit::check(principal, operation, agent.required(operation));
         match self.turn(agent, incoming.caller, permitted).await {
-            Ok(_turn) => agent.perform(incoming).await,
+            Ok(_turn) => {
+                // Inside of the guard: a method may panic before it returns its future.
+                let work = async { agent.perform(incoming).await };
+                let performed = self.guard(agent, "performing a request", work).await;
+                performed.unwrap_or_else(Outcome::Broken)
+            }
             Err(denied) => Outcome::Denied(denied),
         }
     }
@@ -277,7 +314,11 @@ impl Desk {
     pub async fn call(&self, agent: &SharedAgent, tools: &dyn Tools, call: Call<'_>) -> Called {
         let permitted = permit::permit(&call.caller.principal, tools.required(call.tool));
         match self.turn(agent, call.caller, permitted).await {
-            Ok(_turn) => tools.call(call).await,
+            Ok(_turn) => {
+                let work = async { tools.call(call).await };
+                let called = self.guard(agent, "calling a tool", work).await;
+                called.unwrap_or_else(Called::Broken)
+            }
             Err(denied) => Called::Denied(denied),
         }
     }

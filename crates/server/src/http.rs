@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode};
+use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::{any, get, post};
 use tradepost_wire::a2a::card::{DIRECTORY_PATH, WELL_KNOWN_PATH};
@@ -13,6 +14,7 @@ use crate::agent::Agent;
 use crate::auth::Denied;
 use crate::card::{ENDPOINT_PATH, HTTP_JSON_PATH};
 use crate::desk::Desk;
+use crate::panics;
 
 pub mod answers;
 pub mod intake;
@@ -20,6 +22,7 @@ pub mod jsonrpc;
 pub mod mcp;
 pub mod server;
 
+mod answer_check;
 mod card;
 mod compress;
 mod cors;
@@ -78,8 +81,16 @@ pub fn operator_router(desk: Arc<Desk>) -> Router {
 /// There are no layers. Size, time and content limits belong to the binding, because their
 /// refusals have the binding's error shape. What logs every request once, whatever became of it,
 /// is around the router, in [`server::serve`].
+///
+/// It can be nested in a router of the caller's own. Callers are then known by the address that
+/// [`ConnectInfo`](axum::extract::ConnectInfo) gives, where the caller's server provides it.
 pub fn router(desk: Arc<Desk>) -> Router {
-    site(desk, Routes::default()).router
+    let router = site(desk, Routes::default()).router;
+    // In `serve` this is around the router; whoever nests it has no such place.
+    router.layer(middleware::from_fn(async |request, next: Next| {
+        let answered = panics::catch("answering a request", next.run(request)).await;
+        answered.unwrap_or_else(|fault| plain::failed(&fault))
+    }))
 }
 
 /// The same, with the routes of other protocols.

@@ -30,13 +30,14 @@ pub mod background;
 pub mod clock;
 pub mod fault;
 pub mod health;
+mod panics;
 
 /// What an agent of one's own needs.
 pub mod prelude {
     pub use std::future::pending;
 
     pub use crate::a2a::{Artifact, Content, Message, Part, TaskState};
-    pub use crate::agent::{Agent, BoxFuture, Incoming, Outcome};
+    pub use crate::agent::{Agent, BoxFuture, Incoming, Outcome, PageTokens};
     pub use crate::auth::Authenticator;
     pub use crate::card::{self, PublishedCard};
     pub use crate::clock::Clock;

@@ -46,6 +46,7 @@ pub struct Metrics {
     limited: Family<Asked, Counter>,
     seconds: Family<Asked, Histogram, fn() -> Histogram>,
     in_flight: Gauge,
+    panics: Family<OfAgent, Counter>,
     certificate: Certificate,
     /// Names that were labels before, so that one more request needs no copy of its own.
     names: RwLock<HashSet<Name>>,
@@ -65,9 +66,12 @@ impl Default for Metrics {
         let help = "How long answers took until their head was there";
         registry.register_with_unit("request_duration", help, Unit::Seconds, seconds.clone());
         registry.register("requests_in_flight", "Requests being answered", in_flight.clone());
+        let panics = Family::default();
+        let help = "Panics of an agent's own code, each of which failed one request or task";
+        registry.register("agent_panics", help, panics.clone());
         let (certificate, names) = (Certificate::default(), RwLock::default());
         registry.register_collector(Box::new(certificate.clone()));
-        Self { registry, requests, limited, seconds, in_flight, certificate, names }
+        Self { registry, requests, limited, seconds, in_flight, panics, certificate, names }
     }
 }
 
@@ -110,6 +114,12 @@ pub(crate) struct Asked {
     pub(crate) binding: &'static str,
     /// A skill or tool, or else an operation of the protocol; empty where neither is known.
     pub(crate) operation: &'static str,
+}
+
+/// An agent.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfAgent {
+    agent: Name,
 }
 
 /// A request that was answered.
@@ -171,6 +181,11 @@ impl Metrics {
     /// A sender comes too often.
     pub(crate) fn limited(&self, asked: &Asked) {
         self.limited.get_or_create(asked).inc();
+    }
+
+    /// Counts a panic of the code of a configured agent.
+    pub(crate) fn count_panic(&self, agent_id: &str) {
+        self.panics.get_or_create(&OfAgent { agent: self.name(agent_id) }).inc();
     }
 
     /// How our certificate stands.

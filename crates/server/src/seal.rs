@@ -18,6 +18,9 @@ pub trait Secrets: fmt::Debug + Send + Sync {
     fn secret(&self, name: &'static str, fresh: Vec<u8>) -> Result<Vec<u8>, Fault>;
 }
 
+/// How many bytes a signature has.
+const SIGNATURE_BYTES: usize = 16;
+
 /// Signs texts, and knows them again.
 pub struct Seal(Vec<u8>);
 
@@ -54,6 +57,14 @@ impl Seal {
         bool::from(right.as_bytes().ct_eq(signature.as_bytes())).then_some(text)
     }
 
+    /// Whether a text has the form of one that was signed, for whatever purpose.
+    #[must_use]
+    pub fn is_form_of_sealed(text: &str) -> bool {
+        let signature = text.split_once('.').map_or("", |(signature, _)| signature);
+        signature.len() == 2 * SIGNATURE_BYTES
+            && signature.bytes().all(|byte| byte.is_ascii_hexdigit())
+    }
+
     fn sign(&self, purpose: &[impl AsRef<str>], text: &str) -> String {
         let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.0) else {
             unreachable!("HMAC takes a key of any length")
@@ -64,6 +75,6 @@ impl Seal {
             mac.update(part.as_bytes());
         }
         // Half of it is as much as may be left out (RFC 2104 §5).
-        tradepost_wire::format::hex(mac.finalize().into_bytes().iter().take(16))
+        tradepost_wire::format::hex(mac.finalize().into_bytes().iter().take(SIGNATURE_BYTES))
     }
 }

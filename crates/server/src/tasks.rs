@@ -28,6 +28,8 @@ mod progress;
 mod stream;
 mod webhooks;
 
+pub(crate) use cursor::FOREIGN_TOKEN;
+use fold::Unfolded;
 use log::{EntryKind, LogWriter, Owner, PushPlace, TaskFilter, TaskLog, TaskRow};
 pub use progress::{Ended, Progress};
 pub use service::{Plan, Service};
@@ -309,7 +311,9 @@ impl Tasks {
     /// Ends a task as failed. The log has the cause, under the id that the caller reads.
     async fn fail(&self, progress: &Progress, fault: &Fault) {
         let error_id = format!("err_{}", uuid::Uuid::now_v7().simple());
-        tracing::error!(%error_id, cause = %fault.chain(), "a task failed");
+        let agent = &self.agent_id;
+        let task = progress.task_id();
+        tracing::error!(%agent, %task, %error_id, cause = %fault.chain(), "a task failed");
         let text = format!("The agent failed to work on this task. Error id: {error_id}");
         // What broke is the log, perhaps, and a task that never ends keeps its followers
         // waiting.
@@ -379,11 +383,7 @@ impl Tasks {
     }
 
     fn page(&self, owner: &Owner, query: &ListTasks) -> Result<TaskPage, Undone> {
-        let filter = TaskFilter {
-            context_id: query.context_id.clone(),
-            state: query.status,
-            since: query.status_timestamp_after,
-        };
+        let filter = TaskFilter::from(query);
         let read = |token: &String| {
             self.cursors.read(owner, &filter, token).ok_or_else(cursor::foreign_token)
         };
@@ -393,13 +393,20 @@ impl Tasks {
         let (mut rows, total_size) = self.log.tasks(owner, &filter, after, limit + 1)?;
         let token = |last: &TaskRow| self.cursors.write(owner, &filter, last);
         let next_page_token = cursor::cut(&mut rows, limit, token);
-        let tasks = rows
-            .iter()
-            .map(|row| {
-                let (history, artifacts) = (query.history_length, query.include_artifacts);
-                fold::task(&*self.log, row, row.last_seq, history, artifacts)
-            })
-            .collect::<Result<_, _>>()?;
+        let mut tasks = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let history = query.history_length;
+            match fold::read(&*self.log, row, row.last_seq, history, query.include_artifacts) {
+                Ok(task) => tasks.push(task),
+                // One of them must not hide the others. Whoever asks for it alone hears that it is broken.
+                Err(Unfolded::Unreadable(fault)) => {
+                    let cause = fault.chain();
+                    let task = &row.task_id;
+                    tracing::error!(agent = %self.agent_id, %task, cause, "an unreadable task is not listed");
+                }
+                Err(Unfolded::Broken(fault)) => return Err(fault.into()),
+            }
+        }
         Ok(TaskPage { tasks, next_page_token, page_size, total_size })
     }
 

@@ -10,7 +10,10 @@ pub mod http_json;
 pub mod model;
 pub mod older;
 pub mod request;
+pub mod response_check;
 pub mod status;
+
+mod suggestion;
 
 pub use model::{
     Answer, Artifact, ArtifactUpdate, Content, DataPart, Event, Message, MessageResult, Part, Role,

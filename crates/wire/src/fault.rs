@@ -4,26 +4,29 @@
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What broke, and why.
 #[derive(Debug)]
 pub struct Fault {
     what: &'static str,
     transient: bool,
+    wait: Option<Duration>,
     source: Box<dyn Error + Send + Sync>,
 }
 
 impl Fault {
     /// A fault with its cause.
     pub fn new(what: &'static str, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self { what, transient: false, source: source.into() }
+        Self { what, transient: false, wait: None, source: source.into() }
     }
 
     /// A fault that several hear of.
     #[must_use]
     pub fn shared(what: &'static str, source: &Arc<Self>) -> Self {
         let transient = source.transient;
-        Self { what, transient, source: Box::new(Arc::clone(source)) }
+        let wait = source.wait;
+        Self { what, transient, wait, source: Box::new(Arc::clone(source)) }
     }
 
     /// The same fault, which is likely to be over soon: the caller may hear so.
@@ -31,6 +34,18 @@ impl Fault {
     #[must_use]
     pub fn transient(self) -> Self {
         Self { transient: true, ..self }
+    }
+
+    /// The same fault, which is likely to be over after this time: the caller is told to come back then.
+    #[must_use]
+    pub fn transient_for(self, wait: Duration) -> Self {
+        Self { transient: true, wait: Some(wait), ..self }
+    }
+
+    /// After which time it is likely to be over, where that is known.
+    #[must_use]
+    pub fn wait(&self) -> Option<Duration> {
+        self.wait
     }
 
     /// Whether it is likely to be over soon.

@@ -207,7 +207,7 @@ fn of_protocol(attempt: &Attempt, error: &ProtocolError, refused: &Refused) -> O
             Course::Fix { change: Change::Request, fields, suggestion: None }
         }
         A2a::TaskNotFound => Course::fix(Change::Request),
-        A2a::InternalError => Course::AGAIN,
+        A2a::InternalError | A2a::Unavailable => Course::AGAIN,
         A2a::ResourceExhausted => Course::THROTTLED,
         A2a::TaskNotCancelable => Course::Stop(End::Final),
         A2a::ParseError | A2a::InvalidAgentResponse => Course::Ask(Why::SellerDefect),

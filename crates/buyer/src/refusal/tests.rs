@@ -40,6 +40,29 @@ fn the_details_of_a_protocol_error_are_read() {
 }
 
 #[test]
+fn a_wait_and_a_challenge_of_the_error_are_read() {
+    let refused = refused(json!({"code": -32000, "message": "who are you?", "data": [
+        {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "UNAUTHENTICATED",
+         "domain": "a2a-protocol.org", "metadata": {"challenge": "Bearer realm=\"larkspur\""}},
+        {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "1.500s"}]}));
+    assert_eq!(refused.retry_after, Some(Duration::from_millis(1_500)), "over the header");
+    let By::Protocol(error) = &refused.by else { panic!("{refused:?}") };
+    assert_eq!(error.code, Open::Known(Code::Unauthenticated));
+    assert_eq!(error.challenge(), Some("Bearer realm=\"larkspur\""));
+}
+
+#[test]
+fn a_fault_of_the_seller_may_have_acted_whichever_reason_it_has() {
+    for reason in ["INTERNAL_ERROR", "UNAVAILABLE"] {
+        let refused = refused(json!({"code": -32603, "message": "x", "data": [
+            {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason,
+             "domain": "a2a-protocol.org"}]}));
+        assert!(refused.is_retryable(), "{reason}");
+        assert!(crate::failure::Failure::Refused(Box::new(refused)).may_have_acted(), "{reason}");
+    }
+}
+
+#[test]
 fn numbers_and_names_find_their_row_whichever_is_known() {
     let code = |error: Value| match refused(error).by {
         By::Aap { error, .. } => format!("aap {}", error.code),
@@ -55,6 +78,11 @@ fn numbers_and_names_find_their_row_whichever_is_known() {
         (json!({"code": -32099.0, "data": {"x": 1}}), "a2a -32099"),
         (json!({"code": -32002, "message": "RATE_LIMITED: x"}), "aap RATE_LIMITED"),
         (json!({"code": -32000, "message": "Oops: x"}), "a2a -32000"),
+        (json!({"code": -32000, "data": info("PERMISSION_DENIED")}), "a2a PERMISSION_DENIED"),
+        (json!({"code": -32603}), "a2a INTERNAL_ERROR"),
+        (json!({"code": -32603, "data": info("INTERNAL_ERROR")}), "a2a INTERNAL_ERROR"),
+        (json!({"code": -32603, "data": info("UNAVAILABLE")}), "a2a UNAVAILABLE"),
+        (json!({"code": -32002, "data": info("UNAVAILABLE")}), "a2a TASK_NOT_CANCELABLE"),
         (
             json!({"code": -32000, "data": [{"type": "aap.error", "code": "INVALID_CONSENT"}]}),
             "aap INVALID_CONSENT",

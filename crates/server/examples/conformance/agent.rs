@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tradepost_server::a2a::card::{AgentCard, Capabilities, Extension, Skill};
 use tradepost_server::a2a::error::{Code, Refusal};
 use tradepost_server::a2a::{Capability, Request, SendMessage};
-use tradepost_server::agent::{self, Agent, Answer, Binding, BoxFuture, Incoming};
+use tradepost_server::agent::{self, Agent, Answer, Binding, BoxFuture, Incoming, PageTokens};
 use tradepost_server::auth::{Auth, Authenticator, Means, Principal};
 use tradepost_server::card::{self, CardIdentity, PublishedCard, SigningKey};
 use tradepost_server::clock::Clock;
@@ -107,7 +107,7 @@ impl Conformance {
                 return self.extended_card(&incoming.caller.principal);
             }
             Request::SendMessage(send) | Request::SendStreamingMessage(send) => {
-                if let Err(refusal) = check_media_types(send) {
+                if let Err(refusal) = check_output_modes(send) {
                     return Ok(Err(refusal));
                 }
             }
@@ -155,6 +155,10 @@ impl Agent for Conformance {
         !self.lenient
     }
 
+    fn page_tokens(&self) -> Option<&dyn PageTokens> {
+        Some(&self.service)
+    }
+
     fn refresh(&self) -> Result<(), Fault> {
         self.auth.tidy();
         // Somebody may have taken a webhook on again.
@@ -167,23 +171,14 @@ impl Agent for Conformance {
     }
 }
 
-/// Whether the agent reads what it gets, and the caller what it would get, by the card's word.
-fn check_media_types(send: &SendMessage) -> Result<(), Refusal> {
-    let refuse = |message: &str| {
-        Err(Refusal::new(Code::ContentTypeNotSupported, message)
-            .with("supportedMediaTypes", MEDIA_TYPES.join(", ")))
-    };
-    // A part without a type is what its member says: text, data, or a file of no type.
-    let mut named = send.message.parts.iter().filter_map(|part| part.media_type.as_deref());
-    if named.any(|kind| {
-        !kind.is_empty() && !MEDIA_TYPES.iter().any(|known| MediaType::of(kind).is(known))
-    }) {
-        return refuse("a part has a media type that this agent cannot read");
-    }
+/// Whether the caller reads what it would get, by the card's word.
+fn check_output_modes(send: &SendMessage) -> Result<(), Refusal> {
     let taken = |mode: &String| MEDIA_TYPES.iter().any(|kind| MediaType::of(mode).covers(kind));
     let modes = &send.accepted_output_modes;
     if !modes.is_empty() && !modes.iter().any(taken) {
-        return refuse("acceptedOutputModes has no media type that this agent writes");
+        let message = "acceptedOutputModes has no media type that this agent writes";
+        return Err(Refusal::new(Code::ContentTypeNotSupported, message)
+            .with("supportedMediaTypes", MEDIA_TYPES.join(", ")));
     }
     Ok(())
 }

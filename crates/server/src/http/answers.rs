@@ -11,7 +11,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 use serde::Serialize;
-use tradepost_wire::a2a::error::{Code, Refusal};
+use tradepost_wire::a2a::error::{Code, Refusal, whole_seconds};
 use tradepost_wire::a2a::{self, Release};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json as value};
@@ -19,6 +19,7 @@ use tradepost_wire::json::{Map, Value, json as value};
 use super::exchange::{Parcel, Stamp};
 use super::plain::json_response;
 use crate::agent::{Agent, Answer, Binding, Blame, PAUSE, ProfileRefusal, Written};
+use crate::auth::{Denied, SCHEME};
 use crate::fault::Fault;
 use crate::limit::Exceeded;
 use crate::tasks::{PushPage, TaskPage};
@@ -35,24 +36,15 @@ pub trait Dialect {
     fn profile(&self, refusal: ProfileRefusal) -> Parcel;
     /// The binding.
     fn binding(&self) -> Binding;
-    /// The status by which it tells a fault that will be over soon from others, if it does.
-    // E-14
-    fn unavailable(&self) -> Option<StatusCode> {
-        None
-    }
     /// What broke on our side.
     fn broken(&self, agent: &dyn Agent, fault: &Fault) -> Parcel {
         let (refusal, error_id) = broken(agent, fault);
-        let status = self.unavailable().filter(|_| fault.is_transient());
-        let (response, stamp) = self.protocol(&refusal, status);
+        let (response, stamp) = self.protocol(&refusal, None);
         (response, Stamp { error_id: Some(error_id), ..stamp })
     }
     /// The no to a caller that comes too often.
     fn too_often(&self, exceeded: Exceeded) -> Parcel {
-        let status = Some(StatusCode::TOO_MANY_REQUESTS);
-        let (mut response, stamp) = self.protocol(&too_often(exceeded), status);
-        retry_after(&mut response, exceeded.wait);
-        (response, stamp)
+        self.protocol(&too_often(exceeded), None)
     }
 }
 
@@ -78,21 +70,39 @@ pub(super) fn push_configs(page: &PushPage) -> Value {
     value!({"configs": page.configs, "nextPageToken": page.next_page_token})
 }
 
-/// What a caller reads when we broke: an error id, under which the log has the cause.
+/// What a caller reads when we broke: an error id, under which the log has the cause. What will be over soon is
+/// another error than what will not, and alone says when to come back.
+// E-14
 pub(super) fn broken(agent: &dyn Agent, fault: &Fault) -> (Refusal, String) {
     let error_id = format!("err_{}", uuid::Uuid::now_v7().simple());
     let cause = fault.chain();
-    tracing::error!(agent = %agent.id(), %error_id, cause, "a request could not be performed");
-    let refusal = Refusal::new(Code::InternalError, "the agent failed; try again later")
-        .with("errorId", error_id.clone())
-        .with("retryAfterSeconds", PAUSE.as_secs().to_string());
-    (refusal, error_id)
+    tracing::error!(agent = %agent.id_or_none(), %error_id, cause, "a request could not be performed");
+    let refusal = if fault.is_transient() {
+        let message = "the agent cannot answer now; send the same request again later";
+        Refusal::new(Code::Unavailable, message).with_wait(fault.wait().unwrap_or(PAUSE))
+    } else {
+        let message = "the agent failed; quote the error id to whoever runs it";
+        Refusal::new(Code::InternalError, message)
+    };
+    (refusal.with("errorId", error_id.clone()), error_id)
+}
+
+/// The no of an agent, with what `WWW-Authenticate` has to say where the agent has not said it
+/// (RFC 9110 §11.6.1).
+pub(super) fn with_usual_challenge(agent: &dyn Agent, refusal: Refusal) -> Refusal {
+    if refusal.code != Code::Unauthenticated || refusal.challenge().is_some() {
+        return refusal;
+    }
+    let auth = agent.auth();
+    let challenge = auth.challenge(&Denied::Missing);
+    let challenge = challenge.unwrap_or_else(|| format!("{SCHEME} realm=\"{}\"", auth.agent_id()));
+    refusal.with_challenge(challenge)
 }
 
 /// What the protocol says of a caller that comes too often.
 pub(super) fn too_often(exceeded: Exceeded) -> Refusal {
-    let said = Refusal::new(Code::ResourceExhausted, Code::ResourceExhausted.title());
-    said.with("retryAfterSeconds", seconds(exceeded.wait).to_string())
+    let refusal = Refusal::new(Code::ResourceExhausted, Code::ResourceExhausted.title());
+    refusal.with_wait(exceeded.wait)
 }
 
 /// What programs read of a profile's no, as a detail of a status.
@@ -139,13 +149,15 @@ pub(super) fn private(mut response: Response) -> Response {
 
 /// Says when to come back, in whole seconds and never early (RFC 9110 §10.2.3).
 pub(super) fn retry_after(response: &mut Response, wait: Duration) {
-    response.headers_mut().insert(header::RETRY_AFTER, seconds(wait).into());
+    response.headers_mut().insert(header::RETRY_AFTER, whole_seconds(wait).into());
 }
 
-/// A wait in whole seconds: a part of one counts as a whole one.
-#[must_use]
-pub fn seconds(wait: Duration) -> u64 {
-    wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
+/// Says in headers of HTTP what clients look at first: when to come back, and how to authenticate.
+pub(super) fn mark_refusal(response: &mut Response, refusal: &Refusal) {
+    head(response, None, refusal.challenge());
+    if let Some(wait) = refusal.wait {
+        retry_after(response, wait);
+    }
 }
 
 /// What HTTP says of a profile's no besides its body.

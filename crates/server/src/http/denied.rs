@@ -5,19 +5,18 @@
 
 use axum::http::StatusCode;
 
-use super::answers::{self, Dialect};
+use super::answers::Dialect;
 use super::exchange::Parcel;
 use crate::agent::{Agent, ProfileRefusal, Trouble};
 use crate::auth::Denied;
 
 pub(super) fn respond(agent: &dyn Agent, dialect: &impl Dialect, denied: Denied) -> Parcel {
     if let Some(refusal) = agent.auth().refusal(&denied) {
-        let status = StatusCode::from_u16(refusal.code.http());
-        let status = status.unwrap_or(StatusCode::UNAUTHORIZED);
-        let (mut response, stamp) = dialect.protocol(&refusal, Some(status));
-        let challenge = agent.auth().challenge(&denied);
-        answers::head(&mut response, None, challenge.as_deref());
-        return (response, stamp);
+        let refusal = match agent.auth().challenge(&denied) {
+            Some(challenge) => refusal.with_challenge(challenge),
+            None => refusal,
+        };
+        return dialect.protocol(&refusal, None);
     }
     match denied {
         Denied::Limited(exceeded) => {

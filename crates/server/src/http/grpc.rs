@@ -26,6 +26,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::protobuf::{self, schema};
 
+use super::answers::Dialect as _;
 use super::exchange::{Parcel, Posted, stamped};
 use super::head::host;
 use super::perform::perform;
@@ -57,8 +58,13 @@ pub(super) async fn handle(State(desk): State<Arc<Desk>>, request: Request) -> R
     }
     let parcel = match Deadline::of(&parts.headers) {
         Ok(deadline) => {
-            let answered = deadline.limit(answer(&desk, agent, &parts, body, deadline)).await;
-            answered.unwrap_or_else(|| errors::too_late().into_parcel())
+            let answered = answer(&desk, agent, &parts, body, deadline);
+            let answered = desk.guard(agent, "answering a request", answered);
+            match deadline.limit(answered).await {
+                Some(Ok(parcel)) => parcel,
+                Some(Err(fault)) => Grpc.broken(&**agent, &fault),
+                None => errors::too_late().into_parcel(),
+            }
         }
         Err(message) => Failure::from(&Refusal::new(Code::InvalidRequest, message)).into_parcel(),
     };
@@ -120,8 +126,7 @@ async fn answer(
 ) -> Parcel {
     let name = parts.uri.path().strip_prefix(SERVICE).unwrap_or_default();
     let Some(operation) = Operation::from_name(name) else {
-        let message = "method not found; read A2A §10.3 for those that there are";
-        return Failure::from(&Refusal::new(Code::MethodNotFound, message)).into_parcel();
+        return Failure::from(&unknown_method(name)).into_parcel();
     };
     let bytes = match call::receive(desk, parts, body).await {
         Ok(bytes) => bytes,
@@ -136,13 +141,27 @@ async fn answer(
         .map_err(|reject| Refusal::new(reject.code, reject.message))
         .and_then(|params| {
             intake::check_version(&**agent, parts)?;
-            agent.accept(Release::V1_0, operation, &activated, Some(params))
+            agent.accept(Release::V1_0, operation, &activated, &caller, Some(params))
         });
     let posted = Posted { desk, agent, parts, bytes: &bytes };
     let spoken = (Release::V1_0, activated.as_slice());
     let write = |answer| result(agent, operation, answer, deadline);
     let (response, stamp) = perform(posted, &caller, spoken, request, &Grpc, write).await;
     (response, stamp.by(&caller).of(operation))
+}
+
+/// The refusal of a method that the service does not have, with the one that is most likely meant.
+fn unknown_method(name: &str) -> Refusal {
+    match Operation::suggested_for(name).map(Operation::name) {
+        Some(meant) => {
+            let message = format!("method not found; did you mean {meant}?");
+            Refusal::new(Code::MethodNotFound, message).with("suggestion", meant)
+        }
+        None => {
+            let message = "method not found; read A2A §10.3 for those that there are";
+            Refusal::new(Code::MethodNotFound, message)
+        }
+    }
 }
 
 /// An answer of the protocol itself.

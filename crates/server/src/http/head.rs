@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 
-use axum::extract::Request;
-use axum::http::{HeaderMap, StatusCode, Version, header};
+use axum::extract::{ConnectInfo, Request};
+use axum::http::{Extensions, HeaderMap, StatusCode, Version, header};
 use axum::response::Response;
 use tradepost_wire::http::MediaType;
 
@@ -12,6 +12,13 @@ use super::plain::plain_error;
 /// The address that a connection came from; the server adds it to every request.
 #[derive(Debug, Clone, Copy)]
 pub struct Peer(pub SocketAddr);
+
+/// The peer of a connection: noted by our server or, where the router is nested in one of somebody else's, by
+/// axum. `None` where neither has noted it, as in tests that call a router.
+pub(super) fn peer(extensions: &Extensions) -> Option<SocketAddr> {
+    let ours = extensions.get::<Peer>().map(|peer| peer.0);
+    ours.or_else(|| extensions.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0))
+}
 
 /// Refuses a request that names no host or several (RFC 9112 §3.2): proxies in front of us could
 /// have read another one than we would. In HTTP/2 `:authority` names it, and a `Host` header must

@@ -19,7 +19,7 @@ use tradepost_wire::fault::is_timeout;
 use tradepost_wire::http::MediaType;
 
 use super::cors;
-use super::head::{Peer, host};
+use super::head::{host, peer};
 use super::pending::{Held, Pending};
 use super::settings::Settings;
 use crate::agent::{Agent, Caller, Sent};
@@ -94,7 +94,7 @@ impl Unread {
         match self {
             Self::TooLarge(limit) => refusal.with("maxBytes", limit.to_string()),
             Self::Late(patience) => refusal.with("maxSeconds", patience.as_secs_f64().to_string()),
-            Self::NoRoom => refusal.with("retryAfterSeconds", SOON.to_string()),
+            Self::NoRoom => refusal.with_wait(Duration::from_secs(SOON.into())),
             Self::Slow => refusal.with("minBytesPerSecond", MIN_BYTES_PER_SECOND.to_string()),
             Self::OtherType | Self::Encoded | Self::Broken => refusal,
         }
@@ -450,8 +450,7 @@ pub fn address_of(
         let last = headers.get_all("x-forwarded-for").iter().next_back()?;
         last.to_str().ok()?.rsplit(',').next()?.trim().parse().ok()
     };
-    // The server notes the peer; only a router that it does not serve, as in tests, has none.
-    let peer = extensions.get::<Peer>().map_or([0, 0, 0, 0].into(), |peer| peer.0.ip());
+    let peer = peer(extensions).map_or([0, 0, 0, 0].into(), |peer| peer.ip());
     let address = if trust_forwarded_for { forwarded() } else { None };
     address.unwrap_or(peer)
 }

@@ -35,10 +35,16 @@ pub(super) async fn post(State(desk): State<Arc<Desk>>, request: Request) -> Res
     let (mut response, stamp) = match intake::receive(&desk, &parts, body).await {
         Ok(bytes) => {
             let posted = Posted { desk: &desk, agent, parts: &parts, bytes: &bytes };
-            match agent.posted(posted) {
-                Some(answer) => answer.await,
-                None => admit(posted).await,
-            }
+            let answered = async {
+                match agent.posted(posted) {
+                    Some(answer) => answer.await,
+                    None => admit(posted).await,
+                }
+            };
+            desk.guard(agent, "answering a request", answered).await.unwrap_or_else(|fault| {
+                let id = jsonrpc::read(&bytes).map_or_else(|reject| reject.id, |sent| sent.id);
+                JsonRpc(&id).broken(&**agent, &fault)
+            })
         }
         Err(unread) => {
             let refusal = not_taken(&**agent, unread);
@@ -97,7 +103,7 @@ async fn perform(posted: Posted<'_>, caller: &Caller, envelope: jsonrpc::Request
     };
     let activated = intake::extensions_of(&parts.headers, release);
     let request = operation(release, &envelope.method)
-        .and_then(|operation| agent.accept(release, operation, &activated, params));
+        .and_then(|operation| agent.accept(release, operation, &activated, caller, params));
     let write = |answer| Ok(result(agent, id, release, answer));
     let spoken = (release, activated.as_slice());
     super::perform::perform(posted, caller, spoken, request, &JsonRpc(id), write).await
@@ -107,18 +113,29 @@ async fn perform(posted: Posted<'_>, caller: &Caller, envelope: jsonrpc::Request
 // E-015, E-016
 fn operation(release: Release, method: &str) -> Result<Operation, ProtocolRefusal> {
     release.operation(method).ok_or_else(|| {
-        let message = match release {
-            Release::V0_3 => "method not found; A2A 0.3 has message/send, and 1.0 SendMessage",
-            Release::V1_0 if older::is_method(method) => {
-                "method not found; A2A 1.0 calls it SendMessage"
+        let suggested = Operation::suggested_for(method).and_then(|meant| release.method(meant));
+        let message = match (release, suggested) {
+            (Release::V1_0, Some(name)) if older::is_method(method) => {
+                format!("method not found; A2A 1.0 calls it {name}")
             }
-            Release::V1_0 => "method not found; use SendMessage",
+            (Release::V1_0 | Release::V0_3, Some(name)) => {
+                format!("method not found; did you mean {name}?")
+            }
+            (Release::V0_3, None) => {
+                "method not found; A2A 0.3 has message/send, and 1.0 SendMessage".to_owned()
+            }
+            (Release::V1_0, None) => "method not found; use SendMessage".to_owned(),
         };
-        ProtocolRefusal::new(Code::MethodNotFound, message)
+        let refusal = ProtocolRefusal::new(Code::MethodNotFound, message);
+        match suggested {
+            Some(name) => refusal.with("suggestion", name),
+            None => refusal,
+        }
     })
 }
 
-/// Errors as members of an envelope with this id. The HTTP status is 200 where none is asked for.
+/// Errors as members of an envelope with this id. Where no HTTP status is asked for it is
+/// [`Code::jsonrpc_http`].
 #[derive(Debug)]
 pub struct JsonRpc<'a>(pub &'a Id);
 
@@ -126,7 +143,9 @@ impl Dialect for JsonRpc<'_> {
     fn protocol(&self, refusal: &ProtocolRefusal, status: Option<StatusCode>) -> Parcel {
         let error = error_body(refusal);
         let mut response = answers::write(&Failure { jsonrpc: "2.0", id: self.0, error });
-        *response.status_mut() = status.unwrap_or(StatusCode::OK);
+        let usual = StatusCode::from_u16(refusal.code.jsonrpc_http()).unwrap_or(StatusCode::OK);
+        *response.status_mut() = status.unwrap_or(usual);
+        answers::mark_refusal(&mut response, refusal);
         (response, answers::stamp_of(refusal))
     }
 

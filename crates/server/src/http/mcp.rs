@@ -43,10 +43,15 @@ pub(super) async fn handle(State(desk): State<Arc<Desk>>, request: Request) -> R
         return not_found().await;
     };
     let inside = Inside { desk: &desk, agent, tools, parts: &parts };
-    let (mut response, stamp) = match may_come_in(tools, &parts) {
-        Ok(()) => inside.take(body).await,
-        Err(fail) => respond(&fail, &Id::null()),
+    let answered = async {
+        match may_come_in(tools, &parts) {
+            Ok(()) => inside.take(body).await,
+            Err(fail) => respond(&fail, &Id::null()),
+        }
     };
+    let answered = desk.guard(agent, "answering a request", answered).await;
+    let (mut response, stamp) =
+        answered.unwrap_or_else(|fault| JsonRpc(&Id::null()).broken(&**agent, &fault));
     if response.status() == StatusCode::METHOD_NOT_ALLOWED {
         response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
     }

@@ -18,12 +18,13 @@ use super::compress::AsItIs;
 use super::exchange::Stamp;
 use super::head::name_one_host;
 use super::site::{Site, known_path};
-use super::{intake, mcp};
+use super::{intake, mcp, plain};
 use crate::card::{ENDPOINT_PATH, HTTP_JSON_PATH};
 use crate::clock::Clock;
 use crate::desk::Desk;
 use crate::limit::{Key, Limiter, RateLimit};
 use crate::metrics::{Asked, Kind, Metrics};
+use crate::panics;
 use crate::refusals::Refused;
 use crate::traces::{self, Begun, Side, Tracer};
 
@@ -93,7 +94,13 @@ pub(super) async fn observe(
     let begun = tracer.and_then(|tracer| tracer.begin(caller_trace(headers)));
     // Before everything else, because every route depends on the host.
     let mut response = match name_one_host(&request) {
-        Ok(()) => traces::within(begun.as_ref(), site.router.call(request)).await?,
+        Ok(()) => {
+            let answered = traces::within(begun.as_ref(), site.router.call(request));
+            match panics::catch("answering a request", answered).await {
+                Ok(answered) => answered?,
+                Err(fault) => plain::failed(&fault),
+            }
+        }
         Err(refused) => *refused,
     };
     let status = response.status().as_u16();
@@ -109,7 +116,7 @@ pub(super) async fn observe(
     }
     match stamp {
         Some(stamp) => {
-            let agent = stamp.agent.as_ref().map_or("", |agent| agent.id());
+            let agent = stamp.agent.as_ref().map_or("", |agent| agent.id_or_none());
             let (code, skill) = (stamp.code, stamp.skill.unwrap_or_default());
             let error_id = stamp.error_id.as_deref().unwrap_or_default();
             if code == "OK" {
@@ -134,7 +141,7 @@ pub(super) async fn observe(
 fn note(desk: &Desk, stamp: Stamp, is_written: bool) {
     if let (Some(ledger), Some(agent)) = (desk.ledger(), &stamp.agent) {
         ledger.note(Refused {
-            agent: agent.id().to_owned(),
+            agent: agent.id_or_none().to_owned(),
             at: desk.clock.now(),
             code: stamp.code,
             error_id: stamp.error_id.filter(|_| is_written),
@@ -172,7 +179,7 @@ fn trace(
             operation.clone_into(&mut name);
             attributes.push(("tradepost.operation", operation.to_owned()));
         }
-        let agent = stamp.agent.as_ref().map(|agent| agent.id().to_owned());
+        let agent = stamp.agent.as_ref().map(|agent| agent.id_or_none().to_owned());
         attributes.extend(agent.map(|agent| ("tradepost.agent", agent)));
         attributes.push(("tradepost.code", stamp.code.to_owned()));
         let id = stamp.error_id.clone();
@@ -184,13 +191,13 @@ fn trace(
 
 /// Whether a code says that we broke.
 fn is_ours(code: &str) -> bool {
-    matches!(code, "FAILED" | "INTERNAL_ERROR" | "SERVICE_UNAVAILABLE")
+    matches!(code, "FAILED" | "INTERNAL_ERROR" | "SERVICE_UNAVAILABLE" | "UNAVAILABLE")
 }
 
 /// Counts a request that was answered.
 fn count(metrics: &Metrics, path: &str, status: u16, stamp: Option<&Stamp>, took: Duration) {
     const BAD_REQUEST: u16 = 400;
-    let agent = stamp.and_then(|stamp| stamp.agent.as_ref()).map_or("", |agent| agent.id());
+    let agent = stamp.and_then(|stamp| stamp.agent.as_ref()).map_or("", |agent| agent.id_or_none());
     let operation = stamp.and_then(|stamp| stamp.skill.or(stamp.operation)).unwrap_or_default();
     let code = match stamp {
         Some(stamp) => stamp.code,

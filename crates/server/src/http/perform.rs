@@ -7,7 +7,7 @@ use tradepost_wire::a2a::{Release, Request};
 
 use super::answers::{self, Dialect};
 use super::exchange::{Parcel, Posted};
-use super::{denied, intake};
+use super::{answer_check, denied, intake};
 use crate::agent::{Answer, Caller, Incoming, Outcome};
 use crate::fault::Fault;
 
@@ -27,19 +27,30 @@ pub(super) async fn perform(
     };
     let (binding, sent) = (dialect.binding(), intake::sent(parts, bytes));
     let resume_after = intake::resume_after(&parts.headers);
-    let patience = desk.settings.request_timeout;
-    let incoming =
-        Incoming { binding, release, caller, activated, request, sent, resume_after, patience };
+    let incoming = Incoming {
+        binding,
+        release,
+        caller,
+        activated,
+        request,
+        sent,
+        resume_after,
+        patience: desk.settings.request_timeout,
+        metrics: &desk.metrics,
+    };
     let outcome = desk.perform(agent, incoming).await;
     let agent = &**agent;
     let (mut response, stamp) = match outcome {
         Outcome::Profile(refusal) => dialect.profile(*refusal),
         Outcome::Denied(denied) => denied::respond(agent, dialect, denied),
-        Outcome::Protocol(refusal) => dialect.protocol(&refusal, None),
+        Outcome::Protocol(refusal) => {
+            let refusal = answers::with_usual_challenge(agent, refusal);
+            dialect.protocol(&refusal, None)
+        }
         Outcome::Broken(fault) => dialect.broken(agent, &fault),
         Outcome::Answer(answer) => {
             let stamp = answers::stamp_answer(agent, &answer);
-            match write(*answer) {
+            match answer_check::checked(agent, *answer).and_then(write) {
                 Ok(response) => (response, stamp),
                 Err(fault) => dialect.broken(agent, &fault),
             }

@@ -5,6 +5,8 @@ use axum::http::{StatusCode, header};
 use axum::response::Response;
 use tradepost_wire::json::json;
 
+use crate::fault::Fault;
+
 /// A JSON answer.
 pub fn json_response(status: StatusCode, body: impl Into<Body>) -> Response {
     let mut response = Response::new(body.into());
@@ -22,6 +24,15 @@ pub(super) fn plain_error(status: StatusCode, name: &str, message: &str) -> Resp
 pub(super) fn plain_error_body(status: StatusCode, name: &str, message: &str) -> String {
     let error = json!({"code": status.as_u16(), "status": name, "message": message});
     json!({"error": error}).to_string()
+}
+
+/// What is said when something failed outside of every binding. The log has the cause under the id that the
+/// answer names.
+pub(super) fn failed(fault: &Fault) -> Response {
+    let error_id = format!("err_{}", uuid::Uuid::now_v7().simple());
+    tracing::error!(%error_id, cause = %fault.chain(), "a request could not be answered");
+    let message = format!("the agent failed; quote the error id {error_id} to whoever runs it");
+    plain_error(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL", &message)
 }
 
 /// An unknown path or an unknown host: both look the same.

@@ -14,7 +14,7 @@ use axum::response::Response;
 pub(super) use errors::HttpJson;
 use tradepost_wire::a2a::error::{Code, Refusal};
 use tradepost_wire::a2a::http_json::{self, Target};
-use tradepost_wire::a2a::request::invalid_param;
+use tradepost_wire::a2a::request::{invalid_param, with_violation};
 use tradepost_wire::a2a::{self, Event, Operation, Release};
 use tradepost_wire::json::json;
 
@@ -25,7 +25,7 @@ use super::intake::{Unread, Whole};
 use super::perform::perform;
 use super::plain::not_found;
 use super::{answers, denied, intake, sse};
-use crate::agent::{Agent, Answer, Binding, SharedAgent};
+use crate::agent::{Agent, Answer, Binding, Caller, SharedAgent};
 use crate::card::HTTP_JSON_PATH;
 use crate::desk::Desk;
 use crate::fault::Fault;
@@ -46,7 +46,9 @@ pub(super) async fn handle(State(desk): State<Arc<Desk>>, request: Request) -> R
     let Some(agent) = &agent.filter(|agent| agent.speaks(Binding::HttpJson)) else {
         return not_found().await;
     };
-    let (mut response, stamp) = answer(&desk, agent, &parts, body).await;
+    let answered = answer(&desk, agent, &parts, body);
+    let answered = desk.guard(agent, "answering a request", answered).await;
+    let (mut response, stamp) = answered.unwrap_or_else(|fault| HttpJson.broken(&**agent, &fault));
     // Streams have a type of their own.
     if let Some(kind) =
         response.headers_mut().get_mut(header::CONTENT_TYPE).filter(|kind| **kind == JSON)
@@ -88,7 +90,8 @@ async fn answer(desk: &Desk, agent: &SharedAgent, parts: &Parts, body: Body) -> 
         Err(denied) => return denied::respond(&**agent, &HttpJson, denied),
     };
     let activated = intake::activated_extensions(&parts.headers);
-    let request = read(&**agent, parts, &target, operation, &activated, bytes.as_deref());
+    let given = Given { target: &target, operation, activated: &activated, caller: &caller };
+    let request = read(&**agent, parts, given, bytes.as_deref());
     let posted = Posted { desk, agent, parts, bytes: bytes.as_deref().unwrap_or_default() };
     let spoken = (Release::V1_0, activated.as_slice());
     let write = |answer| Ok(result(agent, answer));
@@ -115,20 +118,33 @@ async fn receive<'d>(
     Ok(Some(bytes).filter(|bytes| !(optional && bytes.trim_ascii().is_empty())))
 }
 
+/// What is known of a request before its parameters are read.
+#[derive(Clone, Copy)]
+struct Given<'a> {
+    target: &'a Target,
+    operation: Operation,
+    activated: &'a [String],
+    caller: &'a Caller,
+}
+
 fn read(
     agent: &dyn Agent,
     parts: &Parts,
-    target: &Target,
-    operation: Operation,
-    activated: &[String],
+    given: Given<'_>,
     body: Option<&[u8]>,
 ) -> Result<a2a::Request, Refusal> {
+    const CONFLICT: &str = "must be as in the path, or absent";
+    let Given { target, operation, activated, caller } = given;
     let (params, conflict) = http_json::params(operation, target, parts.uri.query(), body)?;
     intake::check_version(agent, parts)?;
-    let request = agent.accept(Release::V1_0, operation, activated, Some(params))?;
-    match conflict {
-        Some(field) => Err(invalid_param(field, "must be as in the path, or absent")),
-        None => Ok(request),
+    let read = agent.accept(Release::V1_0, operation, activated, caller, Some(params));
+    match (read, conflict) {
+        (Ok(request), None) => Ok(request),
+        (Ok(_), Some(field)) => Err(invalid_param(field, CONFLICT)),
+        (Err(refusal), Some(field)) if refusal.code == Code::InvalidParams => {
+            Err(with_violation(refusal, field, CONFLICT))
+        }
+        (Err(refusal), _) => Err(refusal),
     }
 }
 

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use futures_util::stream;
 
 use crate::fault::Fault;
+use crate::panics;
 use crate::tasks::{Item, TaskStream};
 
 /// How long a connection may be silent before a comment keeps it open.
@@ -27,7 +28,8 @@ pub(super) fn task_events(events: TaskStream, frame: impl Frame) -> Response {
     let body = stream::unfold(Some((events, frame)), |state| async move {
         let (mut events, frame) = state?;
         // To stop waiting loses nothing: `next` takes an entry only when it is about to return it.
-        let next = tokio::time::timeout(SILENCE, events.next()).await;
+        let next = panics::catch("following a task", events.next());
+        let next = tokio::time::timeout(SILENCE, next).await.map(Result::flatten);
         let (text, more) = match next {
             Err(_) => (":\n\n".to_owned(), true),
             Ok(Ok(Some(Item { seq, json }))) => {

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use tradepost_wire::a2a::error::Refusal;
-use tradepost_wire::a2a::request::invalid_param;
+use tradepost_wire::a2a::request::{ListScope, RequestedPage, invalid_param};
 use tradepost_wire::catalog::Vocabulary as _;
 
 use super::log::{Owner, TaskFilter, TaskRow};
@@ -37,6 +37,20 @@ impl Signer {
         Some((Timestamp::from_millisecond(at.parse().ok()?).ok()?, task_id.to_owned()))
     }
 
+    /// Whether a token is one of ours for this owner and list. Of an unknown list only its form is judged.
+    pub(super) fn is_known(&self, owner: &Owner, page: &RequestedPage) -> bool {
+        let token = page.token.as_str();
+        match &page.list {
+            Some(ListScope::Tasks(query)) => {
+                self.read(owner, &TaskFilter::from(query), token).is_some()
+            }
+            Some(ListScope::PushConfigs { task_id }) => {
+                self.read_push(owner, task_id, token).is_some()
+            }
+            None => Seal::is_form_of_sealed(token),
+        }
+    }
+
     /// The token for what comes after a webhook of a task.
     pub(super) fn write_push(&self, owner: &Owner, task_id: &str, last: &str) -> String {
         self.0.write(&of_webhooks(owner, task_id), last)
@@ -56,9 +70,12 @@ pub(super) fn cut<T>(found: &mut Vec<T>, limit: usize, token: impl FnOnce(&T) ->
     found.last().filter(|_| more).map(token).unwrap_or_default()
 }
 
-/// What is said of a token that is none of ours for a list.
+/// What is wrong with a token that is none of ours for a list.
+pub(crate) const FOREIGN_TOKEN: &str = "must be a nextPageToken of the same list";
+
+/// The refusal of a token that is none of ours for a list.
 pub(super) fn foreign_token() -> Refusal {
-    invalid_param("pageToken", "must be a nextPageToken of the same list")
+    invalid_param("pageToken", FOREIGN_TOKEN)
 }
 
 /// What a token of a list of tasks is bound to.

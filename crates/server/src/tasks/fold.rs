@@ -11,6 +11,23 @@ use crate::fault::Fault;
 /// How many entries are read at once.
 const BATCH: usize = 500;
 
+/// Why a task cannot be read.
+pub(super) enum Unfolded {
+    /// An entry of its log says nothing that can be understood: the store works, and so do other tasks.
+    Unreadable(Fault),
+    /// The store fails.
+    Broken(Fault),
+}
+
+impl Unfolded {
+    // Not a `From` of `Fault`: a second one would make `?` ambiguous wherever a closure returns faults.
+    fn into_fault(self) -> Fault {
+        match self {
+            Self::Unreadable(fault) | Self::Broken(fault) => fault,
+        }
+    }
+}
+
 /// The task as it was after entry `until`.
 pub(super) fn task(
     log: &dyn TaskLog,
@@ -19,13 +36,25 @@ pub(super) fn task(
     history: Option<u32>,
     with_artifacts: bool,
 ) -> Result<Task, Fault> {
+    read(log, row, until, history, with_artifacts).map_err(Unfolded::into_fault)
+}
+
+/// The same, which tells an entry that cannot be read from a store that fails.
+pub(super) fn read(
+    log: &dyn TaskLog,
+    row: &TaskRow,
+    until: i64,
+    history: Option<u32>,
+    with_artifacts: bool,
+) -> Result<Task, Unfolded> {
     let mut folded = Folded::new(row);
     let mut after = 0;
     loop {
-        let entries = log.task_entries(&row.task_id, (after, until), with_artifacts, BATCH)?;
+        let entries = log.task_entries(&row.task_id, (after, until), with_artifacts, BATCH);
+        let entries = entries.map_err(Unfolded::Broken)?;
         for entry in &entries {
             after = entry.seq;
-            folded.add(entry)?;
+            folded.add(entry).map_err(Unfolded::Unreadable)?;
         }
         if entries.len() < BATCH {
             break;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use jiff::Timestamp;
-use tradepost_wire::a2a::TaskState;
+use tradepost_wire::a2a::{ListTasks, TaskState};
 
 use crate::fault::Fault;
 use crate::seal::Secrets;
@@ -65,6 +65,16 @@ pub struct TaskFilter {
     pub state: Option<TaskState>,
     /// Whose state is not older than this.
     pub since: Option<Timestamp>,
+}
+
+impl From<&ListTasks> for TaskFilter {
+    fn from(query: &ListTasks) -> Self {
+        Self {
+            context_id: query.context_id.clone(),
+            state: query.status,
+            since: query.status_timestamp_after,
+        }
+    }
 }
 
 /// A webhook as it is kept.

@@ -1,9 +1,10 @@
 //! How work reports: every report is an entry of the task's log.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tradepost_wire::a2a::response_check::{artifact_problems, in_one_line};
 use tradepost_wire::a2a::{Artifact, ArtifactUpdate, Event, TaskState};
 
 use super::log::{self, EntryKind, LogWriter, TaskRow};
@@ -31,6 +32,8 @@ struct Inner {
     /// Whether the task has ended without this work.
     ended: Arc<watch::Sender<bool>>,
     broken: Arc<AtomicBool>,
+    /// What is wrong with the first artifact that could not be reported, for the log.
+    invalid: OnceLock<String>,
 }
 
 impl Progress {
@@ -42,6 +45,7 @@ impl Progress {
             settled: AtomicBool::new(false),
             ended,
             broken: Arc::default(),
+            invalid: OnceLock::new(),
         }))
     }
 
@@ -65,16 +69,24 @@ impl Progress {
         self.append(EntryKind::Status, body, Some((state, now))).await
     }
 
-    /// Reports an artifact, or with `append` more of it.
+    /// Reports an artifact, or with `append` more of it. One that breaks A2A's data model, as one without parts
+    /// or with a [`Content::Raw`](tradepost_wire::a2a::Content::Raw) that is not base64, ends the task as failed,
+    /// and the log says what is wrong with it.
     ///
     /// # Errors
-    /// When the task has ended.
+    /// When the task has ended, or ends by this.
     pub async fn artifact(
         &self,
         artifact: Artifact,
         append: bool,
         last_chunk: bool,
     ) -> Result<(), Ended> {
+        let problems = artifact_problems(&artifact);
+        if !problems.is_empty() {
+            // Later reports change nothing: the first one ends the task.
+            let _ = self.0.invalid.set(in_one_line(&problems));
+            return Err(self.lost());
+        }
         let event = Event::ArtifactUpdate(ArtifactUpdate {
             task_id: self.0.row.task_id.clone(),
             context_id: self.0.row.context_id.clone(),
@@ -147,6 +159,10 @@ impl Progress {
     pub(super) async fn flush(&self) -> Result<(), Fault> {
         // Every entry under way holds one: who gets them all knows that there is none.
         let _all = self.0.room.acquire_many(IN_FLIGHT).await;
+        if let Some(problems) = self.0.invalid.get() {
+            let cause = format!("the artifact is not valid in A2A: {problems}");
+            return Err(Fault::new("reporting an artifact", cause));
+        }
         if self.0.broken.load(Ordering::SeqCst) {
             return Err(Fault::new("working on a task", "an event could not be stored"));
         }

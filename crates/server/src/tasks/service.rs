@@ -6,15 +6,18 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use tradepost_wire::a2a::error::{Code, Refusal};
+use tradepost_wire::a2a::request::RequestedPage;
 use tradepost_wire::a2a::{Message, Part, Request, SendMessage, Task};
 
 use super::log::{Owner, TaskLog};
 use super::{Ended, Outcome, Progress, Tasks, Undone, Webhooks, Work, fold};
-use crate::agent::{self, Answer, Incoming};
+use crate::agent::{self, Answer, Caller, Incoming, PageTokens};
 use crate::clock::Clock;
 use crate::egress::{Egress, Resolver};
 use crate::fault::Fault;
 use crate::memory::Memory;
+use crate::metrics::Metrics;
+use crate::panics;
 
 /// What an agent does about a message.
 pub enum Plan {
@@ -84,6 +87,11 @@ impl Service {
         Self::open(Arc::new(Memory::default()), Clock::system(), agent_id)
     }
 
+    fn owner(&self, caller: &Caller) -> Owner {
+        let principal = caller.principal.name.clone();
+        Owner { agent_id: self.agent_id.clone(), principal }
+    }
+
     /// Performs a request, for [`Agent::perform`](crate::agent::Agent::perform); as
     /// [`Self::answer`].
     pub fn perform<'a>(
@@ -116,12 +124,14 @@ impl Service {
         incoming: Incoming<'_>,
         plan: impl FnOnce(&Message, Option<&Task>) -> Result<Plan, Refusal> + Send,
     ) -> Result<Answer, Undone> {
-        let principal = incoming.caller.principal.name.clone();
-        let owner = &Owner { agent_id: self.agent_id.clone(), principal };
+        let owner = &self.owner(incoming.caller);
+        let metrics = incoming.metrics;
         let (tasks, webhooks) = (&self.tasks, &self.webhooks);
         Ok(match incoming.request {
-            Request::SendMessage(send) => self.send(owner, send, false, plan).await?,
-            Request::SendStreamingMessage(send) => self.send(owner, send, true, plan).await?,
+            Request::SendMessage(send) => self.send(owner, send, false, metrics, plan).await?,
+            Request::SendStreamingMessage(send) => {
+                self.send(owner, send, true, metrics, plan).await?
+            }
             Request::GetTask { id, history_length } => {
                 Answer::Task(tasks.get(owner, &id, history_length).await?)
             }
@@ -156,6 +166,7 @@ impl Service {
         owner: &Owner,
         send: SendMessage,
         streams: bool,
+        metrics: &Arc<Metrics>,
         plan: impl FnOnce(&Message, Option<&Task>) -> Result<Plan, Refusal> + Send,
     ) -> Result<Answer, Undone> {
         let message = &send.message;
@@ -174,7 +185,7 @@ impl Service {
             None => None,
         };
         let work = match plan(message, earlier.as_ref())? {
-            Plan::Work(work) => work,
+            Plan::Work(work) => self.counted(Arc::clone(metrics), work),
             Plan::Answer(parts) => {
                 // No task comes of it, so that there is nothing to tell a webhook.
                 let reply = reply(message, parts);
@@ -193,6 +204,27 @@ impl Service {
             self.tasks.settled(owner, &begun, send.history_length).await?
         };
         Ok(Answer::Begun(task))
+    }
+
+    /// The same work, of which a panic is counted and fails the task.
+    fn counted(&self, metrics: Arc<Metrics>, work: Work) -> Work {
+        let agent_id = self.agent_id.clone();
+        Box::new(move |progress| {
+            Box::pin(async move {
+                // Inside of the guard: the closure itself may panic before it returns its future.
+                let worked = panics::catch("working on a task", async { work(progress).await });
+                worked.await.unwrap_or_else(|fault| {
+                    metrics.count_panic(&agent_id);
+                    Err(fault)
+                })
+            })
+        })
+    }
+}
+
+impl PageTokens for Service {
+    fn is_known(&self, caller: &Caller, page: &RequestedPage) -> bool {
+        self.tasks.cursors.is_known(&self.owner(caller), page)
     }
 }
 

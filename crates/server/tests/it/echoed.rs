@@ -1,4 +1,4 @@
-//! The agent of the README does on every binding what its fifty lines say, and nothing else.
+//! The agent of the README does on every binding what its some fifty lines say, and nothing else.
 
 use tokio::net::TcpListener;
 use tradepost_server::a2a::Operation;

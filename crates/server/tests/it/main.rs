@@ -8,12 +8,19 @@
     reason = "a test that meets what it does not expect has to fail, and nobody imports it"
 )]
 
+mod answers;
 mod client;
 #[expect(dead_code, reason = "a test serves on a listener of its own, and not where `main` does")]
 #[path = "../../examples/echo.rs"]
 mod echo;
 mod echoed;
 mod length;
+mod lists;
+mod media_types;
+mod nested;
 mod older;
+mod panics;
+mod refusals;
+mod scripted;
 mod tools;
 mod turns;

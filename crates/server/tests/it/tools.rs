@@ -14,7 +14,7 @@ use tradepost_server::tools::{
 };
 use tradepost_wire::json::{Value, json};
 
-use crate::client::Client;
+use crate::client::{Client, without_ids};
 
 const WRITES: Permission = Permission::new("notes:write");
 
@@ -69,6 +69,7 @@ impl Tools for Adder {
 
     fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Called> {
         Box::pin(async move {
+            assert!(!call.arguments.contains_key("panic"), "expected by the test");
             let numbers = call.arguments.get("numbers").and_then(Value::as_array);
             let sum = numbers.map(|numbers| numbers.iter().filter_map(Value::as_i64).sum::<i64>());
             let text = sum.map_or("numbers is missing".to_owned(), |sum| sum.to_string());
@@ -152,6 +153,16 @@ async fn tools_are_introduced_listed_and_called() {
     let note = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
     check(&client, &[], note.to_owned(), expect!["202 "]).await;
     check(&client, &[], "{".to_owned(), expect![[r#"400 {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the body is not valid JSON"}}"#]]).await;
+}
+
+#[tokio::test]
+async fn a_panic_of_a_tool_is_an_error_of_its_call() {
+    let client = start().await;
+    let call = rpc("tools/call", json!({"name": "add", "arguments": {"panic": true}}));
+    let answer = without_ids(&post(&client, &[], &call).await);
+    expect![[r#"200 {"jsonrpc":"2.0","id":"r","error":{"code":-32603,"message":"the agent failed; quote the error id to whoever runs it","data":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INTERNAL_ERROR","domain":"a2a-protocol.org","metadata":{"errorId":"err_<id>"}}]}}"#]].assert_eq(&answer);
+    let call = rpc("tools/call", json!({"name": "add", "arguments": {"numbers": [1]}}));
+    assert!(post(&client, &[], &call).await.contains(r#""sum":1"#), "the process goes on");
 }
 
 #[tokio::test]

@@ -61,6 +61,15 @@ impl Agent for Itk {
         &self.1
     }
 
+    /// The kit's agents send instructions under media types of their own.
+    fn accepts_part(&self, _: &Part) -> bool {
+        true
+    }
+
+    fn page_tokens(&self) -> Option<&dyn PageTokens> {
+        Some(&self.2)
+    }
+
     fn perform<'a>(&'a self, incoming: Incoming<'a>) -> BoxFuture<'a, Outcome> {
         self.2.perform(incoming, |message, _| Ok(plan(instruction::of(message))))
     }

@@ -29,7 +29,7 @@ use tradepost_server::permission::Permission;
 use tradepost_server::seal::Seal;
 use tradepost_store::{Old, Store, Transaction};
 use tradepost_wire::a2a::error::{Code, Refusal as ProtocolRefusal};
-use tradepost_wire::a2a::{Content, Operation, Request, SendMessage};
+use tradepost_wire::a2a::{Content, Operation, Part, Request, SendMessage};
 use tradepost_wire::aap::{self, Call, DealerInformation, Reply, Skill, Terms, Version};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::http::MediaType;
@@ -338,6 +338,18 @@ impl Agent for Seller {
         (!sends).then(|| gate::of_operation(operation))
     }
 
+    /// Text is ignored, whatever its type (`R-ENV-06`). Other parts are JSON by any name (C-25, `E-034`): a file of
+    /// another type would be skipped without the buyer hearing of it. One without a type is ignored
+    /// beside the data (C-27).
+    fn accepts_part(&self, part: &Part) -> bool {
+        match part.content {
+            Content::Text(_) => true,
+            Content::Data(_) | Content::Raw(_) | Content::Url(_) => {
+                aap::accepts_media_type(part.media_type.as_deref().unwrap_or_default())
+            }
+        }
+    }
+
     /// AAP has decided for itself what that is (`E-005`).
     fn other_media_type(&self) -> Code {
         Code::InvalidRequest
@@ -449,21 +461,11 @@ fn base_url(dealer: &Dealer, origin: Origin) -> String {
     }
 }
 
-/// What the protocol says about a message before anybody looks into its data (`E-031`, `E-034`,
-/// C-25, C-26).
+/// What the protocol says about a message before anybody looks into its data (`E-031`, C-26).
 fn check_envelope(dealer: &Dealer, request: &SendMessage) -> Result<(), ProtocolRefusal> {
     if request.message.task_id.is_some() {
         let message = "this agent keeps no tasks; leave taskId out";
         return Err(ProtocolRefusal::new(Code::TaskNotFound, message));
-    }
-    let unreadable = request.message.parts.iter().any(|part| {
-        let media_type = part.media_type.as_deref().unwrap_or_default();
-        matches!(part.content, Content::Data(_)) && !aap::accepts_media_type(media_type)
-    });
-    if unreadable {
-        let message = "a data part must have the media type application/json or of an AAP request";
-        return Err(ProtocolRefusal::new(Code::ContentTypeNotSupported, message)
-            .with("supportedMediaTypes", "application/json, application/*+json"));
     }
     let modes = &request.accepted_output_modes;
     let readable = |mode: &String| {

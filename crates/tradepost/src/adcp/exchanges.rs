@@ -8,7 +8,9 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
+use tradepost_server::agent::{Caller, PageTokens};
 use tradepost_server::tasks::TaskPage;
+use tradepost_wire::a2a::request::RequestedPage;
 use tradepost_wire::a2a::{ListTasks, Task};
 
 /// How many tasks of one caller are kept.
@@ -101,6 +103,12 @@ impl Exchanges {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl PageTokens for Exchanges {
+    fn is_known(&self, _: &Caller, page: &RequestedPage) -> bool {
+        page.token.parse::<usize>().is_ok()
     }
 }
 

@@ -14,7 +14,7 @@ use tradepost_publisher::profile::Profile;
 use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::refuse;
 use tradepost_publisher::world::{Lane, Wait};
-use tradepost_server::agent::{self, Agent, Caller, Incoming, Outcome};
+use tradepost_server::agent::{self, Agent, Caller, Incoming, Outcome, PageTokens};
 use tradepost_server::auth::{Auth, Authenticator, Principal};
 use tradepost_server::card::{ENDPOINT_PATH, PublishedCard};
 use tradepost_server::clock::Clock;
@@ -325,6 +325,10 @@ impl Agent for PublisherAgent {
     /// What a credential permits depends on the account (AdCP R-4).
     fn required(&self, _: Operation) -> Option<Permission> {
         None
+    }
+
+    fn page_tokens(&self) -> Option<&dyn PageTokens> {
+        Some(&self.exchanges)
     }
 
     fn other_media_type(&self) -> Code {

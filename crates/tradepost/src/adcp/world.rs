@@ -15,9 +15,9 @@ use tradepost_publisher::world::{
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, client};
 use tradepost_server::fault::{Fault, chain};
-use tradepost_server::http::answers::seconds;
 use tradepost_server::limit::{Exceeded, Key, Limiter, Permits};
 use tradepost_server::outbox::sender::HttpSender;
+use tradepost_wire::a2a::error::whole_seconds;
 use tradepost_wire::json::{Map, Value};
 
 use super::keys::{GovernanceKey, WebhookKey};
@@ -202,7 +202,7 @@ impl World for Outside {
         };
         let admitted = limiter.admit(&Key::Credential(principal.to_owned()));
         admitted.map_err(|Exceeded { wait, limit }| Wait {
-            seconds: u32::try_from(seconds(wait)).unwrap_or(u32::MAX).max(1),
+            seconds: u32::try_from(whole_seconds(wait)).unwrap_or(u32::MAX).max(1),
             limit: limit.requests,
             window_seconds: u32::try_from(limit.window.as_secs()).unwrap_or(u32::MAX).max(1),
         })

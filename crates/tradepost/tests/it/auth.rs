@@ -85,7 +85,8 @@ fn without_a_credential_the_caller_hears_which_one_is_wanted() {
             {"jsonrpc":"2.0","id":null,
               "error":{"code":-32000,"message":"this agent requires a credential; send one of a scheme that its card declares, in the header Authorization",
                 "data":[
-                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNAUTHENTICATED","domain":"a2a-protocol.org","metadata":{"scheme":"Bearer"}}]}}
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNAUTHENTICATED","domain":"a2a-protocol.org",
+                    "metadata":{"scheme":"Bearer","challenge":"Bearer realm=\"demo-auto-group\""}}]}}
         "#]],
     );
     assert_eq!(
@@ -127,12 +128,13 @@ fn unknown_revoked_malformed_and_wrong_keys_get_the_same_bytes() {
         "E-110",
         &refused[0],
         &expect![[r#"
-        401
-        {"jsonrpc":"2.0","id":null,
-          "error":{"code":-32000,"message":"the credential is not valid",
-            "data":[
-              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNAUTHENTICATED","domain":"a2a-protocol.org","metadata":{"scheme":"Bearer"}}]}}
-    "#]],
+            401
+            {"jsonrpc":"2.0","id":null,
+              "error":{"code":-32000,"message":"the credential is not valid",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNAUTHENTICATED","domain":"a2a-protocol.org",
+                    "metadata":{"scheme":"Bearer","challenge":"Bearer realm=\"demo-auto-group\", error=\"invalid_token\""}}]}}
+        "#]],
     );
     assert_eq!(
         refused[0].header("www-authenticate"),
@@ -156,12 +158,13 @@ fn an_expired_key_says_so_to_whoever_has_the_secret_and_to_nobody_else() {
         "E-110",
         &expired,
         &expect![[r#"
-        401
-        {"jsonrpc":"2.0","id":null,
-          "error":{"code":-32000,"message":"the credential has expired; get a new one",
-            "data":[
-              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNAUTHENTICATED","domain":"a2a-protocol.org","metadata":{"scheme":"Bearer"}}]}}
-    "#]],
+            401
+            {"jsonrpc":"2.0","id":null,
+              "error":{"code":-32000,"message":"the credential has expired; get a new one",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNAUTHENTICATED","domain":"a2a-protocol.org",
+                    "metadata":{"scheme":"Bearer","challenge":"Bearer realm=\"demo-auto-group\", error=\"invalid_token\""}}]}}
+        "#]],
     );
     let challenge = expired.header("www-authenticate").unwrap();
     assert!(challenge.ends_with(r#"error="invalid_token""#), "{challenge}");
@@ -184,12 +187,13 @@ fn a_missing_scope_is_named_and_nothing_is_done() {
         "E-110",
         &denied,
         &expect![[r#"
-        403
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32000,"message":"the credential lacks the scope lead:write",
-            "data":[
-              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"PERMISSION_DENIED","domain":"a2a-protocol.org","metadata":{"scope":"lead:write"}}]}}
-    "#]],
+            403
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32000,"message":"the credential lacks the scope lead:write",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"PERMISSION_DENIED","domain":"a2a-protocol.org",
+                    "metadata":{"scope":"lead:write","challenge":"Bearer realm=\"demo-auto-group\", error=\"insufficient_scope\", scope=\"lead:write\""}}]}}
+        "#]],
     );
     assert_eq!(
         denied.header("www-authenticate"),

@@ -240,13 +240,14 @@ fn bodies_that_never_end_take_only_a_share_of_the_memory_for_all() {
         "crowds",
         &refused,
         &expect![[r#"
-        503
-        {"jsonrpc":"2.0","id":null,
-          "error":{"code":-32000,"message":"too many bodies are under way; send it again in a moment",
-            "data":[
-              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"RESOURCE_EXHAUSTED","domain":"a2a-protocol.org",
-                "metadata":{"retryAfterSeconds":"2"}}]}}
-    "#]],
+            503
+            {"jsonrpc":"2.0","id":null,
+              "error":{"code":-32000,"message":"too many bodies are under way; send it again in a moment",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"RESOURCE_EXHAUSTED","domain":"a2a-protocol.org",
+                    "metadata":{"retryAfterSeconds":"2"}},
+                  {"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"2s"}]}}
+        "#]],
     );
     assert_eq!(refused.header("retry-after"), Some("2"));
     let headers = [("Content-Type", "application/json")];

@@ -222,10 +222,10 @@ fn e_03_every_error_of_a2a_that_can_happen_has_its_row() {
         &client.ask("SendMessage", &strange),
         &expect![[r#"
             INVALID_ARGUMENT
-            a part has a media type that this agent cannot read
+            a part has a media type that this agent cannot read: message.parts[0]
             [
               {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"CONTENT_TYPE_NOT_SUPPORTED","domain":"a2a-protocol.org",
-                "metadata":{"supportedMediaTypes":"text/plain, application/json"}}]
+                "metadata":{"fields":"message.parts[0]","supportedMediaTypes":"text/plain, application/json"}}]
         "#]],
     );
     check(
@@ -337,16 +337,17 @@ fn e_10_e_11_e_25_and_e_26_every_wrong_field_is_named_as_on_the_other_bindings()
         &client.ask("ListTasks", &list),
         &expect![[r#"
             INVALID_ARGUMENT
-            Invalid parameters: status: must be one of TASK_STATE_SUBMITTED, TASK_STATE_WORKING, TASK_STATE_COMPLETED, TASK_STATE_FAILED, TASK_STATE_CANCELED, TASK_STATE_INPUT_REQUIRED, TASK_STATE_REJECTED, TASK_STATE_AUTH_REQUIRED; pageSize: must be <= 100; historyLength: must be >= 0
+            Invalid parameters: status: must be one of TASK_STATE_SUBMITTED, TASK_STATE_WORKING, TASK_STATE_COMPLETED, TASK_STATE_FAILED, TASK_STATE_CANCELED, TASK_STATE_INPUT_REQUIRED, TASK_STATE_REJECTED, TASK_STATE_AUTH_REQUIRED; pageSize: must be <= 100; historyLength: must be >= 0; pageToken: must be a nextPageToken of the same list
             [
               {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org",
-                "metadata":{"fields":"status, pageSize, historyLength"}},
+                "metadata":{"fields":"status, pageSize, historyLength, pageToken"}},
               {"@type":"type.googleapis.com/google.rpc.BadRequest",
                 "fieldViolations":[
                   {"field":"status",
                     "description":"must be one of TASK_STATE_SUBMITTED, TASK_STATE_WORKING, TASK_STATE_COMPLETED, TASK_STATE_FAILED, TASK_STATE_CANCELED, TASK_STATE_INPUT_REQUIRED, TASK_STATE_REJECTED, TASK_STATE_AUTH_REQUIRED"},
                   {"field":"pageSize","description":"must be <= 100"},
-                  {"field":"historyLength","description":"must be >= 0"}]}]
+                  {"field":"historyLength","description":"must be >= 0"},
+                  {"field":"pageToken","description":"must be a nextPageToken of the same list"}]}]
         "#]],
     );
     check(
@@ -467,10 +468,12 @@ fn a_08_the_extended_card_is_for_its_caller_alone() {
         "A-08",
         &denied,
         &expect![[r#"
-        UNAUTHENTICATED
-        this agent requires a credential; send one of a scheme that its card declares, in the header Authorization
-        [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNAUTHENTICATED","domain":"a2a-protocol.org","metadata":{"scheme":"Bearer"}}]
-    "#]],
+            UNAUTHENTICATED
+            this agent requires a credential; send one of a scheme that its card declares, in the header Authorization
+            [
+              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNAUTHENTICATED","domain":"a2a-protocol.org",
+                "metadata":{"scheme":"Bearer","challenge":"Bearer realm=\"conformance\""}}]
+        "#]],
     );
     let answer = client.call(&[("authorization", &ada)], "GetExtendedAgentCard", &json!({}));
     assert_eq!(answer.metadata("cache-control"), Some("private, no-store"));
@@ -486,10 +489,12 @@ fn a_08_the_extended_card_is_for_its_caller_alone() {
         "D-12",
         &unset.ask("GetExtendedAgentCard", &json!({})),
         &expect![[r#"
-        UNAUTHENTICATED
-        this agent requires a credential; send one of a scheme that its card declares, in the header Authorization
-        [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNAUTHENTICATED","domain":"a2a-protocol.org","metadata":{"scheme":"Bearer"}}]
-    "#]],
+            UNAUTHENTICATED
+            this agent requires a credential; send one of a scheme that its card declares, in the header Authorization
+            [
+              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNAUTHENTICATED","domain":"a2a-protocol.org",
+                "metadata":{"scheme":"Bearer","challenge":"Bearer realm=\"conformance\""}}]
+        "#]],
     );
 }
 

@@ -31,6 +31,9 @@ mod console;
 mod decisions;
 mod delivery;
 mod doctor;
+#[expect(dead_code, reason = "a test serves on a listener of its own, and not where `main` does")]
+#[path = "../../../server/examples/echo.rs"]
+mod echo;
 mod examples;
 mod explain;
 mod fairness;

@@ -44,10 +44,15 @@ fn with(mut options: Options, change: impl FnOnce(&mut Options)) -> Options {
 }
 
 fn run(address: &str, options: Options) -> Report {
+    run_while(address, options, &mut || {})
+}
+
+/// The same, which does something after each step of the run.
+fn run_while(address: &str, options: Options, step: &mut (dyn FnMut() + Send)) -> Report {
     let limits = Limits { timeout: Duration::from_secs(60), ..Limits::default() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let transport = Transport::new(limits);
-    runtime.block_on(probe(transport, address, options, &mut |_| {})).unwrap()
+    runtime.block_on(probe(transport, address, options, &mut |_| step())).unwrap()
 }
 
 /// A proxy that changes nothing but the addresses on the card.
@@ -150,6 +155,19 @@ fn our_conformance_agent_has_grade_a_for_two_callers() {
         assert_eq!(passed("a2a.access.identical"), 3, "{profile:?}");
         assert_eq!(passed("a2a.kit.third-turn"), 3, "{profile:?}");
     }
+}
+
+#[test]
+fn the_echo_of_the_library_has_grade_a_on_every_binding() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
+    let address = listener.local_addr().unwrap();
+    runtime.spawn(async move { crate::echo::serve(listener).await.map_err(|why| why.to_string()) });
+    let report = run(&format!("http://{address}"), options());
+    assert_a(&report);
+    let media_types = report.findings.iter().filter(|it| it.check.id == "a2a.input.media-type");
+    let passed = media_types.filter(|finding| finding.verdict == check::Verdict::Pass);
+    assert_eq!(passed.count(), 3, "once on each binding");
 }
 
 #[test]

@@ -469,10 +469,10 @@ fn what_the_agent_cannot_do_is_said_before_what_is_wrong() {
         &unreadable,
         &expect![[r#"
             400
-            {"error":{"code":400,"status":"INVALID_ARGUMENT","message":"a part has a media type that this agent cannot read",
+            {"error":{"code":400,"status":"INVALID_ARGUMENT","message":"a part has a media type that this agent cannot read: message.parts[0]",
                 "details":[
                   {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"CONTENT_TYPE_NOT_SUPPORTED","domain":"a2a-protocol.org",
-                    "metadata":{"supportedMediaTypes":"text/plain, application/json"}}]}}
+                    "metadata":{"fields":"message.parts[0]","supportedMediaTypes":"text/plain, application/json"}}]}}
         "#]],
     );
 
@@ -686,7 +686,7 @@ fn a_stream_that_breaks_ends_with_an_error_event_that_says_nothing_of_the_cause(
     let mut error: Value = tradepost_wire::json::from_str(error.lines().next().unwrap()).unwrap();
     let details = error["error"]["details"][0]["metadata"]["errorId"].take();
     assert!(details.as_str().unwrap().starts_with("err_"));
-    expect![[r#"{"error":{"code":500,"status":"INTERNAL","message":"the agent failed; try again later","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INTERNAL_ERROR","domain":"a2a-protocol.org","metadata":{"errorId":null,"retryAfterSeconds":"5"}}]}}"#]].assert_eq(&error.to_string());
+    expect![[r#"{"error":{"code":500,"status":"INTERNAL","message":"the agent failed; quote the error id to whoever runs it","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INTERNAL_ERROR","domain":"a2a-protocol.org","metadata":{"errorId":null}}]}}"#]].assert_eq(&error.to_string());
 }
 
 /// A credential for an agent's caller.
@@ -726,11 +726,12 @@ fn who_is_not_let_in_hears_it_in_the_shape_of_the_binding() {
         "A-01",
         &response,
         &expect![[r#"
-        401
-        {"error":{"code":401,"status":"UNAUTHENTICATED","message":"the credential is not valid",
-            "details":[
-              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNAUTHENTICATED","domain":"a2a-protocol.org","metadata":{"scheme":"Bearer"}}]}}
-    "#]],
+            401
+            {"error":{"code":401,"status":"UNAUTHENTICATED","message":"the credential is not valid",
+                "details":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNAUTHENTICATED","domain":"a2a-protocol.org",
+                    "metadata":{"scheme":"Bearer","challenge":"Bearer realm=\"conformance\", error=\"invalid_token\""}}]}}
+        "#]],
     );
     for _ in 0..9 {
         ask("Bearer nonsense");
@@ -745,7 +746,8 @@ fn who_is_not_let_in_hears_it_in_the_shape_of_the_binding() {
             {"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"Too many requests",
                 "details":[
                   {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"RESOURCE_EXHAUSTED","domain":"a2a-protocol.org",
-                    "metadata":{"retryAfterSeconds":"6"}}]}}
+                    "metadata":{"retryAfterSeconds":"6"}},
+                  {"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"6s"}]}}
         "#]],
     );
 }
@@ -804,7 +806,7 @@ fn a_store_that_breaks_is_an_internal_error_with_an_id() {
     let id = body["error"]["details"][0]["metadata"]["errorId"].take();
     assert!(id.as_str().unwrap().starts_with("err_"), "E-15");
     assert_eq!(response.status, 500);
-    expect![[r#"{"error":{"code":500,"status":"INTERNAL","message":"the agent failed; try again later","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INTERNAL_ERROR","domain":"a2a-protocol.org","metadata":{"errorId":null,"retryAfterSeconds":"5"}}]}}"#]].assert_eq(&body.to_string());
+    expect![[r#"{"error":{"code":500,"status":"INTERNAL","message":"the agent failed; quote the error id to whoever runs it","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INTERNAL_ERROR","domain":"a2a-protocol.org","metadata":{"errorId":null}}]}}"#]].assert_eq(&body.to_string());
 }
 
 #[test]

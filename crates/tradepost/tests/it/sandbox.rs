@@ -191,7 +191,8 @@ fn every_error_of_the_protocol_and_of_http_can_be_had() {
         let challenged = matches!(status, 401 | 403);
         assert_eq!(response.status, status, "{code}");
         assert_eq!(response.header("www-authenticate").is_some(), challenged, "{code}");
-        assert_eq!(response.header("retry-after").is_some(), status == 429, "{code}");
+        let waits = [ProtocolCode::ResourceExhausted, ProtocolCode::Unavailable].contains(code);
+        assert_eq!(response.header("retry-after").is_some(), waits, "{code}");
         let error = response.json()["error"].clone();
         assert_eq!(error["code"], code.jsonrpc(), "{code}");
         let details = code.a2a() || status != 200;

@@ -1,6 +1,7 @@
 //! Catalog 1: the errors of JSON-RPC 2.0 and A2A v1.0 (A2A §5.4, §9.5), one row each.
 
 use std::fmt;
+use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 
@@ -24,7 +25,11 @@ catalog! {
         /// What a person reads when nothing more exact is known.
         title: &'static str,
         /// What the caller does next.
-        hint: &'static str,
+        hint: &'static str;
+        /// The HTTP status of an answer in JSON-RPC.
+        jsonrpc_http: u16 = 200,
+        /// Whether other rows have the same JSON-RPC code, so that `ErrorInfo.reason` tells this one.
+        by_reason: bool = false,
     }
     /// The body is not JSON: truncated, not UTF-8, or nested too deep.
     ParseError = "PARSE_ERROR" {
@@ -50,7 +55,16 @@ catalog! {
     /// The agent failed. The cause is in the agent's log under the error id.
     InternalError = "INTERNAL_ERROR" {
         jsonrpc: -32603, http: 500, grpc: "INTERNAL", a2a: false,
-        title: "Internal error", hint: "retry later with exponential backoff",
+        title: "Internal error", hint: "quote the error id to the agent's operator; a retry may fail alike",
+    }
+    /// The agent cannot answer now and soon can again: a store or a service that it needs is away, or it is
+    /// overloaded (A2A §3.3.2). JSON-RPC has no number of its own for it, and `ErrorInfo.reason` tells
+    /// it from an internal error. `google.rpc.RetryInfo` and `Retry-After` say when to come back.
+    Unavailable = "UNAVAILABLE" {
+        jsonrpc: -32603, http: 503, grpc: "UNAVAILABLE", a2a: false,
+        title: "Temporarily unavailable",
+        hint: "wait as long as RetryInfo or Retry-After says and send the same request again";
+        by_reason: true,
     }
     /// The task does not exist, or is not the caller's to see.
     TaskNotFound = "TASK_NOT_FOUND" {
@@ -99,11 +113,12 @@ catalog! {
     }
     /// The agent wants to know who calls, and the request has no valid credential (A2A §3.3.2;
     /// the specification names no JSON-RPC number). The HTTP status is 401 on every binding over
-    /// HTTP, and `WWW-Authenticate` says what to send.
+    /// HTTP, and `WWW-Authenticate` says what to send; `metadata.challenge` repeats it.
     Unauthenticated = "UNAUTHENTICATED" {
         jsonrpc: -32000, http: 401, grpc: "UNAUTHENTICATED", a2a: false,
         title: "Authentication is required",
-        hint: "send a valid credential of a scheme that the card's securitySchemes declare",
+        hint: "send a valid credential of a scheme that the card's securitySchemes declare";
+        jsonrpc_http: 401, by_reason: true,
     }
     /// The credential is valid and does not permit this (A2A §3.3.2; the specification names no
     /// JSON-RPC number). The HTTP status is 403 on every binding over HTTP, and `metadata.scope`
@@ -111,25 +126,35 @@ catalog! {
     PermissionDenied = "PERMISSION_DENIED" {
         jsonrpc: -32000, http: 403, grpc: "PERMISSION_DENIED", a2a: false,
         title: "Permission is denied",
-        hint: "ask the agent's operator for a credential with the missing scope",
+        hint: "ask the agent's operator for a credential with the missing scope";
+        jsonrpc_http: 403, by_reason: true,
     }
     /// The caller comes too often (A2A §13.4; the specification has no row for it). The HTTP
-    /// status is 429 on every binding over HTTP, and `Retry-After` says when to come back. A
-    /// dealer answers with AAP's `RATE_LIMITED` instead.
+    /// status is 429 on every binding over HTTP; `google.rpc.RetryInfo` and `Retry-After` say when to
+    /// come back. A dealer answers with AAP's `RATE_LIMITED` instead.
     ResourceExhausted = "RESOURCE_EXHAUSTED" {
         jsonrpc: -32000, http: 429, grpc: "RESOURCE_EXHAUSTED", a2a: false,
         title: "Too many requests",
-        hint: "wait as long as Retry-After says and send again",
+        hint: "wait as long as Retry-After says and send again";
+        jsonrpc_http: 429, by_reason: true,
     }
 }
 
 impl Code {
-    /// The one row with this JSON-RPC code; `None` for -32000, which rows share: there the reason
-    /// in the details decides.
+    /// The row that this JSON-RPC code means by itself; `None` for -32000, of which only the reason in the
+    /// details tells anything.
     #[must_use]
     pub fn from_jsonrpc(code: i64) -> Option<Self> {
-        let mut rows = Self::ALL.iter().copied().filter(|row| i64::from(row.jsonrpc()) == code);
-        rows.next().filter(|_| rows.next().is_none())
+        let mut rows = Self::ALL.iter().copied();
+        rows.find(|row| i64::from(row.jsonrpc()) == code && !row.by_reason())
+    }
+
+    /// The row of an error with this JSON-RPC code and this `ErrorInfo.reason` of [`DOMAIN`]. The reason is more
+    /// exact; one that belongs to another code counts for nothing.
+    #[must_use]
+    pub fn from_jsonrpc_and_reason(code: i64, reason: Option<&str>) -> Option<Self> {
+        let named = reason.and_then(Self::from_name);
+        named.filter(|row| i64::from(row.jsonrpc()) == code).or_else(|| Self::from_jsonrpc(code))
     }
 }
 
@@ -154,6 +179,8 @@ pub struct Refusal {
     pub metadata: Vec<(&'static str, String)>,
     /// Every wrong field, for [`Code::InvalidParams`].
     pub violations: Vec<FieldViolation>,
+    /// How long to wait before the same request may succeed, where waiting helps.
+    pub wait: Option<Duration>,
 }
 
 impl fmt::Display for Refusal {
@@ -168,7 +195,8 @@ impl Refusal {
     /// An error with a message of its own.
     #[must_use]
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), metadata: Vec::new(), violations: Vec::new() }
+        let message = message.into();
+        Self { code, message, metadata: Vec::new(), violations: Vec::new(), wait: None }
     }
 
     /// Adds a fact for programs.
@@ -178,6 +206,28 @@ impl Refusal {
         self
     }
 
+    /// Says how long to wait before the same request may succeed. Every binding sends it as
+    /// `google.rpc.RetryInfo` and as `metadata.retryAfterSeconds`, and those of HTTP as `Retry-After`.
+    #[must_use]
+    pub fn with_wait(mut self, wait: Duration) -> Self {
+        self.wait = Some(wait);
+        self
+    }
+
+    /// Says how the caller is to authenticate, in the form of `WWW-Authenticate` (RFC 9110 §11.6.1). Every
+    /// binding sends it as that header (gRPC as metadata of the call) and as `metadata.challenge`.
+    #[must_use]
+    pub fn with_challenge(self, challenge: impl Into<String>) -> Self {
+        self.with(CHALLENGE, challenge)
+    }
+
+    /// How the caller is to authenticate, where that is said.
+    #[must_use]
+    pub fn challenge(&self) -> Option<&str> {
+        let said = self.metadata.iter().find(|(key, _)| *key == CHALLENGE);
+        said.map(|(_, challenge)| challenge.as_str())
+    }
+
     /// Whether there are details to send along.
     #[must_use]
     pub fn has_details(&self) -> bool {
@@ -185,18 +235,21 @@ impl Refusal {
     }
 
     fn says_reason(&self) -> bool {
-        self.code.a2a() || !self.metadata.is_empty()
+        let needs_reason = self.code.a2a() || self.code.by_reason();
+        needs_reason || !self.metadata.is_empty() || self.wait.is_some()
     }
 
-    /// The `@type`d details (A2A §3.3.2): `ErrorInfo`, and `BadRequest` where fields are wrong.
+    /// The `@type`d details (A2A §3.3.2): `ErrorInfo`, `BadRequest` where fields are wrong, and `RetryInfo`
+    /// where waiting helps.
     fn details(&self, says_reason: bool) -> Vec<Value> {
         let info = says_reason.then(|| {
-            let metadata = self.metadata.iter().map(|(key, value)| (*key, value.as_str()));
+            let metadata = self.metadata.iter().map(|(key, value)| (*key, value.clone()));
+            let wait = self.wait.map(|wait| (RETRY_AFTER_SECONDS, whole_seconds(wait).to_string()));
             json!({
                 "@type": "type.googleapis.com/google.rpc.ErrorInfo",
                 "reason": self.code.name(),
                 "domain": DOMAIN,
-                "metadata": metadata.collect::<Value>(),
+                "metadata": metadata.chain(wait).collect::<Value>(),
             })
         });
         let fields = (!self.violations.is_empty()).then(|| {
@@ -205,8 +258,32 @@ impl Refusal {
                 "fieldViolations": self.violations,
             })
         });
-        info.into_iter().chain(fields).collect()
+        info.into_iter().chain(fields).chain(self.wait.map(retry_info)).collect()
     }
+}
+
+/// The key of a challenge in `ErrorInfo.metadata`.
+const CHALLENGE: &str = "challenge";
+
+/// The key of a wait in `ErrorInfo.metadata`.
+const RETRY_AFTER_SECONDS: &str = "retryAfterSeconds";
+
+/// A wait in whole seconds, rounded up so that nobody comes back early.
+#[must_use]
+pub fn whole_seconds(wait: Duration) -> u64 {
+    wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
+}
+
+/// A wait as `google.rpc.RetryInfo`, rounded up to milliseconds.
+#[must_use]
+pub fn retry_info(wait: Duration) -> Value {
+    let millis = wait.as_nanos().div_ceil(1_000_000);
+    let seconds = millis / 1_000;
+    let delay = match millis % 1_000 {
+        0 => format!("{seconds}s"),
+        part => format!("{seconds}.{part:03}s"),
+    };
+    json!({"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay})
 }
 
 /// Its [details](Refusal::has_details).

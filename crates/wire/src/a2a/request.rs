@@ -11,6 +11,10 @@ use crate::json::{Map, Value};
 use crate::parse::{self, read_object};
 use crate::problem::{At, Extra, Keyword, Problems};
 
+mod page;
+
+pub use page::{ListScope, RequestedPage, requested_page};
+
 /// A request for an operation.
 #[derive(Debug, Clone)]
 pub enum Request {
@@ -276,6 +280,15 @@ pub fn invalid_param(field: &str, description: &str) -> Refusal {
 pub fn invalid_fields(violations: Vec<FieldViolation>) -> Refusal {
     let total = violations.len();
     wrong(violations, total)
+}
+
+/// The same refusal of wrong parameters with one more wrong field.
+#[must_use]
+pub fn with_violation(refusal: Refusal, field: &str, description: &str) -> Refusal {
+    let mut violations = refusal.violations;
+    violations
+        .push(FieldViolation { field: field.to_owned(), description: description.to_owned() });
+    invalid_fields(violations)
 }
 
 /// The refusal of wrong parameters, of which these are known by name. The first ones stand in the

@@ -82,7 +82,15 @@ fn a2a_errors_are_those_of_the_master_table() {
         [("unauthenticated", A2a::Unauthenticated), ("not permitted", A2a::PermissionDenied)];
     // And one is not there at all: §13.4 asks for limits and names no error.
     let ours = [A2a::ResourceExhausted];
-    assert_eq!(rows.len() + unnamed.len() + ours.len(), A2a::ALL.len());
+    // The table has this one in words: "temporary overload / dependency down".
+    let shared = [A2a::Unavailable];
+    assert_eq!(rows.len() + unnamed.len() + ours.len() + shared.len(), A2a::ALL.len());
+    for code in shared {
+        let rows = published::rows(section, |cell| cell.starts_with("temporary overload"));
+        assert_eq!(rows[0][1].parse(), Ok(code.jsonrpc()), "{code}");
+        assert!(rows[0][3].starts_with(&code.http().to_string()), "{code}");
+        assert_eq!((rows[0][4].as_str(), code.a2a()), (code.grpc(), false), "{code}");
+    }
     for (name, code) in unnamed {
         let rows = published::rows(section, |cell| cell == name);
         assert!(rows[0][1].contains("no number given"), "{name}: the number is ours to choose");

@@ -88,13 +88,20 @@ fn protocol_example(code: A2a) -> Option<a2a::error::Refusal> {
         }
         A2a::VersionNotSupported => a2a::check_version("0.3").err(),
         A2a::Unauthenticated => {
-            Some(a2a::error::Refusal::new(code, code.title()).with("scheme", "Bearer"))
+            let refusal = a2a::error::Refusal::new(code, code.title()).with("scheme", "Bearer");
+            Some(refusal.with_challenge("Bearer realm=\"larkspur\", error=\"invalid_token\""))
         }
         A2a::PermissionDenied => {
             Some(a2a::error::Refusal::new(code, code.title()).with("scope", "lead:write"))
         }
         A2a::ResourceExhausted => {
-            Some(a2a::error::Refusal::new(code, code.title()).with("retryAfterSeconds", "6"))
+            let refusal = a2a::error::Refusal::new(code, code.title());
+            Some(refusal.with_wait(Duration::from_secs(6)))
+        }
+        A2a::Unavailable => {
+            let refusal = a2a::error::Refusal::new(code, code.title());
+            let refusal = refusal.with_wait(Duration::from_secs(5));
+            Some(refusal.with("errorId", format!("err_{}", ERROR_ID.replace('-', ""))))
         }
         A2a::ParseError
         | A2a::InvalidRequest

@@ -1,24 +1,21 @@
 //! How this binding says no: a status, a sentence, and the details of the same catalog that the
 //! other bindings render (A2A §10.6).
 
-use std::time::Duration;
-
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
-use tradepost_wire::a2a::error::{Code, Refusal, StatusDetails};
+use tradepost_wire::a2a::error::{Code, Refusal, StatusDetails, retry_info};
 use tradepost_wire::a2a::status::Status;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::protobuf::{self, schema};
 
-use crate::agent::{Agent, Binding, Blame, PAUSE, ProfileRefusal};
+use crate::agent::{Agent, Binding, Blame, ProfileRefusal};
 use crate::fault::Fault;
 use crate::http::answers::{self, Dialect};
 use crate::http::exchange::{Parcel, Stamp};
-use crate::limit::Exceeded;
 
 const STATUS: HeaderName = HeaderName::from_static("grpc-status");
 const MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
@@ -55,17 +52,6 @@ impl Failure {
     /// The same under another status, where the catalog's row is about something wider.
     pub(super) fn with_status(self, status: Status) -> Self {
         Self { status, ..self }
-    }
-
-    /// Says when to come back.
-    fn with_retry(mut self, wait: Duration) -> Self {
-        // Never early: a part of a millisecond counts as a whole one.
-        let millis = wait.as_nanos().div_ceil(1_000_000);
-        self.details.push(json!({
-            "@type": "type.googleapis.com/google.rpc.RetryInfo",
-            "retryDelay": format!("{}.{:03}s", millis / 1_000, millis % 1_000),
-        }));
-        self
     }
 
     /// An answer that is nothing but a status.
@@ -139,7 +125,9 @@ pub(super) struct Grpc;
 
 impl Dialect for Grpc {
     fn protocol(&self, refusal: &Refusal, _: Option<StatusCode>) -> Parcel {
-        Failure::from(refusal).into_parcel()
+        let (mut response, stamp) = Failure::from(refusal).into_parcel();
+        answers::head(&mut response, None, refusal.challenge());
+        (response, stamp)
     }
 
     /// Its own document has no place here, where every detail has a type that is known to both sides
@@ -151,12 +139,9 @@ impl Dialect for Grpc {
         };
         let (message, challenge) = (refusal.summary.clone(), refusal.challenge.clone());
         let (extension, wait) = (refusal.extension, refusal.wait);
-        let details = vec![answers::error_info(&refusal)];
+        let mut details = vec![answers::error_info(&refusal)];
+        details.extend(wait.map(retry_info));
         let failure = Failure { status, message, details, stamp: answers::stamp(refusal) };
-        let failure = match wait {
-            Some(wait) => failure.with_retry(wait),
-            None => failure,
-        };
         let (mut response, stamp) = failure.into_parcel();
         answers::head(&mut response, extension, challenge.as_deref());
         (response, stamp)
@@ -165,27 +150,12 @@ impl Dialect for Grpc {
     fn binding(&self) -> Binding {
         Binding::Grpc
     }
-
-    fn broken(&self, agent: &dyn Agent, fault: &Fault) -> Parcel {
-        let (failure, error_id) = broken(agent, fault);
-        let (response, stamp) = failure.into_parcel();
-        (response, Stamp { error_id: Some(error_id), ..stamp })
-    }
-
-    fn too_often(&self, exceeded: Exceeded) -> Parcel {
-        Failure::from(&answers::too_often(exceeded)).with_retry(exceeded.wait).into_parcel()
-    }
 }
 
-/// What broke on our side: with an error id, and when to come back.
+/// What broke on our side while a stream was under way.
 // E-14
-pub(super) fn broken(agent: &dyn Agent, fault: &Fault) -> (Failure, String) {
-    let (refusal, error_id) = answers::broken(agent, fault);
-    let mut failure = Failure::from(&refusal).with_retry(PAUSE);
-    if fault.is_transient() {
-        failure.status = Status::Unavailable;
-    }
-    (failure, error_id)
+pub(super) fn broken(agent: &dyn Agent, fault: &Fault) -> Failure {
+    Failure::from(&answers::broken(agent, fault).0)
 }
 
 /// The process stops while there is more to come.
@@ -258,9 +228,9 @@ mod tests {
 
     #[test]
     fn who_comes_too_often_is_told_when_to_come_back() {
-        let refusal = Refusal::new(Code::InternalError, "later");
-        let (_, status) =
-            details(Failure::from(&refusal).with_retry(Duration::from_millis(61_005)));
+        let refusal = Refusal::new(Code::Unavailable, "later");
+        let refusal = refusal.with_wait(std::time::Duration::from_millis(61_005));
+        let (_, status) = details(Failure::from(&refusal));
         let retry = json!({
             "@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "61.005s",
         });

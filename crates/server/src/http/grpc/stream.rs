@@ -14,6 +14,7 @@ use super::call::{Deadline, framed};
 use super::errors;
 use crate::agent::SharedAgent;
 use crate::fault::Fault;
+use crate::panics;
 use crate::tasks::{Item, TaskStream};
 
 /// A response that brings one message.
@@ -28,16 +29,18 @@ pub(super) fn one_message(message: Vec<u8>) -> Response {
 pub(super) fn task_events(events: TaskStream, agent: SharedAgent, deadline: Deadline) -> Response {
     response(stream::unfold(Some((events, agent)), move |state| async move {
         let (mut events, agent) = state?;
-        let ended = match deadline.limit(events.next()).await {
+        let next = panics::catch("following a task", events.next());
+        let next = deadline.limit(next).await.map(Result::flatten);
+        let ended = match next {
             Some(Ok(Some(item))) => match event(&item) {
                 Ok(message) => {
                     return Some((Ok(Frame::data(framed(&message))), Some((events, agent))));
                 }
-                Err(fault) => errors::broken(&*agent, &fault).0.into_trailers(),
+                Err(fault) => errors::broken(&*agent, &fault).into_trailers(),
             },
             Some(Ok(None)) if events.was_cut() => errors::stopping().into_trailers(),
             Some(Ok(None)) => errors::ok(),
-            Some(Err(fault)) => errors::broken(&*agent, &fault).0.into_trailers(),
+            Some(Err(fault)) => errors::broken(&*agent, &fault).into_trailers(),
             None => errors::too_late().into_trailers(),
         };
         Some((Ok(Frame::trailers(ended)), None))

@@ -3,7 +3,7 @@
 
 use axum::http::{StatusCode, header};
 use axum::response::Response;
-use tradepost_wire::a2a::error::{Refusal, StatusDetails};
+use tradepost_wire::a2a::error::{Refusal, StatusDetails, retry_info};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, json};
 
@@ -19,6 +19,7 @@ pub(in crate::http) struct HttpJson;
 impl Dialect for HttpJson {
     fn protocol(&self, refusal: &Refusal, status: Option<StatusCode>) -> Parcel {
         let mut response = json_response(code(refusal, status), body(refusal, status));
+        answers::mark_refusal(&mut response, refusal);
         come_back(&mut response);
         (response, answers::stamp_of(refusal))
     }
@@ -35,11 +36,13 @@ impl Dialect for HttpJson {
             unreachable!("a profile's document is an object")
         };
         object.extend(document);
+        let mut details = vec![answers::error_info(&refusal), object.into()];
+        details.extend(refusal.wait.map(retry_info));
         let body = json!({"error": {
             "code": status.as_u16(),
             "status": grpc(status, row.grpc.name()),
             "message": refusal.message,
-            "details": [answers::error_info(&refusal), object],
+            "details": details,
         }});
         let mut response = json_response(status, body.to_string());
         answers::mark(&mut response, &refusal);
@@ -49,10 +52,6 @@ impl Dialect for HttpJson {
 
     fn binding(&self) -> Binding {
         Binding::HttpJson
-    }
-
-    fn unavailable(&self) -> Option<StatusCode> {
-        Some(StatusCode::SERVICE_UNAVAILABLE)
     }
 }
 

@@ -11,9 +11,10 @@ use tradepost_publisher::{ask, order};
 use tradepost_server::agent::{Blame, ProfileRefusal, Row};
 use tradepost_server::auth::Denied;
 use tradepost_server::http::Parcel;
-use tradepost_server::http::answers::{Dialect as _, seconds};
+use tradepost_server::http::answers::Dialect as _;
 use tradepost_server::http::jsonrpc::JsonRpc;
 use tradepost_server::limit::Exceeded;
+use tradepost_wire::a2a::error::whole_seconds;
 use tradepost_wire::a2a::status::Status;
 use tradepost_wire::adcp::error::{Code, Error, Release};
 use tradepost_wire::adcp::signing;
@@ -83,7 +84,7 @@ impl Denial {
             Unbelieved::Denied(Denied::Limited(Exceeded { wait, .. })) => {
                 let message = "too many attempts with credentials that are not accepted; wait and \
                                send a valid one";
-                let seconds = u32::try_from(seconds(wait)).unwrap_or(u32::MAX);
+                let seconds = u32::try_from(whole_seconds(wait)).unwrap_or(u32::MAX);
                 // As far as AdCP lets it go.
                 let retry_after = Some(seconds.clamp(1, 3600));
                 let error = Error { retry_after, ..refuse::error(Code::RateLimited, message) };

@@ -51,7 +51,7 @@ pub fn exit_of_a2a(code: a2a::error::Code) -> u8 {
     match code {
         Code::ParseError | Code::InvalidRequest | Code::InvalidParams => INVALID,
         Code::TaskNotFound => NOT_FOUND,
-        Code::InternalError | Code::ResourceExhausted => LATER,
+        Code::InternalError | Code::Unavailable | Code::ResourceExhausted => LATER,
         Code::MethodNotFound
         | Code::PushNotificationNotSupported
         | Code::UnsupportedOperation

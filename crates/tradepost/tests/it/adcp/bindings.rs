@@ -16,6 +16,15 @@ fn parts(parts: Value) -> Value {
 }
 
 #[test]
+fn a_wrong_page_token_is_reported_with_every_other_problem() {
+    let publisher = start();
+    let list = json!({"pageSize": 0, "status": "NO_STATE", "pageToken": "nonsense"});
+    let answer = publisher.a2a("acme", "ListTasks", &list).json();
+    let fields = &answer["error"]["data"][0]["metadata"]["fields"];
+    assert_eq!(fields, "pageSize, status, pageToken", "{answer}");
+}
+
+#[test]
 fn a_message_that_calls_no_task_is_refused_by_the_protocol() {
     let publisher = start();
     let good = json!({"skill": "get_products", "input": {}});
@@ -55,6 +64,28 @@ fn a_message_that_calls_no_task_is_refused_by_the_protocol() {
                         "metadata":{"fields":"message.parts[1]"}},
                       {"@type":"type.googleapis.com/google.rpc.BadRequest",
                         "fieldViolations":[{"field":"message.parts[1]","description":"files have no place here; refer to them in the task's input"}]}]}}
+            "#]],
+        ),
+        (
+            json!([{"data": good}, {"raw": "AAAA", "mediaType": "application/pdf"}]),
+            expect![[r#"
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32005,"message":"a part has a media type that this agent cannot read: message.parts[1]",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"CONTENT_TYPE_NOT_SUPPORTED","domain":"a2a-protocol.org",
+                    "metadata":{"fields":"message.parts[1]","supportedMediaTypes":"application/json, text/plain"}}]}}
+        "#]],
+        ),
+        (
+            json!([{"data": good, "mediaType": "image/png"}, {"text": "x", "mediaType": "text/html"}]),
+            expect![[r#"
+                200
+                {"jsonrpc":"2.0","id":1,
+                  "error":{"code":-32005,"message":"a part has a media type that this agent cannot read: message.parts[0], message.parts[1]",
+                    "data":[
+                      {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"CONTENT_TYPE_NOT_SUPPORTED","domain":"a2a-protocol.org",
+                        "metadata":{"fields":"message.parts[0], message.parts[1]","supportedMediaTypes":"application/json, text/plain"}}]}}
             "#]],
         ),
         (
@@ -149,7 +180,7 @@ fn the_version_that_a_request_names_decides_which_a2a_it_is() {
         (&["0.3"], older, "kind"),
         (&["0.3.0"], older, "kind"),
         // A method of the other release is none of this one.
-        (&["0.3"], newer, unknown_older),
+        (&["0.3"], newer, "method not found; did you mean message/send?"),
         (&["0.3"], "tasks/list", unknown_older),
         (&["0.3"], "Dance", unknown_older),
         (&["1.0"], older, "method not found; A2A 1.0 calls it SendMessage"),

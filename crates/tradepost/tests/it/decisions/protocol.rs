@@ -3,7 +3,7 @@
 use expect_test::expect;
 use tradepost_wire::json::{Value, json};
 
-use crate::support::{TestServer, compare, envelope, start, start_with, with, with_null};
+use crate::support::{TestServer, client, compare, envelope, start, start_with, with, with_null};
 
 fn request(method: &str) -> String {
     json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": {}}).to_string()
@@ -27,7 +27,11 @@ fn operations_that_this_agent_lacks_are_refused_by_the_capability_table() {
     "#]]);
     server.check_body("E-016", request("message/send"), &expect![[r#"
         200
-        {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"method not found; A2A 1.0 calls it SendMessage"}}
+        {"jsonrpc":"2.0","id":1,
+          "error":{"code":-32601,"message":"method not found; A2A 1.0 calls it SendMessage",
+            "data":[
+              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"METHOD_NOT_FOUND","domain":"a2a-protocol.org",
+                "metadata":{"suggestion":"SendMessage"}}]}}
     "#]]);
     server.check_body("E-017", request("SendStreamingMessage"), &expect![[r#"
         200
@@ -364,10 +368,11 @@ fn data_parts_are_json_whatever_else_their_media_type_says() {
     server.check_body("E-034", typed("text/plain").to_string(), &expect![[r#"
         200
         {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32005,"message":"a data part must have the media type application/json or of an AAP request",
+          "error":{"code":-32005,"message":"a part has a media type that this agent cannot read: message.parts[0]",
             "data":[
               {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"CONTENT_TYPE_NOT_SUPPORTED","domain":"a2a-protocol.org",
-                "metadata":{"supportedMediaTypes":"application/json, application/*+json"}}]}}
+                "metadata":{"fields":"message.parts[0]",
+                  "supportedMediaTypes":"application/json, application/vnd.autoagent.dealer-information-request+json, application/vnd.autoagent.inventory-facets-request+json, application/vnd.autoagent.inventory-search-request+json, application/vnd.autoagent.vehicle-detail-request+json, application/vnd.autoagent.lead-submit-request+json"}}]}}
     "#]]);
     assert_eq!(server.post(typed("image/png").to_string()).json()["error"]["code"], -32005);
     for accepted in [
@@ -378,6 +383,38 @@ fn data_parts_are_json_whatever_else_their_media_type_says() {
         "",
     ] {
         is_answered(&server, accepted, &typed(accepted));
+    }
+}
+
+#[test]
+fn files_of_other_media_types_are_refused_and_text_is_ignored() {
+    let server = start_with(|config| config.dealers[0].http_json = true);
+    let beside = |part: Value| {
+        let mut body = dealer_information();
+        body["params"]["message"]["parts"].as_array_mut().unwrap().push(part);
+        body
+    };
+    for (part, is_read) in [
+        (json!({"raw": "AAAA", "mediaType": "image/png"}), false),
+        (json!({"url": "https://a.example/x.pdf", "mediaType": "application/pdf"}), false),
+        (json!({"raw": "e30=", "mediaType": "application/json"}), true),
+        (json!({"raw": "AAAA"}), true),
+        (json!({"url": "https://a.example/x"}), true),
+        (json!({"text": "hello"}), true),
+        (json!({"text": "# hello", "mediaType": "text/markdown"}), true),
+    ] {
+        let body = beside(part);
+        let answer = server.post(body.to_string()).json();
+        let refused = answer["error"]["code"] == -32005;
+        assert_eq!((refused, answer.get("result").is_some()), (!is_read, is_read), "{answer}");
+        let headers = [("Content-Type", "application/a2a+json"), ("A2A-Version", "1.0")];
+        let params = body["params"].to_string();
+        let target = "/rest/message:send";
+        let answer = client::request(server.address, "POST", target, &headers, params.as_bytes());
+        let refused =
+            answer.json()["error"]["details"][0]["reason"] == "CONTENT_TYPE_NOT_SUPPORTED";
+        let expected = if is_read { (200, false) } else { (400, true) };
+        assert_eq!((answer.status, refused), expected, "{}", answer.json());
     }
 }
 

@@ -99,7 +99,9 @@ fn a_01_a_02_and_a_03_who_may_not_is_told_why() {
         &expect![[r#"
             UNAUTHENTICATED
             the credential is not valid
-            [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNAUTHENTICATED","domain":"a2a-protocol.org","metadata":{"scheme":"Bearer"}}]
+            [
+              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNAUTHENTICATED","domain":"a2a-protocol.org",
+                "metadata":{"scheme":"Bearer","challenge":"Bearer realm=\"conformance\", error=\"invalid_token\""}}]
         "#]],
     );
     let challenge = wrong.metadata("www-authenticate");
@@ -110,7 +112,9 @@ fn a_01_a_02_and_a_03_who_may_not_is_told_why() {
         &expect![[r#"
             UNAUTHENTICATED
             the credential is not valid
-            [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNAUTHENTICATED","domain":"a2a-protocol.org","metadata":{"scheme":"Bearer"}}]
+            [
+              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNAUTHENTICATED","domain":"a2a-protocol.org",
+                "metadata":{"scheme":"Bearer","challenge":"Bearer realm=\"conformance\", error=\"invalid_token\""}}]
         "#]],
     );
     let reader = server.caller("reader", Some(&[Permission::TASKS_READ]));
@@ -121,7 +125,9 @@ fn a_01_a_02_and_a_03_who_may_not_is_told_why() {
         &expect![[r#"
             PERMISSION_DENIED
             the credential lacks the scope tasks:write
-            [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"PERMISSION_DENIED","domain":"a2a-protocol.org","metadata":{"scope":"tasks:write"}}]
+            [
+              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"PERMISSION_DENIED","domain":"a2a-protocol.org",
+                "metadata":{"scope":"tasks:write","challenge":"Bearer realm=\"conformance\", error=\"insufficient_scope\", scope=\"tasks:write\""}}]
         "#]],
     );
     expect![[r#"Bearer realm="conformance", error="insufficient_scope", scope="tasks:write""#]]
@@ -145,9 +151,9 @@ fn e_14_a_key_store_that_cannot_be_asked_is_unavailable_and_not_broken() {
         &answer,
         &expect![[r#"
             UNAVAILABLE
-            the agent failed; try again later
+            the agent cannot answer now; send the same request again later
             [
-              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INTERNAL_ERROR","domain":"a2a-protocol.org",
+              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNAVAILABLE","domain":"a2a-protocol.org",
                 "metadata":{"errorId":"err_<id>","retryAfterSeconds":"5"}},
               {"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"5s"}]
         "#]],

@@ -4,6 +4,26 @@ use super::*;
 use crate::support::publisher;
 
 #[test]
+fn our_own_publisher_has_grade_a_by_what_its_card_says() {
+    let seller = publisher::start();
+    let token = |who| publisher::token(who);
+    let asked = with(options(), |it| {
+        it.profile = None;
+        it.token = token("acme");
+    });
+    // The publisher's time passes with the run: else the wrong credentials of both bindings would come at once,
+    // and be refused for coming too often.
+    let mut step = || seller.hand.advance(jiff::SignedDuration::from_secs(1));
+    let report = run_while(&in_front_of(seller.address), asked, &mut step);
+    assert_a(&report);
+    let verdict = |id: &str| {
+        let found = report.findings.iter().find(|finding| finding.check.id == id);
+        found.map(|finding| finding.verdict.clone())
+    };
+    assert_eq!(verdict("a2a.input.media-type"), Some(check::Verdict::Pass));
+}
+
+#[test]
 fn our_own_publisher_has_grade_a_over_mcp_with_two_tenants_and_writing() {
     let seller = publisher::start();
     let token = |who| publisher::token(who);

@@ -295,15 +295,16 @@ fn whoever_comes_too_often_or_unknown_is_told_so() {
         "aap §1.3: 429",
         &limited,
         &expect![[r#"
-        429
-        {"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"the request rate is above the dealer's limit",
-            "details":[
-              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"RATE_LIMITED","domain":"autoagentprotocol.org",
-                "metadata":{"error_id":"err_<id>","retryable":"true"}},
-              {"@type":"type.googleapis.com/aap.error","type":"aap.error","error_id":"err_<id>","code":"RATE_LIMITED",
-                "message":"the request rate is above the dealer's limit","retryable":true,
-                "details":{"retry_after_ms":60000,"retry_after_seconds":60,"limit":1,"window_ms":60000},"created_at":"2026-04-30T12:00:00Z"}]}}
-    "#]],
+            429
+            {"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"the request rate is above the dealer's limit",
+                "details":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"RATE_LIMITED","domain":"autoagentprotocol.org",
+                    "metadata":{"error_id":"err_<id>","retryable":"true"}},
+                  {"@type":"type.googleapis.com/aap.error","type":"aap.error","error_id":"err_<id>","code":"RATE_LIMITED",
+                    "message":"the request rate is above the dealer's limit","retryable":true,
+                    "details":{"retry_after_ms":60000,"retry_after_seconds":60,"limit":1,"window_ms":60000},"created_at":"2026-04-30T12:00:00Z"},
+                  {"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"60s"}]}}
+        "#]],
     );
 
     let closed = start_with(|config| {
@@ -325,22 +326,24 @@ fn whoever_comes_too_often_or_unknown_is_told_so() {
         "A-03",
         &lacking,
         &expect![[r#"
-        403
-        {"error":{"code":403,"status":"PERMISSION_DENIED","message":"the credential lacks the scope dealer:read",
-            "details":[
-              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"PERMISSION_DENIED","domain":"a2a-protocol.org","metadata":{"scope":"dealer:read"}}]}}
-    "#]],
+            403
+            {"error":{"code":403,"status":"PERMISSION_DENIED","message":"the credential lacks the scope dealer:read",
+                "details":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"PERMISSION_DENIED","domain":"a2a-protocol.org",
+                    "metadata":{"scope":"dealer:read","challenge":"Bearer realm=\"demo-auto-group\", error=\"insufficient_scope\", scope=\"dealer:read\""}}]}}
+        "#]],
     );
     check(
         "A-01",
         &response,
         &expect![[r#"
-        401
-        {"error":{"code":401,"status":"UNAUTHENTICATED",
-            "message":"this agent requires a credential; send one of a scheme that its card declares, in the header Authorization",
-            "details":[
-              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNAUTHENTICATED","domain":"a2a-protocol.org","metadata":{"scheme":"Bearer"}}]}}
-    "#]],
+            401
+            {"error":{"code":401,"status":"UNAUTHENTICATED",
+                "message":"this agent requires a credential; send one of a scheme that its card declares, in the header Authorization",
+                "details":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNAUTHENTICATED","domain":"a2a-protocol.org",
+                    "metadata":{"scheme":"Bearer","challenge":"Bearer realm=\"demo-auto-group\""}}]}}
+        "#]],
     );
 }
 
@@ -373,7 +376,8 @@ fn a_key_store_that_cannot_be_asked_is_unavailable_and_not_broken() {
                     "metadata":{"error_id":"err_<id>","retryable":"true"}},
                   {"@type":"type.googleapis.com/aap.error","type":"aap.error","error_id":"err_<id>","code":"INTERNAL_ERROR",
                     "message":"the dealer's agent failed to answer; try again later","retryable":true,"details":{"retry_after_ms":5000,"retry_after_seconds":5},
-                    "created_at":"2026-04-30T12:00:00Z"}]}}
+                    "created_at":"2026-04-30T12:00:00Z"},
+                  {"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"5s"}]}}
         "#]],
     );
     assert_eq!(response.header("retry-after"), Some("5"));

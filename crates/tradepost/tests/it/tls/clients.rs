@@ -138,14 +138,14 @@ fn without_a_certificate_the_caller_hears_that_one_is_wanted_and_can_read_the_ca
     compare(
         &parties.ask(None, &[], &question()),
         &expect![[r#"
-        ClientCertificate realm="demo-auto-group"
-        401
-        {"jsonrpc":"2.0","id":null,
-          "error":{"code":-32000,"message":"this agent requires a client certificate; show one in the TLS handshake",
-            "data":[
-              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNAUTHENTICATED","domain":"a2a-protocol.org",
-                "metadata":{"scheme":"ClientCertificate"}}]}}
-    "#]],
+            ClientCertificate realm="demo-auto-group"
+            401
+            {"jsonrpc":"2.0","id":null,
+              "error":{"code":-32000,"message":"this agent requires a client certificate; show one in the TLS handshake",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNAUTHENTICATED","domain":"a2a-protocol.org",
+                    "metadata":{"scheme":"ClientCertificate","challenge":"ClientCertificate realm=\"demo-auto-group\""}}]}}
+        "#]],
     );
     let to_nobody = [("Authorization", "Bearer tp_0123")];
     let answer = parties.ask(None, &to_nobody, &question());
@@ -170,7 +170,7 @@ fn a_verified_certificate_of_somebody_unknown_is_a_wrong_credential() {
           "error":{"code":-32000,"message":"the credential is not valid",
             "data":[
               {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNAUTHENTICATED","domain":"a2a-protocol.org",
-                "metadata":{"scheme":"ClientCertificate"}}]}}
+                "metadata":{"scheme":"ClientCertificate","challenge":"ClientCertificate realm=\"demo-auto-group\""}}]}}
     "#]];
     for required in [true, false] {
         let parties = parties(auth(required, false));
@@ -237,14 +237,15 @@ fn a_credential_in_the_header_counts_before_the_certificate() {
     compare(
         &parties.ask(None, &[], &question()),
         &expect![[r#"
-        Bearer realm="demo-auto-group", ClientCertificate realm="demo-auto-group"
-        401
-        {"jsonrpc":"2.0","id":null,
-          "error":{"code":-32000,
-            "message":"this agent requires a credential of a scheme that its card declares; send one in the header Authorization, or show a client certificate",
-            "data":[
-              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNAUTHENTICATED","domain":"a2a-protocol.org","metadata":{"scheme":"Bearer"}}]}}
-    "#]],
+            Bearer realm="demo-auto-group", ClientCertificate realm="demo-auto-group"
+            401
+            {"jsonrpc":"2.0","id":null,
+              "error":{"code":-32000,
+                "message":"this agent requires a credential of a scheme that its card declares; send one in the header Authorization, or show a client certificate",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNAUTHENTICATED","domain":"a2a-protocol.org",
+                    "metadata":{"scheme":"Bearer","challenge":"Bearer realm=\"demo-auto-group\", ClientCertificate realm=\"demo-auto-group\""}}]}}
+        "#]],
     );
 }
 
@@ -301,14 +302,14 @@ fn a_certificate_that_ends_while_the_connection_is_open_is_good_no_more() {
     compare(
         &client::exchange(&mut open, &ask).unwrap(),
         &expect![[r#"
-        ClientCertificate realm="demo-auto-group"
-        401
-        {"jsonrpc":"2.0","id":null,
-          "error":{"code":-32000,"message":"the credential has expired; get a new one",
-            "data":[
-              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNAUTHENTICATED","domain":"a2a-protocol.org",
-                "metadata":{"scheme":"ClientCertificate"}}]}}
-    "#]],
+            ClientCertificate realm="demo-auto-group"
+            401
+            {"jsonrpc":"2.0","id":null,
+              "error":{"code":-32000,"message":"the credential has expired; get a new one",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNAUTHENTICATED","domain":"a2a-protocol.org",
+                    "metadata":{"scheme":"ClientCertificate","challenge":"ClientCertificate realm=\"demo-auto-group\""}}]}}
+        "#]],
     );
 }
 

@@ -1,0 +1,48 @@
+//! Checks what agents answer before a binding writes it. A client reads nothing of an answer that breaks the data
+//! model, and the log tells the agent's developer what is wrong with it.
+
+use tradepost_wire::a2a::error::FieldViolation;
+use tradepost_wire::a2a::response_check::{in_one_line, message_problems, task_problems};
+
+use crate::agent::{Agent, Answer};
+use crate::fault::Fault;
+
+/// Returns an answer that keeps to the data model. Of a list the tasks that do not are left out and logged, so
+/// that one of them does not hide the others.
+///
+/// What an agent has written itself, and events of a stream, which are checked when they are reported, are not
+/// looked at here.
+///
+/// # Errors
+/// What is wrong with the answer, for the log.
+pub(super) fn checked(agent: &dyn Agent, answer: Answer) -> Result<Answer, Fault> {
+    let problems = match &answer {
+        Answer::Message(message) | Answer::MessageStream(message) => message_problems(message),
+        Answer::Begun(task) | Answer::Task(task) => task_problems(task),
+        Answer::Tasks(_)
+        | Answer::Written(_)
+        | Answer::PushConfig(_)
+        | Answer::PushConfigs(_)
+        | Answer::Done
+        | Answer::ExtendedCard(_)
+        | Answer::Stream(_) => Vec::new(),
+    };
+    if !problems.is_empty() {
+        return Err(invalid(&problems));
+    }
+    let Answer::Tasks(mut page) = answer else { return Ok(answer) };
+    page.tasks.retain(|task| {
+        let problems = task_problems(task);
+        if !problems.is_empty() {
+            let cause = in_one_line(&problems);
+            tracing::error!(agent = %agent.id(), task = %task.id, cause, "an invalid task is not listed");
+        }
+        problems.is_empty()
+    });
+    Ok(Answer::Tasks(page))
+}
+
+fn invalid(problems: &[FieldViolation]) -> Fault {
+    let cause = format!("the answer is not valid in A2A: {}", in_one_line(problems));
+    Fault::new("checking what the agent answers", cause)
+}

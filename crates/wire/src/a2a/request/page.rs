@@ -1,0 +1,76 @@
+//! Pages of lists that are asked for by a token. Only whoever gave a token can judge it, so that it is read
+//! apart from the other parameters.
+
+use super::{ListTasks, Operation, Request, read};
+use crate::json::Value;
+
+/// Parameters of lists to which no page token is bound.
+const NOT_BOUND: [&str; 6] = [
+    "pageSize",
+    "page_size",
+    "historyLength",
+    "history_length",
+    "includeArtifacts",
+    "include_artifacts",
+];
+
+/// A page that a list is asked for by a token, which only whoever gave the token can judge.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RequestedPage {
+    /// The token.
+    pub token: String,
+    /// What the token is bound to; `None` where that part of the request is wrong.
+    pub list: Option<ListScope>,
+}
+
+/// What a page token of a list is bound to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ListScope {
+    /// The tasks that match, whatever the size of a page.
+    Tasks(ListTasks),
+    /// The webhooks of a task.
+    PushConfigs {
+        /// The task.
+        task_id: String,
+    },
+}
+
+/// The page that the parameters of an operation ask for by a token, also where other parameters are wrong.
+#[must_use]
+pub fn requested_page(operation: Operation, params: Option<&Value>) -> Option<RequestedPage> {
+    let given = |name: &str| params?.get(name)?.as_str().filter(|text| !text.is_empty());
+    let token = given("pageToken").or_else(|| given("page_token"))?.to_owned();
+    let mut scope = params?.as_object()?.clone();
+    // A token is good for pages of whatever size, and is judged even where the size is wrong.
+    for name in NOT_BOUND {
+        scope.shift_remove(name);
+    }
+    let list = match operation {
+        Operation::ListTasks | Operation::ListTaskPushNotificationConfigs => {
+            read(operation, Some(&Value::Object(scope))).ok()
+        }
+        Operation::SendMessage
+        | Operation::SendStreamingMessage
+        | Operation::GetTask
+        | Operation::CancelTask
+        | Operation::SubscribeToTask
+        | Operation::CreateTaskPushNotificationConfig
+        | Operation::GetTaskPushNotificationConfig
+        | Operation::DeleteTaskPushNotificationConfig
+        | Operation::GetExtendedAgentCard => return None,
+    };
+    let list = list.and_then(|request| match request {
+        Request::ListTasks(query) => Some(ListScope::Tasks(query)),
+        Request::ListPushConfigs { task_id, .. } => Some(ListScope::PushConfigs { task_id }),
+        Request::SendMessage(_)
+        | Request::SendStreamingMessage(_)
+        | Request::GetTask { .. }
+        | Request::CancelTask { .. }
+        | Request::SubscribeToTask { .. }
+        | Request::CreatePushConfig(_)
+        | Request::GetPushConfig { .. }
+        | Request::DeletePushConfig { .. }
+        | Request::GetExtendedAgentCard => None,
+    });
+    Some(RequestedPage { token, list })
+}
