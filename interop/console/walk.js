@@ -201,13 +201,14 @@ const PAGES = {
   taken: "/feeds/runs?dealer=larkspur&feed=nightly", held: "/feeds/runs?dealer=larkspur&feed=changes", buyers: "/buyers",
   refusals: "/refusals", refused: `/refusals?error_id=${errorId}`, unknown: "/refusals?error_id=err_0",
   probed: "/probe", card: "/card", checklist: "/checklist", people: "/people", audit: "/audit", erase: `/leads/${ids[0]}/erase`,
+  account: "/account", factor: "/account/factor",
   nothing: "/leads?q=nobody-at-all",
 };
 const MAY = {
-  desk: ["inbox", "leads", "lead", "hostile", "appointments", "inventory", "search", "amiss", "people", "nothing"],
+  desk: ["inbox", "leads", "lead", "hostile", "appointments", "inventory", "search", "amiss", "people", "nothing", "account", "factor"],
   manager: Object.keys(PAGES),
   engineer: ["inbox", "inventory", "search", "amiss", "feeds", "taken", "held", "buyers", "refusals", "refused",
-    "unknown", "probed", "card", "checklist", "people"],
+    "unknown", "probed", "card", "checklist", "people", "account", "factor"],
 };
 
 {

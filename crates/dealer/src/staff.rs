@@ -83,6 +83,25 @@ words! {
         PasswordSet = "password_set",
         /// Lets somebody in no more.
         MemberRemoved = "member_removed",
+        /// Could not sign in, or not prove the own password: the subject is the name that was tried,
+        /// where somebody has it.
+        SignInFailed = "sign_in_failed",
+        /// Failed so often that no more attempts are taken for a while.
+        SignInLocked = "sign_in_locked",
+        /// Asked for something that the role does not permit.
+        AccessRefused = "access_refused",
+        /// Gave the own password again before something that needs it.
+        IdentityConfirmed = "identity_confirmed",
+        /// Switched the own second factor on.
+        SecondFactorSet = "second_factor_set",
+        /// Switched the own second factor off.
+        SecondFactorRemoved = "second_factor_removed",
+        /// Took the second factor from somebody else, who sets up another.
+        SecondFactorReset = "second_factor_reset",
+        /// Made new recovery codes.
+        RecoveryCodesMade = "recovery_codes_made",
+        /// Signed in with a recovery code.
+        RecoveryCodeUsed = "recovery_code_used",
     }
 }
 
@@ -112,6 +131,9 @@ pub const RETENTION: &str = "retention";
 
 /// Who brings leads to their destinations.
 pub const DELIVERY: &str = "delivery";
+
+/// Who records that somebody could not sign in: nobody knows who it was.
+pub const SIGN_IN: &str = "sign-in";
 
 impl NewEntry {
     /// The hash of the entry with this number after the one with the hash `previous`.

@@ -28,6 +28,7 @@ impl Store {
             leads.extend(found.leads);
             all.notes += found.notes;
             all.replies += found.replies;
+            all.second_factors += found.second_factors;
         }
         let is_last = !others.iter().any(|id| given.contains(id));
         Ok(OnlyBy { leads: leads.into_iter().collect(), is_last, ..all })

@@ -35,6 +35,7 @@ mod news;
 mod postgres;
 pub mod privacy;
 pub mod refusals;
+pub mod sign_in;
 mod snapshots;
 mod sql;
 mod sqlite;

@@ -45,6 +45,9 @@ pub struct Session {
     pub expires_at: Timestamp,
     /// What the browser said that it is, shortened.
     pub browser: String,
+    /// When the person last gave the password, or signed in anew at the provider. `None` for a
+    /// session that an older version began, or whose provider did not say.
+    pub proven_at: Option<Timestamp>,
 }
 
 /// Which leads are wanted.

@@ -25,6 +25,8 @@ pub(super) mod probes;
 pub(super) mod publisher;
 pub(super) mod push;
 pub(super) mod refusals;
+pub(super) mod second_factor;
+pub(super) mod sign_in;
 pub(super) mod signatures;
 pub(super) mod staff;
 pub(super) mod tasks;

@@ -271,10 +271,12 @@ mod tests {
     use std::slice::from_ref;
 
     use super::*;
+    use crate::config::AccessThresholds;
 
     fn settings() -> Settings {
         let (every, remind) = (SignedDuration::from_mins(15), SignedDuration::from_hours(24));
-        Settings { every, remind, destinations: Vec::new() }
+        let access = AccessThresholds::default();
+        Settings { every, remind, destinations: Vec::new(), access }
     }
 
     fn at(minutes: i64) -> Timestamp {

@@ -17,6 +17,7 @@ use tradepost_server::limit;
 pub use tradepost_server::tls::Files as Tls;
 use tradepost_store::DatabaseUrl;
 use tradepost_wire::aap::Version;
+use tradepost_wire::words;
 
 use crate::adcp::seller::Front;
 use delivery::{Delivery, Secret};
@@ -76,6 +77,25 @@ pub struct Alerts {
     pub remind: SignedDuration,
     /// Who is told; names are unique.
     pub destinations: Vec<Delivery>,
+    /// How much of what the console refuses is worth a message.
+    pub access: AccessThresholds,
+}
+
+/// How often the console refuses people in an hour before somebody is told; 0 for never.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AccessThresholds {
+    /// Failed sign-ins.
+    pub failed_sign_ins: u64,
+    /// Names, browsers and addresses that are locked for a while because too many sign-ins failed.
+    pub locked_sign_ins: u64,
+    /// Requests for what a role does not permit.
+    pub refused_actions: u64,
+}
+
+impl Default for AccessThresholds {
+    fn default() -> Self {
+        Self { failed_sign_ins: 30, locked_sign_ins: 3, refused_actions: 30 }
+    }
 }
 
 /// How the process behaves.
@@ -186,6 +206,18 @@ pub struct Console {
     pub session_idle: SignedDuration,
     /// The provider with which people may sign in besides.
     pub oidc: Option<oidc::Oidc>,
+    /// Whether people who sign in with a password need a second factor.
+    pub second_factor: SecondFactorPolicy,
+}
+
+words! {
+    /// Whether people who sign in to the console with a password need a second factor.
+    pub enum SecondFactorPolicy {
+        /// Each person decides.
+        Optional = "optional",
+        /// Whoever has none is led to set one up, and can do nothing else before.
+        Required = "required",
+    }
 }
 
 impl Console {

@@ -28,16 +28,25 @@ use tradepost_store::Store;
 use tradepost_store::staff::Member;
 
 use crate::aap::seller::Seller;
-use crate::config::{Console as Settings, Server};
+use crate::config::{Console as Settings, SecondFactorPolicy, Server};
 use crate::delivery::Deliveries;
 use crate::wiring::{Sellers, Wiring};
+pub(crate) use attempts::name_bucket;
+use confirm::Confirmation;
 use door::{Door, Visitor};
+use metrics::ConsoleMetrics;
 use reply::Reply;
 use request::Asked;
 use route::{Act, Row};
 
+mod account;
 mod actions;
+mod attempts;
+mod browser;
+mod confirm;
 mod door;
+mod factor;
+pub mod metrics;
 mod offer;
 mod oidc;
 mod pages;
@@ -73,6 +82,8 @@ pub struct Console {
     provider: Option<oidc::Provider>,
     offers: offer::Offers,
     prober: Arc<prober::Prober>,
+    metrics: ConsoleMetrics,
+    second_factor: SecondFactorPolicy,
     trust_forwarded_for: bool,
     forms: BodyReader,
     turns: Turns,
@@ -92,6 +103,8 @@ enum Stop {
     Forbidden,
     /// There is no such thing, or it is another's.
     NotFound,
+    /// Whoever asks has to set up a second factor first.
+    SetUpFactor,
     /// The form is none of ours, or of a session that is over.
     Stale,
     /// What was filled in cannot be used, and why.
@@ -110,6 +123,7 @@ impl Console {
     /// When the operating system has no randomness.
     pub fn open(wiring: &Wiring, settings: &Settings, server: &Server) -> Result<Self, Fault> {
         let clock = wiring.clock.clone();
+        wiring.console_metrics.begin();
         let base = settings.base(server);
         let provider = |of| oidc::Provider::open(of, &base, wiring.means());
         let limits = http::Settings {
@@ -123,9 +137,11 @@ impl Console {
             store: Arc::clone(&wiring.store),
             sellers: Arc::clone(&wiring.sellers),
             deliveries: Arc::clone(&wiring.deliveries),
-            door: Door::new(settings, server.tls.is_some(), &clock)?,
+            door: Door::new(settings, server.tls.is_some(), &clock, &*wiring.store)?,
             prober: Arc::new(prober::Prober::new(Arc::clone(&wiring.store), clock.clone())),
             clock,
+            metrics: wiring.console_metrics.clone(),
+            second_factor: settings.second_factor,
             offers: offer::Offers::default(),
             trust_forwarded_for: server.trust_forwarded_for,
             forms: BodyReader::new(&limits, route::LARGE_FORM),
@@ -142,7 +158,7 @@ impl Console {
     /// Judges by its head a request that comes with a form; whether the form is worth reading.
     fn needs_form(&self, asked: &Asked, row: &Row, id: &str) -> Result<bool, Stop> {
         match row.act {
-            Act::Inside(_) => self.permitted(asked, row, id).map(|_| true),
+            Act::Inside(_) | Act::Renewing(_) => self.permitted(asked, row, id).map(|_| true),
             // Without the cookie that came with the form, nothing that is filled in counts.
             Act::Outside(_) => Ok(asked.has_cookies()),
             Act::File(..) | Act::Abroad(_) => Ok(false),
@@ -155,18 +171,55 @@ impl Console {
             Act::File(media_type, text) => Ok(Reply::of(media_type, text.to_owned())),
             Act::Outside(act) => act(self, asked),
             Act::Abroad(_) => Err(Stop::NotFound),
-            Act::Inside(act) => {
-                self.admitted(asked, row, id).and_then(|visitor| act(self, &visitor))
-            }
+            Act::Inside(act) => self.admitted(asked, row, id).and_then(|mut visitor| {
+                self.act_confirmed(&mut visitor, row, |visitor| act(self, visitor))
+            }),
+            Act::Renewing(act) => self.admitted(asked, row, id).and_then(|mut visitor| {
+                self.act_confirmed(&mut visitor, row, |visitor| act(self, visitor))
+            }),
         };
         answer.unwrap_or_else(|stop| self.stopped(asked, stop))
+    }
+
+    /// Does something for a visitor, once the person has given the password where the row asks for it.
+    fn act_confirmed<'a>(
+        &self,
+        visitor: &mut Visitor<'a>,
+        row: &Row,
+        act: impl FnOnce(&mut Visitor<'a>) -> Answer,
+    ) -> Answer {
+        if !row.asks_password {
+            return act(visitor);
+        }
+        match self.confirm_identity(visitor)? {
+            Confirmation::Recent => act(visitor),
+            Confirmation::Asked(reply) => Ok(reply),
+            Confirmation::Renewed(cookie) => {
+                // Also where it could not be done: the cookie from before is of no use any more.
+                let reply = act(visitor).unwrap_or_else(|stop| self.stopped(visitor.asked, stop));
+                Ok(reply.with_earlier_cookie(cookie))
+            }
+        }
+    }
+
+    /// Records that somebody asked for what the role does not permit.
+    fn record_refused(&self, visitor: &Visitor<'_>, row: &Row) -> Result<(), Fault> {
+        self.metrics.count_refused_action(visitor.member.role);
+        let mut entry =
+            self.entry(&visitor.member, visitor.dealer_id(), Action::AccessRefused, None);
+        entry.detail = Some(format!("{} {PATH}/{}", row.method, row.path));
+        self.store.write_blocking(move |tx| tx.record_failure(&entry))
     }
 
     /// Whoever asks, if they are in and their role may have what they ask for.
     fn permitted<'a>(&self, asked: &'a Asked, row: &Row, id: &'a str) -> Result<Visitor<'a>, Stop> {
         let visitor = self.visitor(asked, id)?;
         // Before anything is looked up: what is forbidden looks the same whether it is there or not.
-        if row.right.is_of(visitor.member.role) { Ok(visitor) } else { Err(Stop::Forbidden) }
+        if !row.right.is_of(visitor.member.role) {
+            self.record_refused(&visitor, row)?;
+            return Err(Stop::Forbidden);
+        }
+        Ok(visitor)
     }
 
     /// The same, if the form is one that was handed to them.
@@ -174,8 +227,11 @@ impl Console {
         let visitor = self.permitted(asked, row, id)?;
         // Another site can have a browser send the cookie, and cannot
         // know what stands in our forms.
-        if row.changes() && !asked.proves(visitor.secret) {
+        if row.changes() && !asked.proves(&visitor.secret) {
             return Err(Stop::Stale);
+        }
+        if !row.before_factor && self.must_set_up_factor(&visitor)? {
+            return Err(Stop::SetUpFactor);
         }
         Ok(visitor)
     }

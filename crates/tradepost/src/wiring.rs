@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use jiff::{SignedDuration, Timestamp};
+use prometheus_client::registry::Registry;
 use tokio::sync::Notify;
 use tradepost_buyer::transport::Limits;
 use tradepost_buyer::{Transport, Url};
@@ -28,6 +30,7 @@ use crate::aap::seller::{Ground, Seller};
 use crate::adcp;
 use crate::adcp::notices::Notices;
 use crate::config::{Config, Server};
+use crate::console::metrics::ConsoleMetrics;
 use crate::delivery::Deliveries;
 use crate::feeds::{self, Feeds};
 use crate::hosting::roster::Roster;
@@ -35,6 +38,9 @@ use crate::hosting::{Fixed, House};
 use crate::refusals::Refusals;
 
 pub mod demo;
+
+/// How often failed sign-ins are summed up for the record.
+const SUMMED_UP: SignedDuration = SignedDuration::from_mins(1);
 
 /// A process that was set up.
 #[derive(Debug)]
@@ -64,6 +70,10 @@ pub struct Wiring {
     /// What the file says.
     fixed: RwLock<Arc<Fixed>>,
     counted: Counted,
+    /// What its console counts, where there is one.
+    pub console_metrics: ConsoleMetrics,
+    /// When failed sign-ins were last summed up for the record.
+    summed_up_at: Mutex<Option<Timestamp>>,
     /// Told when another process has changed something that is to be taken over.
     changed: Arc<Notify>,
 }
@@ -121,7 +131,9 @@ impl Wiring {
         {
             roster = more;
         }
-        let (desk, counted) = desk(&server, &store, clock.clone(), Vec::new());
+        let console_metrics = ConsoleMetrics::default();
+        let register = |registry: &mut Registry| console_metrics.register(registry);
+        let (desk, counted) = desk_counting(&server, &store, clock.clone(), Vec::new(), register);
         let refusals = Arc::new(Refusals::new(Arc::clone(&store), clock.clone()));
         desk.remember_with(Arc::clone(&refusals) as _);
         let sellers = Arc::new(Sellers(RwLock::default()));
@@ -140,6 +152,8 @@ impl Wiring {
             hosting: server.hosting,
             fixed: RwLock::new(fixed),
             counted,
+            console_metrics,
+            summed_up_at: Mutex::default(),
             changed: Arc::default(),
         };
         wiring.listen()?;
@@ -237,10 +251,29 @@ impl Wiring {
         self.desk.refresh()
     }
 
-    /// Erases old leads of dealers that were removed. It waits for the disk, and nobody for it.
+    /// Erases old leads of dealers that were removed, and records how many sign-ins failed in the hours
+    /// that are over. It waits for the disk, and nobody for it.
     pub fn tidy(&self) {
+        self.sum_up_failures();
         let roster = self.roster.lock().unwrap_or_else(PoisonError::into_inner).clone();
         roster.tidy(&self.ground);
+    }
+
+    /// Records how many sign-ins failed in the hours that are over, at most once a minute.
+    fn sum_up_failures(&self) {
+        let now = self.clock.now();
+        let mut last = self.summed_up_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = last.is_none_or(|last| now.duration_since(last) >= SUMMED_UP);
+        if !is_due {
+            return;
+        }
+        *last = Some(now);
+        drop(last);
+        let summed_up = self.store.write_blocking(move |tx| tx.sum_up_failures(now));
+        let forgotten = self.store.write_blocking(move |tx| tx.forget_failures(now));
+        if let Err(fault) = summed_up.and(forgotten) {
+            tracing::warn!(cause = %fault.chain(), "failed sign-ins could not be summed up");
+        }
     }
 
     /// Whether a hosted dealer should be served as it is kept, and could not be opened yet.
@@ -297,7 +330,19 @@ pub fn desk(
     clock: Clock,
     agents: Vec<SharedAgent>,
 ) -> (Arc<Desk>, Counted) {
+    desk_counting(server, store, clock, agents, |_| {})
+}
+
+/// The same, with metrics that `register` adds.
+fn desk_counting(
+    server: &Server,
+    store: &Arc<Store>,
+    clock: Clock,
+    agents: Vec<SharedAgent>,
+    register: impl FnOnce(&mut Registry),
+) -> (Arc<Desk>, Counted) {
     let mut metrics = Metrics::default();
+    register(metrics.registry());
     let ids = agents.iter().map(|agent| agent.id().to_owned()).collect();
     let counted: Counted = Arc::new(RwLock::new(ids));
     store.count_in(metrics.registry(), Arc::clone(&counted));

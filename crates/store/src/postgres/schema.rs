@@ -7,6 +7,7 @@ pub(super) const VERSIONS: &str = "CREATE TABLE tradepost_schema (version BIGINT
 /// One step for each version, applied in order.
 pub(super) const MIGRATIONS: &[&str] = &[
     FIRST, STAFF, FEEDS, PRIVACY, ALERTS, HOSTING, PROCESSES, REFUSALS, PROBES, MOVES, NOTE_SALTS,
+    SIGN_IN,
 ];
 
 const FIRST: &str = r#"
@@ -460,3 +461,35 @@ const MOVES: &str = r#"
 
 // With its salt a note is compared with its entry in the record. Older notes have none.
 const NOTE_SALTS: &str = "ALTER TABLE lead_notes ADD COLUMN salt TEXT";
+
+const SIGN_IN: &str = r#"
+    CREATE TABLE sign_in_budgets (
+        bucket     BYTEA PRIMARY KEY,   -- 2 bytes of a name's hash, or more of a browser's id
+        full_at    BIGINT NOT NULL      -- when every attempt of the budget is available again
+    );
+    CREATE INDEX sign_in_budgets_by_end ON sign_in_budgets (full_at);
+    CREATE TABLE access_counts (
+        chain      TEXT COLLATE "C" NOT NULL,   -- in whose record it belongs
+        actor      TEXT COLLATE "C" NOT NULL,
+        deed       TEXT COLLATE "C" NOT NULL,   -- sign_in_failed, sign_in_locked or access_refused
+        subject    TEXT COLLATE "C" NOT NULL,   -- a member's name; empty where nobody has the name
+        hour       BIGINT NOT NULL,     -- when it began
+        happened   BIGINT NOT NULL,
+        recorded   BIGINT NOT NULL,     -- how many of these are in the record
+        PRIMARY KEY (chain, actor, deed, subject, hour)
+    );
+    CREATE INDEX access_counts_by_age ON access_counts (hour);
+    CREATE TABLE second_factors (
+        name         TEXT COLLATE "C" PRIMARY KEY,  -- of a member
+        secret       TEXT NOT NULL,     -- in base32
+        sealed_by    TEXT,              -- NULL: in clear
+        confirmed_at BIGINT,            -- NULL: no code has confirmed it yet
+        last_step    BIGINT NOT NULL    -- the half minute of the last code; none is used twice
+    );
+    CREATE TABLE recovery_codes (
+        name         TEXT COLLATE "C" NOT NULL,     -- of a member
+        hash         BYTEA NOT NULL,    -- SHA-256 of the code
+        PRIMARY KEY (name, hash)
+    );
+    ALTER TABLE staff_sessions ADD COLUMN proven_at BIGINT;     -- when the password was asked last
+"#;

@@ -36,6 +36,8 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     tables::refusals::SCHEMA,
     tables::probes::SCHEMA,
     tables::leads::desk::NOTE_SALTS,
+    tables::sign_in::SCHEMA,
+    tables::second_factor::SCHEMA,
 ];
 
 const SNAPSHOTS: &str = "

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{self, Value};
 
+use super::second_factor::belongs_to;
 use super::{Database, Transaction};
 use crate::privacy::{BLIND, Of, Unopened, readable};
 use crate::sql::{Read, Row, params};
@@ -51,11 +52,12 @@ pub(crate) enum Sealed {
     Contacts,
     Matches,
     Tallies,
+    SecondFactors,
 }
 
 impl Sealed {
     /// All of them.
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::Submissions,
         Self::Evidence,
         Self::Notes,
@@ -63,6 +65,7 @@ impl Sealed {
         Self::Contacts,
         Self::Matches,
         Self::Tallies,
+        Self::SecondFactors,
     ];
 }
 
@@ -129,6 +132,7 @@ impl Database {
                  SELECT sealed_by FROM lead_submissions UNION ALL
                  SELECT sealed_by FROM consent_evidence UNION ALL
                  SELECT sealed_by FROM lead_notes UNION ALL
+                 SELECT sealed_by FROM second_factors UNION ALL
                  SELECT sealed_by FROM idempotency_keys UNION ALL {} UNION ALL {} UNION ALL {}
              ) AS counted GROUP BY sealed_by ORDER BY sealed_by",
             clear("lead_contacts", "contact"),
@@ -183,6 +187,7 @@ impl Transaction<'_> {
                  AND NOT EXISTS (SELECT 1 FROM lead_submissions WHERE sealed_by = key_id)
                  AND NOT EXISTS (SELECT 1 FROM consent_evidence WHERE sealed_by = key_id)
                  AND NOT EXISTS (SELECT 1 FROM lead_notes WHERE sealed_by = key_id)
+                 AND NOT EXISTS (SELECT 1 FROM second_factors WHERE sealed_by = key_id)
                  AND NOT EXISTS (SELECT 1 FROM idempotency_keys WHERE sealed_by = key_id)",
             params![kept],
         )
@@ -204,6 +209,7 @@ impl Transaction<'_> {
             Sealed::Contacts => self.blind_contacts(limit),
             Sealed::Matches => self.blind_matches(limit),
             Sealed::Tallies => self.blind_tallies(limit),
+            Sealed::SecondFactors => self.seal_second_factors(place, limit),
         }
     }
 
@@ -339,6 +345,39 @@ impl Transaction<'_> {
                 "sealing a note anew",
                 "UPDATE lead_notes SET text = $2, salt = $3, sealed_by = $4 WHERE key = $1",
                 params![key, vault.seal(&text_of, &text)?, salt, now],
+            )?;
+            batch.sealed += 1;
+        }
+        Ok(batch)
+    }
+
+    fn seal_second_factors(&self, place: Place, limit: u32) -> Result<Batch, Fault> {
+        let (vault, now) = (self.0.vault(), self.0.vault().key());
+        let rows = self.0.all(
+            READING,
+            &format!(
+                "SELECT name, sealed_by, secret FROM second_factors
+                 WHERE sealed_by IS DISTINCT FROM $1 ORDER BY name LIMIT $2 OFFSET $3{}",
+                self.0.for_update()
+            ),
+            params![now, limit, place.unreadable],
+            |row| {
+                let name: String = row.get(0)?;
+                let by: Option<String> = row.get(1)?;
+                let secret = readable(row.opened(2, by.as_deref(), &belongs_to(&name)))?;
+                Ok((name, secret))
+            },
+        )?;
+        let mut batch = Batch::default();
+        for (name, secret) in rows {
+            let Ok(secret) = secret else {
+                batch.unreadable.push(("second_factors", None));
+                continue;
+            };
+            self.0.execute(
+                "sealing a second factor anew",
+                "UPDATE second_factors SET secret = $2, sealed_by = $3 WHERE name = $1",
+                params![name, vault.seal(&belongs_to(&name), &secret)?, now],
             )?;
             batch.sealed += 1;
         }

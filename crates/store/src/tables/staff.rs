@@ -46,7 +46,7 @@ pub(crate) const SCHEMA: &str = "
 ";
 
 const MEMBER: &str = "m.name, m.dealer_id, m.role, m.password, m.created_at";
-const SESSION: &str = "s.id, s.name, s.begun_at, s.seen_at, s.expires_at, s.browser";
+const SESSION: &str = "s.id, s.name, s.begun_at, s.seen_at, s.expires_at, s.browser, s.proven_at";
 const ENTRY: &str = "chain, seq, at, actor, deed, subject, detail, hash";
 
 impl Transaction<'_> {
@@ -65,12 +65,13 @@ impl Transaction<'_> {
     }
 
     /// Lets somebody in whom others vouch for, as what they say now; `false` when that is nothing new.
+    /// Sessions that were begun with other rights end.
     ///
     /// # Errors
     /// When the database fails.
     pub fn vouch_for_member(&self, member: &Member) -> Result<bool, Fault> {
         let Member { name, dealer_id, role, password, created_at } = member;
-        self.0.changes(
+        let is_new = self.0.changes(
             // A row that says the same already is left alone, so that not each sign-in is a change
             // to tell of. The password is never touched: whom others vouch for has none.
             "writing a member whom others vouch for",
@@ -80,7 +81,11 @@ impl Transaction<'_> {
              WHERE staff.dealer_id IS DISTINCT FROM excluded.dealer_id
                 OR staff.role <> excluded.role",
             params![name, dealer_id, role.name(), password, created_at],
-        )
+        )?;
+        if is_new {
+            self.end_sessions_of(name)?;
+        }
+        Ok(is_new)
     }
 
     /// Gives somebody another password, and ends their sessions; `false` when nobody has the name.
@@ -103,6 +108,7 @@ impl Transaction<'_> {
     /// When the database fails.
     pub fn remove_member(&self, name: &str) -> Result<bool, Fault> {
         self.end_sessions_of(name)?;
+        self.remove_second_factor(name)?;
         self.0.changes(
             // Sessions refer to their member, which is why they have gone first.
             "removing a member of the staff",
@@ -111,7 +117,41 @@ impl Transaction<'_> {
         )
     }
 
-    fn end_sessions_of(&self, name: &str) -> Result<(), Fault> {
+    /// Gives somebody the password that they chose, and ends their sessions but for one.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn change_own_password(
+        &self,
+        name: &str,
+        password: &str,
+        kept_session: &str,
+    ) -> Result<bool, Fault> {
+        self.end_other_sessions(name, kept_session)?;
+        self.0.changes(
+            "changing one's own password",
+            "UPDATE staff SET password = $2 WHERE name = $1",
+            params![name, password],
+        )
+    }
+
+    /// Ends every session of a member but for one.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn end_other_sessions(&self, name: &str, kept_session: &str) -> Result<(), Fault> {
+        self.0.execute(
+            "ending other sessions",
+            "DELETE FROM staff_sessions WHERE name = $1 AND id <> $2",
+            params![name, kept_session],
+        )
+    }
+
+    /// Ends every session of a member.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn end_sessions_of(&self, name: &str) -> Result<(), Fault> {
         self.0.execute(
             "ending sessions",
             "DELETE FROM staff_sessions WHERE name = $1",
@@ -124,7 +164,7 @@ impl Transaction<'_> {
     /// # Errors
     /// When the database fails.
     pub fn begin_session(&self, session: &Session, hash: &Hash) -> Result<(), Fault> {
-        let Session { id, name, begun_at, seen_at, expires_at, browser } = session;
+        let Session { id, name, begun_at, seen_at, expires_at, browser, proven_at } = session;
         self.0.execute(
             "forgetting sessions",
             "DELETE FROM staff_sessions WHERE expires_at <= $1",
@@ -132,10 +172,40 @@ impl Transaction<'_> {
         )?;
         self.0.execute(
             "writing a session",
-            "INSERT INTO staff_sessions (id, hash, name, begun_at, seen_at, expires_at, browser)
-             VALUES ($1, $2, $3, $4, $5, $6, $7)",
-            params![id, hash, name, begun_at, seen_at, expires_at, browser],
+            "INSERT INTO staff_sessions
+                 (id, hash, name, begun_at, seen_at, expires_at, browser, proven_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+            params![id, hash, name, begun_at, seen_at, expires_at, browser, proven_at],
         )
+    }
+
+    /// Gives a session another id and another cookie, once its person has given the password again;
+    /// `false` when it has ended meanwhile.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn renew_session(
+        &self,
+        id: &str,
+        new_id: &str,
+        new_hash: &Hash,
+        now: Timestamp,
+    ) -> Result<bool, Fault> {
+        self.0.changes(
+            "renewing a session",
+            "UPDATE staff_sessions SET id = $2, hash = $3, proven_at = $4, seen_at = $4
+             WHERE id = $1",
+            params![id, new_id, new_hash, now],
+        )
+    }
+
+    /// Ends one session of a member; nothing where it is another's.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn end_session_of(&self, id: &str, name: &str) -> Result<(), Fault> {
+        let sql = "DELETE FROM staff_sessions WHERE id = $1 AND name = $2";
+        self.0.execute("ending a session", sql, params![id, name])
     }
 
     /// Notes that a session was used.
@@ -271,7 +341,7 @@ impl Store {
              WHERE s.hash = $1"
         );
         self.read_first("reading a session", &sql, params![hash], |row| {
-            Ok((session(row)?, member(row, 6)?))
+            Ok((session(row)?, member(row, 7)?))
         })
     }
 
@@ -291,7 +361,7 @@ impl Store {
              ORDER BY s.seen_at DESC, s.id"
         );
         self.read_all("reading the sessions", &sql, params![dealer_id, now], |row| {
-            Ok((session(row)?, member(row, 6)?))
+            Ok((session(row)?, member(row, 7)?))
         })
     }
 
@@ -358,7 +428,7 @@ fn member(row: &Row<'_>, first: usize) -> Read<Member> {
 }
 
 fn session(row: &Row<'_>) -> Read<Session> {
-    Ok(members!(row, 0, Session { id, name, begun_at, seen_at, expires_at, browser }))
+    Ok(members!(row, 0, Session { id, name, begun_at, seen_at, expires_at, browser, proven_at }))
 }
 
 fn entry(row: &Row<'_>) -> Read<Entry> {

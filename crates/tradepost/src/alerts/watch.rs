@@ -6,13 +6,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use tradepost_dealer::staff::Action;
 use tradepost_server::desk::Desk;
 use tradepost_server::tls::Identity;
+use tradepost_store::sign_in::AccessCount;
 use tradepost_store::{Amiss, Store, room};
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::format::rfc3339;
 
 use crate::acme::Orders;
+use crate::config::AccessThresholds;
 
 /// How many times the space that is kept free has to be left.
 const AMPLE: u64 = 2;
@@ -22,6 +26,9 @@ const DEAD: &str = "dead/";
 
 /// How the keys begin of stale feeds.
 const STALE: &str = "stale/";
+
+/// How the keys begin of what the console refuses too often.
+const ACCESS: &str = "access/";
 
 /// Something that is amiss.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +66,8 @@ pub struct Watch {
     pub orders: Option<Arc<Orders>>,
     /// The data folder, where there is one, and how many bytes have to be free there.
     pub disk: Option<(PathBuf, u64)>,
+    /// How much of what the console refuses is too much.
+    pub access: AccessThresholds,
 }
 
 opaque!(Watch);
@@ -67,7 +76,7 @@ impl Problem {
     /// Whether what is known by this key is counted by the store.
     #[must_use]
     pub fn is_of_store(key: &str) -> bool {
-        [DEAD, STALE].iter().any(|prefix| key.starts_with(prefix))
+        [DEAD, STALE, ACCESS].iter().any(|prefix| key.starts_with(prefix))
     }
 }
 
@@ -81,14 +90,55 @@ impl Watch {
             problems.push(Problem { key: "store".into(), what, level: 0, lasts: false });
         }
         let (store, agents) = (Arc::clone(&self.store), (self.agents)());
-        let amiss = tokio::task::spawn_blocking(move || store.amiss(&agents)).await;
-        let amiss = amiss.unwrap_or_else(|error| Err(Fault::new("counting what is amiss", error)));
-        let is_counted = amiss.is_ok();
-        problems.extend(waiting(amiss));
+        let counted = tokio::task::spawn_blocking(move || {
+            let amiss = store.amiss(&agents)?;
+            let refused = store.access_counts(now)?;
+            Ok((amiss, refused))
+        });
+        let counted = counted.await;
+        let counted =
+            counted.unwrap_or_else(|error| Err(Fault::new("counting what is amiss", error)));
+        let is_counted = counted.is_ok();
+        match counted {
+            Ok((amiss, refused)) => {
+                problems.extend(waiting(amiss));
+                problems.extend(refused.iter().filter_map(|count| self.refused_often(count)));
+            }
+            Err(fault) => {
+                tracing::warn!(cause = %fault.chain(), "what is amiss could not be counted");
+                let what = "the store cannot be read".to_owned();
+                problems.push(Problem { key: "reading".into(), what, level: 0, lasts: false });
+            }
+        }
         problems.extend(self.little_room());
         problems.extend(self.certificate(now));
         problems.extend(self.orders());
         Found { problems, is_counted }
+    }
+
+    /// What the console has refused, where it is more in about an hour than it should be.
+    fn refused_often(&self, count: &AccessCount) -> Option<Problem> {
+        let AccessThresholds { failed_sign_ins, locked_sign_ins, refused_actions } = self.access;
+        let number = count.happened;
+        let kinds = [
+            (Action::SignInFailed, failed_sign_ins, "sign-ins to the console that failed"),
+            (
+                Action::SignInLocked,
+                locked_sign_ins,
+                "locks of the console's sign-in after failures",
+            ),
+            (Action::AccessRefused, refused_actions, "requests to the console beyond the role"),
+        ];
+        let kind = kinds.into_iter().find(|(action, ..)| *action == count.action);
+        let (_, threshold, what) = kind?;
+        // Twice as much is news, and one more is not.
+        let level = number.checked_div(threshold)?.checked_ilog2()?;
+        Some(Problem {
+            key: format!("{ACCESS}{}", count.action.name()),
+            what: format!("{number} {what} in the last hour; the console's audit says more"),
+            level: level.into(),
+            lasts: true,
+        })
     }
 
     fn little_room(&self) -> Option<Problem> {
@@ -129,15 +179,8 @@ impl Watch {
 }
 
 /// What was given up, and what is stale.
-fn waiting(amiss: Result<Amiss, Fault>) -> Vec<Problem> {
-    let Amiss { dead, stale } = match amiss {
-        Ok(amiss) => amiss,
-        Err(fault) => {
-            tracing::warn!(cause = %fault.chain(), "what is amiss could not be counted");
-            let what = "the store cannot be read".to_owned();
-            return vec![Problem { key: "reading".into(), what, level: 0, lasts: false }];
-        }
-    };
+fn waiting(amiss: Amiss) -> Vec<Problem> {
+    let Amiss { dead, stale } = amiss;
     let dead = dead.into_iter().map(|(agent, number)| Problem {
         what: match number {
             1 => format!("{agent}: 1 delivery was given up"),

@@ -25,7 +25,7 @@ use super::output::table::Cells;
 use super::output::table::Column::Text;
 use super::place::Place;
 use super::{Context, Outcome};
-use crate::console::password;
+use crate::console::{name_bucket, password};
 
 /// How many entries of the record are listed.
 const ENTRIES: u32 = 1_000;
@@ -79,13 +79,21 @@ pub(super) enum User {
         #[command(flatten)]
         place: Place,
     },
-    /// Give somebody another password, and end their sessions.
+    /// Give somebody another password, and end their sessions. Failed sign-ins no longer lock the name.
     SetPassword {
         /// The name.
         name: String,
         /// Read the password from standard input.
         #[arg(long)]
         password_stdin: bool,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Take somebody's second factor and recovery codes away, and end their sessions. They sign in with
+    /// the password alone until they set up another.
+    ResetSecondFactor {
+        /// The name.
+        name: String,
         #[command(flatten)]
         place: Place,
     },
@@ -127,7 +135,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
     match command {
         Command::User { command } => match command {
             User::Add { name, role, dealer, all_dealers: _, password_stdin, place } => {
-                let (text, is_shown) = new_password(password_stdin)?;
+                let (text, is_shown) = new_password(password_stdin, &name)?;
                 let password = password::hash(&text)?;
                 let role = role.into();
                 let member = Member { name, dealer_id: dealer, role, password, created_at: now };
@@ -137,13 +145,19 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
             User::List { place } => list(&place.open(None, context)?, context),
             User::SetPassword { name, password_stdin, place } => {
                 let store = place.open(None, context)?;
-                let (text, is_shown) = new_password(password_stdin)?;
+                let (text, is_shown) = new_password(password_stdin, &name.to_lowercase())?;
                 let hashed = password::hash(&text)?;
                 let detail = member_detail(None, &hashed);
-                let set = move |tx: &Transaction<'_>, name: &str| tx.set_password(name, &hashed);
+                let set = move |tx: &Transaction<'_>, name: &str| {
+                    tx.forgive_attempts(&name_bucket(name))?;
+                    tx.set_password(name, &hashed)
+                };
                 let change_of = (Action::PasswordSet, Some(detail));
                 change(&store, &name, change_of, (&context.actor(), now), set)?;
                 tell(&text, is_shown, context)
+            }
+            User::ResetSecondFactor { name, place } => {
+                reset_second_factor(&place.open(None, context)?, &name, now, context)
             }
             User::Remove { name, place } => {
                 let store = place.open(None, context)?;
@@ -174,7 +188,7 @@ fn name(text: &str) -> Result<String, String> {
 }
 
 /// The password, and whether it was made up and so has to be shown.
-fn new_password(from_stdin: bool) -> Result<(String, bool), Failure> {
+fn new_password(from_stdin: bool, name: &str) -> Result<(String, bool), Failure> {
     if !from_stdin {
         let made_up = password::token()?;
         return Ok((made_up, true));
@@ -186,11 +200,9 @@ fn new_password(from_stdin: bool) -> Result<(String, bool), Failure> {
         .read_to_string(&mut text)
         .map_err(Failure::fault)?;
     let text = text.trim();
-    let length = text.chars().count();
-    if length < password::SHORTEST || text.len() > password::LONGEST {
-        let (least, most) = (password::SHORTEST, password::LONGEST);
-        let message =
-            format!("a password has {least} characters at least, and {most} bytes at most");
+    let problems = password::problems(text, name);
+    if !problems.is_empty() {
+        let message = problems.join("; ");
         return Err(Failure::usage(message).hint("three or four words that do not belong together"));
     }
     Ok((text.to_owned(), false))
@@ -274,12 +286,34 @@ fn change(
     if done? { Ok(()) } else { Err(unknown()) }
 }
 
+/// Takes somebody's second factor away.
+///
+/// # Errors
+/// When the store fails, or nobody has the name, or the person has no second factor.
+fn reset_second_factor(store: &Store, name: &str, now: Timestamp, context: &Context) -> Outcome {
+    let known = name.to_lowercase();
+    if store.member(&known)?.is_some() && !store.has_second_factor(&known)? {
+        return Err(Failure::usage(format!("{known} has no second factor")));
+    }
+    let reset = |tx: &Transaction<'_>, name: &str| {
+        tx.end_sessions_of(name)?;
+        tx.remove_second_factor(name)
+    };
+    change(store, name, Action::SecondFactorReset, (&context.actor(), now), reset)?;
+    context
+        .output
+        .talk(format!("{known} signs in with the password alone until they set up another"));
+    Ok(())
+}
+
 fn list(store: &Store, context: &Context) -> Outcome {
     let members = store.members(None)?;
+    let with_factor = store.second_factor_names()?;
     let document = |member: &Member| {
         json!({
             "name": member.name, "role": member.role, "dealer": member.dealer_id,
             "created_at": rfc3339(member.created_at),
+            "second_factor": with_factor.contains(&member.name),
         })
     };
     let nothing = "nobody may come in; add somebody with `tradepost console user add`";

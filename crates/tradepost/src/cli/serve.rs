@@ -300,6 +300,7 @@ fn alarm(
         identity,
         orders,
         disk: data.map(|folder| (folder, server.min_free_space)),
+        access: settings.access,
     };
     Ok(Arc::new(Alerts::open(settings, watch, store, clock)?))
 }

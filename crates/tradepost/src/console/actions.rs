@@ -19,7 +19,7 @@ use crate::evidence;
 const NOTE: usize = 4_000;
 
 /// What a page says after something was done. The names stand in addresses, the texts on pages.
-const DONE: [(&str, &str); 10] = [
+const DONE: [(&str, &str); 13] = [
     ("note", "Your note is kept."),
     ("stage", "Noted."),
     ("resent", "The lead is on its way again."),
@@ -27,6 +27,9 @@ const DONE: [(&str, &str); 10] = [
     ("revoked", "The withdrawal is noted. Nobody may contact this customer any more."),
     ("erased", "What this lead said about its customer is erased."),
     ("session", "The session is ended."),
+    ("password", "Your password is changed. Your other sessions are ended."),
+    ("factor_off", "Your second factor is switched off."),
+    ("factor_reset", "The second factor is reset, and this person's sessions are ended."),
     ("probe", "The prober has begun. What it finds shows here."),
     ("nothing", "Nothing has changed: somebody else was faster."),
     ("nowhere", "There is no destination that wants this lead. An engineer can name one."),

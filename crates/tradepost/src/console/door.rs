@@ -4,22 +4,17 @@ use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::staff::{Action, NewEntry};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
-use tradepost_server::limit::{Key, Limiter, RateLimit, network};
+use tradepost_server::seal::{Seal, Secrets};
 use tradepost_store::staff::{Member, Session};
 use tradepost_wire::catalog::Vocabulary as _;
 
+use super::attempts::{Attempt, Means, Proven, SignInLimiter};
+use super::metrics::SignInOutcome;
 use super::password::{self, Judge};
 use super::reply::Reply;
 use super::request::{Asked, proof, session_hash};
 use super::{Answer, Console, PATH, Stop, pages};
 use crate::config::Console as Settings;
-
-/// How often somebody may try from one address, whatever the name.
-const PER_ADDRESS: RateLimit = RateLimit { requests: 20, window: SignedDuration::from_mins(5) };
-
-/// How often a name may be tried from one address: a person who has forgotten a password tries less. Who
-/// guesses elsewhere keeps nobody out.
-const PER_NAME: RateLimit = RateLimit { requests: 10, window: SignedDuration::from_mins(5) };
 
 /// How exactly the use of a session is noted.
 const NOTED: SignedDuration = SignedDuration::from_mins(1);
@@ -33,13 +28,34 @@ pub(super) const TOO_OFTEN: &str = "Too many attempts. Wait a few minutes, then 
 /// What decides.
 #[derive(Debug)]
 pub(super) struct Door {
-    judge: Judge,
-    by_address: Limiter,
-    by_name: Limiter,
+    pub(super) judge: Judge,
+    pub(super) limiter: SignInLimiter,
+    /// Signs cookies, with a key that every process on the store has.
+    pub(super) seal: Seal,
+    pub(super) clock: Clock,
     lifetime: SignedDuration,
     idle: SignedDuration,
     /// Whether browsers come over TLS, so that a cookie never has to travel without.
     is_secure: bool,
+}
+
+/// How somebody has signed in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SignedInBy {
+    /// With a password, and a code where there is a second factor.
+    Password,
+    /// With the provider, who says when the person signed in there, or does not.
+    Provider(Option<Timestamp>),
+}
+
+impl SignedInBy {
+    /// When the person last proved who they are.
+    fn proven_at(self, now: Timestamp) -> Option<Timestamp> {
+        match self {
+            Self::Password => Some(now),
+            Self::Provider(at) => at.filter(|at| *at <= now),
+        }
+    }
 }
 
 /// Somebody who is in, and what they ask for.
@@ -47,8 +63,8 @@ pub(super) struct Door {
 pub(super) struct Visitor<'a> {
     pub(super) member: Member,
     pub(super) session: Session,
-    /// The cookie.
-    pub(super) secret: &'a str,
+    /// The value of the session's cookie.
+    pub(super) secret: String,
     pub(super) asked: &'a Asked,
     /// The lead or the session that the path names.
     pub(super) id: &'a str,
@@ -57,7 +73,12 @@ pub(super) struct Visitor<'a> {
 impl Visitor<'_> {
     /// What stands in the forms.
     pub(super) fn proof(&self) -> String {
-        proof(self.secret)
+        proof(&self.secret)
+    }
+
+    /// Whether the person signs in with a password, and not with a provider.
+    pub(super) const fn has_password(&self) -> bool {
+        !self.member.password.is_empty()
     }
 
     /// The dealer whose leads are looked for; those of every dealer when `None`.
@@ -67,12 +88,18 @@ impl Visitor<'_> {
 }
 
 impl Door {
-    pub(super) fn new(settings: &Settings, has_tls: bool, clock: &Clock) -> Result<Self, Fault> {
+    pub(super) fn new(
+        settings: &Settings,
+        has_tls: bool,
+        clock: &Clock,
+        secrets: &dyn Secrets,
+    ) -> Result<Self, Fault> {
         let proxied = settings.public_url.as_ref();
         Ok(Self {
             judge: Judge::new()?,
-            by_address: Limiter::new(PER_ADDRESS, clock.clone()),
-            by_name: Limiter::new(PER_NAME, clock.clone()),
+            limiter: SignInLimiter::new(clock),
+            seal: Seal::open(secrets, "console cookies")?,
+            clock: clock.clone(),
             lifetime: settings.session_lifetime,
             idle: settings.session_idle,
             is_secure: has_tls || proxied.is_some_and(|url| url.starts_with("https://")),
@@ -80,11 +107,11 @@ impl Door {
     }
 
     /// A cookie's name. With this prefix, browsers take it from this very host alone, and over TLS.
-    fn name(&self, plain: &str) -> String {
+    pub(super) fn name(&self, plain: &str) -> String {
         if self.is_secure { format!("__Host-{plain}") } else { plain.to_owned() }
     }
 
-    fn session_cookie(&self) -> String {
+    pub(super) fn session_cookie(&self) -> String {
         self.name("tradepost-console")
     }
 
@@ -92,7 +119,7 @@ impl Door {
         self.name("tradepost-form")
     }
 
-    fn cookie(&self, name: &str, value: &str, seconds: i64) -> String {
+    pub(super) fn cookie(&self, name: &str, value: &str, seconds: i64) -> String {
         let secure = if self.is_secure { "; Secure" } else { "" };
         format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}")
     }
@@ -106,15 +133,6 @@ impl Door {
     pub(super) fn passing(&self, value: &str, lifetime: SignedDuration) -> String {
         let cookie = self.cookie(&self.passing_cookie(), value, lifetime.as_secs());
         cookie.replace("SameSite=Strict", "SameSite=Lax")
-    }
-
-    /// Whether somebody may try to sign in now.
-    pub(super) fn admits(&self, asked: &Asked) -> bool {
-        let is_admitted = self.by_address.admit(&Key::Address(network(asked.address))).is_ok();
-        if !is_admitted {
-            self.by_address.tidy();
-        }
-        is_admitted
     }
 
     fn is_over(&self, session: &Session, now: Timestamp) -> bool {
@@ -139,7 +157,7 @@ impl Console {
             let id = session.id.clone();
             self.store.write_blocking(move |tx| tx.touch_session(&id, now))?;
         }
-        Ok(Visitor { member, session, secret, asked, id })
+        Ok(Visitor { member, session, secret: secret.to_owned(), asked, id })
     }
 
     /// The page on which people sign in, with what was wrong the last time.
@@ -171,24 +189,37 @@ impl Console {
         }
         let name = asked.filled_in("name").unwrap_or_default().to_lowercase();
         let given = asked.filled_in("password").unwrap_or_default();
-        let key = Key::Credential(format!("{} {name}", network(asked.address)));
-        if !self.door.admits(asked) || self.door.by_name.admit(&key).is_err() {
-            self.door.by_name.tidy();
-            tracing::debug!("somebody tries to sign in too often");
-            return self.refuse(asked, TOO_OFTEN);
-        }
         let member = self.store.member(&name)?;
+        let attempt =
+            Attempt { asked, name: &name, member: member.as_ref(), means: Means::Password };
         let kept = member.as_ref().map(|member| member.password.as_str());
-        let is_right = self.door.judge.is_right(given, kept);
-        let Some(member) = member.filter(|_| is_right) else {
-            // Without the name: people type passwords into that field.
-            tracing::info!("somebody could not sign in");
+        let proven = self.prove(&attempt, || Ok(self.door.judge.is_right(given, kept)))?;
+        let member = match proven {
+            Proven::Right => member,
+            Proven::Wrong => None,
+            Proven::Limited(wait) => return self.refuse_for(asked, wait),
+        };
+        let Some(member) = member else {
             return self.refuse(asked, "That name and password do not belong together.");
         };
-        let session = self.begin(asked, member, false)?;
+        if self.store.has_second_factor(&member.name)? {
+            return self.ask_for_code(asked, &member);
+        }
+        self.let_in(asked, member)
+    }
+
+    /// Lets somebody in who has proven to be this member.
+    pub(super) fn let_in(&self, asked: &Asked, member: Member) -> Answer {
+        let browser = self.door.know_browser(asked, &member.name)?;
+        let session = self.begin(asked, member, SignedInBy::Password)?;
         let form = self.door.cookie(&self.door.form_cookie(), "", 0);
         let target = next(asked).unwrap_or_else(|| PATH.to_owned());
-        Ok(Reply::see(target).with_cookie(session).with_cookie(form))
+        Ok(Reply::see(target).with_cookie(session).with_cookie(browser).with_cookie(form))
+    }
+
+    /// The sign-in page for somebody who has to wait before the next attempt.
+    pub(super) fn refuse_for(&self, asked: &Asked, wait: SignedDuration) -> Answer {
+        Ok(self.sign_in_page(asked, Some(TOO_OFTEN))?.limited(wait))
     }
 
     pub(super) fn refuse(&self, asked: &Asked, why: &'static str) -> Answer {
@@ -201,7 +232,7 @@ impl Console {
         &self,
         asked: &Asked,
         member: Member,
-        is_vouched_for: bool,
+        by: SignedInBy,
     ) -> Result<String, Fault> {
         let now = self.clock.now();
         let secret = password::token()?;
@@ -213,7 +244,10 @@ impl Console {
             seen_at: now,
             expires_at: now.saturating_add(self.door.lifetime).unwrap_or(Timestamp::MAX),
             browser: asked.browser.clone(),
+            proven_at: by.proven_at(now),
         };
+        let is_vouched_for = by != SignedInBy::Password;
+        self.metrics.count_sign_in(SignInOutcome::SignedIn);
         let dealer_id = member.dealer_id.as_deref();
         let id = Some(session.id.clone());
         let mut entry = self.entry(&member, dealer_id, Action::SignedIn, id);

@@ -23,6 +23,8 @@ use tradepost_server::fault::Fault;
 use tradepost_store::staff::Member;
 use tradepost_wire::json::{self, Value};
 
+use super::door::SignedInBy;
+use super::metrics::SignInOutcome;
 use super::reply::Reply;
 use super::request::{Asked, digest};
 use super::{Answer, Console, PATH, Stop, door, pages, password};
@@ -40,6 +42,9 @@ const FRESH: SignedDuration = SignedDuration::from_mins(60);
 /// For how long it is remembered that the provider cannot be used: whoever comes meanwhile need not wait for
 /// it once more.
 const AWAY_FOR: SignedDuration = SignedDuration::from_secs(30);
+
+/// By how much the provider's clock may be behind ours.
+const AUTH_TIME_LEEWAY: SignedDuration = SignedDuration::from_secs(60);
 
 /// The longest name of a person.
 const NAME: usize = 200;
@@ -91,6 +96,8 @@ struct Found {
 pub(super) struct Begun {
     pub(super) cookie: String,
     at: Timestamp,
+    /// The session of somebody who is in and signs in anew, to prove that it is still the same person.
+    pub(super) renews: Option<String>,
     /// Where somebody wanted to go.
     pub(super) next: String,
 }
@@ -101,6 +108,8 @@ pub(super) struct Vouched {
     pub(super) name: String,
     /// What they may, if anything.
     pub(super) grant: Option<Grant>,
+    /// When they gave a password or the like there, where the provider says so.
+    pub(super) signed_in_at: Option<Timestamp>,
 }
 
 impl Vouched {
@@ -118,23 +127,27 @@ impl Vouched {
 }
 
 impl Begun {
-    /// Begins one. `next` is a page of ours, or nothing.
-    pub(super) fn fresh(now: Timestamp, next: &str) -> Result<Self, Fault> {
-        let cookie = format!("{}.{}.{next}", now.as_second(), password::token()?);
-        Ok(Self { cookie, at: now, next: next.to_owned() })
+    /// Begins one. `next` is a page of ours, or nothing; `renews` the id of a session.
+    pub(super) fn fresh(now: Timestamp, next: &str, renews: Option<String>) -> Result<Self, Fault> {
+        let session = renews.as_deref().unwrap_or_default();
+        let cookie = format!("{}.{}.{session}.{next}", now.as_second(), password::token()?);
+        Ok(Self { cookie, at: now, renews, next: next.to_owned() })
     }
 
     /// The one of a cookie, unless it is too old.
     pub(super) fn read(cookie: &str, now: Timestamp) -> Option<Self> {
         // The page comes last, because it may have dots of its own.
-        let mut parts = cookie.splitn(3, '.');
+        let mut parts = cookie.splitn(4, '.');
         let at = Timestamp::from_second(parts.next()?.parse().ok()?).ok()?;
-        let (_, next) = (parts.next()?, parts.next()?.to_owned());
+        parts.next()?;
+        let session = parts.next()?;
+        let renews = Some(session.to_owned()).filter(|id| !id.is_empty());
+        let next = parts.next()?.to_owned();
         let age = now.duration_since(at);
         // A moment to come was not written here, and would make a sign-in last for as long as
         // somebody likes.
         let is_fresh = !age.is_negative() && age < PATIENCE;
-        is_fresh.then(|| Self { cookie: cookie.to_owned(), at, next })
+        is_fresh.then(|| Self { cookie: cookie.to_owned(), at, renews, next })
     }
 
     fn part(&self, purpose: &str) -> String {
@@ -202,6 +215,10 @@ impl Provider {
             .append_pair("nonce", &begun.nonce())
             .append_pair("code_challenge", &encode(sha256(begun.verifier().as_bytes())))
             .append_pair("code_challenge_method", "S256");
+        if begun.renews.is_some() {
+            // The provider asks the person anew, and says when (OpenID Connect Core §3.1.2.1).
+            url.query_pairs_mut().append_pair("prompt", "login").append_pair("max_age", "0");
+        }
         Ok(url.into())
     }
 
@@ -357,7 +374,10 @@ impl Provider {
         let granted = |grant: &&Grant| held.contains(&grant.value.as_str());
         // People of the console have names without a colon.
         let name = format!("oidc:{name}");
-        Ok(Vouched { name, grant: self.settings.grants.iter().find(granted).cloned() })
+        let signed_in_at = claims.get("auth_time").and_then(Value::as_i64);
+        let signed_in_at = signed_in_at.and_then(|at| Timestamp::from_second(at).ok());
+        let grant = self.settings.grants.iter().find(granted).cloned();
+        Ok(Vouched { name, grant, signed_in_at })
     }
 }
 
@@ -378,13 +398,28 @@ fn held<'c>(claims: &'c Value, name: &str) -> Vec<&'c str> {
 const AWAY: &str =
     "The provider cannot be reached at the moment. Try again later, or use a password.";
 const AGAIN: &str = "That did not work, or took too long. Begin again.";
+const NOT_ANEW: &str =
+    "The provider did not ask you to sign in anew, so that nobody knows whether it is you.";
 const NOTHING: &str = "The provider knows you, but nothing there says that you may come in here.";
+
+/// That work for a sign-in with the provider came to no result: the log says why.
+fn no_result() -> Stop {
+    Fault::new("signing somebody in with the provider", "the work came to no result").into()
+}
 
 impl Console {
     /// Sends a browser to the provider.
     pub(super) async fn leave_for_provider(self: Arc<Self>, asked: Arc<Asked>) -> Answer {
         let provider = self.provider.as_ref().ok_or(Stop::NotFound)?;
-        let begun = Begun::fresh(self.clock.now(), &door::next(&asked).unwrap_or_default())?;
+        let session_to_renew = |console: &Self, asked: &Asked| console.session_to_renew(asked);
+        let renews = match self.in_turn(&asked, session_to_renew).await {
+            Ok(Ok(renews)) => renews,
+            Ok(Err(Stop::SignIn)) => return Ok(Reply::see(format!("{PATH}/sign-in"))),
+            Ok(Err(stop)) => return Err(stop),
+            Err(_) => return Err(no_result()),
+        };
+        let next = door::next(&asked).unwrap_or_default();
+        let begun = Begun::fresh(self.clock.now(), &next, renews)?;
         match provider.address(&begun).await {
             Ok(address) => {
                 Ok(Reply::see(address).with_cookie(self.door.passing(&begun.cookie, PATIENCE)))
@@ -399,8 +434,10 @@ impl Console {
     /// Lets somebody in who comes back from the provider, if it vouches for them.
     pub(super) async fn back_from_provider(self: Arc<Self>, asked: Arc<Asked>) -> Answer {
         let provider = self.provider.as_ref().ok_or(Stop::NotFound)?;
-        if !self.door.admits(&asked) {
-            return self.refuse(&asked, door::TOO_OFTEN);
+        let wait = self.provider_wait(&asked);
+        if wait > SignedDuration::ZERO {
+            self.metrics.count_sign_in(SignInOutcome::Limited);
+            return self.refuse_for(&asked, wait);
         }
         let now = self.clock.now();
         let cookie = asked.cookie(&self.door.passing_cookie());
@@ -413,16 +450,31 @@ impl Console {
             Ok(vouched) => vouched,
             Err(reason) => {
                 tracing::info!(reason, "somebody could not sign in with the provider");
-                return self.refuse(&asked, AGAIN);
+                return self.count_and_refuse(&asked, AGAIN).await;
             }
         };
         let admit =
             move |console: &Self, asked: &Asked| console.admit_vouched(asked, &vouched, &begun);
         let stored = self.in_turn(&asked, admit).await;
-        stored.unwrap_or_else(|_| {
-            let cause = "nothing came of it";
-            Err(Fault::new("letting somebody in whom the provider vouches for", cause).into())
-        })
+        stored.unwrap_or_else(|_| Err(no_result()))
+    }
+
+    /// The session that is to be proven anew, if the request asks for that.
+    fn session_to_renew(&self, asked: &Asked) -> Result<Option<String>, Stop> {
+        match asked.asked_for("again") {
+            None => Ok(None),
+            Some(_) => self.visitor(asked, "").map(|visitor| Some(visitor.session.id.clone())),
+        }
+    }
+
+    /// Counts that the provider vouched for nobody, and says why. A thread of the console's waits for the store.
+    async fn count_and_refuse(self: &Arc<Self>, asked: &Arc<Asked>, why: &'static str) -> Answer {
+        let count = move |console: &Self, asked: &Asked| {
+            console.count_provider_failure(asked)?;
+            console.refuse(asked, why)
+        };
+        let refused = self.in_turn(asked, count).await;
+        refused.unwrap_or_else(|_| Err(no_result()))
     }
 
     /// Lets somebody in whom the provider vouches for, if that gives them anything to do.
@@ -432,13 +484,26 @@ impl Console {
         // only this one.
         let Some(member) = vouched.member(now) else {
             self.shut_out(&vouched.name, now)?;
+            self.count_provider_failure(asked)?;
             return self.refuse(asked, NOTHING);
         };
         // The cookie is not sealed: what it says could have been put there to lead somebody
         // elsewhere.
-        let next = Some(&begun.next).filter(|next| door::is_page(next));
-        let target = next.map_or_else(|| PATH.to_owned(), Clone::clone);
-        let session = self.begin(asked, member, true)?;
+        let is_page = door::is_page(&begun.next);
+        let target = if is_page { begun.next.clone() } else { PATH.to_owned() };
+        let mut signed_in_at = vouched.signed_in_at;
+        if let Some(session) = begun.renews.clone() {
+            let earliest = begun.at.saturating_sub(AUTH_TIME_LEEWAY).unwrap_or(begun.at);
+            if signed_in_at.is_none_or(|at| at < earliest) {
+                tracing::info!("the provider did not ask somebody to sign in anew");
+                self.count_provider_failure(asked)?;
+                return self.refuse(asked, NOT_ANEW);
+            }
+            signed_in_at = Some(now);
+            let name = vouched.name.clone();
+            self.store.write_blocking(move |tx| tx.end_session_of(&session, &name))?;
+        }
+        let session = self.begin(asked, member, SignedInBy::Provider(signed_in_at))?;
         // A way that began elsewhere has no cookie of this strictness; a page of ours begins a new one.
         Ok(Reply::page(&pages::SignedIn { target })
             .with_cookie(session)

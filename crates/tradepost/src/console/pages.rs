@@ -20,6 +20,7 @@ use super::route::Right;
 use super::{Answer, Console, PATH, Stop, actions};
 use crate::aap::seller::Seller;
 
+pub(super) mod account;
 mod agent;
 mod appointments;
 mod buyers;
@@ -72,7 +73,7 @@ const NAV: [(&str, &str, &str, Right); 11] = [
 
 /// A moment, as a page shows it.
 #[derive(Debug, Clone)]
-struct When {
+pub(super) struct When {
     /// For machines.
     iso: String,
     /// In the rooftop's zone.
@@ -139,7 +140,7 @@ impl Console {
     }
 
     /// What is around a page.
-    fn frame(&self, visitor: &Visitor<'_>, title: &'static str) -> Result<Frame, Stop> {
+    pub(super) fn frame(&self, visitor: &Visitor<'_>, title: &'static str) -> Result<Frame, Stop> {
         let (role, asked) = (visitor.member.role, visitor.asked);
         let new = if Right::Customers.is_of(role) {
             let (dealer, received) = (visitor.dealer_id(), LeadState::Received);
@@ -194,6 +195,7 @@ impl Console {
                 "Not for your role",
                 "This page belongs to another role. Ask a manager of yours if you need it.",
             ),
+            Stop::SetUpFactor => return Reply::see(format!("{PATH}/account/factor")),
             Stop::NotFound => (
                 StatusCode::NOT_FOUND,
                 "Nothing is here",

@@ -1,11 +1,14 @@
 //! Passwords: hashed with Argon2id at the cost that OWASP asks for at least (19 MiB, two passes), and
 //! compared at the same cost whether anybody has the name or not.
 
-use std::sync::{Mutex, PoisonError};
+use std::collections::HashSet;
+use std::io::Read as _;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use argon2::Argon2;
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};
+use flate2::read::GzDecoder;
 use tradepost_server::fault::Fault;
 
 /// How long a password has to be (NIST SP 800-63B §3.1.1.2 has 15 for those that stand alone; 12 is
@@ -14,6 +17,64 @@ pub const SHORTEST: usize = 12;
 
 /// Beyond that, it would only keep us busy.
 pub const LONGEST: usize = 256;
+
+/// The 10,000 passwords that people use most, one a line, in lower case, packed with gzip. They are the
+/// first of the list of passwords in zxcvbn 3.1.1 (`common-passwords.LICENSE`), in its
+/// order.
+const COMMON: &[u8] = include_bytes!("assets/common-passwords.txt.gz");
+
+/// Names everything that keeps a text from being the password of somebody; empty when it can be.
+#[must_use]
+pub fn problems(password: &str, name: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    if password.chars().count() < SHORTEST || password.len() > LONGEST {
+        problems.push(format!(
+            "a password has {SHORTEST} characters at least, and {LONGEST} bytes at most"
+        ));
+    }
+    let plain = without_ends(password);
+    if !name.is_empty() && is_repeated(&plain, &without_ends(name)) {
+        problems.push("a password must not be the name, also not with digits behind it".to_owned());
+    }
+    if is_common(&password.to_lowercase()) || is_common(&plain) {
+        problems.push("it is one of the passwords that are guessed first".to_owned());
+    }
+    problems
+}
+
+/// A password without the digits and signs that people put around a word to make it longer.
+fn without_ends(password: &str) -> String {
+    let lower = password.to_lowercase();
+    lower.trim_matches(|c: char| !c.is_alphabetic()).to_owned()
+}
+
+/// Whether a password is one of the common ones, or one of them several times.
+fn is_common(password: &str) -> bool {
+    if password.is_empty() {
+        return false;
+    }
+    let common = common();
+    // Its first letters several times over are no more than these letters.
+    let ends = password.char_indices().map(|(end, c)| end + c.len_utf8());
+    let mut starts = ends.filter_map(|end| password.get(..end));
+    starts.any(|start| is_repeated(password, start) && common.contains(start))
+}
+
+/// Whether a text is another, once or several times.
+fn is_repeated(text: &str, part: &str) -> bool {
+    !part.is_empty() && !text.is_empty() && text.replace(part, "").is_empty()
+}
+
+/// The common passwords.
+fn common() -> &'static HashSet<String> {
+    static UNPACKED: LazyLock<HashSet<String>> = LazyLock::new(|| {
+        let mut text = String::new();
+        let read = GzDecoder::new(COMMON).read_to_string(&mut text);
+        debug_assert!(read.is_ok(), "the list is part of the program");
+        text.lines().map(str::to_owned).collect()
+    });
+    &UNPACKED
+}
 
 const SALT: usize = 16;
 
@@ -52,11 +113,14 @@ impl Judge {
             return false;
         }
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = hashed.unwrap_or(&self.nobody);
-        let same = PasswordHash::new(kept).is_ok_and(|kept| {
-            Argon2::default().verify_password(password.as_bytes(), &kept).is_ok()
-        });
-        same && hashed.is_some()
+        // Whoever signs in with a provider has no hash. Without one it takes as long as with one, so that
+        // the time does not tell which names there are.
+        let known = hashed.and_then(|hashed| PasswordHash::new(hashed).ok());
+        let Some(kept) = known.clone().or_else(|| PasswordHash::new(&self.nobody).ok()) else {
+            return false;
+        };
+        let same = Argon2::default().verify_password(password.as_bytes(), &kept).is_ok();
+        same && known.is_some()
     }
 }
 
@@ -69,7 +133,11 @@ pub fn token() -> Result<String, Fault> {
     Ok(base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(random::<32>()?))
 }
 
-fn random<const N: usize>() -> Result<[u8; N], Fault> {
+/// Random bytes of the operating system.
+///
+/// # Errors
+/// When it has none.
+pub(super) fn random<const N: usize>() -> Result<[u8; N], Fault> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|error| {
         Fault::new("reading the operating system's randomness", error.to_string())
@@ -80,6 +148,27 @@ fn random<const N: usize>() -> Result<[u8; N], Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn common_passwords_and_the_own_name_are_refused() {
+        assert_eq!(common().len(), 10_000);
+        for (password, name, refused) in [
+            ("correct horse battery", "dora", 0),
+            ("short", "dora", 1),
+            ("qwerty123456", "dora", 1),
+            ("Password1234!", "dora", 1),
+            ("passwordpassword", "dora", 1),
+            ("1111111111111111", "dora", 1),
+            ("dora.larkspur", "dora.larkspur", 1),
+            ("DoraLarkspur2026", "doralarkspur", 1),
+            ("doradoradora", "dora", 1),
+            ("dora", "dora", 2),
+            ("iloveyouiloveyou99", "dora", 1),
+            ("dora and a green kettle", "dora", 0),
+        ] {
+            assert_eq!(problems(password, name).len(), refused, "{password} {name}");
+        }
+    }
 
     #[test]
     fn a_password_is_right_for_its_own_hash_alone() {

@@ -6,6 +6,7 @@ use askama::Template;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
+use jiff::SignedDuration;
 
 /// An answer on its way.
 #[derive(Debug)]
@@ -16,6 +17,8 @@ pub(super) struct Reply {
     location: Option<String>,
     cookies: Vec<String>,
     photos: String,
+    /// Seconds until it makes sense to ask again.
+    retry_after: Option<u64>,
     /// The name under which it is kept, when it is no page to look at.
     kept_as: Option<String>,
 }
@@ -45,6 +48,7 @@ impl Reply {
             location: None,
             cookies: Vec::new(),
             photos: String::new(),
+            retry_after: None,
             kept_as: None,
         }
     }
@@ -60,6 +64,20 @@ impl Reply {
     /// The same with another status.
     pub(super) fn with_status(self, status: StatusCode) -> Self {
         Self { status, ..self }
+    }
+
+    /// The same for whoever has to wait before the next attempt.
+    pub(super) fn limited(self, wait: SignedDuration) -> Self {
+        // A fraction of a second is a whole one.
+        let seconds = u64::try_from(wait.as_millis()).unwrap_or_default().div_ceil(1000).max(1);
+        let status = StatusCode::TOO_MANY_REQUESTS;
+        Self { status, retry_after: Some(seconds), ..self }
+    }
+
+    /// The same with a cookie that one of its own overwrites, where both have the same name.
+    pub(super) fn with_earlier_cookie(mut self, cookie: String) -> Self {
+        self.cookies.insert(0, cookie);
+        self
     }
 
     /// The same with a cookie.
@@ -88,6 +106,9 @@ impl Reply {
         let value = |text: String| HeaderValue::from_str(&text).ok();
         if let Some(location) = self.location.and_then(value) {
             headers.insert(header::LOCATION, location);
+        }
+        if let Some(seconds) = self.retry_after {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         if let Some(kept_as) = self.kept_as.and_then(value) {
             headers.insert(header::CONTENT_DISPOSITION, kept_as);

@@ -92,6 +92,13 @@ impl Asked {
         value(&self.cookies, name)
     }
 
+    /// The fields that were filled in, but for these.
+    #[must_use]
+    pub fn fields_without(&self, left_out: &[&str]) -> Vec<(String, String)> {
+        let kept = self.form.iter().filter(|(name, _)| !left_out.contains(&name.as_str()));
+        kept.cloned().collect()
+    }
+
     /// Whether the form is one that we gave to whoever has this secret.
     #[must_use]
     pub fn proves(&self, secret: &str) -> bool {

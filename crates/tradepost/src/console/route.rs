@@ -34,6 +34,11 @@ pub struct Row {
     pub path: &'static str,
     /// What it requires.
     pub right: Right,
+    /// Whether the password has to have been given within the last few minutes, and is asked for again
+    /// otherwise.
+    pub asks_password: bool,
+    /// Whether it is for those, too, who have to set up a second factor first.
+    pub before_factor: bool,
     pub(super) act: Act,
 }
 
@@ -48,29 +53,57 @@ pub(super) enum Act {
     Abroad(fn(Arc<Console>, Arc<Asked>) -> BoxFuture<'static, Answer>),
     /// What is for whoever is in.
     Inside(fn(&Console, &Visitor<'_>) -> Answer),
+    /// The same where the visitor's session goes on under another id.
+    Renewing(fn(&Console, &mut Visitor<'_>) -> Answer),
+}
+
+impl Row {
+    const fn new(method: Method, path: &'static str, right: Right, act: Act) -> Self {
+        Self { method, path, right, asks_password: false, before_factor: false, act }
+    }
+
+    /// The same, which asks for the password again unless it was given a short while ago.
+    const fn with_password(mut self) -> Self {
+        self.asks_password = true;
+        self
+    }
+
+    /// The same, which is also for those who have to set up a second factor first.
+    const fn before_factor(mut self) -> Self {
+        self.before_factor = true;
+        self
+    }
 }
 
 const fn file(path: &'static str, media_type: &'static str, text: &'static str) -> Row {
-    Row { method: Method::GET, path, right: Right::None, act: Act::File(media_type, text) }
+    Row::new(Method::GET, path, Right::None, Act::File(media_type, text))
 }
 
 const fn outside(method: Method, path: &'static str, act: fn(&Console, &Asked) -> Answer) -> Row {
-    Row { method, path, right: Right::None, act: Act::Outside(act) }
+    Row::new(method, path, Right::None, Act::Outside(act))
 }
 
 const fn abroad(
     path: &'static str,
     act: fn(Arc<Console>, Arc<Asked>) -> BoxFuture<'static, Answer>,
 ) -> Row {
-    Row { method: Method::GET, path, right: Right::None, act: Act::Abroad(act) }
+    Row::new(Method::GET, path, Right::None, Act::Abroad(act))
 }
 
 const fn get(path: &'static str, right: Right, act: fn(&Console, &Visitor<'_>) -> Answer) -> Row {
-    Row { method: Method::GET, path, right, act: Act::Inside(act) }
+    Row::new(Method::GET, path, right, Act::Inside(act))
 }
 
 const fn post(path: &'static str, right: Right, act: fn(&Console, &Visitor<'_>) -> Answer) -> Row {
-    Row { method: Method::POST, path, right, act: Act::Inside(act) }
+    Row::new(Method::POST, path, right, Act::Inside(act))
+}
+
+const fn renewing(
+    path: &'static str,
+    right: Right,
+    act: fn(&Console, &mut Visitor<'_>) -> Answer,
+) -> Row {
+    Row::new(Method::POST, path, right, Act::Renewing(act))
 }
 
 /// Everything that there is.
@@ -81,9 +114,11 @@ pub const TABLE: &[Row] = &[
     file("icon.svg", "image/svg+xml", include_str!("assets/icon.svg")),
     outside(Method::GET, "sign-in", |console, asked| console.sign_in_page(asked, None)),
     outside(Method::POST, "sign-in", Console::sign_in),
+    outside(Method::GET, "sign-in/code", |console, asked| console.code_page(asked, None)),
+    outside(Method::POST, "sign-in/code", Console::sign_in_with_code),
     abroad("sign-in/oidc", |console, asked| Box::pin(console.leave_for_provider(asked))),
     abroad(super::oidc::BACK, |console, asked| Box::pin(console.back_from_provider(asked))),
-    post("sign-out", Right::Enter, Console::sign_out),
+    post("sign-out", Right::Enter, Console::sign_out).before_factor(),
     get("leads", Right::Customers, Console::leads),
     get("leads/{id}", Right::Customers, Console::lead),
     post("leads/{id}/notes", Right::Customers, Console::add_note),
@@ -91,9 +126,9 @@ pub const TABLE: &[Row] = &[
     post("leads/{id}/resend", Right::Customers, Console::resend),
     post("leads/{id}/release", Right::Decide, Console::release),
     post("leads/{id}/revoke", Right::Decide, Console::revoke),
-    post("leads/{id}/evidence", Right::Decide, Console::evidence),
+    post("leads/{id}/evidence", Right::Decide, Console::evidence).with_password(),
     get("leads/{id}/erase", Right::Decide, Console::erase_question),
-    post("leads/{id}/erase", Right::Decide, Console::erase),
+    post("leads/{id}/erase", Right::Decide, Console::erase).with_password(),
     get("appointments", Right::Customers, Console::appointments),
     get("inventory", Right::Enter, Console::inventory),
     get("feeds", Right::Operate, Console::feeds),
@@ -105,7 +140,17 @@ pub const TABLE: &[Row] = &[
     get("probe", Right::Operate, Console::probe),
     post("probe", Right::Operate, Console::run_probe),
     get("probe/report", Right::Operate, Console::probe_report),
+    get("account", Right::Enter, Console::account),
+    renewing("account/password", Right::Enter, Console::change_password),
+    get("account/factor", Right::Enter, Console::factor_page).before_factor(),
+    post("account/factor", Right::Enter, Console::begin_factor).with_password().before_factor(),
+    renewing("account/factor/confirm", Right::Enter, Console::confirm_factor)
+        .with_password()
+        .before_factor(),
+    post("account/factor/off", Right::Enter, Console::remove_factor).with_password(),
+    post("account/codes", Right::Enter, Console::new_recovery_codes).with_password(),
     get("people", Right::Enter, Console::people),
+    post("members/{id}/factor/reset", Right::Decide, Console::reset_factor).with_password(),
     post("sessions/{id}/end", Right::Enter, Console::end_session),
     get("audit", Right::Decide, Console::audit),
 ];

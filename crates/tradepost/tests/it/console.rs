@@ -1,5 +1,6 @@
 //! The console over the network: who is let in, what each role sees and may do, and what becomes of it.
 
+mod account;
 mod command;
 mod door;
 mod feeds;
@@ -8,19 +9,21 @@ mod listener;
 mod oidc;
 mod probe;
 mod refusals;
+mod sign_in;
 mod work;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
-use tradepost::config::{Config, Console as Settings};
+use tradepost::config::{Config, Console as Settings, SecondFactorPolicy};
 use tradepost::console::{Console, password};
 use tradepost::wiring::Wiring;
 use tradepost_dealer::import::Unit;
 use tradepost_dealer::staff::Role;
 use tradepost_server::clock::{Clock, Hand};
 use tradepost_server::http;
+use tradepost_server::metrics::Metrics;
 use tradepost_store::Store;
 use tradepost_store::staff::Member;
 use tradepost_wire::json::{Value, json};
@@ -40,6 +43,8 @@ struct World {
     /// Moves the console's clock.
     hand: Hand,
     address: SocketAddr,
+    /// What the console's process counts.
+    metrics: Arc<Metrics>,
     _runtime: tokio::runtime::Runtime,
 }
 
@@ -50,6 +55,7 @@ fn settings() -> Settings {
         session_lifetime: SignedDuration::from_hours(12),
         session_idle: SignedDuration::from_hours(2),
         oidc: None,
+        second_factor: SecondFactorPolicy::Optional,
     }
 }
 
@@ -85,6 +91,13 @@ impl World {
     }
 
     fn of(server: TestServer) -> Self {
+        let world = Self::serve(server);
+        world.add_people();
+        world
+    }
+
+    /// A console on a store, in which its people may be already.
+    fn serve(server: TestServer) -> Self {
         let (clock, hand) = Clock::manual(at(NOW));
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
         let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
@@ -94,13 +107,17 @@ impl World {
         let store = Arc::clone(&server.store);
         let wiring = Wiring::open(config, store, clock, server.address).unwrap();
         drop(entered);
+        let metrics = Arc::clone(&wiring.desk.metrics);
         let router = Console::open(&wiring, &settings, &of).unwrap().router();
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
         runtime.spawn(async move {
             http::server::serve(listener, router, &of.http(), std::future::pending()).await;
         });
-        let world = Self { server, hand, address, _runtime: runtime };
+        Self { server, hand, address, metrics, _runtime: runtime }
+    }
+
+    fn add_people(&self) {
         for (name, role, dealer_id) in [
             ("dora", Role::Desk, Some(ONE)),
             ("maria", Role::Manager, Some(ONE)),
@@ -108,9 +125,8 @@ impl World {
             ("other", Role::Manager, Some(TWO)),
             ("group", Role::Manager, None),
         ] {
-            world.add(name, role, dealer_id);
+            self.add(name, role, dealer_id);
         }
-        world
     }
 
     fn add(&self, name: &str, role: Role, dealer_id: Option<&str>) {
@@ -137,6 +153,11 @@ impl World {
     /// Asks for a page without having signed in.
     fn get(&self, path: &str) -> Response {
         client::request(self.address, "GET", path, &[], b"")
+    }
+
+    /// Asks for a page with a cookie.
+    fn get_with(&self, path: &str, cookie: &str) -> Response {
+        client::request(self.address, "GET", path, &[("Cookie", cookie)], b"")
     }
 
     /// A browser in which somebody has signed in.

@@ -19,6 +19,8 @@ pub struct OnlyBy {
     pub notes: u64,
     /// How many remembered answers.
     pub replies: u64,
+    /// How many second factors of the console's people.
+    pub second_factors: u64,
     /// Whether nobody could look anything up any more: no other key has the one of what is hashed.
     pub is_last: bool,
 }
@@ -40,7 +42,8 @@ impl Database {
             Ok::<_, Fault>(number.unwrap_or_default().unsigned_abs())
         };
         let (notes, replies) = (count("lead_notes")?, count("idempotency_keys")?);
-        Ok(OnlyBy { leads, notes, replies, is_last: false })
+        let second_factors = count("second_factors")?;
+        Ok(OnlyBy { leads, notes, replies, second_factors, is_last: false })
     }
 }
 
@@ -80,7 +83,13 @@ impl Transaction<'_> {
                 params![submission, self.0.vault().seal(&of, "null")?, key],
             )?;
         }
-        for table in ["consent_evidence", "lead_notes", "idempotency_keys"] {
+        self.0.execute(
+            "removing recovery codes of factors that a lost key has sealed",
+            "DELETE FROM recovery_codes
+             WHERE name IN (SELECT name FROM second_factors WHERE sealed_by = $1)",
+            params![lost],
+        )?;
+        for table in ["consent_evidence", "lead_notes", "idempotency_keys", "second_factors"] {
             let sql = format!("DELETE FROM {table} WHERE sealed_by = $1");
             self.0.execute("erasing what a lost key has sealed", &sql, params![lost])?;
         }

@@ -42,7 +42,7 @@ pub(super) fn forget_keys(lost: &[String], place: &Place, context: &Context) -> 
     let found = store.only_by(lost, &keys)?;
     let names = lost.join(" and ");
     confirm(&names, &found, context)?;
-    let OnlyBy { leads, notes, replies, is_last } = &found;
+    let OnlyBy { leads, notes, replies, second_factors: _, is_last } = &found;
     let detail = Some(format!("{} leads, {notes} notes, {replies} answers", leads.len()));
     let entry = NewEntry { detail, ..context.entry(EVERYBODY, Action::KeyForgotten, Some(&names)) };
     let done = store.forget_keys(lost, &keys, entry).map_err(|locked| match locked {
@@ -72,6 +72,13 @@ fn confirm(names: &str, found: &OnlyBy, context: &Context) -> Outcome {
         found.notes,
         found.replies
     ));
+    if found.second_factors > 0 {
+        context.output.talk(format!(
+            "{} second factors of the console go with it: these people sign in with their passwords \
+             alone until they set another up",
+            found.second_factors
+        ));
+    }
     if found.is_last {
         context.output.talk(
             "no key that is left can look anything up: customers, and requests that are repeated, are not known \

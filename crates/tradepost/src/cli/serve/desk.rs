@@ -15,7 +15,7 @@ use tradepost_store::staff::Member;
 
 use super::{Context, Failure, Server, Wiring, bind, for_operators};
 use crate::cli::console;
-use crate::config::Console as Settings;
+use crate::config::{Console as Settings, SecondFactorPolicy};
 use crate::console::{Console, PATH, password};
 
 /// Whoever tries the demo's console.
@@ -62,6 +62,7 @@ fn demo_settings(listen: SocketAddr) -> Settings {
         session_lifetime: SignedDuration::from_hours(12),
         session_idle: SignedDuration::from_hours(12),
         oidc: None,
+        second_factor: SecondFactorPolicy::Optional,
     }
 }
 

@@ -5,9 +5,9 @@ use tradepost_wire::json::Value;
 use tradepost_wire::problem::{At, Problems};
 
 use super::delivery::delivery;
-use super::values::{duration, named, read_table, reject};
-use crate::config::Alerts;
+use super::values::{duration, named, read_over, read_table, reject, whole};
 use crate::config::delivery::Delivery;
+use crate::config::{AccessThresholds, Alerts};
 
 /// What only destinations of leads have.
 const OF_LEADS: [&str; 7] =
@@ -20,7 +20,18 @@ pub(super) fn alerts(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opt
         optional "remind" => remind: duration("1m", "30d") => SignedDuration::from_hours(24),
         required "destinations" => destinations: named((1, Some(20)), destination, str::to_owned,
             "another destination of alerts has this name already"),
+        optional "access" => access: read_access => AccessThresholds::default(),
     })
+}
+
+/// `[alerts.access]`
+fn read_access(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<AccessThresholds> {
+    const MOST: i64 = 1_000_000;
+    Some(read_over!(value, at, problems, AccessThresholds::default(), {
+        "failed_sign_ins" => failed_sign_ins: whole(0, MOST),
+        "locked_sign_ins" => locked_sign_ins: whole(0, MOST),
+        "refused_actions" => refused_actions: whole(0, MOST),
+    }))
 }
 
 /// `[[alerts.destinations]]`

@@ -17,7 +17,9 @@ use super::values::{
     words,
 };
 use super::{acme, auth, delivery, feeds, leads, oidc, rooftop};
-use crate::config::{Auth, CardSigning, Console, Dealer, RateLimit, Server, WebOrigin};
+use crate::config::{
+    Auth, CardSigning, Console, Dealer, RateLimit, SecondFactorPolicy, Server, WebOrigin,
+};
 
 impl Default for Server {
     fn default() -> Self {
@@ -103,8 +105,10 @@ fn read_console(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<C
         required "listen" => listen: values::socket,
         optional "public_url" => public_url: values::web_base,
         optional "session_lifetime" => session_lifetime: duration("5m", "30d") => SignedDuration::from_hours(12),
-        optional "session_idle" => session_idle: duration("5m", "30d") => SignedDuration::from_hours(2),
+        optional "session_idle" => session_idle: duration("5m", "30d") => SignedDuration::from_mins(30),
         optional "oidc" => oidc: oidc::oidc,
+        optional "second_factor" => second_factor: parse::word::<SecondFactorPolicy>
+            => SecondFactorPolicy::Optional,
     })
 }
 

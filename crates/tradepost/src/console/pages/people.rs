@@ -1,5 +1,7 @@
 //! Who may come in, who is in, and who has done what.
 
+use std::collections::BTreeSet;
+
 use askama::Template;
 use tradepost_dealer::consent::hex;
 use tradepost_dealer::staff::{Action, EVERYBODY, Entry, readable_detail};
@@ -16,8 +18,19 @@ const ON_A_PAGE: u32 = 100;
 struct People {
     frame: Frame,
     sessions: Vec<Row>,
-    members: Vec<(String, &'static str, String)>,
+    members: Vec<MemberRow>,
     decides: bool,
+}
+
+/// Somebody who may come in.
+#[derive(Debug)]
+struct MemberRow {
+    name: String,
+    role: &'static str,
+    dealer: String,
+    second_factor: &'static str,
+    /// Whether the manager who looks can reset the second factor.
+    can_reset: bool,
 }
 
 #[derive(Debug)]
@@ -60,6 +73,7 @@ impl Console {
             .into_iter()
             .filter(|(session, _)| decides || session.name == visitor.member.name);
         let members = if decides { self.store.members(visitor.dealer_id())? } else { Vec::new() };
+        let with_factor = if decides { self.store.second_factor_names()? } else { BTreeSet::new() };
         let page = People {
             frame: self.frame(visitor, "People")?,
             sessions: shown
@@ -75,8 +89,20 @@ impl Console {
             members: members
                 .into_iter()
                 .map(|member| {
-                    let dealer = member.dealer_id.unwrap_or_else(|| "every dealer".to_owned());
-                    (member.name, role_name(member.role), dealer)
+                    let has_factor = with_factor.contains(&member.name);
+                    let own = visitor.dealer_id();
+                    let is_own = own.is_none_or(|own| member.dealer_id.as_deref() == Some(own));
+                    MemberRow {
+                        can_reset: has_factor && is_own && member.name != visitor.member.name,
+                        second_factor: match (member.password.is_empty(), has_factor) {
+                            (true, _) => "the provider's",
+                            (false, true) => "on",
+                            (false, false) => "off",
+                        },
+                        name: member.name,
+                        role: role_name(member.role),
+                        dealer: member.dealer_id.unwrap_or_else(|| "every dealer".to_owned()),
+                    }
                 })
                 .collect(),
             decides,
@@ -99,6 +125,8 @@ impl Console {
         if !chains.iter().any(|(id, _)| *id == chain) {
             return Err(Stop::NotFound);
         }
+        let now = self.clock.now();
+        self.store.write_blocking(move |tx| tx.sum_up_failures(now))?;
         let before = visitor.asked.asked_for("before").and_then(|text| text.parse().ok());
         let entries = self.store.entries(&chain, before.unwrap_or(i64::MAX), ON_A_PAGE)?;
         let last = entries.last().map(|entry| entry.seq).filter(|seq| *seq > 1);
@@ -159,6 +187,15 @@ const fn said_of(action: Action) -> (&'static str, bool) {
         Action::MemberAdded => ("let in", false),
         Action::PasswordSet => ("set the password of", false),
         Action::MemberRemoved => ("shut out", false),
+        Action::SignInFailed => ("sign-in failed:", false),
+        Action::SignInLocked => ("sign-in locked for a while:", false),
+        Action::AccessRefused => ("was refused", false),
+        Action::IdentityConfirmed => ("gave the password again", false),
+        Action::SecondFactorSet => ("switched on the second factor of", false),
+        Action::SecondFactorRemoved => ("switched off the second factor of", false),
+        Action::SecondFactorReset => ("reset the second factor of", false),
+        Action::RecoveryCodesMade => ("made new recovery codes of", false),
+        Action::RecoveryCodeUsed => ("used a recovery code of", false),
     }
 }
 

@@ -65,6 +65,15 @@ fn people_are_added_listed_and_removed_and_all_of_it_is_recorded() {
         egon  engineer  every one
     "#]]
     .assert_eq(&listed);
+    for (password, said) in [
+        ("Password1234!", "it is one of the passwords that are guessed first"),
+        ("doradoradora1", "a password must not be the name, also not with digits behind it"),
+    ] {
+        let set = ["user", "set-password", "dora", "--password-stdin"];
+        let (code, _, refused) = run(&set, password);
+        assert_eq!(code, Some(2));
+        assert!(refused.contains(said), "{refused}");
+    }
     assert_eq!(run(&["user", "set-password", "dora"], "").0, Some(0));
     assert_eq!(run(&["user", "remove", "egon"], "").0, Some(0));
     assert_eq!(run(&["user", "remove", "egon"], "").0, Some(2));
@@ -89,6 +98,43 @@ fn people_are_added_listed_and_removed_and_all_of_it_is_recorded() {
     let (code, _, said) = run(&verify, "");
     assert_eq!(code, Some(1));
     assert!(said.contains("d: entry 1 or one before it"), "{said}");
+}
+
+#[test]
+fn a_second_factor_is_listed_and_reset_by_whoever_runs_the_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| {
+        let all = [&["--json", "console", "user"], arguments].concat();
+        tradepost(folder.path(), &all, "")
+    };
+    assert_eq!(run(&["add", "dora", "--role", "desk", "--dealer", "d"]).0, Some(0));
+    let (code, shown, said) = run(&["reset-second-factor", "dora"]);
+    assert_eq!(code, Some(2));
+    let said = shown + &said;
+    assert!(said.contains("dora has no second factor"), "{said}");
+    let store = tradepost_store::Store::open(&folder.path().join("tradepost-data")).unwrap();
+    let now = jiff::Timestamp::UNIX_EPOCH;
+    let kept = store.write_blocking(move |tx| {
+        tx.begin_second_factor("dora", "GEZDGNBVGY3TQOJQ", now)?;
+        tx.confirm_second_factor("dora", 1, &[[7; 32]], now)
+    });
+    assert!(kept.unwrap());
+    let listed = |expected: bool| {
+        let (_, listed, _) = run(&["list"]);
+        let listed: tradepost_wire::json::Value = tradepost_wire::json::from_str(&listed).unwrap();
+        assert_eq!(listed[0]["second_factor"], tradepost_wire::json::json!(expected));
+    };
+    listed(true);
+    assert_eq!(run(&["reset-second-factor", "Dora"]).0, Some(0));
+    listed(false);
+    assert!(store.second_factor("dora").unwrap().is_none());
+    let entries = store.entries("d", i64::MAX, 1).unwrap();
+    let said = &entries[0].said;
+    assert_eq!(
+        (said.actor.as_str(), said.action.to_string().as_str()),
+        ("cli:ana", "second_factor_reset")
+    );
+    assert_eq!(run(&["reset-second-factor", "nobody"]).0, Some(2));
 }
 
 #[test]

@@ -32,11 +32,11 @@ fn whoever_guesses_is_stopped_and_comes_in_later() {
         assert!(text(&answer).contains("do not belong together"));
     }
     let (answer, _) = world.try_to_enter("dora", PASSWORD);
-    assert_eq!(answer.status, 401);
+    assert_eq!(answer.status, 429);
     assert!(text(&answer).contains("Too many attempts"), "even with the right one");
     let (answer, _) = world.try_to_enter("maria", PASSWORD);
     assert_eq!(answer.status, 303, "others are not kept out");
-    for _ in 0..8 {
+    for _ in 0..10 {
         world.try_to_enter("nobody", "wrong horse battery");
     }
     let (answer, _) = world.try_to_enter("egon", PASSWORD);
@@ -278,4 +278,13 @@ fn without_tls_the_console_is_for_this_machine_alone() {
     assert!(read(&console(tls)).is_ok());
     let here = read("[server.console]\nlisten = \"127.0.0.1:8090\"").unwrap();
     assert_eq!(here.session_lifetime, SignedDuration::from_hours(12));
+    assert_eq!(here.session_idle, SignedDuration::from_mins(30));
+    assert_eq!(here.second_factor, SecondFactorPolicy::Optional);
+    let second = |word: &str| {
+        read(&format!("[server.console]\nlisten = \"127.0.0.1:8090\"\nsecond_factor = \"{word}\""))
+    };
+    assert_eq!(second("required").unwrap().second_factor, SecondFactorPolicy::Required);
+    expect![[r#"
+        server.console.second_factor: must be one of optional, required"#]]
+    .assert_eq(&second("always").unwrap_err());
 }

@@ -70,7 +70,15 @@ fn every_page_and_form_is_for_its_role_and_its_dealer_alone() {
         GET  /probe           303  403  200  200  200  200
         POST /probe           303  403  404  404  404  404
         GET  /probe/report    303  403  404  404  404  404
+        GET  /account         303  200  200  200  200  200
+        POST /account/password 303  422  422  422  422  422
+        GET  /account/factor  303  200  200  200  200  200
+        POST /account/factor  303  303  303  303  303  303
+        POST /account/factor/confirm 303  422  422  422  422  422
+        POST /account/factor/off 303  422  422  422  422  422
+        POST /account/codes   303  422  422  422  422  422
         GET  /people          303  200  200  200  200  200
+        POST /members/0123/factor/reset 303  403  404  403  404  404
         POST /sessions/0123/end 303  404  404  404  404  404
         GET  /audit           303  403  200  403  200  200
     "#]]

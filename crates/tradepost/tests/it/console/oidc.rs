@@ -245,10 +245,12 @@ fn whom_the_provider_vouches_for_comes_in_as_what_their_groups_give() {
     };
     let begun =
         [expected("oidc", "member_added", "desk"), expected("oidc:ada", "signed_in", "oidc")];
-    assert_eq!(world.record(ONE), begun);
+    assert_eq!(world.record(ONE)[..2], begun);
+    let refused = ("oidc:ada".into(), "access_refused".into(), Some("GET /console/audit".into()));
+    assert_eq!(world.record(ONE)[2..], [refused]);
     assert_eq!(sign_in(&world, &provider).status, 200);
     assert_eq!(world.record(ONE).last(), Some(&expected("oidc:ada", "signed_in", "oidc")));
-    assert_eq!(world.record(ONE).len(), 3);
+    assert_eq!(world.record(ONE).len(), 4);
     // Nobody comes in as them with a password, and passwords hold for those who have one.
     for password in ["", "correct horse battery"] {
         let (refused, _) = world.try_to_enter("oidc:ada", password);
@@ -257,7 +259,11 @@ fn whom_the_provider_vouches_for_comes_in_as_what_their_groups_give() {
     world.enter("dora");
     // What the provider says counts from then on.
     provider.says(|claims| claims["org"]["groups"] = json!("it all"));
-    assert_eq!(sign_in(&world, &provider).status, 200);
+    let answer = sign_in(&world, &provider);
+    assert_eq!(answer.status, 200);
+    // The session with the rights of before is over, and the new one has those of now.
+    assert_eq!(get(&world, "/console/leads", &session).status, 303);
+    let session = cookie(&answer, "tradepost-console").unwrap();
     let checklist = get(&world, "/console/checklist", &session);
     assert!(text(&checklist).contains("Engineer"), "{}", text(&checklist));
     // Whom nothing lets in any more is out.
@@ -266,8 +272,11 @@ fn whom_the_provider_vouches_for_comes_in_as_what_their_groups_give() {
     assert!(is_refused(&refused) && text(&refused).contains("nothing there says that you may"));
     assert_eq!(get(&world, "/console/checklist", &session).status, 303);
     assert!(world.server.store.member("oidc:ada").unwrap().is_none());
-    let last = world.record("*").pop().unwrap();
-    assert_eq!((last.0.as_str(), last.1.as_str()), ("oidc", "member_removed"));
+    let recorded: Vec<_> =
+        world.record("*").into_iter().map(|(who, what, _)| (who, what)).collect();
+    let entry = |who: &str, what: &str| (who.to_owned(), what.to_owned());
+    let expected = [entry("oidc", "member_removed"), entry("sign-in", "sign_in_failed")];
+    assert_eq!(recorded[recorded.len() - 2..], expected);
 }
 
 #[test]
@@ -423,4 +432,64 @@ fn a_provider_that_never_answers_keeps_no_thread_from_others() {
         count += 1;
     }
     assert_eq!(count, 800);
+}
+
+#[test]
+fn whoever_signs_in_with_the_provider_proves_it_anew_there() {
+    let provider = Provider::start();
+    let mut settings = provider.settings();
+    let grant = Grant { value: "boss".into(), role: Role::Manager, dealer_id: Some(ONE.into()) };
+    settings.grants.insert(0, grant);
+    let world = World::with(|config| {
+        config.server.console.as_mut().unwrap().oidc = Some(settings);
+    });
+    let lead = world.lead("one.example", &customer("Grace"));
+    // The provider signs in whoever it knows from before, without a question, and does not say when.
+    provider.says(|claims| claims["org"]["groups"] = json!(["boss"]));
+    let session = cookie(&sign_in(&world, &provider), "tradepost-console").unwrap();
+    let page = format!("/console/leads/{lead}");
+    let take = |session: &str| {
+        let proof = ("proof", proof(&get(&world, &page, session)));
+        world.send(&format!("{page}/evidence"), session, &[], &[proof])
+    };
+    let asked = take(&session);
+    assert_eq!(asked.status, 401);
+    let again = format!("/console/sign-in/oidc?again=yes&#38;next={page}");
+    assert!(text(&asked).contains(&again), "{}", text(&asked));
+    let leave = || {
+        let answer = get(&world, &format!("/console/sign-in/oidc?again=yes&next={page}"), &session);
+        let location = answer.header("location").unwrap().to_owned();
+        assert!(location.contains("&prompt=login&max_age=0"), "{location}");
+        let cookie = cookie(&answer, "tradepost-passing").unwrap();
+        (provider.visit(&location), cookie)
+    };
+    let seconds_ago = |ago: i64| {
+        let now = seconds(NOW) + 6 * 60;
+        move |claims: &mut Value| {
+            claims["org"]["groups"] = json!(["boss"]);
+            claims["auth_time"] = json!(now - ago);
+        }
+    };
+    // It has asked for nothing, or does not say that it has.
+    for twist in [seconds_ago(120), seconds_ago(3_600)] {
+        provider.says(twist);
+        let (back, cookie) = leave();
+        let refused = come_back(&world, &back, &cookie);
+        assert!(is_refused(&refused) && text(&refused).contains("did not ask you to sign in anew"));
+    }
+    assert_eq!(get(&world, "/console", &session).status, 200);
+    provider.says(seconds_ago(0));
+    let (back, passing) = leave();
+    let answer = come_back(&world, &back, &passing);
+    assert!(text(&answer).contains(&format!("url={page}")), "{}", text(&answer));
+    let renewed = cookie(&answer, "tradepost-console").unwrap();
+    assert_eq!(
+        get(&world, "/console", &session).status,
+        303,
+        "the session goes on under another id"
+    );
+    assert_eq!(take(&renewed).status, 200);
+    // Nobody gets so far without being in.
+    let nobody = world.get("/console/sign-in/oidc?again=yes");
+    assert_eq!(nobody.header("location"), Some("/console/sign-in"));
 }

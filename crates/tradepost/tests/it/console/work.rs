@@ -44,6 +44,9 @@ fn a_day(world: &World) {
 
     assert_eq!(maria.do_it(&of("/revoke"), &[]), "revoked");
     assert_eq!(maria.do_it(&of("/revoke"), &[]), "nothing");
+    // What is erased is gone: the password of twelve minutes ago is not enough.
+    assert_eq!(maria.post(&of("/erase"), &[("sure", "yes")]).status, 401);
+    let maria = world.enter("maria");
     assert_eq!(maria.post(&of("/erase"), &[]).status, 422, "nobody has said that they are sure");
     assert_eq!(maria.do_it(&of("/erase"), &[("sure", "yes")]), "erased");
     let history = store.lead_history(&id).unwrap().unwrap();
@@ -69,11 +72,12 @@ fn a_day(world: &World) {
         maria stage_changed sold
         maria lead_seen 
         maria consent_revoked 
+        maria signed_in 
         maria lead_erased 
         maria lead_seen "#]]
     .assert_eq(&record.join("\n"));
     let checks = store.check_records().unwrap();
-    assert_eq!((checks.len(), checks[0].entries), (1, 10));
+    assert_eq!((checks.len(), checks[0].entries), (1, 11));
     assert!(checks[0].faults.is_empty());
 }
 

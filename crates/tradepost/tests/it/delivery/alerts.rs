@@ -32,9 +32,11 @@ fn alerts_on(
         identity: None,
         orders: None,
         disk: None,
+        access: config::AccessThresholds::default(),
     };
     let (every, remind) = (SignedDuration::from_mins(15), SignedDuration::from_hours(24));
-    let settings = config::Alerts { every, remind, destinations };
+    let access = config::AccessThresholds::default();
+    let settings = config::Alerts { every, remind, destinations, access };
     (Alerts::open(settings, watch, Arc::clone(store), clock).unwrap(), hand)
 }
 

@@ -1,0 +1,180 @@
+//! The second factors of members, and the recovery codes that stand in for them.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use tradepost_dealer::consent::Hash;
+use tradepost_wire::fault::Fault;
+
+use super::Transaction;
+use crate::Store;
+use crate::privacy::Of;
+use crate::sign_in::SecondFactor;
+use crate::sql::params;
+
+/// The tables, as a migration.
+pub(crate) const SCHEMA: &str = "
+    CREATE TABLE second_factors (
+        name         TEXT PRIMARY KEY,  -- of a member
+        secret       TEXT NOT NULL,     -- in base32
+        sealed_by    TEXT,              -- NULL: in clear
+        confirmed_at INTEGER,           -- NULL: no code has confirmed it yet
+        last_step    INTEGER NOT NULL   -- the half minute of the last code; none is used twice
+    ) WITHOUT ROWID;
+    CREATE TABLE recovery_codes (
+        name         TEXT NOT NULL,     -- of a member
+        hash         BLOB NOT NULL,     -- SHA-256 of the code
+        PRIMARY KEY (name, hash)
+    ) WITHOUT ROWID;
+    ALTER TABLE staff_sessions ADD COLUMN proven_at INTEGER;    -- when the password was asked last
+";
+
+/// What of a second factor is sealed.
+pub(super) const SECRET: &str = "second_factors.secret";
+
+/// What the secret of a member belongs to when it is sealed.
+pub(super) fn belongs_to(name: &str) -> Of {
+    Of::column(SECRET, &[name])
+}
+
+impl Transaction<'_> {
+    /// Keeps the secret of a second factor that is to be confirmed, in place of one that was not.
+    /// Returns `false` when the member has a factor that counts already.
+    ///
+    /// # Errors
+    /// When the database fails, here as everywhere.
+    pub fn begin_second_factor(
+        &self,
+        name: &str,
+        secret: &str,
+        now: Timestamp,
+    ) -> Result<bool, Fault> {
+        let key = self.sealing_key(now)?;
+        let sealed = self.0.vault().seal(&belongs_to(name), secret)?;
+        self.0.changes(
+            "keeping a second factor",
+            "INSERT INTO second_factors (name, secret, sealed_by, confirmed_at, last_step)
+             VALUES ($1, $2, $3, NULL, 0)
+             ON CONFLICT (name) DO UPDATE SET secret = excluded.secret,
+                 sealed_by = excluded.sealed_by, last_step = 0
+             WHERE second_factors.confirmed_at IS NULL",
+            params![name, sealed, key],
+        )
+    }
+
+    /// Has a second factor count from now on, by the code of a half minute, with recovery codes of
+    /// these hashes. Returns `false` when there is none to be confirmed.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn confirm_second_factor(
+        &self,
+        name: &str,
+        step: i64,
+        codes: &[Hash],
+        now: Timestamp,
+    ) -> Result<bool, Fault> {
+        let confirmed = self.0.changes(
+            "confirming a second factor",
+            "UPDATE second_factors SET confirmed_at = $2, last_step = $3
+             WHERE name = $1 AND confirmed_at IS NULL",
+            params![name, now, step],
+        )?;
+        if confirmed {
+            self.replace_recovery_codes(name, codes)?;
+        }
+        Ok(confirmed)
+    }
+
+    /// Uses the code of a half minute up. Returns `false` when it, or a later one, was used before.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn use_factor_step(&self, name: &str, step: i64) -> Result<bool, Fault> {
+        self.0.changes(
+            "using a code",
+            "UPDATE second_factors SET last_step = $2
+             WHERE name = $1 AND confirmed_at IS NOT NULL AND last_step < $2",
+            params![name, step],
+        )
+    }
+
+    /// Uses a recovery code up. Returns `false` when there is none with this hash.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn use_recovery_code(&self, name: &str, code: &Hash) -> Result<bool, Fault> {
+        let sql = "DELETE FROM recovery_codes WHERE name = $1 AND hash = $2";
+        self.0.changes("using a recovery code", sql, params![name, code])
+    }
+
+    /// Puts recovery codes in the place of those that a member has.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn replace_recovery_codes(&self, name: &str, codes: &[Hash]) -> Result<(), Fault> {
+        let sql = "DELETE FROM recovery_codes WHERE name = $1";
+        self.0.execute("removing recovery codes", sql, params![name])?;
+        for code in codes {
+            let sql = "INSERT INTO recovery_codes (name, hash) VALUES ($1, $2)";
+            self.0.execute("keeping a recovery code", sql, params![name, code])?;
+        }
+        Ok(())
+    }
+
+    /// Removes the second factor of a member and its recovery codes. Returns `false` when there was
+    /// none.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn remove_second_factor(&self, name: &str) -> Result<bool, Fault> {
+        self.replace_recovery_codes(name, &[])?;
+        let sql = "DELETE FROM second_factors WHERE name = $1";
+        self.0.changes("removing a second factor", sql, params![name])
+    }
+}
+
+impl Store {
+    /// The second factor of a member, also one that is not confirmed.
+    ///
+    /// # Errors
+    /// When the database fails, or the key that has sealed the secret is not here.
+    pub fn second_factor(&self, name: &str) -> Result<Option<SecondFactor>, Fault> {
+        self.read_first(
+            "reading a second factor",
+            "SELECT secret, sealed_by, confirmed_at,
+                 (SELECT count(*) FROM recovery_codes WHERE recovery_codes.name = second_factors.name)
+             FROM second_factors WHERE name = $1",
+            params![name],
+            |row| {
+                let sealed_by: Option<String> = row.get(1)?;
+                Ok(SecondFactor {
+                    secret: row.opened(0, sealed_by.as_deref(), &belongs_to(name))?,
+                    confirmed_at: row.get(2)?,
+                    codes_left: row.get(3)?,
+                })
+            },
+        )
+    }
+
+    /// The names of those who have a second factor that counts.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn second_factor_names(&self) -> Result<BTreeSet<String>, Fault> {
+        let sql = "SELECT name FROM second_factors WHERE confirmed_at IS NOT NULL";
+        let names = self.read_all("reading second factors", sql, params![], |row| row.get(0))?;
+        Ok(names.into_iter().collect())
+    }
+
+    /// Whether a member has a second factor that counts.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn has_second_factor(&self, name: &str) -> Result<bool, Fault> {
+        let sql = "SELECT 1 FROM second_factors WHERE name = $1 AND confirmed_at IS NOT NULL";
+        let found: Option<i64> =
+            self.read_first("looking for a second factor", sql, params![name], |row| row.get(0))?;
+        Ok(found.is_some())
+    }
+}

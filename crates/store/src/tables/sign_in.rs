@@ -1,0 +1,209 @@
+//! Failed attempts to sign in: how many more a name or a browser may make, over all addresses and
+//! processes, and how many failures of which kind there were in each hour.
+
+use jiff::{SignedDuration, Timestamp};
+use tradepost_dealer::staff::{Action, NewEntry};
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::fault::Fault;
+
+use super::Transaction;
+use super::leads::word;
+use crate::Store;
+use crate::sign_in::{AccessCount, AttemptBudget};
+use crate::sql::params;
+
+/// The tables, as a migration.
+pub(crate) const SCHEMA: &str = "
+    CREATE TABLE sign_in_budgets (
+        bucket     BLOB PRIMARY KEY,    -- 2 bytes of a name's hash, or more of a browser's id
+        full_at    INTEGER NOT NULL     -- when every attempt of the budget is available again
+    ) WITHOUT ROWID;
+    CREATE INDEX sign_in_budgets_by_end ON sign_in_budgets (full_at);
+    CREATE TABLE access_counts (
+        chain      TEXT NOT NULL,       -- in whose record it belongs
+        actor      TEXT NOT NULL,
+        deed       TEXT NOT NULL,       -- sign_in_failed, sign_in_locked or access_refused
+        subject    TEXT NOT NULL,       -- a member's name; empty where nobody has the name
+        hour       INTEGER NOT NULL,    -- when it began
+        happened   INTEGER NOT NULL,
+        recorded   INTEGER NOT NULL,    -- how many of these are in the record
+        PRIMARY KEY (chain, actor, deed, subject, hour)
+    ) WITHOUT ROWID;
+    CREATE INDEX access_counts_by_age ON access_counts (hour);
+";
+
+/// Entries that the record has of one kind of failure of one name in one hour. What comes beyond is
+/// counted, and told in one entry once the hour is over.
+const ENTRIES_AN_HOUR: i64 = 10;
+
+/// Hours for which failures are counted.
+const HOURS: i64 = 48;
+
+impl Transaction<'_> {
+    /// Takes one attempt from a budget. Returns whether none is left afterwards.
+    ///
+    /// # Errors
+    /// When the database fails, here as everywhere.
+    pub fn charge_attempt(
+        &self,
+        bucket: &[u8],
+        budget: AttemptBudget,
+        now: Timestamp,
+    ) -> Result<bool, Fault> {
+        let first = budget.after_one(now);
+        let step = i64::try_from(budget.step().as_millis()).unwrap_or(i64::MAX);
+        let full_at: Timestamp = self.0.one(
+            // A moment that no budget reaches was written under another clock, and counts as over.
+            "counting a failed attempt",
+            "INSERT INTO sign_in_budgets (bucket, full_at) VALUES ($1, $2)
+             ON CONFLICT (bucket) DO UPDATE SET full_at =
+                 CASE WHEN sign_in_budgets.full_at > $3 AND sign_in_budgets.full_at <= $4
+                      THEN sign_in_budgets.full_at + $5 ELSE $2 END
+             RETURNING full_at",
+            params![bucket, first, now, budget.latest(now), step],
+            |row| row.get(0),
+        )?;
+        Ok(budget.wait(full_at, now) > SignedDuration::ZERO)
+    }
+
+    /// Gives a budget all of its attempts back.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn forgive_attempts(&self, bucket: &[u8]) -> Result<(), Fault> {
+        let sql = "DELETE FROM sign_in_budgets WHERE bucket = $1";
+        self.0.execute("forgiving failed attempts", sql, params![bucket])
+    }
+
+    /// Counts a failure, and records it unless the record has enough of its kind for this hour.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn record_failure(&self, entry: &NewEntry) -> Result<(), Fault> {
+        let subject = entry.subject.as_deref().unwrap_or_default();
+        let (action, hour) = (entry.action.name(), hour_of(entry.at));
+        let happened: i64 = self.0.one(
+            "counting a failure",
+            "INSERT INTO access_counts (chain, actor, deed, subject, hour, happened, recorded)
+             VALUES ($1, $2, $3, $4, $5, 1, 1)
+             ON CONFLICT (chain, actor, deed, subject, hour) DO UPDATE SET
+                 happened = access_counts.happened + 1,
+                 recorded = CASE WHEN access_counts.recorded < $6
+                            THEN access_counts.recorded + 1 ELSE access_counts.recorded END
+             RETURNING happened",
+            params![entry.chain, entry.actor, action, subject, hour, ENTRIES_AN_HOUR],
+            |row| row.get(0),
+        )?;
+        if happened <= ENTRIES_AN_HOUR { self.record(entry) } else { Ok(()) }
+    }
+
+    /// Records, for each hour that is over, how many failures it had beyond those in the record.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn sum_up_failures(&self, now: Timestamp) -> Result<(), Fault> {
+        let sql = format!(
+            "SELECT chain, actor, deed, subject, hour, happened, recorded FROM access_counts
+             WHERE hour < $1 AND happened > recorded
+             ORDER BY chain, actor, deed, subject, hour{}",
+            self.0.for_update()
+        );
+        let rows = self.0.all(
+            "reading failures that are not recorded",
+            &sql,
+            params![hour_of(now)],
+            |row| {
+                let (happened, recorded): (i64, i64) = (row.get(5)?, row.get(6)?);
+                let subject: String = row.get(3)?;
+                let hour: Timestamp = row.get(4)?;
+                let entry = NewEntry {
+                    chain: row.get(0)?,
+                    at: now,
+                    actor: row.get(1)?,
+                    action: word(row, 2)?,
+                    subject: Some(subject).filter(|name| !name.is_empty()),
+                    detail: Some(format!(
+                        "{} more in the hour from {}",
+                        happened - recorded,
+                        tradepost_wire::format::rfc3339(hour)
+                    )),
+                };
+                Ok((entry, hour))
+            },
+        )?;
+        for (entry, hour) in &rows {
+            self.0.execute(
+                "noting that failures are recorded",
+                "UPDATE access_counts SET recorded = happened
+                 WHERE chain = $1 AND actor = $2 AND deed = $3 AND subject = $4 AND hour = $5",
+                params![
+                    entry.chain,
+                    entry.actor,
+                    entry.action.name(),
+                    entry.subject.as_deref().unwrap_or_default(),
+                    hour
+                ],
+            )?;
+        }
+        let entries: Vec<_> = rows.into_iter().map(|(entry, _)| entry).collect();
+        self.record_all(&entries)
+    }
+
+    /// Forgets budgets that are full again, and counts that are old. To be done in a transaction of its
+    /// own, which holds no lock of a record meanwhile.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn forget_failures(&self, now: Timestamp) -> Result<(), Fault> {
+        let old = now.saturating_sub(SignedDuration::from_hours(HOURS)).unwrap_or(Timestamp::MIN);
+        let sql = "DELETE FROM access_counts WHERE hour < $1";
+        self.0.execute("forgetting counts of failures", sql, params![old])?;
+        let sql = "DELETE FROM sign_in_budgets WHERE full_at <= $1";
+        self.0.execute("forgetting budgets that are full", sql, params![now])
+    }
+}
+
+impl Store {
+    /// Time until the next attempt of a budget may be made; zero when it may be made now.
+    ///
+    /// # Errors
+    /// When the database fails, here as everywhere.
+    pub fn attempt_wait(
+        &self,
+        bucket: &[u8],
+        budget: AttemptBudget,
+        now: Timestamp,
+    ) -> Result<SignedDuration, Fault> {
+        let full_at: Option<Timestamp> = self.read_first(
+            "reading a budget of attempts",
+            "SELECT full_at FROM sign_in_budgets WHERE bucket = $1",
+            params![bucket],
+            |row| row.get(0),
+        )?;
+        Ok(full_at.map_or(SignedDuration::ZERO, |full_at| budget.wait(full_at, now)))
+    }
+
+    /// Failures since the beginning of the last full hour, by kind.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn access_counts(&self, now: Timestamp) -> Result<Vec<AccessCount>, Fault> {
+        let since = now.saturating_sub(SignedDuration::from_hours(1)).unwrap_or(Timestamp::MIN);
+        self.read_all(
+            "reading how many attempts failed",
+            "SELECT deed, CAST(sum(happened) AS BIGINT) FROM access_counts
+             WHERE hour >= $1 GROUP BY deed ORDER BY deed",
+            params![hour_of(since)],
+            |row| {
+                let action: Action = word(row, 0)?;
+                Ok(AccessCount { action, happened: row.get(1)? })
+            },
+        )
+    }
+}
+
+/// The beginning of the hour in which a moment is.
+fn hour_of(at: Timestamp) -> Timestamp {
+    let seconds = at.as_second();
+    Timestamp::from_second(seconds - seconds.rem_euclid(3600)).unwrap_or(at)
+}

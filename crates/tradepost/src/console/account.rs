@@ -1,0 +1,92 @@
+//! Somebody's own account: what they are, their password and their second factor.
+
+use axum::http::StatusCode;
+use tradepost_dealer::staff::Action;
+
+use super::attempts::{Attempt, Means, Proven};
+use super::door::{TOO_OFTEN, Visitor};
+use super::reply::Reply;
+use super::{Answer, Console, PATH, Stop, pages, password};
+use crate::config::SecondFactorPolicy;
+
+impl Console {
+    pub(super) fn account(&self, visitor: &Visitor<'_>) -> Answer {
+        self.account_page(visitor, &[])
+    }
+
+    /// The page again, with what could not be done.
+    pub(super) fn account_refused(&self, visitor: &Visitor<'_>, problems: &[String]) -> Answer {
+        let page = self.account_page(visitor, problems)?;
+        Ok(page.with_status(StatusCode::UNPROCESSABLE_ENTITY))
+    }
+
+    fn account_page(&self, visitor: &Visitor<'_>, problems: &[String]) -> Answer {
+        let name = &visitor.member.name;
+        let factor = match self.store.has_second_factor(name)? {
+            true => self.store.second_factor(name)?,
+            false => None,
+        };
+        let page = pages::account::Account {
+            frame: self.frame(visitor, "Your account")?,
+            facts: self.account_facts(visitor),
+            has_password: visitor.has_password(),
+            shortest: password::SHORTEST,
+            factor_since: factor
+                .as_ref()
+                .and_then(|factor| factor.confirmed_at.map(|at| self.account_moment(visitor, at))),
+            codes_left: factor.map_or(0, |factor| factor.codes_left),
+            is_required: self.second_factor == SecondFactorPolicy::Required,
+            problems: problems.to_vec(),
+        };
+        Ok(Reply::page(&page))
+    }
+
+    /// Gives somebody the password that they chose, and ends their other sessions.
+    pub(super) fn change_password(&self, visitor: &mut Visitor<'_>) -> Answer {
+        if !visitor.has_password() {
+            return Err(Stop::Unusable("You sign in with a provider, and your password is there."));
+        }
+        let asked = visitor.asked;
+        let present = asked.filled_in("present").unwrap_or_default();
+        let new = asked.filled_in("new").unwrap_or_default();
+        let member = &visitor.member;
+        // Before anything is compared: a slip of the finger costs no attempt.
+        let mut problems = password::problems(new, &member.name);
+        if asked.filled_in("again").unwrap_or_default() != new {
+            problems.push("the new password is not the same in both fields".to_owned());
+        }
+        if present == new {
+            problems.push("the new password is the present one".to_owned());
+        }
+        if !problems.is_empty() {
+            return self.account_refused(visitor, &problems);
+        }
+        let attempt =
+            Attempt { asked, name: &member.name, member: Some(member), means: Means::Password };
+        let compare = || Ok(self.door.judge.is_right(present, Some(&member.password)));
+        match self.prove(&attempt, compare)? {
+            Proven::Right => {}
+            Proven::Wrong => {
+                let why = "that is not your present password".to_owned();
+                return self.account_refused(visitor, &[why]);
+            }
+            Proven::Limited(wait) => {
+                let page = self.account_refused(visitor, &[TOO_OFTEN.to_owned()])?;
+                return Ok(page.limited(wait));
+            }
+        }
+        let hashed = password::hash(new)?;
+        let name = member.name.clone();
+        let session = visitor.session.id.clone();
+        let entry =
+            self.entry(member, visitor.dealer_id(), Action::PasswordSet, Some(name.clone()));
+        self.store.write_blocking(move |tx| {
+            if tx.change_own_password(&name, &hashed, &session)? {
+                tx.record(&entry)?;
+            }
+            Ok(())
+        })?;
+        let cookie = self.renew(visitor)?;
+        Ok(Reply::see(format!("{PATH}/account?done=password")).with_cookie(cookie))
+    }
+}

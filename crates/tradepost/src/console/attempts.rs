@@ -1,0 +1,341 @@
+//! Limits on attempts to prove a password or a code. Only failures count.
+//!
+//! A browser in which the person has signed in before has a budget of its own, by a signed cookie, so
+//! that nobody who guesses elsewhere can lock the person out. All other attempts share the budgets of
+//! their address, and one of the name over all addresses. The budgets of names and of known browsers are
+//! in the store, where every process counts; those of addresses are each process's own.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::{Mutex, PoisonError};
+
+use jiff::{SignedDuration, Timestamp};
+use tradepost_dealer::staff::{Action, EVERYBODY, NewEntry, SIGN_IN};
+use tradepost_server::clock::Clock;
+use tradepost_server::fault::Fault;
+use tradepost_server::limit::network;
+use tradepost_store::sign_in::AttemptBudget;
+use tradepost_store::staff::Member;
+
+use super::Console;
+use super::metrics::SignInOutcome;
+use super::request::{Asked, digest};
+
+/// Failures from one address, whatever the names.
+const PER_ADDRESS: AttemptBudget =
+    AttemptBudget { attempts: 20, window: SignedDuration::from_mins(5) };
+
+/// Failures of one name from one address: a person who has forgotten a password tries less.
+const PER_NAME_AT_ADDRESS: AttemptBudget =
+    AttemptBudget { attempts: 10, window: SignedDuration::from_mins(5) };
+
+/// Failures of one name from all addresses together, in browsers that are not known.
+const PER_NAME: AttemptBudget =
+    AttemptBudget { attempts: 30, window: SignedDuration::from_hours(6) };
+
+/// Failures of one name in a browser in which that person has signed in before.
+const PER_BROWSER: AttemptBudget =
+    AttemptBudget { attempts: 10, window: SignedDuration::from_hours(1) };
+
+/// The most addresses, and names at addresses, whose failures a process remembers.
+const REMEMBERED: usize = 20_000;
+
+/// Bytes of the hash of a name that choose its budget in the store. Names are guessed at will, so the
+/// number of budgets has to be bounded: there are 65,536.
+const NAME_BYTES: usize = 2;
+
+/// Counts failures and says who has to wait.
+#[derive(Debug)]
+pub(super) struct SignInLimiter {
+    by_address: LocalBudgets,
+    by_name_at_address: LocalBudgets,
+    /// Held from the look at the budgets until a failure is counted, so that attempts that come at once
+    /// do not all see the last one free. It also keeps a crowd that guesses from our memory, of which each
+    /// comparison takes 19 MiB.
+    turn: Mutex<()>,
+}
+
+/// Budgets in the memory of a process, by name.
+#[derive(Debug)]
+struct LocalBudgets {
+    budget: AttemptBudget,
+    clock: Clock,
+    /// When each is full again, by a clock that does not leap.
+    full_at: Mutex<BTreeMap<String, Timestamp>>,
+}
+
+impl LocalBudgets {
+    fn new(budget: AttemptBudget, clock: &Clock) -> Self {
+        Self { budget, clock: clock.clone(), full_at: Mutex::default() }
+    }
+
+    /// The moment by the clock that does not leap.
+    fn now(&self) -> Timestamp {
+        let elapsed = SignedDuration::try_from(self.clock.elapsed()).unwrap_or(SignedDuration::MAX);
+        Timestamp::UNIX_EPOCH.saturating_add(elapsed).unwrap_or(Timestamp::MAX)
+    }
+
+    fn wait(&self, key: &str) -> SignedDuration {
+        let full_at = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = full_at.get(key).copied();
+        known.map_or(SignedDuration::ZERO, |full_at| self.budget.wait(full_at, self.now()))
+    }
+
+    /// Takes one attempt. Returns whether none is left afterwards.
+    fn charge(&self, key: &str) -> bool {
+        let now = self.now();
+        let mut all = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= REMEMBERED && !all.contains_key(key) {
+            all.retain(|_, full_at| *full_at > now);
+            // Whoever has failed least is forgotten first.
+            let least = all.iter().min_by_key(|(_, full_at)| **full_at);
+            let least = least.map(|(key, _)| key.clone()).filter(|_| all.len() >= REMEMBERED);
+            least.map(|key| all.remove(&key));
+        }
+        let known = all.get(key).copied().unwrap_or(Timestamp::MIN);
+        let full_at = self.budget.charged(known, now);
+        all.insert(key.to_owned(), full_at);
+        self.budget.wait(full_at, now) > SignedDuration::ZERO
+    }
+}
+
+impl SignInLimiter {
+    pub(super) fn new(clock: &Clock) -> Self {
+        Self {
+            by_address: LocalBudgets::new(PER_ADDRESS, clock),
+            by_name_at_address: LocalBudgets::new(PER_NAME_AT_ADDRESS, clock),
+            turn: Mutex::default(),
+        }
+    }
+}
+
+/// What somebody tries to prove who they are with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Means {
+    Password,
+    Code,
+}
+
+impl Means {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Password => "password",
+            Self::Code => "code",
+        }
+    }
+
+    const fn outcome(self) -> SignInOutcome {
+        match self {
+            Self::Password => SignInOutcome::WrongPassword,
+            Self::Code => SignInOutcome::WrongCode,
+        }
+    }
+}
+
+/// An attempt to prove to be somebody.
+#[derive(Debug)]
+pub(super) struct Attempt<'a> {
+    pub(super) asked: &'a Asked,
+    /// The name that was given, whether anybody has it or not.
+    pub(super) name: &'a str,
+    /// Who has the name.
+    pub(super) member: Option<&'a Member>,
+    pub(super) means: Means,
+}
+
+/// What became of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Proven {
+    Right,
+    Wrong,
+    /// Nothing was compared: too many have failed. The time until the next attempt.
+    Limited(SignedDuration),
+}
+
+/// The budgets that an attempt belongs to.
+#[derive(Debug)]
+enum Budgets {
+    /// That of a known browser, by its bucket in the store.
+    OfBrowser(Vec<u8>),
+    /// Those of everybody else.
+    OfOthers { address: String, name_at_address: String, name: Vec<u8> },
+}
+
+/// The bucket of a name's budget in the store.
+pub(crate) fn name_bucket(name: &str) -> Vec<u8> {
+    digest("attempts of a name", name).into_iter().take(NAME_BYTES).collect()
+}
+
+/// The network of an address, which is all of it that is ever recorded: the first 24 bits of IPv4, 48 of
+/// IPv6.
+pub(super) fn recorded_network(address: IpAddr) -> String {
+    match address.to_canonical() {
+        IpAddr::V4(v4) => format!("{}/24", Ipv4Addr::from_bits(v4.to_bits() >> 8 << 8)),
+        IpAddr::V6(v6) => format!("{}/48", Ipv6Addr::from_bits(v6.to_bits() >> 80 << 80)),
+    }
+}
+
+impl Console {
+    fn budgets(&self, attempt: &Attempt<'_>) -> Budgets {
+        let Attempt { asked, name, .. } = attempt;
+        if let Some(browser) = self.door.known_browser(asked, name) {
+            return Budgets::OfBrowser(digest("attempts of a browser", &browser).to_vec());
+        }
+        let address = network(asked.address).to_string();
+        // Of a name as much as tells it from others: it may be very long, or a mistyped password.
+        let hash = tradepost_dealer::consent::hex(&digest("name at an address", name));
+        let name_at_address = format!("{address} {hash}");
+        Budgets::OfOthers { address, name_at_address, name: name_bucket(name) }
+    }
+
+    /// Compares what somebody gives, unless too many attempts have failed, and counts a failure.
+    ///
+    /// # Errors
+    /// When the store fails; nobody is believed then.
+    pub(super) fn prove(
+        &self,
+        attempt: &Attempt<'_>,
+        is_right: impl FnOnce() -> Result<bool, Fault>,
+    ) -> Result<Proven, Fault> {
+        let limiter = &self.door.limiter;
+        let _turn = limiter.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let budgets = self.budgets(attempt);
+        let now = self.clock.now();
+        let wait = match &budgets {
+            Budgets::OfBrowser(bucket) => self.store.attempt_wait(bucket, PER_BROWSER, now)?,
+            Budgets::OfOthers { address, name_at_address, name } => limiter
+                .by_address
+                .wait(address)
+                .max(limiter.by_name_at_address.wait(name_at_address))
+                .max(self.store.attempt_wait(name, PER_NAME, now)?),
+        };
+        if wait > SignedDuration::ZERO {
+            self.metrics.count_sign_in(SignInOutcome::Limited);
+            tracing::debug!("somebody tries to sign in too often");
+            return Ok(Proven::Limited(wait));
+        }
+        if is_right()? {
+            return Ok(Proven::Right);
+        }
+        self.metrics.count_sign_in(attempt.means.outcome());
+        // Without the name: people type passwords into that field.
+        tracing::info!("somebody could not sign in");
+        self.count_failure(attempt, budgets, now)?;
+        Ok(Proven::Wrong)
+    }
+
+    fn count_failure(
+        &self,
+        attempt: &Attempt<'_>,
+        budgets: Budgets,
+        now: Timestamp,
+    ) -> Result<(), Fault> {
+        let limiter = &self.door.limiter;
+        let from = recorded_network(attempt.asked.address);
+        let mut locked = Vec::new();
+        if let Budgets::OfOthers { address, name_at_address, .. } = &budgets {
+            if limiter.by_address.charge(address) {
+                locked.push("this address");
+            }
+            if limiter.by_name_at_address.charge(name_at_address) {
+                locked.push("this name at this address");
+            }
+        }
+        let entry = |action, detail| NewEntry {
+            chain: attempt
+                .member
+                .and_then(|member| member.dealer_id.clone())
+                .unwrap_or_else(|| EVERYBODY.to_owned()),
+            at: now,
+            actor: SIGN_IN.to_owned(),
+            action,
+            subject: attempt.member.map(|member| member.name.clone()),
+            detail: Some(detail),
+        };
+        let failed = entry(Action::SignInFailed, format!("{} from {from}", attempt.means.name()));
+        let lock = entry(Action::SignInLocked, String::new());
+        self.store.write_blocking(move |tx| {
+            let mut locked = locked.clone();
+            match &budgets {
+                Budgets::OfBrowser(bucket) => {
+                    if tx.charge_attempt(bucket, PER_BROWSER, now)? {
+                        locked.push("this browser");
+                    }
+                }
+                Budgets::OfOthers { name, .. } => {
+                    if tx.charge_attempt(name, PER_NAME, now)? {
+                        locked.push("this name in browsers that are not known");
+                    }
+                }
+            }
+            tx.record_failure(&failed)?;
+            if locked.is_empty() {
+                return Ok(());
+            }
+            let detail = Some(format!("{}, from {from}", locked.join(", ")));
+            tx.record_failure(&NewEntry { detail, ..lock.clone() })
+        })
+    }
+
+    /// The time until somebody at this address may come back from the provider again.
+    pub(super) fn provider_wait(&self, asked: &Asked) -> SignedDuration {
+        self.door.limiter.by_address.wait(&network(asked.address).to_string())
+    }
+
+    /// Counts that the provider did not vouch for somebody.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(super) fn count_provider_failure(&self, asked: &Asked) -> Result<(), Fault> {
+        self.metrics.count_sign_in(SignInOutcome::ProviderFailed);
+        let is_locked = self.door.limiter.by_address.charge(&network(asked.address).to_string());
+        let from = recorded_network(asked.address);
+        let entry = |action, detail| NewEntry {
+            chain: EVERYBODY.to_owned(),
+            at: self.clock.now(),
+            actor: SIGN_IN.to_owned(),
+            action,
+            subject: None,
+            detail: Some(detail),
+        };
+        let failed = entry(Action::SignInFailed, format!("provider from {from}"));
+        let lock = entry(Action::SignInLocked, format!("this address, from {from}"));
+        self.store.write_blocking(move |tx| {
+            tx.record_failure(&failed)?;
+            if is_locked { tx.record_failure(&lock) } else { Ok(()) }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_recorded_as_networks() {
+        for (address, recorded) in [
+            ("203.0.113.77", "203.0.113.0/24"),
+            ("::ffff:203.0.113.77", "203.0.113.0/24"),
+            ("2001:db8:1:2:3:4:5:6", "2001:db8:1::/48"),
+        ] {
+            assert_eq!(recorded_network(address.parse().unwrap()), recorded);
+        }
+    }
+
+    #[test]
+    fn a_process_remembers_a_bounded_number_of_addresses() {
+        let (clock, hand) = Clock::manual(Timestamp::UNIX_EPOCH);
+        let budgets = LocalBudgets::new(PER_ADDRESS, &clock);
+        for _ in 0..PER_ADDRESS.attempts {
+            budgets.charge("attacker");
+        }
+        for number in 0..REMEMBERED + 10 {
+            budgets.charge(&number.to_string());
+        }
+        assert_eq!(budgets.full_at.lock().unwrap().len(), REMEMBERED);
+        assert!(budgets.wait("attacker") > SignedDuration::ZERO, "who fails most is remembered");
+        hand.advance(PER_ADDRESS.window);
+        budgets.charge("later");
+        assert_eq!(budgets.full_at.lock().unwrap().len(), 1, "what is over is forgotten");
+    }
+}

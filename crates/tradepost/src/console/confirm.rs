@@ -1,0 +1,126 @@
+//! Asking for the password again before what cannot be taken back, and for what lets somebody in. The
+//! form that was sent is kept in the page that asks, so that it goes on by itself.
+
+use axum::http::StatusCode;
+use jiff::SignedDuration;
+use tradepost_dealer::staff::Action;
+use tradepost_server::fault::Fault;
+
+use super::attempts::{Attempt, Means, Proven};
+use super::door::{TOO_OFTEN, Visitor};
+use super::reply::Reply;
+use super::request::{PROOF, session_hash};
+use super::{Console, PATH, Stop, pages, password};
+
+/// For how long a password counts that was given: at the sign-in, or when it was asked for again.
+const RECENT: SignedDuration = SignedDuration::from_mins(5);
+
+/// The field of the page that asks for the password.
+const PASSWORD: &str = "confirm_password";
+
+/// Whether it is the person who asks.
+pub(super) enum Confirmation {
+    /// The password was given a short while ago.
+    Recent,
+    /// It was given with this request. The cookie of the renewed session goes with the answer.
+    Renewed(String),
+    /// It is to be asked for.
+    Asked(Reply),
+}
+
+impl Console {
+    /// Sees to it that the person has given the password within the last few minutes.
+    pub(super) fn confirm_identity(&self, visitor: &mut Visitor<'_>) -> Result<Confirmation, Stop> {
+        let passed = visitor.session.proven_at.map(|at| self.clock.now().duration_since(at));
+        if passed.is_some_and(|passed| !passed.is_negative() && passed < RECENT) {
+            return Ok(Confirmation::Recent);
+        }
+        let given = visitor.asked.filled_in(PASSWORD);
+        let (Some(given), true) = (given, visitor.has_password()) else {
+            return self.ask_again(visitor, None);
+        };
+        let member = &visitor.member;
+        let attempt = Attempt {
+            asked: visitor.asked,
+            name: &member.name,
+            member: Some(member),
+            means: Means::Password,
+        };
+        let compare = || Ok(self.door.judge.is_right(given, Some(&member.password)));
+        match self.prove(&attempt, compare)? {
+            Proven::Right => {
+                let entry =
+                    self.entry(member, visitor.dealer_id(), Action::IdentityConfirmed, None);
+                self.store.record_all(vec![entry])?;
+                Ok(Confirmation::Renewed(self.renew(visitor)?))
+            }
+            Proven::Wrong => self.ask_again(visitor, Some("That is not your password.")),
+            Proven::Limited(wait) => {
+                let reply = self.confirm_page(visitor, Some(TOO_OFTEN))?;
+                Ok(Confirmation::Asked(reply.limited(wait)))
+            }
+        }
+    }
+
+    fn ask_again(
+        &self,
+        visitor: &Visitor<'_>,
+        trouble: Option<&'static str>,
+    ) -> Result<Confirmation, Stop> {
+        let page = self.confirm_page(visitor, trouble)?;
+        Ok(Confirmation::Asked(page.with_status(StatusCode::UNAUTHORIZED)))
+    }
+
+    fn confirm_page(
+        &self,
+        visitor: &Visitor<'_>,
+        trouble: Option<&'static str>,
+    ) -> Result<Reply, Stop> {
+        let back = page_before(&visitor.asked.path);
+        let provider = self.provider.as_ref().filter(|_| !visitor.has_password());
+        let provider = provider.map(|provider| {
+            (provider.settings.label.clone(), format!("{PATH}/sign-in/oidc?again=yes&next={back}"))
+        });
+        let page = pages::account::ConfirmIdentity {
+            frame: self.frame(visitor, "Confirm that it is you")?,
+            action: format!("{PATH}/{}", visitor.asked.path),
+            fields: visitor.asked.fields_without(&[PROOF, PASSWORD]),
+            has_password: visitor.has_password(),
+            provider,
+            trouble,
+            back,
+        };
+        Ok(Reply::page(&page))
+    }
+
+    /// Gives the session of a visitor another id and another secret, and has the password count from
+    /// now. Returns the cookie.
+    pub(super) fn renew(&self, visitor: &mut Visitor<'_>) -> Result<String, Stop> {
+        let secret = password::token()?;
+        let new_id = uuid::Uuid::new_v4().simple().to_string();
+        let (old, new, hash) = (visitor.session.id.clone(), new_id.clone(), session_hash(&secret));
+        let now = self.clock.now();
+        let renewed: Result<bool, Fault> =
+            self.store.write_blocking(move |tx| tx.renew_session(&old, &new, &hash, now));
+        if !renewed? {
+            return Err(Stop::SignIn);
+        }
+        let left = visitor.session.expires_at.duration_since(now).as_secs();
+        let cookie = self.door.cookie(&self.door.session_cookie(), &secret, left);
+        visitor.session.id = new_id;
+        visitor.session.proven_at = Some(now);
+        visitor.secret = secret;
+        Ok(cookie)
+    }
+}
+
+/// The page from which a form was sent.
+fn page_before(path: &str) -> String {
+    let mut steps = path.split('/');
+    let page = match (steps.next(), steps.next()) {
+        (Some("leads"), Some(id)) => format!("{PATH}/leads/{id}"),
+        (Some("members"), _) => format!("{PATH}/people"),
+        _ => format!("{PATH}/account"),
+    };
+    if super::door::is_page(&page) { page } else { PATH.to_owned() }
+}

@@ -1,0 +1,393 @@
+//! Second factors: codes that an app on a phone shows and that change every half minute (RFC 6238), and
+//! recovery codes for when the phone is gone.
+
+use axum::http::StatusCode;
+use jiff::Timestamp;
+use qrcode::QrCode;
+use qrcode::render::svg;
+use totp_rs::{Builder, Secret, Totp};
+use tradepost_dealer::consent::Hash;
+use tradepost_dealer::staff::Action;
+use tradepost_server::fault::Fault;
+use tradepost_store::staff::Member;
+
+use super::attempts::{Attempt, Means, Proven};
+use super::browser::CODE_WITHIN;
+use super::door::{TOO_OFTEN, Visitor, next};
+use super::reply::Reply;
+use super::request::{Asked, digest, proof};
+use super::{Answer, Console, PATH, Stop, pages, password};
+use crate::config::SecondFactorPolicy;
+
+/// What an app calls the place that the codes are for.
+const ISSUER: &str = "Tradepost";
+
+/// Bytes of a secret, as RFC 4226 recommends.
+const SECRET: usize = 20;
+
+/// Recovery codes that somebody gets at once.
+const RECOVERY_CODES: usize = 10;
+
+/// Bytes of a recovery code. 80 bits are not guessed, so a plain hash keeps them.
+const RECOVERY_CODE: usize = 10;
+
+/// What people read whose code is not right.
+const WRONG_CODE: &str = "That code is not right, or was used before. Wait for the next one.";
+
+/// The codes of a secret.
+fn totp(secret: &str, name: &str) -> Result<Totp, Fault> {
+    const WHAT: &str = "reading a second factor";
+    let secret =
+        Secret::try_from_base32(secret).map_err(|error| Fault::new(WHAT, error.to_string()))?;
+    let builder = Builder::new().with_secret(secret).with_account_name(name);
+    let built = builder.with_issuer(Some(ISSUER)).build();
+    built.map_err(|error| Fault::new(WHAT, error.to_string()))
+}
+
+/// The half minute whose code this is, if it is one of about now.
+fn step_of(totp: &Totp, code: &str, now: Timestamp) -> Option<i64> {
+    let seconds = u64::try_from(now.as_second()).ok()?;
+    totp.check(code, seconds).and_then(|step| i64::try_from(step).ok())
+}
+
+/// A code as it was typed, without what people put between its parts.
+fn typed(code: &str) -> String {
+    code.chars().filter(|c| !c.is_whitespace() && *c != '-').flat_map(char::to_lowercase).collect()
+}
+
+/// The hash under which a recovery code is kept.
+fn recovery_hash(name: &str, code: &str) -> Hash {
+    digest("recovery code", &format!("{name} {}", typed(code)))
+}
+
+/// A text in groups of four, as people can type it.
+fn grouped(text: &str, between: &str) -> String {
+    let letters: Vec<char> = text.chars().collect();
+    let groups: Vec<String> = letters.chunks(4).map(|group| group.iter().collect()).collect();
+    groups.join(between)
+}
+
+fn recovery_codes() -> Result<Vec<String>, Fault> {
+    let code = |_| {
+        let bytes: [u8; RECOVERY_CODE] = password::random()?;
+        let text = Secret::new(Box::new(bytes)).to_base32().to_lowercase();
+        Ok(grouped(&text, "-"))
+    };
+    (0..RECOVERY_CODES).map(code).collect()
+}
+
+/// A QR code of an address, as an SVG image without a declaration of its own.
+fn qr_code(address: &str) -> Result<String, Fault> {
+    let code =
+        QrCode::new(address).map_err(|error| Fault::new("drawing a QR code", error.to_string()))?;
+    let image = code.render::<svg::Color<'_>>().min_dimensions(220, 220).build();
+    let start = image.find("<svg").unwrap_or_default();
+    Ok(image.get(start..).unwrap_or_default().to_owned())
+}
+
+impl Console {
+    /// Whether somebody has to set up a second factor before anything else. The second factor of people
+    /// who sign in with a provider is the provider's.
+    pub(super) fn must_set_up_factor(&self, visitor: &Visitor<'_>) -> Result<bool, Fault> {
+        match self.second_factor {
+            SecondFactorPolicy::Optional => Ok(false),
+            SecondFactorPolicy::Required => {
+                Ok(visitor.has_password() && !self.store.has_second_factor(&visitor.member.name)?)
+            }
+        }
+    }
+
+    /// Compares a code, or a recovery code, and uses it up.
+    fn use_code(&self, member: &Member, given: &str) -> Result<bool, Fault> {
+        let factor = self.store.second_factor(&member.name)?;
+        let Some(factor) = factor.filter(|factor| factor.confirmed_at.is_some()) else {
+            return Ok(false);
+        };
+        let given = typed(given);
+        let name = member.name.clone();
+        if let Some(step) = step_of(&totp(&factor.secret, &name)?, &given, self.clock.now()) {
+            // In the store: the same code at another process is used, too.
+            return self.store.write_blocking(move |tx| tx.use_factor_step(&name, step));
+        }
+        let hash = recovery_hash(&name, &given);
+        let mut entry = self.entry(
+            member,
+            member.dealer_id.as_deref(),
+            Action::RecoveryCodeUsed,
+            Some(name.clone()),
+        );
+        entry.detail = Some(format!("{} left", factor.codes_left.saturating_sub(1)));
+        self.store.write_blocking(move |tx| {
+            let used = tx.use_recovery_code(&name, &hash)?;
+            if used {
+                tx.record(&entry)?;
+            }
+            Ok(used)
+        })
+    }
+
+    fn prove_code(&self, asked: &Asked, member: &Member, given: &str) -> Result<Proven, Fault> {
+        let attempt =
+            Attempt { asked, name: &member.name, member: Some(member), means: Means::Code };
+        self.prove(&attempt, || self.use_code(member, given))
+    }
+
+    /// Sends somebody whose password was right to the page that asks for the code.
+    pub(super) fn ask_for_code(&self, asked: &Asked, member: &Member) -> Answer {
+        let next = next(asked).map(|page| format!("?next={page}")).unwrap_or_default();
+        let cookie = self.door.await_code(member)?;
+        Ok(Reply::see(format!("{PATH}/sign-in/code{next}")).with_cookie(cookie))
+    }
+
+    /// Whoever has given the right password a few minutes ago at most.
+    fn awaited(&self, asked: &Asked) -> Result<Option<Member>, Fault> {
+        let Some(name) = self.door.awaited_name(asked) else { return Ok(None) };
+        let member = self.store.member(name)?;
+        Ok(member.filter(|member| self.door.awaits_code_of(asked, member)))
+    }
+
+    pub(super) fn code_page(&self, asked: &Asked, trouble: Option<&'static str>) -> Answer {
+        if self.awaited(asked)?.is_none() {
+            return Ok(Reply::see(format!("{PATH}/sign-in")));
+        }
+        let secret = asked.cookie(&self.door.code_cookie()).unwrap_or_default();
+        let page = pages::account::SignInCode {
+            proof: proof(secret),
+            trouble,
+            next: next(asked).unwrap_or_default(),
+            minutes: CODE_WITHIN.as_mins(),
+        };
+        Ok(Reply::page(&page))
+    }
+
+    /// Lets somebody in whose password and code are right.
+    pub(super) fn sign_in_with_code(&self, asked: &Asked) -> Answer {
+        let Some(member) = self.awaited(asked)? else {
+            return self.refuse(asked, "That took too long. Sign in again.");
+        };
+        let secret = asked.cookie(&self.door.code_cookie()).unwrap_or_default();
+        if !asked.proves(secret) {
+            return self.refuse(asked, "That took too long. Sign in again.");
+        }
+        match self.prove_code(asked, &member, asked.filled_in("code").unwrap_or_default())? {
+            Proven::Right => {
+                let done = self.door.cookie(&self.door.code_cookie(), "", 0);
+                Ok(self.let_in(asked, member)?.with_cookie(done))
+            }
+            Proven::Wrong => {
+                let page = self.code_page(asked, Some(WRONG_CODE))?;
+                Ok(page.with_status(StatusCode::UNAUTHORIZED))
+            }
+            Proven::Limited(wait) => Ok(self.code_page(asked, Some(TOO_OFTEN))?.limited(wait)),
+        }
+    }
+
+    /// The page on which somebody sets a second factor up.
+    pub(super) fn factor_page(&self, visitor: &Visitor<'_>) -> Answer {
+        self.show_factor(visitor, None)
+    }
+
+    fn show_factor(&self, visitor: &Visitor<'_>, trouble: Option<&'static str>) -> Answer {
+        if !visitor.has_password() {
+            return Err(Stop::Unusable("Your second factor is that of your provider."));
+        }
+        let name = &visitor.member.name;
+        let factor = self.store.second_factor(name)?;
+        if factor.as_ref().is_some_and(|factor| factor.confirmed_at.is_some()) {
+            return Ok(Reply::see(format!("{PATH}/account")));
+        }
+        let secret = match &factor {
+            None => None,
+            Some(factor) => {
+                let address = totp(&factor.secret, name)?.to_url();
+                let address = address
+                    .map_err(|error| Fault::new("writing a second factor", error.to_string()))?;
+                Some((grouped(&factor.secret, " "), qr_code(&address)?))
+            }
+        };
+        let page = pages::account::SetUpFactor {
+            frame: self.frame(visitor, "Second factor")?,
+            is_required: self.must_set_up_factor(visitor)?,
+            secret,
+            trouble,
+        };
+        Ok(Reply::page(&page))
+    }
+
+    /// Makes a secret, which counts once a code has confirmed it.
+    pub(super) fn begin_factor(&self, visitor: &Visitor<'_>) -> Answer {
+        if !visitor.has_password() {
+            return Err(Stop::Unusable("Your second factor is that of your provider."));
+        }
+        let bytes: [u8; SECRET] = password::random()?;
+        let secret = Secret::new(Box::new(bytes)).to_base32();
+        let name = visitor.member.name.clone();
+        let now = self.clock.now();
+        self.store.write_blocking(move |tx| tx.begin_second_factor(&name, &secret, now))?;
+        Ok(Reply::see(format!("{PATH}/account/factor")))
+    }
+
+    /// Has a second factor count, by the code that the app shows, and shows the recovery codes once.
+    pub(super) fn confirm_factor(&self, visitor: &mut Visitor<'_>) -> Answer {
+        let name = visitor.member.name.clone();
+        let factor = self.store.second_factor(&name)?;
+        let factor = factor.filter(|factor| factor.confirmed_at.is_none());
+        let factor = factor.ok_or(Stop::Unusable("There is no second factor to be confirmed."))?;
+        let now = self.clock.now();
+        let given = typed(visitor.asked.filled_in("code").unwrap_or_default());
+        let Some(step) = step_of(&totp(&factor.secret, &name)?, &given, now) else {
+            let page = self.show_factor(visitor, Some(WRONG_CODE))?;
+            return Ok(page.with_status(StatusCode::UNPROCESSABLE_ENTITY));
+        };
+        let codes = recovery_codes()?;
+        let hashes: Vec<Hash> = codes.iter().map(|code| recovery_hash(&name, code)).collect();
+        let entry = self.entry(
+            &visitor.member,
+            visitor.dealer_id(),
+            Action::SecondFactorSet,
+            Some(name.clone()),
+        );
+        let session = visitor.session.id.clone();
+        let is_done = self.store.write_blocking(move |tx| {
+            let is_done = tx.confirm_second_factor(&name, step, &hashes, now)?;
+            if is_done {
+                // The others were begun with the password alone.
+                tx.end_other_sessions(&name, &session)?;
+                tx.record(&entry)?;
+            }
+            Ok(is_done)
+        })?;
+        if !is_done {
+            return Ok(Reply::see(format!("{PATH}/account?done=nothing")));
+        }
+        let cookie = self.renew(visitor)?;
+        Ok(self.codes_page(visitor, codes)?.with_cookie(cookie))
+    }
+
+    fn codes_page(&self, visitor: &Visitor<'_>, codes: Vec<String>) -> Result<Reply, Stop> {
+        let page =
+            pages::account::RecoveryCodes { frame: self.frame(visitor, "Recovery codes")?, codes };
+        Ok(Reply::page(&page))
+    }
+
+    /// Puts new recovery codes in the place of the old ones, and shows them once.
+    pub(super) fn new_recovery_codes(&self, visitor: &Visitor<'_>) -> Answer {
+        let name = visitor.member.name.clone();
+        if !self.store.has_second_factor(&name)? {
+            return Err(Stop::Unusable(
+                "Recovery codes belong to a second factor. Set one up first.",
+            ));
+        }
+        let codes = recovery_codes()?;
+        let hashes: Vec<Hash> = codes.iter().map(|code| recovery_hash(&name, code)).collect();
+        let entry = self.entry(
+            &visitor.member,
+            visitor.dealer_id(),
+            Action::RecoveryCodesMade,
+            Some(name.clone()),
+        );
+        self.store.write_blocking(move |tx| {
+            tx.replace_recovery_codes(&name, &hashes)?;
+            tx.record(&entry)
+        })?;
+        self.codes_page(visitor, codes)
+    }
+
+    /// Switches somebody's own second factor off, by a code of it.
+    pub(super) fn remove_factor(&self, visitor: &Visitor<'_>) -> Answer {
+        let name = visitor.member.name.clone();
+        if !self.store.has_second_factor(&name)? {
+            return Err(Stop::Unusable("You have no second factor."));
+        }
+        if self.second_factor == SecondFactorPolicy::Required {
+            let why = "Your organisation requires a second factor. A manager can reset it, so that you \
+                       can set up another.";
+            return Err(Stop::Unusable(why));
+        }
+        let given = visitor.asked.filled_in("code").unwrap_or_default();
+        match self.prove_code(visitor.asked, &visitor.member, given)? {
+            Proven::Right => {}
+            Proven::Wrong => return self.account_refused(visitor, &[WRONG_CODE.to_owned()]),
+            Proven::Limited(wait) => {
+                let page = self.account_refused(visitor, &[TOO_OFTEN.to_owned()])?;
+                return Ok(page.limited(wait));
+            }
+        }
+        let entry = self.entry(
+            &visitor.member,
+            visitor.dealer_id(),
+            Action::SecondFactorRemoved,
+            Some(name.clone()),
+        );
+        self.store.write_blocking(move |tx| {
+            if tx.remove_second_factor(&name)? {
+                tx.record(&entry)?;
+            }
+            Ok(())
+        })?;
+        Ok(Reply::see(format!("{PATH}/account?done=factor_off")))
+    }
+
+    /// Takes the second factor from one of a manager's people, whose sessions end.
+    pub(super) fn reset_factor(&self, visitor: &Visitor<'_>) -> Answer {
+        let member = self.store.member(visitor.id)?.ok_or(Stop::NotFound)?;
+        // Whoever sees every dealer is not for the manager of one to decide about.
+        let is_own = visitor.dealer_id().is_none_or(|own| member.dealer_id.as_deref() == Some(own));
+        if !is_own || !self.store.has_second_factor(&member.name)? {
+            return Err(Stop::NotFound);
+        }
+        if member.name == visitor.member.name {
+            let why = "Another manager can reset your second factor, or whoever runs the server.";
+            return Err(Stop::Unusable(why));
+        }
+        let entry = self.entry(
+            &visitor.member,
+            member.dealer_id.as_deref(),
+            Action::SecondFactorReset,
+            Some(member.name.clone()),
+        );
+        self.store.write_blocking(move |tx| {
+            if tx.remove_second_factor(&member.name)? {
+                tx.end_sessions_of(&member.name)?;
+                tx.record(&entry)?;
+            }
+            Ok(())
+        })?;
+        Ok(Reply::see(format!("{PATH}/people?done=factor_reset")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_those_of_rfc_6238_and_hold_for_a_minute_and_a_half() {
+        // RFC 6238, appendix B, SHA-1: at 1111111111 seconds the last six digits are 050471.
+        let totp = totp("GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ", "dora").unwrap();
+        let at = |seconds| Timestamp::from_second(seconds).unwrap();
+        let step = Some(1_111_111_111 / 30);
+        assert_eq!(step_of(&totp, "050471", at(1_111_111_111)), step);
+        assert_eq!(step_of(&totp, "050471", at(1_111_111_111 + 30)), step);
+        assert_eq!(step_of(&totp, "050471", at(1_111_111_111 + 90)), None);
+        assert_eq!(step_of(&totp, "+50471", at(1_111_111_111)), None);
+    }
+
+    #[test]
+    fn recovery_codes_are_read_as_people_type_them() {
+        let codes = recovery_codes().unwrap();
+        assert_eq!(codes.len(), RECOVERY_CODES);
+        let code = &codes[0];
+        assert_eq!((code.len(), code.matches('-').count()), (19, 3), "{code}");
+        let loud = code.to_uppercase().replace('-', " ");
+        assert_eq!(recovery_hash("dora", code), recovery_hash("dora", &loud));
+        assert_ne!(recovery_hash("dora", code), recovery_hash("maria", code));
+    }
+
+    #[test]
+    fn a_qr_code_is_an_image_without_script_or_style() {
+        let image = qr_code("otpauth://totp/Tradepost:dora?secret=GEZD").unwrap();
+        assert!(image.starts_with("<svg") && image.ends_with("</svg>"), "{image}");
+        assert!(!image.contains("style") && !image.contains("script"), "{image}");
+    }
+}

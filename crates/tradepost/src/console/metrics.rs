@@ -1,0 +1,83 @@
+//! Counters of sign-ins to the console and of requests that it refused. No label holds a name or an
+//! address.
+
+use std::fmt;
+
+use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::registry::Registry;
+use tradepost_dealer::staff::Role;
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::words;
+
+words! {
+    /// How an attempt to sign in, or to give the own password again, ended.
+    pub enum SignInOutcome {
+        /// Signed in.
+        SignedIn = "signed_in",
+        /// The name or the password was wrong.
+        WrongPassword = "wrong_password",
+        /// The code of the second factor was wrong or used before.
+        WrongCode = "wrong_code",
+        /// Too many attempts had failed, so nothing was compared.
+        Limited = "limited",
+        /// The OpenID provider did not vouch for the person.
+        ProviderFailed = "provider_failed",
+    }
+}
+
+impl EncodeLabelValue for SignInOutcome {
+    fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> fmt::Result {
+        EncodeLabelValue::encode(&self.name(), encoder)
+    }
+}
+
+/// The label of a counter of sign-ins.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct SignInLabel {
+    outcome: SignInOutcome,
+}
+
+/// The label of a counter of refused requests: the role of who asked.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RoleLabel {
+    role: &'static str,
+}
+
+/// What the console of a process counts. Clones count together.
+#[derive(Debug, Clone, Default)]
+pub struct ConsoleMetrics {
+    sign_ins: Family<SignInLabel, Counter>,
+    refused_actions: Family<RoleLabel, Counter>,
+}
+
+impl ConsoleMetrics {
+    /// Has the counters written with the rest of a registry.
+    pub fn register(&self, registry: &mut Registry) {
+        let help = "Attempts to sign in to the console, by how they ended";
+        registry.register("console_sign_ins", help, self.sign_ins.clone());
+        let help = "Requests to the console for what the role does not permit";
+        registry.register("console_refused_actions", help, self.refused_actions.clone());
+    }
+
+    /// Has every counter begin at zero, where there is a console.
+    pub(super) fn begin(&self) {
+        for outcome in SignInOutcome::ALL {
+            self.sign_ins.get_or_create(&SignInLabel { outcome: *outcome }).inc_by(0);
+        }
+        for role in Role::ALL {
+            self.refused_actions.get_or_create(&RoleLabel { role: role.name() }).inc_by(0);
+        }
+    }
+
+    /// Counts an attempt to sign in.
+    pub(super) fn count_sign_in(&self, outcome: SignInOutcome) {
+        self.sign_ins.get_or_create(&SignInLabel { outcome }).inc();
+    }
+
+    /// Counts a request for what a role does not permit.
+    pub(super) fn count_refused_action(&self, role: Role) {
+        self.refused_actions.get_or_create(&RoleLabel { role: role.name() }).inc();
+    }
+}

@@ -1,0 +1,88 @@
+//! The pages of somebody's own account, and those that ask for a code or for the password again.
+
+use askama::Template;
+use jiff::Timestamp;
+
+use super::{Console, Frame, Visitor, When, role_name};
+
+/// Somebody's own account.
+#[derive(Debug, Template)]
+#[template(path = "console/account.html")]
+pub(in crate::console) struct Account {
+    pub(in crate::console) frame: Frame,
+    pub(in crate::console) facts: Vec<(&'static str, String)>,
+    pub(in crate::console) has_password: bool,
+    pub(in crate::console) shortest: usize,
+    /// Since when the second factor counts, where there is one.
+    pub(in crate::console) factor_since: Option<When>,
+    pub(in crate::console) codes_left: u64,
+    pub(in crate::console) is_required: bool,
+    pub(in crate::console) problems: Vec<String>,
+}
+
+/// The page on which a second factor is set up.
+#[derive(Debug, Template)]
+#[template(path = "console/factor.html")]
+pub(in crate::console) struct SetUpFactor {
+    pub(in crate::console) frame: Frame,
+    pub(in crate::console) is_required: bool,
+    /// The secret as a text in groups, and as an image of ours.
+    pub(in crate::console) secret: Option<(String, String)>,
+    pub(in crate::console) trouble: Option<&'static str>,
+}
+
+/// Recovery codes, which are shown once.
+#[derive(Debug, Template)]
+#[template(path = "console/recovery-codes.html")]
+pub(in crate::console) struct RecoveryCodes {
+    pub(in crate::console) frame: Frame,
+    pub(in crate::console) codes: Vec<String>,
+}
+
+/// The page that asks for the password again.
+#[derive(Debug, Template)]
+#[template(path = "console/confirm.html")]
+pub(in crate::console) struct ConfirmIdentity {
+    pub(in crate::console) frame: Frame,
+    /// Where the form goes that was sent.
+    pub(in crate::console) action: String,
+    /// The fields that were sent with it.
+    pub(in crate::console) fields: Vec<(String, String)>,
+    pub(in crate::console) has_password: bool,
+    /// What the provider is called, and the way to it.
+    pub(in crate::console) provider: Option<(String, String)>,
+    pub(in crate::console) trouble: Option<&'static str>,
+    pub(in crate::console) back: String,
+}
+
+/// The page that asks for the code of the second factor.
+#[derive(Debug, Template)]
+#[template(path = "console/sign-in-code.html")]
+pub(in crate::console) struct SignInCode {
+    pub(in crate::console) proof: String,
+    pub(in crate::console) trouble: Option<&'static str>,
+    pub(in crate::console) next: String,
+    pub(in crate::console) minutes: i64,
+}
+
+impl Console {
+    /// What an account says of its owner.
+    pub(in crate::console) fn account_facts(
+        &self,
+        visitor: &Visitor<'_>,
+    ) -> Vec<(&'static str, String)> {
+        let dealer = visitor.dealer_id().unwrap_or("every dealer").to_owned();
+        let since = self.account_moment(visitor, visitor.session.begun_at);
+        vec![
+            ("Name", visitor.member.name.clone()),
+            ("Role", role_name(visitor.member.role).to_owned()),
+            ("Dealer", dealer),
+            ("Signed in", since.ago),
+        ]
+    }
+
+    /// A moment as a page of this visitor shows it.
+    pub(in crate::console) fn account_moment(&self, visitor: &Visitor<'_>, at: Timestamp) -> When {
+        self.local(&self.dealers(visitor)).when(at)
+    }
+}

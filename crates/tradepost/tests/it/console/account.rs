@@ -1,0 +1,387 @@
+//! One's own account: the password, the second factor, and what asks for the password again.
+
+use expect_test::expect;
+use totp_rs::{Builder, Secret};
+
+use super::*;
+use crate::support::postgres::Scratch;
+
+const NEW: &str = "another horse battery";
+
+impl Browser<'_> {
+    /// Sends a form, and goes on with the session that the answer begins, if it does.
+    fn submit(&mut self, path: &str, fields: &[(&str, &str)]) -> Response {
+        let answer = self.post(path, fields);
+        if let Some(fresh) = cookie(&answer, "tradepost-console") {
+            assert_ne!(fresh, self.cookie);
+            self.cookie = last_session(&answer);
+            self.proof = proof(&self.get("/console/people"));
+        }
+        answer
+    }
+}
+
+/// The session that a browser has after an answer: of several cookies of one name the last.
+fn last_session(answer: &Response) -> String {
+    let set = answer.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("set-cookie"));
+    let pairs = set.filter_map(|(_, value)| value.split(';').next());
+    pairs.filter(|pair| pair.starts_with("tradepost-console=")).next_back().unwrap().to_owned()
+}
+
+/// The problems that a page lists.
+fn problems(answer: &Response) -> Vec<String> {
+    let page = text(answer);
+    let (_, rest) = page.split_once("role=\"alert\"").unwrap_or_else(|| panic!("{page}"));
+    let (list, _) = rest.split_once("</div>").unwrap();
+    list.split("<li>").skip(1).map(|item| item.split("</li>").next().unwrap().to_owned()).collect()
+}
+
+fn actions(world: &World) -> Vec<String> {
+    let told = |(who, what, detail): (String, String, Option<String>)| {
+        format!("{who} {what} {}", detail.unwrap_or_default()).trim_end().to_owned()
+    };
+    world.record(ONE).into_iter().map(told).collect()
+}
+
+#[test]
+fn people_change_their_own_password_and_their_other_sessions_end() {
+    let world = World::new();
+    let (mut dora, elsewhere) = (world.enter("dora"), world.enter("dora"));
+    let before = dora.cookie.clone();
+    assert_eq!(dora.get("/console/account").status, 200);
+    let path = "/console/account/password";
+    let fields = |present, new, again| [("present", present), ("new", new), ("again", again)];
+    for (present, new, again, expected) in [
+        (
+            PASSWORD,
+            "dora",
+            "other",
+            expect![[r#"
+            [
+                "a password has 12 characters at least, and 256 bytes at most",
+                "a password must not be the name, also not with digits behind it",
+                "the new password is not the same in both fields",
+            ]
+        "#]],
+        ),
+        (
+            PASSWORD,
+            "Password123456",
+            "Password123456",
+            expect![[r#"
+            [
+                "it is one of the passwords that are guessed first",
+            ]
+        "#]],
+        ),
+        (
+            PASSWORD,
+            PASSWORD,
+            PASSWORD,
+            expect![[r#"
+            [
+                "the new password is the present one",
+            ]
+        "#]],
+        ),
+        (
+            "wrong horse battery",
+            NEW,
+            NEW,
+            expect![[r#"
+            [
+                "that is not your present password",
+            ]
+        "#]],
+        ),
+    ] {
+        let answer = dora.post(path, &fields(present, new, again));
+        assert_eq!(answer.status, 422);
+        expected.assert_debug_eq(&problems(&answer));
+        assert!(!text(&answer).contains(new) || new == "dora", "nothing typed is shown again");
+    }
+    assert_eq!(elsewhere.get("/console").status, 200, "nothing has changed yet");
+    let answer = dora.submit(path, &fields(PASSWORD, NEW, NEW));
+    assert_eq!(answer.header("location"), Some("/console/account?done=password"));
+    assert_ne!(dora.cookie, before);
+    assert_eq!(dora.get("/console").status, 200);
+    assert_eq!(elsewhere.get("/console").status, 303);
+    assert_eq!(world.get_with("/console", &before).status, 303, "the old cookie is of no use");
+    assert_eq!(world.try_to_enter("dora", PASSWORD).0.status, 401);
+    assert_eq!(world.try_to_enter("dora", NEW).0.status, 303);
+    let recorded = actions(&world);
+    assert_eq!(
+        recorded[2..4],
+        ["sign-in sign_in_failed password from 127.0.0.0/24", "dora password_set"]
+    );
+}
+
+#[test]
+fn guesses_at_the_own_password_are_limited_too() {
+    let world = World::new();
+    let dora = world.enter("dora");
+    let path = "/console/account/password";
+    let fields = [("present", "wrong horse battery"), ("new", NEW), ("again", NEW)];
+    for _ in 0..10 {
+        assert_eq!(dora.post(path, &fields).status, 422);
+    }
+    let answer = dora.post(path, &[("present", PASSWORD), ("new", NEW), ("again", NEW)]);
+    assert_eq!(answer.status, 429);
+    assert!(answer.header("retry-after").is_some());
+}
+
+#[test]
+fn erasing_and_evidence_ask_for_the_password_again() {
+    let world = World::new();
+    let lead = world.lead("one.example", &customer("Ada"));
+    let mut maria = world.enter("maria");
+    world.hand.advance(SignedDuration::from_mins(5));
+    let before = maria.cookie.clone();
+    let evidence = format!("/console/leads/{lead}/evidence");
+    let erase = format!("/console/leads/{lead}/erase");
+    for (path, fields) in [(&evidence, vec![]), (&erase, vec![("sure", "yes")])] {
+        let asked = maria.post(path, &fields);
+        let page = text(&asked);
+        assert_eq!(asked.status, 401);
+        assert!(page.contains(&format!("action=\"{path}\"")), "{page}");
+        assert_eq!(page.contains("name=\"sure\" value=\"yes\""), !fields.is_empty());
+        let wrong = [&fields[..], &[("confirm_password", "wrong horse battery")]].concat();
+        let refused = maria.post(path, &wrong);
+        assert_eq!(refused.status, 401);
+        assert!(text(&refused).contains("That is not your password"));
+    }
+    let lead_is_there = |browser: &Browser<'_>| {
+        text(&browser.get(&format!("/console/leads/{lead}"))).contains("Ada")
+    };
+    assert!(lead_is_there(&maria));
+    let confirmed = [("sure", "yes"), ("confirm_password", PASSWORD)];
+    let taken = maria.submit(&evidence, &confirmed[1..]);
+    assert_eq!(taken.status, 200);
+    assert!(taken.header("content-disposition").is_some());
+    assert_ne!(maria.cookie, before, "the session goes on under another id");
+    assert_eq!(world.get_with("/console", &before).status, 303);
+    // It counts for a few minutes.
+    world.hand.advance(SignedDuration::from_mins(4));
+    assert_eq!(maria.post(&evidence, &[]).status, 200);
+    world.hand.advance(SignedDuration::from_mins(1));
+    assert_eq!(maria.post(&erase, &[("sure", "yes")]).status, 401);
+    // What cannot be done keeps the renewed session all the same.
+    assert_eq!(maria.submit(&erase, &confirmed[1..]).status, 422);
+    assert_eq!(maria.submit(&erase, &[("sure", "yes")]).status, 303);
+    assert!(!lead_is_there(&maria));
+    assert!(actions(&world).contains(&"maria identity_confirmed".to_owned()));
+}
+
+/// The code that an app shows for a secret at a moment of the console's clock.
+fn code(secret: &str, passed: SignedDuration) -> String {
+    let secret = Secret::try_from_base32(secret).unwrap();
+    let totp = Builder::new().with_secret(secret).build().unwrap();
+    let seconds = (at(NOW) + passed).as_second();
+    totp.generate(u64::try_from(seconds).unwrap()).to_string()
+}
+
+/// Sets a second factor up: its secret, and the recovery codes.
+fn set_up(browser: &mut Browser<'_>, passed: SignedDuration) -> (String, Vec<String>) {
+    assert_eq!(browser.post("/console/account/factor", &[]).status, 303);
+    let page = text(&browser.get("/console/account/factor"));
+    assert!(page.contains("<svg") && page.contains("role=\"img\""), "{page}");
+    let (_, rest) = page.split_once("<code class=\"words\">").unwrap();
+    let secret = rest.split('<').next().unwrap().replace(' ', "");
+    let wrong = browser.post("/console/account/factor/confirm", &[("code", "000000")]);
+    assert_eq!(wrong.status, 422);
+    let now = code(&secret, passed);
+    let shown = browser.submit("/console/account/factor/confirm", &[("code", &now)]);
+    assert_eq!(shown.status, 200, "{}", text(&shown));
+    let page = text(&shown);
+    let codes =
+        page.split("<li><code>").skip(1).map(|rest| rest.split('<').next().unwrap().to_owned());
+    let codes: Vec<_> = codes.collect();
+    assert_eq!(codes.len(), 10);
+    (secret, codes)
+}
+
+/// Gives the password, and then a code: the answer to the code.
+fn enter_with_code(world: &World, name: &str, code: &str) -> Response {
+    let (answer, _) = world.try_to_enter(name, PASSWORD);
+    assert_eq!(answer.header("location"), Some("/console/sign-in/code"));
+    assert!(cookie(&answer, "tradepost-console").is_none(), "nobody is in with a password alone");
+    let awaited = cookie(&answer, "tradepost-code").unwrap();
+    let page = world.get_with("/console/sign-in/code", &awaited);
+    let fields = [("proof", proof(&page)), ("code", code.to_owned())];
+    world.send("/console/sign-in/code", &awaited, &[], &fields)
+}
+
+fn second_factor(world: &World) {
+    let mut dora = world.enter("dora");
+    let elsewhere = world.enter("dora");
+    let mut passed = SignedDuration::ZERO;
+    let (secret, recovery) = set_up(&mut dora, passed);
+    assert_eq!(dora.get("/console").status, 200);
+    assert_eq!(elsewhere.get("/console").status, 303, "sessions of the password alone end");
+    // The code that has confirmed it was used with that.
+    assert_eq!(enter_with_code(world, "dora", &code(&secret, passed)).status, 401);
+    passed += SignedDuration::from_secs(30);
+    world.hand.advance(SignedDuration::from_secs(30));
+    let now = code(&secret, passed);
+    let spaced = format!("{} {}", &now[..3], &now[3..]);
+    assert_eq!(enter_with_code(world, "dora", &spaced).status, 303);
+    assert_eq!(enter_with_code(world, "dora", &now).status, 401, "a code is used once");
+    // Recovery codes stand in for the phone, once each, however they are typed.
+    let typed = recovery[3].to_uppercase().replace('-', "");
+    assert_eq!(enter_with_code(world, "dora", &typed).status, 303);
+    assert_eq!(enter_with_code(world, "dora", &typed).status, 401);
+    let account = text(&dora.get("/console/account"));
+    assert!(account.contains("9 recovery codes"), "{account}");
+    for old in &recovery {
+        assert!(!account.contains(old), "they are shown once");
+    }
+    // New ones take their place.
+    let fresh = text(&dora.post("/console/account/codes", &[]));
+    assert_eq!(fresh.matches("<li><code>").count(), 10);
+    assert_eq!(enter_with_code(world, "dora", &recovery[4]).status, 401);
+    // Switching it off takes a code, and then the password is enough.
+    assert_eq!(dora.post("/console/account/factor/off", &[("code", "000000")]).status, 422);
+    passed += SignedDuration::from_secs(30);
+    world.hand.advance(SignedDuration::from_secs(30));
+    let off = dora.do_it("/console/account/factor/off", &[("code", &code(&secret, passed))]);
+    assert_eq!(off, "factor_off");
+    assert_eq!(world.try_to_enter("dora", PASSWORD).0.header("location"), Some("/console"));
+    let recorded = actions(world).into_iter().filter(|action| !action.contains("sign"));
+    assert_eq!(
+        recorded.collect::<Vec<_>>(),
+        [
+            "dora second_factor_set",
+            "dora recovery_code_used 9 left",
+            "dora recovery_codes_made",
+            "dora second_factor_removed",
+        ]
+    );
+}
+
+#[test]
+fn a_second_factor_is_asked_for_and_no_code_counts_twice() {
+    second_factor(&World::new());
+}
+
+#[test]
+fn a_second_factor_is_asked_for_and_no_code_counts_twice_on_postgresql() {
+    let Some(scratch) = Scratch::new() else { return };
+    second_factor(&World::on(scratch.store()));
+}
+
+#[test]
+fn guessed_codes_are_limited_and_the_step_does_not_last() {
+    let world = World::new();
+    let mut dora = world.enter("dora");
+    let (secret, _) = set_up(&mut dora, SignedDuration::ZERO);
+    let (answer, _) = world.try_to_enter("dora", PASSWORD);
+    let awaited = cookie(&answer, "tradepost-code").unwrap();
+    let page = world.get_with("/console/sign-in/code", &awaited);
+    let give = |code: &str, proof: &str| {
+        let fields = [("proof", proof.to_owned()), ("code", code.to_owned())];
+        world.send("/console/sign-in/code", &awaited, &[], &fields)
+    };
+    let proof = proof(&page);
+    assert_eq!(give("000000", "forged").status, 401);
+    for number in 0..10 {
+        assert_eq!(give(&format!("00000{number}"), &proof).status, 401);
+    }
+    let limited = give("000000", &proof);
+    assert_eq!(limited.status, 429);
+    assert!(limited.header("retry-after").is_some());
+    world.hand.advance(SignedDuration::from_mins(5));
+    let late = give(&code(&secret, SignedDuration::from_mins(5)), &proof);
+    assert_eq!(late.status, 401);
+    assert!(text(&late).contains("took too long"));
+    assert_eq!(world.get_with("/console/sign-in/code", &awaited).status, 303);
+    let counted = world.metrics.write().unwrap();
+    let line = "tradepost_console_sign_ins_total{outcome=\"wrong_code\"} 10";
+    assert!(counted.lines().any(|counted| counted == line), "{counted}");
+}
+
+#[test]
+fn where_a_second_factor_is_required_nothing_comes_before_it() {
+    let world = World::with(|config| {
+        config.server.console.as_mut().unwrap().second_factor = SecondFactorPolicy::Required;
+    });
+    let (answer, _) = world.try_to_enter("dora", PASSWORD);
+    let session = cookie(&answer, "tradepost-console").unwrap();
+    let page = world.get_with("/console/account/factor", &session);
+    let mut dora = Browser { world: &world, cookie: session, proof: proof(&page) };
+    for path in ["/console", "/console/leads", "/console/account", "/console/people"] {
+        let answer = dora.get(path);
+        assert_eq!(
+            (answer.status, answer.header("location")),
+            (303, Some("/console/account/factor"))
+        );
+    }
+    let answer = dora.post("/console/leads/lead_1/notes", &[("text", "Called.")]);
+    assert_eq!(answer.header("location"), Some("/console/account/factor"));
+    let (_, _) = set_up(&mut dora, SignedDuration::ZERO);
+    assert_eq!(dora.get("/console/leads").status, 200);
+    let off = dora.post("/console/account/factor/off", &[("code", "000000")]);
+    assert_eq!(off.status, 422);
+    assert!(text(&off).contains("requires a second factor"));
+}
+
+#[test]
+fn a_manager_resets_the_second_factor_of_own_people_alone() {
+    let world = World::new();
+    let mut browsers = ["dora", "maria", "other"].map(|name| world.enter(name));
+    for browser in &mut browsers {
+        set_up(browser, SignedDuration::ZERO);
+    }
+    let [dora, maria, other] = &browsers;
+    let reset = |browser: &Browser<'_>, name: &str| {
+        browser.post(&format!("/console/members/{name}/factor/reset"), &[])
+    };
+    assert_eq!(reset(dora, "maria").status, 403);
+    assert_eq!(reset(maria, "other").status, 404);
+    assert_eq!(reset(other, "dora").status, 404);
+    assert_eq!(reset(maria, "egon").status, 404, "there is none");
+    assert_eq!(reset(maria, "maria").status, 422, "one's own takes somebody else");
+    let people = text(&maria.get("/console/people"));
+    assert!(people.contains("Reset the second factor of dora"), "{people}");
+    assert_eq!(reset(maria, "dora").header("location"), Some("/console/people?done=factor_reset"));
+    assert_eq!(dora.get("/console").status, 303, "sessions end");
+    assert_eq!(world.try_to_enter("dora", PASSWORD).0.header("location"), Some("/console"));
+    assert!(actions(&world).contains(&"maria second_factor_reset".to_owned()));
+}
+
+#[test]
+fn a_second_factor_is_encrypted_by_the_key_of_personal_data() {
+    use tradepost_store::privacy::Keys;
+    let folder = tempfile::tempdir().unwrap();
+    let keys = |text: &str| Keys::read(text).unwrap();
+    let (first, second) = (Keys::generate().unwrap(), Keys::generate().unwrap());
+    let secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ";
+    let raw = || {
+        let file = folder.path().join("tradepost.sqlite");
+        let database = rusqlite::Connection::open(file).unwrap();
+        let sql = "SELECT secret, sealed_by FROM second_factors";
+        database.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap()
+    };
+    let begin = |store: &Store| {
+        store.write_blocking(move |tx| tx.begin_second_factor("dora", secret, at(NOW))).unwrap()
+    };
+    let store = Store::open(folder.path()).unwrap();
+    assert!(begin(&store));
+    assert_eq!(raw(), (secret.to_owned(), None::<String>), "without a key it is in clear");
+    store.unlock(&keys(&first), true, at(NOW)).unwrap();
+    assert_eq!(store.rekey(|_| {}).unwrap().rows, 1);
+    let (sealed, by) = raw();
+    assert_eq!(by.as_deref(), Some(keys(&first).ids()[0]));
+    assert!(!sealed.contains(secret));
+    assert_eq!(store.second_factor("dora").unwrap().unwrap().secret, secret);
+    drop(store);
+    // Another key takes the place of the first, which is forgotten then.
+    let store = Store::open(folder.path()).unwrap();
+    store.unlock(&keys(&format!("{second} {first}")), true, at(NOW)).unwrap();
+    assert_eq!(store.rekey(|_| {}).unwrap().rows, 1);
+    assert_eq!(store.privacy_keys().unwrap(), keys(&second).ids());
+    assert!(begin(&store), "a new secret is sealed, too");
+    assert!(!raw().0.contains(secret));
+    drop(store);
+    let store = Store::open(folder.path()).unwrap();
+    assert!(store.second_factor("dora").is_err(), "without its key nobody reads it");
+}
