@@ -18,6 +18,8 @@ mod vocabulary;
 
 pub(crate) use lexicon::{Attribute, Lexicon, Value};
 pub(crate) use numbers::{Bounds, Number};
+#[cfg(test)]
+pub(crate) use spelling::common_words;
 pub(crate) use understand::understand;
 #[cfg(test)]
 pub(crate) use vocabulary::vocabulary;
@@ -51,6 +53,8 @@ pub(crate) enum Meaning {
     Values(Vec<Value>),
     /// It has this make and this model, by the ids of their values.
     Pair { make: u32, model: u32 },
+    /// One meaning of each of these groups: what `anything but a red Honda` excludes.
+    All(Vec<Vec<Self>>),
     /// A number within bounds.
     Number(Number, Bounds),
     /// This stock number, without case and punctuation.

@@ -319,11 +319,6 @@ impl Vault {
         let _ = self.0.set(Unlocked::new(keys, &index)?);
         Ok(true)
     }
-
-    /// Whether what is read may have to be opened.
-    pub(crate) fn is_open(&self) -> bool {
-        self.0.get().is_some()
-    }
 }
 
 /// A key's row: its name, and the key of what is looked up, sealed by it.

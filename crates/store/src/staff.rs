@@ -59,14 +59,24 @@ pub struct LeadFilter<'a> {
     pub state: Option<LeadState>,
     /// At this stage.
     pub stage: Option<Stage>,
-    /// In which this text stands somewhere, whatever its case.
-    pub text: Option<&'a str>,
     /// The oldest first, and not the latest.
     pub oldest_first: bool,
     /// How many at most.
     pub limit: u32,
     /// How many are left out before.
     pub skip: u32,
+}
+
+/// How many leads a search looks through at most, in the order in which they are listed.
+pub const SEARCHED_LEADS: usize = 20_000;
+
+/// What a search for leads has found.
+#[derive(Debug, Default)]
+pub struct FoundLeads {
+    /// The leads, with how the dealer's people stand with each.
+    pub leads: Vec<(LeadRecord, Progress)>,
+    /// There are more leads than [`SEARCHED_LEADS`], and those beyond were not looked through.
+    pub is_cut: bool,
 }
 
 /// From whom a submission of a lead came.
@@ -120,6 +130,16 @@ impl Store {
     /// When the database fails.
     pub fn lead_list(&self, filter: &LeadFilter<'_>) -> Result<Vec<(LeadRecord, Progress)>, Fault> {
         self.read(|db| db.lead_list(filter))
+    }
+
+    /// Finds leads by a text: words of the name, e-mail address, message, vehicle, stock number, rooftop, lead
+    /// id and notes, all of which must occur, whatever their case and accents, or a part of a telephone
+    /// number however it is written. The result is the same with encrypted personal data as without.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn find_leads(&self, filter: &LeadFilter<'_>, text: &str) -> Result<FoundLeads, Fault> {
+        self.read(|db| db.find_leads(filter, text, SEARCHED_LEADS))
     }
 
     /// How the dealer's people stand with a lead, and what they wrote about it.

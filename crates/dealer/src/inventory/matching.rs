@@ -304,10 +304,10 @@ impl Index {
             }
             ([Meaning::Values(values)], false) => match self.one_column(values) {
                 Some((column, codes)) => Constraint::Codes(&column.rows, spans(codes)),
-                None => Constraint::Listed(self.listed(want)),
+                None => Constraint::Listed(self.listed(&want.any)),
             },
-            (_, false) => Constraint::Listed(self.listed(want)),
-            (_, true) => Constraint::Unlisted(self.listed(want)),
+            (_, false) => Constraint::Listed(self.listed(&want.any)),
+            (_, true) => Constraint::Unlisted(self.listed(&want.any)),
         }
     }
 
@@ -319,11 +319,20 @@ impl Index {
         same.then(|| (column, values.iter().map(|value| value.id).collect()))
     }
 
-    /// The rows that satisfy a want, some more than once.
-    fn listed<'a>(&'a self, want: &'a Want) -> Vec<Rows<'a>> {
+    /// The rows that one of some meanings holds of, some more than once.
+    fn listed<'a>(&'a self, any: &'a [Meaning]) -> Vec<Rows<'a>> {
         let mut lists: Vec<Rows<'a>> = Vec::new();
-        for meaning in &want.any {
+        for meaning in any {
             match meaning {
+                Meaning::All(groups) => {
+                    let all = self.by_id.len();
+                    let mut set = Bitmap::full(all);
+                    for group in groups {
+                        set.intersect(&gathered(&self.listed(group), all));
+                    }
+                    let rows: Vec<u32> = set.rows().collect();
+                    lists.push(Rows::List(rows.into()));
+                }
                 Meaning::Values(values) => {
                     lists.extend(values.iter().map(|value| self.value_rows(*value)));
                 }

@@ -11,6 +11,8 @@ use tradepost_wire::catalog::Vocabulary as _;
 
 use super::*;
 
+mod readings;
+
 const CARS: &str = include_str!("questions/cars.txt");
 const QUESTIONS: &str = include_str!("questions/questions.txt");
 

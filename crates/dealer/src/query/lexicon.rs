@@ -154,7 +154,7 @@ impl Lexicon {
     }
 
     /// Every phrase of one word that finds something.
-    pub(super) fn words(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
         self.terms.keys().map(AsRef::as_ref)
     }
 

@@ -33,6 +33,9 @@ impl Number {
                 format!("{min} or more {name}")
             }
             (Some(min), None) => format!("{name}_min {min}"),
+            (None, Some(max)) if matches!(self, Self::Seats | Self::Rows) => {
+                format!("{max} or fewer {name}")
+            }
             (None, Some(max)) => format!("{name}_max {max}"),
             (None, None) => name.to_owned(),
         }
@@ -49,6 +52,8 @@ pub(super) enum Said {
     Range(Number, Bounds),
     /// Nothing that a listing has.
     Unsearchable,
+    /// How old a car is. The model year would have to be reckoned from today.
+    Age,
 }
 
 words! {
@@ -77,7 +82,39 @@ words! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unit {
     Of(Number),
+    /// Kilometres driven; listings count miles.
+    Kilometers,
+    /// Years of age.
+    Age,
+    /// How far a car goes with one charge or tank. A range of prices is called so as well.
+    Range,
+    /// `city`, `speed` and the like, which belong to small numbers alone.
+    Weak,
     Unsearchable,
+}
+
+impl Unit {
+    /// Whether an amount may be so many of it. In `under 30k seats 7` the seats belong to the 7.
+    fn fits(self, amount: Amount) -> bool {
+        let is_large = amount.is_large || amount.is_money;
+        match self {
+            Self::Of(Number::Seats | Number::Rows) => !is_large && amount.value <= 15,
+            Self::Of(Number::Year) => !is_large && (is_likely_year(amount) || amount.value <= 100),
+            Self::Age | Self::Weak => !is_large && amount.value < 1000,
+            Self::Of(Number::Price | Number::Mileage)
+            | Self::Kilometers
+            | Self::Range
+            | Self::Unsearchable => true,
+        }
+    }
+}
+
+/// What stands before a number and says what it is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Heading {
+    unit: Unit,
+    /// It is said of cars without a number as well, as in `towing under 40k`.
+    is_trait: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -95,30 +132,42 @@ const YEARS: std::ops::RangeInclusive<u32> = 1950..=2035;
 /// nothing says anything of is none: it may be a name.
 pub(super) fn read(tokens: &[Token], at: usize) -> Option<(usize, Said)> {
     let start = at;
-    let (mut at, mut unit) = (at, None);
+    let mut at = at;
+    let mut heading = None;
     // `mileage under 40k`, `budget of 20k`, `seats 7`.
-    if let Some((length, said)) = unit_at(tokens, at) {
+    if let Some((length, said)) = heading_at(tokens, at) {
         let next = skip(tokens, at + length);
         if bound_at(tokens, next, "before").is_some() || amount_at(tokens, next).is_some() {
-            (at, unit) = (next, Some(said));
+            at = next;
+            heading = Some(said);
         }
     }
     let bound = bound_at(tokens, at, "before");
+    let is_near = tokens.get(at).is_some_and(|token| token.text == "within");
     if let Some((length, _)) = bound {
         at = skip(tokens, at + length);
         // `under the price of 20k`.
-        if let Some((length, said)) = unit_at(tokens, at) {
+        if let Some((length, said)) = heading_at(tokens, at) {
             let next = skip(tokens, at + length);
             if amount_at(tokens, next).is_some() {
-                (at, unit) = (next, Some(said));
+                at = next;
+                heading = Some(said);
             }
         }
     }
     let bound = bound.map(|(_, bound)| bound);
     let (length, first) = amount_at(tokens, at)?;
     at += length;
+    if let Some(heading) = heading
+        && heading.is_trait
+        && (first.is_money || first.is_large && bound == Some(Bound::Most))
+    {
+        // The words before the number are read by themselves, and then the price.
+        return None;
+    }
+    let mut unit = heading.map(|heading| heading.unit).filter(|unit| unit.fits(first));
     // `between 20k miles and 30k miles`.
-    pass_unit(tokens, &mut at, &mut unit);
+    pass_unit(tokens, &mut at, &mut unit, first);
     let range_word = tokens.get(at).and_then(|token| word(&token.text, "word"));
     let is_range = range_word == Some("and") && bound_allows_range(bound, tokens, at);
     let second = match amount_at(tokens, at + usize::from(is_range)) {
@@ -128,8 +177,8 @@ pub(super) fn read(tokens: &[Token], at: usize) -> Option<(usize, Said)> {
         }
         _ => None,
     };
-    if second.is_some() {
-        pass_unit(tokens, &mut at, &mut unit);
+    if let Some(second) = second {
+        pass_unit(tokens, &mut at, &mut unit, second);
     }
     // In `a 1500 max 40k` the word belongs to the next number.
     let belongs_to_next = bound_at(tokens, at, "before")
@@ -145,7 +194,20 @@ pub(super) fn read(tokens: &[Token], at: usize) -> Option<(usize, Said)> {
         (None, None) if plus => Some(Bound::Least),
         (bound, _) => bound,
     };
-    pass_unit(tokens, &mut at, &mut unit);
+    pass_unit(tokens, &mut at, &mut unit, second.unwrap_or(first));
+    let largest = second.unwrap_or(first);
+    let is_sum = largest.is_large || largest.is_money || largest.value >= 1000;
+    unit = match unit {
+        // `in the 20k range`.
+        Some(Unit::Range) => (!is_sum).then_some(Unit::Unsearchable),
+        Some(Unit::Weak) => Some(Unit::Unsearchable),
+        // `3 years` are an age, `within 50 miles` is how far somebody would go for it.
+        Some(Unit::Of(Number::Year)) if !is_likely_year(largest) => Some(Unit::Age),
+        Some(Unit::Of(Number::Mileage) | Unit::Kilometers) if is_near && !is_sum => {
+            Some(Unit::Unsearchable)
+        }
+        other => other,
+    };
     let said = match second {
         Some(second) => between(first, second, unit)?,
         None => single(first, bound, unit)?,
@@ -172,8 +234,10 @@ fn between(first: Amount, second: Amount, unit: Option<Unit>) -> Option<Said> {
     }
     let years = YEARS.contains(&low) && YEARS.contains(&high);
     let number = match unit {
-        Some(Unit::Unsearchable) => return Some(Said::Unsearchable),
+        Some(Unit::Unsearchable | Unit::Range | Unit::Weak) => return Some(Said::Unsearchable),
+        Some(Unit::Age) => return Some(Said::Age),
         Some(Unit::Of(number)) => number,
+        Some(Unit::Kilometers) => Number::Mileage,
         None if years && !first.is_money && !second.is_large => Number::Year,
         None if high >= 1000 || first.is_money || second.is_money => Number::Price,
         None => return None,
@@ -181,7 +245,26 @@ fn between(first: Amount, second: Amount, unit: Option<Unit>) -> Option<Said> {
     if matches!(number, Number::Price | Number::Mileage) && high < 1000 {
         (low, high) = (low.saturating_mul(1000), high.saturating_mul(1000));
     }
-    Some(Said::Range(number, (Some(low.min(high)), Some(low.max(high)))))
+    let bounds = (Some(low.min(high)), Some(low.max(high)));
+    Some(Said::Range(number, in_miles(bounds, unit)))
+}
+
+/// Bounds in miles, where they were said in kilometres.
+fn in_miles(bounds: Bounds, unit: Option<Unit>) -> Bounds {
+    let (min, max) = bounds;
+    if unit != Some(Unit::Kilometers) {
+        return (min, max);
+    }
+    // A mile has 1,609,344 millimetres. No car that is within the bounds falls out, nor one without.
+    let miles = |kilometers: u32, up: u64| {
+        let miles = (u64::from(kilometers) * 1_000_000 + up) / 1_609_344;
+        u32::try_from(miles).unwrap_or(u32::MAX)
+    };
+    (min.map(|min| miles(min, 1_609_343)), max.map(|max| miles(max, 0)))
+}
+
+fn is_likely_year(amount: Amount) -> bool {
+    YEARS.contains(&amount.value)
 }
 
 fn single(amount: Amount, bound: Option<Bound>, unit: Option<Unit>) -> Option<Said> {
@@ -189,8 +272,12 @@ fn single(amount: Amount, bound: Option<Bound>, unit: Option<Unit>) -> Option<Sa
     // 2000 is a year as well as a round sum; after `under` it is rather the latter.
     let year = YEARS.contains(&value) && !is_large && value != 2000;
     let number = match (unit, bound) {
-        (Some(Unit::Unsearchable), _) => return Some(Said::Unsearchable),
+        (Some(Unit::Unsearchable | Unit::Range | Unit::Weak), _) => {
+            return Some(Said::Unsearchable);
+        }
+        (Some(Unit::Age), _) => return Some(Said::Age),
         (Some(Unit::Of(number)), _) => number,
+        (Some(Unit::Kilometers), _) => Number::Mileage,
         (None, Some(Bound::After | Bound::Since | Bound::Earlier | Bound::Until)) if !is_large => {
             YEARS.contains(&value).then_some(Number::Year)?
         }
@@ -222,7 +309,7 @@ fn single(amount: Amount, bound: Option<Bound>, unit: Option<Unit>) -> Option<Sa
         // A price or a mileage alone is what one is ready to accept.
         None => (None, Some(value)),
     };
-    Some(Said::Range(number, bounds))
+    Some(Said::Range(number, in_miles(bounds, unit)))
 }
 
 /// A number that stands alone, where no name claims it: a year, or a price.
@@ -256,8 +343,11 @@ fn amount_at(tokens: &[Token], at: usize) -> Option<(usize, Amount)> {
             let tenths: u32 = part.get(..1)?.parse().ok()?;
             whole.parse::<u32>().ok()?.checked_mul(factor)?.checked_add(tenths * factor / 10)?
         }
-        // `2.5` by itself is an engine.
-        Some(_) => return None,
+        // `2.5` by itself is an engine, with a unit it is a measure.
+        Some((whole, _)) => {
+            unit_at(tokens, at + 1)?;
+            whole.parse().ok()?
+        }
         None => {
             // `twenty five` is one number in two words.
             let two = tokens.get(at + 1).map(|next| format!("{digits}{}", next.text));
@@ -277,13 +367,30 @@ fn amount_at(tokens: &[Token], at: usize) -> Option<(usize, Amount)> {
     Some((1 + usize::from(scaled), Amount { value, is_large, is_money: token.money }))
 }
 
+/// Whether a word is a unit.
+pub(super) fn is_unit(text: &str) -> bool {
+    word(text, "unit").is_some()
+}
+
+/// A unit behind a number.
 fn unit_at(tokens: &[Token], at: usize) -> Option<(usize, Unit)> {
     let (length, unit) = phrase(tokens, at, "unit")?;
     let unit = match unit {
         "dollars" => Unit::Of(Number::Price),
-        "miles" => Unit::Of(Number::Mileage),
+        "miles" | "kilometers" => {
+            // `300 miles of range`, `30 miles per gallon`, `50 miles from here`.
+            if let Some((more, _)) = phrase(tokens, at + length, "distance") {
+                return Some((length + more, Unit::Unsearchable));
+            }
+            if unit == "miles" { Unit::Of(Number::Mileage) } else { Unit::Kilometers }
+        }
         "seats" => Unit::Of(Number::Seats),
         "years" => Unit::Of(Number::Year),
+        "age" => Unit::Age,
+        // `under 40k Range Rover`.
+        "range" if tokens.get(at + length).is_some_and(|next| next.text == "rover") => return None,
+        "range" => Unit::Range,
+        "weak" => Unit::Weak,
         "unsearchable" => Unit::Unsearchable,
         "rows" => {
             // `3rd row seating` is one thing.
@@ -297,10 +404,33 @@ fn unit_at(tokens: &[Token], at: usize) -> Option<(usize, Unit)> {
     Some((length, unit))
 }
 
-/// Passes a unit, if there is one: the first that is said counts.
-fn pass_unit(tokens: &[Token], at: &mut usize, unit: &mut Option<Unit>) {
-    if let Some((length, said)) = unit_at(tokens, *at) {
+/// What stands before a number and says what it is of.
+fn heading_at(tokens: &[Token], at: usize) -> Option<(usize, Heading)> {
+    if let Some((length, heading)) = phrase(tokens, at, "heading") {
+        let unit = match heading {
+            "age" => Unit::Age,
+            "range" => Unit::Range,
+            _ => Unit::Unsearchable,
+        };
+        return Some((length, Heading { unit, is_trait: heading == "trait" }));
+    }
+    let (length, unit) = unit_at(tokens, at)?;
+    matches!(unit, Unit::Of(_) | Unit::Kilometers)
+        .then_some((length, Heading { unit, is_trait: false }))
+}
+
+/// Passes a unit that fits the amount before it, if there is one. The first that is said counts; a rate
+/// such as `a month` counts in any case.
+fn pass_unit(tokens: &[Token], at: &mut usize, unit: &mut Option<Unit>, amount: Amount) {
+    // `2019, miles under 30k`.
+    let is_next = tokens.get(*at).is_some_and(|token| !token.after_pause);
+    if let Some((length, said)) = unit_at(tokens, *at).filter(|_| is_next)
+        && said.fits(amount)
+    {
         *at += length;
+        if said == Unit::Unsearchable {
+            *unit = Some(said);
+        }
         unit.get_or_insert(said);
     }
 }
@@ -360,6 +490,14 @@ mod tests {
             ("less than 60,000 mi", at_most(Mileage, 60_000)),
             ("mileage under 30000", at_most(Mileage, 30_000)),
             ("20k miles", at_most(Mileage, 20_000)),
+            ("under 50,000 km", at_most(Mileage, 31_068)),
+            ("over 50k kilometers", at_least(Mileage, 31_069)),
+            ("20k-30k range", within(Price, 20_000, 30_000)),
+            ("price range 20k to 30k", within(Price, 20_000, 30_000)),
+            ("no less than 20k", at_least(Price, 20_000)),
+            ("no older than 2018", at_least(Year, 2018)),
+            ("not newer than 2020", at_most(Year, 2020)),
+            ("family of 5", at_least(Seats, 5)),
             ("10k to 20k miles", within(Mileage, 10_000, 20_000)),
             ("2020 or newer", at_least(Year, 2020)),
             ("2020+", at_least(Year, 2020)),
@@ -385,9 +523,48 @@ mod tests {
                 expected.map(|(number, bounds)| (tokens.len(), Said::Range(number, bounds)));
             assert_eq!(read(&tokens, 0), expected, "{query}");
         }
-        for query in ["$300 a month", "30 mpg", "4 door", "300/mo"] {
+        for query in [
+            "$300 a month",
+            "under 400 dollars a month",
+            "$300-400 a month",
+            "payments under $350",
+            "30 mpg",
+            "30 miles per gallon",
+            "mpg over 30",
+            "6.5 l/100km",
+            "4 door",
+            "300/mo",
+            "under 5000 lbs",
+            "towing capacity of 5,000",
+            "2000 kg",
+            "over 300 hp",
+            "horsepower over 300",
+            "between 200 and 300 hp",
+            "300 miles of range",
+            "range over 250 miles",
+            "over 250 mile electric range",
+            "400 km range",
+            "within 50 miles",
+            "25 miles from me",
+            "20 inch wheels",
+            "8 ft bed",
+            "10 speed",
+            "20000 euros",
+        ] {
             let tokens = tokens(query);
-            assert_eq!(read(&tokens, 0).map(|(_, said)| said), Some(Said::Unsearchable), "{query}");
+            let expected = Some((tokens.len(), Said::Unsearchable));
+            assert_eq!(read(&tokens, 0), expected, "{query}");
+        }
+        for query in [
+            "3 years old",
+            "less than 5 years old",
+            "no older than 5 years",
+            "under 5 years",
+            "3-5 years old",
+            "age under 5",
+        ] {
+            let tokens = tokens(query);
+            assert_eq!(read(&tokens, 0), Some((tokens.len(), Said::Age)), "{query}");
         }
         for query in ["1500", "3 series", "2020", "under the hood", "from toyota", "f 150", "x"] {
             assert_eq!(read(&tokens(query), 0), None, "{query}");

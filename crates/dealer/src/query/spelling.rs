@@ -1,6 +1,34 @@
 //! What a misspelt word may mean.
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+/// Common English words, which are not misspelt.
+const COMMON: &str = include_str!("../../data/words/common.txt");
+
+static COMMON_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| common_words().collect());
+
+/// The words of the table of common English words.
+pub(crate) fn common_words() -> impl Iterator<Item = &'static str> {
+    let lines = COMMON.lines().filter(|line| !line.starts_with('#'));
+    lines.flat_map(str::split_whitespace)
+}
+
+/// Whether a word in lower case is a common English word, or a regular form of one.
+pub(super) fn is_common(word: &str) -> bool {
+    let is_known = |word: &str| COMMON_WORDS.contains(word);
+    let endings = ["s", "es", "ed", "ing", "ly"];
+    let stems = endings.iter().filter_map(|ending| word.strip_suffix(ending));
+    // `driving` is a form of `drive`, `stopping` one of `stop`.
+    let is_base = |stem: &str| {
+        let mut letters = stem.chars();
+        letters.next_back();
+        stem.len() > 2
+            && (is_known(stem) || is_known(&format!("{stem}e")) || is_known(letters.as_str()))
+    };
+    is_known(word) || stems.into_iter().any(is_base)
+}
 
 /// How many letters may be wrong in a word that is corrected without asking.
 fn tolerance(letters: usize) -> usize {
@@ -101,6 +129,17 @@ mod tests {
         }
         let ranked = [(1, "kona"), (0, "kina")];
         assert_eq!(correct("kuna", ranked.into_iter()), Some("kina"));
+    }
+
+    #[test]
+    fn forms_of_common_words_are_common() {
+        for word in ["need", "needs", "driving", "stopped", "wishes", "quickly", "reliable"] {
+            assert!(is_common(word), "{word}");
+        }
+        for word in ["honda", "ford", "hoonda", "camry", "blu", "cherokees"] {
+            assert!(!is_common(word), "{word}");
+        }
+        assert!(common_words().count() >= 1_000);
     }
 
     #[test]

@@ -12,14 +12,34 @@ pub(super) struct Token {
     pub(super) plus: bool,
     /// A hyphen or the like joins it to the one before.
     pub(super) joined: bool,
+    /// A comma or the end of a sentence stands before it.
+    pub(super) after_pause: bool,
+}
+
+impl Token {
+    /// A word that nothing marks.
+    pub(super) fn plain(text: &str) -> Self {
+        let text = text.to_owned();
+        Self { text, money: false, plus: false, joined: false, after_pause: false }
+    }
+}
+
+/// What was said before the token that is being read.
+#[derive(Debug, Default)]
+struct Marks {
+    money: bool,
+    joined: bool,
+    after_pause: bool,
 }
 
 /// The tokens of a query. `/` between words reads `or`, `&` reads `and`, and `<` and `>` read as
-/// the words for them.
+/// the words for them. A hyphen before a word and behind a space reads `not`, as in `suv -honda`; marks of
+/// feet, inches, percent and other currencies read as the words for them.
 pub(super) fn tokens(query: &str) -> Vec<Token> {
     let mut found: Vec<Token> = Vec::new();
     let mut text = String::new();
-    let (mut money, mut joined) = (false, false);
+    let mut marks = Marks::default();
+    let mut quotes = 0_usize;
     // Nobody's address is said back.
     let query = query.split_whitespace().map(|word| if word.contains('@') { "@" } else { word });
     let chars: Vec<char> = query.collect::<Vec<_>>().join(" ").chars().collect();
@@ -27,7 +47,7 @@ pub(super) fn tokens(query: &str) -> Vec<Token> {
     for (at, c) in chars.iter().copied().enumerate() {
         let between_digits = at > 0 && digit(at - 1) && digit(at + 1);
         match c {
-            c if c.is_alphanumeric() => {
+            c if c.is_alphanumeric() && !is_apostrophe(c) => {
                 text.extend(c.to_lowercase());
                 continue;
             }
@@ -38,36 +58,79 @@ pub(super) fn tokens(query: &str) -> Vec<Token> {
             // A thousand: what follows are three digits and no fourth.
             ',' if between_digits && digit(at + 2) && digit(at + 3) && !digit(at + 4) => continue,
             // `don't` and `dealer's` stay one word.
-            '\'' | '\u{2019}' if !text.is_empty() => continue,
+            _ if is_apostrophe(c) && !text.is_empty() && !is_length(&text, &chars, at) => continue,
             _ => {}
         }
         // `SUV/truck` means either; `w/` and `3/4` mean something else.
         let long = text.chars().count() > 2 && !text.ends_with(|c: char| c.is_ascii_digit());
-        let ended = push(&mut found, &mut text, &mut money, &mut joined);
+        // A second quotation mark ends what was quoted.
+        let is_length = quotes.is_multiple_of(2) && is_length(&text, &chars, at);
+        let ended = push(&mut found, &mut text, &mut marks);
         let next_is_word =
             chars.get(at + 1).is_some_and(|next| next.is_alphanumeric() || *next == '$');
         match c {
             '$' => {
-                money = true;
+                marks.money = true;
                 // `$20k-$30k` is one range.
-                joined &= chars.get(at.wrapping_sub(1)) == Some(&'-');
+                marks.joined &= chars.get(at.wrapping_sub(1)) == Some(&'-');
             }
+            _ if is_length && (is_apostrophe(c) || c == '\u{2032}') => word(&mut found, "ft"),
+            '"' | '\u{201c}' | '\u{201d}' | '\u{2033}' => {
+                if is_length {
+                    word(&mut found, "inch");
+                } else {
+                    quotes += 1;
+                }
+            }
+            '%' => word(&mut found, "percent"),
+            '\u{20ac}' => word(&mut found, "euros"),
+            '\u{a3}' => word(&mut found, "gbp"),
+            '\u{a5}' => word(&mut found, "yen"),
+            '-' | '\u{2212}' if is_minus(&chars, at) => word(&mut found, "not"),
+            ',' | ';' | ':' | '!' | '?' | '(' | ')' => marks.after_pause = true,
+            '.' if !next_is_word => marks.after_pause = true,
             '+' => {
                 if let Some(last) = found.last_mut().filter(|_| ended) {
                     last.plus = true;
                 }
             }
-            '/' if long && next_is_word => word(&mut found, "or"),
+            '/' if long && next_is_word && !is_per_100(&chars, at) => word(&mut found, "or"),
             '&' => word(&mut found, "and"),
             '<' => word(&mut found, "under"),
             '>' => word(&mut found, "over"),
             '@' => word(&mut found, "@"),
-            '-' | '/' | '.' | '_' | '\u{2010}'..='\u{2015}' => joined = ended && next_is_word,
+            '-' | '/' | '.' | '_' | '\u{2010}'..='\u{2015}' => marks.joined = ended && next_is_word,
             _ => {}
         }
     }
-    push(&mut found, &mut text, &mut money, &mut joined);
+    push(&mut found, &mut text, &mut marks);
     found
+}
+
+fn is_apostrophe(c: char) -> bool {
+    matches!(c, '\'' | '\u{2019}' | '\u{2bc}' | '\u{b4}' | '`')
+}
+
+/// Whether a mark behind a text may be that of feet or inches: behind a small number, and before no letter.
+fn is_length(text: &str, chars: &[char], at: usize) -> bool {
+    let is_number = text.starts_with(|c: char| c.is_ascii_digit())
+        && text.chars().all(|c| c.is_ascii_digit() || c == '.');
+    let letter_follows = chars.get(at + 1).is_some_and(|next| next.is_alphabetic());
+    is_number
+        && text.len() <= 4
+        && text.parse().is_ok_and(|value: f32| value < 200.0)
+        && !letter_follows
+}
+
+/// Whether `/100` follows, as in `6.5L/100km`.
+fn is_per_100(chars: &[char], at: usize) -> bool {
+    chars.get(at + 1..at + 4).is_some_and(|next| next == ['1', '0', '0'])
+}
+
+/// Whether a hyphen excludes the word behind it, as in the search fields of the web.
+fn is_minus(chars: &[char], at: usize) -> bool {
+    let is_first = at == 0 || chars.get(at - 1) == Some(&' ');
+    is_first && chars.get(at + 1).is_some_and(|next| next.is_alphabetic())
 }
 
 /// Tokens as one word.
@@ -76,21 +139,19 @@ pub(super) fn together(run: &[Token]) -> String {
 }
 
 /// Ends a token; whether there was one.
-fn push(found: &mut Vec<Token>, text: &mut String, money: &mut bool, joined: &mut bool) -> bool {
+fn push(found: &mut Vec<Token>, text: &mut String, marks: &mut Marks) -> bool {
     if text.is_empty() {
         return false;
     }
-    found.push(Token {
-        text: std::mem::take(text),
-        money: std::mem::take(money),
-        plus: false,
-        joined: std::mem::take(joined),
-    });
+    let Marks { money, joined, after_pause } = std::mem::take(marks);
+    // A pause before the first word separates nothing.
+    let after_pause = after_pause && !found.is_empty();
+    found.push(Token { text: std::mem::take(text), money, plus: false, joined, after_pause });
     true
 }
 
 fn word(found: &mut Vec<Token>, text: &str) {
-    found.push(Token { text: text.to_owned(), money: false, plus: false, joined: false });
+    found.push(Token::plain(text));
 }
 
 #[cfg(test)]
@@ -100,7 +161,7 @@ mod tests {
     #[track_caller]
     fn check(query: &str, expected: &[&str]) {
         let shown = tokens(query).into_iter().map(|token| {
-            let Token { text, money, plus, joined } = token;
+            let Token { text, money, plus, joined, after_pause: _ } = token;
             let marks = [(money, "$"), (joined, "~")];
             let before: String =
                 marks.iter().filter(|(is, _)| *is).map(|(_, mark)| *mark).collect();
@@ -120,6 +181,10 @@ mod tests {
         check("C/K 2.0T SE+ w/ roof", &["c", "~k", "2.0t", "se+", "w", "roof"]);
         check("<30k & isn't", &["under", "30k", "and", "isnt"]);
         check("ask jo@example.com", &["ask", "@"]);
+        check("suv -honda - cheap", &["suv", "not", "honda", "cheap"]);
+        check("6.5' bed 20\" wheels", &["6.5", "ft", "bed", "20", "inch", "wheels"]);
+        check("\"ford 150\" '90s", &["ford", "150", "90s"]);
+        check("don\u{2bc}t \u{20ac}20k 5%", &["dont", "euros", "20k", "5", "percent"]);
         check(" -- $ + ", &[]);
     }
 }

@@ -1,12 +1,17 @@
 //! Reading a query.
 
+mod identifier;
+mod measure;
+mod negation;
+
 use super::fold::Field;
 use super::lexicon::{Attribute, Lexicon, Part, Sense, Value};
 use super::numbers::{self, Bounds, Number, Said};
-use super::spelling;
+use super::spelling::{self, is_common};
 use super::tokens::{Token, together, tokens};
 use super::vocabulary::vocabulary;
 use super::{Identifiers, Meaning, Remark, Understood, Want, unique};
+use negation::{Negation, complement};
 
 /// How many tokens a phrase has at most.
 const LONGEST_PHRASE: usize = 5;
@@ -26,11 +31,13 @@ pub(crate) fn understand(
         lexicon,
         identifiers,
         understood: Understood::default(),
-        is_negated: false,
-        is_alternative: false,
+        negation: Negation::default(),
         is_inside: false,
         corrections: 0,
+        at: 0,
+        has_meaning: false,
     };
+    reader.separate_units();
     if reader.tokens.is_empty() {
         reader.remark(Remark::NoWord);
         reader.push(Want::nothing("query without a word".to_owned()));
@@ -39,6 +46,7 @@ pub(crate) fn understand(
     while at < reader.tokens.len() {
         at += reader.step(at);
     }
+    reader.drop_negation(at);
     reader.understood
 }
 
@@ -47,18 +55,23 @@ struct Reader<'a> {
     lexicon: &'a Lexicon,
     identifiers: &'a dyn Identifiers,
     understood: Understood,
-    /// A `not` waits for what it is about.
-    is_negated: bool,
-    /// An `or` waits for its other side.
-    is_alternative: bool,
+    /// What negations and conjunctions wait for.
+    negation: Negation,
     /// The next colour is meant inside.
     is_inside: bool,
     corrections: usize,
+    /// The token at which the phrase begins that is read.
+    at: usize,
+    /// It has a meaning that was added.
+    has_meaning: bool,
 }
 
 impl Reader<'_> {
     /// Reads what begins at a token, and returns how many tokens it took.
     fn step(&mut self, at: usize) -> usize {
+        self.at = at;
+        self.has_meaning = false;
+        self.pause(at);
         // Before amounts: behind `stock` a number is not a price.
         if let Some(length) = self.identifier_named(at) {
             return length;
@@ -66,7 +79,11 @@ impl Reader<'_> {
         if let Some((length, said)) = numbers::read(&self.tokens, at) {
             match said {
                 Said::Range(number, bounds) => self.number(number, bounds),
-                Said::Unsearchable => self.leave_out(self.shown(at, length)),
+                Said::Unsearchable => self.measured(at, length),
+                Said::Age => {
+                    let said = self.shown(at, length);
+                    self.leave_out(said, hint("year"), at + length);
+                }
             }
             return length;
         }
@@ -75,6 +92,9 @@ impl Reader<'_> {
                 continue;
             }
             if self.phrase(at, length) {
+                if self.has_meaning {
+                    self.negation.phrase_ends(at + length);
+                }
                 return length;
             }
         }
@@ -112,13 +132,8 @@ impl Reader<'_> {
         if let Some(wish) = vocabulary().said("vague", key) {
             let said = self.shown(at, length);
             // Who asks for few miles hears how to ask.
-            let hint = match wish {
-                "miles" => " (mileage_max finds it)",
-                "price" => " (price_max finds it)",
-                "year" => " (year_min finds it)",
-                _ => "",
-            };
-            self.leave_out(format!("{said}{hint}"));
+            let hint = if self.is_negated() { "" } else { hint(wish) };
+            self.leave_out(said, hint, at + length);
             return true;
         }
         let want = self
@@ -152,14 +167,19 @@ impl Reader<'_> {
 
     /// Words with a task, and words without one.
     fn function_word(&mut self, key: &str, at: usize, length: usize) -> bool {
+        // `the SE` is not `these`.
+        let rest = self.tokens.get(at + 1..at + length).unwrap_or_default();
+        if !vocabulary().is_spaced(key) && !rest.iter().all(|token| token.joined) {
+            return false;
+        }
         match vocabulary().said("word", key) {
             // With nothing before it, it has no other side.
-            Some("or") => self.is_alternative = !self.understood.wants.is_empty(),
-            Some("not") => self.is_negated = true,
+            Some("or") if self.understood.wants.is_empty() && !self.negation.may_spread() => {}
             Some("interior") => self.is_inside = true,
             // Where a number followed, it has been read already.
-            Some("and" | "vin" | "stock") => {}
+            Some("vin" | "stock") => {}
             Some("shade") if self.is_family(at + length) => {}
+            Some(kind) if self.negating_word(kind, at, length) => {}
             Some(_) | None => return vocabulary().said("ignored", key).is_some(),
         }
         true
@@ -316,64 +336,12 @@ impl Reader<'_> {
         self.found(common?, &self.shown(at, length))
     }
 
-    /// A stock number, a VIN or its end, without a word that says so.
-    fn identified(&self, key: &str) -> Option<Want> {
-        let has_digit = key.bytes().any(|b| b.is_ascii_digit());
-        let letters = key.chars().count();
-        // Ordinary words would be found among stock numbers, and two
-        // signs at the end of many VINs.
-        if !has_digit || letters < 3 {
-            return None;
-        }
-        if self.identifiers.has_stock(key) {
-            return Some(Want::identifier(Meaning::Stock, "stock", key));
-        }
-        if letters >= 4 && self.identifiers.vin_ends(key) {
-            return Some(Want::identifier(Meaning::VinEnd, "vin ending", key));
-        }
-        // Digits alone are rather an amount.
-        let has_letter = key.bytes().any(|b| b.is_ascii_alphabetic());
-        (letters >= 5 && has_letter && self.identifiers.vin_starts(key))
-            .then(|| Want::identifier(Meaning::VinStart, "vin beginning", key))
-    }
-
-    /// `stock N2150`, `vin ending in 000023`: a number that is said to be one, whether there is
-    /// such a unit or not.
-    fn identifier_named(&mut self, at: usize) -> Option<usize> {
-        let (length, kind) = (1..=4).rev().find_map(|length| {
-            let key = together(self.tokens.get(at..at + length)?);
-            let kind = vocabulary().said("word", &key)?;
-            matches!(kind, "vin" | "stock").then_some((length, kind))
-        })?;
-        let first = at + length;
-        let mut end = first;
-        let mut key = String::new();
-        while let Some(token) = self.tokens.get(end).filter(|token| end == first || token.joined) {
-            key.push_str(&token.text);
-            end += 1;
-        }
-        // `in stock under 40k` names none.
-        let is_number = key.bytes().any(|b| b.is_ascii_digit()) && key.chars().count() > 2;
-        if !is_number || kind == "stock" && numbers::read(&self.tokens, first).is_some() {
-            return None;
-        }
-        let want = match kind {
-            "stock" => Want::identifier(Meaning::Stock, "stock", &key),
-            _ if key.len() < 17
-                && !self.identifiers.vin_ends(&key)
-                && self.identifiers.vin_starts(&key) =>
-            {
-                Want::identifier(Meaning::VinStart, "vin beginning", &key)
-            }
-            _ => Want::identifier(Meaning::VinEnd, "vin ending", &key),
-        };
-        self.push(want);
-        Some(end - at)
-    }
-
     /// A shade that no listing has is read as its family.
     fn shaded(&mut self, key: &str) -> bool {
-        let Some(family) = vocabulary().family_of_shade(key) else { return false };
+        // Who drives in snow asks for no colour.
+        let Some(family) = vocabulary().family_of_shade(key).filter(|_| !is_common(key)) else {
+            return false;
+        };
         self.remark(Remark::Family { said: key.to_owned(), family });
         self.push(self.of_family(Attribute::ExteriorColor, family));
         true
@@ -405,9 +373,9 @@ impl Reader<'_> {
             }
         }
         let said = self.shown(at, length);
-        if std::mem::take(&mut self.is_negated) {
+        if self.is_negated() {
             // What nothing has is what is wanted.
-            self.leave_out(format!("not {said}"));
+            self.leave_out(said, "", at + length);
         } else {
             self.remark(Remark::Unknown(said.clone()));
             self.push(Want::nothing(format!("\"{said}\"")));
@@ -427,11 +395,16 @@ impl Reader<'_> {
             return None;
         }
         let senses = || self.lexicon.starting_with(word).flatten();
+        // `high` is no Highlander, and `heat` may well be that of the seats.
+        if is_common(word) {
+            return self.found(wanted(senses(), &[Attribute::Feature]).collect(), word);
+        }
         TIERS.iter().find_map(|tier| self.found(wanted(senses(), tier).collect(), word))
     }
 
     fn correction(&mut self, word: &str) -> Option<String> {
-        if self.corrections >= MAX_CORRECTIONS {
+        // `keep` is no misspelt Jeep.
+        if is_common(word) || self.corrections >= MAX_CORRECTIONS {
             return None;
         }
         self.corrections += 1;
@@ -462,9 +435,10 @@ impl Reader<'_> {
         self.push(Want { any, negated: false, attribute: None, label });
     }
 
-    fn leave_out(&mut self, said: String) {
-        self.is_negated = false;
-        self.remark(Remark::LeftOut(said));
+    /// Says that something was left out; `end` is the token behind it, `hint` says how to ask instead.
+    fn leave_out(&mut self, said: String, hint: &str, end: usize) {
+        let said = self.with_negation(said, end);
+        self.remark(Remark::LeftOut(format!("{said}{hint}")));
     }
 
     fn remark(&mut self, remark: Remark) {
@@ -475,13 +449,21 @@ impl Reader<'_> {
 
     /// Adds a want, or makes it an alternative to the one before.
     fn push(&mut self, mut want: Want) {
-        want.negated = std::mem::take(&mut self.is_negated);
-        let is_alternative = std::mem::take(&mut self.is_alternative);
+        self.has_meaning = true;
+        if self.narrows_excluded(&want, self.at) {
+            return;
+        }
+        let is_alternative = self.negation.is_alternative();
+        want.negated = self.is_excluded(&want, self.at);
+        if want.negated {
+            complement(&mut want);
+        }
         if let Some(last) = self.understood.wants.last_mut()
             && last.attribute == want.attribute
             && want.attribute.is_some()
+            && last.negated == want.negated
             // No car has two makes or bodies: who names two means either.
-            && (is_alternative || last.negated == want.negated && last.excludes(&want))
+            && (is_alternative || last.excludes(&want))
         {
             last.any.append(&mut want.any);
             last.label = format!("{} or {}", last.label, want.label);
@@ -563,6 +545,16 @@ fn wanted<'a>(
         }
         Sense::Pair(..) => None,
     })
+}
+
+/// Which filter finds what was wished for without a number.
+fn hint(wish: &str) -> &'static str {
+    match wish {
+        "miles" => " (mileage_max finds it)",
+        "price" => " (price_max finds it)",
+        "year" => " (year_min finds it)",
+        _ => "",
+    }
 }
 
 fn family(word: &str) -> Option<&'static str> {

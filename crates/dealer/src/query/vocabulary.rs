@@ -23,6 +23,8 @@ type Mark = (Vec<String>, &'static str);
 pub(crate) struct Vocabulary {
     /// By kind of line: what is said.
     said: HashMap<&'static str, Table>,
+    /// The squeezed phrases that are written as several words.
+    spaced: HashSet<String>,
     /// By kind of line: what a whole value means.
     whole: HashMap<&'static str, Table>,
     /// By kind of line, in the order of the table.
@@ -57,8 +59,13 @@ impl Vocabulary {
         self.said.get(kind)?.get(key).copied()
     }
 
+    /// Whether a squeezed phrase is written as several words.
+    pub(super) fn is_spaced(&self, key: &str) -> bool {
+        self.spaced.contains(key)
+    }
+
     /// Every phrase that is said of cars, for telling misspellings.
-    pub(super) fn phrases(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn phrases(&self) -> impl Iterator<Item = &str> {
         let kinds = KINDS.iter().filter_map(|(kind, _)| self.said.get(kind));
         let said = kinds.flat_map(HashMap::keys);
         said.chain(self.colours.keys()).map(String::as_str)
@@ -123,12 +130,12 @@ impl Vocabulary {
     }
 
     /// A make or model that exists, as it is written.
-    pub(super) fn name(&self, key: &str) -> Option<&'static str> {
+    pub(crate) fn name(&self, key: &str) -> Option<&'static str> {
         self.names.get(key).copied()
     }
 
     /// The keys of every make and model that exists.
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.names.keys().map(String::as_str)
     }
 
@@ -179,6 +186,9 @@ impl Vocabulary {
         let whole = self.whole.entry(kind).or_default();
         let marks = self.marks.entry(kind).or_default();
         for phrase in std::iter::once(meaning).chain(list(phrases)) {
+            if phrase.contains(' ') {
+                self.spaced.insert(squeeze(phrase));
+            }
             match phrase.strip_prefix('~') {
                 Some(alone) => {
                     whole.insert(squeeze(alone), meaning);

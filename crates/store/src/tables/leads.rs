@@ -17,6 +17,7 @@ use crate::sql::{Cell, Column as _, Read, Row, params};
 pub(crate) mod deliveries;
 pub(crate) mod desk;
 mod schema;
+mod search;
 mod taking;
 #[cfg(test)]
 mod tests;

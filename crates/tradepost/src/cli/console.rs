@@ -24,7 +24,7 @@ use super::output::Failure;
 use super::output::table::Cells;
 use super::output::table::Column::Text;
 use super::place::Place;
-use super::{Context, Outcome};
+use super::{Context, Outcome, dealers};
 use crate::console::{name_bucket, password};
 
 /// How many entries of the record are listed.
@@ -62,7 +62,8 @@ pub(super) enum User {
         /// What they are for.
         #[arg(long, value_enum)]
         role: Kind,
-        /// Whose people they are.
+        /// Whose people they are: the id of a dealer of the configuration, or of one that is hosted or
+        /// known to the store.
         #[arg(long, value_name = "ID", required_unless_present = "all_dealers")]
         dealer: Option<String>,
         /// Let them see every dealer of the server.
@@ -135,11 +136,13 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
     match command {
         Command::User { command } => match command {
             User::Add { name, role, dealer, all_dealers: _, password_stdin, place } => {
+                let store = place.create(None, context)?;
+                dealers::check_known(dealer.as_deref(), &store, &place, context)?;
                 let (text, is_shown) = new_password(password_stdin, &name)?;
                 let password = password::hash(&text)?;
                 let role = role.into();
                 let member = Member { name, dealer_id: dealer, role, password, created_at: now };
-                add(&place.create(None, context)?, member, &context.actor(), now)?;
+                add(&store, member, &context.actor(), now)?;
                 tell(&text, is_shown, context)
             }
             User::List { place } => list(&place.open(None, context)?, context),

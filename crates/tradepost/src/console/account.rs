@@ -78,8 +78,10 @@ impl Console {
         let hashed = password::hash(new)?;
         let name = member.name.clone();
         let session = visitor.session.id.clone();
-        let entry =
+        let mut entry =
             self.entry(member, visitor.dealer_id(), Action::PasswordSet, Some(name.clone()));
+        // `audit verify` compares what is kept of the password with this.
+        entry.detail = Some(member_detail(None, &hashed));
         self.store.write_blocking(move |tx| {
             if tx.change_own_password(&name, &hashed, &session)? {
                 tx.record(&entry)?;

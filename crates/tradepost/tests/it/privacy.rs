@@ -6,6 +6,7 @@ mod customers;
 mod forgotten;
 mod keys;
 mod planted;
+mod search;
 mod unreadable;
 mod verified;
 

@@ -43,7 +43,7 @@ pub(crate) const NOTE_SALTS: &str = "
 ";
 
 /// How the people stand with a lead, behind its own columns.
-const FIRST: usize = 32;
+pub(super) const FIRST: usize = 32;
 
 impl Transaction<'_> {
     /// Notes that somebody of the dealer's people has seen a lead; the first time counts.
@@ -141,55 +141,23 @@ impl Database {
         filter: &LeadFilter<'_>,
     ) -> Result<Vec<(LeadRecord, Progress)>, Fault> {
         let order = if filter.oldest_first { "ASC" } else { "DESC" };
-        let wanted = filter.text.map(str::to_lowercase);
-        // What is sealed is opened first, and looked through here.
-        let (by_hand, search) = match self.0.vault().is_open() {
-            true => (wanted, None),
-            false => (None, wanted.map(|text| format!("%{}%", escaped(&text)))),
-        };
-        // What is looked through here is counted here as well.
-        let (limit, skip) = match by_hand {
-            Some(_) => (u32::MAX, 0),
-            None => (filter.limit, filter.skip),
-        };
-        let mut skipped = 0;
-        let mut found = Vec::new();
-        self.0.each(
+        self.0.all(
             "reading a list of leads",
             &format!(
                 "{} WHERE ($1 IS NULL OR l.dealer_id = $1) AND ($2 IS NULL OR l.state = $2)
                      AND ($3 IS NULL OR coalesce(p.stage, 'new') = $3)
-                     AND ($4 IS NULL OR lower(s.payload) LIKE $4 ESCAPE '!'
-                          OR lower(l.lead_id) LIKE $4 ESCAPE '!')
-                 ORDER BY l.received_at {order}, l.seq {order} LIMIT $5 OFFSET $6",
+                 ORDER BY l.received_at {order}, l.seq {order} LIMIT $4 OFFSET $5",
                 with_progress()
             ),
             params![
                 filter.dealer_id,
                 filter.state.map(LeadState::name),
                 filter.stage.map(Stage::name),
-                search,
-                limit,
-                skip,
+                filter.limit,
+                filter.skip,
             ],
-            |row| {
-                let lead = lead_record(row)?;
-                let is_wanted = by_hand.as_ref().is_none_or(|text| {
-                    lead.lead_id.to_lowercase().contains(text)
-                        || lead.submission.payload.to_string().to_lowercase().contains(text)
-                });
-                if !is_wanted {
-                    return Ok(true);
-                }
-                if by_hand.is_some() && skipped < filter.skip {
-                    skipped += 1;
-                    return Ok(true);
-                }
-                found.push((lead, progress(row, FIRST)?));
-                Ok(found.len() < filter.limit as usize)
-            },
-        )?;
-        Ok(found)
+            |row| Ok((lead_record(row)?, progress(row, FIRST)?)),
+        )
     }
 
     /// How the people stand with a lead.
@@ -301,21 +269,17 @@ impl Store {
     }
 }
 
-/// The query for leads, with how the people stand with each.
-fn with_progress() -> String {
-    let columns = ", p.stage, p.changed_at, p.changed_by, p.seen_at, p.answered_at FROM leads l ";
+/// The query for leads, with how the people stand with each, and then the lead's number.
+pub(super) fn with_progress() -> String {
+    let columns =
+        ", p.stage, p.changed_at, p.changed_by, p.seen_at, p.answered_at, l.seq FROM leads l ";
     // Behind the others, so that the columns of a lead keep their numbers.
     let lead = LEAD.replacen(" FROM leads l ", columns, 1);
     format!("{lead} LEFT JOIN lead_progress p ON p.lead_id = l.lead_id")
 }
 
-/// A text that `LIKE` takes for itself.
-fn escaped(text: &str) -> String {
-    // The sign that escapes comes first, or it would escape itself.
-    text.replace('!', "!!").replace('%', "!%").replace('_', "!_")
-}
-
-fn progress(row: &Row<'_>, first: usize) -> Read<Progress> {
+/// How the people stand with a lead, from a column on.
+pub(super) fn progress(row: &Row<'_>, first: usize) -> Read<Progress> {
     let Some(_) = row.get::<Option<String>>(first)? else {
         return Ok(Progress::default());
     };

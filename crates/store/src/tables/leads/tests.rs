@@ -10,6 +10,7 @@ use tradepost_wire::json::json;
 use super::*;
 use crate::sqlite::Schema;
 use crate::sqlite::schema::{self, MIGRATIONS};
+use crate::staff::LeadFilter;
 
 /// How many steps there were when a lead was the list of its submissions.
 const BEFORE: usize = 5;
@@ -224,5 +225,26 @@ fn what_is_looked_up_for_each_lead_takes_a_whole_key_and_not_all_that_the_dealer
                 "{look}"
             );
         }
+    }
+}
+
+#[test]
+fn a_search_says_when_older_leads_were_not_searched() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("database");
+    old(&path);
+    let database = open(&path);
+    let filter = LeadFilter { limit: 50, ..LeadFilter::default() };
+    // The latest first: lead_3, lead_2 and lead_1.
+    for (text, most_searched, expected, is_cut) in [
+        ("grace@example.com", 1, vec![], true),
+        ("grace@example.com", 2, vec!["lead_2"], true),
+        ("grace@example.com", 3, vec!["lead_2"], false),
+        ("(415) 555-0101", 3, vec!["lead_3", "lead_1"], false),
+        (" - ", 3, vec![], false),
+    ] {
+        let found = database.find_leads(&filter, text, most_searched).unwrap();
+        let ids: Vec<&str> = found.leads.iter().map(|(lead, _)| lead.lead_id.as_str()).collect();
+        assert_eq!((ids, found.is_cut), (expected, is_cut), "{text} {most_searched}");
     }
 }

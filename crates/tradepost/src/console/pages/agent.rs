@@ -5,7 +5,8 @@ use tradepost_dealer::delivery::DeliveryState;
 use tradepost_wire::json::Value;
 
 use super::super::offer::{Summary, Warning};
-use super::{Answer, Console, Frame, Reply, Visitor, counted, lasting};
+use super::feeds::last_taken;
+use super::{Answer, Console, Frame, Reply, Visitor, ago, counted, lasting};
 use crate::aap::seller::Seller;
 use crate::feeds::Standing;
 
@@ -166,8 +167,6 @@ fn reachable(seller: &Seller) -> Vec<Point> {
 }
 
 fn offered(summary: &Summary, feeds: &[Standing<'_>], now: jiff::Timestamp) -> Vec<Point> {
-    let is_stale = feeds.iter().any(|standing| standing.state.stale_since.is_some())
-        || summary.stale_for(feeds, now).is_some();
     let without = |what: Warning, noun: &str| {
         let count = summary.count(|one| one == what);
         let vehicles = counted(count, "vehicle has", "vehicles have");
@@ -179,7 +178,6 @@ fn offered(summary: &Summary, feeds: &[Standing<'_>], now: jiff::Timestamp) -> V
     let (has_photos, photos) = without(Warning::NoPhoto, "no photo");
     let (has_vins, vins) = without(Warning::NoVin, "no VIN");
     let wrong = summary.count(Warning::is_price);
-    let age = summary.latest.map(|latest| lasting(now.duration_since(latest)));
     vec![
         point(
             summary.listings > 0,
@@ -187,14 +185,7 @@ fn offered(summary: &Summary, feeds: &[Standing<'_>], now: jiff::Timestamp) -> V
             counted(summary.listings, "vehicle is on offer.", "vehicles are on offer."),
             "tradepost import",
         ),
-        point(
-            summary.listings > 0 && !is_stale,
-            "Your inventory is fresh",
-            age.map_or("Nothing has been imported.".to_owned(), |age| {
-                format!("The last listing was confirmed {age} ago.")
-            }),
-            "tradepost import, more often, or [[dealers.feeds]]",
-        ),
+        freshness(summary, feeds, now),
         point(
             wrong == 0,
             "Prices are what customers pay",
@@ -204,6 +195,26 @@ fn offered(summary: &Summary, feeds: &[Standing<'_>], now: jiff::Timestamp) -> V
         point(has_photos, "Every vehicle has a photo", photos, "photos in your feed"),
         point(has_vins, "Every vehicle has a VIN", vins, "vin in your feed"),
     ]
+}
+
+/// Whether the inventory is up to date. What makes it out of date is named, and not the age of a listing that
+/// another feed has confirmed.
+fn freshness(summary: &Summary, feeds: &[Standing<'_>], now: jiff::Timestamp) -> Point {
+    let place = "tradepost import, more often, or [[dealers.feeds]]";
+    let todo = |text: String| point(false, "Your inventory is not up to date", text, place);
+    if let Some(standing) = feeds.iter().find(|standing| standing.state.stale_since.is_some()) {
+        let name = &standing.feed.name;
+        return todo(format!("The feed {name} {}", last_taken(standing, now)));
+    }
+    if let Some(age) = summary.stale_for(feeds, now) {
+        return todo(format!("No listing was confirmed for {}.", lasting(age)));
+    }
+    let Some(latest) = summary.latest.filter(|_| summary.listings > 0) else {
+        return todo("Nothing has been imported.".to_owned());
+    };
+    let age = ago(latest, now);
+    let text = format!("The last listing was confirmed {age}.");
+    point(true, "Your inventory is up to date", text, place)
 }
 
 fn informed(seller: &Seller, dead: usize) -> Vec<Point> {

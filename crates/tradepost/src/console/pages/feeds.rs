@@ -1,9 +1,12 @@
 //! Inventories that arrive by themselves: how each feed stands, its runs, and what became of each row.
 
 use askama::Template;
+use jiff::Timestamp;
 use tradepost_store::{FeedOutcome, FeedRun};
 
-use super::{Answer, Console, Frame, Local, Reply, Stop, Visitor, When, headed, link, thousands};
+use super::{
+    Answer, Console, Frame, Local, Reply, Stop, Visitor, When, ago, headed, link, thousands,
+};
 use crate::aap::seller::Seller;
 use crate::config::feeds::Extent;
 use crate::feeds::Standing;
@@ -43,7 +46,7 @@ struct Row {
 #[derive(Debug)]
 pub(super) struct Mark {
     class: &'static str,
-    pub(super) label: &'static str,
+    label: &'static str,
 }
 
 #[derive(Debug, Template)]
@@ -162,7 +165,25 @@ fn state(standing: &Standing<'_>) -> Mark {
     Mark { class, label }
 }
 
-pub(super) const fn outcome(of: FeedOutcome) -> Mark {
+/// Why the last run of a feed changed nothing, behind the name of the feed.
+pub(super) const fn not_taken_because(of: FeedOutcome) -> &'static str {
+    match of {
+        FeedOutcome::Taken => "was taken",
+        FeedOutcome::Held => "is held back until somebody has looked at it",
+        FeedOutcome::Unreadable => "could not be read",
+        FeedOutcome::Failed => "could not be fetched",
+    }
+}
+
+/// When a feed was last taken, in words behind its name.
+pub(super) fn last_taken(standing: &Standing<'_>, now: Timestamp) -> String {
+    match standing.state.taken_at {
+        Some(at) => format!("was last taken {}.", ago(at, now)),
+        None => "has never been taken.".to_owned(),
+    }
+}
+
+const fn outcome(of: FeedOutcome) -> Mark {
     let (class, label) = match of {
         FeedOutcome::Taken => ("good", "taken"),
         FeedOutcome::Held => ("warning", "held back"),

@@ -11,9 +11,9 @@ use tradepost_store::staff::LeadFilter;
 use tradepost_wire::catalog;
 
 use super::super::offer::Warning;
-use super::feeds::{address, outcome};
+use super::feeds::{address, last_taken, not_taken_because};
 use super::{
-    Answer, Console, Frame, Local, PATH, Reply, Right, Stop, Visitor, When, ago, counted, lasting,
+    Answer, Console, Frame, Local, PATH, Reply, Right, Stop, Visitor, When, counted, lasting,
     thousands,
 };
 use crate::feeds::Standing;
@@ -183,17 +183,14 @@ impl Console {
                     format!("{PATH}/inventory")
                 };
                 if let Some(since) = standing.state.stale_since {
-                    let title = format!("The feed {name} of {} is stale", terms.name);
-                    let detail = match standing.state.taken_at {
-                        Some(at) => format!("It was taken {}.", ago(at, now)),
-                        None => "None was ever taken.".to_owned(),
-                    };
+                    let title = format!("The feed {name} of {} is out of date", terms.name);
+                    let detail = format!("It {}", last_taken(standing, now));
                     let what = (title, detail, href.clone());
                     items.push(item(&here, since, Kind::Stale, what));
                 }
                 if let Some(run) = standing.not_taken() {
-                    let how = outcome(run.outcome).label;
-                    let title = format!("The feed {name} of {} is {how}", terms.name);
+                    let how = not_taken_because(run.outcome);
+                    let title = format!("The feed {name} of {} {how}", terms.name);
                     let detail = run.message.clone().unwrap_or_default();
                     let what = (title, detail, href);
                     items.push(item(&here, run.ended_at, Kind::Feed, what));

@@ -4,11 +4,12 @@ use askama::Template;
 use tradepost_dealer::adf::view::LeadView;
 use tradepost_dealer::record::LeadState;
 use tradepost_dealer::staff::Stage;
-use tradepost_store::staff::LeadFilter;
+use tradepost_store::staff::{FoundLeads, LeadFilter, SEARCHED_LEADS};
 use tradepost_wire::catalog::Vocabulary as _;
 
 use super::{
     Answer, Console, Frame, Local, PATH, Reply, Stop, Visitor, When, inbox, link, stage_name,
+    thousands,
 };
 
 /// How many are on a page.
@@ -24,6 +25,8 @@ struct Page {
     view: &'static str,
     earlier: Option<String>,
     later: Option<String>,
+    /// How many leads were searched, where there are more.
+    searched: Option<String>,
 }
 
 #[derive(Debug)]
@@ -61,16 +64,19 @@ impl Console {
         let text = visitor.asked.asked_for("q");
         let skip =
             visitor.asked.asked_for("skip").and_then(|skip| skip.parse().ok()).unwrap_or(0_u32);
-        let found = self.store.lead_list(&LeadFilter {
+        let filter = LeadFilter {
             dealer_id: visitor.dealer_id(),
             state,
             stage,
-            text,
             oldest_first: false,
             // One more than is shown tells whether there is a further page.
             limit: ON_A_PAGE + 1,
             skip,
-        })?;
+        };
+        let FoundLeads { leads: found, is_cut } = match text {
+            Some(text) if !text.trim().is_empty() => self.store.find_leads(&filter, text)?,
+            Some(_) | None => FoundLeads { leads: self.store.lead_list(&filter)?, is_cut: false },
+        };
         let is_more = found.len() > ON_A_PAGE as usize;
         let now = self.clock.now();
         let rows = found.iter().take(ON_A_PAGE as usize).map(|(lead, progress)| {
@@ -100,6 +106,7 @@ impl Console {
             view,
             earlier: is_more.then(|| query(view, skip.saturating_add(ON_A_PAGE))),
             later: (skip > 0).then(|| query(view, skip.saturating_sub(ON_A_PAGE))),
+            searched: is_cut.then(|| thousands(SEARCHED_LEADS as u64)),
         };
         Ok(Reply::page(&page))
     }

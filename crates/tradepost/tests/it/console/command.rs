@@ -10,6 +10,14 @@ use super::{cookie, proof};
 use crate::process::Process;
 use crate::support::client;
 
+/// Writes a configuration with one dealer.
+fn configure(folder: &Path, dealer: &str) {
+    let text = format!(
+        "[[dealers]]\nid = \"{dealer}\"\nname = \"A dealer\"\n[[dealers.rooftops]]\nname = \"One\"\n"
+    );
+    std::fs::write(folder.join("tradepost.toml"), text).unwrap();
+}
+
 /// Runs a command with something on standard input; its exit code and what it writes.
 fn tradepost(folder: &Path, arguments: &[&str], input: &str) -> (Option<i32>, String, String) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_tradepost"))
@@ -39,7 +47,8 @@ fn people_are_added_listed_and_removed_and_all_of_it_is_recorded() {
     let add = ["user", "add", "Dora", "--role", "desk"];
     let of = |more: &[&'static str]| [&add[..], more].concat();
     assert_eq!(run(&of(&[]), "").0, Some(2), "whose people they are has to be said");
-    let one = of(&["--dealer", "d", "--password-stdin"]);
+    configure(folder.path(), "larkspur");
+    let one = of(&["--dealer", "larkspur", "--password-stdin"]);
     let (code, _, said) = run(&one, "short\n");
     assert_eq!(code, Some(2));
     expect![[r#"
@@ -61,7 +70,7 @@ fn people_are_added_listed_and_removed_and_all_of_it_is_recorded() {
     let (_, listed, _) = run(&["user", "list"], "");
     expect![[r#"
         NAME  ROLE      DEALER
-        dora  desk      d
+        dora  desk      larkspur
         egon  engineer  every one
     "#]]
     .assert_eq(&listed);
@@ -85,7 +94,7 @@ fn people_are_added_listed_and_removed_and_all_of_it_is_recorded() {
         };
         listed.as_array().unwrap().iter().map(action).collect::<Vec<_>>()
     };
-    assert_eq!(actions("d"), ["cli:ana password_set dora", "cli:ana member_added dora"]);
+    assert_eq!(actions("larkspur"), ["cli:ana password_set dora", "cli:ana member_added dora"]);
     assert_eq!(actions("*"), ["cli:ana member_removed egon", "cli:ana member_added egon"]);
     let verify = ["audit", "--verify"];
     let (code, said, _) = run(&verify, "");
@@ -93,11 +102,50 @@ fn people_are_added_listed_and_removed_and_all_of_it_is_recorded() {
     // Somebody with a shell covers something up.
     let database = folder.path().join("tradepost-data/tradepost.sqlite");
     let database = rusqlite::Connection::open(database).unwrap();
-    let cover_up = "UPDATE audit_log SET subject = 'maria' WHERE chain = 'd' AND seq = 1";
+    let cover_up = "UPDATE audit_log SET subject = 'maria' WHERE chain = 'larkspur' AND seq = 1";
     assert_eq!(database.execute(cover_up, []).unwrap(), 1);
     let (code, _, said) = run(&verify, "");
     assert_eq!(code, Some(1));
-    assert!(said.contains("d: entry 1 or one before it"), "{said}");
+    assert!(said.contains("larkspur: entry 1 or one before it"), "{said}");
+}
+
+#[test]
+fn people_of_unknown_dealers_are_not_added() {
+    let folder = tempfile::tempdir().unwrap();
+    let add = |dealer: &str, more: &[&str]| {
+        let named = ["console", "user", "add", "dora", "--role", "desk", "--dealer", dealer];
+        tradepost(folder.path(), &[&named[..], more].concat(), "correct horse battery")
+    };
+    let refused = |dealer: &str, more: &[&str]| {
+        let (code, output, said) = add(dealer, &[more, &["--password-stdin"]].concat());
+        assert_eq!((code, output.as_str()), (Some(2), ""), "{said}");
+        format!("{dealer} {}\n{said}", more.join(" "))
+    };
+    let unconfigured = refused("larkspur", &[]);
+    configure(folder.path(), "larkspur");
+    let said = [unconfigured, refused("larkspurr", &[]), refused("acme", &[])];
+    expect![[r#"
+        larkspur 
+        error: no dealer with this id is known
+        hint: name the configuration with --config, or the store of the server with --data or --database
+        larkspurr --demo
+        error: no dealer with this id is known
+        hint: did you mean larkspur?
+        acme --demo
+        error: no dealer with this id is known
+        hint: use --dealer with one of: larkspur
+    "#]]
+    .assert_eq(&said.concat());
+    let (_, listed, _) = tradepost(folder.path(), &["--json", "console", "user", "list"], "");
+    assert_eq!(listed.trim(), "[]", "nobody was added");
+    std::fs::remove_file(folder.path().join("tradepost.toml")).unwrap();
+    // A server that has run with a dealer knows it without a configuration.
+    let server =
+        Process::start(folder.path(), &["--demo", "--demo-size", "5", "--listen", "127.0.0.1:0"]);
+    let data = crate::process::data(folder.path());
+    let (code, password, said) = add("larkspur", &["--data", data.to_str().unwrap()]);
+    assert_eq!((code, password.trim().len()), (Some(0), 43), "{said}");
+    drop(server);
 }
 
 #[test]

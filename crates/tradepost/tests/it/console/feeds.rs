@@ -93,7 +93,8 @@ fn feeds_are_shown_with_their_runs_and_what_became_of_each_row() {
     assert!(held.contains("tradepost feeds run nightly --force"), "{held}");
     assert!(text(&maria.get(&format!("{runs}&run=run_1"))).contains("What it changed"));
     let inbox = text(&maria.get("/console"));
-    assert!(inbox.contains("The feed nightly of") && inbox.contains("is held back"), "{inbox}");
+    let title = "of Demo Auto Group is held back until somebody has looked at it";
+    assert!(inbox.contains("The feed nightly of") && inbox.contains(title), "{inbox}");
     assert!(inbox.contains("/console/feeds/runs?"), "{inbox}");
     let of_desk = text(&world.enter("dora").get("/console"));
     assert!(of_desk.contains("is held back"), "{of_desk}");
@@ -104,10 +105,20 @@ fn feeds_are_shown_with_their_runs_and_what_became_of_each_row() {
     store.write_blocking(move |tx| tx.feed_is_stale(ONE, "nightly", Some(since))).unwrap();
     assert!(text(&maria.get("/console")).contains("Stale inventory"));
     assert!(text(&maria.get("/console/feeds")).contains("chip bad\">stale"));
+    let checklist = text(&maria.get("/console/checklist"));
     assert!(
-        !text(&maria.get("/console/checklist"))
-            .contains("Your inventory is fresh<span class=\"unseen\"> (done)")
+        checklist
+            .contains("Your inventory is not up to date</strong><span class=\"unseen\"> (to do)")
+            && checklist.contains("The feed nightly was last taken 5 min ago.")
+            && !checklist.contains("was confirmed"),
+        "{checklist}"
     );
+
+    end(&world, "run_3", later + SignedDuration::from_secs(1), FeedOutcome::Failed);
+    let inbox = text(&maria.get("/console"));
+    assert!(inbox.contains("of Demo Auto Group could not be fetched"), "{inbox}");
+    assert!(inbox.contains("of Demo Auto Group is out of date"), "{inbox}");
+    assert!(inbox.contains("It was last taken 5 min ago."), "{inbox}");
 }
 
 #[test]

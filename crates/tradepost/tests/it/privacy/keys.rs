@@ -20,13 +20,10 @@ fn all_is_there(server: &TestServer, ada: &str, bob: &str) {
     assert_eq!(server.store.leads_of_contact(None, "email:bob@example.com").unwrap().leads, [bob]);
     let checks = server.store.check_consents(None, None).unwrap();
     assert_eq!(checks[0].faults, []);
-    let filter = |text| tradepost_store::staff::LeadFilter {
-        text: Some(text),
-        limit: 9,
-        ..Default::default()
-    };
-    assert_eq!(server.store.lead_list(&filter("quarzHAUSEN")).unwrap().len(), 2);
-    assert_eq!(server.store.lead_list(&filter("bob@")).unwrap()[0].0.lead_id, bob);
+    let filter = tradepost_store::staff::LeadFilter { limit: 9, ..Default::default() };
+    let found = |text| server.store.find_leads(&filter, text).unwrap().leads;
+    assert_eq!(found("quarzHAUSEN").len(), 2);
+    assert_eq!(found("bob@")[0].0.lead_id, bob);
     let (_, notes) = server.store.lead_work(ada).unwrap();
     assert_eq!(notes[0].text.as_deref(), Some("Called; comes on Friday."));
 }

@@ -1,0 +1,56 @@
+//! What a predicate of a query says of a vehicle, looked up in its listing.
+
+use super::*;
+use crate::query::fold::squeeze;
+use crate::query::seats::seats;
+use crate::query::{Meaning, Number};
+
+/// Whether a vehicle is what a predicate says.
+pub(super) fn means(inventory: &Inventory, v: &Vehicle, meaning: &Meaning) -> bool {
+    let has = |attribute: Attribute, id: u32| {
+        let text = match attribute {
+            Attribute::Make => &v.make,
+            Attribute::Model => &v.model,
+            Attribute::Trim => &v.trim,
+            Attribute::Condition => &v.condition.map(|condition| condition.name().to_owned()),
+            Attribute::Transmission => &v.transmission,
+            Attribute::Fuel => &v.fuel,
+            Attribute::Driveline => &v.driveline,
+            Attribute::Body => &v.body,
+            Attribute::ExteriorColor => &v.exterior_color,
+            Attribute::InteriorColor => &v.interior_color,
+            Attribute::Rooftop => &v.rooftop,
+            Attribute::Engine => &v.engine,
+            Attribute::Feature => {
+                let wanted = inventory.index.features.names().nth(id as usize).unwrap().1;
+                return v.features.iter().any(|feature| tidy(feature) == wanted);
+            }
+        };
+        let keys = &inventory.index.text(attribute).unwrap().keys;
+        key(attribute.field(), text).as_deref() == Some(keys.get(id as usize))
+    };
+    match meaning {
+        Meaning::All(groups) => {
+            groups.iter().all(|group| group.iter().any(|m| means(inventory, v, m)))
+        }
+        Meaning::Values(values) => values.iter().any(|value| has(value.attribute, value.id)),
+        Meaning::Pair { make, model } => {
+            has(Attribute::Make, *make) && has(Attribute::Model, *model)
+        }
+        Meaning::Number(number, (min, max)) => {
+            let value = match number {
+                Number::Price => v.price,
+                Number::Mileage => v.mileage,
+                Number::Year => v.year.map(u32::from),
+                Number::Seats => seats(v).seats,
+                Number::Rows => seats(v).rows,
+            };
+            value.is_some_and(|value| within(Some(value), *min, *max))
+        }
+        Meaning::Stock(wanted) => v.stock.as_ref().is_some_and(|stock| squeeze(stock) == *wanted),
+        Meaning::VinEnd(end) => v.vin.as_ref().is_some_and(|vin| vin.to_lowercase().ends_with(end)),
+        Meaning::VinStart(start) => {
+            v.vin.as_ref().is_some_and(|vin| vin.to_lowercase().starts_with(start))
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Reads stock numbers and VINs, or parts of VINs, with and without a word that announces them.
+
+use super::super::numbers;
+use super::super::tokens::together;
+use super::super::vocabulary::vocabulary;
+use super::super::{Meaning, Want};
+use super::Reader;
+
+impl Reader<'_> {
+    /// A stock number, a VIN or its end, without a word that says so.
+    pub(super) fn identified(&self, key: &str) -> Option<Want> {
+        let has_digit = key.bytes().any(|b| b.is_ascii_digit());
+        let letters = key.chars().count();
+        // Ordinary words would be found among stock numbers, and two
+        // signs at the end of many VINs.
+        if !has_digit || letters < 3 {
+            return None;
+        }
+        if self.identifiers.has_stock(key) {
+            return Some(Want::identifier(Meaning::Stock, "stock", key));
+        }
+        if letters >= 4 && self.identifiers.vin_ends(key) {
+            return Some(Want::identifier(Meaning::VinEnd, "vin ending", key));
+        }
+        // Digits alone are rather an amount.
+        let has_letter = key.bytes().any(|b| b.is_ascii_alphabetic());
+        (letters >= 5 && has_letter && self.identifiers.vin_starts(key))
+            .then(|| Want::identifier(Meaning::VinStart, "vin beginning", key))
+    }
+
+    /// `stock N2150`, `vin ending in 000023`: a number that is said to be one, whether there is
+    /// such a unit or not.
+    pub(super) fn identifier_named(&mut self, at: usize) -> Option<usize> {
+        let (length, kind) = (1..=4).rev().find_map(|length| {
+            let key = together(self.tokens.get(at..at + length)?);
+            let kind = vocabulary().said("word", &key)?;
+            matches!(kind, "vin" | "stock").then_some((length, kind))
+        })?;
+        let first = at + length;
+        let mut end = first;
+        let mut key = String::new();
+        while let Some(token) = self.tokens.get(end).filter(|token| end == first || token.joined) {
+            key.push_str(&token.text);
+            end += 1;
+        }
+        // `in stock under 40k` names none.
+        let is_number = key.bytes().any(|b| b.is_ascii_digit()) && key.chars().count() > 2;
+        if !is_number || kind == "stock" && numbers::read(&self.tokens, first).is_some() {
+            return None;
+        }
+        let want = match kind {
+            "stock" => Want::identifier(Meaning::Stock, "stock", &key),
+            _ if key.len() < 17
+                && !self.identifiers.vin_ends(&key)
+                && self.identifiers.vin_starts(&key) =>
+            {
+                Want::identifier(Meaning::VinStart, "vin beginning", &key)
+            }
+            _ => Want::identifier(Meaning::VinEnd, "vin ending", &key),
+        };
+        self.push(want);
+        Some(end - at)
+    }
+}

@@ -1,0 +1,85 @@
+//! Numbers with a unit: `300hp` is read as `300 hp`, and what is measured is looked for in the listings'
+//! words before it is left out.
+
+use super::super::lexicon::Attribute;
+use super::super::numbers::is_unit;
+use super::super::tokens::Token;
+use super::super::vocabulary::vocabulary;
+use super::Reader;
+
+impl Reader<'_> {
+    /// Separates numbers from the units that are written against them, and negating words from what a
+    /// hyphen joins to them, unless the whole is a word of the inventory or the name of a car.
+    pub(super) fn separate_units(&mut self) {
+        let tokens = std::mem::take(&mut self.tokens);
+        let mut separated: Vec<Token> = Vec::with_capacity(tokens.len());
+        for (place, token) in tokens.iter().enumerate() {
+            let next = tokens.get(place + 1).map(|next| next.text.as_str());
+            let before = separated.last();
+            let mut token = token.clone();
+            let follows_number =
+                before.is_some_and(|before| before.text.bytes().all(|byte| byte.is_ascii_digit()));
+            if token.joined && token.text == "in" && follows_number {
+                // `20-in wheels`; elsewhere `in` is a preposition.
+                token.text = "inch".to_owned();
+            }
+            let negates = |before: &Token| {
+                matches!(vocabulary().said("word", &before.text), Some("no" | "non" | "not"))
+            };
+            if before.is_some_and(negates) {
+                token.joined = false;
+            }
+            match self.number_and_unit(&token.text, next) {
+                Some((number, unit)) => {
+                    let plus = token.plus;
+                    separated.push(Token { text: number, plus: false, ..token });
+                    separated.push(Token { plus, ..Token::plain(&unit) });
+                }
+                None => separated.push(token),
+            }
+        }
+        self.tokens = separated;
+    }
+
+    /// `40kmi` is 40k and mi. `4runner`, `330i` and a stock number stay what they are.
+    fn number_and_unit(&self, text: &str, next: Option<&str>) -> Option<(String, String)> {
+        let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').filter(|end| *end > 0)?;
+        let (number, unit) = text.split_at_checked(end)?;
+        // `7l/100km`; alone an `l` is part of the name of an engine.
+        let is_consumption = unit == "l" && next.is_some_and(|next| next.starts_with("100"));
+        let (number, unit) = if unit == "in" {
+            (number.to_owned(), "inch")
+        } else if is_consumption || unit.len() > 1 && is_unit(unit) {
+            (number.to_owned(), unit)
+        } else {
+            let unit = unit.strip_prefix('k').filter(|unit| unit.len() > 1 && is_unit(unit))?;
+            (format!("{number}k"), unit)
+        };
+        let is_name = !self.lexicon.senses(text).is_empty()
+            || vocabulary().name(text).is_some()
+            || vocabulary().phrases().any(|phrase| phrase == text)
+            || self.identifiers.has_stock(text);
+        (!is_name).then(|| (number, unit.to_owned()))
+    }
+
+    /// A number with a unit that no filter has: a feature or an engine of a listing that says so, or
+    /// something that is left out.
+    pub(super) fn measured(&mut self, at: usize, length: usize) {
+        let key = super::together(self.tokens.get(at..at + length).unwrap_or_default());
+        // `3.5 liter` is how people say 3.5L.
+        let liters = ["liters", "liter", "litres", "litre"];
+        let engine = liters.iter().find_map(|unit| key.strip_suffix(unit));
+        let engine = engine.map(|number| format!("{number}l"));
+        let engine = engine.and_then(|key| self.of(&key, &[Attribute::Engine, Attribute::Trim]));
+        let want = engine
+            .or_else(|| self.of(&key, &[Attribute::Feature]))
+            .or_else(|| self.featured(at, length));
+        match want {
+            Some(want) => self.push(want),
+            None => {
+                let said = self.shown(at, length);
+                self.leave_out(said, "", at + length);
+            }
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! Negations: which phrases of a query `no`, `without` or `anything but` exclude, and where that ends.
+//!
+//! The rule behind all of it: what a shopper excludes is never selected. Where a sentence can be read both
+//! ways, a phrase is excluded, and the answer says so.
+
+use super::super::lexicon::Attribute;
+use super::super::numbers::{self, Number};
+use super::super::vocabulary::vocabulary;
+use super::super::{Meaning, Want};
+use super::Reader;
+
+/// How far a negation reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Reach {
+    /// Also to what `and` adds: `no trucks and diesels`. `not white and awd` asks for all-wheel drive.
+    over_and: bool,
+    /// Through words that no listing can be found by to the noun behind them: `no ugly trucks`.
+    to_noun: bool,
+    /// To all adjacent phrases at once: `anything but a red Honda` finds a red Ford.
+    to_all: bool,
+}
+
+/// The reach of `not`, `isn't` and `non`.
+const ONE_PHRASE: Reach = Reach { over_and: false, to_noun: false, to_all: false };
+
+/// The reach of `no`, `without` and `don't want`.
+const NOUN_PHRASES: Reach = Reach { over_and: true, to_noun: true, to_all: false };
+
+/// The reach of `anything but`.
+const ALL_BUT: Reach = Reach { over_and: true, to_noun: true, to_all: true };
+
+/// A negation whose phrase has not come yet.
+#[derive(Debug, Clone, Copy)]
+struct Pending {
+    /// The first token of the negating words.
+    first: usize,
+    /// The token behind them.
+    end: usize,
+    reach: Reach,
+}
+
+/// What stands between two phrases.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Link {
+    #[default]
+    Nothing,
+    Or,
+    And,
+    Comma,
+}
+
+/// Where the reading of negations stands.
+#[derive(Debug, Default)]
+pub(super) struct Negation {
+    pending: Option<Pending>,
+    /// The last phrase was excluded, and what is linked to it may be as well.
+    spread: Option<Reach>,
+    /// `any` or `nothing` was said: a `but` excludes, or undoes the negation.
+    after_any: bool,
+    link: Link,
+    /// The token behind the last phrase that was read.
+    phrase_end: usize,
+}
+
+impl Negation {
+    /// Whether an `or` waits for its other side.
+    pub(super) fn is_alternative(&self) -> bool {
+        self.link == Link::Or
+    }
+
+    /// Whether what `or` adds may be excluded as well.
+    pub(super) fn may_spread(&self) -> bool {
+        self.spread.is_some()
+    }
+
+    /// Notes where the phrase ends that was read last.
+    pub(super) fn phrase_ends(&mut self, at: usize) {
+        self.phrase_end = at;
+    }
+}
+
+impl Reader<'_> {
+    /// Takes a function word into account that is about negation. Returns whether it is one.
+    pub(super) fn negating_word(&mut self, kind: &str, at: usize, length: usize) -> bool {
+        let end = at + length;
+        match kind {
+            "not" => self.negate(at, end, ONE_PHRASE),
+            "no" => self.negate(at, end, NOUN_PHRASES),
+            // `not without a sunroof` asks for one. `don't want no trucks` is no such thing.
+            "except" if self.negation.after_any => self.negate_or_undo(at, end, ALL_BUT),
+            "except" | "without" => self.negate_or_undo(at, end, NOUN_PHRASES),
+            "non" => self.negate_or_undo(at, end, ONE_PHRASE),
+            "nothing" => {
+                self.negate(at, end, NOUN_PHRASES);
+                self.negation.after_any = true;
+            }
+            "any" => {
+                self.negation.after_any = true;
+                self.reach_noun();
+            }
+            "article" => self.reach_noun(),
+            "but" => self.but(at, end),
+            "excluded" => self.exclude_last(),
+            // A new wish begins: `no trucks, I want a Honda`.
+            "wish" => self.negation.spread = None,
+            "or" => self.negation.link = Link::Or,
+            "and" => {
+                if self.negation.link != Link::Or {
+                    self.negation.link = Link::And;
+                }
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn negate(&mut self, first: usize, end: usize, reach: Reach) {
+        let first = self.negation.pending.map_or(first, |pending| pending.first);
+        self.negation.pending = Some(Pending { first, end, reach });
+    }
+
+    fn negate_or_undo(&mut self, first: usize, end: usize, reach: Reach) {
+        match self.negation.pending.take() {
+            Some(_) => self.negation.after_any = false,
+            None => self.negate(first, end, reach),
+        }
+    }
+
+    /// `not a small truck` negates what the article belongs to.
+    fn reach_noun(&mut self) {
+        if let Some(pending) = &mut self.negation.pending {
+            pending.reach.to_noun = true;
+        }
+    }
+
+    /// `anything but a Honda` excludes, `nothing but Hondas` asks for them, `not red but blue` ends the
+    /// negation, and `cheap but good` says nothing.
+    fn but(&mut self, first: usize, end: usize) {
+        self.negation.spread = None;
+        let after_any = std::mem::take(&mut self.negation.after_any);
+        if self.negation.pending.is_some() {
+            if after_any {
+                self.negation.pending = None;
+            } else {
+                self.drop_negation(first);
+            }
+        } else if after_any && self.phrase_follows(end, true) {
+            self.negate(first, end, ALL_BUT);
+        }
+    }
+
+    /// `trucks excluded`.
+    fn exclude_last(&mut self) {
+        if let Some(last) = self.understood.wants.last_mut() {
+            last.negated = true;
+            complement(last);
+        }
+    }
+
+    /// Whether a phrase begins at a token: no function word, no number, and nothing before which people
+    /// pause.
+    fn phrase_follows(&self, mut at: usize, past_articles: bool) -> bool {
+        let said = |kind: &str, at: usize| {
+            self.tokens.get(at).and_then(|token| vocabulary().said(kind, &token.text))
+        };
+        while past_articles && said("word", at) == Some("article") {
+            at += 1;
+        }
+        let Some(token) = self.tokens.get(at) else { return false };
+        let is_task = !matches!(said("word", at), None | Some("fabric" | "interior" | "shade"));
+        let says_nothing = is_task || said("ignored", at).is_some();
+        !token.after_pause
+            && (!says_nothing || self.named(&token.text).is_some())
+            && numbers::read(&self.tokens, at).is_none()
+    }
+
+    /// Takes into account that people pause before a token.
+    pub(super) fn pause(&mut self, at: usize) {
+        if !self.tokens.get(at).is_some_and(|token| token.after_pause) {
+            return;
+        }
+        match self.negation.pending {
+            // `I don't drive much, I want a Honda`. `No, trucks` still excludes them.
+            Some(pending) if at > pending.end => self.drop_negation(at),
+            Some(_) => {}
+            None if self.negation.link == Link::Nothing => self.negation.link = Link::Comma,
+            None => {}
+        }
+    }
+
+    /// Says that a negation was left out because nothing follows that it could be about.
+    pub(super) fn drop_negation(&mut self, end: usize) {
+        if let Some(pending) = self.negation.pending.take() {
+            let said = self.shown(pending.first, end.saturating_sub(pending.first));
+            self.remark(super::super::Remark::LeftOut(said));
+        }
+    }
+
+    /// How something that is left out is said: with the negation before it, if there is one. The negation
+    /// stays where the noun is still to come.
+    pub(super) fn with_negation(&mut self, said: String, end: usize) -> String {
+        let Some(pending) = self.negation.pending else { return said };
+        if pending.reach.to_noun && self.phrase_follows(end, false) {
+            return said;
+        }
+        self.negation.pending = None;
+        // `no spaceships or trucks`.
+        self.negation.spread = Some(ONE_PHRASE);
+        format!("not {said}")
+    }
+
+    /// Whether a negation waits for what it is about.
+    pub(super) fn is_negated(&self) -> bool {
+        self.negation.pending.is_some()
+    }
+
+    /// Decides whether a phrase that begins at a token is excluded. The negation is used up by that.
+    pub(super) fn is_excluded(&mut self, want: &Want, at: usize) -> bool {
+        let link = std::mem::take(&mut self.negation.link);
+        if let Some(pending) = self.negation.pending.take() {
+            self.negation.spread = Some(pending.reach);
+            self.negation.after_any = false;
+            return true;
+        }
+        let Some(reach) = self.negation.spread.take() else { return false };
+        let last = self.understood.wants.last().and_then(|last| last.attribute);
+        let is_same = last.is_some() && last == want.attribute;
+        let is_number = matches!(want.any.as_slice(), [Meaning::Number(..)]);
+        let goes_on = match link {
+            Link::Or => true,
+            Link::And => is_same || reach.over_and && !is_number,
+            Link::Comma => is_same || reach.over_and && self.list_goes_on(at),
+            Link::Nothing => false,
+        };
+        if goes_on {
+            self.negation.spread = Some(reach);
+        }
+        goes_on
+    }
+
+    /// Whether an `or` ends the enumeration that a token is part of: `no trucks, diesels or Hondas`.
+    fn list_goes_on(&self, at: usize) -> bool {
+        for next in at + 1..self.tokens.len() {
+            let Some(token) = self.tokens.get(next) else { return false };
+            match vocabulary().said("word", &token.text) {
+                Some("or" | "not") => return true,
+                Some("article") | None => {}
+                Some(_) => return false,
+            }
+            if numbers::read(&self.tokens, next).is_some() {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// Narrows what was excluded last by a phrase that directly follows it: `no Honda Civic` excludes this
+    /// model of this make and no other Honda. Returns whether it did.
+    pub(super) fn narrows_excluded(&mut self, want: &Want, at: usize) -> bool {
+        let is_next = self.negation.phrase_end == at && self.negation.link == Link::Nothing;
+        let is_number = matches!(want.any.as_slice(), [Meaning::Number(..)]);
+        let spread = self.negation.spread;
+        let Some(last) = self.understood.wants.last_mut() else { return false };
+        if !is_next || !last.negated || self.negation.pending.is_some() {
+            return false;
+        }
+        if last.attribute == Some(Attribute::Make) && want.attribute == Some(Attribute::Model) {
+            return narrow_make(last, want);
+        }
+        let is_part = !is_number && (want.attribute != last.attribute || want.attribute.is_none());
+        if !is_part || !spread.is_some_and(|reach| reach.to_all) {
+            return false;
+        }
+        let mut groups = match std::mem::take(&mut last.any).as_mut_slice() {
+            [Meaning::All(groups)] => std::mem::take(groups),
+            any => vec![any.to_vec()],
+        };
+        groups.push(want.any.clone());
+        last.any = vec![Meaning::All(groups)];
+        last.attribute = None;
+        last.label = format!("({} and {})", last.label.trim_matches(['(', ')']), want.label);
+        true
+    }
+}
+
+/// Makes an excluded make a model of this make. Returns whether it could.
+fn narrow_make(last: &mut Want, want: &Want) -> bool {
+    let ids = |any: &[Meaning], of: Attribute| -> Option<Vec<u32>> {
+        let [Meaning::Values(values)] = any else { return None };
+        let same = values.iter().all(|value| value.attribute == of);
+        same.then(|| values.iter().map(|value| value.id).collect())
+    };
+    let makes = ids(&last.any, Attribute::Make);
+    let models = ids(&want.any, Attribute::Model);
+    let Some((makes, models)) = makes.zip(models) else { return false };
+    let pairs = makes
+        .iter()
+        .flat_map(|make| models.iter().map(|model| Meaning::Pair { make: *make, model: *model }));
+    last.any = pairs.collect();
+    last.attribute = want.attribute;
+    last.label = format!("{} {}", last.label, want.label);
+    true
+}
+
+/// Turns an excluded range of prices, miles or years that is open on one side into the range that is left:
+/// `not over 20k` is a highest price. Ranges with two ends and seats stay excluded, because vehicles that
+/// state no seats are not excluded.
+pub(super) fn complement(want: &mut Want) {
+    let [Meaning::Number(number, bounds)] = want.any.as_mut_slice() else { return };
+    let number = *number;
+    let left = match (number, *bounds) {
+        (Number::Seats | Number::Rows, _) => return,
+        (Number::Price | Number::Mileage | Number::Year, (None, Some(max))) => {
+            (Some(max.saturating_add(1)), None)
+        }
+        (Number::Price | Number::Mileage | Number::Year, (Some(min), None)) if min > 0 => {
+            (None, Some(min - 1))
+        }
+        (Number::Price | Number::Mileage | Number::Year, (_, _)) => return,
+    };
+    *bounds = left;
+    want.label = number.in_filters(left);
+    want.negated = false;
+}
