@@ -13,7 +13,7 @@ use tradepost_buyer::adcp::{AdcpClient, Answered, Idempotency};
 use tradepost_buyer::client::random_ids;
 use tradepost_buyer::discover::card_url;
 use tradepost_buyer::failure::Failure;
-use tradepost_buyer::retry::{GaveUp, Limits as Course, Machine, Recovered, Recoverer, Sizes};
+use tradepost_buyer::retry::{GaveUp, Recovered};
 use tradepost_buyer::text::{SENTENCE, WORD, plain};
 use tradepost_buyer::transport::Limits;
 use tradepost_wire::adcp::Tool as Task;
@@ -25,8 +25,10 @@ use tradepost_wire::mcp::Form;
 
 use super::asking::Person;
 use super::clean::{Cleaner, quoted};
-use super::consent::{self, Agreement, Matter};
-use super::dealers::{ask_all, place_of};
+use super::consent::{self, Agreement, FORM_UNANSWERED, Matter};
+use super::dealers::place_of;
+use super::fan_out::{Askable, SlowMark, ask_all};
+use super::retries::Retries;
 use super::trouble::{Code, Trouble};
 use super::unclear::Unclear;
 use super::{Bridge, Now, Outcome, Reply, documents, put, said, sort_out};
@@ -38,13 +40,11 @@ mod show;
 mod spend;
 mod tools;
 
+pub(super) use arguments::lenient;
 pub(super) use tools::{row, tools};
 
 /// For how long a seller's card is believed.
 const CARD_LIFETIME: Duration = Duration::from_mins(5);
-
-/// How often one call is sent at most.
-const ATTEMPTS: u32 = 3;
 
 /// A seller, by its address.
 pub(super) struct Seller {
@@ -58,10 +58,8 @@ pub(super) struct Seller {
     now: Now,
     /// When the calls that ended unclear were first sent, each call as one text with its key.
     unclear: Unclear<Timestamp>,
+    slow: SlowMark,
 }
-
-/// Calls sellers, again and again where that helps.
-pub(super) struct Retries(Recoverer<Machine>);
 
 /// What is asked of a seller.
 pub(super) struct Order {
@@ -83,7 +81,8 @@ impl Seller {
         let known = Mutex::new(None);
         let address = address.to_owned();
         let (prices, now, unclear) = (Prices::default(), Arc::clone(now), Unclear::new());
-        Ok(Self { id, address, token, limits, known, prices, now, unclear })
+        let slow = SlowMark::default();
+        Ok(Self { id, address, token, limits, known, prices, now, unclear, slow })
     }
 
     async fn client(&self) -> Result<AdcpClient, Failure> {
@@ -110,7 +109,7 @@ impl Seller {
         if !task.keyed() {
             return Ok(Idempotency::Unpromised);
         }
-        let asked = async { self.client().await?.idempotency(retries.0.world()).await };
+        let asked = async { self.client().await?.idempotency(retries.recoverer().world()).await };
         asked.await.map_err(|failure| self.trouble(&failure))
     }
 
@@ -128,8 +127,9 @@ impl Seller {
         let client = if row.asks == Asks::Nobody { client } else { client.without_rows() };
         // Before the first attempt, from which on the seller's promise counts.
         let (sent, begun) = (task.keyed().then(|| payload.clone()), (self.now)());
-        let called =
-            client.call_with_recovery(task.name(), payload, &retries.0, |_, _, _| false).await;
+        let called = client
+            .call_with_recovery(task.name(), payload, retries.recoverer(), |_, _, _| false)
+            .await;
         let recovered =
             called.map_err(|gave_up| self.gave_up(task, (sent, begun), promise, &gave_up))?;
         if task == Task::GetProducts {
@@ -193,10 +193,18 @@ fn repeated(task: Task, mut payload: Map, key: &str) -> String {
     canonical::to_string(&json!({"task": task.name(), "payload": payload}))
 }
 
-impl Retries {
-    pub(super) fn new(patience: Duration) -> Self {
-        let limits = Course { attempts: ATTEMPTS, elapsed: patience };
-        Self(Recoverer::new(Machine::new(random_ids()), limits, Sizes::default()))
+impl Askable for Seller {
+    fn slow_mark(&self) -> &SlowMark {
+        &self.slow
+    }
+
+    fn too_slow(&self, time: Duration) -> Trouble {
+        Trouble::seller_too_slow(time).at_seller(&self.id)
+    }
+
+    fn not_asked(&self) -> Trouble {
+        Trouble::new(Code::SellerNotAsked, "the time of the call was up before its turn came")
+            .at_seller(&self.id)
     }
 }
 
@@ -226,19 +234,17 @@ impl Bridge {
         payload: Map,
     ) -> Result<Outcome, Trouble> {
         let count = sellers.len();
-        let ask = |seller: Arc<Seller>| {
+        let ask = |seller: Arc<Seller>, _| {
             let payload = payload.clone();
             // These only read, so that nothing is done twice.
             let promise = Idempotency::Unpromised;
             async move { seller.call(&self.retries, row, row.task, payload, promise).await }
         };
-        let patience = self.options.patience;
-        let late = |seller: &Seller| Trouble::seller_too_slow(patience).at_seller(&seller.id);
-        let outcomes = ask_all(sellers, patience, ask, late).await;
+        let outcomes = ask_all(sellers, self.options.patience, ask).await;
         let (found, errors) = sort_out(outcomes, Trouble::all_sellers)?;
         let (mut cut, mut results) = (false, Vec::new());
         for (seller, recovered) in found {
-            let mut cleaner = Cleaner::share(count);
+            let mut cleaner = Cleaner::share(count).of_seller();
             results.push(document(&seller, row, &recovered, &mut cleaner));
             cut |= cleaner.cut;
         }
@@ -270,12 +276,16 @@ impl Bridge {
             let agreed = self.agreement(matter, person, confirmation.as_deref()).await;
             match agreed.map_err(|trouble| trouble.at_seller(&seller.id))? {
                 Agreement::ByClient { form, state } => return Ok(Reply::Ask { form, state }),
-                Agreement::ByModel { confirmation, until } => {
-                    let text = show::question(row.name, &question, &confirmation);
+                Agreement::ByModel { confirmation, until, is_form_unanswered } => {
+                    let mut text = show::question(row.name, &question, &confirmation);
+                    if is_form_unanswered {
+                        text.insert_str(0, &format!("{FORM_UNANSWERED}\n\n"));
+                    }
                     let document = json!({
                         "status": "confirmation_required", "seller": seller.id,
                         "question": question, "confirmation": confirmation,
                         "confirmation_expires_at": rfc3339(until),
+                        "form_unanswered"?: is_form_unanswered.then_some(true),
                     });
                     return Ok(Reply::Said(said(document, text)));
                 }
@@ -293,7 +303,7 @@ impl Bridge {
             }
         }
         let recovered = seller.call(&self.retries, row, row.task, payload, promise).await?;
-        let mut cleaner = Cleaner::full();
+        let mut cleaner = Cleaner::full().of_seller();
         let mut document = document(seller, row, &recovered, &mut cleaner);
         put(&mut document, "truncated", cleaner.cut);
         if let Some(question) = agreed_to {

@@ -19,30 +19,64 @@ const MAX_LIMIT: i64 = 50;
 /// How far into the matches a search can look: every dealer has to send all that is before it.
 const MAX_SKIP: i64 = 150;
 
-/// How many names of dealers a problem lists.
-const MAX_NAMES: usize = 20;
+/// Beyond this many dealers, their names are neither in the schemas nor in problems: a model would read them with every
+/// call.
+pub(super) const MAX_NAMES: usize = 20;
 
-/// The input schema of a tool, for these dealers.
-pub(super) fn input_schema(skill: Skill, dealers: &[String]) -> Map {
+/// What a schema says of the dealers that there are to choose from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct DealerChoice<'n> {
+    names: &'n [String],
+    /// Whether dealers come and go: then no list of names would stay true.
+    is_changing: bool,
+}
+
+impl<'n> DealerChoice<'n> {
+    pub(super) fn new(names: &'n [String], is_changing: bool) -> Self {
+        Self { names, is_changing }
+    }
+
+    /// The schema of a dealer's name.
+    fn schema(self, description: &str) -> Value {
+        if self.is_changing || self.names.len() > MAX_NAMES {
+            let how =
+                "Call aap_dealer_information with names_only true for all names that there are.";
+            return json!({"type": "string", "description": format!("{description} {how}")});
+        }
+        json!({"type": "string", "enum": self.names, "description": description})
+    }
+
+    /// Whether a tool that asks one dealer has to be told which.
+    fn is_needed(self) -> bool {
+        self.is_changing || self.names.len() > 1
+    }
+}
+
+/// The whole input schema of a tool, for these dealers. Models are shown a part of it; see
+/// [`portable`](super::schema::portable).
+pub(super) fn input_schema(skill: Skill, dealers: DealerChoice<'_>) -> Map {
     let mut schema = schema::request(skill);
-    // Some model providers take no alternatives at the top, and models leave the type out: the
-    // readers below see to both.
-    schema.shift_remove("anyOf");
+    // Models leave the type out: the readers below see to that.
     schema.shift_remove("required");
     let mut required = Vec::new();
     if let Some(Value::Object(members)) = schema.get_mut("properties") {
         let one = skill == Skill::InventoryVehicle || skill == Skill::LeadSubmit;
         if one {
-            if dealers.len() > 1 {
+            if dealers.is_needed() {
                 required.push("dealer");
             }
-            members.shift_insert(0, "dealer".into(), json!({
-                "type": "string", "enum": dealers, "description": "The dealer, as results name it.",
-            }));
+            let dealer = dealers.schema("The dealer, as results name it.");
+            members.shift_insert(0, "dealer".into(), dealer);
         } else {
             members.shift_insert(0, "dealers".into(), json!({
-                "type": "array", "items": {"type": "string", "enum": dealers}, "uniqueItems": true,
+                "type": "array", "items": dealers.schema("A dealer, as results name it."), "uniqueItems": true,
                 "description": "Which dealers to ask; all of them when left out or empty.",
+            }));
+        }
+        if skill == Skill::DealerInformation {
+            members.insert("names_only".into(), json!({
+                "type": "boolean",
+                "description": "True to list the names of all dealers without asking any of them.",
             }));
         }
         if skill.takes("pagination") {
@@ -58,7 +92,6 @@ pub(super) fn input_schema(skill: Skill, dealers: &[String]) -> Map {
     if !required.is_empty() {
         schema.insert("required".into(), json!(required));
     }
-    reword(&mut schema);
     schema
 }
 
@@ -91,27 +124,6 @@ fn in_two_steps(members: &mut Map) {
     members.extend(own.as_object().cloned().unwrap_or_default());
 }
 
-/// Says the same without constants and lists of types, which not every model provider takes.
-fn reword(schema: &mut Map) {
-    if let Some(constant) = schema.shift_remove("const") {
-        if constant.is_string() {
-            schema.shift_insert(0, "type".into(), "string".into());
-        }
-        schema.insert("enum".into(), json!([constant]));
-    }
-    if let Some(types) = schema.get("type").and_then(Value::as_array) {
-        let either: Value = types.iter().map(|kind| json!({"type": kind})).collect();
-        schema.shift_remove("type");
-        schema.insert("anyOf".into(), either);
-    }
-    if let Some(Value::Object(members)) = schema.get_mut("properties") {
-        members.values_mut().filter_map(Value::as_object_mut).for_each(reword);
-    }
-    if let Some(Value::Object(items)) = schema.get_mut("items") {
-        reword(items);
-    }
-}
-
 fn pagination() -> Value {
     json!({
         "type": "object",
@@ -133,6 +145,13 @@ pub(super) struct Asked<T> {
     pub(super) dealers: Vec<usize>,
     /// What of them.
     pub(super) what: T,
+}
+
+/// What is wanted of the dealers.
+#[derive(Debug)]
+pub(super) struct DealerInformationArguments {
+    /// Whether their names are enough, for which nobody is asked.
+    pub(super) names_only: bool,
 }
 
 /// A search.
@@ -177,12 +196,18 @@ macro_rules! read_arguments {
     };
 }
 
-/// Reads the arguments of a tool that takes nothing but dealers.
-pub(super) fn read_dealers(arguments: &Value, names: &[String]) -> Result<Asked<()>, Problems> {
+/// Reads the arguments of the tool that lists the dealers.
+pub(super) fn read_dealers(
+    arguments: &Value,
+    names: &[String],
+) -> Result<Asked<DealerInformationArguments>, Problems> {
     let mut problems = Problems::new();
     read_arguments!(Skill::DealerInformation, arguments, names, &mut problems,
-        "dealers" => dealers: several, {});
-    problems.into_result(Some(Asked { dealers: chosen(dealers, names), what: () }))
+        "dealers" => dealers: several, {
+        optional "names_only" => names_only: parse::boolean,
+    });
+    let what = DealerInformationArguments { names_only: names_only.unwrap_or_default() };
+    problems.into_result(Some(Asked { dealers: chosen(dealers, names), what }))
 }
 
 /// Reads the arguments of the facets: a payload.
@@ -196,6 +221,7 @@ pub(super) fn read_facets(
         optional "filters" => filters: keep,
     });
     let (what, _) = checked(skill, [("filters", filters)], terms, &mut problems);
+    point_to_filters(arguments, &mut problems);
     problems.into_result(Some(Asked { dealers: chosen(dealers, names), what: what.into() }))
 }
 
@@ -218,8 +244,22 @@ pub(super) fn read_search(
         Some(Call::InventorySearch(search)) => search.sort,
         Some(_) | None => None,
     };
+    point_to_filters(arguments, &mut problems);
     let what = SearchArguments { payload, sort, skip, limit };
     problems.into_result(Some(Asked { dealers: chosen(dealers, names), what }))
+}
+
+/// Says of a filter that stands beside `filters` where it belongs.
+fn point_to_filters(arguments: &Value, problems: &mut Problems) {
+    let schema = Value::Object(schema::request(Skill::InventoryFacets));
+    let filters = schema.pointer("/properties/filters/properties").and_then(Value::as_object);
+    for name in arguments.as_object().into_iter().flatten().map(|(name, _)| name) {
+        if filters.is_some_and(|filters| filters.contains_key(name)) {
+            let message = format!("unknown property \"{name}\"; did you mean filters.{name}?");
+            let pointer = At::Root.key(name).pointer();
+            problems.reword(&pointer, Keyword::AdditionalProperties, &message);
+        }
+    }
 }
 
 /// Reads the arguments of the detail tool: a payload.
@@ -435,11 +475,11 @@ pub(super) fn one(
     let text = parse::str(value, at, problems);
     let place = text.and_then(|text| names.iter().position(|name| name == text));
     if place.is_none() {
-        let mut known: Vec<_> = names.iter().take(MAX_NAMES).map(String::as_str).collect();
-        if names.len() > MAX_NAMES {
-            known.push("others");
-        }
-        let message = format!("must be one of {}", known.join(", "));
+        let message = if names.len() > MAX_NAMES {
+            format!("must be one of {} names, as results give them", names.len())
+        } else {
+            format!("must be one of {}", names.join(", "))
+        };
         parse::push(at, problems, Keyword::Enum, message, Extra::None);
     }
     place

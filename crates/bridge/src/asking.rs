@@ -2,7 +2,7 @@
 //! asked waits here until the answer comes, the client says that it does not wait any longer, or
 //! the time is up; whatever else comes in between is no answer.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::jsonrpc::Reply;
-use tradepost_wire::mcp::{self, Form};
+use tradepost_wire::mcp::{self, Elicited, Form};
 
 /// How many questions one client may have open: a person reads one after the other, and a client
 /// has to be heard while they do.
@@ -37,7 +37,7 @@ pub(super) enum Person<'c> {
 
 /// Why there is no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Silence {
+pub(super) enum NoAnswer {
     /// The time was up.
     Late,
     /// The client is gone, or does not wait for its call any longer.
@@ -48,9 +48,30 @@ pub(super) enum Silence {
     Busy,
 }
 
+/// How many questions are remembered that nobody waits for any longer.
+const MAX_LAPSED: usize = 1_000;
+
+/// What a late no is a no to: the question in two calls that has taken the place of the form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct LateRefusal {
+    pub(super) confirmation: String,
+    pub(super) subject: String,
+}
+
+/// A form that was not answered in time. A no that comes late still counts.
+struct LapsedQuestion {
+    id: String,
+    whose: String,
+    form: Form,
+    /// Whether the no has come.
+    is_refused: bool,
+    refusal: Option<LateRefusal>,
+}
+
 /// The questions that wait for an answer.
 pub(super) struct Questions {
     open: Mutex<HashMap<String, Open>>,
+    lapsed: Mutex<VecDeque<LapsedQuestion>>,
     /// Whether nobody gives answers any more.
     closed: AtomicBool,
     count: AtomicU64,
@@ -62,30 +83,65 @@ struct Open {
     whose: String,
     /// The id of the call that asks.
     call: String,
-    answer: oneshot::Sender<Result<Value, Silence>>,
+    answer: oneshot::Sender<Result<Value, NoAnswer>>,
 }
 
 impl Questions {
     /// None yet; a person has this long for each.
     pub(super) fn new(patience: Duration) -> Self {
         let closed = AtomicBool::new(false);
-        Self { open: Mutex::default(), closed, count: AtomicU64::new(0), patience }
+        let (open, lapsed) = (Mutex::default(), Mutex::default());
+        Self { open, lapsed, closed, count: AtomicU64::new(0), patience }
     }
 
-    /// Takes the answer of this client; whether there was such a question of it.
-    pub(super) fn answered(&self, whose: &str, reply: Reply) -> bool {
-        let Ok(id) = tradepost_wire::json::from_str::<String>(reply.id.as_json()) else {
-            return false;
-        };
+    /// Takes the answer of this client. A no that comes late is given back, with what it is a no to.
+    pub(super) fn answered(&self, whose: &str, reply: Reply) -> Option<LateRefusal> {
+        let id = tradepost_wire::json::from_str::<String>(reply.id.as_json()).ok()?;
         let mut open = self.lock();
         // Ids are easily guessed, and whose question it is is not (see `Sessions`).
-        if open.get(&id).is_none_or(|question| question.whose != whose) {
-            return false;
+        if open.get(&id).is_some_and(|question| question.whose == whose) {
+            let question = open.remove(&id)?;
+            // Who asked may have stopped to wait in this moment.
+            let _ = question.answer.send(reply.outcome.map_err(|_| NoAnswer::Failed));
+            return None;
         }
-        let Some(question) = open.remove(&id) else { return false };
-        // Who asked may have stopped to wait in this moment.
-        let _ = question.answer.send(reply.outcome.map_err(|_| Silence::Failed));
-        true
+        drop(open);
+        self.refused_late(whose, &id, &reply.outcome.ok()?)
+    }
+
+    fn refused_late(&self, whose: &str, id: &str, answer: &Value) -> Option<LateRefusal> {
+        let mut lapsed = self.lock_lapsed();
+        let question = lapsed.iter_mut().find(|one| one.id == id && one.whose == whose)?;
+        // A client closes its form when it is told that nobody waits any longer: that is no answer of a person.
+        if question.form.read(answer) != Some(Elicited::Declined) {
+            return None;
+        }
+        question.is_refused = true;
+        question.refusal.clone()
+    }
+
+    /// Remembers a form that was not answered in time.
+    fn lapse(&self, id: &str, whose: &str, form: &Form) {
+        let mut lapsed = self.lock_lapsed();
+        if lapsed.len() >= MAX_LAPSED {
+            lapsed.pop_front();
+        }
+        let (id, whose, form) = (id.to_owned(), whose.to_owned(), form.clone());
+        lapsed.push_back(LapsedQuestion { id, whose, form, is_refused: false, refusal: None });
+    }
+
+    /// Has a late no to this form be one to the question that has taken its place. Gives the refusal back when the no
+    /// has come already.
+    pub(super) fn await_refusal(&self, id: &str, refusal: LateRefusal) -> Option<LateRefusal> {
+        let mut lapsed = self.lock_lapsed();
+        let question = lapsed.iter_mut().find(|one| one.id == id)?;
+        question.refusal = Some(refusal);
+        question.refusal.clone().filter(|_| question.is_refused)
+    }
+
+    /// Whether this call of a client waits for its person.
+    pub(super) fn is_open(&self, whose: &str, call: &str) -> bool {
+        self.lock().values().any(|question| question.whose == whose && question.call == call)
     }
 
     /// Ends what a call of this client has asked: it is not waited for any longer.
@@ -105,19 +161,23 @@ impl Questions {
         &self,
         whose: &str,
         call: &str,
-    ) -> Result<(String, oneshot::Receiver<Result<Value, Silence>>), Silence> {
+    ) -> Result<(String, oneshot::Receiver<Result<Value, NoAnswer>>), NoAnswer> {
         let mut open = self.lock();
         if self.closed.load(Ordering::Relaxed) {
-            return Err(Silence::Gone);
+            return Err(NoAnswer::Gone);
         }
         let of_client = open.values().filter(|question| question.whose == whose).count();
         if of_client >= MAX_OPEN || open.len() >= MAX_OPEN_IN_ALL {
-            return Err(Silence::Busy);
+            return Err(NoAnswer::Busy);
         }
         let id = format!("ask-{}", self.count.fetch_add(1, Ordering::Relaxed));
         let (answer, answered) = oneshot::channel();
         open.insert(id.clone(), Open { whose: whose.to_owned(), call: call.to_owned(), answer });
         Ok((id, answered))
+    }
+
+    fn lock_lapsed(&self) -> MutexGuard<'_, VecDeque<LapsedQuestion>> {
+        self.lapsed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Open>> {
@@ -149,24 +209,39 @@ impl Drop for Asked<'_> {
 }
 
 impl Line<'_> {
-    /// What the client says that the person did.
-    pub(super) async fn ask(&self, form: &Form) -> Result<Value, Silence> {
-        let (id, answered) = self.questions.open(&self.whose, &self.call)?;
+    /// Asks, and waits for what the client says that the person did.
+    pub(super) async fn ask(&self, form: &Form) -> AskedForm {
+        let (id, answered) = match self.questions.open(&self.whose, &self.call) {
+            Ok(opened) => opened,
+            Err(why) => return AskedForm { id: String::new(), outcome: Err(why) },
+        };
         let asked = Asked { questions: self.questions, id };
         // Kept before it is asked, because an answer may come at once.
-        self.out.send(form.request(&asked.id)).await.map_err(|_| Silence::Gone)?;
-        match tokio::time::timeout(self.questions.patience, answered).await {
+        if self.out.send(form.request(&asked.id)).await.is_err() {
+            return AskedForm { id: asked.id.clone(), outcome: Err(NoAnswer::Gone) };
+        }
+        let outcome = match tokio::time::timeout(self.questions.patience, answered).await {
             Ok(Ok(answer)) => answer,
-            Ok(Err(_)) => Err(Silence::Gone),
+            Ok(Err(_)) => Err(NoAnswer::Gone),
             Err(_) => {
+                self.questions.lapse(&asked.id, &self.whose, form);
                 // So that the form does not stay open for nothing.
                 let params = json!({"requestId": asked.id, "reason": "the time was up"});
                 let notice = json!({"jsonrpc": "2.0", "method": mcp::CANCELLED, "params": params});
                 let _ = self.out.send(notice.to_string()).await;
-                Err(Silence::Late)
+                Err(NoAnswer::Late)
             }
-        }
+        };
+        AskedForm { id: asked.id.clone(), outcome }
     }
+}
+
+/// A form that was shown, or should have been.
+pub(super) struct AskedForm {
+    /// The id of the question; empty when it could not be asked.
+    pub(super) id: String,
+    /// What the client says that the person did.
+    pub(super) outcome: Result<Value, NoAnswer>,
 }
 
 /// The names of the clients that can be asked: each is told one, and nobody can make one up.
@@ -209,8 +284,8 @@ mod tests {
             said.recv().await.unwrap();
             questions.close();
         };
-        assert_eq!(tokio::join!(line.ask(&form), close).0, Err(Silence::Gone));
-        assert_eq!(line.ask(&form).await, Err(Silence::Gone));
+        assert_eq!(tokio::join!(line.ask(&form), close).0.outcome, Err(NoAnswer::Gone));
+        assert_eq!(line.ask(&form).await.outcome, Err(NoAnswer::Gone));
         assert!(said.try_recv().is_err(), "nothing is said to a client that is gone");
     }
 }

@@ -1,8 +1,21 @@
-//! What a dealer sent, made fit for a model: text without what hides or turns it around, and all
-//! of it bounded, so that one dealer cannot fill a conversation.
+//! What a dealer sent, made fit for a model: text without what hides or turns it around, without images and with no
+//! links but to https, and all of it bounded, so that one dealer cannot fill a conversation.
 
-use tradepost_buyer::text::{WORD, plain};
+use tradepost_buyer::text::plain;
 use tradepost_wire::json::{Map, Value};
+
+/// How many characters of an identifier are passed on.
+const MAX_IDENTIFIER: usize = 64;
+
+/// The members of AAP's answers that identify something, and come back in arguments of later calls.
+const IDENTIFIERS: [&str; 8] =
+    ["vin", "stock", "vehicle_id", "dealer_id", "lead_id", "appointment_id", "error_id", "id"];
+
+/// What stands in the place of a link that is not passed on.
+const NO_LINK: &str = "(link left out)";
+
+/// Schemes by which a text can carry a program or a picture; of others it is the `//` that makes a link.
+const BARE_SCHEMES: [&str; 4] = ["javascript", "vbscript", "data", "blob"];
 
 /// The longest number that is passed on as one.
 const MAX_DIGITS: usize = 32;
@@ -24,6 +37,8 @@ pub(super) struct Cleaner {
     depth: usize,
     /// How many characters may still be passed on.
     left: usize,
+    /// Whether it is a seller of advertising that wrote it.
+    of_seller: bool,
     /// Whether something was cut.
     pub(super) cut: bool,
 }
@@ -31,18 +46,24 @@ pub(super) struct Cleaner {
 impl Cleaner {
     /// For one of many: a row of a list, the details of an error.
     pub(super) fn brief() -> Self {
-        Self { text: 200, items: 5, depth: 4, left: 4_000, cut: false }
+        Self { text: 200, items: 5, depth: 4, left: 4_000, of_seller: false, cut: false }
     }
 
     /// For what was asked for by itself.
     pub(super) fn full() -> Self {
-        Self { text: 2_000, items: 200, depth: 8, left: MAX_LENGTH, cut: false }
+        Self { text: 2_000, items: 200, depth: 8, left: MAX_LENGTH, of_seller: false, cut: false }
     }
 
     /// For one of so many answers: together they are about as long as one.
     pub(super) fn share(answers: usize) -> Self {
         let left = (MAX_LENGTH / answers.max(1)).max(MIN_SHARE);
         Self { left, ..Self::full() }
+    }
+
+    /// For what a seller of advertising wrote: its identifiers are as long as AdCP permits, and an address that is
+    /// a whole value stays, because later calls repeat it (the agent of a creative format).
+    pub(super) fn of_seller(self) -> Self {
+        Self { of_seller: true, ..self }
     }
 
     /// The value that may be passed on.
@@ -61,7 +82,7 @@ impl Cleaner {
                 self.cut = true;
                 plain(&number.text(), MAX_DIGITS).into()
             }
-            Value::String(text) => self.string(text).into(),
+            Value::String(text) => self.string(text),
             Value::Array(_) | Value::Object(_) if depth >= self.depth => {
                 self.cut = true;
                 Value::Null
@@ -73,7 +94,11 @@ impl Cleaner {
                         self.cut = true;
                         break;
                     }
-                    out.push(self.walk(item, depth + 1));
+                    let cleaned = self.walk(item, depth + 1);
+                    // A link that may not be passed on leaves no gap.
+                    if item.is_null() || !item.is_string() || !cleaned.is_null() {
+                        out.push(cleaned);
+                    }
                 }
                 out.into()
             }
@@ -84,9 +109,21 @@ impl Cleaner {
                         self.cut = true;
                         break;
                     }
-                    let name = plain(name, WORD);
+                    let name = dealer_text(name, MAX_IDENTIFIER);
                     self.spend(name.len());
-                    let member = self.walk(member, depth + 1);
+                    let member = match member {
+                        Value::String(text)
+                            if !self.of_seller && IDENTIFIERS.contains(&name.as_str()) =>
+                        {
+                            self.identifier(text).into()
+                        }
+                        Value::Null
+                        | Value::Bool(_)
+                        | Value::Number(_)
+                        | Value::String(_)
+                        | Value::Array(_)
+                        | Value::Object(_) => self.walk(member, depth + 1),
+                    };
                     out.insert(name, member);
                 }
                 out.into()
@@ -94,12 +131,26 @@ impl Cleaner {
         }
     }
 
-    fn string(&mut self, text: &str) -> String {
+    fn string(&mut self, text: &str) -> Value {
+        let is_link = is_one_link(text);
+        if is_link && !self.of_seller && !starts_with_https(text.trim()) {
+            self.cut = true;
+            return Value::Null;
+        }
         let limit = self.text.min(self.left);
         // No character of the original is shorter than what is left of it.
-        let shown = plain(text, limit);
+        let bounded = plain(text, limit);
         // The text may have ended so by itself.
-        self.cut |= shown.ends_with('…') && !text.trim_end().ends_with('…');
+        self.cut |= bounded.ends_with('…') && !text.trim_end().ends_with('…');
+        let shown = if is_link { bounded } else { disarmed(&bounded) };
+        self.cut |= shown.contains(NO_LINK) && !text.contains(NO_LINK);
+        self.spend(shown.len());
+        shown.into()
+    }
+
+    fn identifier(&mut self, text: &str) -> String {
+        let shown = identifier(text);
+        self.cut |= shown != text;
         self.spend(shown.len());
         shown
     }
@@ -107,6 +158,89 @@ impl Cleaner {
     fn spend(&mut self, count: usize) {
         self.left = self.left.saturating_sub(count);
     }
+}
+
+/// Whether this is one of the letters, digits and signs that identifiers have.
+fn is_plain(character: char) -> bool {
+    character.is_ascii_alphanumeric()
+        || matches!(
+            character,
+            '-' | '_' | '.' | ':' | '/' | '#' | '+' | '|' | '@' | '=' | '~' | ' '
+        )
+}
+
+/// An identifier that somebody else chose: at most 64 letters, digits, spaces and such signs as identifiers have.
+pub(super) fn identifier(text: &str) -> String {
+    let text = text.trim().chars().filter(|character| is_plain(*character));
+    let text: String = text.take(MAX_IDENTIFIER).collect();
+    // A link is no identifier.
+    text.replace("//", "/")
+}
+
+/// Whether a token of somebody else can be passed on as it is: it has to come back unchanged.
+pub(super) fn is_plain_token(text: &str, max: usize) -> bool {
+    text.len() <= max && text.chars().all(|c| is_plain(c) && c != ' ') && !text.contains("//")
+}
+
+/// At most so many characters of what a dealer or seller wrote, without what hides text, images, markup, and links to
+/// anything but https.
+pub(super) fn dealer_text(text: &str, max: usize) -> String {
+    disarmed(&plain(text, max))
+}
+
+fn starts_with_https(text: &str) -> bool {
+    text.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("https://"))
+}
+
+/// Whether a value is one address and nothing else.
+fn is_one_link(text: &str) -> bool {
+    let text = text.trim();
+    !text.contains(char::is_whitespace)
+        && text
+            .split_once(':')
+            .is_some_and(|(scheme, rest)| is_scheme(scheme) && is_linked(scheme, rest))
+        && !text.contains(['<', '>', '[', ']', '`', '"'])
+}
+
+fn is_scheme(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_alphabetic())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+}
+
+/// Whether what follows a scheme and its colon makes a link of it.
+fn is_linked(scheme: &str, rest: &str) -> bool {
+    let is_bare = BARE_SCHEMES.iter().any(|bare| bare.eq_ignore_ascii_case(scheme));
+    rest.starts_with("//") || is_bare && rest.starts_with(|next: char| !next.is_whitespace())
+}
+
+/// A text without images of Markdown, links with another text than their address, markup, and links to anything but
+/// https.
+fn disarmed(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(':') {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+        let start = before.trim_end_matches(is_part).len();
+        let (lead, scheme) = before.split_at(start);
+        out.push_str(lead);
+        if !is_linked(scheme, after) || scheme.is_empty() || scheme.eq_ignore_ascii_case("https") {
+            out.push_str(scheme);
+            out.push(':');
+            rest = after;
+            continue;
+        }
+        let ends = |c: char| c.is_whitespace() || matches!(c, ')' | ']' | '"' | '>' | '<');
+        out.push_str(NO_LINK);
+        rest = after.split_at(after.find(ends).unwrap_or(after.len())).1;
+    }
+    out.push_str(rest);
+    out.replace("![", "[").replace("](", "] (").replace('<', "‹").replace('>', "›")
+}
+
+/// A dealer's sentences in quotation marks that they cannot end: those within them are others.
+pub(super) fn quotation(text: &str, max: usize) -> String {
+    let inner = dealer_text(text, max).replace(['“', '”', '„'], "\"").replace('`', "'");
+    format!("“{inner}”")
 }
 
 /// Somebody's text within a question of ours: on one line, and without what would end its quotation
@@ -146,6 +280,43 @@ mod tests {
         let text = r#"{"a":["b",1.50]}"#;
         assert_eq!(cleaner.clean(&tradepost_wire::json::from_str(text).unwrap()).to_string(), text);
         assert!(!cleaner.cut);
+    }
+
+    #[test]
+    fn images_and_links_to_anything_but_https_are_left_out() {
+        for (written, shown) in [
+            ("![x](https://evil.example/?q=1)", "[x] (https://evil.example/?q=1)"),
+            ("see http://evil.example/a now", "see (link left out) now"),
+            ("[click](javascript:alert(1))", "[click] ((link left out)))"),
+            ("<img src=x>", "‹img src=x›"),
+            (
+                "data: as it is, 10:30, HTTPS://a.example",
+                "data: as it is, 10:30, HTTPS://a.example",
+            ),
+            (
+                "ftp://a file://b DATA:text/html,x",
+                "(link left out) (link left out) (link left out)",
+            ),
+        ] {
+            assert_eq!(dealer_text(written, 200), shown);
+        }
+        let sent = json!({"vdp_url": "http://a.example", "photos": ["https://a.example/1", "http://b", "data:x"],
+            "note": "http://a.example is ours"});
+        let mut cleaner = Cleaner::full();
+        let kept = json!({"vdp_url": null, "photos": ["https://a.example/1"], "note": "(link left out) is ours"});
+        assert_eq!(cleaner.clean(&sent), kept);
+        assert!(cleaner.cut);
+        let format = json!({"agent_url": "http://127.0.0.1:8080/mcp"});
+        assert_eq!(Cleaner::full().of_seller().clean(&format), format);
+    }
+
+    #[test]
+    fn identifiers_are_64_plain_characters() {
+        let sent = json!({"stock": format!("A`1`\n[x](y) {}", "z".repeat(100)), "vin": "1HGCV1F30NA123456"});
+        let mut cleaner = Cleaner::full();
+        let kept = cleaner.clean(&sent);
+        assert_eq!(kept["stock"], json!(format!("A1xy {}", "z".repeat(59))));
+        assert_eq!((&kept["vin"], cleaner.cut), (&json!("1HGCV1F30NA123456"), true));
     }
 
     #[test]

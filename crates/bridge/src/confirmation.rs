@@ -105,6 +105,24 @@ impl Confirmations {
         })
     }
 
+    /// Whether a token could still be taken back; it is not.
+    pub(super) fn check_open(
+        &self,
+        token: &str,
+        subject: &str,
+        now: Timestamp,
+    ) -> Result<(), Rejected> {
+        let (hash, until) = self.verified(token, subject)?;
+        let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        match used.get(&hash) {
+            Some(known) if known.declined => Err(Rejected::Declined),
+            // A yes was given already, and needs no second question.
+            Some(_) => Err(Rejected::Invalid),
+            None if until <= now => Err(Rejected::Expired),
+            None => Ok(()),
+        }
+    }
+
     /// Has a token be worth nothing any more: the person said no.
     pub(super) fn decline(&self, token: &str, subject: &str, now: Timestamp) {
         if let Ok((hash, until)) = self.verified(token, subject) {

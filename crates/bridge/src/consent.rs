@@ -1,5 +1,6 @@
 //! The person's yes, without which nothing is sent: by a form where the client can show one, and
-//! otherwise by a text that the model shows, in two calls. A no is final: what was asked about is
+//! otherwise by a text that the model shows, in two calls. Some clients declare forms and never show one: a form
+//! without any answer becomes a question in two calls, unless the operator wants forms alone. A no is final: what was asked about is
 //! not sent, whoever calls with it again.
 
 use std::sync::atomic::Ordering;
@@ -9,11 +10,11 @@ use tradepost_buyer::text::{WORD, plain};
 use tradepost_wire::json::{Map, Value};
 use tradepost_wire::mcp::{Elicited, Form};
 
-use super::asking::{Person, Silence};
+use super::asking::{LateRefusal, Line, NoAnswer, Person};
 use super::clean::quoted;
 use super::confirmation::{Confirmed, LIFETIME, Rejected};
 use super::trouble::{Code, Trouble};
-use super::{Bridge, show};
+use super::{AskMode, Bridge, show};
 
 /// How many lines a form has at most for what would be sent.
 const MAX_LINES: usize = 60;
@@ -42,6 +43,8 @@ pub(super) enum Agreement {
         confirmation: String,
         /// Until when.
         until: jiff::Timestamp,
+        /// Whether a form was tried before, and nobody answered it.
+        is_form_unanswered: bool,
     },
     /// The client has to ask, and to call again with this.
     ByClient {
@@ -62,21 +65,31 @@ impl Bridge {
     ) -> Result<Agreement, Trouble> {
         let Matter { subject, form } = matter;
         let now = self.now();
+        let is_auto = self.options.ask == AskMode::Auto;
         let redeem = |token: &str, subject: &str| {
             self.confirmations.redeem(token, subject, self.now()).map_err(rejected)
         };
+        let person = match self.options.ask {
+            AskMode::Confirm => Person::ByModel,
+            AskMode::Form | AskMode::Auto => person,
+        };
         let returned = match (person, confirmation) {
-            (Person::ByModel, _) if self.options.requires_elicitation => {
+            (Person::ByModel, _) if self.options.ask == AskMode::Form => {
                 let message = "this bridge has a person asked by their client, and this client \
                                shows no forms";
                 return Err(Trouble::new(Code::ElicitationRequired, message));
             }
             (Person::ByModel, None) => {
                 let (confirmation, until) = self.confirmations.issue(&subject, now);
-                return Ok(Agreement::ByModel { confirmation, until });
+                return Ok(Agreement::ByModel { confirmation, until, is_form_unanswered: false });
             }
             (Person::ByModel, Some(token)) => {
                 return Ok(Agreement::Given(redeem(token, &subject)?));
+            }
+            // Only one that was given because a form had no answer fits: another is that of a client without forms.
+            (Person::Asked(_) | Person::Returns { .. }, Some(confirmation)) if is_auto => {
+                let (count, token) = counted(confirmation)?;
+                return Ok(Agreement::Given(redeem(token, &after_silence(count, &subject))?));
             }
             (Person::Asked(_) | Person::Returns { .. }, Some(_)) => {
                 let message = "the person is asked by their client, and no confirmation of a model \
@@ -84,12 +97,24 @@ impl Bridge {
                 return Err(Trouble::new(Code::ConfirmationInvalid, message));
             }
             (Person::Asked(line), None) => {
-                let subject = by_client(self.asked(), &subject);
+                let by_client = by_client(self.asked(), &subject);
                 // Made before the question: a no to it is noted under the same token.
-                let (token, _) = self.confirmations.issue(&subject, now);
-                let answer = line.ask(&form).await.map_err(silent)?;
-                self.heed(&form, &answer, &token, &subject)?;
-                return Ok(Agreement::Given(redeem(&token, &subject)?));
+                let (token, _) = self.confirmations.issue(&by_client, now);
+                let asked = line.ask(&form).await;
+                let answer = match asked.outcome {
+                    Ok(answer) if is_auto && !is_answer(&answer) => {
+                        return Ok(self.without_form(&subject));
+                    }
+                    Err(NoAnswer::Failed) if is_auto => return Ok(self.without_form(&subject)),
+                    Err(NoAnswer::Late) if is_auto => {
+                        let agreement = self.without_form(&subject);
+                        self.heed_late_refusal(line, &asked.id, &agreement, &subject);
+                        return Ok(agreement);
+                    }
+                    outcome => outcome.map_err(silent)?,
+                };
+                self.heed(&form, &answer, &token, &by_client)?;
+                return Ok(Agreement::Given(redeem(&token, &by_client)?));
             }
             (Person::Returns { state: None, .. }, None) => {
                 let count = self.asked();
@@ -99,15 +124,43 @@ impl Bridge {
             (Person::Returns { state: Some(state), answer }, None) => (state, answer),
         };
         let (state, answer) = returned;
-        let read = state.split_once('.');
-        let read = read.and_then(|(count, token)| Some((count.parse().ok()?, token)));
-        let (count, token) = read.ok_or_else(|| rejected(Rejected::Invalid))?;
+        let (count, token) = counted(state)?;
         // The count is in the subject, so a token does not fit another form than its own.
-        let subject = by_client(count, &subject);
+        let by_client = by_client(count, &subject);
+        if is_auto && !answer.is_some_and(is_answer) {
+            // After a no to this form, silence is no new question.
+            self.confirmations.check_open(token, &by_client, now).map_err(rejected)?;
+            return Ok(self.without_form(&subject));
+        }
         let answer = answer.ok_or_else(misfit)?;
         // First, so that a no is noted before anything is made of the token.
-        self.heed(&form, answer, token, &subject)?;
-        Ok(Agreement::Given(redeem(token, &subject)?))
+        self.heed(&form, answer, token, &by_client)?;
+        Ok(Agreement::Given(redeem(token, &by_client)?))
+    }
+
+    /// The question in two calls of a client that declares forms and has given no answer to one.
+    fn without_form(&self, subject: &str) -> Agreement {
+        let count = self.asked();
+        let (token, until) = self.confirmations.issue(&after_silence(count, subject), self.now());
+        let confirmation = format!("{count}.{token}");
+        Agreement::ByModel { confirmation, until, is_form_unanswered: true }
+    }
+
+    /// Has a no to a form that comes late be one to the question that has taken its place, too.
+    fn heed_late_refusal(&self, line: &Line<'_>, form: &str, agreement: &Agreement, subject: &str) {
+        let Agreement::ByModel { confirmation, .. } = agreement else { return };
+        let Ok((count, token)) = counted(confirmation) else { return };
+        let (confirmation, subject) = (token.to_owned(), after_silence(count, subject));
+        let refusal = LateRefusal { confirmation, subject };
+        // It may have come in this moment.
+        if let Some(refusal) = line.questions.await_refusal(form, refusal) {
+            self.refuse_late(&refusal);
+        }
+    }
+
+    /// Notes a no to a form that came when nobody waited for it any longer.
+    pub(super) fn refuse_late(&self, refusal: &LateRefusal) {
+        self.confirmations.decline(&refusal.confirmation, &refusal.subject, self.now());
     }
 
     /// How many forms there were before this one.
@@ -136,17 +189,38 @@ fn by_client(count: u64, subject: &str) -> String {
     format!("client\0{count}\0{subject}")
 }
 
+/// What a question in two calls is about whose form had no answer: a yes or no to it is none to another question.
+fn after_silence(count: u64, subject: &str) -> String {
+    format!("silence\0{count}\0{subject}")
+}
+
+/// The number of a question and the token that belongs to it.
+fn counted(text: &str) -> Result<(u64, &str), Trouble> {
+    let read = text.split_once('.').and_then(|(count, token)| Some((count.parse().ok()?, token)));
+    read.ok_or_else(|| rejected(Rejected::Invalid))
+}
+
+/// Whether a client says at all what the person did with the form.
+fn is_answer(answer: &Value) -> bool {
+    let action = answer.get("action").and_then(Value::as_str);
+    matches!(action, Some("accept" | "decline" | "cancel"))
+}
+
+/// What a text of the first call says about a form that nobody answered.
+pub(super) const FORM_UNANSWERED: &str = "The client said that it can show a form, and gave no answer to one: the \
+                                          person is asked by you instead, in two calls.";
+
 fn misfit() -> Trouble {
     let message = "what the client says that the person answered does not fit the form";
     Trouble::new(Code::AnswerInvalid, message)
 }
 
-fn silent(why: Silence) -> Trouble {
+fn silent(why: NoAnswer) -> Trouble {
     let (code, message) = match why {
-        Silence::Late => (Code::PersonSilent, "the person did not answer in time"),
-        Silence::Gone => (Code::PersonSilent, "the client does not wait for this call any longer"),
-        Silence::Failed => (Code::AnswerInvalid, "the client could not ask the person"),
-        Silence::Busy => (Code::PersonBusy, "the person has other questions to answer first"),
+        NoAnswer::Late => (Code::PersonSilent, "the person did not answer in time"),
+        NoAnswer::Gone => (Code::PersonSilent, "the client does not wait for this call any longer"),
+        NoAnswer::Failed => (Code::AnswerInvalid, "the client could not ask the person"),
+        NoAnswer::Busy => (Code::PersonBusy, "the person has other questions to answer first"),
     };
     Trouble::new(code, message)
 }

@@ -1,15 +1,16 @@
-//! The dealers behind the bridge: how each is named and reached, and asking several at once.
+//! The dealers behind the bridge: how each is named, reached and called.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tradepost_buyer::client::random_ids;
 use tradepost_buyer::discover::{Discovered, card_url, discover};
 use tradepost_buyer::failure::{Failure, Unsent};
+use tradepost_buyer::recovery::{Attempt, Effect};
+use tradepost_buyer::retry::{GaveUp, Key, Sender};
 use tradepost_buyer::transport::Limits;
 use tradepost_buyer::{Answer, Client, Transport};
 use tradepost_wire::a2a::card::WELL_KNOWN_PATH;
@@ -17,13 +18,26 @@ use tradepost_wire::aap::{Skill, Terms};
 use tradepost_wire::json::Value;
 
 use super::Now;
-use super::trouble::Trouble;
+use super::fan_out::{Askable, SlowMark};
+use super::retries::Retries;
+use super::trouble::{Code, Trouble};
 
 /// How long a card is believed before the dealer is asked whether it still holds.
 const CARD_LIFETIME: Duration = Duration::from_mins(5);
 
-/// How many dealers are asked at the same time.
-const AT_ONCE: usize = 16;
+/// The member of a lead by which a dealer recognises it.
+const KEY: &str = "idempotency_key";
+
+/// What all dealers of a bridge have in common.
+#[derive(Clone)]
+pub(super) struct DealerSetup {
+    /// What one request may cost.
+    pub(super) limits: Limits,
+    /// Tells the time, for consents.
+    pub(super) now: Now,
+    /// Sends requests again where that helps.
+    pub(super) retries: Arc<Retries>,
+}
 
 /// A dealer, by its address.
 pub(super) struct Dealer {
@@ -32,10 +46,10 @@ pub(super) struct Dealer {
     /// The address of its card.
     pub(super) address: String,
     token: Option<String>,
-    limits: Limits,
+    setup: DealerSetup,
     transport: Transport,
-    now: Now,
     known: Mutex<Option<Arc<Connection>>>,
+    slow: SlowMark,
 }
 
 /// A dealer that has been found.
@@ -51,23 +65,34 @@ impl Dealer {
     pub(super) fn new(
         address: &str,
         token: Option<String>,
-        limits: Limits,
-        now: &Now,
+        setup: &DealerSetup,
     ) -> Result<Self, Failure> {
         let url = card_url(address)?;
         Ok(Self {
             id: place_of(url.as_str()),
             address: url.to_string(),
             token,
-            limits,
-            transport: Transport::new(limits),
-            now: Arc::clone(now),
+            transport: Transport::new(setup.limits),
+            setup: setup.clone(),
             known: Mutex::new(None),
+            slow: SlowMark::default(),
         })
     }
 
-    /// Finds out how to speak to the dealer, or remembers it.
-    pub(super) async fn connect(&self) -> Result<Arc<Connection>, Failure> {
+    /// Finds out how to speak to the dealer, or remembers it. A card that is refused for a while (a rate limit,
+    /// a gateway that is down) is asked for again before `end`.
+    pub(super) async fn connect(&self, end: Instant) -> Result<Arc<Connection>, Failure> {
+        let failure = match self.connect_once().await {
+            Ok(connection) => return Ok(connection),
+            // Whoever cannot be reached at all keeps nobody waiting.
+            Err(failure @ Failure::Refused(_)) => failure,
+            Err(failure) => return Err(failure),
+        };
+        let mut request = CardRequest { dealer: self, first: Some(failure) };
+        self.recovered(Effect::Read, end, &mut request).await.map_err(|gave_up| gave_up.failure)
+    }
+
+    async fn connect_once(&self) -> Result<Arc<Connection>, Failure> {
         // Held until the card is here: of several calls at once one asks for it.
         let mut known = self.known.lock().await;
         let now = Instant::now();
@@ -80,8 +105,8 @@ impl Dealer {
         let found = discover(&self.transport, &self.address, before).await?;
         let choice = found.card.choose(None);
         let choice = choice.map_err(|why| Failure::Unsent(Unsent::NotAap(why)))?;
-        let clock = Arc::clone(&self.now);
-        let transport = Transport::new(self.limits);
+        let clock = Arc::clone(&self.setup.now);
+        let transport = Transport::new(self.setup.limits);
         let mut client = Client::new(transport, &found, choice, random_ids())?;
         if let Some(token) = &self.token {
             client = client.with_token(token)?;
@@ -92,15 +117,109 @@ impl Dealer {
         Ok(connection)
     }
 
-    /// Calls a skill.
-    pub(super) async fn call(&self, skill: Skill, payload: Value) -> Result<Answer, Trouble> {
-        let answer = async { self.connect().await?.client.call(skill, payload).await }.await;
-        answer.map_err(|failure| self.trouble(&failure))
+    /// Calls a skill, and calls again before `end` where that helps.
+    pub(super) async fn call(
+        &self,
+        skill: Skill,
+        payload: Value,
+        end: Instant,
+    ) -> Result<Answer, Trouble> {
+        let connection = self.connect(end).await.map_err(|failure| self.trouble(&failure))?;
+        let request = DealerRequest { connection, skill, payload, conversation: None };
+        let called = self.send(request, end).await;
+        called.map_err(|gave_up| self.trouble(&gave_up.failure))
+    }
+
+    /// Sends a request, and sends it again before `end` where that helps: the same one, with the same key.
+    pub(super) async fn send(
+        &self,
+        mut request: DealerRequest,
+        end: Instant,
+    ) -> Result<Answer, Box<GaveUp>> {
+        let effect = if request.skill.has_effect() { Effect::Keyed } else { Effect::Read };
+        let sent = self.recovered(effect, end, &mut request).await;
+        if let Err(gave_up) = &sent
+            && matches!(gave_up.failure, Failure::Unsent(Unsent::Unreachable(_)))
+        {
+            // The next call begins with the card, and finds out at once whether the dealer is back.
+            *self.known.lock().await = None;
+        }
+        sent
+    }
+
+    async fn recovered<S: Sender>(
+        &self,
+        effect: Effect,
+        end: Instant,
+        sender: &mut S,
+    ) -> Result<S::Answer, Box<GaveUp>> {
+        let retries = &self.setup.retries;
+        let attempt =
+            Attempt { effect, had_credentials: self.token.is_some(), ..Attempt::default() };
+        let limits = retries.limits_until(end);
+        let recovered = retries.recoverer().run_within(limits, &self.id, attempt, sender).await;
+        recovered.map(|recovered| recovered.answer)
     }
 
     /// What went wrong, with the dealer's name.
     pub(super) fn trouble(&self, failure: &Failure) -> Trouble {
         Trouble::of(failure).at(&self.id)
+    }
+}
+
+impl Askable for Dealer {
+    fn slow_mark(&self) -> &SlowMark {
+        &self.slow
+    }
+
+    fn too_slow(&self, time: Duration) -> Trouble {
+        Trouble::too_slow(time).at(&self.id)
+    }
+
+    fn not_asked(&self) -> Trouble {
+        Trouble::new(Code::DealerNotAsked, "the time of the call was up before its turn came")
+            .at(&self.id)
+    }
+}
+
+/// A request to a dealer.
+pub(super) struct DealerRequest {
+    pub(super) connection: Arc<Connection>,
+    pub(super) skill: Skill,
+    pub(super) payload: Value,
+    /// The conversation that it goes on with.
+    pub(super) conversation: Option<String>,
+}
+
+impl Sender for DealerRequest {
+    type Answer = Answer;
+
+    async fn send(&mut self, _: Key) -> Result<Answer, Failure> {
+        // Nothing corrects a request here, so that its key is the same each time.
+        let (conversation, payload) = (self.conversation.as_deref(), self.payload.clone());
+        self.connection.client.call_within(conversation, self.skill, payload).await
+    }
+
+    fn key(&self) -> Option<&str> {
+        self.payload.get(KEY).and_then(Value::as_str)
+    }
+}
+
+/// A request for a dealer's card.
+struct CardRequest<'d> {
+    dealer: &'d Dealer,
+    /// How it failed the first time.
+    first: Option<Failure>,
+}
+
+impl Sender for CardRequest<'_> {
+    type Answer = Arc<Connection>;
+
+    async fn send(&mut self, _: Key) -> Result<Arc<Connection>, Failure> {
+        match self.first.take() {
+            Some(failure) => Err(failure),
+            None => self.dealer.connect_once().await,
+        }
     }
 }
 
@@ -113,31 +232,4 @@ pub(super) fn place_of(url: &str) -> String {
 /// What is checked before sending. Where dealers differ, the most generous of them counts.
 pub(super) fn terms(now: Timestamp) -> Terms {
     Terms { now, clock_skew: SignedDuration::from_mins(5), consent_lifetime: None }
-}
-
-/// Asks several at once, so many at a time, and all of them for no longer than `patience`; `late` is said
-/// of those that take too long. The outcomes are in the order of those who are asked.
-pub(super) async fn ask_all<W, T, F>(
-    asked: Vec<Arc<W>>,
-    patience: Duration,
-    ask: impl Fn(Arc<W>) -> F,
-    late: impl Fn(&W) -> Trouble,
-) -> Vec<(Arc<W>, Result<T, Trouble>)>
-where
-    F: Future<Output = Result<T, Trouble>>,
-{
-    // One deadline for all, so that whoever has to wait for a turn has less of it.
-    let deadline = Instant::now() + patience;
-    let asked = asked.into_iter().map(|one| {
-        let answer = tokio::time::timeout_at(deadline, ask(Arc::clone(&one)));
-        let late = &late;
-        async move {
-            let outcome = match answer.await {
-                Ok(outcome) => outcome,
-                Err(_) => Err(late(&one)),
-            };
-            (one, outcome)
-        }
-    });
-    futures_util::stream::iter(asked).buffered(AT_ONCE).collect().await
 }

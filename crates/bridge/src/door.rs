@@ -23,6 +23,7 @@ use tradepost_wire::jsonrpc::{self, Incoming};
 use tradepost_wire::mcp::{self, Release};
 use tradepost_wire::problem::Problems;
 
+use super::progress::progress_token;
 use super::server::{Handler, can_be_asked};
 
 mod stream;
@@ -224,7 +225,7 @@ async fn answer(behind: &Arc<Behind>, parts: &Parts, bytes: &[u8]) -> Result<Res
                 return Err(bad("an answer needs the Mcp-Session-Id of its question"));
             };
             // One that comes late, or twice, is nobody's any more.
-            handler.questions.answered(&session, reply);
+            handler.replied(&session, reply);
             return Ok(accepted());
         }
     };
@@ -241,11 +242,13 @@ async fn answer(behind: &Arc<Behind>, parts: &Parts, bytes: &[u8]) -> Result<Res
         }
         Err((id, fail)) => return Ok(said((fail.status, fail.body(&id)))),
     };
-    if let (Release::Plain, Some(session)) = (request.release, session) {
+    let session = session.filter(|_| request.release == Release::Plain);
+    if session.is_some() || request.method == mcp::CALL && progress_token(&request.params).is_some()
+    {
         return Ok(stream::answer(Arc::clone(behind), request, session).await);
     }
     let is_new = request.release == Release::Plain && can_be_asked(&request);
-    let mut response = said(handler.answer(request, None).await);
+    let mut response = said(handler.answer(request, None, None).await);
     if is_new && let Ok(name) = HeaderValue::from_str(&handler.sessions.name()) {
         response.headers_mut().insert(SESSION, name);
     }

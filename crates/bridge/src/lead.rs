@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tradepost_buyer::failure::Failure;
 use tradepost_buyer::refusal::By;
-use tradepost_buyer::text::{SENTENCE, plain};
+use tradepost_buyer::text::plain;
 use tradepost_wire::aap::lead::Channel;
 use tradepost_wire::aap::{self, LeadSubmit, Skill, Vehicle, Version};
 use tradepost_wire::canonical;
@@ -18,17 +18,17 @@ use tradepost_wire::mcp::Form;
 
 use super::arguments::LeadArguments;
 use super::asking::Person;
-use super::clean::{Cleaner, quoted};
+use super::clean::{Cleaner, is_plain_token, quoted};
 use super::confirmation::{Confirmed, REPEATABLE};
-use super::consent::{self, Agreement, Matter};
-use super::dealers::{Connection, Dealer};
+use super::consent::{self, Agreement, FORM_UNANSWERED, Matter};
+use super::dealers::{Connection, Dealer, DealerRequest};
 use super::trouble::{Code, Trouble};
-use super::{Bridge, Reply, said, show};
+use super::{Bridge, Reply, said, search, show};
 
 /// How much of a dealer's own name the consent text repeats.
 const MAX_NAME: usize = 60;
 
-/// How long a conversation's id may be.
+/// How many characters a conversation's id may have.
 const MAX_CONVERSATION: usize = 200;
 
 impl Bridge {
@@ -39,14 +39,16 @@ impl Bridge {
         person: Person<'_>,
     ) -> Result<Reply, Trouble> {
         // The card first: the text to agree to names the dealer as its card does.
-        let connection = dealer.connect().await.map_err(|failure| dealer.trouble(&failure))?;
+        let connection = dealer.connect(self.call_end()).await;
+        let connection = connection.map_err(|failure| dealer.trouble(&failure))?;
         let choice = connection.client.choice();
         if !choice.skills.contains(&Skill::LeadSubmit) {
             let message = "the dealer takes no leads from agents";
             return Err(Trouble::new(Code::SkillNotOffered, message).at(&dealer.id));
         }
         let consent_text = consent_text(&dealer.id, &connection, &arguments.lead);
-        let subject = subject(&dealer, choice.version, &arguments, &consent_text);
+        let version = choice.version;
+        let subject = subject(&dealer, version, &arguments, &consent_text);
         let matter = Matter {
             subject: subject.clone(),
             form: form(&dealer.id, &consent_text, &arguments.parts),
@@ -55,7 +57,7 @@ impl Bridge {
         let confirmed = match agreed.map_err(|trouble| trouble.at(&dealer.id))? {
             Agreement::Given(confirmed) => self.first_of(&subject, confirmed),
             Agreement::ByClient { form, state } => return Ok(Reply::Ask { form, state }),
-            Agreement::ByModel { confirmation, until } => {
+            Agreement::ByModel { confirmation, until, is_form_unanswered } => {
                 let document = json!({
                     "status": "confirmation_required",
                     "dealer": dealer.id,
@@ -64,24 +66,35 @@ impl Bridge {
                     "allowed_channels": arguments.lead.consent.allowed_channels,
                     "confirmation": confirmation,
                     "confirmation_expires_at": rfc3339(until),
+                    "form_unanswered"?: is_form_unanswered.then_some(true),
                 });
-                let text = show::confirmation(&consent_text, &arguments.parts, &confirmation);
+                let mut text = show::confirmation(&consent_text, &arguments.parts, &confirmation);
+                if is_form_unanswered {
+                    text.insert_str(0, &format!("{FORM_UNANSWERED}\n\n"));
+                }
                 return Ok(Reply::Said(said(document, text)));
             }
         };
-        let payload = self.payload(choice.version, &arguments, &consent_text, &confirmed);
-        let conversation = arguments.conversation.as_deref();
-        let answer = connection.client.call_within(conversation, Skill::LeadSubmit, payload).await;
-        let answer = answer.map_err(|failure| {
-            let trouble = dealer.trouble(&failure);
-            if failure.may_have_acted() {
-                self.unclear.remember(&subject, confirmed.clone());
-            } else if settles(&failure) {
+        let payload = self.payload(version, &arguments, &consent_text, &confirmed);
+        let request = DealerRequest {
+            connection,
+            skill: Skill::LeadSubmit,
+            payload,
+            conversation: arguments.conversation.clone(),
+        };
+        // From the agreement on: however long the person took, the dealer has the whole time.
+        let answer = dealer.send(request, self.call_end()).await;
+        let answer = answer.map_err(|gave_up| {
+            let failure = &gave_up.failure;
+            let trouble = dealer.trouble(failure);
+            if settles(failure) {
                 self.unclear.forget(&subject);
+            } else if gave_up.doubt.may_have_acted() {
+                self.unclear.remember(&subject, confirmed.clone());
             }
             // Any other failure says nothing of what became of the lead before it.
             let key = &confirmed.idempotency_key;
-            match (self.unclear.recall(&subject).is_some(), says_nothing_of_it(&failure)) {
+            match (self.unclear.recall(&subject).is_some(), says_nothing_of_it(failure)) {
                 (true, true) => trouble.in_doubt_for_good(Some(key.clone())),
                 (true, false) => trouble.in_doubt(key),
                 (false, _) => trouble,
@@ -90,9 +103,10 @@ impl Bridge {
         self.unclear.forget(&subject);
         let mut cleaner = Cleaner::full();
         let receipt = cleaner.clean(answer.data());
-        let message = answer.message().map(|message| plain(message, 4 * SENTENCE));
-        // By this the dealer knows the customer again (C-19).
-        let conversation = answer.context_id.as_deref().map(|id| plain(id, MAX_CONVERSATION));
+        let message = search::said(answer.message());
+        // By this the dealer knows the customer again (C-19). One that would have to be changed is none.
+        let conversation =
+            answer.context_id.as_deref().filter(|id| is_plain_token(id, MAX_CONVERSATION));
         let document = json!({
             "type": Skill::LeadSubmit.response_type(),
             "status": "sent",
@@ -107,7 +121,7 @@ impl Bridge {
             "conversation"?: conversation,
             "message"?: message,
         });
-        let text = show::receipt(&dealer.id, &receipt, (conversation, message));
+        let text = show::receipt(&dealer.id, &receipt, conversation, message.as_deref());
         Ok(Reply::Said(said(document, text)))
     }
 

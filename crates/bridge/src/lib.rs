@@ -4,18 +4,21 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use adcp::{Retries, Seller};
+use adcp::Seller;
+use arguments::DealerChoice;
 use asking::Person;
-use clean::Cleaner;
 use confirmation::{Confirmations, Confirmed};
-use dealers::{Dealer, ask_all, terms};
+use dealer_list::DealerSources;
+use dealers::DealerSetup;
 use jiff::Timestamp;
+use lenient::LenientReading;
+use retries::Retries;
+use tokio::time::Instant;
 use tradepost_buyer::failure::Failure;
-use tradepost_buyer::text::{SENTENCE, plain};
 use tradepost_buyer::transport::Limits;
 use tradepost_wire::aap::Skill;
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::json::Value;
 use tradepost_wire::mcp::{Form, Tool};
 use trouble::Trouble;
 use unclear::Unclear;
@@ -29,9 +32,17 @@ mod asking;
 mod clean;
 mod confirmation;
 mod consent;
+mod dealer_list;
+mod dealer_tools;
 mod dealers;
 mod door;
+mod doubtful;
+mod fan_out;
 mod lead;
+mod lenient;
+mod progress;
+mod retries;
+mod schema;
 mod search;
 mod show;
 mod tools;
@@ -39,6 +50,19 @@ mod unclear;
 
 /// Tells the time.
 pub type Now = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// How the person is asked before anything is sent for them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum AskMode {
+    /// By a form of their client (elicitation), and in no other way: a text that the model shows is not enough.
+    Form,
+    /// In two calls, with a text that the model shows, whatever the client can do.
+    Confirm,
+    /// By a form where the client says that it can show one. When it gives no answer at all, and for other clients,
+    /// in two calls.
+    #[default]
+    Auto,
+}
 
 /// What a bridge is made of.
 pub struct Options {
@@ -50,9 +74,8 @@ pub struct Options {
     pub now: Now,
     /// Random, and new in each process: confirmations are made with it.
     pub secret: [u8; 32],
-    /// Whether nothing is sent for clients that cannot ask the person by a form of their own
-    /// (elicitation): a text that the model shows is not enough.
-    pub requires_elicitation: bool,
+    /// How the person is asked.
+    pub ask: AskMode,
     /// How long a person may take to answer such a form.
     pub person_patience: Duration,
 }
@@ -61,9 +84,8 @@ pub struct Options {
 pub struct Bridge {
     sellers: Vec<Arc<Seller>>,
     seller_names: Vec<String>,
-    retries: Retries,
-    dealers: Vec<Arc<Dealer>>,
-    names: Vec<String>,
+    retries: Arc<Retries>,
+    dealers: DealerSources,
     options: Options,
     confirmations: Confirmations,
     /// The leads that may have arrived, with the consent and the key that they were sent with.
@@ -108,21 +130,17 @@ impl Bridge {
         addresses: impl IntoIterator<Item = (String, Option<String>)>,
         options: Options,
     ) -> Result<Self, Failure> {
-        let limits = Limits { timeout: options.patience, ..Limits::default() };
-        let mut dealers: Vec<Arc<Dealer>> = Vec::new();
-        for (address, token) in addresses {
-            let dealer = Dealer::new(&address, token, limits, &options.now)?;
-            if !dealers.iter().any(|known| known.id == dealer.id) {
-                dealers.push(Arc::new(dealer));
-            }
-        }
-        let names = dealers.iter().map(|dealer| dealer.id.clone()).collect();
+        let retries = Arc::new(Retries::new(options.patience));
+        let setup = DealerSetup {
+            limits: Limits { timeout: options.patience, ..Limits::default() },
+            now: Arc::clone(&options.now),
+            retries: Arc::clone(&retries),
+        };
         Ok(Self {
             sellers: Vec::new(),
             seller_names: Vec::new(),
-            retries: Retries::new(options.patience),
-            dealers,
-            names,
+            retries,
+            dealers: DealerSources::new(addresses, setup)?,
             confirmations: Confirmations::new(options.secret),
             options,
             unclear: Unclear::new(),
@@ -149,17 +167,32 @@ impl Bridge {
         Ok(self)
     }
 
-    /// The names of the dealers.
+    /// With directories of dealers at these addresses, which are read when a tool is called, and again every five
+    /// minutes. One that cannot be read is reported in results.
     #[must_use]
-    pub fn dealers(&self) -> &[String] {
-        &self.names
+    pub fn with_directories(mut self, addresses: impl IntoIterator<Item = String>) -> Self {
+        self.dealers.add_directories(addresses);
+        self
+    }
+
+    /// Reads the directories that are due, and gives what is wrong with them.
+    pub async fn read_directories(&self) -> Vec<Trouble> {
+        self.dealers.current().await.troubles.clone()
+    }
+
+    /// The names of the dealers, as far as they are known.
+    #[must_use]
+    pub fn dealers(&self) -> Vec<String> {
+        self.dealers.last_known().names.clone()
     }
 
     /// The tools: those of the dealers in the order of the skills, and those of the sellers.
     #[must_use]
     pub fn tools(&self) -> Vec<Tool> {
         let skills = Skill::ALL.iter().filter(|_| !self.dealers.is_empty());
-        let tools = skills.map(|skill| tools::tool(*skill, &self.names));
+        let names = self.dealers.last_known();
+        let choice = DealerChoice::new(&names.names, self.dealers.has_directories());
+        let tools = skills.map(|skill| tools::tool(*skill, choice));
         tools.chain(adcp::tools(&self.seller_names)).collect()
     }
 
@@ -184,127 +217,51 @@ impl Bridge {
     /// Calls a tool for this person.
     async fn call_for(&self, person: Person<'_>, name: &str, arguments: &Value) -> Option<Reply> {
         if let Some(row) = adcp::row(name).filter(|_| !self.sellers.is_empty()) {
-            return Some(ended(self.media(row, arguments, person).await));
+            let LenientReading { arguments, notes } =
+                adcp::lenient(row, &self.seller_names, arguments);
+            return Some(ended(self.media(row, &arguments, person).await, notes));
         }
         let is_it = |skill: &&Skill| !self.dealers.is_empty() && tools::name(**skill) == name;
-        let skill = Skill::ALL.iter().find(is_it)?;
-        Some(ended(tools::perform(self, *skill, arguments, person).await))
-    }
-
-    async fn information(&self, arguments: &Value) -> Result<Outcome, Trouble> {
-        let asked = arguments::read_dealers(arguments, &self.names);
-        let asked = asked.map_err(|problems| Trouble::arguments(&problems))?;
-        let count = asked.dealers.len();
-        let ask = |dealer| introduce(dealer, Cleaner::share(count));
-        let (found, errors) = self.ask(&asked.dealers, ask).await?;
-        let about = found.into_iter().map(|(_, about)| about);
-        let (dealers, cuts): (Vec<_>, Vec<bool>) = about.unzip();
-        let cut = cuts.contains(&true);
-        let document = json!({"dealers": dealers, "errors": documents(&errors), "truncated": cut});
-        let text = show::dealers(&document, &errors);
-        Ok(said(document, text))
-    }
-
-    async fn facets(&self, arguments: &Value) -> Result<Outcome, Trouble> {
-        let asked = arguments::read_facets(arguments, &self.names, &terms(self.now()));
-        let asked = asked.map_err(|problems| Trouble::arguments(&problems))?;
-        let payload = asked.what;
-        let ask = |dealer: Arc<Dealer>| {
-            let payload = payload.clone();
-            async move { dealer.call(Skill::InventoryFacets, payload).await }
-        };
-        let (found, errors) = self.ask(&asked.dealers, ask).await?;
-        let (mut sum, mut cut, mut dealers) = (Map::new(), false, Vec::new());
-        let count = found.len();
-        for (dealer, answer) in found {
-            let mut cleaner = Cleaner::share(count);
-            let facets = cleaner.clean(answer.data());
-            cut |= cleaner.cut;
-            let speaks = facets.as_object().is_none_or(Map::is_empty)
-                || payload.as_object().is_some_and(search::asks_in_words);
-            let message = search::said(answer.message()).filter(|_| speaks);
-            search::add_facets(&mut sum, &facets);
-            dealers.push(json!({"dealer": dealer.id, "message"?: message}));
-        }
-        let sum = Value::Object(sum);
-        let text = show::facets(&sum, &dealers, &errors);
-        let document = json!({
-            "type": Skill::InventoryFacets.response_type(), "data": sum, "dealers": dealers,
-            "errors": documents(&errors), "truncated": cut,
-        });
-        Ok(said(document, text))
-    }
-
-    async fn search(&self, arguments: &Value) -> Result<Outcome, Trouble> {
-        let asked = arguments::read_search(arguments, &self.names, &terms(self.now()));
-        let asked = asked.map_err(|problems| Trouble::arguments(&problems))?;
-        let what = asked.what;
-        let wanted = what.skip + what.limit;
-        let ask = |dealer| search::gather(dealer, what.payload.clone(), wanted);
-        let (found, errors) = self.ask(&asked.dealers, ask).await?;
-        let document = search::merge(found, &what, &errors);
-        let text = show::page(&document, &errors);
-        Ok(said(document, text))
-    }
-
-    async fn vehicle(&self, arguments: &Value) -> Result<Outcome, Trouble> {
-        let asked = arguments::read_vehicle(arguments, &self.names, &terms(self.now()));
-        let asked = asked.map_err(|problems| Trouble::arguments(&problems))?;
-        let payload = asked.what;
-        let ask = |dealer: Arc<Dealer>| {
-            let payload = payload.clone();
-            async move { dealer.call(Skill::InventoryVehicle, payload).await }
-        };
-        let (dealer, answer) = the_only(self.ask(&asked.dealers, ask).await?.0)?;
-        let mut cleaner = Cleaner::full();
-        let data = cleaner.clean(answer.data());
-        let message = answer.message().map(|message| plain(message, 4 * SENTENCE));
-        let document = json!({
-            "type": Skill::InventoryVehicle.response_type(), "dealer": dealer.id, "data": data,
-            "truncated": cleaner.cut, "message"?: message,
-        });
-        let text = show::vehicle(&dealer.id, &data, message.as_deref());
-        Ok(said(document, text))
-    }
-
-    async fn submit(&self, arguments: &Value, person: Person<'_>) -> Result<Reply, Trouble> {
-        let asked = arguments::read_lead(arguments, &self.names, &terms(self.now()));
-        let asked = asked.map_err(|problems| Trouble::arguments(&problems))?;
-        // Not abandoned when time is up: the transport has a limit of its own, and tells whether
-        // the lead may have arrived.
-        let dealer = self.chosen(&asked.dealers).into_iter().map(|dealer| (dealer, ()));
-        let (dealer, ()) = the_only(dealer.collect())?;
-        self.lead(dealer, asked.what, person).await
-    }
-
-    /// Asks these dealers at once: what they answered, and how others failed.
-    async fn ask<T, F>(
-        &self,
-        places: &[usize],
-        ask: impl Fn(Arc<Dealer>) -> F,
-    ) -> Result<Answered<Dealer, T>, Trouble>
-    where
-        F: Future<Output = Result<T, Trouble>>,
-    {
-        let patience = self.options.patience;
-        let late = |dealer: &Dealer| Trouble::too_slow(patience).at(&dealer.id);
-        sort_out(ask_all(self.chosen(places), patience, ask, late).await, Trouble::all)
+        let skill = *Skill::ALL.iter().find(is_it)?;
+        let list = self.dealers.current().await;
+        let schema = arguments::input_schema(skill, DealerChoice::new(&list.names, false));
+        let LenientReading { arguments, notes } =
+            lenient::read(&schema.into(), arguments, |_| true);
+        Some(ended(tools::perform(self, &list, skill, &arguments, person).await, notes))
     }
 
     fn now(&self) -> Timestamp {
         (self.options.now)()
     }
 
-    fn chosen(&self, places: &[usize]) -> Vec<Arc<Dealer>> {
-        places.iter().filter_map(|place| self.dealers.get(*place)).cloned().collect()
+    /// When a request that is sent now has to be answered.
+    fn call_end(&self) -> Instant {
+        Instant::now() + self.options.patience
     }
 }
 
-fn ended(reply: Result<Reply, Trouble>) -> Reply {
-    reply.unwrap_or_else(|trouble| {
-        let (document, text) = (trouble.document(), trouble.text());
-        Reply::Said(Outcome { document, text, is_error: true })
-    })
+/// The reply to a call, whose arguments were read with these notes.
+fn ended(reply: Result<Reply, Trouble>, notes: Vec<String>) -> Reply {
+    let (mut outcome, has_words_of_others) = match reply {
+        Ok(Reply::Said(outcome)) => (outcome, true),
+        Ok(reply @ Reply::Ask { .. }) => return reply,
+        Err(trouble) => {
+            let outcome =
+                Outcome { document: trouble.document(), text: trouble.text(), is_error: true };
+            (outcome, trouble.has_words_of_others())
+        }
+    };
+    for note in &notes {
+        outcome.text.push_str(&format!("\nnote: {note}"));
+    }
+    if !notes.is_empty() {
+        put(&mut outcome.document, "notes", notes);
+    }
+    if has_words_of_others {
+        outcome.text.push_str(&format!("\n\n{}", show::CLOSING_NOTE));
+        put(&mut outcome.document, "about_quotations", show::CLOSING_NOTE);
+    }
+    Reply::Said(outcome)
 }
 
 /// Adds a member to a document.
@@ -312,28 +269,6 @@ fn put(document: &mut Value, name: &str, value: impl Into<Value>) {
     if let Some(members) = document.as_object_mut() {
         members.insert(name.to_owned(), value.into());
     }
-}
-
-/// What a dealer says of itself, and whether something of it was cut.
-async fn introduce(dealer: Arc<Dealer>, mut cleaner: Cleaner) -> Result<(Value, bool), Trouble> {
-    let connection = dealer.connect().await.map_err(|failure| dealer.trouble(&failure))?;
-    let card = &connection.found.card;
-    let choice = connection.client.choice();
-    let versions: Vec<_> = card.versions().iter().map(|version| version.name()).collect();
-    let skills: Vec<_> = choice.skills.iter().map(|skill| skill.name()).collect();
-    let mut about = json!({
-        "dealer": dealer.id,
-        "card_name": plain(&card.name, SENTENCE),
-        "card_url": dealer.address,
-        "aap_version": choice.version.name(),
-        "aap_versions": versions,
-        "skills": skills,
-    });
-    if choice.skills.contains(&Skill::DealerInformation) {
-        let answer = dealer.call(Skill::DealerInformation, json!({})).await?;
-        put(&mut about, "data", cleaner.clean(answer.data()));
-    }
-    Ok((about, cleaner.cut))
 }
 
 type Answered<W, T> = (Vec<(Arc<W>, T)>, Vec<Trouble>);
@@ -351,10 +286,6 @@ fn sort_out<W, T>(
         }
     }
     if found.is_empty() { Err(none(errors)) } else { Ok((found, errors)) }
-}
-
-fn the_only<T>(mut found: Vec<(Arc<Dealer>, T)>) -> Result<(Arc<Dealer>, T), Trouble> {
-    found.pop().ok_or_else(|| Trouble::all(Vec::new()))
 }
 
 fn documents(errors: &[Trouble]) -> Vec<Value> {

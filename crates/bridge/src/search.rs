@@ -5,17 +5,18 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use tradepost_buyer::text::{SENTENCE, plain};
+use tokio::time::Instant;
 use tradepost_wire::aap::Skill;
 use tradepost_wire::aap::inventory::{Sort, SortField, SortOrder};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 
 use super::arguments::SearchArguments;
-use super::clean::Cleaner;
+use super::clean::{Cleaner, dealer_text};
 use super::dealers::Dealer;
-use super::documents;
+use super::show::MAX_SAID;
 use super::trouble::Trouble;
+use super::{documents, doubtful};
 
 /// How many pages one dealer is asked for. Dealers may send fewer vehicles than asked for.
 const MAX_PAGES: usize = 10;
@@ -37,11 +38,12 @@ pub(super) struct Found {
     message: Option<String>,
 }
 
-/// Asks one dealer for its first `wanted` matches.
+/// Asks one dealer for its first `wanted` matches, until `end`.
 pub(super) async fn gather(
     dealer: Arc<Dealer>,
     payload: Map,
     wanted: usize,
+    end: Instant,
 ) -> Result<Found, Trouble> {
     let mut found = Found::default();
     let mut seen = 0_usize;
@@ -52,7 +54,7 @@ pub(super) async fn gather(
         payload.insert("pagination".into(), json!({"skip": seen, "limit": room}));
         // The user has not been asked who they are (`R-IS-13`).
         payload.insert("privacy".into(), json!({"anonymous": true}));
-        let answer = dealer.call(Skill::InventorySearch, payload.into()).await?;
+        let answer = dealer.call(Skill::InventorySearch, payload.into(), end).await?;
         let (vehicles, ignored) = answer.vehicles();
         let (count, overflows) = (vehicles.len() + ignored, vehicles.len() > room);
         found.left_out += ignored;
@@ -88,7 +90,7 @@ pub(super) fn asks_in_words(payload: &Map) -> bool {
 
 /// A dealer's sentences, fit for a model.
 pub(super) fn said(message: Option<&str>) -> Option<String> {
-    message.map(|message| plain(message, 4 * SENTENCE)).filter(|message| !message.is_empty())
+    message.map(|message| dealer_text(message, MAX_SAID)).filter(|message| !message.is_empty())
 }
 
 fn as_u64(number: usize) -> u64 {
@@ -123,7 +125,10 @@ pub(super) fn merge(
     }
     let end = arguments.skip + arguments.limit;
     more |= merged.len() > end;
-    let page: Vec<_> = merged.into_iter().skip(arguments.skip).take(arguments.limit).collect();
+    doubtful::mark(&mut merged);
+    let mut page: Vec<_> = merged.into_iter().skip(arguments.skip).take(arguments.limit).collect();
+    // Within their page, so that no vehicle is on two pages or on none. What is equal keeps its order.
+    page.sort_by_key(doubtful::is_marked);
     json!({
         "type": Skill::InventorySearch.response_type(),
         "data": {

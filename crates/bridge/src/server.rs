@@ -11,11 +11,12 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _,
 use tokio::sync::mpsc;
 use tradepost_wire::a2a::error::Code;
 use tradepost_wire::json::{Value, json};
-use tradepost_wire::jsonrpc::{self, Incoming, Message};
+use tradepost_wire::jsonrpc::{self, Incoming, Message, Reply as ClientReply};
 use tradepost_wire::mcp::{self, Fail, Introduction, Listing, Release, Request, ToolResult};
 
 use super::asking::{Line, Person, Questions, Sessions};
 pub use super::door::Door;
+use super::progress::ProgressNotifier;
 use super::{Bridge, Outcome, Reply, door};
 
 /// Where MCP is over HTTP.
@@ -50,16 +51,30 @@ impl Handler {
     }
 
     /// The answer to a request: the status by which HTTP says it, and JSON. The line leads to the
-    /// person, where the client can ask them while it waits.
+    /// person, where the client can ask them while it waits; what is said before the answer goes `out`.
     pub(super) async fn answer(
         &self,
         mut request: Request,
         line: Option<&Line<'_>>,
+        out: Option<&mpsc::Sender<String>>,
     ) -> (u16, String) {
         let introduction = || introduction(&self.bridge);
         let answered = match mcp::answer(&request, introduction, &self.listing) {
             Some(result) => result.map(|result| mcp::body(&request.id, &result)),
-            None if request.method == mcp::CALL => self.call(&mut request, line).await,
+            None if request.method == mcp::CALL => {
+                match ProgressNotifier::new(&request.params, out) {
+                    Some(progress) => {
+                        let awaited = || match line {
+                            Some(line) if self.questions.is_open(&line.whose, &line.call) => {
+                                "waiting for the person"
+                            }
+                            Some(_) | None => "waiting for dealers or sellers",
+                        };
+                        progress.during(awaited, self.call(&mut request, line)).await
+                    }
+                    None => self.call(&mut request, line).await,
+                }
+            }
             None => {
                 let message = "this server has tools/list and tools/call";
                 let fail = Fail::new(Code::MethodNotFound, message);
@@ -100,6 +115,13 @@ impl Handler {
         let document = document.to_string().into();
         let result = ToolResult { document, is_shown: false, text, is_error };
         Ok(result.body(&request.id, request.release).into())
+    }
+
+    /// Takes what a client says that its person did.
+    pub(super) fn replied(&self, whose: &str, reply: ClientReply) {
+        if let Some(refusal) = self.questions.answered(whose, reply) {
+            self.bridge.refuse_late(&refusal);
+        }
     }
 
     /// Takes a notification, of which one is heeded: that a call is not waited for any longer.
@@ -166,7 +188,10 @@ pub async fn converse(
             line = lines.next_segment(), if is_open && answers.len() < AT_ONCE => match line? {
                 Some(line) => match client.hear(&line) {
                     Heard::Request(request, line) => {
-                        answers.push(async move { handler.answer(request, line.as_ref()).await.1 });
+                        let out = client.out.clone();
+                        answers.push(async move {
+                            handler.answer(request, line.as_ref(), Some(&out)).await.1
+                        });
                     }
                     Heard::Answer(answer) => written.push(answer),
                     Heard::Nothing => {}
@@ -209,7 +234,7 @@ impl<'h> Client<'h> {
         let message = match jsonrpc::read_incoming(line) {
             Ok(Incoming::Message(message)) => message,
             Ok(Incoming::Reply(reply)) => {
-                self.handler.questions.answered(ONLY, reply);
+                self.handler.replied(ONLY, reply);
                 return Heard::Nothing;
             }
             Err(reject) if reject.id.is_null() => return Heard::Nothing,

@@ -6,9 +6,11 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::mcp::{Annotations, Tool};
 
+use super::arguments::DealerChoice;
 use super::asking::Person;
+use super::dealer_list::DealerList;
 use super::trouble::Trouble;
-use super::{Bridge, Reply, arguments};
+use super::{Bridge, Reply, arguments, schema};
 
 /// What a client is told before it lists the tools.
 pub(super) const INSTRUCTIONS: &str = "Finds cars at the dealers that the operator chose, and puts \
@@ -40,34 +42,42 @@ pub(super) fn name(skill: Skill) -> String {
 }
 
 /// The tool of a skill.
-pub(super) fn tool(skill: Skill, dealers: &[String]) -> Tool {
+pub(super) fn tool(skill: Skill, dealers: DealerChoice<'_>) -> Tool {
     let description = match skill {
         Skill::DealerInformation => {
-            "Which dealers can be asked, in which version of AAP, and what each says of itself: \
-             stores, addresses, telephone numbers, opening hours. A dealer that cannot be reached \
-             is listed with the reason."
+            "Lists the dealers and what each says of itself. Use it when the user asks about a dealer (address, \
+             opening hours, telephone), when a call failed because a dealer cannot do something, or, with names_only \
+             true, to learn the names of all dealers without asking any of them. Do not use it before a search: a \
+             search asks all dealers by itself. Returns for each dealer its name, versions of AAP, skills and stores; \
+             those that cannot be reached are in errors, with the reason."
         }
         Skill::InventoryFacets => {
-            "What there is, in numbers: makes, models, years, conditions, price and mileage ranges \
-             with counts, over all dealers asked. Use it to learn which values filters can have."
+            "Counts what the dealers have: makes, models, years, conditions, price and mileage ranges, added up over \
+             all dealers asked. Use it to learn which values filters can have, or to answer how many there are. Do not \
+             use it to find vehicles: that is aap_inventory_search. Returns counts for each value, and no vehicle."
         }
         Skill::InventorySearch => {
-            "Finds vehicles at all dealers at once. Without sort the dealers take turns; price is \
-             the one out of the door, mandatory fees included. Dealers that failed are listed in \
-             errors beside the vehicles of the others."
+            "Finds vehicles at all dealers at once. Use it first whenever the user looks for a car; put everything \
+             that is wanted into filters. Do not use it for a vehicle that is known by its vin, stock or vehicle_id: \
+             that is aap_inventory_vehicle. Returns one page of vehicles with dealer, identifier, price (out of the \
+             door, mandatory fees included) and status, and next_skip when there are more. Without sort the dealers \
+             take turns. Vehicles with a member doubtful come last on their page: tell the user the reason. Dealers \
+             that failed or were not asked are in errors."
         }
         Skill::InventoryVehicle => {
-            "Everything that a dealer tells about one vehicle. Name it by vin, stock or vehicle_id, \
-             as the search shows it; at least one is needed."
+            "Tells everything that one dealer says about one vehicle. Use it when the user is interested in a vehicle \
+             of a search. Name it by vin, stock or vehicle_id, as the search shows it; at least one is needed. Do not \
+             use it to look for vehicles. Returns all members of the listing, such as equipment, mileage and page."
         }
         Skill::LeadSubmit => {
-            "Sends the user's request to a dealer: contact, vehicle, trade-in, appointment. Where \
-             the client can ask the user itself, it does; otherwise this takes two calls. The first \
-             one, without confirmation, sends nothing and returns a consent text and a confirmation. Show the user that text word for word; when they agree, call \
-             again with exactly the same arguments, the confirmation and consent_shown_to_user \
-             true. Never agree for the user. Give only what a permitted channel needs: an e-mail \
-             address for email, a telephone number for phone or sms. Calling twice with the same \
-             confirmation does not send a second lead."
+            "Sends the user's request to a dealer: contact, vehicle, trade-in, appointment. Use it only when the user \
+             wants to be put in touch with this dealer. Do not use it to ask about a vehicle: that sends nobody's \
+             personal data. Where the client can ask the user itself, it does; otherwise this takes two calls. The \
+             first one, without confirmation, sends nothing and returns a consent text and a confirmation. Show the \
+             user that text word for word; when they agree, call again with exactly the same arguments, the \
+             confirmation and consent_shown_to_user true. Never agree for the user. Give only what a permitted channel \
+             needs: an e-mail address for email, a telephone number for phone or sms. Calling twice with the same \
+             confirmation does not send a second lead. Returns the dealer's receipt."
         }
     };
     let published =
@@ -81,7 +91,7 @@ pub(super) fn tool(skill: Skill, dealers: &[String]) -> Tool {
         name: name(skill).into(),
         title: title.to_owned(),
         description: description.to_owned(),
-        input_schema: arguments::input_schema(skill, dealers).into(),
+        input_schema: schema::portable(&arguments::input_schema(skill, dealers)).into(),
         output_schema: Some(output_schema(skill).into()),
         // A lead adds to what the dealer knows, and the same one twice is one.
         annotations: Annotations {
@@ -98,21 +108,23 @@ pub(super) fn tool(skill: Skill, dealers: &[String]) -> Tool {
 /// Does what a tool says of itself, for this person.
 pub(super) async fn perform(
     bridge: &Bridge,
+    list: &DealerList,
     skill: Skill,
     arguments: &Value,
     person: Person<'_>,
 ) -> Result<Reply, Trouble> {
     let said = match skill {
-        Skill::DealerInformation => bridge.information(arguments).await,
-        Skill::InventoryFacets => bridge.facets(arguments).await,
-        Skill::InventorySearch => bridge.search(arguments).await,
-        Skill::InventoryVehicle => bridge.vehicle(arguments).await,
-        Skill::LeadSubmit => return bridge.submit(arguments, person).await,
+        Skill::DealerInformation => bridge.information(list, arguments).await,
+        Skill::InventoryFacets => bridge.facets(list, arguments).await,
+        Skill::InventorySearch => bridge.search(list, arguments).await,
+        Skill::InventoryVehicle => bridge.vehicle(list, arguments).await,
+        Skill::LeadSubmit => return bridge.submit(list, arguments, person).await,
     };
     said.map(Reply::Said)
 }
 
-/// Clients check results against it, those of failed calls too.
+/// What a result has. Clients check results against it, those of failed calls too, and some hand it to a provider of
+/// models: so it is written in the same words as what a tool takes, and requires nothing.
 fn output_schema(skill: Skill) -> Map {
     let of = |kind: &str, says: &str| json!({"type": kind, "description": says});
     let objects =
@@ -139,50 +151,41 @@ fn output_schema(skill: Skill) -> Map {
         ("confirmation", of("string", "For the second call, when the user has agreed.")),
         ("conversation", of("string", "For a further lead of the same customer to this dealer.")),
     ];
-    // The first so many are required.
-    let (members, required): (&[&str], usize) = match skill {
-        Skill::DealerInformation => (&["dealers", "errors", "truncated"], 2),
-        Skill::InventoryFacets => (&["data", "dealers", "errors", "truncated"], 3),
-        Skill::InventorySearch => (&["data", "dealers", "errors", "truncated", "next_skip"], 3),
-        Skill::InventoryVehicle => (&["data", "dealer", "truncated"], 2),
+    let members: &[&str] = match skill {
+        Skill::DealerInformation => &["dealers", "errors", "truncated"],
+        Skill::InventoryFacets => &["data", "dealers", "errors", "truncated"],
+        Skill::InventorySearch => &["data", "dealers", "errors", "truncated", "next_skip"],
+        Skill::InventoryVehicle => &["data", "dealer", "truncated"],
         Skill::LeadSubmit => {
-            (&["status", "dealer", "consent_text", "confirmation", "conversation", "data"], 2)
+            &["status", "dealer", "consent_text", "confirmation", "conversation", "data"]
         }
     };
-    let required: Vec<_> = members.iter().take(required).collect();
     let schema = |name: &&str| known.iter().find(|(known, _)| known == name).cloned();
-    let schemas = members.iter().filter_map(schema);
-    let mut properties: Map = schemas.map(|(name, schema)| (name.to_owned(), schema)).collect();
-    for (name, kind, description) in [
-        ("code", "string", "Of a failed call: what went wrong."),
-        ("message", "string", "Of a failed call, or from the dealer: a sentence."),
-        ("problems", "array", "Of a failed call: every problem, with its field."),
-        ("retryable", "boolean", "Of a failed call: whether the same call may succeed later."),
-        ("hint", "string", "Of a failed call: what to do."),
-    ] {
-        properties.insert(name.to_owned(), of(kind, description));
-    }
-    let failed = ["code", "message", "problems", "retryable", "hint"];
-    let members = [
-        ("type", Value::from("object")),
-        ("properties", properties.into()),
-        ("anyOf", json!([{"required": required}, {"required": failed}])),
+    let of_success = members.iter().filter_map(schema);
+    let of_failure = [
+        ("code", of("string", "Of a failed call: what went wrong.")),
+        ("message", of("string", "Of a failed call, or from the dealer: a sentence.")),
+        ("problems", objects("Of a failed call: every problem, with its field.")),
+        ("retryable", of("boolean", "Of a failed call: whether the same call may succeed later.")),
+        ("hint", of("string", "Of a failed call: what to do.")),
     ];
-    members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    let properties = of_success.chain(of_failure).map(|(name, schema)| (name.to_owned(), schema));
+    let properties: Map = properties.collect();
+    Map::from_iter([
+        ("type".to_owned(), Value::from("object")),
+        ("properties".to_owned(), properties.into()),
+    ])
 }
 
 fn search_data() -> Value {
     json!({
         "type": "object",
+        "description": "Also total: the matches of all dealers, null when one does not say.",
         "properties": {
-            "total": {"type": ["integer", "null"],
-                      "description": "Matches of all dealers; null when one does not say."},
             "skip": {"type": "integer"},
             "limit": {"type": "integer"},
             "vehicles": {"type": "array", "description": "Each with the dealer that has it.",
-                "items": {"type": "object", "properties": {"dealer": {"type": "string"}},
-                          "required": ["dealer"]}},
+                "items": {"type": "object", "properties": {"dealer": {"type": "string"}}}},
         },
-        "required": ["total", "skip", "limit", "vehicles"],
     })
 }

@@ -6,14 +6,14 @@ use std::time::Duration;
 use tradepost_buyer::Failure;
 use tradepost_buyer::failure::Unsent;
 use tradepost_buyer::refusal::{By, ProtocolError, Refused};
-use tradepost_buyer::text::{SENTENCE, WORD, plain};
+use tradepost_buyer::text::{SENTENCE, WORD};
 use tradepost_wire::aap::error::Received;
 use tradepost_wire::catalog;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::problem::{MAX_LISTED, Problem, Problems};
 
-use super::clean::Cleaner;
+use super::clean::{Cleaner, dealer_text, identifier, quoted};
 
 mod sellers;
 
@@ -59,6 +59,19 @@ catalog! {
     }
     /// The request left, and no answer came in time.
     DealerSilent = "DEALER_SILENT" { hint: "go on without this dealer, or try again later"; retryable: true }
+    /// The time of the call was up before the dealer's turn came.
+    DealerNotAsked = "DEALER_NOT_ASKED" {
+        hint: "call again with this dealer in dealers: nothing was sent to it, because others took too long";
+        retryable: true
+    }
+    /// A directory of dealers cannot be read.
+    DirectoryUnreadable = "DIRECTORY_UNREADABLE" {
+        hint: "go on with the dealers that are known; the directory is read again in a minute"; retryable: true
+    }
+    /// A directory names more dealers than a model can choose among.
+    DirectoryTooLarge = "DIRECTORY_TOO_LARGE" {
+        hint: "go on with the dealers that are known; the operator can name others by their addresses"
+    }
     /// Something came back that cannot be understood.
     DealerGarbled = "DEALER_GARBLED" { hint: "go on without this dealer; its operator has to mend it" }
     /// The agent does not speak AAP, or gives an address that may not be used.
@@ -92,10 +105,24 @@ catalog! {
     SellerUnusable = "SELLER_UNUSABLE" { hint: "go on without this seller; it cannot be called" }
     /// A no of the seller without an error object.
     SellerRefused = "SELLER_REFUSED" { hint: "go on without this seller, or try again later" }
+    /// The time of the call was up before the seller's turn came.
+    SellerNotAsked = "SELLER_NOT_ASKED" {
+        hint: "call again with this seller in sellers: nothing was sent to it, because others took too long";
+        retryable: true
+    }
     /// Every seller that was asked failed.
     AllSellersFailed = "ALL_SELLERS_FAILED" { hint: "see errors for the reason of each seller" }
     /// This machine cannot send.
     BridgeFault = "BRIDGE_FAULT" { hint: "tell the user that this machine cannot send" }
+}
+
+/// Whom a failure is about.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum FailureParty {
+    #[default]
+    Dealer,
+    Seller,
+    Directory,
 }
 
 /// A failure of a tool, or of one dealer within it.
@@ -104,15 +131,17 @@ pub struct Trouble {
     code: Box<str>,
     /// Whether the dealer or seller chose the code.
     by_dealer: bool,
-    /// Whether it is about a seller of advertising.
-    of_seller: bool,
+    /// Whether the message repeats what the dealer or seller wrote, although the code is ours.
+    repeats_words: bool,
+    party: FailureParty,
     message: Box<str>,
     problems: Vec<Value>,
     total: usize,
     retryable: bool,
     retry_after: Option<Duration>,
     hint: Box<str>,
-    dealer: Option<Box<str>>,
+    /// The name of whom it is about.
+    name: Option<Box<str>>,
     error_id: Option<Box<str>>,
     details: Option<Box<Value>>,
     may_have_acted: bool,
@@ -159,7 +188,7 @@ impl Trouble {
 
     /// What a call to a dealer failed with.
     pub(super) fn of(failure: &Failure) -> Self {
-        let message = plain(&failure.to_string(), SENTENCE);
+        let message = dealer_text(&failure.to_string(), SENTENCE);
         match failure {
             Failure::Unsent(unsent) => of_unsent(unsent, message),
             Failure::Unanswered(_) => Self::new(Code::DealerSilent, message),
@@ -175,13 +204,28 @@ impl Trouble {
 
     /// Of this dealer.
     pub(super) fn at(mut self, dealer: &str) -> Self {
-        self.dealer = Some(dealer.into());
+        self.name = Some(dealer.into());
         self
     }
 
     /// Of this seller.
     pub(super) fn at_seller(self, seller: &str) -> Self {
-        Self { of_seller: true, ..self.at(seller) }
+        Self { party: FailureParty::Seller, ..self.at(seller) }
+    }
+
+    /// Of this directory of dealers.
+    pub(super) fn at_directory(self, directory: &str) -> Self {
+        Self { party: FailureParty::Directory, ..self.at(directory) }
+    }
+
+    /// Whether no answer came in time.
+    pub(super) fn is_silence(&self) -> bool {
+        [Code::DealerSilent, Code::SellerSilent].iter().any(|code| *self.code == *code.name())
+    }
+
+    /// Whether it may repeat what a dealer or seller wrote.
+    pub(super) fn has_words_of_others(&self) -> bool {
+        self.name.is_some() || self.errors.iter().any(Self::has_words_of_others)
     }
 
     /// With more problems of the arguments, of so many in all.
@@ -210,14 +254,18 @@ impl Trouble {
     }
 
     fn whom(&self) -> &'static str {
-        if self.of_seller { "seller" } else { "dealer" }
+        match self.party {
+            FailureParty::Dealer => "dealer",
+            FailureParty::Seller => "seller",
+            FailureParty::Directory => "directory",
+        }
     }
 
     /// For programs.
     #[must_use]
     pub fn document(&self) -> Value {
         let whom = self.whom();
-        let named = |kind| self.dealer.as_ref().filter(|_| whom == kind);
+        let named = |kind| self.name.as_ref().filter(|_| whom == kind);
         let milliseconds = |delay: Duration| u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
         let errors: Vec<_> = self.errors.iter().map(Self::document).collect();
         json!({
@@ -225,6 +273,7 @@ impl Trouble {
             "from": (if self.by_dealer { whom } else { "bridge" }),
             "dealer"?: named("dealer"),
             "seller"?: named("seller"),
+            "directory"?: named("directory"),
             "message": self.message,
             "problems": self.problems,
             "problems_in_all"?: (self.total > self.problems.len()).then_some(self.total),
@@ -242,18 +291,24 @@ impl Trouble {
     /// For models and people.
     #[must_use]
     pub fn text(&self) -> String {
-        let mut out = match &self.dealer {
-            Some(dealer) => {
-                format!("{}: {} ({} {dealer})", self.code, self.message, self.whom())
+        // What a dealer or seller wrote stands in quotation marks.
+        let said = |text: &str| {
+            if self.by_dealer || self.repeats_words {
+                format!("\"{}\"", quoted(text, SENTENCE))
+            } else {
+                text.to_owned()
             }
-            None => format!("{}: {}", self.code, self.message),
         };
+        let mut out = format!("{}: {}", self.code, said(&self.message));
+        if let Some(name) = &self.name {
+            out.push_str(&format!(" ({} {name})", self.whom()));
+        }
         for problem in &self.problems {
             let field = match member(problem, "field") {
                 "" => "the arguments",
                 field => field,
             };
-            out.push_str(&format!("\n- {field}: {}", member(problem, "problem")));
+            out.push_str(&format!("\n- {field}: {}", said(member(problem, "problem"))));
         }
         if self.total > self.problems.len() {
             out.push_str(&format!("\n- and {} more", self.total - self.problems.len()));
@@ -325,8 +380,9 @@ fn of_refused(refused: &Refused, message: String) -> Trouble {
     let mut trouble = match &refused.by {
         By::Aap { error, .. } => of_received(error),
         By::Protocol(error) => of_protocol(error),
-        By::Adcp(_) | By::Grpc { .. } | By::Http(_) | By::Words { .. } => {
-            Trouble::new(Code::DealerRefused, message)
+        By::Http(_) => Trouble::new(Code::DealerRefused, message),
+        By::Adcp(_) | By::Grpc { .. } | By::Words { .. } => {
+            Trouble { repeats_words: true, ..Trouble::new(Code::DealerRefused, message) }
         }
     };
     trouble.retryable = refused.is_retryable();
@@ -336,7 +392,7 @@ fn of_refused(refused: &Refused, message: String) -> Trouble {
 
 /// The message of a refusal; its code stands beside it.
 fn said(message: &str) -> String {
-    let message = plain(message, SENTENCE);
+    let message = dealer_text(message, SENTENCE);
     if message.is_empty() { "no reason is given".to_owned() } else { message }
 }
 
@@ -347,18 +403,18 @@ fn of_received(error: &Received) -> Trouble {
     let hint = error.code.known().map_or(NEW_CODE, |code| code.hint());
     let problems = error.problems().take(MAX_LISTED).map(|(field, keyword, problem)| {
         json!({
-            "field": plain(field, 2 * WORD), "problem": plain(problem, SENTENCE),
-            "keyword": plain(keyword.name(), WORD),
+            "field": dealer_text(field, 2 * WORD), "problem": dealer_text(problem, SENTENCE),
+            "keyword": identifier(keyword.name()),
         })
     });
     let mut details = error.details.clone();
     if let Some(members) = details.as_object_mut() {
         members.shift_remove("errors");
     }
-    let error_id = plain(&error.error_id, WORD);
+    let error_id = identifier(&error.error_id);
     let said_more = details.as_object().is_some_and(|members| !members.is_empty());
     Trouble {
-        code: plain(error.code.name(), WORD).into(),
+        code: identifier(error.code.name()).into(),
         by_dealer: true,
         problems: problems.collect(),
         total: error.problems().count(),
@@ -372,12 +428,12 @@ fn of_protocol(error: &ProtocolError) -> Trouble {
     let hint = error.code.known().map_or(NEW_CODE, |code| code.hint());
     let problems = error.violations.iter().take(MAX_LISTED).map(|violation| {
         json!({
-            "field": plain(&violation.field, 2 * WORD),
-            "problem": plain(&violation.description, SENTENCE),
+            "field": dealer_text(&violation.field, 2 * WORD),
+            "problem": dealer_text(&violation.description, SENTENCE),
         })
     });
     Trouble {
-        code: plain(error.code.name(), WORD).into(),
+        code: identifier(error.code.name()).into(),
         by_dealer: true,
         problems: problems.collect(),
         total: error.violations.len(),

@@ -225,8 +225,12 @@ impl<W: World> Recoverer<W> {
         self.run_within(self.limits, seller, attempt, sender).await
     }
 
-    /// The same within what is left of the limits of a larger intent.
-    pub(crate) async fn run_within<S: Sender>(
+    /// The same within other limits than those of the loop: what is left of a larger intent, or of a call that
+    /// has a deadline of its own.
+    ///
+    /// # Errors
+    /// The last failure and the advice that the loop could not follow.
+    pub async fn run_within<S: Sender>(
         &self,
         limits: Limits,
         seller: &str,

@@ -8,6 +8,7 @@ use tradepost_wire::problem::{At, Extra, Keyword, Problems};
 
 use super::tools::{self, Asks, KEY, OWN, Row};
 use crate::arguments::{chosen, one, several, the_one};
+use crate::lenient::{self, LenientReading};
 use crate::trouble::Trouble;
 
 /// Stands in for the key that a request gets once everything else is right.
@@ -24,6 +25,36 @@ pub(super) struct Asked {
     pub(super) payload: Map,
     /// What the first call gave.
     pub(super) confirmation: Option<String>,
+}
+
+/// Arguments as they were meant. Published rules have unions, of which a schema shows one side: so only what the rules
+/// refuse is read in another way.
+pub(crate) fn lenient(row: &Row, names: &[String], arguments: &Value) -> LenientReading {
+    let payload = arguments.as_object().map(payload_of).unwrap_or_default();
+    let issues =
+        rules::check(row.task, &Value::Object(with_key(row, &payload)), Internals::Off).err();
+    let is_refused = |at: &str| {
+        let mut listed = issues.iter().flat_map(rules::Issues::listed);
+        at.starts_with("/sellers") || listed.any(|issue| issue.pointer == at)
+    };
+    let schema = Value::Object(tools::input_schema(row, names));
+    lenient::read(&schema, arguments, is_refused)
+}
+
+/// The members of the request, without those that are the bridge's own.
+fn payload_of(members: &Map) -> Map {
+    let mut payload = members.clone();
+    payload.retain(|name, _| !OWN.contains(&name.as_str()));
+    payload
+}
+
+/// The request as it is checked: with a key, where it will get one.
+fn with_key(row: &Row, payload: &Map) -> Map {
+    let mut whole = payload.clone();
+    if row.task.keyed() {
+        whole.entry(KEY).or_insert_with(|| NO_KEY.into());
+    }
+    whole
 }
 
 /// Reads arguments.
@@ -59,17 +90,13 @@ pub(super) fn read(row: &Row, arguments: &Value, names: &[String]) -> Result<Ask
         };
         parse::push(&at("user_has_agreed"), &mut problems, Keyword::Const, message, Extra::None);
     }
-    let mut payload = members.clone();
-    payload.retain(|name, _| !OWN.contains(&name.as_str()));
+    let payload = payload_of(members);
     let mut trouble = Trouble::arguments(&problems);
     let schema = Value::Object(tools::input_schema(row, names));
     let mut strange = tools::strangers(&schema, arguments);
     strange.truncate(MAX_PLACES);
-    let mut whole = payload.clone();
-    if row.task.keyed() {
-        whole.entry(KEY).or_insert_with(|| NO_KEY.into());
-    }
-    let issues = rules::check(row.task, &Value::Object(whole), Internals::Off).err();
+    let whole = Value::Object(with_key(row, &payload));
+    let issues = rules::check(row.task, &whole, Internals::Off).err();
     let strangers = strange.iter().map(|place| {
         json!({"field": place, "problem": "not taken here", "keyword": "additionalProperties"})
     });

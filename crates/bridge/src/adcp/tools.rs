@@ -5,6 +5,9 @@ use tradepost_wire::adcp::{Tool as Task, rules};
 use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::mcp::{Annotations, Tool};
 
+use crate::arguments::MAX_NAMES;
+use crate::schema;
+
 /// The member by which a seller knows a request again.
 pub(crate) const KEY: &str = "idempotency_key";
 
@@ -41,36 +44,49 @@ macro_rules! rows {
 /// All of them, in the order in which a buyer comes to them.
 pub(crate) const ROWS: &[Row] = rows! {
     "adcp_capabilities" GetAdcpCapabilities true Nobody:
-        "Which sellers of advertising there are, and what each can do. A seller that cannot be reached is \
-         listed with the reason.";
+        "Lists the sellers of advertising and what each can do. Use it to learn which sellers there are, or after a \
+         call that a seller does not support. Do not use it to look for products. Returns for each seller its \
+         capabilities; those that cannot be reached are in errors, with the reason.";
     "adcp_get_products" GetProducts true Nobody:
-        "Finds advertising products at all sellers at once, with their prices: in mode brief by a text \
-         that says what is advertised, to whom, where and when. What is bought has to be looked up here \
-         first, so that the person can be told what it costs.";
+        "Finds advertising products at all sellers at once, with their prices: in mode brief by a text that says what \
+         is advertised, to whom, where and when. Use it before every purchase: what is bought has to be looked up here \
+         first, so that the person can be told what it costs. Do not use it for media that are bought already: that \
+         is adcp_get_media_buys. Returns products with product_id and pricing options, and proposals.";
     "adcp_list_accounts" ListAccounts false Nobody:
-        "The accounts at a seller on which one may buy.";
+        "Lists the accounts at a seller on which one may buy. Use it before a purchase, to find the account. Do not \
+         use it to open one: that is adcp_sync_accounts. Returns the accounts with their ids and status.";
     "adcp_sync_accounts" SyncAccounts false WhoPays:
-        "Opens accounts at a seller, or changes who is billed. The person is asked first.";
+        "Opens accounts at a seller, or changes who is billed. Use it when the seller has no account for this buyer. \
+         Do not use it to look accounts up. The person is asked first. Returns what became of each account.";
     "adcp_create_media_buy" CreateMediaBuy false ForAPurchase:
-        "Buys media: spends money. The person is shown what it costs and asked first. Buy packages of \
-         products, or a proposal for a total budget, as adcp_get_products shows them.";
+        "Buys media: spends money. Use it when the person wants to buy packages of products, or a proposal for a total \
+         budget, as adcp_get_products shows them. Do not use it to change what was bought: that is \
+         adcp_update_media_buy. The person is shown what it costs and asked first. Returns the media buy's id and \
+         status.";
     "adcp_update_media_buy" UpdateMediaBuy false ForAChange:
-        "Changes, pauses, resumes or cancels a media buy; may spend money. The person is shown what \
-         changes and asked first.";
+        "Changes, pauses, resumes or cancels a media buy; may spend money. Use it for a media buy that exists. Do not \
+         use it to buy something new. The person is shown what changes and asked first. Returns its new state.";
     "adcp_get_media_buys" GetMediaBuys false Nobody:
-        "The media buys at a seller: how each stands, its packages and budgets. The active ones, unless \
-         media_buy_ids or status_filter ask for others.";
+        "Lists the media buys at a seller: how each stands, its packages and budgets. Use it before a change, or to \
+         see whether a purchase was done. Do not use it for what was delivered: that is adcp_get_media_buy_delivery. \
+         Returns the active ones, unless media_buy_ids or status_filter ask for others.";
     "adcp_get_media_buy_delivery" GetMediaBuyDelivery false Nobody:
-        "What media buys have delivered and what was spent.";
+        "Reports what media buys have delivered and what was spent. Use it for results of a campaign. Do not use it \
+         for budgets and states: those are in adcp_get_media_buys. Returns totals and figures for each media buy.";
     "adcp_list_creative_formats" ListCreativeFormats false Nobody:
-        "The creative formats that a seller takes, with the assets that each is made of.";
+        "Lists the creative formats that a seller takes. Use it before adcp_sync_creatives, to learn which assets a \
+         creative needs. Do not use it for creatives that exist: that is adcp_list_creatives. Returns formats with \
+         their ids and assets.";
     "adcp_sync_creatives" SyncCreatives false Nobody:
-        "Puts creatives into the library of an account, changes them, and assigns them to packages that \
-         have been bought. Spends nothing.";
+        "Puts creatives into the library of an account, changes them, and assigns them to packages that have been \
+         bought. Use it when the person has given the creatives. Do not use it to buy: it spends nothing. Returns what \
+         became of each creative.";
     "adcp_list_creatives" ListCreatives false Nobody:
-        "The creatives in the library of an account, and how each was judged.";
+        "Lists the creatives in the library of an account, and how each was judged. Use it to see whether creatives \
+         were approved. Do not use it to send any. Returns the creatives with their ids and status.";
     "adcp_get_task_status" GetTaskStatus false Nobody:
-        "How far something is that a seller has not finished, by the task_id of its answer.";
+        "Tells how far something is that a seller has not finished. Use it with the task_id of an answer whose status \
+         is not completed. Do not use it to repeat a call. Returns the state, and the result when there is one.";
 };
 
 /// Members that no model has a use for here: what is left out of a list is neither closed nor archived.
@@ -104,7 +120,7 @@ fn tool(row: &Row, sellers: &[String]) -> Tool {
         name: row.name.into(),
         title: row.task.title().to_owned(),
         description: says,
-        input_schema: input_schema(row, sellers).into(),
+        input_schema: schema::portable(&input_schema(row, sellers)).into(),
         output_schema: None,
         annotations: Annotations {
             title: Some(row.task.title().to_owned()),
@@ -118,7 +134,7 @@ fn tool(row: &Row, sellers: &[String]) -> Tool {
     }
 }
 
-/// What a tool takes.
+/// All that a tool takes. Models are shown a part of it; see [`portable`](schema::portable).
 pub(crate) fn input_schema(row: &Row, sellers: &[String]) -> Map {
     let Value::Object(mut schema) = rules::outline(row.task) else { return Map::new() };
     let mut required: Vec<Value> = match schema.shift_remove("required") {
@@ -126,6 +142,7 @@ pub(crate) fn input_schema(row: &Row, sellers: &[String]) -> Map {
         Some(_) | None => Vec::new(),
     };
     required.retain(|name| name != KEY);
+    let seller = seller_name(sellers);
     if let Some(Value::Object(members)) = schema.get_mut("properties") {
         for name in LEFT_OUT {
             members.shift_remove(name);
@@ -140,7 +157,7 @@ pub(crate) fn input_schema(row: &Row, sellers: &[String]) -> Map {
                 0,
                 "sellers".into(),
                 json!({
-                    "type": "array", "items": {"type": "string", "enum": sellers},
+                    "type": "array", "items": seller,
                     "description": "Which sellers to ask; all of them when left out or empty.",
                 }),
             );
@@ -149,9 +166,7 @@ pub(crate) fn input_schema(row: &Row, sellers: &[String]) -> Map {
             if sellers.len() > 1 {
                 required.insert(0, "seller".into());
             }
-            members.shift_insert(0, "seller".into(), json!({
-                "type": "string", "enum": sellers, "description": "The seller, as results name it.",
-            }));
+            members.shift_insert(0, "seller".into(), seller);
         }
         if row.asks != Asks::Nobody {
             let first = "From the first call; leave it out there.";
@@ -169,6 +184,15 @@ pub(crate) fn input_schema(row: &Row, sellers: &[String]) -> Map {
     }
     schema.insert("additionalProperties".into(), false.into());
     schema
+}
+
+/// The schema of a seller's name.
+fn seller_name(sellers: &[String]) -> Value {
+    if sellers.len() > MAX_NAMES {
+        let says = "The seller, as results name it. Call adcp_capabilities for all that there are.";
+        return json!({"type": "string", "description": says});
+    }
+    json!({"type": "string", "enum": sellers, "description": "The seller, as results name it."})
 }
 
 /// The members of arguments that the schema of their tool does not have, each with its place.

@@ -1,6 +1,6 @@
-//! Calls during which a person may be asked, over HTTP: when one is, the answer becomes a stream of
-//! events, with the question before the result. The person's answer comes with a request of its
-//! own.
+//! Calls during which something may be said before the answer, over HTTP: a question to the person, or that the call
+//! goes on. Then the answer becomes a stream of events, with what is said before the result. The person's answer comes
+//! with a request of its own.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -23,12 +23,16 @@ const UNWRITTEN: usize = 4;
 /// stream for dead.
 const QUIET: Duration = Duration::from_secs(15);
 
-/// Answers a request of a client that can be asked.
-pub(super) async fn answer(behind: Arc<Behind>, request: Request, session: String) -> Response {
+/// Answers a request. With a session, the person of its client can be asked.
+pub(super) async fn answer(
+    behind: Arc<Behind>,
+    request: Request,
+    session: Option<String>,
+) -> Response {
     let (out, mut events) = mpsc::channel(UNWRITTEN);
     let call = Call { behind, session, id: request.id.as_json().to_owned() };
     let mut work = work(&call, request, out);
-    // What comes first decides: without a question the answer is plain JSON.
+    // What comes first decides: when nothing is said before it, the answer is plain JSON.
     tokio::select! {
         biased;
         Some(first) = events.recv() => respond(Stream { first: Some(first), events, work, call }),
@@ -44,8 +48,10 @@ pub(super) async fn answer(behind: Arc<Behind>, request: Request, session: Strin
 fn work(call: &Call, request: Request, out: mpsc::Sender<String>) -> JoinHandle<(u16, String)> {
     let (behind, whose, id) = (Arc::clone(&call.behind), call.session.clone(), call.id.clone());
     tokio::spawn(async move {
-        let line = Line { questions: &behind.handler.questions, whose, call: id, out };
-        behind.handler.answer(request, Some(&line)).await
+        let handler = &behind.handler;
+        let questions = &handler.questions;
+        let line = whose.map(|whose| Line { questions, whose, call: id, out: out.clone() });
+        handler.answer(request, line.as_ref(), Some(&out)).await
     })
 }
 
@@ -58,13 +64,15 @@ fn fault(id: &str) -> String {
 /// A call of a client; when nobody reads its answer any more, nobody is asked for it either.
 struct Call {
     behind: Arc<Behind>,
-    session: String,
+    session: Option<String>,
     id: String,
 }
 
 impl Drop for Call {
     fn drop(&mut self) {
-        self.behind.handler.questions.cancelled(&self.session, &self.id);
+        if let Some(session) = &self.session {
+            self.behind.handler.questions.cancelled(session, &self.id);
+        }
     }
 }
 
@@ -109,7 +117,7 @@ impl Stream {
                 });
                 (last, false)
             }
-            () = tokio::time::sleep(QUIET) => (": the person is being asked\n\n".to_owned(), true),
+            () = tokio::time::sleep(QUIET) => (": the call goes on\n\n".to_owned(), true),
         }
     }
 }

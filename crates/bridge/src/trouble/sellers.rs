@@ -5,18 +5,18 @@ use std::time::Duration;
 use tradepost_buyer::Failure;
 use tradepost_buyer::failure::Unsent;
 use tradepost_buyer::refusal::By;
-use tradepost_buyer::text::{SENTENCE, WORD, plain};
+use tradepost_buyer::text::{SENTENCE, WORD};
 use tradepost_wire::adcp::error::{Error, Issue};
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::problem::MAX_LISTED;
 
 use super::{Code, Trouble, late, of_protocol, said};
-use crate::clean::Cleaner;
+use crate::clean::{Cleaner, dealer_text, identifier, quoted};
 
 impl Trouble {
     /// What a call to a seller of advertising failed with.
     pub(crate) fn of_seller(failure: &Failure) -> Self {
-        let message = plain(&failure.to_string(), SENTENCE);
+        let message = dealer_text(&failure.to_string(), SENTENCE);
         match failure {
             Failure::Unsent(unsent) => match unsent {
                 Unsent::Unreachable(_) => Self::new(Code::SellerUnreachable, message),
@@ -40,8 +40,9 @@ impl Trouble {
                 let mut trouble = match &refused.by {
                     By::Adcp(adcp) => of_adcp(&adcp.error),
                     By::Protocol(error) => of_protocol(error),
-                    By::Aap { .. } | By::Grpc { .. } | By::Http(_) | By::Words { .. } => {
-                        Self::new(Code::SellerRefused, message)
+                    By::Http(_) => Self::new(Code::SellerRefused, message),
+                    By::Aap { .. } | By::Grpc { .. } | By::Words { .. } => {
+                        Self { repeats_words: true, ..Self::new(Code::SellerRefused, message) }
                     }
                 };
                 trouble.retryable = refused.is_retryable();
@@ -98,8 +99,8 @@ impl Trouble {
 fn problems_of(error: &Error) -> Vec<Value> {
     let problem = |issue: &Issue| {
         json!({
-            "field": plain(&issue.pointer, 2 * WORD), "problem": plain(&issue.message, SENTENCE),
-            "keyword": plain(&issue.keyword, WORD),
+            "field": dealer_text(&issue.pointer, 2 * WORD), "problem": dealer_text(&issue.message, SENTENCE),
+            "keyword": identifier(&issue.keyword),
         })
     };
     error.issues.iter().take(MAX_LISTED).map(problem).collect()
@@ -108,22 +109,25 @@ fn problems_of(error: &Error) -> Vec<Value> {
 /// What a seller says, with the field at fault.
 fn of_adcp(error: &Error) -> Trouble {
     let hint = match error.suggestion.as_deref().filter(|said| !said.is_empty()) {
-        Some(said) => format!("the seller suggests: \"{}\"", plain(said, SENTENCE)),
+        Some(said) => {
+            format!("the seller suggests: \"{}\"", quoted(&dealer_text(said, SENTENCE), SENTENCE))
+        }
         None => "act on what the seller says".to_owned(),
     };
     let mut problems = problems_of(error);
     if let (true, Some(field)) = (problems.is_empty(), &error.field) {
         problems.push(json!({
-            "field": plain(field, 2 * WORD), "problem": plain(&error.message, SENTENCE),
+            "field": dealer_text(field, 2 * WORD), "problem": dealer_text(&error.message, SENTENCE),
         }));
     }
     let details = Value::Object(error.details.clone());
     Trouble {
-        code: plain(error.code.name(), WORD).into(),
+        code: identifier(error.code.name()).into(),
         by_dealer: true,
         total: problems.len(),
         problems,
-        details: (!error.details.is_empty()).then(|| Box::new(Cleaner::brief().clean(&details))),
+        details: (!error.details.is_empty())
+            .then(|| Box::new(Cleaner::brief().of_seller().clean(&details))),
         ..Trouble::new(Code::SellerRefused, said(&error.message)).hint(hint)
     }
 }

@@ -100,6 +100,79 @@ impl Mcp {
     }
 }
 
+/// A directory of dealers, which can change.
+pub(crate) struct Directory {
+    /// Its address.
+    pub(crate) name: String,
+    /// The dealers that it names; without any list it hangs up.
+    listed: Arc<Mutex<Option<Vec<String>>>>,
+}
+
+impl Directory {
+    pub(crate) fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let name = listener.local_addr().unwrap().to_string();
+        let listed: Arc<Mutex<Option<Vec<String>>>> = Arc::default();
+        let kept = Arc::clone(&listed);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let Ok(mut stream) = stream else { return };
+                read(&mut stream);
+                let Some(names) = kept.lock().unwrap().clone() else { continue };
+                let href = |name: &String| format!("http://{name}/.well-known/agent-card.json");
+                let items: Vec<_> = names.iter().map(|name| json!({"href": href(name)})).collect();
+                let body = json!({"linkset": [{"anchor": "/", "item": items}]});
+                write(&mut stream, "application/linkset+json", &body.to_string());
+            }
+        });
+        Self { name, listed }
+    }
+
+    /// Names these dealers from now on.
+    pub(crate) fn lists(&self, names: &[&str]) {
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        *self.listed.lock().unwrap() = Some(names);
+    }
+
+    /// Hangs up from now on.
+    pub(crate) fn is_down(&self) {
+        *self.listed.lock().unwrap() = None;
+    }
+}
+
+/// A dealer with a proper card that never answers a request.
+pub(crate) struct Silent {
+    /// Its address.
+    pub(crate) name: String,
+    /// The connections of those who wait.
+    waiting: Arc<Mutex<Vec<TcpStream>>>,
+}
+
+impl Silent {
+    pub(crate) fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let name = listener.local_addr().unwrap().to_string();
+        let waiting = Arc::new(Mutex::new(Vec::new()));
+        let (kept, url) = (Arc::clone(&waiting), format!("http://{name}/a2a"));
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let Ok(mut stream) = stream else { return };
+                if read(&mut stream).is_empty() {
+                    write(&mut stream, "application/json", &card("Silent", &url).to_string());
+                } else {
+                    kept.lock().unwrap().push(stream);
+                }
+            }
+        });
+        Self { name, waiting }
+    }
+
+    /// How many requests wait for an answer.
+    pub(crate) fn requests(&self) -> usize {
+        self.waiting.lock().unwrap().len()
+    }
+}
+
 /// A server that answers everything with a web page, and its address.
 pub(crate) fn garbage() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

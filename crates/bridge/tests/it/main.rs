@@ -14,15 +14,20 @@ use std::time::Duration;
 
 use expect_test::{Expect, expect};
 use jiff::{SignedDuration, Timestamp};
-use tradepost_bridge::{Bridge, Options, Outcome, trouble};
+use tradepost_bridge::{AskMode, Bridge, Options, Outcome, trouble};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
 mod asked;
 mod conversation;
+mod dealers;
+mod directories;
 mod fake;
 mod media;
+mod progress;
 mod schemas;
+mod time;
+mod unanswered;
 
 /// Nobody listens there.
 const AWAY: &str = "127.0.0.1:1";
@@ -48,13 +53,13 @@ fn bridge_where(addresses: &[&str], set: impl FnOnce(&mut Options)) -> (Bridge, 
     let time = Arc::new(Mutex::new("2026-05-01T10:00:00Z".parse().unwrap()));
     let hand = Hand(Arc::clone(&time));
     let now = Arc::new(move || *time.lock().unwrap());
-    let patience = Duration::from_secs(20);
+    let patience = Duration::from_secs(120);
     let mut options = Options {
         agent_name: "test".into(),
         patience,
         now,
         secret: [7; 32],
-        requires_elicitation: false,
+        ask: AskMode::Auto,
         person_patience: Duration::from_secs(600),
     };
     set(&mut options);
@@ -63,8 +68,7 @@ fn bridge_where(addresses: &[&str], set: impl FnOnce(&mut Options)) -> (Bridge, 
 }
 
 fn call(bridge: &Bridge, tool: &str, arguments: &Value) -> Outcome {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(bridge.call(tool, arguments)).unwrap()
+    time::run_held(time::hurried(bridge.call(tool, arguments))).unwrap()
 }
 
 fn lead() -> Value {
@@ -96,13 +100,14 @@ fn what_is_wrong_with_arguments_is_said_all_at_once() {
     };
     check(
         "aap_inventory_search",
-        json!({"filters": {"maek": ["Honda"], "year_min": "2020"}, "sort": {"field": "price"},
-               "pagination": {"limit": 500}, "dealers": ["three.example"], "limit": 5}),
+        json!({"filters": {"maek": ["Honda"], "year_min": "new"}, "sort": {"field": "price"},
+               "pagination": {"limit": 500}, "dealers": ["three.example"], "limit": 5, "make": ["Kia"]}),
         &expect![[r#"
-            INVALID_ARGUMENTS: the arguments have 6 problems
+            INVALID_ARGUMENTS: the arguments have 7 problems
             - /pagination/limit: must be <= 50
             - /dealers/0: must be one of one.example, two.example
             - /limit: unknown property "limit"
+            - /make: unknown property "make"; did you mean filters.make?
             - /filters/maek: unknown property "maek"; did you mean "make"?
             - /filters/year_min: must be integer
             - /sort: missing required property "order"
@@ -215,6 +220,7 @@ fn the_words_of_a_dealer_keep_their_code_and_every_problem() {
     let problem = json!({"field": "/a", "problem": "bad[31m", "keyword": "enum"});
     assert_eq!(error["problems"], json!([problem]));
     assert_eq!((&error["code"], &error["message"]), (&json!("RATE_LIMITED"), &json!("slowdown")));
+    assert_eq!(refusing.payloads().len(), 3, "it was tried as often as helps");
     assert_eq!(error["retry_after_ms"], 1500);
 }
 
@@ -271,13 +277,14 @@ fn a_lead_in_doubt_is_sent_again_as_the_same_one() {
         hand.advance(SignedDuration::from_mins(2));
     }
     let mut sent = fake.payloads();
-    assert_eq!(sent.len(), 2);
+    // What may have arrived is repeated by the bridge itself, and then by the model.
+    assert!(sent.len() >= 2, "{}", sent.len());
     assert_eq!(sent[0]["consent"]["consent_text"], first["consent_text"]);
     assert_eq!(sent[0]["consent"]["allowed_channels"], json!(["email"]));
     for payload in &mut sent {
         payload.as_object_mut().unwrap().shift_remove("submitted_at");
     }
-    assert_eq!(sent[0], sent[1]);
+    assert!(sent.iter().all(|payload| *payload == sent[0]), "{sent:?}");
 }
 
 #[test]
@@ -356,7 +363,7 @@ fn every_code_of_the_bridge_is_documented() {
 #[test]
 fn dealers_are_named_by_their_address() {
     let (bridge, _) = bridge(&["http://a.example/d/x/", "https://a.example/d/x", "b.example:8443"]);
-    assert_eq!(bridge.dealers(), ["a.example/d/x", "b.example:8443"]);
+    assert_eq!(*bridge.dealers(), ["a.example/d/x", "b.example:8443"]);
     let bridge = Arc::new(bridge);
     assert_eq!(bridge.tools().len(), 5);
 }

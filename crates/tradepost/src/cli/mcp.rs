@@ -7,20 +7,23 @@ use std::time::Duration;
 use tokio::runtime::Builder;
 use tracing_subscriber::filter::{ParseError, Targets};
 use tradepost_bridge::server::{Door, PATH, router, serve_stdio};
-use tradepost_bridge::{Bridge, Options};
+use tradepost_bridge::{AskMode, Bridge, Options};
 use tradepost_buyer::directory;
 use tradepost_server::clock::Clock;
 use tradepost_server::http;
 
 use super::context::runtime;
-use super::discover::{block_on, transport};
 use super::output::Failure;
 use super::serve::{bind_by, start_log, stop_signal};
 use super::{Context, Outcome, call};
 use crate::config::Server;
 
-/// How many dealers of a directory a model gets: it reads all their names.
-const MOST: usize = 200;
+/// How many seconds a person may take to answer a form that stands for the person alone.
+const PERSON_TIMEOUT: u64 = 300;
+
+/// The same where the question is asked in another way when nobody answers: clients give a call up after a minute
+/// unless told otherwise, and with it the other way.
+const PERSON_TIMEOUT_AUTO: u64 = 50;
 
 /// Where it listens when nothing else is said.
 const ADDRESS: &str = "127.0.0.1:8090";
@@ -49,15 +52,16 @@ pub struct Arguments {
     #[arg(long, value_name = "SECONDS", default_value_t = 20,
         value_parser = clap::value_parser!(u64).range(1..=600))]
     timeout: u64,
-    /// Refuse to send anything for a client that cannot ask its person by a form (elicitation): a text
-    /// that the model shows is not enough.
-    #[arg(long)]
+    /// How the person is asked before anything is sent.
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = AskHow::Auto)]
+    ask: AskHow,
+    /// The same as --ask form.
+    #[arg(long, hide = true, conflicts_with = "ask")]
     require_elicitation: bool,
-    /// How many seconds a person may take to answer such a form: less than the half hour for which an
-    /// answer counts.
-    #[arg(long, value_name = "SECONDS", default_value_t = 300,
-        value_parser = clap::value_parser!(u64).range(1..=1799))]
-    person_timeout: u64,
+    /// How many seconds a person may take to answer a form: 50 with --ask auto, because clients give a call up after
+    /// a minute, and else 300; less than the half hour for which an answer counts.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=1799))]
+    person_timeout: Option<u64>,
     /// What dealers are told who sends a lead.
     #[arg(long, value_name = "NAME", default_value = "tradepost-mcp",
         value_parser = clap::builder::NonEmptyStringValueParser::new())]
@@ -65,6 +69,38 @@ pub struct Arguments {
     /// What to log on standard error: a filter such as info or tradepost=debug.
     #[arg(long, value_name = "FILTER", default_value = "warn")]
     log: String,
+}
+
+/// How the person is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum AskHow {
+    /// By a form of their client (elicitation), and else not at all
+    Form,
+    /// In two calls, with a text that the model shows
+    Confirm,
+    /// By a form, and in two calls where the client shows none
+    Auto,
+}
+
+impl Arguments {
+    fn ask_mode(&self) -> AskMode {
+        if self.require_elicitation {
+            return AskMode::Form;
+        }
+        match self.ask {
+            AskHow::Form => AskMode::Form,
+            AskHow::Confirm => AskMode::Confirm,
+            AskHow::Auto => AskMode::Auto,
+        }
+    }
+
+    fn person_timeout(&self) -> Duration {
+        let usual = match self.ask_mode() {
+            AskMode::Auto => PERSON_TIMEOUT_AUTO,
+            AskMode::Form | AskMode::Confirm => PERSON_TIMEOUT,
+        };
+        Duration::from_secs(self.person_timeout.unwrap_or(usual))
+    }
 }
 
 /// Runs it.
@@ -80,6 +116,10 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let _log = start_log(&server)?;
     let bridge = Arc::new(bridge(&arguments, context)?);
     let runtime = runtime(Builder::new_multi_thread())?;
+    // A directory that is down is read again later, and reported beside the answers of the other dealers.
+    for trouble in runtime.block_on(bridge.read_directories()) {
+        tracing::warn!("{}", trouble.text().replace('\n', "; "));
+    }
     let outcome = match arguments.http {
         Some(address) => {
             let door = Door {
@@ -108,9 +148,8 @@ fn bridge(arguments: &Arguments, context: &Context) -> Result<Bridge, Failure> {
             "whoever the directory names would get the token; unset it, or name the dealer",
         ));
     }
-    let addresses = addresses(arguments)?;
     // Each of them would be sent what only one of them should see.
-    if token.is_some() && addresses.len() + arguments.adcp.len() > 1 {
+    if token.is_some() && arguments.dealers.len() + arguments.adcp.len() > 1 {
         let message =
             format!("{} is set and there are several dealers or sellers", call::TOKEN_VARIABLE);
         return Err(Failure::usage(message)
@@ -126,33 +165,14 @@ fn bridge(arguments: &Arguments, context: &Context) -> Result<Bridge, Failure> {
         patience: Duration::from_secs(arguments.timeout),
         now: Arc::new(move || clock.now()),
         secret,
-        requires_elicitation: arguments.require_elicitation,
-        person_patience: Duration::from_secs(arguments.person_timeout),
+        ask: arguments.ask_mode(),
+        person_patience: arguments.person_timeout(),
     };
-    let dealers = addresses.into_iter().map(|address| (address, token.clone()));
+    let (directories, dealers): (Vec<_>, Vec<_>) =
+        arguments.dealers.iter().cloned().partition(|address| directory::is_directory(address));
+    let dealers = dealers.into_iter().map(|address| (address, token.clone()));
     let sellers = arguments.adcp.iter().map(|address| (address.clone(), token.clone()));
-    Ok(Bridge::new(dealers, options)?.with_sellers(sellers)?)
-}
-
-/// The addresses of dealers, with those of directories.
-fn addresses(arguments: &Arguments) -> Result<Vec<String>, Failure> {
-    let mut all = Vec::new();
-    for address in &arguments.dealers {
-        if !directory::is_directory(address) {
-            all.push(address.clone());
-            continue;
-        }
-        let listed = block_on(directory::fetch(&transport(arguments.timeout), address))?;
-        let count = listed.entries.len();
-        if count == 0 || count > MOST {
-            let message = format!("the directory names {count} sellers");
-            return Err(Failure::usage(message).hint(format!(
-                "a model can choose among 1 to {MOST}; name the dealers themselves"
-            )));
-        }
-        all.extend(listed.entries.iter().map(|entry| entry.url.to_string()));
-    }
-    Ok(all)
+    Ok(Bridge::new(dealers, options)?.with_directories(directories).with_sellers(sellers)?)
 }
 
 async fn serve_http(

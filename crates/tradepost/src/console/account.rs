@@ -1,7 +1,7 @@
 //! Somebody's own account: what they are, their password and their second factor.
 
 use axum::http::StatusCode;
-use tradepost_dealer::staff::Action;
+use tradepost_dealer::staff::{Action, member_detail};
 
 use super::attempts::{Attempt, Means, Proven};
 use super::door::{TOO_OFTEN, Visitor};

@@ -216,6 +216,37 @@ fn an_empty_answer_and_a_query_come_with_what_the_dealer_says() {
 }
 
 #[test]
+fn a_directory_that_is_down_ends_neither_the_start_nor_a_search() {
+    let demo = Demo::start();
+    let down = "http://127.0.0.1:1/.well-known/api-catalog";
+    let mut client = Client::start(&[&demo.name(), down]);
+    let page = client.ok("aap_inventory_search", json!({"pagination": {"limit": 1}}));
+    assert_eq!(page["data"]["vehicles"].as_array().unwrap().len(), 1);
+    let error = &page["errors"][0];
+    assert_eq!(
+        (&error["code"], &error["directory"]),
+        (&json!("DIRECTORY_UNREADABLE"), &json!("127.0.0.1:1/.well-known/api-catalog"))
+    );
+    let (status, log) = client.end();
+    assert!(status.success() && log.contains("DIRECTORY_UNREADABLE"), "{log}");
+}
+
+#[test]
+fn by_form_alone_nothing_is_sent_for_a_client_without_forms() {
+    let demo = Demo::start();
+    for form in [&["--ask", "form"][..], &["--require-elicitation"]] {
+        let name = demo.name();
+        let mut client = Client::start(&[&[name.as_str()], form].concat());
+        let refused = client.tool("aap_lead_submit", lead());
+        assert_eq!(refused["structuredContent"]["code"], "ELICITATION_REQUIRED", "{refused}");
+    }
+    let name = demo.name();
+    let mut client = Client::start(&[&name, "--ask", "confirm"]);
+    let first = client.ok("aap_lead_submit", lead());
+    assert_eq!(first["status"], "confirmation_required");
+}
+
+#[test]
 fn requests_that_are_none_have_the_errors_of_mcp() {
     let mut client = Client::start(&["one.example"]);
     let mut code = |method: &str, params: Value| {
@@ -250,6 +281,8 @@ fn a_command_line_that_makes_no_bridge_is_refused() {
         (&["one.example", "two.example"], "secret", "there are several dealers"),
         (&["https://one.example/.well-known/api-catalog"], "secret", "there is a directory"),
         (&["one.example", "--person-timeout", "1800"], "", "--person-timeout"),
+        (&["one.example", "--ask", "never"], "", "form, confirm, auto"),
+        (&["one.example", "--ask", "auto", "--require-elicitation"], "", "--require-elicitation"),
         (&["one.example", "--allow-origin", "https://x.example"], "", "--http"),
         (&["one.example", "--http", "192.0.2.1:80"], "", "cannot listen on 192.0.2.1:80"),
         (&["one.example", "--log", "a=b=c"], "", "--log: "),
