@@ -1,12 +1,16 @@
 //! When a rooftop can see a customer: confirms the requested time or proposes others, from the
-//! opening hours in the rooftop's own time zone. Pure: what is booked already is handed in.
+//! opening hours in the rooftop's own time zone. Pure: what is occupied already is handed in. What the
+//! dealer's people change is in [`change`].
 
 use jiff::civil::{Date, Time, Weekday};
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
 use tradepost_wire::aap::dealer::{DayHours, WeeklyHours};
 use tradepost_wire::aap::lead::{AppointmentRequest, AppointmentType};
 
+use crate::calendar::Occupied;
 use crate::settings::Rooftop;
+
+pub mod change;
 
 /// A period, the end not included.
 pub type Period = (Timestamp, Timestamp);
@@ -42,7 +46,7 @@ pub fn horizon(rooftop: &Rooftop, now: Timestamp) -> Period {
     (now, end)
 }
 
-/// Decides on a request. `booked` holds what is confirmed within the [`horizon`]. A rooftop that
+/// Decides on a request. `occupied` holds what is taken within the [`horizon`]. A rooftop that
 /// says nothing of what it offers leaves every request to a person.
 ///
 /// Days are divided into slots from the opening on, and an appointment takes whole ones: nobody
@@ -52,7 +56,7 @@ pub fn decide(
     rooftop: &Rooftop,
     request: &AppointmentRequest,
     now: Timestamp,
-    booked: &[Period],
+    occupied: &[Occupied],
     proposals: usize,
 ) -> Decision {
     let terms = &rooftop.appointments;
@@ -65,15 +69,11 @@ pub fn decide(
     let Some(requested) = request.at else {
         return Decision::Requested;
     };
-    let slot = i64::from(terms.slot_minutes.max(1));
-    // Nothing longer than a day fits into opening hours anyway.
-    let minutes = i64::from(request.duration_minutes.unwrap_or(1)).clamp(1, 24 * 60 + slot);
-    let duration = SignedDuration::from_mins((minutes + slot - 1) / slot * slot);
-    let step = SignedDuration::from_mins(slot);
+    let duration = whole_slots(rooftop, request.duration_minutes.unwrap_or(1));
+    let step = SignedDuration::from_mins(slot_minutes(rooftop));
     let earliest = now.saturating_add(terms.notice).unwrap_or(Timestamp::MAX);
-    let free = |period: Period| {
-        period.0 >= earliest && most_at_once(booked, period) < terms.capacity as usize
-    };
+    let free =
+        |period: Period| period.0 >= earliest && has_room(occupied, period, terms.capacity, 1);
     let open = opening(rooftop, department(request.kind), now);
     let whole: Vec<Period> = open.into_iter().flat_map(|day| slots(day, duration, step)).collect();
     if let Some(&period) = whole.iter().find(|(start, _)| *start == requested)
@@ -82,12 +82,29 @@ pub fn decide(
         return Decision::Confirmed(period);
     }
     let free = whole.into_iter().filter(|&period| free(period));
-    let mut times: Vec<Timestamp> = free.map(|(start, _)| start).collect();
-    // The nearest ones are chosen, and told in the order of time.
-    times.sort_by_key(|time| (time.duration_since(requested).abs(), *time));
-    times.truncate(proposals);
-    times.sort_unstable();
+    let times = nearest(free.map(|(start, _)| start).collect(), requested, proposals);
     if times.is_empty() { Decision::Requested } else { Decision::Proposed(times) }
+}
+
+/// The times that are nearest to one, a limited number, in the order of time.
+fn nearest(mut times: Vec<Timestamp>, wanted: Timestamp, limit: usize) -> Vec<Timestamp> {
+    times.sort_by_key(|time| (time.duration_since(wanted).abs(), *time));
+    times.truncate(limit);
+    times.sort_unstable();
+    times
+}
+
+/// The length of a rooftop's slots in minutes, at least one.
+fn slot_minutes(rooftop: &Rooftop) -> i64 {
+    i64::from(rooftop.appointments.slot_minutes.max(1))
+}
+
+/// How long an appointment of so many minutes takes in whole slots.
+fn whole_slots(rooftop: &Rooftop, minutes: u32) -> SignedDuration {
+    let slot = slot_minutes(rooftop);
+    // Nothing longer than a day fits into opening hours anyway.
+    let minutes = i64::from(minutes).clamp(1, 24 * 60 + slot);
+    SignedDuration::from_mins((minutes + slot - 1) / slot * slot)
 }
 
 /// Where something of this length fits into a period, beginning at its steps.
@@ -139,14 +156,22 @@ fn at(rooftop: &Rooftop, date: Date, time: &str) -> Option<Timestamp> {
     date.to_datetime(time).to_zoned(rooftop.time_zone.clone()).ok().map(|at| at.timestamp())
 }
 
-/// How many bookings run at the same moment at most, within a period.
+/// The most places that are taken at the same moment, within a period. What takes all of them counts as
+/// `capacity`.
 #[must_use]
-pub fn most_at_once(booked: &[Period], (start, end): Period) -> usize {
-    let overlapping = || booked.iter().filter(|(from, to)| *from < end && *to > start);
-    // The number only grows where a booking begins.
-    overlapping()
-        .map(|&(from, _)| from.max(start))
-        .map(|moment| overlapping().filter(|(from, to)| *from <= moment && *to > moment).count())
-        .max()
-        .unwrap_or(0)
+pub fn most_at_once(occupied: &[Occupied], (start, end): Period, capacity: u32) -> u32 {
+    let overlapping = || occupied.iter().filter(|one| one.starts_at < end && one.ends_at > start);
+    let taken_at = |moment: Timestamp| {
+        let running = overlapping().filter(|one| one.starts_at <= moment && one.ends_at > moment);
+        let places = running.map(|one| one.places.unwrap_or(capacity));
+        places.fold(0, u32::saturating_add)
+    };
+    // The number only grows where something begins.
+    overlapping().map(|one| taken_at(one.starts_at.max(start))).max().unwrap_or(0)
+}
+
+/// Whether so many more places are free during all of a period.
+#[must_use]
+pub fn has_room(occupied: &[Occupied], period: Period, capacity: u32, places: u32) -> bool {
+    most_at_once(occupied, period, capacity).saturating_add(places) <= capacity
 }

@@ -159,20 +159,34 @@ pub enum Audience {
 /// released; what was withdrawn is told to those alone who could otherwise go on.
 #[must_use]
 pub fn audience(lead: &LeadRecord, event: &LeadEvent) -> Audience {
+    use LeadEventKind as Kind;
     match (lead.state, event.kind) {
+        // Its slot is free again, which systems that have the appointment must hear. Nothing of the
+        // customer is left to be told.
+        (LeadState::Erased, Kind::AppointmentCancelled) => Audience::Informed,
         (LeadState::Erased | LeadState::Held, _)
-        | (_, LeadEventKind::Erased)
+        | (_, Kind::Erased)
+        | (LeadState::Revoked, Kind::Received | Kind::Resubmitted | Kind::Released) => {
+            Audience::Nobody
+        }
+        (LeadState::Received | LeadState::Revoked, Kind::ConsentRevoked)
         | (
             LeadState::Revoked,
-            LeadEventKind::Received | LeadEventKind::Resubmitted | LeadEventKind::Released,
-        ) => Audience::Nobody,
-        (LeadState::Received | LeadState::Revoked, LeadEventKind::ConsentRevoked) => {
-            Audience::Informed
-        }
+            Kind::AppointmentConfirmed
+            | Kind::AppointmentMoved
+            | Kind::AppointmentCancelled
+            | Kind::AppointmentNoShow,
+        ) => Audience::Informed,
         // What was held back when it came is told by its release.
         (
             LeadState::Received,
-            LeadEventKind::Received | LeadEventKind::Resubmitted | LeadEventKind::Released,
+            Kind::Received
+            | Kind::Resubmitted
+            | Kind::Released
+            | Kind::AppointmentConfirmed
+            | Kind::AppointmentMoved
+            | Kind::AppointmentCancelled
+            | Kind::AppointmentNoShow,
         ) => match event.state {
             LeadState::Received => Audience::All,
             LeadState::Held | LeadState::Revoked | LeadState::Erased => Audience::Nobody,
@@ -314,12 +328,38 @@ fn headline(parcel: &Parcel<'_>) -> String {
 }
 
 fn kind_of_news(parcel: &Parcel<'_>) -> &'static str {
-    match parcel.lead.state {
-        // First: whatever else holds, nobody must act on it.
-        _ if parcel.is_test => "TEST, this is no lead",
-        LeadState::Revoked | LeadState::Erased => "Do not contact, consent withdrawn",
-        LeadState::Received | LeadState::Held if parcel.is_resent => "Changed lead",
-        LeadState::Received | LeadState::Held => "New lead",
+    // First: whatever else holds, nobody must act on it.
+    if parcel.is_test {
+        return "TEST, this is no lead";
+    }
+    match (parcel.lead.state, parcel.event.kind) {
+        (LeadState::Erased, LeadEventKind::AppointmentCancelled) => {
+            "Appointment cancelled, customer erased"
+        }
+        (LeadState::Revoked | LeadState::Erased, _) => "Do not contact, consent withdrawn",
+        (LeadState::Received | LeadState::Held, LeadEventKind::AppointmentConfirmed) => {
+            "Appointment confirmed"
+        }
+        (LeadState::Received | LeadState::Held, LeadEventKind::AppointmentMoved) => {
+            "Appointment moved"
+        }
+        (LeadState::Received | LeadState::Held, LeadEventKind::AppointmentCancelled) => {
+            "Appointment cancelled"
+        }
+        (LeadState::Received | LeadState::Held, LeadEventKind::AppointmentNoShow) => {
+            "Appointment missed"
+        }
+        (
+            LeadState::Received | LeadState::Held,
+            LeadEventKind::Received
+            | LeadEventKind::Resubmitted
+            | LeadEventKind::Released
+            | LeadEventKind::ConsentRevoked
+            | LeadEventKind::Erased,
+        ) => match parcel.is_resent {
+            true => "Changed lead",
+            false => "New lead",
+        },
     }
 }
 

@@ -29,10 +29,12 @@ use crate::record::{
 use crate::settings::{Dealer, Rooftop};
 use crate::skills;
 
+mod again;
 mod policy;
 mod proof;
 mod words;
 
+use again::is_settled;
 use policy::Policy;
 use proof::Sender;
 
@@ -98,9 +100,17 @@ struct Taken<'a> {
     again: bool,
     rooftop: &'a Rooftop,
     remark: Option<&'static str>,
+    /// The current appointment, where the lead asks again for what the dealer's people have settled
+    /// meanwhile. Nothing new is decided then.
+    settled: Option<AppointmentRecord>,
 }
 
 impl Taken<'_> {
+    /// The appointment that the answer is about: the one that was asked for, or how it was settled.
+    fn answered_appointment(&self) -> Option<&AppointmentRecord> {
+        self.lead.submission.appointment.as_ref().or(self.settled.as_ref())
+    }
+
     /// Why nobody follows up before somebody has looked at it, if that is so.
     fn held_for(&self) -> Option<HeldFor> {
         self.lead.held_for.filter(|_| self.lead.state == LeadState::Held)
@@ -124,7 +134,7 @@ impl Submission<'_> {
             since: before(self.now, self.dealer.leads.idempotency_lifetime),
         });
         if let Some(claim) = &claim
-            && let Some(answer) = replay(lot, claim, &hash)?
+            && let Some(answer) = self.replay(lot, claim, &hash)?
         {
             return Ok(answer);
         }
@@ -181,7 +191,14 @@ impl Submission<'_> {
         // What is added to a lead that is held back waits with it.
         let held_for = held_for.or_else(|| held_before?.held_for);
         let rooftop = self.rooftop(subject.listing.as_ref());
+        let settled = match (&self.lead.appointment, &earlier) {
+            (Some(request), Some(earlier)) if held_for.is_none() => {
+                earlier.appointment.clone().filter(|current| is_settled(current, request))
+            }
+            (Some(_) | None, Some(_) | None) => None,
+        };
         let asked = match &self.lead.appointment {
+            Some(_) if settled.is_some() => None,
             Some(request) if is_denied(held_for) => {
                 Some(self.unsettled(request, AppointmentState::Rejected))
             }
@@ -249,7 +266,7 @@ impl Submission<'_> {
             evidence: self.evidence,
             network: self.caller.network.as_deref(),
         })?;
-        Ok(Taken { lead, again, rooftop, remark: subject.remark })
+        Ok(Taken { lead, again, rooftop, remark: subject.remark, settled })
     }
 
     /// Refuses what would make the leads of one network more than the dealer keeps in a day: a
@@ -367,9 +384,9 @@ impl Submission<'_> {
         let department = appointment::department(request.kind);
         let name = &rooftop.profile.name;
         // What the same lead booked before makes room for what it asks for now.
-        let booked = lot.booked(&self.dealer.id, name, department, period, earlier)?;
+        let occupied = lot.occupied(&self.dealer.id, name, department, period, earlier)?;
         let proposals = self.dealer.leads.proposed_times;
-        let decision = appointment::decide(rooftop, request, self.now, &booked, proposals);
+        let decision = appointment::decide(rooftop, request, self.now, &occupied, proposals);
         let unsettled = self.unsettled(request, AppointmentState::Requested);
         Ok(match decision {
             Decision::Confirmed(_) if !policy.may_confirm(lot, earlier)? => unsettled,
@@ -402,6 +419,7 @@ impl Submission<'_> {
             starts_at: None,
             ends_at: None,
             proposed: Vec::new(),
+            version: 1,
         }
     }
 
@@ -412,7 +430,9 @@ impl Submission<'_> {
             AppointmentState::Requested | AppointmentState::Rejected => true,
             AppointmentState::Proposed
             | AppointmentState::Confirmed
-            | AppointmentState::Superseded => false,
+            | AppointmentState::Superseded
+            | AppointmentState::Cancelled
+            | AppointmentState::NoShow => false,
         };
         // Who named no time has not asked for one that is unavailable.
         let asked_for_a_time = appointment.requested_at.is_some();
@@ -437,20 +457,10 @@ impl Submission<'_> {
             (false, true) => LeadStatus::Duplicate,
             (false, false) => LeadStatus::Received,
         };
-        let asked = taken.lead.submission.appointment.as_ref();
         LeadReceipt {
             lead_id: taken.lead.lead_id.clone(),
             status,
-            appointment: asked.and_then(|appointment| {
-                let proposed = &appointment.proposed;
-                Some(AppointmentReceipt {
-                    appointment_id: appointment.appointment_id.clone(),
-                    status: status_of(appointment.state)?,
-                    confirmed_at: appointment.starts_at.map(rfc3339),
-                    proposed_times: (!proposed.is_empty())
-                        .then(|| proposed.iter().copied().map(rfc3339).collect()),
-                })
-            }),
+            appointment: taken.answered_appointment().and_then(appointment_receipt),
             dealer: Some(DealerContact {
                 name: Some(taken.rooftop.profile.name.clone()),
                 phone: self.phone(taken.rooftop),
@@ -459,22 +469,20 @@ impl Submission<'_> {
     }
 }
 
-/// The answer to an earlier request with the same key. A scope in which it is known with this
-/// payload counts before one in which it is known with another.
-fn replay(
-    lot: &dyn Lot,
-    claim: &Claim<'_>,
-    hash: &[u8],
-) -> Result<Option<Result<Reply, Refusal>>, Fault> {
-    let claimed = lot.claimed_replies(claim)?;
-    if let Some(same) = claimed.iter().find(|claimed| claimed.payload_hash == hash) {
-        let (receipt, message) = tradepost_wire::json::from_str(&same.reply)
-            .map_err(Fault::on("reading a stored answer"))?;
-        return Ok(Some(Ok(reply(receipt, message))));
-    }
-    let conflict =
-        |other: &ClaimedReply| Err(Refusal::idempotency_conflict(claim.key, other.first_seen_at));
-    Ok(claimed.first().map(conflict))
+/// What a buyer hears of an appointment; nothing of one whose place another has taken.
+fn appointment_receipt(appointment: &AppointmentRecord) -> Option<AppointmentReceipt> {
+    let status = status_of(appointment.state)?;
+    let proposed = appointment.proposed.iter().copied().map(rfc3339).collect();
+    Some(AppointmentReceipt {
+        appointment_id: appointment.appointment_id.clone(),
+        status,
+        // R-LD-23: each of the two exactly with its status.
+        confirmed_at: appointment
+            .starts_at
+            .filter(|_| status == AppointmentStatus::Confirmed)
+            .map(rfc3339),
+        proposed_times: (status == AppointmentStatus::Proposed).then_some(proposed),
+    })
 }
 
 /// The appointment that a lead has from now on: what is booked stands until something else is.
@@ -505,7 +513,10 @@ fn status_of(state: AppointmentState) -> Option<AppointmentStatus> {
         AppointmentState::Requested => Some(AppointmentStatus::Requested),
         AppointmentState::Proposed => Some(AppointmentStatus::Proposed),
         AppointmentState::Confirmed => Some(AppointmentStatus::Confirmed),
-        AppointmentState::Rejected => Some(AppointmentStatus::Rejected),
+        // AAP has no words for the last two; that nobody is expected is what counts.
+        AppointmentState::Rejected | AppointmentState::Cancelled | AppointmentState::NoShow => {
+            Some(AppointmentStatus::Rejected)
+        }
         AppointmentState::Superseded => None,
     }
 }

@@ -18,6 +18,7 @@ mod query;
 // What customers send.
 pub mod adf;
 pub mod appointment;
+pub mod calendar;
 pub mod consent;
 pub mod delivery;
 pub mod lead;

@@ -6,8 +6,9 @@ use jiff::Timestamp;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::Value;
 
+use crate::calendar::Occupied;
 use crate::consent::Evidence;
-use crate::record::{LeadEventKind, LeadRecord};
+use crate::record::{AppointmentRecord, LeadEventKind, LeadRecord};
 
 /// A period, the end not included.
 pub type Period = (Timestamp, Timestamp);
@@ -108,19 +109,30 @@ pub trait Lot {
     /// When the store fails.
     fn known_lead(&self, known: &KnownLead<'_>) -> Result<Option<LeadRecord>, Fault>;
 
-    /// When a department's confirmed appointments take place that overlap a period, without those
-    /// of one lead.
+    /// What of a department's calendar is taken within a period: confirmed appointments, without those
+    /// of one lead, and blocked times.
     ///
     /// # Errors
     /// When the store fails.
-    fn booked(
+    fn occupied(
         &self,
         dealer_id: &str,
         rooftop: &str,
         department: &str,
         period: Period,
         except_lead: Option<&str>,
-    ) -> Result<Vec<Period>, Fault>;
+    ) -> Result<Vec<Occupied>, Fault>;
+
+    /// An appointment as it stands now, where the dealer's people, or the end of its lead, have changed
+    /// it; the current one of its lead where that has taken its place. `None` when it is as it was.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn changed_appointment(
+        &self,
+        dealer_id: &str,
+        appointment_id: &str,
+    ) -> Result<Option<AppointmentRecord>, Fault>;
 
     /// Whether as many submissions as `limit` have counted for something since a moment.
     ///

@@ -50,6 +50,27 @@ words! {
         Rejected = "rejected",
         /// Another one of the same lead has taken its place.
         Superseded = "superseded",
+        /// Called off by the dealer's people, or with its lead: its time is free again.
+        Cancelled = "cancelled",
+        /// The customer did not come.
+        NoShow = "no_show",
+    }
+}
+
+impl AppointmentState {
+    /// Whether an appointment in this state takes a place in the calendar. The store's query for
+    /// what is occupied says the same in SQL, and a test compares them.
+    #[must_use]
+    pub const fn occupies(self) -> bool {
+        match self {
+            Self::Confirmed => true,
+            Self::Requested
+            | Self::Proposed
+            | Self::Rejected
+            | Self::Superseded
+            | Self::Cancelled
+            | Self::NoShow => false,
+        }
     }
 }
 
@@ -66,6 +87,15 @@ words! {
         ConsentRevoked = "consent_revoked",
         /// What it said about the customer was erased.
         Erased = "erased",
+        /// The dealer's people agreed on a time for its appointment.
+        AppointmentConfirmed = "appointment_confirmed",
+        /// The dealer's people moved its appointment to another time.
+        AppointmentMoved = "appointment_moved",
+        /// Its appointment was cancelled: by the dealer's people, or because the lead was marked
+        /// lost or erased.
+        AppointmentCancelled = "appointment_cancelled",
+        /// The dealer's people noted that the customer did not come.
+        AppointmentNoShow = "appointment_no_show",
     }
 }
 
@@ -154,6 +184,9 @@ pub struct AppointmentRecord {
     pub ends_at: Option<Timestamp>,
     /// The times proposed instead.
     pub proposed: Vec<Timestamp>,
+    /// Counts its changes: 1 until the dealer's people, or the end of its lead, change it. Whoever
+    /// changes it says which version they have seen.
+    pub version: i64,
 }
 
 /// Something that happened to a lead, with how the lead stood then.
@@ -167,7 +200,7 @@ pub struct LeadEvent {
     pub kind: LeadEventKind,
     /// How the lead stood after it.
     pub state: LeadState,
-    /// The current appointment after it, in the state of then.
+    /// The current appointment after it, in the state and at the time of then.
     pub appointment: Option<AppointmentRecord>,
     /// The latest submission then, counted from 0.
     pub submission: u32,

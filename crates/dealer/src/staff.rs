@@ -61,6 +61,18 @@ words! {
         ConsentRevoked = "consent_revoked",
         /// Erased what a lead said about its customer.
         LeadErased = "lead_erased",
+        /// Agreed on a time for an appointment.
+        AppointmentConfirmed = "appointment_confirmed",
+        /// Moved an appointment to another time.
+        AppointmentMoved = "appointment_moved",
+        /// Cancelled an appointment.
+        AppointmentCancelled = "appointment_cancelled",
+        /// Noted that a customer did not come to an appointment.
+        AppointmentNoShow = "appointment_no_show",
+        /// Blocked a time of a department, so that nobody can book it.
+        TimeBlocked = "time_blocked",
+        /// Took a blocked time back.
+        TimeUnblocked = "time_unblocked",
         /// Was shown a list of leads.
         LeadsListed = "leads_listed",
         /// Took a lead away in a file.

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 pub mod adcp;
+pub mod appointments;
 pub mod audit;
 pub mod backup;
 pub mod call;
@@ -78,6 +79,9 @@ enum Command {
     /// Read, show and export the leads received.
     #[command(subcommand)]
     Leads(leads::Command),
+    /// List the appointments, and confirm, move, cancel and block times.
+    #[command(subcommand)]
+    Appointments(Box<appointments::Command>),
     /// Say who may come into the console, and read the record of what they did.
     #[command(subcommand)]
     Console(console::Command),
@@ -164,6 +168,7 @@ pub fn run(
         Command::Import(arguments) => import::run(arguments, &context),
         Command::Feeds(command) => feeds::run(command, &context),
         Command::Leads(command) => leads::run(command, &context),
+        Command::Appointments(command) => appointments::run(*command, &context),
         Command::Console(command) => console::run(command, &context),
         Command::Audit(command) => audit::run(command, &context),
         Command::Refusals(command) => refusals::run(command, &context),

@@ -43,6 +43,7 @@ mod account;
 mod actions;
 mod attempts;
 mod browser;
+mod calendar;
 mod confirm;
 mod door;
 mod factor;
@@ -109,6 +110,8 @@ enum Stop {
     Stale,
     /// What was filled in cannot be used, and why.
     Unusable(&'static str),
+    /// The calendar, or what somebody else did meanwhile, stands against it, and how.
+    Conflict(String),
     /// We broke.
     Broken(Fault),
 }

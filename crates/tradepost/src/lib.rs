@@ -8,6 +8,7 @@ pub mod aap;
 pub mod acme;
 pub mod adcp;
 pub mod alerts;
+pub mod appointments;
 pub mod backup;
 pub mod cli;
 pub mod config;

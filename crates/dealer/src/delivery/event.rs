@@ -36,13 +36,38 @@ fn change<'a>(parcel: &'a Parcel<'_>) -> (&'static str, &'a str, &'static str) {
     match (parcel.event.kind, &parcel.event.appointment) {
         (LeadEventKind::Received | LeadEventKind::Released, _) => (LEAD, lead, "received"),
         (LeadEventKind::Resubmitted, None) => (LEAD, lead, "duplicate"),
-        (LeadEventKind::Resubmitted, Some(current)) => {
-            // AAP has no word for it, and a current appointment is not superseded.
-            let is_wordless = current.state == AppointmentState::Superseded;
-            let state = if is_wordless { AppointmentState::Rejected } else { current.state };
-            ("appointment.status_changed", &current.appointment_id, state.name())
+        (
+            LeadEventKind::AppointmentConfirmed
+            | LeadEventKind::AppointmentMoved
+            | LeadEventKind::AppointmentCancelled
+            | LeadEventKind::AppointmentNoShow,
+            None,
+        ) => (LEAD, lead, "received"),
+        (
+            LeadEventKind::Resubmitted
+            | LeadEventKind::AppointmentConfirmed
+            | LeadEventKind::AppointmentMoved
+            | LeadEventKind::AppointmentCancelled
+            | LeadEventKind::AppointmentNoShow,
+            Some(current),
+        ) => {
+            let word = aap_status(current.state).name();
+            ("appointment.status_changed", &current.appointment_id, word)
         }
         (LeadEventKind::ConsentRevoked | LeadEventKind::Erased, _) => (LEAD, lead, "lost"),
+    }
+}
+
+/// The state that stands for one in AAP's words (`event.schema.json`): it has none for an appointment
+/// that was called off or replaced.
+const fn aap_status(state: AppointmentState) -> AppointmentState {
+    match state {
+        AppointmentState::Superseded | AppointmentState::Cancelled => AppointmentState::Rejected,
+        AppointmentState::Requested
+        | AppointmentState::Proposed
+        | AppointmentState::Confirmed
+        | AppointmentState::Rejected
+        | AppointmentState::NoShow => state,
     }
 }
 

@@ -73,6 +73,7 @@ fn appointment(kind: AppointmentType, state: AppointmentState) -> AppointmentRec
         starts_at: is_confirmed.then_some(start),
         ends_at: is_confirmed.then(|| at("2026-05-03T18:30:00Z")),
         proposed: Vec::new(),
+        version: 1,
     }
 }
 
@@ -96,6 +97,10 @@ fn who_is_told_of_what_as_the_lead_stands_now() {
         (Kind::Released, State::Received, [all, nobody, nobody, nobody]),
         (Kind::ConsentRevoked, State::Revoked, [informed, nobody, informed, nobody]),
         (Kind::Erased, State::Erased, [nobody, nobody, nobody, nobody]),
+        (Kind::AppointmentConfirmed, State::Received, [all, nobody, informed, nobody]),
+        (Kind::AppointmentMoved, State::Received, [all, nobody, informed, nobody]),
+        (Kind::AppointmentCancelled, State::Received, [all, nobody, informed, informed]),
+        (Kind::AppointmentNoShow, State::Received, [all, nobody, informed, nobody]),
     ];
     let kinds: BTreeSet<_> = rows.iter().map(|(kind, ..)| *kind).collect();
     assert_eq!(kinds.len(), Kind::ALL.len(), "every kind has a row");
@@ -243,12 +248,21 @@ fn what_an_event_says_has_changed() {
         (Kind::Resubmitted, Some(State::Rejected), [booking, "appt_1", "rejected"]),
         (Kind::Resubmitted, Some(State::Superseded), [booking, "appt_1", "rejected"]),
         (Kind::ConsentRevoked, None, [lead, "lead_1", "lost"]),
+        (Kind::AppointmentConfirmed, Some(State::Confirmed), [booking, "appt_1", "confirmed"]),
+        (Kind::AppointmentMoved, Some(State::Confirmed), [booking, "appt_1", "confirmed"]),
+        (Kind::AppointmentCancelled, Some(State::Cancelled), [booking, "appt_1", "rejected"]),
+        (Kind::AppointmentNoShow, Some(State::NoShow), [booking, "appt_1", "no_show"]),
     ] {
         let state = match kind {
             Kind::ConsentRevoked => LeadState::Revoked,
-            Kind::Received | Kind::Resubmitted | Kind::Released | Kind::Erased => {
-                LeadState::Received
-            }
+            Kind::Received
+            | Kind::Resubmitted
+            | Kind::Released
+            | Kind::Erased
+            | Kind::AppointmentConfirmed
+            | Kind::AppointmentMoved
+            | Kind::AppointmentCancelled
+            | Kind::AppointmentNoShow => LeadState::Received,
         };
         let current = current.map(|state| appointment(AppointmentType::Sales, state));
         let changed = LeadEvent { appointment: current.clone(), ..event(kind, state) };

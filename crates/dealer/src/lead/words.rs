@@ -4,7 +4,8 @@ use jiff::Timestamp;
 
 use super::{Taken, is_booked};
 use crate::local_time::spoken;
-use crate::record::{AppointmentState, HeldFor};
+use crate::record::{AppointmentRecord, AppointmentState, HeldFor};
+use crate::settings::Rooftop;
 
 /// The next step.
 pub(super) fn message(taken: &Taken<'_>, now: Timestamp) -> String {
@@ -28,11 +29,11 @@ pub(super) fn message(taken: &Taken<'_>, now: Timestamp) -> String {
 }
 
 fn appointment(taken: &Taken<'_>, now: Timestamp) -> Option<String> {
-    let asked = taken.lead.submission.appointment.as_ref()?;
+    let asked = taken.answered_appointment()?;
     let local = |at: Timestamp| spoken(at, &taken.rooftop.time_zone, now);
     let of_asked = match asked.state {
-        AppointmentState::Confirmed => {
-            format!("The appointment is booked for {}.", local(asked.starts_at?))
+        AppointmentState::Confirmed | AppointmentState::Cancelled | AppointmentState::NoShow => {
+            settled(taken.rooftop, asked, now)?
         }
         AppointmentState::Proposed => {
             let times: Vec<_> = asked.proposed.iter().copied().map(local).collect();
@@ -62,4 +63,43 @@ fn appointment(taken: &Taken<'_>, now: Timestamp) -> Option<String> {
         Some(at) => format!("{of_asked} What was booked before stands: {}.", local(at)),
         None => of_asked,
     })
+}
+
+/// What stands, to a caller who sends again what was answered before the dealer's people changed it.
+pub(super) fn standing(rooftop: &Rooftop, current: &AppointmentRecord, now: Timestamp) -> String {
+    let name = &rooftop.profile.name;
+    let received = format!("{name} already has this lead.");
+    match settled(rooftop, current, now) {
+        Some(sentence) => format!("{received} {sentence}"),
+        None => received,
+    }
+}
+
+/// An appointment that is booked, or was called off or missed; nothing of others.
+fn settled(rooftop: &Rooftop, current: &AppointmentRecord, now: Timestamp) -> Option<String> {
+    let local = |at: Timestamp| spoken(at, &rooftop.time_zone, now);
+    match current.state {
+        AppointmentState::Confirmed => {
+            let booked = format!("The appointment is booked for {}", local(current.starts_at?));
+            let asked = current.requested_at.filter(|asked| current.starts_at != Some(*asked));
+            Some(match asked {
+                Some(asked) => format!("{booked}, not for {}.", local(asked)),
+                None => format!("{booked}."),
+            })
+        }
+        AppointmentState::Cancelled => Some(
+            "The dealer has cancelled this appointment, and nobody is expected. Submit the lead \
+             again with another time, or have the customer call."
+                .to_owned(),
+        ),
+        AppointmentState::NoShow => Some(
+            "The dealer has noted that the customer did not come to this appointment. Submit the \
+             lead again with another time to arrange a new one."
+                .to_owned(),
+        ),
+        AppointmentState::Requested
+        | AppointmentState::Proposed
+        | AppointmentState::Rejected
+        | AppointmentState::Superseded => None,
+    }
 }

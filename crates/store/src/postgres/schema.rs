@@ -7,7 +7,7 @@ pub(super) const VERSIONS: &str = "CREATE TABLE tradepost_schema (version BIGINT
 /// One step for each version, applied in order.
 pub(super) const MIGRATIONS: &[&str] = &[
     FIRST, STAFF, FEEDS, PRIVACY, ALERTS, HOSTING, PROCESSES, REFUSALS, PROBES, MOVES, NOTE_SALTS,
-    SIGN_IN,
+    SIGN_IN, CALENDAR,
 ];
 
 const FIRST: &str = r#"
@@ -492,4 +492,30 @@ const SIGN_IN: &str = r#"
         PRIMARY KEY (name, hash)
     );
     ALTER TABLE staff_sessions ADD COLUMN proven_at BIGINT;     -- when the password was asked last
+"#;
+
+const CALENDAR: &str = r#"
+    ALTER TABLE appointments ADD COLUMN version BIGINT NOT NULL DEFAULT 1;
+    ALTER TABLE lead_events ADD COLUMN appointment_starts_at BIGINT;    -- NULL: as it is now
+    ALTER TABLE lead_events ADD COLUMN appointment_ends_at BIGINT;
+    CREATE TABLE blocked_times (
+        block_id    TEXT COLLATE "C" PRIMARY KEY,
+        dealer_id   TEXT NOT NULL,
+        rooftop     TEXT NOT NULL,
+        department  TEXT NOT NULL,
+        starts_at   BIGINT NOT NULL,
+        ends_at     BIGINT NOT NULL,
+        places      BIGINT,                 -- NULL: all of them
+        time_zone   TEXT,
+        reason      TEXT NOT NULL,
+        created_at  BIGINT NOT NULL,
+        created_by  TEXT NOT NULL
+    );
+    CREATE INDEX blocked_times_by_time ON blocked_times (dealer_id, rooftop, department, ends_at);
+    UPDATE appointments SET state = 'cancelled', version = 2
+    WHERE (state IN ('requested', 'proposed') OR state = 'confirmed'
+               AND ends_at > CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT))
+        AND submission IN (SELECT s.seq FROM lead_submissions s JOIN leads l ON l.lead_id = s.lead_id
+                           LEFT JOIN lead_progress p ON p.lead_id = l.lead_id
+                           WHERE l.state = 'erased' OR p.stage = 'lost');
 "#;

@@ -38,6 +38,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     tables::leads::desk::NOTE_SALTS,
     tables::sign_in::SCHEMA,
     tables::second_factor::SCHEMA,
+    tables::leads::calendar::SCHEMA,
 ];
 
 const SNAPSHOTS: &str = "

@@ -152,7 +152,7 @@ impl Transaction<'_> {
 
     /// Erases what a lead says about its customer; `false` when there is nothing to erase. What
     /// stays is that there was a lead, its appointment without notes, the vehicle, and the hashes
-    /// of its consent.
+    /// of its consent. An appointment that is still to come is cancelled, so that its time is free.
     ///
     /// # Errors
     /// When the database fails.
@@ -221,8 +221,9 @@ impl Transaction<'_> {
         }
         self.erase_notes(lead_id)?;
         self.log_consent(&lead.dealer_id, lead_id, ConsentKind::Erased, now, None)?;
-        self.move_lead(lead, LeadState::Erased, LeadEventKind::Erased, now)?;
         self.end_deliveries_of(lead_id, now)?;
+        let lead = self.end_appointment_of(lead, now)?;
+        self.move_lead(lead, LeadState::Erased, LeadEventKind::Erased, now)?;
         Ok(true)
     }
 

@@ -14,6 +14,7 @@ use super::privacy::{ADDRESS, PAYLOAD, payload};
 use crate::privacy::{Of, readable};
 use crate::sql::{Cell, Column as _, Read, Row, params};
 
+pub(crate) mod calendar;
 pub(crate) mod deliveries;
 pub(crate) mod desk;
 mod schema;
@@ -44,7 +45,9 @@ macro_rules! appointment {
             $alias,
             ".ends_at, ",
             $alias,
-            ".proposed"
+            ".proposed, ",
+            $alias,
+            ".version"
         )
     };
 }
@@ -60,13 +63,25 @@ macro_rules! submission {
     };
 }
 
-/// Those of a lead, with its current appointment and its latest submission.
+/// Those of a lead, with an appointment and its latest submission, without the tables.
+macro_rules! lead_columns {
+    () => {
+        concat!(
+            "SELECT l.lead_id, l.dealer_id, l.received_at, l.changed_at, l.state, l.held_for,
+             l.person, l.time_zone, ",
+            appointment!("a"),
+            ", ",
+            submission!()
+        )
+    };
+}
+
+/// The same, for queries of their own tables.
+const LEAD_COLUMNS: &str = lead_columns!();
+
+/// The query for leads, each with its current appointment and its latest submission.
 const LEAD: &str = concat!(
-    "SELECT l.lead_id, l.dealer_id, l.received_at, l.changed_at, l.state, l.held_for, l.person,
-     l.time_zone, ",
-    appointment!("a"),
-    ", ",
-    submission!(),
+    lead_columns!(),
     " FROM leads l JOIN lead_submissions s ON s.seq = l.submission
      LEFT JOIN appointments a ON a.appointment_id = l.appointment_id
      LEFT JOIN appointments b ON b.submission = s.seq"
@@ -127,16 +142,22 @@ impl Database {
                  (SELECT count(*) FROM lead_submissions s
                   WHERE s.lead_id = e.lead_id AND s.seq < e.submission), ",
                 appointment!("a"),
-                " FROM lead_events e LEFT JOIN appointments a
+                ", e.appointment_starts_at, e.appointment_ends_at FROM lead_events e LEFT JOIN appointments a
                      ON a.appointment_id = e.appointment_id
                  WHERE e.lead_id = $1 ORDER BY e.seq"
             ),
             params![lead_id],
             |row| {
                 let mut appointment = appointment_record(row, 6)?;
-                // As it was then: it may have been superseded since.
+                // As it was then: it may have been superseded, moved or cancelled since.
                 if let Some(appointment) = &mut appointment {
                     appointment.state = word(row, 4)?;
+                    let starts_at: Option<Timestamp> = row.get(14)?;
+                    let ends_at: Option<Timestamp> = row.get(15)?;
+                    if starts_at.is_some() {
+                        appointment.starts_at = starts_at;
+                        appointment.ends_at = ends_at;
+                    }
                 }
                 Ok(LeadEvent {
                     seq: row.get(0)?,
@@ -172,7 +193,7 @@ fn lead_record(row: &Row<'_>) -> Read<LeadRecord> {
         person: row.get(6)?,
         time_zone: row.get(7)?,
         appointment: appointment_record(row, 8)?,
-        submission: submission_record(row, 15)?,
+        submission: submission_record(row, 16)?,
     })
 }
 
@@ -216,6 +237,7 @@ fn appointment_record(row: &Row<'_>, first: usize) -> Read<Option<AppointmentRec
         starts_at: row.get(first + 4)?,
         ends_at: row.get(first + 5)?,
         proposed: proposed.into_iter().map(moment).collect::<Read<_>>()?,
+        version: row.get(first + 7)?,
     }))
 }
 

@@ -302,7 +302,8 @@ fn reset_second_factor(store: &Store, name: &str, now: Timestamp, context: &Cont
         tx.end_sessions_of(name)?;
         tx.remove_second_factor(name)
     };
-    change(store, name, Action::SecondFactorReset, (&context.actor(), now), reset)?;
+    let change_of = (Action::SecondFactorReset, None);
+    change(store, name, change_of, (&context.actor(), now), reset)?;
     context
         .output
         .talk(format!("{known} signs in with the password alone until they set up another"));

@@ -241,7 +241,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
 }
 
 /// Records what is shown or taken away of each of some leads, before it is.
-fn record<'l>(
+pub(in crate::cli) fn record<'l>(
     store: &Store,
     leads: impl IntoIterator<Item = &'l LeadRecord>,
     (action, detail): (Action, Option<&str>),
@@ -256,7 +256,11 @@ fn record<'l>(
 }
 
 /// Records that a list is shown: how many leads of each dealer.
-fn record_list(store: &Store, leads: &[LeadRecord], context: &Context) -> Result<(), Failure> {
+pub(in crate::cli) fn record_list(
+    store: &Store,
+    leads: &[LeadRecord],
+    context: &Context,
+) -> Result<(), Failure> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for lead in leads {
         *counts.entry(&lead.dealer_id).or_default() += 1;
@@ -313,7 +317,9 @@ fn list(store: &Store, selection: &Selection, context: &Context) -> Outcome {
 }
 
 /// Those of some leads that cannot be read.
-fn unreadable<'l>(leads: impl IntoIterator<Item = &'l LeadRecord>) -> BTreeSet<String> {
+pub(in crate::cli) fn unreadable<'l>(
+    leads: impl IntoIterator<Item = &'l LeadRecord>,
+) -> BTreeSet<String> {
     let leads = leads.into_iter().filter(|lead| lead.submission.unreadable.is_some());
     leads.map(|lead| lead.lead_id.clone()).collect()
 }
@@ -468,7 +474,8 @@ fn select(store: &Store, selection: &Selection) -> Result<(Vec<LeadRecord>, usiz
     Ok((leads, held))
 }
 
-fn since(text: &str) -> Result<Timestamp, String> {
+/// Reads a date, which is its beginning in UTC, or a moment.
+pub(in crate::cli) fn since(text: &str) -> Result<Timestamp, String> {
     let midnight = || {
         let date: civil::Date = text.parse().ok().filter(|_| format::is_date(text))?;
         Some(date.to_zoned(TimeZone::UTC).ok()?.timestamp())

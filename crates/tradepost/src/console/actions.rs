@@ -19,13 +19,19 @@ use crate::evidence;
 const NOTE: usize = 4_000;
 
 /// What a page says after something was done. The names stand in addresses, the texts on pages.
-const DONE: [(&str, &str); 13] = [
+const DONE: &[(&str, &str)] = &[
     ("note", "Your note is kept."),
     ("stage", "Noted."),
     ("resent", "The lead is on its way again."),
     ("released", "The lead is released. It is delivered like any other from now on."),
     ("revoked", "The withdrawal is noted. Nobody may contact this customer any more."),
     ("erased", "What this lead said about its customer is erased."),
+    ("confirmed", "The appointment is confirmed."),
+    ("moved", "The appointment is moved."),
+    ("cancelled", "The appointment is cancelled. Its time is free again."),
+    ("missed", "It is noted that the customer did not come."),
+    ("blocked", "The time is blocked. Nobody can book it."),
+    ("unblocked", "The time is free to be booked again."),
     ("session", "The session is ended."),
     ("password", "Your password is changed. Your other sessions are ended."),
     ("factor_off", "Your second factor is switched off."),

@@ -1,6 +1,7 @@
 //! The pages: what each shows, as texts. How it is laid out is in the templates, which escape every
 //! text.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use askama::Template;
@@ -24,6 +25,7 @@ pub(super) mod account;
 mod agent;
 mod appointments;
 mod buyers;
+pub(super) mod change_forms;
 mod chart;
 mod feeds;
 mod inbox;
@@ -127,7 +129,7 @@ pub(super) struct SignedIn {
 #[template(path = "console/stopped.html")]
 struct Stopped {
     title: &'static str,
-    text: &'static str,
+    text: Cow<'static, str>,
     error_id: Option<String>,
 }
 
@@ -180,6 +182,14 @@ impl Console {
     pub(super) fn stopped(&self, asked: &Asked, stop: Stop) -> Reply {
         let mut error_id = None;
         let (status, title, text) = match stop {
+            Stop::Conflict(why) => {
+                let page = Stopped {
+                    title: "That cannot be done as things stand",
+                    text: why.into(),
+                    error_id: None,
+                };
+                return Reply::page(&page).with_status(StatusCode::CONFLICT);
+            }
             Stop::SignIn => {
                 // What was to be done by a form is not done again after signing in.
                 let is_page = asked.method == axum::http::Method::GET && !asked.path.is_empty();
@@ -229,7 +239,7 @@ impl Console {
                 }
             }
         };
-        Reply::page(&Stopped { title, text, error_id }).with_status(status)
+        Reply::page(&Stopped { title, text: text.into(), error_id }).with_status(status)
     }
 }
 

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use axum::http::Method;
 use futures_util::future::BoxFuture;
+use tradepost_dealer::appointment::change::ChangeKind;
 use tradepost_dealer::staff::Role;
 
 use super::door::Visitor;
 use super::request::Asked;
 use super::{Answer, Console};
+use crate::appointments::CalendarOperation as Calendar;
 
 /// What somebody has to be permitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,6 +132,28 @@ pub const TABLE: &[Row] = &[
     get("leads/{id}/erase", Right::Decide, Console::erase_question),
     post("leads/{id}/erase", Right::Decide, Console::erase).with_password(),
     get("appointments", Right::Customers, Console::appointments),
+    post(
+        "appointments/{id}/confirm",
+        Calendar::Change(ChangeKind::Confirm).right(),
+        Console::confirm_appointment,
+    ),
+    post(
+        "appointments/{id}/move",
+        Calendar::Change(ChangeKind::Move).right(),
+        Console::move_appointment,
+    ),
+    post(
+        "appointments/{id}/cancel",
+        Calendar::Change(ChangeKind::Cancel).right(),
+        Console::cancel_appointment,
+    ),
+    post(
+        "appointments/{id}/no-show",
+        Calendar::Change(ChangeKind::NoShow).right(),
+        Console::miss_appointment,
+    ),
+    post("blocked-times", Calendar::Block.right(), Console::block_time),
+    post("blocked-times/{id}/remove", Calendar::Unblock.right(), Console::unblock_time),
     get("inventory", Right::Enter, Console::inventory),
     get("feeds", Right::Operate, Console::feeds),
     get("feeds/runs", Right::Operate, Console::feed),

@@ -38,7 +38,13 @@ impl Guard {
             let hint = "look whether the right file was uploaded, and whether it was complete";
             ("the feed has no rows".to_owned(), hint)
         } else if report.accepted == 0 {
-            let hint = "correct the rows as described, or look whether the right file was uploaded";
+            let is_anothers = report.skipped_for(Reason::AnotherDealer) == report.skipped;
+            let hint = if is_anothers && report.skipped > 0 {
+                "list what the feed calls a rooftop in its feed_names in the configuration, or in the \
+                 [names] of a mapping"
+            } else {
+                "correct the rows as described, or look whether the right file was uploaded"
+            };
             ("none of the feed's rows can be offered".to_owned(), hint)
         } else if let Some(doubt) = currency_doubt {
             let hint = "map a column that has US dollars, or offer the units without prices: \

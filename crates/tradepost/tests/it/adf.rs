@@ -151,6 +151,7 @@ fn appointment(kind: AppointmentType, state: AppointmentState) -> AppointmentRec
         } else {
             Vec::new()
         },
+        version: 1,
     }
 }
 

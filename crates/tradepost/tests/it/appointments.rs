@@ -3,7 +3,8 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use tradepost_dealer::appointment::{Decision, decide};
+use tradepost_dealer::appointment::{Decision, decide, has_room};
+use tradepost_dealer::calendar::Occupied;
 use tradepost_dealer::settings::Rooftop;
 use tradepost_wire::aap::lead::{AppointmentRequest, AppointmentType};
 
@@ -20,6 +21,12 @@ fn request(start: &str) -> AppointmentRequest {
         duration_minutes: None,
         notes: None,
     }
+}
+
+/// One appointment, from a moment to another.
+fn taken(from: &str, to: &str) -> Occupied {
+    let (starts_at, ends_at) = (at(from), at(to));
+    Occupied { starts_at, ends_at, places: Some(1), held_by: "appt_1".to_owned() }
 }
 
 fn confirmed(decision: Decision) -> Option<(Timestamp, Timestamp)> {
@@ -128,8 +135,9 @@ fn the_nearest_free_times_are_proposed_in_order() {
         ["2026-05-01T16:00:00Z", "2026-05-01T16:30:00Z", "2026-05-01T17:00:00Z"]
     );
     // The middle of a day of which an hour is taken: what is on either side.
-    let taken = (at("2026-05-01T20:00:00Z"), at("2026-05-01T21:00:00Z"));
-    let decision = decide(&rooftop(), &request("2026-05-01T20:15:00Z"), now, &[taken, taken], 3);
+    let hour = taken("2026-05-01T20:00:00Z", "2026-05-01T21:00:00Z");
+    let hours = [hour.clone(), hour];
+    let decision = decide(&rooftop(), &request("2026-05-01T20:15:00Z"), now, &hours, 3);
     assert_eq!(
         proposed(decision),
         ["2026-05-01T19:00:00Z", "2026-05-01T19:30:00Z", "2026-05-01T21:00:00Z"]
@@ -139,19 +147,33 @@ fn the_nearest_free_times_are_proposed_in_order() {
 #[test]
 fn capacity_counts_what_runs_at_the_same_moment() {
     let now = at("2026-04-30T12:00:00Z");
-    let period = |from: &str, to: &str| (at(from), at(to));
     let hour = AppointmentRequest { duration_minutes: Some(60), ..request("2026-05-01T18:00:00Z") };
     // Two that follow each other take one place, and there are two.
     let in_turn = [
-        period("2026-05-01T18:00:00Z", "2026-05-01T18:30:00Z"),
-        period("2026-05-01T18:30:00Z", "2026-05-01T19:00:00Z"),
+        taken("2026-05-01T18:00:00Z", "2026-05-01T18:30:00Z"),
+        taken("2026-05-01T18:30:00Z", "2026-05-01T19:00:00Z"),
     ];
     assert!(confirmed(decide(&rooftop(), &hour, now, &in_turn, 3)).is_some());
     let at_once = [
-        period("2026-05-01T17:00:00Z", "2026-05-01T18:30:00Z"),
-        period("2026-05-01T18:15:00Z", "2026-05-01T20:00:00Z"),
+        taken("2026-05-01T17:00:00Z", "2026-05-01T18:30:00Z"),
+        taken("2026-05-01T18:15:00Z", "2026-05-01T20:00:00Z"),
     ];
     assert!(confirmed(decide(&rooftop(), &hour, now, &at_once, 3)).is_none());
+    // A blocked time takes as many places as it says, or all of them.
+    let blocked = |places: Option<u32>| {
+        let one = taken("2026-05-01T18:00:00Z", "2026-05-01T19:00:00Z");
+        [Occupied { places, ..one }]
+    };
+    let slot = (at("2026-05-01T18:30:00Z"), at("2026-05-01T19:00:00Z"));
+    for (places, wanted, fits) in [
+        (Some(1), 1, true),
+        (Some(1), 2, false),
+        (Some(2), 1, false),
+        (None, 1, false),
+        (Some(u32::MAX), 1, false),
+    ] {
+        assert_eq!(has_room(&blocked(places), slot, 2, wanted), fits, "{places:?} {wanted}");
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The console over the network: who is let in, what each role sees and may do, and what becomes of it.
 
 mod account;
+mod calendar;
 mod command;
 mod door;
 mod feeds;

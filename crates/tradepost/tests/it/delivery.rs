@@ -53,7 +53,7 @@ pub fn crm(url: String) -> Delivery {
 }
 
 /// One that takes signed events.
-fn hub(url: String) -> Delivery {
+pub fn hub(url: String) -> Delivery {
     let hmac_key = Some(Secret::Text(KEY.into()));
     let http = Http { url, media_type: "application/json", bearer: None, hmac_key };
     destination("hub", Form::Event, By::Http(http))

@@ -20,6 +20,7 @@ mod backup;
 mod beside;
 mod bindings;
 mod buyer;
+mod calendar;
 mod call;
 mod cards;
 mod check_config;

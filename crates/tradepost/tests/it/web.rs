@@ -117,11 +117,12 @@ fn a_page_may_search_but_leads_are_for_pages_that_the_configuration_names() {
         "web pages",
         &refused,
         &expect![[r#"
-        403
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32000,
-            "message":"web pages of other origins may only read here; send a credential, or ask the agent's operator to let yours do more"}}
-    "#]],
+            403
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32000,
+                "message":"web pages of other origins may only read here; send a credential, or ask the agent's operator to let yours do more",
+                "data":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"PERMISSION_DENIED","domain":"a2a-protocol.org","metadata":{}}]}}
+        "#]],
     );
     check_for_pages(
         &refused,

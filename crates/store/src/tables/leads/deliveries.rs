@@ -237,7 +237,8 @@ impl Transaction<'_> {
         )
     }
 
-    /// Ends what is still to be told of a lead, in the transaction that withdraws or erases it.
+    /// Ends what is still to be told of a lead, in the transaction that withdraws or erases it. That an
+    /// appointment was cancelled is told all the same: systems that have it keep its time otherwise.
     pub(in crate::tables) fn end_deliveries_of(
         &self,
         lead_id: &str,
@@ -247,7 +248,9 @@ impl Transaction<'_> {
             "ending a lead's deliveries",
             "UPDATE lead_deliveries SET doubtful = doubtful OR state = 'sending',
                  state = 'ended', due_at = NULL, ended_at = $2
-             WHERE lead_id = $1 AND state IN ('due', 'sending')",
+             WHERE lead_id = $1 AND state IN ('due', 'sending') AND event NOT IN
+                 (SELECT seq FROM lead_events
+                  WHERE lead_id = $1 AND kind = 'appointment_cancelled')",
             params![lead_id, now],
         )
     }

@@ -43,7 +43,7 @@ pub(crate) const NOTE_SALTS: &str = "
 ";
 
 /// How the people stand with a lead, behind its own columns.
-pub(super) const FIRST: usize = 32;
+pub(super) const FIRST: usize = 34;
 
 impl Transaction<'_> {
     /// Notes that somebody of the dealer's people has seen a lead; the first time counts.
@@ -62,7 +62,8 @@ impl Transaction<'_> {
     }
 
     /// Notes how far somebody is with a lead; `false` when that is known already. Who takes it on for
-    /// the first time has answered.
+    /// the first time has answered. The appointment of a lead that is lost is cancelled, and its time is
+    /// free again.
     ///
     /// # Errors
     /// When the database fails.
@@ -75,7 +76,9 @@ impl Transaction<'_> {
     ) -> Result<bool, Fault> {
         // Who puts a lead back among the new ones has not answered by that.
         let answered = (stage != Stage::New).then_some(now);
-        self.0.changes(
+        // Before the row is written: whoever takes a lead holds this when it comes to the row.
+        self.0.lock(&lead.dealer_id)?;
+        let is_changed = self.0.changes(
             "noting how far a lead is",
             "INSERT INTO lead_progress
                      (lead_id, dealer_id, stage, changed_at, changed_by, seen_at, answered_at)
@@ -86,6 +89,24 @@ impl Transaction<'_> {
                      answered_at = coalesce(lead_progress.answered_at, excluded.answered_at)
                  WHERE lead_progress.stage <> excluded.stage",
             params![lead.lead_id, lead.dealer_id, stage.name(), now, by, answered],
+        )?;
+        if is_changed
+            && stage == Stage::Lost
+            // As it is now: the caller may have read it before this transaction.
+            && let Some(lead) = self.own_lead(&lead.lead_id)?
+        {
+            self.end_appointment_of(lead, now)?;
+        }
+        Ok(is_changed)
+    }
+
+    /// Puts a lead that was lost back among the new ones, because its agent has booked a time again.
+    pub(super) fn reopen_lost_lead(&self, lead_id: &str) -> Result<(), Fault> {
+        self.0.execute(
+            "putting a lost lead back among the new ones",
+            "UPDATE lead_progress SET stage = 'new', changed_at = NULL, changed_by = NULL
+             WHERE lead_id = $1 AND stage = 'lost'",
+            params![lead_id],
         )
     }
 
@@ -208,31 +229,6 @@ impl Store {
                  AND ($3 IS NULL OR coalesce(p.stage, 'new') = $3)",
             params![dealer_id, state.name(), stage.map(Stage::name)],
             |row| row.get(0),
-        )
-    }
-
-    /// Leads with an appointment that is confirmed for a period, and those that wait for a time.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn visits(
-        &self,
-        dealer_id: Option<&str>,
-        from: Timestamp,
-        until: Timestamp,
-    ) -> Result<Vec<(LeadRecord, Progress)>, Fault> {
-        self.read_all(
-            "reading appointments",
-            &format!(
-                "{} WHERE ($1 IS NULL OR l.dealer_id = $1) AND l.state = 'received'
-                     AND (a.state = 'confirmed' AND a.starts_at >= $2 AND a.starts_at < $3
-                          OR a.state IN ('requested', 'proposed')
-                              AND coalesce(p.stage, 'new') IN ('new', 'working'))
-                 ORDER BY a.starts_at, l.seq",
-                with_progress()
-            ),
-            params![dealer_id, from, until],
-            |row| Ok((lead_record(row)?, progress(row, FIRST)?)),
         )
     }
 

@@ -1,6 +1,7 @@
 //! Taking leads: what is asked of the store before one is taken, and how it is written.
 
 use jiff::Timestamp;
+use tradepost_dealer::calendar::Occupied;
 use tradepost_dealer::lot::{Claim, ClaimedReply, Grant, KnownLead, Lot, Period, TakenLead};
 use tradepost_dealer::record::{
     AppointmentRecord, AppointmentState, LeadEventKind, LeadRecord, LeadState,
@@ -142,21 +143,23 @@ impl Lot for Transaction<'_> {
         Ok(None)
     }
 
-    fn booked(
+    fn occupied(
         &self,
         dealer_id: &str,
         rooftop: &str,
         department: &str,
-        (from, to): Period,
+        period: Period,
         except_lead: Option<&str>,
-    ) -> Result<Vec<Period>, Fault> {
-        self.0.lock(dealer_id)?;
-        // `<>` would find nothing where there is no lead to leave
-        // out: NULL is unequal to nothing.
-        self.0.all("reading appointments", "SELECT a.starts_at, a.ends_at
-                 FROM appointments a JOIN lead_submissions s ON s.seq = a.submission
-                 WHERE a.dealer_id = $1 AND a.rooftop = $2 AND a.department = $3 AND a.ends_at > $4
-                     AND a.starts_at < $5 AND a.state = 'confirmed' AND s.lead_id IS DISTINCT FROM $6", params![dealer_id, rooftop, department, from, to, except_lead], |row| Ok((row.get(0)?, row.get(1)?)))
+    ) -> Result<Vec<Occupied>, Fault> {
+        self.occupied_times(dealer_id, rooftop, department, period, except_lead)
+    }
+
+    fn changed_appointment(
+        &self,
+        dealer_id: &str,
+        appointment_id: &str,
+    ) -> Result<Option<AppointmentRecord>, Fault> {
+        self.changed(dealer_id, appointment_id)
     }
 
     fn has_tallied(
@@ -208,7 +211,16 @@ impl Lot for Transaction<'_> {
             LeadEventKind::Resubmitted
             | LeadEventKind::Released
             | LeadEventKind::ConsentRevoked
-            | LeadEventKind::Erased => self.change_lead(lead, submission)?,
+            | LeadEventKind::Erased
+            | LeadEventKind::AppointmentConfirmed
+            | LeadEventKind::AppointmentMoved
+            | LeadEventKind::AppointmentCancelled
+            | LeadEventKind::AppointmentNoShow => self.change_lead(lead, submission)?,
+        }
+        let booked = lead.submission.appointment.as_ref();
+        let is_booked = booked.is_some_and(|appointment| appointment.state.occupies());
+        if is_booked && taken.kind == LeadEventKind::Resubmitted {
+            self.reopen_lost_lead(&lead.lead_id)?;
         }
         self.put_event(lead, taken.kind, submission)?;
         self.put_matches(taken)?;
@@ -388,8 +400,10 @@ impl Transaction<'_> {
         let current = lead.appointment.as_ref().map(|current| &current.appointment_id);
         self.0.execute(
             "superseding an appointment",
-            "UPDATE appointments SET state = $3 WHERE appointment_id IS DISTINCT FROM $2
-             AND appointment_id = (SELECT appointment_id FROM leads WHERE lead_id = $1)",
+            "UPDATE appointments SET state = $3, version = version + 1
+             WHERE appointment_id IS DISTINCT FROM $2
+                 AND appointment_id = (SELECT appointment_id FROM leads WHERE lead_id = $1)
+                 AND state NOT IN ('cancelled', 'no_show')",
             params![lead.lead_id, current, AppointmentState::Superseded.name()],
         )?;
         self.0.execute(
@@ -417,8 +431,9 @@ impl Transaction<'_> {
         self.0.execute(
             "writing a lead's event",
             "INSERT INTO lead_events (lead_id, dealer_id, at, kind, state, submission,
-                                      appointment_id, appointment_state)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+                                      appointment_id, appointment_state, appointment_starts_at,
+                                      appointment_ends_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
             params![
                 lead.lead_id,
                 lead.dealer_id,
@@ -428,6 +443,8 @@ impl Transaction<'_> {
                 submission,
                 current.map(|current| &current.appointment_id),
                 current.map(|current| current.state.name()),
+                current.and_then(|current| current.starts_at),
+                current.and_then(|current| current.ends_at),
             ],
         )?;
         self.0.tell(News::Due);

@@ -74,6 +74,9 @@ fn a_feed_without_an_offer_is_refused_whatever_may_vanish() {
     assert_eq!(failure.lines, ["9 rows marked as sold"]);
     let failure = refusal(&planned(0, 0), &arguments, &report(0, 0)).unwrap();
     assert_eq!(failure.message, "the feed has no rows; nothing was changed");
+    let elsewhere = feed("Stock,store_code\nA1,ELSEWHERE\n").report;
+    let failure = refusal(&planned(0, 0), &arguments, &elsewhere).unwrap();
+    assert!(failure.hint.unwrap().contains("feed_names"), "{:?}", failure.lines);
 }
 
 #[test]

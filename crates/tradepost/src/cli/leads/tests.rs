@@ -54,6 +54,7 @@ fn appointment(id: &str, state: AppointmentState, starts: &str) -> AppointmentRe
         starts_at: Some(at(starts)),
         ends_at: Some(at(starts) + SignedDuration::from_mins(30)),
         proposed: Vec::new(),
+        version: 1,
     }
 }
 

@@ -1,16 +1,21 @@
-//! Appointments by day and rooftop, with how much room there is.
+//! Appointments by day and rooftop, with how much room there is. What is occupied is what the agent
+//! books by: the same query of the store.
 
 use askama::Template;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
 use tradepost_dealer::adf::view::LeadView;
-use tradepost_dealer::appointment::{Period, department, most_at_once, open_on};
-use tradepost_dealer::record::{AppointmentState, LeadRecord};
-use tradepost_dealer::settings::Rooftop;
+use tradepost_dealer::appointment::{most_at_once, open_on};
+use tradepost_dealer::calendar::{BlockedTime, Calendar, Department, Occupied, Visit};
+use tradepost_dealer::record::{AppointmentState, LeadState};
+use tradepost_dealer::settings::{Dealer, Rooftop};
+use tradepost_dealer::staff::Stage;
 use tradepost_wire::catalog::Vocabulary as _;
 
+use super::change_forms::ChangeForms;
 use super::{Answer, Console, Frame, Local, PATH, Reply, Visitor, When, counted, headed, inbox};
+use crate::appointments::CalendarOperation;
 
 /// How many days are on a page.
 const DAYS: i64 = 7;
@@ -24,6 +29,10 @@ struct Page {
     frame: Frame,
     waiting: Vec<Waiting>,
     days: Vec<Day>,
+    /// Appointments at rooftops that the configuration does not name any more.
+    elsewhere: Vec<Booked>,
+    blocking: Vec<BlockForm>,
+    week: String,
     earlier: String,
     later: String,
     today: String,
@@ -37,6 +46,7 @@ struct Waiting {
     about: String,
     state: &'static str,
     when: When,
+    forms: Option<ChangeForms>,
 }
 
 #[derive(Debug)]
@@ -49,8 +59,11 @@ struct Day {
 #[derive(Debug)]
 struct Roof {
     name: String,
+    /// The IANA name of its zone, in which its times are.
+    zone: String,
     strips: Vec<Strip>,
     visits: Vec<Booked>,
+    blocks: Vec<ShownBlock>,
 }
 
 /// A department's day, slot by slot.
@@ -71,17 +84,35 @@ struct Booked {
     name: String,
     about: String,
     href: String,
+    /// What somebody has to know before they look at it.
+    mark: Option<&'static str>,
+    forms: Option<ChangeForms>,
+}
+
+/// A blocked time.
+#[derive(Debug)]
+struct ShownBlock {
+    id: String,
+    time: String,
+    what: String,
+    may_remove: bool,
+}
+
+/// The form that blocks a time of a dealer.
+#[derive(Debug)]
+struct BlockForm {
+    dealer_id: String,
+    dealer: String,
+    rooftops: Vec<String>,
 }
 
 impl Console {
     pub(in crate::console) fn appointments(&self, visitor: &Visitor<'_>) -> Answer {
         let now = self.clock.now();
-        let dealers = self.dealers(visitor);
-        let rooftops: Vec<_> = dealers
-            .iter()
-            .flat_map(|seller| seller.dealer.terms.rooftops.iter().map(move |it| (seller, it)))
-            .collect();
-        let zone = rooftops.first().map_or(TimeZone::UTC, |(_, it)| it.time_zone.clone());
+        let sellers = self.dealers(visitor);
+        let dealers: Vec<&Dealer> = sellers.iter().map(|seller| &seller.dealer.terms).collect();
+        let first = dealers.iter().flat_map(|dealer| &dealer.rooftops).next();
+        let zone = first.map_or(TimeZone::UTC, |rooftop| rooftop.time_zone.clone());
         let today = now.to_zoned(zone.clone()).date();
         let from =
             visitor.asked.asked_for("from").and_then(|text| text.parse().ok()).unwrap_or(today);
@@ -90,28 +121,43 @@ impl Console {
         // A day more at both ends, because rooftops are in several zones.
         let day = SignedDuration::from_hours(24);
         let reach = |at: Timestamp, days: i32| at.saturating_add(day * days).unwrap_or(at);
-        let (first, last) = (reach(start, -1), reach(start, 8));
-        let found = self.store.visits(visitor.dealer_id(), first, last)?;
-        let leads: Vec<_> = found.into_iter().map(|(lead, _)| lead).collect();
-        let days = (0..DAYS).map(moved).map(|date| Day {
-            label: date.strftime("%A, %B %-d").to_string(),
-            is_today: date == today,
-            rooftops: rooftops
-                .iter()
-                .map(|(seller, rooftop)| {
-                    let own = |lead: &&LeadRecord| {
-                        lead.dealer_id == seller.dealer.terms.id
-                            && lead.submission.rooftop.as_ref() == Some(&rooftop.profile.name)
-                    };
-                    roof(rooftop, &leads.iter().filter(own).collect::<Vec<_>>(), date)
-                })
-                .collect(),
+        let calendar =
+            self.store.calendar(visitor.dealer_id(), reach(start, -1), reach(start, 8))?;
+        let may_block = CalendarOperation::Block.right().is_of(visitor.member.role);
+        let days = (0..DAYS).map(moved).map(|date| {
+            let view = DayView { calendar: &calendar, date, now, may_block };
+            let rooftops = dealers.iter().flat_map(|dealer| {
+                dealer.rooftops.iter().map(|rooftop| view.roof(&dealer.id, rooftop))
+            });
+            Day {
+                label: date.strftime("%A, %B %-d").to_string(),
+                is_today: date == today,
+                rooftops: rooftops.collect(),
+            }
         });
+        let days = days.collect();
+        let is_elsewhere = |visit: &&Visit| {
+            !dealers.iter().any(|dealer| {
+                let mut rooftops = dealer.rooftops.iter();
+                rooftops.any(|rooftop| is_at(visit, &dealer.id, rooftop))
+            })
+        };
+        let elsewhere = calendar.visits.iter().filter(is_elsewhere);
+        let elsewhere = elsewhere.filter_map(|visit| booked(visit, &visit.lead.zone(), now));
         let link = |date: Date| format!("{PATH}/appointments?from={date}");
+        let waiting = self.store.waiting_visits(visitor.dealer_id())?;
+        let blocking = dealers.iter().filter(|_| may_block).map(|dealer| BlockForm {
+            dealer_id: dealer.id.clone(),
+            dealer: dealer.name.clone(),
+            rooftops: dealer.rooftops.iter().map(|roof| roof.profile.name.clone()).collect(),
+        });
         let page = Page {
             frame: self.frame(visitor, "Appointments")?,
-            waiting: leads.iter().filter_map(|lead| waiting(lead, now)).collect(),
-            days: days.collect(),
+            waiting: waiting.iter().filter_map(|visit| self::waiting(visit, now)).collect(),
+            days,
+            elsewhere: elsewhere.collect(),
+            blocking: blocking.collect(),
+            week: from.to_string(),
             earlier: link(moved(-DAYS)),
             later: link(moved(DAYS)),
             today: format!("{PATH}/appointments"),
@@ -120,60 +166,161 @@ impl Console {
     }
 }
 
-fn waiting(lead: &LeadRecord, now: Timestamp) -> Option<Waiting> {
-    let state = match lead.appointment.as_ref()?.state {
+fn waiting(visit: &Visit, now: Timestamp) -> Option<Waiting> {
+    let state = match visit.appointment.state {
         AppointmentState::Requested => "a time has to be found",
         AppointmentState::Proposed => "other times were proposed",
-        AppointmentState::Confirmed | AppointmentState::Rejected | AppointmentState::Superseded => {
-            return None;
-        }
+        AppointmentState::Confirmed
+        | AppointmentState::Rejected
+        | AppointmentState::Superseded
+        | AppointmentState::Cancelled
+        | AppointmentState::NoShow => return None,
     };
+    let lead = &visit.lead;
+    let here = Local { zone: lead.zone(), now };
     Some(Waiting {
         href: format!("{PATH}/leads/{}", lead.lead_id),
         name: LeadView::new(lead).customer_name(),
         about: inbox::about(lead),
         state,
-        when: Local { zone: lead.zone(), now }.when(lead.received_at),
+        when: here.when(lead.received_at),
+        forms: ChangeForms::new(visit, &here),
     })
 }
 
-fn roof(rooftop: &Rooftop, leads: &[&LeadRecord], date: Date) -> Roof {
-    let zone = &rooftop.time_zone;
-    let on_the_day = |at: Timestamp| at.to_zoned(zone.clone()).date() == date;
-    let booked: Vec<_> = leads
-        .iter()
-        .filter_map(|lead| {
-            let it = lead.appointment.as_ref()?;
-            let period = (it.starts_at?, it.ends_at?);
-            on_the_day(period.0).then_some((*lead, it, period))
-        })
-        .collect();
-    let strips = ["sales", "service"].into_iter().filter_map(|name| {
-        let periods = booked.iter().filter(|(_, it, _)| department(it.kind) == name);
-        let periods: Vec<Period> = periods.map(|(.., period)| *period).collect();
-        strip(rooftop, name, date, &periods)
-    });
-    let visits = booked.iter().map(|(lead, it, period)| Booked {
-        time: period.0.to_zoned(zone.clone()).strftime("%-I:%M %p").to_string(),
-        iso: tradepost_wire::format::rfc3339(period.0),
-        kind: headed(it.kind.name()),
-        name: LeadView::new(lead).customer_name(),
-        about: LeadView::new(lead).vehicle().map(|it| it.title()).unwrap_or_default(),
-        href: format!("{PATH}/leads/{}", lead.lead_id),
-    });
-    Roof { name: rooftop.profile.name.clone(), strips: strips.collect(), visits: visits.collect() }
+/// Whether an appointment takes place at a rooftop of a dealer.
+fn is_at(visit: &Visit, dealer_id: &str, rooftop: &Rooftop) -> bool {
+    visit.lead.dealer_id == dealer_id && visit.rooftop.as_ref() == Some(&rooftop.profile.name)
 }
 
-fn strip(rooftop: &Rooftop, name: &str, date: Date, booked: &[Period]) -> Option<Strip> {
-    let (open, close) = open_on(rooftop, name, date)?;
+/// `11:00 AM PDT`
+fn clock_time(at: Timestamp, zone: &TimeZone) -> String {
+    at.to_zoned(zone.clone()).strftime("%-I:%M %p %Z").to_string()
+}
+
+fn booked(visit: &Visit, zone: &TimeZone, now: Timestamp) -> Option<Booked> {
+    let starts_at = visit.appointment.starts_at?;
+    let lead = &visit.lead;
+    let view = LeadView::new(lead);
+    let mark = match (lead.state, visit.progress.stage) {
+        (LeadState::Revoked, _) => Some("consent withdrawn"),
+        (LeadState::Erased, _) => Some("customer erased"),
+        (LeadState::Held, _) => Some("lead held back"),
+        (LeadState::Received, Stage::Lost) => Some("lead lost"),
+        (LeadState::Received, Stage::New | Stage::Working | Stage::Sold) => None,
+    };
+    Some(Booked {
+        time: clock_time(starts_at, zone),
+        iso: tradepost_wire::format::rfc3339(starts_at),
+        kind: headed(visit.appointment.kind.name()),
+        name: view.customer_name(),
+        about: view.vehicle().map(|vehicle| vehicle.title()).unwrap_or_default(),
+        href: format!("{PATH}/leads/{}", lead.lead_id),
+        mark,
+        forms: ChangeForms::new(visit, &Local { zone: zone.clone(), now }),
+    })
+}
+
+/// A day of the calendar.
+struct DayView<'a> {
+    calendar: &'a Calendar,
+    date: Date,
+    now: Timestamp,
+    /// Whether the visitor may block times, and take them back.
+    may_block: bool,
+}
+
+impl DayView<'_> {
+    fn roof(&self, dealer_id: &str, rooftop: &Rooftop) -> Roof {
+        let zone = &rooftop.time_zone;
+        let date_of = |at: Timestamp| at.to_zoned(zone.clone()).date();
+        let visits = self.calendar.visits.iter().filter(|visit| is_at(visit, dealer_id, rooftop));
+        let visits: Vec<&Visit> = visits.collect();
+        let blocks =
+            self.calendar.blocks.iter().filter(|block| {
+                block.dealer_id == dealer_id && block.rooftop == rooftop.profile.name
+            });
+        let blocks: Vec<&BlockedTime> = blocks.collect();
+        let strips = Department::ALL.iter().filter_map(|department| {
+            let occupied = occupied(*department, &visits, &blocks);
+            strip(rooftop, *department, self.date, &occupied)
+        });
+        let strips = strips.collect();
+        let today = visits
+            .iter()
+            .filter(|visit| visit.appointment.starts_at.is_some_and(|at| date_of(at) == self.date));
+        let today = today.filter_map(|visit| booked(visit, zone, self.now));
+        // What lasts for days stands on each of them.
+        let last_moment = |block: &BlockedTime| {
+            block.ends_at.saturating_sub(SignedDuration::from_millis(1)).unwrap_or(block.ends_at)
+        };
+        let blocked = blocks.iter().filter(|block| {
+            (date_of(block.starts_at)..=date_of(last_moment(block))).contains(&self.date)
+        });
+        let blocked = blocked.map(|block| self.block(block, zone));
+        Roof {
+            name: rooftop.profile.name.clone(),
+            zone: zone.iana_name().unwrap_or("UTC").to_owned(),
+            strips,
+            visits: today.collect(),
+            blocks: blocked.collect(),
+        }
+    }
+
+    fn block(&self, block: &BlockedTime, zone: &TimeZone) -> ShownBlock {
+        let short = |at: Timestamp| tradepost_dealer::local_time::short(at, zone, self.now);
+        let places = match block.places {
+            Some(places) => counted(places as usize, "place", "places"),
+            None => "all places".to_owned(),
+        };
+        let department = headed(block.department.name());
+        ShownBlock {
+            id: block.block_id.clone(),
+            time: format!("{} – {}", short(block.starts_at), short(block.ends_at)),
+            what: format!("{department}, {places}: {}", block.reason),
+            may_remove: self.may_block,
+        }
+    }
+}
+
+/// What is taken of a department, of what there is at its rooftop.
+fn occupied(department: Department, visits: &[&Visit], blocks: &[&BlockedTime]) -> Vec<Occupied> {
+    let visits = visits.iter().filter(|visit| visit.department == department.name());
+    let booked = visits.filter_map(|visit| {
+        Some(Occupied {
+            starts_at: visit.appointment.starts_at?,
+            ends_at: visit.appointment.ends_at?,
+            places: Some(1),
+            held_by: visit.appointment.appointment_id.clone(),
+        })
+    });
+    let blocks = blocks.iter().filter(|block| block.department == department);
+    let blocked = blocks.map(|block| Occupied {
+        starts_at: block.starts_at,
+        ends_at: block.ends_at,
+        places: block.places,
+        held_by: block.block_id.clone(),
+    });
+    booked.chain(blocked).collect()
+}
+
+fn strip(
+    rooftop: &Rooftop,
+    department: Department,
+    date: Date,
+    occupied: &[Occupied],
+) -> Option<Strip> {
+    let (open, close) = open_on(rooftop, department.name(), date)?;
     // With a step of nothing the day would never end.
     let step = SignedDuration::from_mins(i64::from(rooftop.appointments.slot_minutes.max(1)));
     let starts = std::iter::successors(Some(open), |start| start.checked_add(step).ok());
-    let capacity = rooftop.appointments.capacity as usize;
-    let loads: Vec<usize> = starts
-        .take_while(|start| *start < close)
-        .map(|start| most_at_once(booked, (start, start.saturating_add(step).unwrap_or(close))))
-        .collect();
+    let capacity = rooftop.appointments.capacity;
+    let load = |start: Timestamp| {
+        let end = start.saturating_add(step).unwrap_or(close);
+        most_at_once(occupied, (start, end), capacity) as usize
+    };
+    let loads: Vec<usize> = starts.take_while(|start| *start < close).map(load).collect();
+    let capacity = capacity as usize;
     let class = |load: usize| match load {
         0 => "free",
         load if load < capacity => "part",
@@ -183,10 +330,9 @@ fn strip(rooftop: &Rooftop, name: &str, date: Date, booked: &[Period]) -> Option
     let full = loads.iter().filter(|load| **load >= capacity).count();
     let taken: usize = loads.iter().sum();
     let room = loads.len() * capacity;
-    let time =
-        |at: Timestamp| at.to_zoned(rooftop.time_zone.clone()).strftime("%-I:%M %p").to_string();
+    let time = |at: Timestamp| clock_time(at, &rooftop.time_zone);
     Some(Strip {
-        department: headed(name),
+        department: headed(department.name()),
         hours: format!("{} – {}", time(open), time(close)),
         summary: match (taken, full) {
             (0, _) => "free all day".to_owned(),

@@ -14,6 +14,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
 use super::super::reply::origin;
+use super::change_forms::ChangeForms;
 use super::{
     Answer, Console, Frame, Local, Reply, Right, Visitor, When, counted, headed, inbox, known,
     lasting, leads, plain, stage_name, thousands,
@@ -35,7 +36,7 @@ struct Page {
     message: Option<String>,
     car: Option<Car>,
     trade_in: Option<Car>,
-    visits: Vec<Visit>,
+    visits: Vec<ShownVisit>,
     consents: Vec<Consent>,
     clock: Vec<(&'static str, String)>,
     deliveries: Vec<Delivery>,
@@ -71,14 +72,18 @@ struct Car {
     is_listed: bool,
 }
 
+/// An appointment, with what can be done with it.
 #[derive(Debug)]
-struct Visit {
+struct ShownVisit {
     label: &'static str,
     what: String,
     state: &'static str,
     class: &'static str,
     when: Option<When>,
     proposed: Vec<String>,
+    zone: String,
+    is_withdrawn: bool,
+    forms: Option<ChangeForms>,
 }
 
 /// A consent, word for word.
@@ -150,7 +155,7 @@ impl Console {
             message: view.text("/message").map(str::to_owned),
             car,
             trade_in: view.trade_in().map(|vehicle| self::car(vehicle, None)),
-            visits: visits(lead, &here),
+            visits: self.visits(lead, &here)?,
             consents: consents(&history, &here),
             clock: clock(&history, &progress),
             deliveries: sent.iter().map(|sent| delivery(sent, &here)).collect(),
@@ -160,6 +165,21 @@ impl Console {
             may: may(visitor, lead),
         };
         Ok(Reply::page(&page).with_photos(photo.as_deref()))
+    }
+
+    /// The appointments of a lead: the current one, with the forms that change it, and what was asked
+    /// for besides.
+    fn visits(&self, lead: &LeadRecord, here: &Local) -> Result<Vec<ShownVisit>, Fault> {
+        let mut shown = Vec::new();
+        if let Some(current) = &lead.appointment {
+            let stored = self.store.visit(&current.appointment_id)?;
+            let forms = stored.and_then(|stored| ChangeForms::new(&stored, here));
+            shown.push(visit("Appointment", current, lead, here, forms));
+        }
+        if let Some(asked) = lead.asked_besides() {
+            shown.push(visit("Asked for besides", asked, lead, here, None));
+        }
+        Ok(shown)
     }
 
     /// Notes who was shown a customer, before the page is: what cannot be recorded is not shown.
@@ -295,13 +315,13 @@ fn car(vehicle: VehicleView<'_>, listing: Option<&Value>) -> Car {
     Car { title: vehicle.title(), photo, page, facts, is_listed: listing.is_some() }
 }
 
-fn visits(lead: &LeadRecord, here: &Local) -> Vec<Visit> {
-    let current = lead.appointment.iter().map(|it| visit("Appointment", it, here));
-    let asked = lead.asked_besides().map(|it| visit("Asked for besides", it, here));
-    current.chain(asked).collect()
-}
-
-fn visit(label: &'static str, it: &AppointmentRecord, here: &Local) -> Visit {
+fn visit(
+    label: &'static str,
+    it: &AppointmentRecord,
+    lead: &LeadRecord,
+    here: &Local,
+    forms: Option<ChangeForms>,
+) -> ShownVisit {
     use tradepost_dealer::record::AppointmentState as State;
     let (state, class) = match it.state {
         State::Requested => ("a time has to be found", "soon"),
@@ -309,14 +329,19 @@ fn visit(label: &'static str, it: &AppointmentRecord, here: &Local) -> Visit {
         State::Confirmed => ("booked", "good"),
         State::Rejected => ("not offered", "quiet"),
         State::Superseded => ("replaced by another", "quiet"),
+        State::Cancelled => ("cancelled", "quiet"),
+        State::NoShow => ("the customer did not come", "bad"),
     };
-    Visit {
+    ShownVisit {
         label,
         what: headed(it.kind.name()),
         state,
         class,
         when: it.starts_at.or(it.requested_at).map(|at| here.when(at)),
         proposed: it.proposed.iter().map(|at| here.spoken(*at)).collect(),
+        zone: lead.time_zone.clone().unwrap_or_else(|| "UTC".to_owned()),
+        is_withdrawn: lead.state == LeadState::Revoked,
+        forms,
     }
 }
 
@@ -394,6 +419,10 @@ fn moments(history: &LeadHistory, progress: &Progress, here: &Local) -> Vec<Mome
             LeadEventKind::Released => "Somebody released it",
             LeadEventKind::ConsentRevoked => "The customer withdrew the consent",
             LeadEventKind::Erased => "What it said about the customer was erased",
+            LeadEventKind::AppointmentConfirmed => "The appointment was confirmed",
+            LeadEventKind::AppointmentMoved => "The appointment was moved",
+            LeadEventKind::AppointmentCancelled => "The appointment was cancelled",
+            LeadEventKind::AppointmentNoShow => "The customer did not come",
         };
         moment(event.at, text.to_owned())
     });

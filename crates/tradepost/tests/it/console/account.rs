@@ -24,8 +24,8 @@ impl Browser<'_> {
 /// The session that a browser has after an answer: of several cookies of one name the last.
 fn last_session(answer: &Response) -> String {
     let set = answer.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("set-cookie"));
-    let pairs = set.filter_map(|(_, value)| value.split(';').next());
-    pairs.filter(|pair| pair.starts_with("tradepost-console=")).next_back().unwrap().to_owned()
+    let mut pairs = set.filter_map(|(_, value)| value.split(';').next());
+    pairs.rfind(|pair| pair.starts_with("tradepost-console=")).unwrap().to_owned()
 }
 
 /// The problems that a page lists.

@@ -60,6 +60,12 @@ fn every_page_and_form_is_for_its_role_and_its_dealer_alone() {
         GET  /leads/ID/erase  303  403  200  403  404  200
         POST /leads/ID/erase  303  403  422  403  404  422
         GET  /appointments    303  200  200  403  200  200
+        POST /appointments/0123/confirm 303  422  422  403  422  422
+        POST /appointments/0123/move 303  422  422  403  422  422
+        POST /appointments/0123/cancel 303  422  422  403  422  422
+        POST /appointments/0123/no-show 303  422  422  403  422  422
+        POST /blocked-times   303  403  422  403  422  422
+        POST /blocked-times/0123/remove 303  403  404  403  404  404
         GET  /inventory       303  200  200  200  200  200
         GET  /feeds           303  403  200  200  200  200
         GET  /feeds/runs      303  403  404  404  404  404

@@ -1,0 +1,222 @@
+//! Refusals of changes to the calendar, as a code for programs and in words for people.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use super::ChangeKind;
+use crate::local_time::spoken;
+use crate::record::AppointmentState;
+
+/// Reason for which a change to the calendar is refused. Nothing has changed then.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CalendarRefusal {
+    /// There is no such appointment or blocked time, or it is another dealer's.
+    NotFound,
+    /// Somebody has changed it since it was looked at.
+    ChangedMeanwhile {
+        /// Its state now.
+        state: AppointmentState,
+        /// Its beginning now.
+        starts_at: Option<Timestamp>,
+        /// Its version now.
+        version: i64,
+    },
+    /// It is in a state in which this cannot be done.
+    WrongState {
+        /// The wanted change.
+        change: ChangeKind,
+        /// Its state.
+        state: AppointmentState,
+    },
+    /// The lead is erased: nobody knows any more whose appointment it is.
+    LeadErased,
+    /// The lead is held back; a manager has to release it first.
+    LeadHeld,
+    /// The lead is marked lost.
+    LeadLost,
+    /// The customer has withdrawn the consent, so that no time can be agreed on.
+    ConsentWithdrawn,
+    /// It has not begun yet, so that nobody can have failed to come.
+    NotStarted,
+    /// No time was asked for, and none is named.
+    NoTimeNamed,
+    /// It would not have begun in the future.
+    InThePast,
+    /// It is at that time already.
+    SameTime,
+    /// The rooftop's department is closed then, or it does not begin at one of its slots.
+    OutsideHours {
+        /// The nearest free times.
+        free: Vec<Timestamp>,
+    },
+    /// Every place is taken then.
+    Full {
+        /// The nearest free times.
+        free: Vec<Timestamp>,
+    },
+    /// The configuration has no rooftop of this name.
+    UnknownRooftop,
+    /// A time that is to be blocked ends before it begins, has ended, or is longer than a year.
+    UnusablePeriod,
+    /// There are not as many places.
+    TooManyPlaces {
+        /// The number of places.
+        capacity: u32,
+    },
+    /// A blocked time needs a reason of at most 200 characters.
+    UnusableReason,
+    /// Appointments or other blocked times stand there.
+    InTheWay {
+        /// Their ids.
+        ids: Vec<String>,
+    },
+}
+
+impl CalendarRefusal {
+    /// Its code, for programs.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NotFound => "not_found",
+            Self::ChangedMeanwhile { .. } => "changed_meanwhile",
+            Self::WrongState { .. } => "wrong_state",
+            Self::LeadErased => "lead_erased",
+            Self::LeadHeld => "lead_held",
+            Self::LeadLost => "lead_lost",
+            Self::ConsentWithdrawn => "consent_withdrawn",
+            Self::NotStarted => "not_started",
+            Self::NoTimeNamed => "no_time_named",
+            Self::InThePast => "in_the_past",
+            Self::SameTime => "same_time",
+            Self::OutsideHours { .. } => "outside_hours",
+            Self::Full { .. } => "full",
+            Self::UnknownRooftop => "unknown_rooftop",
+            Self::UnusablePeriod => "unusable_period",
+            Self::TooManyPlaces { .. } => "too_many_places",
+            Self::UnusableReason => "unusable_reason",
+            Self::InTheWay { .. } => "in_the_way",
+        }
+    }
+
+    /// The nearest free times, where it names some.
+    #[must_use]
+    pub fn free(&self) -> &[Timestamp] {
+        match self {
+            Self::OutsideHours { free } | Self::Full { free } => free,
+            Self::NotFound
+            | Self::ChangedMeanwhile { .. }
+            | Self::WrongState { .. }
+            | Self::LeadErased
+            | Self::LeadHeld
+            | Self::LeadLost
+            | Self::ConsentWithdrawn
+            | Self::NotStarted
+            | Self::NoTimeNamed
+            | Self::InThePast
+            | Self::SameTime
+            | Self::UnknownRooftop
+            | Self::UnusablePeriod
+            | Self::TooManyPlaces { .. }
+            | Self::UnusableReason
+            | Self::InTheWay { .. } => &[],
+        }
+    }
+
+    /// The same for people, with times in this zone.
+    #[must_use]
+    pub fn message(&self, zone: &TimeZone, now: Timestamp) -> String {
+        let local = |at: Timestamp| spoken(at, zone, now);
+        let named = |free: &[Timestamp]| match free {
+            [] => "No time near it is free.".to_owned(),
+            free => {
+                let times: Vec<_> = free.iter().copied().map(local).collect();
+                format!("Free near it: {}.", times.join("; "))
+            }
+        };
+        match self {
+            Self::NotFound => "There is no such appointment or blocked time.".to_owned(),
+            Self::ChangedMeanwhile { state, starts_at, .. } => {
+                let time = starts_at.filter(|_| state.occupies());
+                let time = time.map(|at| format!(" for {}", local(at))).unwrap_or_default();
+                format!(
+                    "Somebody else has changed this appointment meanwhile: it is {}{time} now. \
+                     Look at it again before you change it.",
+                    InWords(*state)
+                )
+            }
+            Self::WrongState { change, state } => {
+                let done = match change {
+                    ChangeKind::Confirm => "confirmed",
+                    ChangeKind::Move => "moved",
+                    ChangeKind::Cancel => "cancelled",
+                    ChangeKind::NoShow => "marked as missed",
+                };
+                format!("The appointment is {}, and cannot be {done}.", InWords(*state))
+            }
+            Self::LeadErased => "The lead of this appointment is erased.".to_owned(),
+            Self::LeadHeld => {
+                "The lead is held back. A manager has to release it before its appointment can be \
+                 changed."
+                    .to_owned()
+            }
+            Self::LeadLost => {
+                "The lead is marked lost. Mark it as working before you agree on a time.".to_owned()
+            }
+            Self::ConsentWithdrawn => {
+                "The customer has withdrawn the consent, so that nobody may contact them to agree \
+                 on a time."
+                    .to_owned()
+            }
+            Self::NotStarted => {
+                "The appointment has not begun yet. Cancel it if the customer will not come."
+                    .to_owned()
+            }
+            Self::NoTimeNamed => {
+                "The customer has asked for no time. Name the time that was agreed on.".to_owned()
+            }
+            Self::InThePast => "That time is in the past.".to_owned(),
+            Self::SameTime => "The appointment is at that time already.".to_owned(),
+            Self::OutsideHours { free } => format!(
+                "The department is closed then, or none of its slots begins then. {} To book it all \
+                 the same, say that it may be outside of the hours.",
+                named(free)
+            ),
+            Self::Full { free } => format!("Every place is taken then. {}", named(free)),
+            Self::UnknownRooftop => "The configuration has no rooftop of this name.".to_owned(),
+            Self::UnusablePeriod => {
+                "A blocked time has to end after it begins, in the future, and within 366 days."
+                    .to_owned()
+            }
+            Self::TooManyPlaces { capacity } => {
+                format!("The department has {capacity} places at the same time.")
+            }
+            Self::UnusableReason => {
+                "A blocked time needs a reason, of at most 200 characters in one line.".to_owned()
+            }
+            Self::InTheWay { ids } => format!(
+                "Appointments or blocked times stand there that leave too few places: {}. Move or \
+                 cancel them first, or block fewer places.",
+                ids.join(", ")
+            ),
+        }
+    }
+}
+
+/// A state for people.
+struct InWords(AppointmentState);
+
+impl fmt::Display for InWords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            AppointmentState::Requested => "requested",
+            AppointmentState::Proposed => "proposed",
+            AppointmentState::Confirmed => "confirmed",
+            AppointmentState::Rejected => "rejected",
+            AppointmentState::Superseded => "replaced by another one of the same lead",
+            AppointmentState::Cancelled => "cancelled",
+            AppointmentState::NoShow => "marked as missed",
+        })
+    }
+}

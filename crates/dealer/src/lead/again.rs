@@ -1,0 +1,72 @@
+//! Answers to a caller that sends again what the dealer's people have settled meanwhile.
+
+use tradepost_wire::aap::lead::AppointmentRequest;
+use tradepost_wire::aap::{LeadReceipt, Refusal, Reply};
+use tradepost_wire::fault::Fault;
+
+use super::{Submission, appointment_receipt, is_booked, reply, words};
+use crate::lot::{Claim, ClaimedReply, Lot};
+use crate::record::{AppointmentRecord, AppointmentState};
+use crate::settings::Rooftop;
+
+impl Submission<'_> {
+    /// The answer to an earlier request with the same key. A scope in which it is known with this
+    /// payload counts before one in which it is known with another.
+    ///
+    /// It is the same answer, except that an appointment that the dealer has changed since is told as it
+    /// stands now: a booking that was cancelled must not be promised to a customer
+    /// (`docs/decisions/0020-one-calendar.md`).
+    pub(super) fn replay(
+        &self,
+        lot: &dyn Lot,
+        claim: &Claim<'_>,
+        hash: &[u8],
+    ) -> Result<Option<Result<Reply, Refusal>>, Fault> {
+        let claimed = lot.claimed_replies(claim)?;
+        let Some(same) = claimed.iter().find(|claimed| claimed.payload_hash == hash) else {
+            let conflict = |other: &ClaimedReply| {
+                Err(Refusal::idempotency_conflict(claim.key, other.first_seen_at))
+            };
+            return Ok(claimed.first().map(conflict));
+        };
+        let stored: (LeadReceipt, String) = tradepost_wire::json::from_str(&same.reply)
+            .map_err(Fault::on("reading a stored answer"))?;
+        let (receipt, message) = stored;
+        let Some(answered) = &receipt.appointment else {
+            return Ok(Some(Ok(reply(receipt, message))));
+        };
+        let changed = lot.changed_appointment(&self.dealer.id, &answered.appointment_id)?;
+        let Some(changed) = changed else {
+            return Ok(Some(Ok(reply(receipt, message))));
+        };
+        let name = receipt.dealer.as_ref().and_then(|dealer| dealer.name.clone());
+        let named = |rooftop: &&Rooftop| Some(&rooftop.profile.name) == name.as_ref();
+        let rooftop = self.dealer.rooftops.iter().find(named);
+        let message = match rooftop {
+            Some(rooftop) => words::standing(rooftop, &changed, self.now),
+            None => message,
+        };
+        let receipt = LeadReceipt { appointment: appointment_receipt(&changed), ..receipt };
+        Ok(Some(Ok(reply(receipt, message))))
+    }
+}
+
+/// Returns true for a request that asks again for an appointment that the dealer's people have settled since: at the
+/// time that was asked for then, or at the one that they have moved it to. What they decided is not
+/// undone by a repetition; another time is a new wish.
+pub(super) fn is_settled(current: &AppointmentRecord, request: &AppointmentRequest) -> bool {
+    let is_by_staff = current.version > 1
+        && match current.state {
+            AppointmentState::Confirmed
+            | AppointmentState::Cancelled
+            | AppointmentState::NoShow => true,
+            AppointmentState::Requested
+            | AppointmentState::Proposed
+            | AppointmentState::Rejected
+            | AppointmentState::Superseded => false,
+        };
+    let is_moved_there = is_booked(current) && request.at == current.starts_at;
+    is_by_staff
+        && current.kind == request.kind
+        && (request.at == current.requested_at || is_moved_there)
+}

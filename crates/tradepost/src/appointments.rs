@@ -1,0 +1,275 @@
+//! Operations of the dealer's people on the calendar, for the console and the command line alike. Each
+//! operation has a typed input, what it requires, and is one transaction: the calendar is read, checked
+//! and changed in it, with the entry of the audit record and the event that is delivered.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use tradepost_dealer::appointment::change::{
+    AppointmentChange, CalendarRefusal, ChangeKind, DepartmentCalendar, WantedBlock, block_period,
+    booked_at, check, check_block, period_around, released, wanted_start,
+};
+use tradepost_dealer::calendar::{BlockedTime, Department, Visit};
+use tradepost_dealer::record::{AppointmentRecord, AppointmentState};
+use tradepost_dealer::settings::{Dealer, Rooftop};
+use tradepost_dealer::staff::{Action, NewEntry};
+use tradepost_server::fault::Fault;
+use tradepost_store::{Store, Transaction};
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::format::rfc3339;
+
+use crate::console::route::Right;
+
+/// An operation on the calendar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CalendarOperation {
+    /// Changes an appointment.
+    Change(ChangeKind),
+    /// Blocks a time.
+    Block,
+    /// Takes a blocked time back.
+    Unblock,
+}
+
+impl CalendarOperation {
+    /// Right that somebody in the console needs for it. Appointments are the desk's daily work;
+    /// closing a department is for whoever answers for it.
+    #[must_use]
+    pub const fn right(self) -> Right {
+        match self {
+            Self::Change(
+                ChangeKind::Confirm | ChangeKind::Move | ChangeKind::Cancel | ChangeKind::NoShow,
+            ) => Right::Customers,
+            Self::Block | Self::Unblock => Right::Decide,
+        }
+    }
+}
+
+/// Person who changes the calendar, and the moment.
+#[derive(Debug, Clone)]
+pub struct CalendarActor {
+    /// As the audit record names them.
+    pub name: String,
+    /// The dealer whose people they are of; every dealer's when `None`.
+    pub dealer_id: Option<String>,
+    /// The moment.
+    pub now: Timestamp,
+}
+
+impl CalendarActor {
+    fn sees(&self, dealer_id: &str) -> bool {
+        self.dealer_id.as_deref().is_none_or(|own| own == dealer_id)
+    }
+
+    fn entry(&self, dealer_id: &str, action: Action, subject: &str, detail: String) -> NewEntry {
+        NewEntry {
+            chain: dealer_id.to_owned(),
+            at: self.now,
+            actor: self.name.clone(),
+            action,
+            subject: Some(subject.to_owned()),
+            detail: Some(detail),
+        }
+    }
+}
+
+/// Reason for which nothing was done, with the zone in which its times are told.
+#[derive(Debug, Clone)]
+pub struct NotDone {
+    /// The reason.
+    pub refusal: CalendarRefusal,
+    /// The zone of the rooftop; UTC where none is known.
+    pub zone: TimeZone,
+}
+
+/// The outer error is the store's, the inner one says why nothing was done.
+pub type CalendarResult<T> = Result<Result<T, NotDone>, Fault>;
+
+/// A change of an appointment.
+#[derive(Debug, Clone)]
+pub struct ChangeRequest {
+    /// The appointment.
+    pub appointment_id: String,
+    /// The version that whoever asks has seen; any when `None`.
+    pub seen_version: Option<i64>,
+    /// The change.
+    pub change: AppointmentChange,
+}
+
+/// Changes an appointment of one of these dealers. Returns it as it is from then on.
+///
+/// # Errors
+/// When the store fails.
+pub fn change(
+    store: &Store,
+    dealers: &[&Dealer],
+    actor: &CalendarActor,
+    request: ChangeRequest,
+) -> CalendarResult<Visit> {
+    let seen = store.visit(&request.appointment_id)?;
+    let Some(seen) = seen.filter(|visit| actor.sees(&visit.lead.dealer_id)) else {
+        return Ok(Err(NotDone { refusal: CalendarRefusal::NotFound, zone: TimeZone::UTC }));
+    };
+    let name = seen.rooftop.as_deref().unwrap_or_default();
+    let rooftop = find_rooftop(dealers, &seen.lead.dealer_id, name).cloned();
+    let zone = rooftop.as_ref().map_or_else(|| seen.lead.zone(), |known| known.time_zone.clone());
+    let actor = actor.clone();
+    // What was read above may have changed: everything is decided in the transaction.
+    let outcome = store.write_blocking(move |tx| {
+        let Some(visit) = tx.visit(&request.appointment_id)? else {
+            return Ok(Err(CalendarRefusal::NotFound));
+        };
+        let changed = match decide(tx, &visit, rooftop.as_ref(), &request, actor.now)? {
+            Ok(changed) => changed,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let kind = request.change.kind();
+        let (lead, dealer_id) = (visit.lead.clone(), &visit.lead.dealer_id);
+        tx.change_appointment(lead, changed.clone(), kind.event(), actor.now)?;
+        let detail = change_detail(&visit.appointment, &changed);
+        tx.record(&actor.entry(dealer_id, kind.action(), &visit.lead.lead_id, detail))?;
+        Ok(Ok(Visit { appointment: changed, ..visit }))
+    })?;
+    Ok(outcome.map_err(|refusal| NotDone { refusal, zone }))
+}
+
+/// The appointment as it would be after the change, or why it cannot be.
+fn decide(
+    tx: &Transaction<'_>,
+    visit: &Visit,
+    rooftop: Option<&Rooftop>,
+    request: &ChangeRequest,
+    now: Timestamp,
+) -> Result<Result<AppointmentRecord, CalendarRefusal>, Fault> {
+    let (change, appointment) = (&request.change, &visit.appointment);
+    if let Err(refusal) = check(change, visit, request.seen_version, now) {
+        return Ok(Err(refusal));
+    }
+    match change.kind() {
+        ChangeKind::Cancel => return Ok(Ok(released(appointment, AppointmentState::Cancelled))),
+        ChangeKind::NoShow => return Ok(Ok(released(appointment, AppointmentState::NoShow))),
+        ChangeKind::Confirm | ChangeKind::Move => {}
+    }
+    let Some(rooftop) = rooftop else { return Ok(Err(CalendarRefusal::UnknownRooftop)) };
+    let start = match wanted_start(change, appointment, &rooftop.time_zone) {
+        Ok(Some(start)) => start,
+        Ok(None) => return Ok(Err(CalendarRefusal::NoTimeNamed)),
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    let lead = &visit.lead;
+    let occupied = tx.occupied_times(
+        &lead.dealer_id,
+        &rooftop.profile.name,
+        &visit.department,
+        period_around(start),
+        Some(&lead.lead_id),
+    )?;
+    let calendar = DepartmentCalendar { rooftop, occupied: &occupied };
+    Ok(booked_at(change, visit, start, &calendar, now))
+}
+
+/// `appt_1: 2026-05-01T18:00:00Z -> 2026-05-01T21:00:00Z`, without anything of the customer.
+fn change_detail(before: &AppointmentRecord, after: &AppointmentRecord) -> String {
+    let shown = |appointment: &AppointmentRecord| match appointment.starts_at {
+        Some(at) if appointment.state.occupies() => rfc3339(at),
+        Some(_) | None => appointment.state.name().to_owned(),
+    };
+    format!("{}: {} -> {}", before.appointment_id, shown(before), shown(after))
+}
+
+/// A time that is to be blocked.
+#[derive(Debug, Clone)]
+pub struct BlockRequest {
+    /// The dealer.
+    pub dealer_id: String,
+    /// The rooftop, by its name in any case.
+    pub rooftop: String,
+    /// The department.
+    pub department: Department,
+    /// Period, places and reason.
+    pub wanted: WantedBlock,
+}
+
+/// Blocks a time of one of these dealers.
+///
+/// # Errors
+/// When the store fails.
+pub fn block(
+    store: &Store,
+    dealers: &[&Dealer],
+    actor: &CalendarActor,
+    request: BlockRequest,
+) -> CalendarResult<BlockedTime> {
+    let found = find_rooftop(dealers, &request.dealer_id, &request.rooftop);
+    let Some(rooftop) = found.filter(|_| actor.sees(&request.dealer_id)).cloned() else {
+        let refusal = CalendarRefusal::UnknownRooftop;
+        return Ok(Err(NotDone { refusal, zone: TimeZone::UTC }));
+    };
+    let zone = rooftop.time_zone.clone();
+    let period = match block_period(&request.wanted, &rooftop, actor.now) {
+        Ok(period) => period,
+        Err(refusal) => return Ok(Err(NotDone { refusal, zone })),
+    };
+    let (starts_at, ends_at) = period;
+    let block = BlockedTime {
+        block_id: format!("block_{}", uuid::Uuid::now_v7().simple()),
+        dealer_id: request.dealer_id,
+        rooftop: rooftop.profile.name.clone(),
+        department: request.department,
+        starts_at,
+        ends_at,
+        places: request.wanted.places,
+        time_zone: rooftop.profile.timezone.clone(),
+        reason: request.wanted.reason.trim().to_owned(),
+        created_at: actor.now,
+        created_by: actor.name.clone(),
+    };
+    let actor = actor.clone();
+    let outcome = store.write_blocking(move |tx| {
+        let department = block.department.name();
+        let dealer_id = &block.dealer_id;
+        let occupied = tx.occupied_times(dealer_id, &block.rooftop, department, period, None)?;
+        let calendar = DepartmentCalendar { rooftop: &rooftop, occupied: &occupied };
+        if let Err(refusal) = check_block(period, block.places, &calendar) {
+            return Ok(Err(refusal));
+        }
+        tx.add_block(&block)?;
+        let detail = block_detail(&block);
+        tx.record(&actor.entry(dealer_id, Action::TimeBlocked, &block.block_id, detail))?;
+        Ok(Ok(block.clone()))
+    })?;
+    Ok(outcome.map_err(|refusal| NotDone { refusal, zone }))
+}
+
+/// Takes a blocked time back. Returns it as it was.
+///
+/// # Errors
+/// When the store fails.
+pub fn unblock(
+    store: &Store,
+    actor: &CalendarActor,
+    block_id: String,
+) -> CalendarResult<BlockedTime> {
+    let actor = actor.clone();
+    let outcome = store.write_blocking(move |tx| {
+        let found = tx.block(&block_id)?.filter(|block| actor.sees(&block.dealer_id));
+        let Some(block) = found else { return Ok(Err(CalendarRefusal::NotFound)) };
+        tx.remove_block(&block_id)?;
+        let detail = block_detail(&block);
+        tx.record(&actor.entry(&block.dealer_id, Action::TimeUnblocked, &block_id, detail))?;
+        Ok(Ok(block))
+    })?;
+    Ok(outcome.map_err(|refusal| NotDone { refusal, zone: TimeZone::UTC }))
+}
+
+/// Place and period, without the reason: people may have named a customer in it.
+fn block_detail(block: &BlockedTime) -> String {
+    let (from, until) = (rfc3339(block.starts_at), rfc3339(block.ends_at));
+    format!("{}, {}: {from} to {until}", block.rooftop, block.department)
+}
+
+/// A rooftop of a dealer by its name.
+fn find_rooftop<'a>(dealers: &[&'a Dealer], dealer_id: &str, name: &str) -> Option<&'a Rooftop> {
+    let dealer = dealers.iter().find(|dealer| dealer.id == dealer_id)?;
+    let name = name.to_lowercase();
+    dealer.rooftops.iter().find(|rooftop| rooftop.profile.name.to_lowercase() == name)
+}

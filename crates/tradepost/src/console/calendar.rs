@@ -1,0 +1,161 @@
+//! Handlers of the forms that change the calendar. The operations themselves are in [`crate::appointments`]; here forms
+//! are read, and refusals become pages.
+
+use tradepost_dealer::appointment::change::{
+    AppointmentChange, CalendarRefusal, WantedBlock, WantedTime,
+};
+use tradepost_dealer::calendar::Department;
+use tradepost_dealer::settings::Dealer;
+use tradepost_wire::catalog::Vocabulary as _;
+
+use super::door::Visitor;
+use super::reply::Reply;
+use super::{Answer, Console, PATH, Stop};
+use crate::appointments::{
+    BlockRequest, CalendarActor, ChangeRequest, NotDone, block, change, unblock,
+};
+
+/// Answer to a form without a usable time.
+const NO_TIME: &str = "Fill in a date and a time, such as 2026-05-03T11:00.";
+
+impl Console {
+    fn calendar_actor(&self, visitor: &Visitor<'_>) -> CalendarActor {
+        CalendarActor {
+            name: visitor.member.name.clone(),
+            dealer_id: visitor.dealer_id().map(str::to_owned),
+            now: self.clock.now(),
+        }
+    }
+
+    pub(super) fn confirm_appointment(&self, visitor: &Visitor<'_>) -> Answer {
+        let at = visitor.asked.filled_in("at").map(wanted_time).transpose()?;
+        let outside_hours = is_ticked(visitor, "outside_hours");
+        let wanted = AppointmentChange::Confirm { at, minutes: None, outside_hours };
+        self.change_appointment(visitor, wanted, "confirmed")
+    }
+
+    pub(super) fn move_appointment(&self, visitor: &Visitor<'_>) -> Answer {
+        let to = visitor.asked.filled_in("at").ok_or(Stop::Unusable(NO_TIME))?;
+        let outside_hours = is_ticked(visitor, "outside_hours");
+        let wanted = AppointmentChange::Move { to: wanted_time(to)?, outside_hours };
+        self.change_appointment(visitor, wanted, "moved")
+    }
+
+    pub(super) fn cancel_appointment(&self, visitor: &Visitor<'_>) -> Answer {
+        self.change_appointment(visitor, AppointmentChange::Cancel, "cancelled")
+    }
+
+    pub(super) fn miss_appointment(&self, visitor: &Visitor<'_>) -> Answer {
+        self.change_appointment(visitor, AppointmentChange::NoShow, "missed")
+    }
+
+    fn change_appointment(
+        &self,
+        visitor: &Visitor<'_>,
+        wanted: AppointmentChange,
+        word: &str,
+    ) -> Answer {
+        // Every form of ours says which version it has shown.
+        let version = visitor.asked.filled_in("version").and_then(|text| text.parse().ok());
+        let seen_version = version.ok_or(Stop::Unusable(
+            "The form does not say which version of the appointment it shows. Load the page again.",
+        ))?;
+        let actor = self.calendar_actor(visitor);
+        let sellers = self.sellers.all();
+        let dealers: Vec<&Dealer> = sellers.iter().map(|seller| &seller.dealer.terms).collect();
+        let request = ChangeRequest {
+            appointment_id: visitor.id.to_owned(),
+            seen_version: Some(seen_version),
+            change: wanted,
+        };
+        let visit = change(&self.store, &dealers, &actor, request)?
+            .map_err(|not_done| stop(not_done, &actor))?;
+        self.deliveries.wake();
+        Ok(match week(visitor) {
+            Some(week) => Reply::see(format!("{PATH}/appointments?from={week}&done={word}")),
+            None => Reply::see(format!("{PATH}/leads/{}?done={word}", visit.lead.lead_id)),
+        })
+    }
+
+    pub(super) fn block_time(&self, visitor: &Visitor<'_>) -> Answer {
+        let asked = visitor.asked;
+        let needed = |name: &str, why| asked.filled_in(name).ok_or(Stop::Unusable(why));
+        let department = asked.filled_in("department").and_then(Department::from_name);
+        let places = match asked.filled_in("places").map(str::parse::<u32>) {
+            Some(Ok(places)) => Some(places),
+            Some(Err(_)) => return Err(Stop::Unusable("The number of places is no number.")),
+            None => None,
+        };
+        let request = BlockRequest {
+            dealer_id: needed("dealer", "Choose a dealer.")?.to_owned(),
+            rooftop: needed("rooftop", "Choose a rooftop.")?.to_owned(),
+            department: department.ok_or(Stop::Unusable("Choose a department."))?,
+            wanted: WantedBlock {
+                from: wanted_time(needed("starts", NO_TIME)?)?,
+                until: wanted_time(needed("ends", NO_TIME)?)?,
+                places,
+                reason: needed("reason", "Say why the time is blocked.")?.to_owned(),
+            },
+        };
+        let actor = self.calendar_actor(visitor);
+        let sellers = self.sellers.all();
+        let dealers: Vec<&Dealer> = sellers.iter().map(|seller| &seller.dealer.terms).collect();
+        block(&self.store, &dealers, &actor, request)?
+            .map_err(|not_done| stop(not_done, &actor))?;
+        Ok(to_calendar(visitor, "blocked"))
+    }
+
+    pub(super) fn unblock_time(&self, visitor: &Visitor<'_>) -> Answer {
+        let actor = self.calendar_actor(visitor);
+        unblock(&self.store, &actor, visitor.id.to_owned())?
+            .map_err(|not_done| stop(not_done, &actor))?;
+        Ok(to_calendar(visitor, "unblocked"))
+    }
+}
+
+fn is_ticked(visitor: &Visitor<'_>, name: &str) -> bool {
+    visitor.asked.filled_in(name) == Some("yes")
+}
+
+fn wanted_time(text: &str) -> Result<WantedTime, Stop> {
+    WantedTime::parse(text).ok_or(Stop::Unusable(NO_TIME))
+}
+
+/// The first day of the week of the calendar from which a form was sent.
+fn week(visitor: &Visitor<'_>) -> Option<jiff::civil::Date> {
+    visitor.asked.filled_in("week")?.parse().ok()
+}
+
+fn to_calendar(visitor: &Visitor<'_>, done: &str) -> Reply {
+    let week = week(visitor).map(|date| format!("from={date}&")).unwrap_or_default();
+    Reply::see(format!("{PATH}/appointments?{week}done={done}"))
+}
+
+/// The page that says why nothing was done.
+fn stop(not_done: NotDone, actor: &CalendarActor) -> Stop {
+    let NotDone { refusal, zone } = not_done;
+    match refusal {
+        // What is another dealer's looks as if it were not there.
+        CalendarRefusal::NotFound | CalendarRefusal::UnknownRooftop => Stop::NotFound,
+        CalendarRefusal::UnusablePeriod => Stop::Unusable(
+            "A blocked time has to end after it begins, in the future, and within 366 days.",
+        ),
+        CalendarRefusal::UnusableReason => {
+            Stop::Unusable("A blocked time needs a reason, of at most 200 characters in one line.")
+        }
+        CalendarRefusal::ChangedMeanwhile { .. }
+        | CalendarRefusal::WrongState { .. }
+        | CalendarRefusal::LeadErased
+        | CalendarRefusal::LeadHeld
+        | CalendarRefusal::LeadLost
+        | CalendarRefusal::ConsentWithdrawn
+        | CalendarRefusal::NotStarted
+        | CalendarRefusal::NoTimeNamed
+        | CalendarRefusal::InThePast
+        | CalendarRefusal::SameTime
+        | CalendarRefusal::OutsideHours { .. }
+        | CalendarRefusal::Full { .. }
+        | CalendarRefusal::TooManyPlaces { .. }
+        | CalendarRefusal::InTheWay { .. } => Stop::Conflict(refusal.message(&zone, actor.now)),
+    }
+}

@@ -1,0 +1,51 @@
+//! The forms that change an appointment, on the page of a lead and in the calendar.
+
+use tradepost_dealer::appointment::change::{AppointmentChange, check};
+use tradepost_dealer::calendar::Visit;
+
+use super::Local;
+
+/// Forms for an appointment as it stands.
+#[derive(Debug)]
+pub(super) struct ChangeForms {
+    pub(super) id: String,
+    /// The version that the page shows: a change that somebody makes meanwhile is not overwritten.
+    pub(super) version: i64,
+    /// The time, as a field for a local date and time takes it.
+    pub(super) at: String,
+    /// The zone in which times are meant, by its IANA name.
+    pub(super) zone: String,
+    pub(super) may_confirm: bool,
+    pub(super) may_move: bool,
+    pub(super) may_cancel: bool,
+    pub(super) may_miss: bool,
+}
+
+impl ChangeForms {
+    /// The forms for an appointment; `None` when nothing can be done with it.
+    pub(super) fn new(visit: &Visit, here: &Local) -> Option<Self> {
+        let appointment = &visit.appointment;
+        let may = |change: AppointmentChange| check(&change, visit, None, here.now).is_ok();
+        let at = appointment.starts_at.or(appointment.requested_at);
+        let local = |at: jiff::Timestamp| {
+            at.to_zoned(visit.lead.zone()).strftime("%Y-%m-%dT%H:%M").to_string()
+        };
+        let (minutes, outside_hours) = (None, false);
+        let forms = Self {
+            id: appointment.appointment_id.clone(),
+            version: appointment.version,
+            at: at.map(local).unwrap_or_default(),
+            zone: visit.lead.time_zone.clone().unwrap_or_else(|| "UTC".to_owned()),
+            may_confirm: may(AppointmentChange::Confirm { at: None, minutes, outside_hours }),
+            may_move: may(AppointmentChange::Move {
+                to: tradepost_dealer::appointment::change::WantedTime::Exact(here.now),
+                outside_hours,
+            }),
+            may_cancel: may(AppointmentChange::Cancel),
+            may_miss: may(AppointmentChange::NoShow),
+        };
+        let is_empty =
+            !forms.may_confirm && !forms.may_move && !forms.may_cancel && !forms.may_miss;
+        (!is_empty).then_some(forms)
+    }
+}
