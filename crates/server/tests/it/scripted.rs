@@ -69,7 +69,15 @@ impl Agent for Scripted {
                 }
                 (self.script)(&text)
             }
-            _ => None,
+            Request::GetTask { .. }
+            | Request::ListTasks(_)
+            | Request::CancelTask { .. }
+            | Request::SubscribeToTask { .. }
+            | Request::CreatePushConfig(_)
+            | Request::GetPushConfig { .. }
+            | Request::ListPushConfigs { .. }
+            | Request::DeletePushConfig { .. }
+            | Request::GetExtendedAgentCard => None,
         };
         Box::pin(async move {
             if let Some(outcome) = outcome {

@@ -3,6 +3,8 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use tradepost_dealer::settings::Rooftop;
+use tradepost_publisher::catalogue::ProposalObstacle;
+use tradepost_publisher::profile::Profile;
 
 use crate::config::{Config, Console, Dealer, Server};
 
@@ -36,8 +38,34 @@ pub(crate) fn warnings(config: &Config) -> Vec<ConfigWarning> {
             all.extend(warn_of_rooftop(&pointer, dealer, rooftop));
         }
     }
+    for (index, publisher) in config.publishers.iter().enumerate() {
+        let pointer = format!("/publishers/{index}/catalogue");
+        all.extend(warn_of_products_without_proposals(&pointer, &publisher.profile));
+    }
     all.extend(warn_of_key_file(config));
     all
+}
+
+/// Products that no proposal can contain although the catalogue says how proposals are made.
+fn warn_of_products_without_proposals(pointer: &str, profile: &Profile) -> Vec<ConfigWarning> {
+    if profile.catalogue.proposals.is_none() {
+        return Vec::new();
+    }
+    let mut warnings = Vec::new();
+    for product in &profile.catalogue.products {
+        let reason = match product.proposal_obstacle() {
+            None => continue,
+            Some(ProposalObstacle::Approval) => "a person approves each purchase of it",
+            Some(ProposalObstacle::NoFixedPrice) => "it has no fixed price",
+        };
+        let message = format!(
+            "publisher {}: product {} is in no proposal, because {reason}",
+            profile.id,
+            product.id()
+        );
+        warnings.push(ConfigWarning::new(pointer, message));
+    }
+    warnings
 }
 
 /// The operators' listener speaks clear text and shows metrics to everybody who reaches it.
@@ -194,6 +222,20 @@ mod tests {
         ] {
             assert_eq!(pointers(server, seller), expected, "{server}; {seller}");
         }
+    }
+
+    #[test]
+    fn products_without_proposals_are_named_with_the_reason() {
+        let mut config =
+            read::read("[[publishers]]\nid = \"a\"\nname = \"A\"\ndomain = \"a.example\"\n", &[])
+                .unwrap();
+        config.publishers[0].profile.catalogue = tradepost_publisher::demo::catalogue();
+        let messages: Vec<String> = warnings(&config).into_iter().map(|it| it.message).collect();
+        let approved = "publisher a: product front_page_day is in no proposal, because a person \
+                        approves each purchase of it";
+        assert!(messages.iter().any(|message| message == approved), "{messages:?}");
+        assert!(messages.iter().any(|message| message.ends_with("it has no fixed price")));
+        assert!(!messages.iter().any(|message| message.contains("morning_letter")));
     }
 
     #[test]

@@ -110,8 +110,7 @@ fn check_searches(server: &TestServer) {
         let Some(text) = lead.note else { continue };
         let text = Some(text.to_owned());
         let note = Note { at: at(NOW), author: "dora".to_owned(), text };
-        let id = id.clone();
-        assert!(server.store.write_blocking(move |tx| tx.add_note(&id, &note)).unwrap());
+        add_note(server, id, note);
     }
     let filter = LeadFilter { limit: 50, oldest_first: true, ..LeadFilter::default() };
     let found = |filter: &LeadFilter<'_>, text: &str| -> Vec<&str> {
