@@ -35,7 +35,7 @@ mod ics;
 pub(super) enum Command {
     /// List what is booked, blocked, and waits for a time.
     List(Listing),
-    /// Agree on a time for an appointment that waits for one, or was called off.
+    /// Confirm a time for an appointment that waits for one or was cancelled.
     Confirm(Confirm),
     /// Move a booked appointment to another time.
     Move(Move),
@@ -91,7 +91,7 @@ pub(super) struct Which {
     /// The appointment.
     #[arg(value_name = "APPOINTMENT")]
     id: String,
-    /// The version that `appointments list` has shown: what somebody has changed since is not changed.
+    /// The version that `appointments list` shows. The command is refused when it has changed since.
     #[arg(long, value_name = "NUMBER")]
     version: Option<i64>,
 }
@@ -132,7 +132,7 @@ pub(super) struct Move {
     /// The appointment.
     #[arg(value_name = "APPOINTMENT")]
     id: String,
-    /// The version that `appointments list` has shown: what somebody has changed since is not changed.
+    /// The version that `appointments list` shows. The command is refused when it has changed since.
     #[arg(long, value_name = "NUMBER")]
     version: i64,
     /// The time: as the rooftop's clocks show it (2026-05-01T11:00), or with an offset.

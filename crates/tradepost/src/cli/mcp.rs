@@ -74,11 +74,11 @@ pub struct Arguments {
 /// How the person is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum AskHow {
-    /// By a form of their client (elicitation), and else not at all
+    /// By a form that the client shows (elicitation); nothing is sent for other clients
     Form,
     /// In two calls, with a text that the model shows
     Confirm,
-    /// By a form, and in two calls where the client shows none
+    /// By a form; in two calls when the client has none or nobody answers it
     Auto,
 }
 

@@ -32,13 +32,13 @@ const KEYGEN: &str = "make a key with `tradepost privacy keygen --out FILE`";
 /// Options that say where the store is, and where the configuration that names it.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Place {
-    /// The folder in which `serve` keeps its data. It is used when no database is named: neither by
+    /// The folder in which `serve` keeps its data. It is used only when no database is named: neither by
     /// --database, nor by the environment variable TRADEPOST_SERVER__DATABASE, nor by server.database of
-    /// the configuration, of which the first counts.
+    /// the configuration, which are looked at in this order.
     #[arg(long, value_name = "DIR", default_value = dealers::DATA)]
     pub data: PathBuf,
-    /// The PostgreSQL that keeps them instead, instead of the configured one. Other users of the
-    /// machine see it; the environment variable TRADEPOST_SERVER__DATABASE they do not.
+    /// The PostgreSQL database to use instead of a folder or of the configured database. Other users of
+    /// the machine can read this option, but not the environment variable TRADEPOST_SERVER__DATABASE.
     #[arg(long, value_name = "URL", conflicts_with = "data")]
     database: Option<String>,
     /// The file with the key of personal data, where it is encrypted, instead of the configured
