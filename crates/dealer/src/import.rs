@@ -32,6 +32,7 @@ pub mod preset;
 mod remembered;
 pub mod report;
 mod table;
+mod text;
 mod units;
 mod vin;
 mod whose;

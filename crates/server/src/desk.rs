@@ -172,7 +172,10 @@ impl Desk {
     pub(crate) fn is_published_over_tls(&self, host: Option<&str>) -> bool {
         let host = host.map(host_name).unwrap_or_default();
         let agents = self.agents.read().unwrap_or_else(PoisonError::into_inner);
-        agents.on(host).map_or(agents.over_tls, |agent| agent.card().claims.over_tls)
+        let Some(agent) = agents.on(host) else { return agents.over_tls };
+        // Here a panic of the agent only leaves a header out; the request itself answers for it.
+        let claimed = panics::catch_now("reading an agent's card", || agent.card().claims.over_tls);
+        claimed.unwrap_or_default()
     }
 
     /// Whether there is a directory on a host: where an agent is, and where nothing else is to be.

@@ -12,7 +12,8 @@ use super::minivan::is_minivan;
 use super::notation::Notation;
 use super::numbers::{self, Amount};
 use super::remembered::{Known, Remembered};
-use super::report::{Reason, Report, Warning, quote};
+use super::report::{Reason, Report, Warning};
+use super::text::{is_web_address, quote};
 use super::words::{self, Availability, Rules, Word};
 use super::{PriceTruth, Target, dates, vin};
 
@@ -33,9 +34,6 @@ const YEARS_AHEAD: i16 = 2;
 /// How many seats and how many doors a vehicle may have.
 const MAX_SEATS: u32 = 100;
 const MAX_DOORS: u32 = 9;
-
-/// How long an address may be, in bytes.
-const MAX_ADDRESS: usize = 2_000;
 
 /// A row that is neither on offer nor sold.
 #[derive(Debug)]
@@ -506,26 +504,6 @@ pub(super) fn id_from_vin(vin: &str) -> String {
 /// Stock numbers are unique only within a rooftop.
 fn id_from_stock(rooftop: &str, stock: &str) -> String {
     format!("stk_{}_{}", words::fold(rooftop), words::fold(stock))
-}
-
-/// An absolute http(s) address with a host.
-pub(super) fn is_web_address(text: &str) -> bool {
-    let rest = ["https://", "http://"].iter().find_map(|scheme| {
-        let head = text.get(..scheme.len())?;
-        head.eq_ignore_ascii_case(scheme).then(|| text.get(scheme.len()..))?
-    });
-    // What every part of an address may have needs no closer look. Without a way out in the middle, so that
-    // many bytes are looked at at once.
-    let is_plain = |rest: &str| {
-        let fits = |b: u8| (b'-'..=b'9').contains(&b) | b.is_ascii_alphabetic() | (b == b'_');
-        rest.bytes().fold(true, |so_far, byte| so_far & fits(byte))
-    };
-    text.len() <= MAX_ADDRESS
-        && rest.is_some_and(|rest| {
-            !rest.is_empty()
-                && !rest.starts_with(['/', '?', '#', ':'])
-                && (is_plain(rest) || format::is_uri(text))
-        })
 }
 
 /// Without control characters and doubled spaces, at most `most` characters; and whether that

@@ -8,6 +8,7 @@ use tradepost_wire::catalog;
 use tradepost_wire::catalog::Vocabulary;
 
 use super::preset::Preset;
+use super::text::quote;
 
 /// How many skipped rows are kept.
 pub const MAX_SKIPS: usize = 1_000;
@@ -17,9 +18,6 @@ pub const MAX_EXAMPLES: usize = 5;
 
 /// How many names of columns that were not understood are kept.
 pub const MAX_COLUMNS: usize = 100;
-
-/// How many characters of a feed's value are repeated.
-const MAX_QUOTED: usize = 40;
 
 catalog! {
     /// Why a row is not on offer.
@@ -367,18 +365,4 @@ fn entry<K: PartialEq>(counts: &mut Vec<Count<K>>, kind: K) -> &mut Count<K> {
 
 fn count<K: PartialEq>(counts: &[Count<K>], kind: K) -> usize {
     counts.iter().find(|entry| entry.kind == kind).map_or(0, |entry| entry.count)
-}
-
-/// A value of the feed for a message: short, and without anything that a terminal would obey.
-pub(super) fn quote(value: &str) -> String {
-    let mut characters = value.trim().chars();
-    let mut out: String = characters
-        .by_ref()
-        .take(MAX_QUOTED)
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
-    if characters.next().is_some() {
-        out.push('…');
-    }
-    out
 }

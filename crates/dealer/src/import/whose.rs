@@ -6,7 +6,8 @@ use std::collections::HashMap;
 use super::Target;
 use super::columns::{Cells, Column, ITEM};
 use super::remembered::Known;
-use super::report::{Reason, quote};
+use super::report::Reason;
+use super::text::quote;
 use super::words::fold;
 
 /// Where a row belongs.

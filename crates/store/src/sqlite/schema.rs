@@ -10,13 +10,15 @@ use tradepost_wire::fault::Fault;
 use super::{Schema, transaction};
 use crate::tables;
 
+pub(crate) mod steps;
+
 /// How many statements a connection keeps ready: all that there are.
 const STATEMENTS: usize = 128;
 
 /// One step for each schema version, applied in order; `user_version` counts them.
 pub(crate) const MIGRATIONS: &[&str] = &[
     DEALER_SCHEMA,
-    tables::keys::SCHEMA,
+    steps::KEYS,
     tables::tasks::SCHEMA,
     tables::push::SCHEMA,
     tables::publisher::SCHEMA,
@@ -25,20 +27,20 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     tables::consents::SCHEMA,
     tables::signatures::SCHEMA,
     tables::leads::deliveries::SCHEMA,
-    tables::leads::desk::SCHEMA,
-    tables::staff::SCHEMA,
+    steps::DESK,
+    steps::STAFF,
     SNAPSHOTS,
-    tables::feeds::SCHEMA,
+    steps::FEEDS,
     tables::privacy::SCHEMA,
     tables::alerts::SCHEMA,
-    tables::hosting::SCHEMA,
+    steps::HOSTING,
     tables::processes::SCHEMA,
-    tables::refusals::SCHEMA,
-    tables::probes::SCHEMA,
-    tables::leads::desk::NOTE_SALTS,
-    tables::sign_in::SCHEMA,
-    tables::second_factor::SCHEMA,
-    tables::leads::calendar::SCHEMA,
+    steps::REFUSALS,
+    steps::PROBES,
+    steps::NOTE_SALTS,
+    steps::SIGN_IN,
+    steps::SECOND_FACTORS,
+    steps::CALENDAR,
 ];
 
 const SNAPSHOTS: &str = "

@@ -10,36 +10,6 @@ use super::{Database, Transaction};
 use crate::Store;
 use crate::sql::{Read, Row, members, params};
 
-/// The tables, as a migration.
-pub(crate) const SCHEMA: &str = "
-    CREATE TABLE feeds (
-        dealer_id   TEXT NOT NULL,
-        feed        TEXT NOT NULL,
-        mark        TEXT,               -- what was looked at last, in the words of its source
-        looked_at   INTEGER,
-        taken_at    INTEGER,            -- when it last was the inventory
-        stale_since INTEGER,
-        PRIMARY KEY (dealer_id, feed)
-    ) WITHOUT ROWID;
-    CREATE TABLE feed_runs (
-        run_id      TEXT PRIMARY KEY,
-        dealer_id   TEXT NOT NULL,
-        feed        TEXT NOT NULL,
-        began_at    INTEGER NOT NULL,
-        ended_at    INTEGER NOT NULL,
-        source      TEXT NOT NULL,      -- a file's name, or where it came from
-        outcome     TEXT NOT NULL,
-        message     TEXT,
-        report      TEXT NOT NULL       -- JSON
-    ) WITHOUT ROWID;
-    CREATE INDEX feed_runs_by_feed ON feed_runs (dealer_id, feed, began_at);
-    CREATE TABLE feed_leases (
-        dealer_id   TEXT PRIMARY KEY,
-        holder      TEXT NOT NULL,
-        until       INTEGER NOT NULL
-    ) WITHOUT ROWID;
-";
-
 /// How many runs of a feed are remembered.
 const REMEMBERED: u32 = 50;
 

@@ -14,24 +14,6 @@ use crate::Store;
 use crate::news::News;
 use crate::sql::{Connection, Read, Row, members, params};
 
-/// The tables, as a migration.
-pub(crate) const SCHEMA: &str = "
-    CREATE TABLE hosted_dealers (
-        dealer_id  TEXT PRIMARY KEY,
-        state      TEXT NOT NULL,       -- serving, suspended, or removed
-        document   TEXT NOT NULL,       -- what a section of the configuration would say, as JSON
-        revision   INTEGER NOT NULL,    -- of all changes the number of the last one here
-        created_at INTEGER NOT NULL,
-        changed_at INTEGER NOT NULL
-    ) WITHOUT ROWID;
-    CREATE UNIQUE INDEX hosted_dealers_by_revision ON hosted_dealers (revision);
-    CREATE TABLE hosted_hosts (
-        host       TEXT PRIMARY KEY,    -- in lower case
-        dealer_id  TEXT NOT NULL
-    ) WITHOUT ROWID;
-    CREATE INDEX hosted_hosts_by_dealer ON hosted_hosts (dealer_id);
-";
-
 /// Whose turn it is when several processes change something here. No dealer has such an id.
 const EVERYBODY: &str = "*hosting";
 

@@ -10,22 +10,6 @@ use crate::ApiKey;
 use crate::Store;
 use crate::sql::{Read, Row, params};
 
-/// The table, as a migration.
-pub(crate) const SCHEMA: &str = "
-    CREATE TABLE api_keys (
-        id           TEXT PRIMARY KEY,
-        dealer_id    TEXT NOT NULL,
-        name         TEXT NOT NULL,
-        hash         BLOB NOT NULL,     -- SHA-256 of the whole key
-        scopes       TEXT,              -- with spaces between; NULL: all
-        created_at   INTEGER NOT NULL,
-        expires_at   INTEGER,
-        revoked_at   INTEGER,
-        last_used_on TEXT               -- a day, UTC
-    ) WITHOUT ROWID;
-    CREATE INDEX api_keys_by_name ON api_keys (dealer_id, name);
-";
-
 const COLUMNS: &str = "id, dealer_id, name, hash, scopes, created_at, expires_at, revoked_at, \
                        last_used_on";
 

@@ -7,17 +7,6 @@ use super::Transaction;
 use crate::Store;
 use crate::sql::params;
 
-/// The table, as a migration.
-pub(crate) const SCHEMA: &str = "
-    CREATE TABLE probe_reports (
-        dealer_id   TEXT PRIMARY KEY,
-        at          INTEGER NOT NULL,
-        wanted_by   TEXT NOT NULL,
-        document    TEXT NOT NULL,      -- JSON
-        page        TEXT                -- the report with what was sent, as HTML
-    ) WITHOUT ROWID;
-";
-
 /// What the prober found at a dealer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProbeReport {

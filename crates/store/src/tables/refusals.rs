@@ -9,29 +9,6 @@ use crate::Store;
 use crate::refusals::{Refusal, RefusalCount};
 use crate::sql::{Read, Row, members, params};
 
-/// The tables, as a migration.
-pub(crate) const SCHEMA: &str = "
-    CREATE TABLE refusals (
-        error_id    TEXT PRIMARY KEY,
-        agent_id    TEXT NOT NULL,
-        at          INTEGER NOT NULL,
-        code        TEXT NOT NULL,
-        operation   TEXT,
-        caller      TEXT NOT NULL,
-        misfits     TEXT NOT NULL       -- JSON: pairs of a pointer and a keyword
-    ) WITHOUT ROWID;
-    CREATE INDEX refusals_by_agent ON refusals (agent_id, at);
-    CREATE INDEX refusals_by_age ON refusals (at);
-    CREATE TABLE refusal_counts (
-        agent_id    TEXT NOT NULL,
-        hour        INTEGER NOT NULL,   -- when it began
-        code        TEXT NOT NULL,
-        refused     INTEGER NOT NULL,
-        PRIMARY KEY (agent_id, hour, code)
-    ) WITHOUT ROWID;
-    CREATE INDEX refusal_counts_by_age ON refusal_counts (hour);
-";
-
 const COLUMNS: &str = "error_id, agent_id, at, code, operation, caller, misfits";
 
 impl Transaction<'_> {

@@ -12,23 +12,6 @@ use crate::privacy::Of;
 use crate::sign_in::SecondFactor;
 use crate::sql::params;
 
-/// The tables, as a migration.
-pub(crate) const SCHEMA: &str = "
-    CREATE TABLE second_factors (
-        name         TEXT PRIMARY KEY,  -- of a member
-        secret       TEXT NOT NULL,     -- in base32
-        sealed_by    TEXT,              -- NULL: in clear
-        confirmed_at INTEGER,           -- NULL: no code has confirmed it yet
-        last_step    INTEGER NOT NULL   -- the half minute of the last code; none is used twice
-    ) WITHOUT ROWID;
-    CREATE TABLE recovery_codes (
-        name         TEXT NOT NULL,     -- of a member
-        hash         BLOB NOT NULL,     -- SHA-256 of the code
-        PRIMARY KEY (name, hash)
-    ) WITHOUT ROWID;
-    ALTER TABLE staff_sessions ADD COLUMN proven_at INTEGER;    -- when the password was asked last
-";
-
 /// What of a second factor is sealed.
 pub(super) const SECRET: &str = "second_factors.secret";
 

@@ -12,26 +12,6 @@ use crate::Store;
 use crate::sign_in::{AccessCount, AttemptBudget};
 use crate::sql::params;
 
-/// The tables, as a migration.
-pub(crate) const SCHEMA: &str = "
-    CREATE TABLE sign_in_budgets (
-        bucket     BLOB PRIMARY KEY,    -- 2 bytes of a name's hash, or more of a browser's id
-        full_at    INTEGER NOT NULL     -- when every attempt of the budget is available again
-    ) WITHOUT ROWID;
-    CREATE INDEX sign_in_budgets_by_end ON sign_in_budgets (full_at);
-    CREATE TABLE access_counts (
-        chain      TEXT NOT NULL,       -- in whose record it belongs
-        actor      TEXT NOT NULL,
-        deed       TEXT NOT NULL,       -- sign_in_failed, sign_in_locked or access_refused
-        subject    TEXT NOT NULL,       -- a member's name; empty where nobody has the name
-        hour       INTEGER NOT NULL,    -- when it began
-        happened   INTEGER NOT NULL,
-        recorded   INTEGER NOT NULL,    -- how many of these are in the record
-        PRIMARY KEY (chain, actor, deed, subject, hour)
-    ) WITHOUT ROWID;
-    CREATE INDEX access_counts_by_age ON access_counts (hour);
-";
-
 /// Entries that the record has of one kind of failure of one name in one hour. What comes beyond is
 /// counted, and told in one entry once the hour is over.
 const ENTRIES_AN_HOUR: i64 = 10;

@@ -14,37 +14,6 @@ use crate::Store;
 use crate::sql::{Read, Row, members, params};
 use crate::staff::{Member, Session};
 
-pub(crate) const SCHEMA: &str = "
-    CREATE TABLE staff (
-        name       TEXT PRIMARY KEY,
-        dealer_id  TEXT,                    -- NULL: every dealer's
-        role       TEXT NOT NULL,
-        password   TEXT NOT NULL,           -- hashed, a PHC string
-        created_at INTEGER NOT NULL
-    ) WITHOUT ROWID;
-    CREATE TABLE staff_sessions (
-        id         TEXT PRIMARY KEY,
-        hash       BLOB NOT NULL UNIQUE,    -- SHA-256 of the cookie
-        name       TEXT NOT NULL REFERENCES staff (name),
-        begun_at   INTEGER NOT NULL,
-        seen_at    INTEGER NOT NULL,
-        expires_at INTEGER NOT NULL,
-        browser    TEXT NOT NULL
-    ) WITHOUT ROWID;
-    CREATE INDEX staff_sessions_by_name ON staff_sessions (name);
-    CREATE TABLE audit_log (
-        chain     TEXT NOT NULL,            -- a dealer's id, or * for what concerns all of them
-        seq       INTEGER NOT NULL,         -- from 1, without a gap
-        at        INTEGER NOT NULL,
-        actor     TEXT NOT NULL,
-        deed      TEXT NOT NULL,
-        subject   TEXT,
-        detail    TEXT,
-        hash      BLOB NOT NULL,            -- of all this and the hash before it
-        PRIMARY KEY (chain, seq)
-    ) WITHOUT ROWID;
-";
-
 const MEMBER: &str = "m.name, m.dealer_id, m.role, m.password, m.created_at";
 const SESSION: &str = "s.id, s.name, s.begun_at, s.seen_at, s.expires_at, s.browser, s.proven_at";
 const ENTRY: &str = "chain, seq, at, actor, deed, subject, detail, hash";

@@ -8,7 +8,8 @@ use crate::import::columns::{Column, items};
 use crate::import::currency::{OtherCurrency, other_currency};
 use crate::import::mapping::Part;
 use crate::import::numbers::{self, Amount};
-use crate::import::report::{OtherPrice, Warning, quote};
+use crate::import::report::{OtherPrice, Warning};
+use crate::import::text::quote;
 use crate::price;
 
 /// What stands beside the price of a unit, whole US dollars.

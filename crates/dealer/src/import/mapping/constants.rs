@@ -5,9 +5,9 @@ use tradepost_wire::problem::{At, Problems};
 use tradepost_wire::{catalog::Vocabulary as _, format};
 
 use crate::import::columns::{Column, items};
-use crate::import::map::is_web_address;
 use crate::import::notation::Notation;
 use crate::import::numbers::{self, Amount};
+use crate::import::text::is_web_address;
 use crate::import::words::{self, Availability, Rules};
 use crate::import::{currency, dates};
 

@@ -13,7 +13,7 @@ use super::{IGNORE, Line, Mapping, Part, PriceRule, Rule, Transform, Unbuilt, ke
 use crate::import::columns::Column;
 use crate::import::notation::{DateForm, DecimalSign, DistanceUnit, Notation};
 use crate::import::preset::Preset;
-use crate::import::report::quote;
+use crate::import::text::quote;
 use crate::import::words::fold;
 
 /// How many lines a table of a mapping may have.

@@ -3,7 +3,7 @@
 
 use super::{Line, Mapping, general};
 use crate::import::Unreadable;
-use crate::import::report::quote;
+use crate::import::text::quote;
 use crate::import::words::fold;
 
 /// How many such lines are told.

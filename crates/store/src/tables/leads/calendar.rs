@@ -15,34 +15,6 @@ use super::{LEAD_COLUMNS, appointment_record, lead_record, word};
 use crate::Store;
 use crate::sql::{Connection, Read, Row, members, params};
 
-/// Appointments that can be changed, and times that are blocked, as a migration. What leads that are
-/// erased or lost still occupied in the future is free from then on.
-pub(crate) const SCHEMA: &str = "
-    ALTER TABLE appointments ADD COLUMN version INTEGER NOT NULL DEFAULT 1;
-    ALTER TABLE lead_events ADD COLUMN appointment_starts_at INTEGER;   -- NULL: as it is now
-    ALTER TABLE lead_events ADD COLUMN appointment_ends_at INTEGER;
-    CREATE TABLE blocked_times (
-        block_id    TEXT PRIMARY KEY,
-        dealer_id   TEXT NOT NULL,
-        rooftop     TEXT NOT NULL,
-        department  TEXT NOT NULL,
-        starts_at   INTEGER NOT NULL,
-        ends_at     INTEGER NOT NULL,
-        places      INTEGER,                -- NULL: all of them
-        time_zone   TEXT,
-        reason      TEXT NOT NULL,
-        created_at  INTEGER NOT NULL,
-        created_by  TEXT NOT NULL
-    ) WITHOUT ROWID;
-    CREATE INDEX blocked_times_by_time ON blocked_times (dealer_id, rooftop, department, ends_at);
-    UPDATE appointments SET state = 'cancelled', version = 2
-    WHERE (state IN ('requested', 'proposed') OR state = 'confirmed'
-               AND ends_at > CAST(strftime('%s', 'now') AS INTEGER) * 1000)
-        AND submission IN (SELECT s.seq FROM lead_submissions s JOIN leads l ON l.lead_id = s.lead_id
-                           LEFT JOIN lead_progress p ON p.lead_id = l.lead_id
-                           WHERE l.state = 'erased' OR p.stage = 'lost');
-";
-
 /// Subquery for what is occupied, and by what: one row for each confirmed appointment and each blocked time.
 macro_rules! occupied {
     () => {
@@ -395,6 +367,7 @@ mod tests {
 
     use super::*;
     use crate::sqlite::Schema;
+    use crate::sqlite::schema::steps::CALENDAR;
     use crate::sqlite::schema::{MIGRATIONS, open};
 
     #[test]
@@ -407,7 +380,7 @@ mod tests {
 
     /// The states of the appointments of five leads after the migration, by their names.
     fn migrated(path: &std::path::Path) -> Vec<(String, String, i64)> {
-        let before = MIGRATIONS.iter().position(|step| *step == SCHEMA).unwrap();
+        let before = MIGRATIONS.iter().position(|step| *step == CALENDAR).unwrap();
         let file = File::open(path).unwrap();
         MIGRATIONS[..before].iter().for_each(|step| file.execute_batch(step).unwrap());
         file.pragma_update(None, "user_version", before as i64).unwrap();

@@ -16,32 +16,6 @@ use crate::privacy::{Of, random, readable};
 use crate::sql::{Read, Row, params};
 use crate::staff::{LeadFilter, Origin};
 
-pub(crate) const SCHEMA: &str = "
-    CREATE TABLE lead_progress (
-        lead_id     TEXT PRIMARY KEY,
-        dealer_id   TEXT NOT NULL,
-        stage       TEXT NOT NULL,
-        changed_at  INTEGER,
-        changed_by  TEXT,
-        seen_at     INTEGER,
-        answered_at INTEGER
-    ) WITHOUT ROWID;
-    CREATE TABLE lead_notes (               -- go when the customer is erased
-        key       INTEGER PRIMARY KEY AUTOINCREMENT,
-        lead_id   TEXT NOT NULL,
-        dealer_id TEXT NOT NULL,
-        at        INTEGER NOT NULL,
-        author    TEXT NOT NULL,
-        text      TEXT NOT NULL
-    );
-    CREATE INDEX lead_notes_by_lead ON lead_notes (lead_id, key);
-";
-
-/// With its salt a note is compared with its entry in the record. Older notes have none.
-pub(crate) const NOTE_SALTS: &str = "
-    ALTER TABLE lead_notes ADD COLUMN salt TEXT;
-";
-
 /// How the people stand with a lead, behind its own columns.
 pub(super) const FIRST: usize = 34;
 

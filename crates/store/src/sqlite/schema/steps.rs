@@ -1,0 +1,221 @@
+//! Steps of the schema. Some others stand beside the queries of their tables.
+
+/// The table, as a migration.
+pub(crate) const KEYS: &str = "
+    CREATE TABLE api_keys (
+        id           TEXT PRIMARY KEY,
+        dealer_id    TEXT NOT NULL,
+        name         TEXT NOT NULL,
+        hash         BLOB NOT NULL,     -- SHA-256 of the whole key
+        scopes       TEXT,              -- with spaces between; NULL: all
+        created_at   INTEGER NOT NULL,
+        expires_at   INTEGER,
+        revoked_at   INTEGER,
+        last_used_on TEXT               -- a day, UTC
+    ) WITHOUT ROWID;
+    CREATE INDEX api_keys_by_name ON api_keys (dealer_id, name);
+";
+
+pub(crate) const DESK: &str = "
+    CREATE TABLE lead_progress (
+        lead_id     TEXT PRIMARY KEY,
+        dealer_id   TEXT NOT NULL,
+        stage       TEXT NOT NULL,
+        changed_at  INTEGER,
+        changed_by  TEXT,
+        seen_at     INTEGER,
+        answered_at INTEGER
+    ) WITHOUT ROWID;
+    CREATE TABLE lead_notes (               -- go when the customer is erased
+        key       INTEGER PRIMARY KEY AUTOINCREMENT,
+        lead_id   TEXT NOT NULL,
+        dealer_id TEXT NOT NULL,
+        at        INTEGER NOT NULL,
+        author    TEXT NOT NULL,
+        text      TEXT NOT NULL
+    );
+    CREATE INDEX lead_notes_by_lead ON lead_notes (lead_id, key);
+";
+
+pub(crate) const STAFF: &str = "
+    CREATE TABLE staff (
+        name       TEXT PRIMARY KEY,
+        dealer_id  TEXT,                    -- NULL: every dealer's
+        role       TEXT NOT NULL,
+        password   TEXT NOT NULL,           -- hashed, a PHC string
+        created_at INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE staff_sessions (
+        id         TEXT PRIMARY KEY,
+        hash       BLOB NOT NULL UNIQUE,    -- SHA-256 of the cookie
+        name       TEXT NOT NULL REFERENCES staff (name),
+        begun_at   INTEGER NOT NULL,
+        seen_at    INTEGER NOT NULL,
+        expires_at INTEGER NOT NULL,
+        browser    TEXT NOT NULL
+    ) WITHOUT ROWID;
+    CREATE INDEX staff_sessions_by_name ON staff_sessions (name);
+    CREATE TABLE audit_log (
+        chain     TEXT NOT NULL,            -- a dealer's id, or * for what concerns all of them
+        seq       INTEGER NOT NULL,         -- from 1, without a gap
+        at        INTEGER NOT NULL,
+        actor     TEXT NOT NULL,
+        deed      TEXT NOT NULL,
+        subject   TEXT,
+        detail    TEXT,
+        hash      BLOB NOT NULL,            -- of all this and the hash before it
+        PRIMARY KEY (chain, seq)
+    ) WITHOUT ROWID;
+";
+
+/// The tables, as a migration.
+pub(crate) const FEEDS: &str = "
+    CREATE TABLE feeds (
+        dealer_id   TEXT NOT NULL,
+        feed        TEXT NOT NULL,
+        mark        TEXT,               -- what was looked at last, in the words of its source
+        looked_at   INTEGER,
+        taken_at    INTEGER,            -- when it last was the inventory
+        stale_since INTEGER,
+        PRIMARY KEY (dealer_id, feed)
+    ) WITHOUT ROWID;
+    CREATE TABLE feed_runs (
+        run_id      TEXT PRIMARY KEY,
+        dealer_id   TEXT NOT NULL,
+        feed        TEXT NOT NULL,
+        began_at    INTEGER NOT NULL,
+        ended_at    INTEGER NOT NULL,
+        source      TEXT NOT NULL,      -- a file's name, or where it came from
+        outcome     TEXT NOT NULL,
+        message     TEXT,
+        report      TEXT NOT NULL       -- JSON
+    ) WITHOUT ROWID;
+    CREATE INDEX feed_runs_by_feed ON feed_runs (dealer_id, feed, began_at);
+    CREATE TABLE feed_leases (
+        dealer_id   TEXT PRIMARY KEY,
+        holder      TEXT NOT NULL,
+        until       INTEGER NOT NULL
+    ) WITHOUT ROWID;
+";
+
+/// The tables, as a migration.
+pub(crate) const REFUSALS: &str = "
+    CREATE TABLE refusals (
+        error_id    TEXT PRIMARY KEY,
+        agent_id    TEXT NOT NULL,
+        at          INTEGER NOT NULL,
+        code        TEXT NOT NULL,
+        operation   TEXT,
+        caller      TEXT NOT NULL,
+        misfits     TEXT NOT NULL       -- JSON: pairs of a pointer and a keyword
+    ) WITHOUT ROWID;
+    CREATE INDEX refusals_by_agent ON refusals (agent_id, at);
+    CREATE INDEX refusals_by_age ON refusals (at);
+    CREATE TABLE refusal_counts (
+        agent_id    TEXT NOT NULL,
+        hour        INTEGER NOT NULL,   -- when it began
+        code        TEXT NOT NULL,
+        refused     INTEGER NOT NULL,
+        PRIMARY KEY (agent_id, hour, code)
+    ) WITHOUT ROWID;
+    CREATE INDEX refusal_counts_by_age ON refusal_counts (hour);
+";
+
+/// The table, as a migration.
+pub(crate) const PROBES: &str = "
+    CREATE TABLE probe_reports (
+        dealer_id   TEXT PRIMARY KEY,
+        at          INTEGER NOT NULL,
+        wanted_by   TEXT NOT NULL,
+        document    TEXT NOT NULL,      -- JSON
+        page        TEXT                -- the report with what was sent, as HTML
+    ) WITHOUT ROWID;
+";
+
+/// The tables, as a migration.
+pub(crate) const HOSTING: &str = "
+    CREATE TABLE hosted_dealers (
+        dealer_id  TEXT PRIMARY KEY,
+        state      TEXT NOT NULL,       -- serving, suspended, or removed
+        document   TEXT NOT NULL,       -- what a section of the configuration would say, as JSON
+        revision   INTEGER NOT NULL,    -- of all changes the number of the last one here
+        created_at INTEGER NOT NULL,
+        changed_at INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    CREATE UNIQUE INDEX hosted_dealers_by_revision ON hosted_dealers (revision);
+    CREATE TABLE hosted_hosts (
+        host       TEXT PRIMARY KEY,    -- in lower case
+        dealer_id  TEXT NOT NULL
+    ) WITHOUT ROWID;
+    CREATE INDEX hosted_hosts_by_dealer ON hosted_hosts (dealer_id);
+";
+
+/// With its salt a note is compared with its entry in the record. Older notes have none.
+pub(crate) const NOTE_SALTS: &str = "
+    ALTER TABLE lead_notes ADD COLUMN salt TEXT;
+";
+
+/// Budgets of sign-ins, and counts of failures.
+pub(crate) const SIGN_IN: &str = "
+    CREATE TABLE sign_in_budgets (
+        bucket     BLOB PRIMARY KEY,    -- 2 bytes of a name's hash, or more of a browser's id
+        full_at    INTEGER NOT NULL     -- when every attempt of the budget is available again
+    ) WITHOUT ROWID;
+    CREATE INDEX sign_in_budgets_by_end ON sign_in_budgets (full_at);
+    CREATE TABLE access_counts (
+        chain      TEXT NOT NULL,       -- in whose record it belongs
+        actor      TEXT NOT NULL,
+        deed       TEXT NOT NULL,       -- sign_in_failed, sign_in_locked or access_refused
+        subject    TEXT NOT NULL,       -- a member's name; empty where nobody has the name
+        hour       INTEGER NOT NULL,    -- when it began
+        happened   INTEGER NOT NULL,
+        recorded   INTEGER NOT NULL,    -- how many of these are in the record
+        PRIMARY KEY (chain, actor, deed, subject, hour)
+    ) WITHOUT ROWID;
+    CREATE INDEX access_counts_by_age ON access_counts (hour);
+";
+
+/// Second factors and recovery codes of the console.
+pub(crate) const SECOND_FACTORS: &str = "
+    CREATE TABLE second_factors (
+        name         TEXT PRIMARY KEY,  -- of a member
+        secret       TEXT NOT NULL,     -- in base32
+        sealed_by    TEXT,              -- NULL: in clear
+        confirmed_at INTEGER,           -- NULL: no code has confirmed it yet
+        last_step    INTEGER NOT NULL   -- the half minute of the last code; none is used twice
+    ) WITHOUT ROWID;
+    CREATE TABLE recovery_codes (
+        name         TEXT NOT NULL,     -- of a member
+        hash         BLOB NOT NULL,     -- SHA-256 of the code
+        PRIMARY KEY (name, hash)
+    ) WITHOUT ROWID;
+    ALTER TABLE staff_sessions ADD COLUMN proven_at INTEGER;    -- when the password was asked last
+";
+
+/// Appointments that can be changed, and times that are blocked, as a migration. What leads that are
+/// erased or lost still occupied in the future is free from then on.
+pub(crate) const CALENDAR: &str = "
+    ALTER TABLE appointments ADD COLUMN version INTEGER NOT NULL DEFAULT 1;
+    ALTER TABLE lead_events ADD COLUMN appointment_starts_at INTEGER;   -- NULL: as it is now
+    ALTER TABLE lead_events ADD COLUMN appointment_ends_at INTEGER;
+    CREATE TABLE blocked_times (
+        block_id    TEXT PRIMARY KEY,
+        dealer_id   TEXT NOT NULL,
+        rooftop     TEXT NOT NULL,
+        department  TEXT NOT NULL,
+        starts_at   INTEGER NOT NULL,
+        ends_at     INTEGER NOT NULL,
+        places      INTEGER,                -- NULL: all of them
+        time_zone   TEXT,
+        reason      TEXT NOT NULL,
+        created_at  INTEGER NOT NULL,
+        created_by  TEXT NOT NULL
+    ) WITHOUT ROWID;
+    CREATE INDEX blocked_times_by_time ON blocked_times (dealer_id, rooftop, department, ends_at);
+    UPDATE appointments SET state = 'cancelled', version = 2
+    WHERE (state IN ('requested', 'proposed') OR state = 'confirmed'
+               AND ends_at > CAST(strftime('%s', 'now') AS INTEGER) * 1000)
+        AND submission IN (SELECT s.seq FROM lead_submissions s JOIN leads l ON l.lead_id = s.lead_id
+                           LEFT JOIN lead_progress p ON p.lead_id = l.lead_id
+                           WHERE l.state = 'erased' OR p.stage = 'lost');
+";
