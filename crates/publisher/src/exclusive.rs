@@ -13,7 +13,8 @@ use crate::refuse;
 use crate::shelf::{New, Shelf, kept};
 
 kept! {
-    /// The bookings of one exclusive product. The id of its record is that of the product.
+    /// The bookings of one exclusive product. Purchases for tests have a calendar of their own, see
+    /// [`calendar_id`].
     pub struct ExclusiveCalendar: ExclusiveCalendar {
         /// The bookings that have not ended, in no order.
         bookings: Vec<ExclusiveBooking>,
@@ -38,6 +39,8 @@ kept! {
 pub(crate) struct ExclusiveDays {
     /// The product.
     pub product_id: String,
+    /// Whether it is wanted on an account for tests, which takes nothing from live ones.
+    pub is_sandbox: bool,
     /// The first day, in UTC.
     pub first_day: Date,
     /// The last day, in UTC.
@@ -48,14 +51,28 @@ pub(crate) struct ExclusiveDays {
 
 impl ExclusiveDays {
     /// The days that a flight touches. Its end is not part of it: at midnight it ends on the day before.
-    pub(crate) fn new(product_id: &str, start: Timestamp, end: Timestamp, field: String) -> Self {
+    pub(crate) fn new(
+        product_id: &str,
+        is_sandbox: bool,
+        start: Timestamp,
+        end: Timestamp,
+        field: String,
+    ) -> Self {
         let last = end.checked_sub(1.nanosecond()).unwrap_or(end).max(start);
         Self {
             product_id: product_id.to_owned(),
+            is_sandbox,
             first_day: start.to_zoned(TimeZone::UTC).date(),
             last_day: last.to_zoned(TimeZone::UTC).date(),
             field,
         }
+    }
+
+    /// Whether all of another's days are among these.
+    pub(crate) fn covers(&self, other: &Self) -> bool {
+        self.product_id == other.product_id
+            && self.first_day <= other.first_day
+            && other.last_day <= self.last_day
     }
 
     /// The days that a buy's live packages want of exclusive products; none of a buy that does not come about.
@@ -63,9 +80,10 @@ impl ExclusiveDays {
     pub(crate) fn of_buy(
         buy: &MediaBuy,
         products: &[Product],
+        is_sandbox: bool,
         field: impl Fn(usize) -> String,
     ) -> Vec<Self> {
-        if matches!(buy.status, Status::Canceled | Status::Rejected) {
+        if is_over(buy) {
             return Vec::new();
         }
         let mut days = Vec::new();
@@ -74,11 +92,21 @@ impl ExclusiveDays {
             if package.is_live() && product.is_some_and(Product::is_exclusive) {
                 let start = package.start_time.unwrap_or(buy.start_time);
                 let end = package.end_time.unwrap_or(buy.end_time);
-                days.push(Self::new(&package.product_id, start, end, field(index)));
+                days.push(Self::new(&package.product_id, is_sandbox, start, end, field(index)));
             }
         }
         days
     }
+}
+
+/// Whether a buy has ended or does not come about, so that it keeps no days.
+pub(crate) fn is_over(buy: &MediaBuy) -> bool {
+    matches!(buy.status, Status::Canceled | Status::Rejected | Status::Completed)
+}
+
+/// The id of the record with a product's bookings.
+fn calendar_id(product_id: &str, is_sandbox: bool) -> String {
+    format!("{}:{product_id}", if is_sandbox { "sandbox" } else { "live" })
 }
 
 impl ExclusiveBooking {
@@ -94,6 +122,9 @@ impl ExclusiveBooking {
     }
 }
 
+/// The longest flight of an exclusive product, in days.
+const MAX_DAYS: i32 = 366;
+
 /// A refusal for each product whose days somebody else has already. `own` are the holders that do not count:
 /// a buy that is changed, and the proposal that is bought.
 pub(crate) fn taken_days(
@@ -104,7 +135,14 @@ pub(crate) fn taken_days(
 ) -> Result<Vec<Error>, Fault> {
     let mut problems = Vec::new();
     for days in wanted {
-        let calendar = shelf.find::<ExclusiveCalendar>(&days.product_id)?;
+        let length = days.first_day.until(days.last_day).map_or(i32::MAX, |span| span.get_days());
+        if length >= MAX_DAYS {
+            let message = "an exclusive product is sold for at most 366 days at once";
+            problems.push(refuse::invalid(&days.field, message));
+            continue;
+        }
+        let id = calendar_id(&days.product_id, days.is_sandbox);
+        let calendar = shelf.find::<ExclusiveCalendar>(&id)?;
         let bookings = calendar.map(|kept| kept.thing.bookings).unwrap_or_default();
         let is_taken = bookings.iter().any(|booking| {
             booking.is_in_force(now)
@@ -128,18 +166,19 @@ pub(crate) fn book_days(
     expires_at: Option<Timestamp>,
     now: Timestamp,
 ) -> Result<(), Fault> {
-    let mut products: Vec<&str> = wanted.iter().map(|days| days.product_id.as_str()).collect();
-    products.sort_unstable();
-    products.dedup();
-    for product_id in products {
-        let new = wanted.iter().filter(|days| days.product_id == product_id);
+    let calendar_of = |days: &ExclusiveDays| calendar_id(&days.product_id, days.is_sandbox);
+    let mut calendars: Vec<String> = wanted.iter().map(calendar_of).collect();
+    calendars.sort_unstable();
+    calendars.dedup();
+    for id in &calendars {
+        let new = wanted.iter().filter(|days| calendar_of(days) == *id);
         let new = new.map(|days| ExclusiveBooking {
             holder: holder.to_owned(),
             first_day: days.first_day,
             last_day: days.last_day,
             expires_at,
         });
-        match shelf.find::<ExclusiveCalendar>(product_id)? {
+        match shelf.find::<ExclusiveCalendar>(id)? {
             Some(mut kept) => {
                 let bookings = &mut kept.thing.bookings;
                 bookings.retain(|booking| booking.holder != holder && booking.is_in_force(now));
@@ -148,7 +187,7 @@ pub(crate) fn book_days(
             }
             None => {
                 let calendar = ExclusiveCalendar { bookings: new.collect() };
-                let new = New { id: product_id, owner: "", account: None, state: "", now };
+                let new = New { id, owner: "", account: None, state: "", now };
                 shelf.add(new, &calendar)?;
             }
         }
@@ -164,10 +203,58 @@ pub(crate) fn release_days<'a>(
     now: Timestamp,
 ) -> Result<(), Fault> {
     for product_id in product_ids {
-        let Some(mut kept) = shelf.find::<ExclusiveCalendar>(product_id)? else { continue };
-        let before = kept.thing.bookings.len();
-        kept.thing.bookings.retain(|booking| booking.holder != holder);
-        if kept.thing.bookings.len() != before {
+        for is_sandbox in [false, true] {
+            let id = calendar_id(product_id, is_sandbox);
+            let Some(mut kept) = shelf.find::<ExclusiveCalendar>(&id)? else { continue };
+            let before = kept.thing.bookings.len();
+            kept.thing.bookings.retain(|booking| booking.holder != holder);
+            if kept.thing.bookings.len() != before {
+                shelf.change(&mut kept, now)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Books the days that a buy has after a change. Days of a product that has left the offer stay as they are
+/// while a package of it is live: whether it is exclusive is not known then.
+pub(crate) fn rebook_buy(
+    shelf: &dyn Shelf,
+    buy: &MediaBuy,
+    offer: &[Product],
+    is_sandbox: bool,
+    now: Timestamp,
+) -> Result<(), Fault> {
+    let is_known = |id: &str| offer.iter().any(|product| product.id() == id);
+    let is_wanted = |id: &str| {
+        let mut packages = buy.packages.iter().filter(|package| package.product_id == id);
+        !is_over(buy) && packages.any(|package| package.is_live())
+    };
+    let ids = buy.packages.iter().map(|package| package.product_id.as_str());
+    let released = ids.filter(|id| is_known(id) || !is_wanted(id));
+    release_days(shelf, &buy.media_buy_id, released, now)?;
+    let days = ExclusiveDays::of_buy(buy, offer, is_sandbox, |index| format!("packages[{index}]"));
+    book_days(shelf, &buy.media_buy_id, &days, None, now)
+}
+
+/// Hands the days of a buy that waits over to the id under which it comes about.
+pub(crate) fn rename_holder(
+    shelf: &dyn Shelf,
+    buy: &MediaBuy,
+    new_id: &str,
+    now: Timestamp,
+) -> Result<(), Fault> {
+    for package in &buy.packages {
+        for is_sandbox in [false, true] {
+            let id = calendar_id(&package.product_id, is_sandbox);
+            let Some(mut kept) = shelf.find::<ExclusiveCalendar>(&id)? else { continue };
+            let bookings = kept.thing.bookings.iter_mut();
+            let own: Vec<_> =
+                bookings.filter(|booking| booking.holder == buy.media_buy_id).collect();
+            if own.is_empty() {
+                continue;
+            }
+            own.into_iter().for_each(|booking| new_id.clone_into(&mut booking.holder));
             shelf.change(&mut kept, now)?;
         }
     }
@@ -198,16 +285,20 @@ mod tests {
     }
 
     fn days(first: &str, last: &str) -> ExclusiveDays {
+        days_on(false, first, last)
+    }
+
+    fn days_on(is_sandbox: bool, first: &str, last: &str) -> ExclusiveDays {
         let start = format!("{first}T08:00:00Z").parse().unwrap();
         let end = format!("{last}T20:00:00Z").parse().unwrap();
-        ExclusiveDays::new("front_page", start, end, "packages[0].product_id".into())
+        ExclusiveDays::new("front_page", is_sandbox, start, end, "packages[0].product_id".into())
     }
 
     #[test]
     fn flights_are_counted_in_whole_days_of_utc() {
         let start = "2026-07-01T23:00:00Z".parse().unwrap();
         let end = "2026-07-03T00:00:00Z".parse().unwrap();
-        let days = ExclusiveDays::new("p", start, end, String::new());
+        let days = ExclusiveDays::new("p", false, start, end, String::new());
         assert_eq!(days.first_day.to_string(), "2026-07-01");
         assert_eq!(days.last_day.to_string(), "2026-07-02");
     }
@@ -231,6 +322,11 @@ mod tests {
         assert_eq!(taken("2026-07-02", "2026-07-03", &[], now), 1);
         assert_eq!(taken("2026-07-03", "2026-07-04", &[], now), 0);
         assert_eq!(taken("2026-07-02", "2026-07-03", &["mb_1"], now), 0, "the buy itself");
+        let for_tests = [days_on(true, "2026-07-01", "2026-07-02")];
+        let tests = vault.look(|shelf| taken_days(shelf, &for_tests, &[], now)).unwrap();
+        assert_eq!(tests, [], "accounts for tests have a calendar of their own");
+        assert_eq!(taken("2027-01-01", "2028-01-02", &[], now), 1, "too long");
+        assert_eq!(taken("2027-01-01", "2028-01-01", &[], now), 0);
         assert_eq!(taken("2026-07-05", "2026-07-05", &[], now), 1, "held by a proposal");
         assert_eq!(taken("2026-07-05", "2026-07-05", &[], later), 0, "the hold has expired");
         change(vault, move |shelf| release_days(shelf, "mb_1", ["front_page"].into_iter(), now));

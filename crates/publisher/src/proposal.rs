@@ -136,7 +136,12 @@ impl Proposal {
 
     /// The days of exclusive products that it wants; none while its flight is not known. `field` names the
     /// place in the request.
-    pub(crate) fn exclusive_days(&self, products: &[Product], field: &str) -> Vec<ExclusiveDays> {
+    pub(crate) fn exclusive_days(
+        &self,
+        products: &[Product],
+        is_sandbox: bool,
+        field: &str,
+    ) -> Vec<ExclusiveDays> {
         let Envelope { start_date, end_date, .. } = &self.envelope;
         let day = |text: &Option<String>| text.as_ref()?.parse::<Date>().ok();
         let (Some(first_day), Some(last_day)) = (day(start_date), day(end_date)) else {
@@ -148,6 +153,7 @@ impl Proposal {
         });
         let days = exclusive.map(|id| ExclusiveDays {
             product_id: id.clone(),
+            is_sandbox,
             first_day,
             last_day,
             field: field.to_owned(),

@@ -90,6 +90,11 @@ impl Work<'_> {
         Ok(self.publisher.world.fresh_id(prefix))
     }
 
+    /// Whether the request is for an account that is for tests.
+    pub(crate) fn is_for_tests(&self) -> bool {
+        self.admitted.account.as_ref().is_some_and(|account| account.thing.sandbox)
+    }
+
     /// The caller's thing with this id, to look at.
     pub(crate) fn find<T: Thing>(&self, id: &str) -> Result<Option<Kept<T>>, Fault> {
         self.admitted.reach.find(self.shelf, id)

@@ -88,7 +88,7 @@ pub(crate) fn save(
     now: Timestamp,
 ) -> Result<(), Fault> {
     kept.record.state = super::state(&kept.thing).to_owned();
-    if matches!(kept.thing.status, Status::Canceled | Status::Rejected) {
+    if exclusive::is_over(&kept.thing) {
         exclusive::release_buy(shelf, &kept.thing, now)?;
     }
     shelf.change(kept, now)

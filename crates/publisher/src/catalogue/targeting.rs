@@ -1,7 +1,7 @@
 //! Which targeting a publisher applies. Capabilities are published from this list, and what is not in it is
 //! refused: a buyer must never read back targeting that nobody applies.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde::Deserialize;
 use tradepost_wire::json::{Map, Value, json};
@@ -195,7 +195,8 @@ fn unsupported_items(
 ) -> Vec<String> {
     let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
     let unknown = items.iter().enumerate().filter(|(_, item)| !is_known(item));
-    unknown.map(|(index, _)| format!("{list}[{index}].{member}")).collect()
+    let paths = unknown.map(|(index, _)| format!("{list}[{index}].{member}"));
+    paths.take(MAX_LISTED).collect()
 }
 
 /// A pair of lists in a targeting overlay that must not name the same, as what is included and excluded.
@@ -209,7 +210,10 @@ const OPPOSITES: [(&str, &str); 7] = [
     ("keyword_targets", "negative_keywords"),
 ];
 
-/// The paths in a targeting overlay, from the overlay on, of what contradicts something else in it.
+/// How many problems of one kind are listed.
+const MAX_LISTED: usize = 20;
+
+/// The paths in a targeting overlay, from the overlay on, of what contradicts something else in it; the first 20.
 #[must_use]
 pub fn contradictions(overlay: &Map) -> Vec<String> {
     let mut paths = Vec::new();
@@ -217,40 +221,59 @@ pub fn contradictions(overlay: &Map) -> Vec<String> {
         overlay.get(list).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
     };
     for (included, excluded) in OPPOSITES {
+        if items(included).is_empty() || items(excluded).is_empty() {
+            continue;
+        }
+        let named: HashSet<TargetKey<'_>> = items(included).iter().flat_map(target_keys).collect();
         for (index, item) in items(excluded).iter().enumerate() {
-            if items(included).iter().any(|other| names_same(item, other)) {
+            if target_keys(item).iter().any(|key| named.contains(key)) {
                 paths.push(format!("{excluded}[{index}]"));
             }
         }
     }
     let country_of = |region: &Value| region.as_str()?.split('-').next().map(str::to_owned);
-    let countries = items("geo_countries");
+    let countries: HashSet<&str> =
+        items("geo_countries").iter().filter_map(Value::as_str).collect();
+    let excluded = items("geo_countries_exclude").iter().filter_map(Value::as_str);
+    let excluded: HashSet<&str> = excluded.collect();
     for (index, region) in items("geo_regions").iter().enumerate() {
         let Some(country) = country_of(region) else { continue };
-        let is_outside = !countries.is_empty() && !countries.iter().any(|one| *one == country);
-        let is_excluded = items("geo_countries_exclude").iter().any(|one| *one == country);
-        if is_outside || is_excluded {
+        let is_outside = !countries.is_empty() && !countries.contains(country.as_str());
+        if is_outside || excluded.contains(country.as_str()) {
             paths.push(format!("geo_regions[{index}]"));
         }
     }
+    paths.truncate(MAX_LISTED);
     paths
 }
 
-/// Whether two items of opposite lists have something in common. Areas are compared within one system,
-/// keywords within one way of matching.
-fn names_same(one: &Value, other: &Value) -> bool {
-    let (Some(first), Some(second)) = (one.as_object(), other.as_object()) else {
-        return one == other;
-    };
-    let same = |member: &str| first.get(member) == second.get(member);
-    if first.contains_key("keyword") {
-        return same("keyword") && same("match_type");
+/// What an item of a list targets, in a form that items of the opposite list are compared by. Areas are compared
+/// within one system of one country, keywords within one way of matching.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct TargetKey<'a> {
+    country: Option<&'a str>,
+    system: Option<&'a str>,
+    value: Option<&'a str>,
+}
+
+/// The keys of an item: one for a word, and one for each value of an area.
+fn target_keys(item: &Value) -> Vec<TargetKey<'_>> {
+    let text = |name: &str| item.get(name).and_then(Value::as_str);
+    if let Some(word) = item.as_str() {
+        return vec![TargetKey { country: None, system: None, value: Some(word) }];
     }
-    let values = |members: &Map| -> Vec<Value> {
-        members.get("values").and_then(Value::as_array).cloned().unwrap_or_default()
-    };
-    let shared = values(second);
-    same("country") && same("system") && values(first).iter().any(|value| shared.contains(value))
+    if let Some(keyword) = text("keyword") {
+        let system = text("match_type");
+        return vec![TargetKey { country: None, system, value: Some(keyword) }];
+    }
+    let values =
+        item.get("values").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let keys = values.iter().map(|value| TargetKey {
+        country: text("country"),
+        system: text("system"),
+        value: value.as_str(),
+    });
+    keys.collect()
 }
 
 #[cfg(test)]

@@ -18,6 +18,11 @@ const CODES: &[&str] = &[
     "VES", "VND", "VUV", "WST", "XAF", "XCD", "XOF", "XPF", "YER", "ZAR", "ZMW",
 ];
 
+/// Codes that are English words as well: in a headline in capitals they are read only where the offer is priced in
+/// them.
+const WORDS: &[&str] =
+    &["ALL", "BAM", "COP", "CUP", "GEL", "MAD", "MOP", "PEN", "RON", "SOS", "TOP", "TRY"];
+
 /// Signs of currencies with what they stand for; the longer ones first, because `A$` ends in `$`. A sign that
 /// several currencies share has the usual one first.
 const SIGNS: &[(&str, &[&str])] = &[
@@ -152,7 +157,7 @@ fn currency_before(before: &str, preferred: Option<&str>) -> Option<&'static str
         return meant(currencies, preferred);
     }
     let word = before.rsplit(|letter: char| !letter.is_ascii_alphabetic()).next()?;
-    known_code(word)
+    known_code(word, preferred)
 }
 
 /// The currency that stands behind a number, with or without a space between.
@@ -166,7 +171,7 @@ fn currency_after(after: &str, preferred: Option<&str>) -> Option<&'static str> 
         return is_free.then(|| meant(currencies, preferred)).flatten();
     }
     let word = after.split(|letter: char| !letter.is_ascii_alphabetic()).next()?;
-    known_code(word)
+    known_code(word, preferred)
 }
 
 fn meant(currencies: &'static [&'static str], preferred: Option<&str>) -> Option<&'static str> {
@@ -175,8 +180,9 @@ fn meant(currencies: &'static [&'static str], preferred: Option<&str>) -> Option
 }
 
 /// Codes are read in capital letters only: `all` and `try` are words.
-fn known_code(word: &str) -> Option<&'static str> {
-    CODES.iter().find(|code| **code == word).copied()
+fn known_code(word: &str, preferred: Option<&str>) -> Option<&'static str> {
+    let code = CODES.iter().find(|code| **code == word).copied()?;
+    (!WORDS.contains(&code) || preferred == Some(code)).then_some(code)
 }
 
 #[cfg(test)]
@@ -203,6 +209,9 @@ mod tests {
             ("A$ 7,000", Some(("7000", "AUD"))),
             ("R$10.000", Some(("10000", "BRL"))),
             ("¥1000000", Some(("1000000", "JPY"))),
+            ("FIFA WORLD CUP 2026, $50K", Some(("50000", "USD"))),
+            ("TOP 10 DMAs with $50K", Some(("50000", "USD"))),
+            ("ALL 50 states", None),
             ("adults 25-54, all of June", None),
             ("50K dollars", None),
             ("a $ign", None),
@@ -217,6 +226,7 @@ mod tests {
     fn shared_signs_mean_the_preferred_currency() {
         assert_eq!(found("$5,000", Some("CAD")), Some(("5000".into(), "CAD")));
         assert_eq!(found("$5,000", Some("EUR")), Some(("5000".into(), "USD")));
+        assert_eq!(found("9.000 TRY", Some("TRY")), Some(("9000".into(), "TRY")));
         assert_eq!(found("US$5,000", Some("CAD")), Some(("5000".into(), "USD")));
     }
 }

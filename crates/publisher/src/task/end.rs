@@ -169,12 +169,8 @@ impl Office<'_> {
         if draft.media_buy_id == id {
             return Ok(());
         }
-        exclusive::release_buy(self.shelf, draft, self.now)?;
+        exclusive::rename_holder(self.shelf, draft, &id, self.now)?;
         draft.media_buy_id = id;
-        let products = self.publisher.products(self.shelf)?;
-        let field = |index| format!("packages[{index}]");
-        let days = ExclusiveDays::of_buy(draft, &products, field);
-        exclusive::book_days(self.shelf, &draft.media_buy_id, &days, None, self.now)?;
         if let Some(proposal_id) = &draft.proposal_id
             && let Some(mut proposal) = self.shelf.find::<Proposal>(proposal_id)?
         {
@@ -208,6 +204,12 @@ impl Office<'_> {
                 errors.push(refuse::at(Code::ProductUnavailable, &field, message));
             }
         }
+        // A draft that an earlier version took has no days booked yet.
+        let field = |index| format!("packages[{index}].product_id");
+        let is_sandbox = self.is_for_tests(task)?;
+        let days = ExclusiveDays::of_buy(draft, &products, is_sandbox, field);
+        let own = [draft.media_buy_id.as_str()];
+        errors.extend(exclusive::taken_days(self.shelf, &days, &own, self.now)?);
         if products.iter().any(|product| product.terms.declines && draft.has(product)) {
             let message = format!("{DECLINED}; choose another product or ask the seller");
             errors.push(refuse::error(Code::PolicyViolation, &message));
@@ -215,9 +217,17 @@ impl Office<'_> {
         Ok(errors)
     }
 
+    /// Whether a task is for an account that is for tests.
+    fn is_for_tests(&self, task: &Kept<Task>) -> Result<bool, Fault> {
+        let account = Account::of(&task.record, self.shelf)?;
+        Ok(account.is_some_and(|account| account.thing.sandbox))
+    }
+
     fn approve(&self, task: &mut Kept<Task>, draft: MediaBuy) -> Result<(), Fault> {
         let kept = self.book(task, draft)?;
         let mut products = self.publisher.products(self.shelf)?;
+        let is_sandbox = self.is_for_tests(task)?;
+        exclusive::rebook_buy(self.shelf, &kept.thing, &products, is_sandbox, self.now)?;
         products.retain(|product| kept.thing.has(product));
         let actions = action::permitted(&kept.thing, &products, self.now);
         let account = Account::of(&task.record, self.shelf)?;
@@ -250,6 +260,14 @@ impl Office<'_> {
         {
             proposal.thing.bought_as = None;
             self.shelf.change(&mut proposal, self.now)?;
+            // Its hold was released when it was bought.
+            let days = proposal.thing.exclusive_days(
+                &self.publisher.products(self.shelf)?,
+                self.is_for_tests(task)?,
+                "proposal_id",
+            );
+            let expires_at = Some(proposal.thing.expires_at);
+            exclusive::book_days(self.shelf, id, &days, expires_at, self.now)?;
         }
         if let Some(mut account) = Account::of(&task.record, self.shelf)?
             && account.thing.charge(&self.publisher.profile, draft, -draft.total_budget, self.now)

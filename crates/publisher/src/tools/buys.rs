@@ -124,6 +124,11 @@ impl<'a> Desk<'a> {
         spending::beyond(whose, account, more, currency, field, self.now)
     }
 
+    /// Whether the account is for tests.
+    fn is_for_tests(&self) -> bool {
+        self.account.is_some_and(|account| account.thing.sandbox)
+    }
+
     /// The product with this id.
     fn product(&self, id: &str) -> Option<&'a Product> {
         self.offer.iter().find(|product| product.id() == id)

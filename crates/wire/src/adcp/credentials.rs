@@ -56,8 +56,17 @@ const NAMES: &[&str] = &[
 /// they are legal.
 const LEGAL: &[(&str, &[&str])] = &[
     ("credentials", &["authentication", "access"]),
-    ("auth_token", &["property_list", "collection_list", "collection_list_exclude"]),
+    (
+        "auth_token",
+        &["property_list", "property_list_exclude", "collection_list", "collection_list_exclude"],
+    ),
 ];
+
+/// A member of published posts that describes an authorization and holds none (`published-post-asset.json`).
+const DESCRIPTION: &str = "reference_authorization";
+
+/// Members that AdCP leaves open: nothing in them is legal by its place.
+const OPEN: [&str; 2] = ["ext", "context"];
 
 /// JSON Pointers to every member of `arguments`, at any depth, whose name is that of a credential;
 /// at most fifty. `push_notification_config.authentication.credentials` is legal. No value is looked at.
@@ -65,15 +74,15 @@ const LEGAL: &[(&str, &[&str])] = &[
 #[must_use]
 pub fn find(arguments: &Value) -> Vec<String> {
     let mut found = Vec::new();
-    walk(arguments, &At::Root, "", 0, &mut found);
+    walk(arguments, &At::Root, Some(""), 0, &mut found);
     found
 }
 
 /// What is nested deeper is refused by every reader of JSON.
 const MAX_DEPTH: usize = 128;
 
-/// `parent` is the name of the member that holds `value`.
-fn walk(value: &Value, at: &At<'_>, parent: &str, depth: usize, found: &mut Vec<String>) {
+/// `parent` is the name of the member that holds `value`; `None` within members that AdCP leaves open.
+fn walk(value: &Value, at: &At<'_>, parent: Option<&str>, depth: usize, found: &mut Vec<String>) {
     if depth > MAX_DEPTH {
         return;
     }
@@ -85,7 +94,9 @@ fn walk(value: &Value, at: &At<'_>, parent: &str, depth: usize, found: &mut Vec<
                 if is_found && found.len() < MAX_LISTED {
                     found.push(at.pointer());
                 }
-                walk(member, &at, name, depth + 1, found);
+                let inside =
+                    parent.filter(|_| !OPEN.contains(&name.as_str())).map(|_| name.as_str());
+                walk(member, &at, inside, depth + 1, found);
             }
         }
         Value::Array(items) => {
@@ -97,8 +108,10 @@ fn walk(value: &Value, at: &At<'_>, parent: &str, depth: usize, found: &mut Vec<
     }
 }
 
-fn is_legal(name: &str, parent: &str) -> bool {
-    LEGAL.iter().any(|(legal, parents)| *legal == name && parents.contains(&parent))
+fn is_legal(name: &str, parent: Option<&str>) -> bool {
+    let Some(parent) = parent else { return false };
+    let is_listed = |row: &&(&str, &[&str])| row.0 == name && row.1.contains(&parent);
+    name == DESCRIPTION || LEGAL.iter().any(|row| is_listed(&row))
 }
 
 fn is_credential(name: &str) -> bool {
@@ -165,6 +178,14 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_legal_in_open_members() {
+        let arguments = json!({"ext": {"authentication": {"credentials": "s"}},
+            "context": {"property_list": {"auth_token": "s"}}});
+        let places = ["/ext/authentication/credentials", "/context/property_list/auth_token"];
+        assert_eq!(find(&arguments), places);
+    }
+
+    #[test]
     fn names_of_widespread_providers_are_found() {
         for name in [
             "password",
@@ -206,6 +227,7 @@ mod tests {
             "push_notification_config": {"url": "https://b.example", "authentication":
                 {"schemes": ["Bearer"], "credentials": "legal here"}},
             "targeting_overlay": {"property_list": {"list_id": "l", "auth_token": "legal here"}},
+            "assets": {"post": {"reference_authorization": {"status": "granted"}}},
             "rights_key": "r", "offering_token": "o", "pixel_key": 1, "session_id": "s",
             "access_tokens_per_day": 5, "forbearer": 1, "tokens": [], "myjwks": 1,
         });

@@ -31,8 +31,7 @@ fn what_is_worked_out_follows_from_what_a_product_is_now() {
 }
 #[test]
 fn the_text_of_a_product_says_what_is_shown_of_it_with_and_without_a_reason() {
-    let until =
-        || Terms { expires_at: "2026-07-01T00:00:00Z".parse().ok(), ..Terms::default() };
+    let until = || Terms { expires_at: "2026-07-01T00:00:00Z".parse().ok(), ..Terms::default() };
     let documents = [
         json!({"product_id": "p", "price": 1.50}),
         json!({"product_id": "p", "expires_at": "2026-06-30T00:00:00.000Z", "name": "\"é\""}),

@@ -62,6 +62,9 @@ pub(super) fn contradicted(overlay: &Map, place: &str) -> impl Iterator<Item = E
     paths.into_iter().map(move |path| invalid(&format!("{place}.{path}"), message))
 }
 
+/// How many countries are refused one by one.
+const MAX_COUNTRIES: usize = 20;
+
 /// Checks that a product runs in all countries that are asked for, and in one that is not excluded. A product
 /// that names no countries runs everywhere.
 fn countries(product: &Product, overlay: &Targeting, place: &str, problems: &mut Vec<Error>) {
@@ -69,13 +72,13 @@ fn countries(product: &Product, overlay: &Targeting, place: &str, problems: &mut
     if known.is_empty() {
         return;
     }
-    for (index, country) in overlay.geo_countries.iter().flatten().enumerate() {
-        if !known.contains(country) {
-            let message =
-                "the product does not run in this country; details.accepted_values has its own";
-            let error = invalid(&format!("{place}.geo_countries[{index}]"), message);
-            problems.push(error.with("accepted_values", known.clone()));
-        }
+    let asked = overlay.geo_countries.iter().flatten().enumerate();
+    let outside = asked.filter(|(_, country)| !known.contains(country));
+    for (index, _) in outside.take(MAX_COUNTRIES) {
+        let message =
+            "the product does not run in this country; details.accepted_values has its own";
+        let error = invalid(&format!("{place}.geo_countries[{index}]"), message);
+        problems.push(error.with("accepted_values", known.clone()));
     }
     if let Some(excluded) = &overlay.geo_countries_exclude
         && known.iter().all(|country| excluded.contains(country))

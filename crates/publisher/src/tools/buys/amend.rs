@@ -132,16 +132,37 @@ pub(super) fn work_out(amending: &Amending<'_>) -> Result<Change, Stop> {
     Ok(Change { buy: found.buy, actions, affected: found.affected, changes })
 }
 
-/// A refusal for each exclusive product that somebody else has on a day that the buy has after the update.
+/// A refusal for each exclusive product that somebody else has on a day that the update adds to the buy.
 fn taken_days(amending: &Amending<'_>, after: &MediaBuy) -> Result<Vec<Error>, Fault> {
     let desk = &amending.desk;
-    let known = amending.before.packages.len();
-    let days = ExclusiveDays::of_buy(after, desk.offer, |index| match index.checked_sub(known) {
-        Some(new) => format!("new_packages[{new}].product_id"),
-        None => "end_time".to_owned(),
-    });
+    let is_sandbox = desk.is_for_tests();
+    let days_of = |buy: &MediaBuy| {
+        ExclusiveDays::of_buy(buy, desk.offer, is_sandbox, |index| moved_field(amending, index))
+    };
+    let before = days_of(amending.before);
+    let mut added = days_of(after);
+    added.retain(|days| !before.iter().any(|known| known.covers(days)));
     let own = [after.media_buy_id.as_str()];
-    exclusive::taken_days(desk.shelf, &days, &own, desk.now)
+    exclusive::taken_days(desk.shelf, &added, &own, desk.now)
+}
+
+/// The member of an update that gives a package other days.
+fn moved_field(amending: &Amending<'_>, index: usize) -> String {
+    let form = amending.form;
+    let Some(package) = amending.before.packages.get(index) else {
+        let new = index.saturating_sub(amending.before.packages.len());
+        return format!("new_packages[{new}].product_id");
+    };
+    let place = form.place_of(&package.package_id);
+    let given = place.and_then(|place| Some((place, form.packages.get(place)?)));
+    match given {
+        Some((place, given)) if given.end_time.is_some() => format!("packages[{place}].end_time"),
+        Some((place, given)) if given.start_time.is_some() => {
+            format!("packages[{place}].start_time")
+        }
+        Some(_) | None if form.end_time.is_some() => "end_time".to_owned(),
+        Some(_) | None => "start_time".to_owned(),
+    }
 }
 
 /// What is over does not change.
@@ -367,11 +388,13 @@ fn target(given: &PackageUpdate, place: &str, after: &mut Package, found: &mut F
     if overlay == before {
         return;
     }
-    if given.targeting_overlay.is_none() {
-        // A whole overlay was checked where it stands in the request.
-        let place = format!("{place}.targeting_overlay");
-        found.problems.extend(aim::contradicted(&overlay, &place));
-    }
+    // A whole overlay was checked already; what keywords contradict in it is added here.
+    let overlay_place = format!("{place}.targeting_overlay");
+    let contradicted = aim::contradicted(&overlay, &overlay_place);
+    let new: Vec<Error> = contradicted
+        .filter(|error| !found.problems.iter().any(|known| known.field == error.field))
+        .collect();
+    found.problems.extend(new);
     // Caps on frequency are an action of their own, which a product may permit where it
     // permits no other change of targeting.
     let (mut now, mut then) = (overlay.clone(), before);

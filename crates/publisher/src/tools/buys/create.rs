@@ -12,7 +12,7 @@ use crate::account::Account;
 use crate::arm::{Answer, Arm};
 use crate::buy::{self, MediaBuy, action, created};
 use crate::catalogue::Product;
-use crate::exclusive::{self, ExclusiveDays};
+use crate::exclusive;
 use crate::forms::buys::CreateMediaBuy;
 use crate::money::Amount;
 use crate::proposal::Proposal;
@@ -71,13 +71,7 @@ fn take_inventory(work: &Work<'_>, draft: &Draft) -> Result<(), Fault> {
         let products = proposal.thing.allocations.iter().map(|part| part.product_id.as_str());
         exclusive::release_days(shelf, id, products, now)?;
     }
-    let days = ExclusiveDays::of_buy(buy, &draft.products, package_field);
-    exclusive::book_days(shelf, &buy.media_buy_id, &days, None, now)
-}
-
-/// Where a package of a new buy names its product.
-fn package_field(index: usize) -> String {
-    format!("packages[{index}].product_id")
+    exclusive::rebook_buy(shelf, buy, &draft.products, work.is_for_tests(), now)
 }
 
 /// Gives new packages their ids.

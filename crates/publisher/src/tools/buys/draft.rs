@@ -109,7 +109,7 @@ fn taken_days(
             Some(_) => "proposal_id".to_owned(),
             None => format!("packages[{index}].product_id"),
         };
-        wanted.push(ExclusiveDays::new(one.product.id(), start, end, field));
+        wanted.push(ExclusiveDays::new(one.product.id(), desk.is_for_tests(), start, end, field));
     }
     let own: Vec<&str> = form.proposal_id.iter().map(String::as_str).collect();
     exclusive::taken_days(desk.shelf, &wanted, &own, desk.now)

@@ -11,7 +11,7 @@ use crate::account::Account;
 use crate::buy::report::Delivery;
 use crate::buy::{self, MediaBuy, action, force};
 use crate::catalogue::Product;
-use crate::exclusive::{self, ExclusiveDays};
+use crate::exclusive;
 use crate::forms::buys::UpdateMediaBuy;
 use crate::money::Amount;
 use crate::refuse::{Stop, at};
@@ -62,9 +62,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &UpdateMediaBuy) -> Resul
         kept.thing = change.buy;
         kept.thing.note(revision, now, first, &summary);
         force::save(work.shelf, &mut kept, now)?;
-        exclusive::release_buy(work.shelf, &kept.thing, now)?;
-        let days = ExclusiveDays::of_buy(&kept.thing, &offer, |index| format!("packages[{index}]"));
-        exclusive::book_days(work.shelf, &kept.record.id, &days, None, now)?;
+        exclusive::rebook_buy(work.shelf, &kept.thing, &offer, sandbox, now)?;
     }
     let products = kept.thing.products(&offer);
     let actions = action::permitted(&kept.thing, &products, now);

@@ -148,7 +148,8 @@ pub(super) fn commit(
     COMMITTED.clone_into(&mut kept.record.state);
     work.shelf.change(kept, work.ask.now)?;
     let proposal = &kept.thing;
-    let days = proposal.exclusive_days(&offer.available, "proposal_id");
+    let is_sandbox = work.is_for_tests();
+    let days = proposal.exclusive_days(&offer.available, is_sandbox, "proposal_id");
     let expires_at = Some(proposal.expires_at);
     exclusive::book_days(work.shelf, &proposal.proposal_id, &days, expires_at, work.ask.now)?;
     Ok(true)

@@ -291,13 +291,14 @@ fn finalize_problems(
             let message = "a product of the proposal is no longer on offer; refine it first";
             problems.push(refuse::at(Code::ProductUnavailable, &field, message));
         }
-        let days = one.thing.exclusive_days(&offer.available, &field);
+        let days = one.thing.exclusive_days(&offer.available, work.is_for_tests(), &field);
         let own = [one.thing.proposal_id.as_str()];
         problems.extend(exclusive::taken_days(work.shelf, &days, &own, work.ask.now)?);
-        // Two holds of the same guaranteed inventory compete, and one check cannot promise both.
+        // Two holds of the same guaranteed or exclusive inventory compete, and one check cannot promise both.
+        let is_held = |product: &Product| product.is_guaranteed() || product.is_exclusive();
         let guaranteed = |proposal: &Proposal| -> Vec<String> {
             let ids = proposal.allocations.iter().map(|part| part.product_id.clone());
-            ids.filter(|id| offer.available(id).is_some_and(Product::is_guaranteed)).collect()
+            ids.filter(|id| offer.available(id).is_some_and(is_held)).collect()
         };
         let wanted = guaranteed(&one.thing);
         let mut before = kept.iter().take(index);
