@@ -59,6 +59,14 @@ pub struct Fee {
     pub amount: u32,
 }
 
+impl Rooftop {
+    /// Returns true for the rooftop's name, in any case.
+    #[must_use]
+    pub fn is_named(&self, name: &str) -> bool {
+        self.profile.name.to_lowercase() == name.to_lowercase()
+    }
+}
+
 /// How a rooftop takes appointments.
 #[derive(Debug, Clone)]
 pub struct Appointments {

@@ -109,8 +109,7 @@ pub fn change(
     let Some(seen) = seen.filter(|visit| actor.sees(&visit.lead.dealer_id)) else {
         return Ok(Err(NotDone { refusal: CalendarRefusal::NotFound, zone: TimeZone::UTC }));
     };
-    let name = seen.rooftop.as_deref().unwrap_or_default();
-    let rooftop = find_rooftop(dealers, &seen.lead.dealer_id, name).cloned();
+    let rooftop = rooftop_of(dealers, &seen).cloned();
     let zone = rooftop.as_ref().map_or_else(|| seen.lead.zone(), |known| known.time_zone.clone());
     let actor = actor.clone();
     // What was read above may have changed: everything is decided in the transaction.
@@ -270,6 +269,11 @@ fn block_detail(block: &BlockedTime) -> String {
 /// A rooftop of a dealer by its name.
 fn find_rooftop<'a>(dealers: &[&'a Dealer], dealer_id: &str, name: &str) -> Option<&'a Rooftop> {
     let dealer = dealers.iter().find(|dealer| dealer.id == dealer_id)?;
-    let name = name.to_lowercase();
-    dealer.rooftops.iter().find(|rooftop| rooftop.profile.name.to_lowercase() == name)
+    dealer.rooftops.iter().find(|rooftop| rooftop.is_named(name))
+}
+
+/// The rooftop of one of these dealers at which an appointment takes place; `None` when the
+/// configuration does not name it any more.
+pub(crate) fn rooftop_of<'a>(dealers: &[&'a Dealer], visit: &Visit) -> Option<&'a Rooftop> {
+    find_rooftop(dealers, &visit.lead.dealer_id, visit.rooftop.as_deref()?)
 }

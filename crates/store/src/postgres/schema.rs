@@ -6,8 +6,20 @@ pub(super) const VERSIONS: &str = "CREATE TABLE tradepost_schema (version BIGINT
 
 /// One step for each version, applied in order.
 pub(super) const MIGRATIONS: &[&str] = &[
-    FIRST, STAFF, FEEDS, PRIVACY, ALERTS, HOSTING, PROCESSES, REFUSALS, PROBES, MOVES, NOTE_SALTS,
-    SIGN_IN, CALENDAR,
+    FIRST,
+    STAFF,
+    FEEDS,
+    PRIVACY,
+    ALERTS,
+    HOSTING,
+    PROCESSES,
+    REFUSALS,
+    PROBES,
+    MOVES,
+    NOTE_SALTS,
+    SIGN_IN,
+    CALENDAR,
+    ROOFTOP_CASE,
 ];
 
 const FIRST: &str = r#"
@@ -518,4 +530,13 @@ const CALENDAR: &str = r#"
         AND submission IN (SELECT s.seq FROM lead_submissions s JOIN leads l ON l.lead_id = s.lead_id
                            LEFT JOIN lead_progress p ON p.lead_id = l.lead_id
                            WHERE l.state = 'erased' OR p.stage = 'lost');
+"#;
+
+const ROOFTOP_CASE: &str = r#"
+    DROP INDEX appointments_by_time;
+    CREATE INDEX appointments_by_time ON appointments
+        (dealer_id, lower(rooftop), department, ends_at) WHERE state = 'confirmed';
+    DROP INDEX blocked_times_by_time;
+    CREATE INDEX blocked_times_by_time ON blocked_times
+        (dealer_id, lower(rooftop), department, ends_at);
 "#;

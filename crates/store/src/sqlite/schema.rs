@@ -41,6 +41,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     steps::SIGN_IN,
     steps::SECOND_FACTORS,
     steps::CALENDAR,
+    steps::ROOFTOP_CASE,
 ];
 
 const SNAPSHOTS: &str = "

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use tradepost_dealer::record::{
-    AppointmentRecord, LeadEvent, LeadHistory, LeadRecord, SubmissionRecord,
+    AppointmentRecord, AppointmentState, LeadEvent, LeadHistory, LeadRecord, SubmissionRecord,
 };
 use tradepost_wire::aap::Version;
 use tradepost_wire::catalog::Vocabulary;
@@ -154,7 +154,19 @@ impl Database {
                     appointment.state = word(row, 4)?;
                     let starts_at: Option<Timestamp> = row.get(14)?;
                     let ends_at: Option<Timestamp> = row.get(15)?;
-                    if starts_at.is_some() {
+                    let is_noted = match appointment.state {
+                        // Events of before times were noted have none; a booking has one.
+                        AppointmentState::Confirmed | AppointmentState::Superseded => {
+                            starts_at.is_some()
+                        }
+                        // Without a time it had none then, whatever was agreed on since.
+                        AppointmentState::Requested
+                        | AppointmentState::Proposed
+                        | AppointmentState::Rejected
+                        | AppointmentState::Cancelled
+                        | AppointmentState::NoShow => true,
+                    };
+                    if is_noted {
                         appointment.starts_at = starts_at;
                         appointment.ends_at = ends_at;
                     }

@@ -275,6 +275,7 @@ fn do_block(arguments: Block, context: &Context) -> Outcome {
     let Block { dealer, rooftop, department, from, until, places, reason, source, place } =
         arguments;
     let config = source.load_with_hosted(&place, context)?;
+    dealers::check_configured(dealer.as_deref(), &config)?;
     let store = place.open(Some(&config), context)?;
     let dealers: Vec<&Dealer> = config.dealers.iter().map(|dealer| &dealer.terms).collect();
     let dealer_id = match (dealer, dealers.as_slice()) {
@@ -316,6 +317,7 @@ fn time(text: &str) -> Result<WantedTime, String> {
 
 fn list(listing: &Listing, context: &Context) -> Outcome {
     let store = listing.place.open(None, context)?;
+    dealers::check_known(listing.dealer.as_deref(), &store, &listing.place, context)?;
     let now = Clock::system().now();
     let rows = rows(&store, listing, now)?;
     let leads: Vec<&LeadRecord> = rows.iter().filter_map(CalendarRow::lead).collect();

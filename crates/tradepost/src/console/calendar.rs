@@ -18,6 +18,10 @@ use crate::appointments::{
 /// Answer to a form without a usable time.
 const NO_TIME: &str = "Fill in a date and a time, such as 2026-05-03T11:00.";
 
+/// Answer to a time for an appointment whose rooftop was renamed or removed.
+const NO_ROOFTOP: &str = "The configuration has no rooftop of the name that this appointment has. It \
+                          can be cancelled, but no time can be agreed on.";
+
 impl Console {
     fn calendar_actor(&self, visitor: &Visitor<'_>) -> CalendarActor {
         CalendarActor {
@@ -68,8 +72,13 @@ impl Console {
             seen_version: Some(seen_version),
             change: wanted,
         };
-        let visit = change(&self.store, &dealers, &actor, request)?
-            .map_err(|not_done| stop(not_done, &actor))?;
+        let visit = change(&self.store, &dealers, &actor, request)?.map_err(|not_done| {
+            // Whoever comes so far sees the appointment: it is the configuration that lacks something.
+            if not_done.refusal == CalendarRefusal::UnknownRooftop {
+                return Stop::Conflict(NO_ROOFTOP.to_owned());
+            }
+            stop(not_done, &actor)
+        })?;
         self.deliveries.wake();
         Ok(match week(visitor) {
             Some(week) => Reply::see(format!("{PATH}/appointments?from={week}&done={word}")),

@@ -200,6 +200,75 @@ fn a_lost_lead_whose_agent_books_again_is_new() {
     assert_eq!(stage(), Stage::New);
 }
 
+#[test]
+fn an_event_tells_no_time_that_was_agreed_later() {
+    let server = start_with(uncapped);
+    let terms = server.config().dealers[0].terms.clone();
+    let wish = with(lead(), &[("/appointment", json!({"appointment_type": "sales"}))]);
+    let answer = server.payload(&wish);
+    assert_eq!(answer["data"]["appointment"]["status"], "requested", "{answer}");
+    let id = answer["data"]["appointment"]["appointment_id"].as_str().unwrap();
+    let confirm = AppointmentChange::Confirm {
+        at: WantedTime::parse(WANTED),
+        minutes: None,
+        outside_hours: false,
+    };
+    for wanted in [AppointmentChange::Cancel, confirm] {
+        let request =
+            ChangeRequest { appointment_id: id.to_owned(), seen_version: None, change: wanted };
+        change(&server.store, &[&terms], &actor(at(NOW)), request).unwrap().unwrap();
+    }
+    let events = server.history(&answer["data"]["lead_id"]).events;
+    let told: Vec<_> = events
+        .into_iter()
+        .map(|event| event.appointment.unwrap())
+        .map(|then| (then.state, then.starts_at, then.ends_at.is_some()))
+        .collect();
+    let expected = [
+        (AppointmentState::Requested, None, false),
+        (AppointmentState::Cancelled, None, false),
+        (AppointmentState::Confirmed, Some(at(WANTED)), true),
+    ];
+    assert_eq!(told, expected);
+}
+
+/// A booking, and a process in whose configuration the case of the rooftop's name is another.
+fn rename(store: Store, again: Store) {
+    let mut config = dealer::config();
+    uncapped(&mut config);
+    let rooftop = &mut config.dealers[0].terms.rooftops[0];
+    rooftop.appointments.capacity = 1;
+    dealer::stock(&store, &config);
+    let mut renamed = config.clone();
+    let profile = &mut renamed.dealers[0].terms.rooftops[0].profile;
+    profile.name = profile.name.to_uppercase();
+    let first = start_on(store, config).payload(&drive("ada", WANTED));
+    assert_eq!(first["data"]["appointment"]["status"], "confirmed", "{first}");
+
+    let server = start_on(again, renamed);
+    let second = server.payload(&drive("grace", WANTED));
+    assert_eq!(second["data"]["appointment"]["status"], "proposed", "{second}");
+    let third = server.payload(&drive("alan", "2026-05-01T20:00:00Z"));
+    assert_eq!(third["data"]["appointment"]["status"], "confirmed", "{third}");
+    let id = third["data"]["appointment"]["appointment_id"].as_str().unwrap();
+    let terms = server.config().dealers[0].terms.clone();
+    let refused = moved_to(&server.store, &terms, id, WANTED);
+    assert!(matches!(refused, Err(CalendarRefusal::Full { .. })), "{refused:?}");
+}
+
+#[test]
+fn bookings_count_when_the_rooftops_name_changes_case() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = || Store::open(folder.path()).unwrap();
+    rename(open(), open());
+}
+
+#[test]
+fn bookings_on_postgresql_count_when_the_name_changes_case() {
+    let Some(scratch) = Scratch::new() else { return };
+    rename(scratch.store(), scratch.store());
+}
+
 /// `tradepost appointments` with the demo's dealers, on the server's folder.
 fn appointments(server: &TestServer, config: &str, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tradepost"));

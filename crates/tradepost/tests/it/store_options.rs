@@ -38,8 +38,19 @@ fn unreachable(name: &str) -> String {
     format!("postgres://nobody@127.0.0.1:1/{name}")
 }
 
+/// A time that is blocked.
+const BLOCK_TIME: &str = "appointments block --rooftop Downtown --department sales \
+                          --from 2026-05-01T11:00 --until 2026-05-01T12:00 --reason Training";
+
 /// Every command that opens the store, with arguments that are good enough to come that far.
 const COMMANDS: &[&str] = &[
+    "appointments list",
+    "appointments confirm appt_1",
+    "appointments move appt_1 --version 1 --to 2026-05-01T11:00",
+    "appointments cancel appt_1",
+    "appointments no-show appt_1",
+    BLOCK_TIME,
+    "appointments unblock block_1",
     "audit list",
     "audit verify",
     "audit export",
@@ -260,6 +271,8 @@ fn a_dealer_that_nobody_knows_is_an_error_of_every_command() {
     std::fs::write(folder.path().join("tradepost.toml"), text_of).unwrap();
     std::fs::write(folder.path().join("feed.csv"), "VIN\n").unwrap();
     for command in [
+        "appointments list",
+        BLOCK_TIME,
         "leads list",
         "leads export",
         "leads times",

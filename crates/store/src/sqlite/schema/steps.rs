@@ -219,3 +219,13 @@ pub(crate) const CALENDAR: &str = "
                            LEFT JOIN lead_progress p ON p.lead_id = l.lead_id
                            WHERE l.state = 'erased' OR p.stage = 'lost');
 ";
+
+/// Indexes by which times are found whatever the case of their rooftop's name.
+pub(crate) const ROOFTOP_CASE: &str = "
+    DROP INDEX appointments_by_time;
+    CREATE INDEX appointments_by_time ON appointments
+        (dealer_id, lower(rooftop), department, ends_at) WHERE state = 'confirmed';
+    DROP INDEX blocked_times_by_time;
+    CREATE INDEX blocked_times_by_time ON blocked_times
+        (dealer_id, lower(rooftop), department, ends_at);
+";

@@ -25,6 +25,8 @@ impl Transaction<'_> {
     /// # Errors
     /// When the database fails.
     pub fn see_lead(&self, lead: &LeadRecord, now: Timestamp) -> Result<(), Fault> {
+        // Before the row is written: whoever takes a lead holds this when it comes to the row.
+        self.0.lock(&lead.dealer_id)?;
         self.0.execute(
             "noting that a lead was seen",
             "INSERT INTO lead_progress (lead_id, dealer_id, stage, seen_at)

@@ -15,7 +15,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 
 use super::change_forms::ChangeForms;
 use super::{Answer, Console, Frame, Local, PATH, Reply, Visitor, When, counted, headed, inbox};
-use crate::appointments::CalendarOperation;
+use crate::appointments::{CalendarOperation, rooftop_of};
 
 /// How many days are on a page.
 const DAYS: i64 = 7;
@@ -136,14 +136,9 @@ impl Console {
             }
         });
         let days = days.collect();
-        let is_elsewhere = |visit: &&Visit| {
-            !dealers.iter().any(|dealer| {
-                let mut rooftops = dealer.rooftops.iter();
-                rooftops.any(|rooftop| is_at(visit, &dealer.id, rooftop))
-            })
-        };
+        let is_elsewhere = |visit: &&Visit| rooftop_of(&dealers, visit).is_none();
         let elsewhere = calendar.visits.iter().filter(is_elsewhere);
-        let elsewhere = elsewhere.filter_map(|visit| booked(visit, &visit.lead.zone(), now));
+        let elsewhere = elsewhere.filter_map(|visit| booked(visit, None, now));
         let link = |date: Date| format!("{PATH}/appointments?from={date}");
         let waiting = self.store.waiting_visits(visitor.dealer_id())?;
         let blocking = dealers.iter().filter(|_| may_block).map(|dealer| BlockForm {
@@ -153,7 +148,10 @@ impl Console {
         });
         let page = Page {
             frame: self.frame(visitor, "Appointments")?,
-            waiting: waiting.iter().filter_map(|visit| self::waiting(visit, now)).collect(),
+            waiting: waiting
+                .iter()
+                .filter_map(|visit| self::waiting(visit, rooftop_of(&dealers, visit), now))
+                .collect(),
             days,
             elsewhere: elsewhere.collect(),
             blocking: blocking.collect(),
@@ -166,7 +164,7 @@ impl Console {
     }
 }
 
-fn waiting(visit: &Visit, now: Timestamp) -> Option<Waiting> {
+fn waiting(visit: &Visit, rooftop: Option<&Rooftop>, now: Timestamp) -> Option<Waiting> {
     let state = match visit.appointment.state {
         AppointmentState::Requested => "a time has to be found",
         AppointmentState::Proposed => "other times were proposed",
@@ -184,13 +182,14 @@ fn waiting(visit: &Visit, now: Timestamp) -> Option<Waiting> {
         about: inbox::about(lead),
         state,
         when: here.when(lead.received_at),
-        forms: ChangeForms::new(visit, &here),
+        forms: ChangeForms::new(visit, rooftop, now),
     })
 }
 
 /// Whether an appointment takes place at a rooftop of a dealer.
 fn is_at(visit: &Visit, dealer_id: &str, rooftop: &Rooftop) -> bool {
-    visit.lead.dealer_id == dealer_id && visit.rooftop.as_ref() == Some(&rooftop.profile.name)
+    visit.lead.dealer_id == dealer_id
+        && visit.rooftop.as_deref().is_some_and(|name| rooftop.is_named(name))
 }
 
 /// `11:00 AM PDT`
@@ -198,8 +197,10 @@ fn clock_time(at: Timestamp, zone: &TimeZone) -> String {
     at.to_zoned(zone.clone()).strftime("%-I:%M %p %Z").to_string()
 }
 
-fn booked(visit: &Visit, zone: &TimeZone, now: Timestamp) -> Option<Booked> {
+/// An appointment at a rooftop; `None` for one that the configuration does not name any more.
+fn booked(visit: &Visit, rooftop: Option<&Rooftop>, now: Timestamp) -> Option<Booked> {
     let starts_at = visit.appointment.starts_at?;
+    let zone = rooftop.map_or_else(|| visit.lead.zone(), |known| known.time_zone.clone());
     let lead = &visit.lead;
     let view = LeadView::new(lead);
     let mark = match (lead.state, visit.progress.stage) {
@@ -210,14 +211,14 @@ fn booked(visit: &Visit, zone: &TimeZone, now: Timestamp) -> Option<Booked> {
         (LeadState::Received, Stage::New | Stage::Working | Stage::Sold) => None,
     };
     Some(Booked {
-        time: clock_time(starts_at, zone),
+        time: clock_time(starts_at, &zone),
         iso: tradepost_wire::format::rfc3339(starts_at),
         kind: headed(visit.appointment.kind.name()),
         name: view.customer_name(),
         about: view.vehicle().map(|vehicle| vehicle.title()).unwrap_or_default(),
         href: format!("{PATH}/leads/{}", lead.lead_id),
         mark,
-        forms: ChangeForms::new(visit, &Local { zone: zone.clone(), now }),
+        forms: ChangeForms::new(visit, rooftop, now),
     })
 }
 
@@ -236,10 +237,11 @@ impl DayView<'_> {
         let date_of = |at: Timestamp| at.to_zoned(zone.clone()).date();
         let visits = self.calendar.visits.iter().filter(|visit| is_at(visit, dealer_id, rooftop));
         let visits: Vec<&Visit> = visits.collect();
-        let blocks =
-            self.calendar.blocks.iter().filter(|block| {
-                block.dealer_id == dealer_id && block.rooftop == rooftop.profile.name
-            });
+        let blocks = self
+            .calendar
+            .blocks
+            .iter()
+            .filter(|block| block.dealer_id == dealer_id && rooftop.is_named(&block.rooftop));
         let blocks: Vec<&BlockedTime> = blocks.collect();
         let strips = Department::ALL.iter().filter_map(|department| {
             let occupied = occupied(*department, &visits, &blocks);
@@ -249,7 +251,7 @@ impl DayView<'_> {
         let today = visits
             .iter()
             .filter(|visit| visit.appointment.starts_at.is_some_and(|at| date_of(at) == self.date));
-        let today = today.filter_map(|visit| booked(visit, zone, self.now));
+        let today = today.filter_map(|visit| booked(visit, Some(rooftop), self.now));
         // What lasts for days stands on each of them.
         let last_moment = |block: &BlockedTime| {
             block.ends_at.saturating_sub(SignedDuration::from_millis(1)).unwrap_or(block.ends_at)

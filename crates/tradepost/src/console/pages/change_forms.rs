@@ -1,9 +1,10 @@
 //! The forms that change an appointment, on the page of a lead and in the calendar.
 
-use tradepost_dealer::appointment::change::{AppointmentChange, check};
+use tradepost_dealer::appointment::change::{AppointmentChange, WantedTime, check};
 use tradepost_dealer::calendar::Visit;
 
-use super::Local;
+use jiff::Timestamp;
+use tradepost_dealer::settings::Rooftop;
 
 /// Forms for an appointment as it stands.
 #[derive(Debug)]
@@ -22,25 +23,26 @@ pub(super) struct ChangeForms {
 }
 
 impl ChangeForms {
-    /// The forms for an appointment; `None` when nothing can be done with it.
-    pub(super) fn new(visit: &Visit, here: &Local) -> Option<Self> {
+    /// The forms for an appointment at a rooftop; `None` when nothing can be done with it. Without a
+    /// rooftop that is configured no time can be agreed on.
+    pub(super) fn new(visit: &Visit, rooftop: Option<&Rooftop>, now: Timestamp) -> Option<Self> {
         let appointment = &visit.appointment;
-        let may = |change: AppointmentChange| check(&change, visit, None, here.now).is_ok();
+        let may = |change: AppointmentChange| check(&change, visit, None, now).is_ok();
         let at = appointment.starts_at.or(appointment.requested_at);
-        let local = |at: jiff::Timestamp| {
-            at.to_zoned(visit.lead.zone()).strftime("%Y-%m-%dT%H:%M").to_string()
-        };
+        // The zone in which the times of the forms are read.
+        let zone = rooftop.map_or_else(|| visit.lead.zone(), |known| known.time_zone.clone());
+        let local =
+            |at: Timestamp| at.to_zoned(zone.clone()).strftime("%Y-%m-%dT%H:%M").to_string();
         let (minutes, outside_hours) = (None, false);
         let forms = Self {
             id: appointment.appointment_id.clone(),
             version: appointment.version,
             at: at.map(local).unwrap_or_default(),
-            zone: visit.lead.time_zone.clone().unwrap_or_else(|| "UTC".to_owned()),
-            may_confirm: may(AppointmentChange::Confirm { at: None, minutes, outside_hours }),
-            may_move: may(AppointmentChange::Move {
-                to: tradepost_dealer::appointment::change::WantedTime::Exact(here.now),
-                outside_hours,
-            }),
+            zone: zone.iana_name().unwrap_or("UTC").to_owned(),
+            may_confirm: rooftop.is_some()
+                && may(AppointmentChange::Confirm { at: None, minutes, outside_hours }),
+            may_move: rooftop.is_some()
+                && may(AppointmentChange::Move { to: WantedTime::Exact(now), outside_hours }),
             may_cancel: may(AppointmentChange::Cancel),
             may_miss: may(AppointmentChange::NoShow),
         };

@@ -8,6 +8,7 @@ use tradepost_dealer::delivery::{DeliveryRecord, DeliveryState};
 use tradepost_dealer::record::{
     AppointmentRecord, LeadEventKind, LeadHistory, LeadRecord, LeadState, SubmissionRecord,
 };
+use tradepost_dealer::settings::Dealer;
 use tradepost_dealer::staff::{Action, Note, Progress, Stage};
 use tradepost_server::fault::Fault;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -19,6 +20,7 @@ use super::{
     Answer, Console, Frame, Local, Reply, Right, Visitor, When, counted, headed, inbox, known,
     lasting, leads, plain, stage_name, thousands,
 };
+use crate::appointments::rooftop_of;
 
 #[derive(Debug, Template)]
 #[template(path = "console/lead.html")]
@@ -173,7 +175,11 @@ impl Console {
         let mut shown = Vec::new();
         if let Some(current) = &lead.appointment {
             let stored = self.store.visit(&current.appointment_id)?;
-            let forms = stored.and_then(|stored| ChangeForms::new(&stored, here));
+            let sellers = self.sellers.all();
+            let dealers: Vec<&Dealer> = sellers.iter().map(|seller| &seller.dealer.terms).collect();
+            let forms = stored.and_then(|stored| {
+                ChangeForms::new(&stored, rooftop_of(&dealers, &stored), here.now)
+            });
             shown.push(visit("Appointment", current, lead, here, forms));
         }
         if let Some(asked) = lead.asked_besides() {

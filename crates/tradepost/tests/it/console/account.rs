@@ -110,10 +110,9 @@ fn people_change_their_own_password_and_their_other_sessions_end() {
     assert_eq!(world.try_to_enter("dora", PASSWORD).0.status, 401);
     assert_eq!(world.try_to_enter("dora", NEW).0.status, 303);
     let recorded = actions(&world);
-    assert_eq!(
-        recorded[2..4],
-        ["sign-in sign_in_failed password from 127.0.0.0/24", "dora password_set"]
-    );
+    assert_eq!(recorded[2], "sign-in sign_in_failed password from 127.0.0.0/24");
+    // `audit verify` finds a password that nobody recorded by the hash in the entry.
+    assert!(recorded[3].starts_with("dora password_set password:"), "{}", recorded[3]);
 }
 
 #[test]

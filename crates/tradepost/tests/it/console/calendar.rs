@@ -8,6 +8,7 @@ use std::time::Duration;
 use tradepost::delivery::Deliveries;
 use tradepost_dealer::delivery::{DeliveryState, LeadKind};
 use tradepost_dealer::record::AppointmentState;
+use tradepost_dealer::settings::Rooftop;
 use tradepost_server::outbox::Edge;
 
 use super::*;
@@ -456,4 +457,67 @@ fn staff_change_appointments_and_conflicts_lose_nothing() {
 fn staff_change_appointments_on_postgresql() {
     let Some(scratch) = Scratch::new() else { return };
     changes(&World::on(scratch.store()));
+}
+
+/// A booking, and a console in whose configuration its rooftop is another.
+struct Reconfigured {
+    /// Has the folder of the store.
+    _before: World,
+    world: World,
+    lead_id: String,
+    appointment_id: String,
+}
+
+impl Reconfigured {
+    fn new(change: impl FnOnce(&mut Rooftop)) -> Self {
+        let before = World::with(one_place);
+        let lead_id = before.lead("one.example", &drive("Ada", SLOTS[0]));
+        let booked = before.server.history(&json!(lead_id)).lead.appointment.unwrap();
+        let mut config = before.server.config().clone();
+        change(&mut config.dealers[0].terms.rooftops[0]);
+        let store = Store::open(before.server.directory.path()).unwrap();
+        let world = World::serve(support::start_on(store, config));
+        Self { _before: before, world, lead_id, appointment_id: booked.appointment_id }
+    }
+}
+
+#[test]
+fn forms_show_times_in_the_zone_in_which_they_read_them() {
+    let changed = Reconfigured::new(|rooftop| {
+        rooftop.time_zone = jiff::tz::TimeZone::get("America/New_York").unwrap();
+    });
+    let dora = changed.world.enter("dora");
+    for path in [&format!("/console/leads/{}", changed.lead_id), PAGE] {
+        let page = text(&dora.get(path));
+        assert!(page.contains("value=\"2026-05-01T14:00\""), "{path}: {page}");
+        assert!(!page.contains("value=\"2026-05-01T11:00\""), "{path}: {page}");
+    }
+}
+
+#[test]
+fn an_appointment_at_a_removed_rooftop_can_only_be_cancelled() {
+    let changed = Reconfigured::new(|rooftop| rooftop.profile.name = "Renamed".to_owned());
+    let dora = changed.world.enter("dora");
+    let path = |what: &str| format!("/console/appointments/{}/{what}", changed.appointment_id);
+    let page = text(&dora.get(&format!("/console/leads/{}", changed.lead_id)));
+    assert!(!page.contains(&path("move")), "{page}");
+    assert!(page.contains(&path("cancel")), "{page}");
+    // A page that was loaded before still has the form.
+    let fields = [("version", "1"), ("at", "2026-05-01T11:30")];
+    let stopped = dora.post(&path("move"), &fields);
+    assert_eq!(stopped.status, 409);
+    let said = text(&stopped);
+    assert!(said.contains("The configuration has no rooftop of the name"), "{said}");
+    assert_eq!(changed.world.enter("other").post(&path("move"), &fields).status, 404);
+    assert_eq!(dora.do_it(&path("cancel"), &[("version", "1")]), "cancelled");
+}
+
+#[test]
+fn a_rooftop_whose_name_changes_case_keeps_its_calendar() {
+    let changed = Reconfigured::new(|rooftop| {
+        rooftop.profile.name = rooftop.profile.name.to_uppercase();
+    });
+    let page = text(&changed.world.enter("dora").get(PAGE));
+    assert!(page.contains("1 of 20 places taken"), "{page}");
+    assert!(!page.contains("not configured any more"), "{page}");
 }

@@ -126,14 +126,14 @@ fn people_of_unknown_dealers_are_not_added() {
     let said = [unconfigured, refused("larkspurr", &[]), refused("acme", &[])];
     expect![[r#"
         larkspur 
-        error: no dealer with this id is known
-        hint: name the configuration with --config, or the store of the server with --data or --database
-        larkspurr --demo
-        error: no dealer with this id is known
+        error: there is no dealer "larkspur"
+        hint: no dealer is known here; name the configuration with --config
+        larkspurr 
+        error: there is no dealer "larkspurr"
         hint: did you mean larkspur?
-        acme --demo
-        error: no dealer with this id is known
-        hint: use --dealer with one of: larkspur
+        acme 
+        error: there is no dealer "acme"
+        hint: known are larkspur; --config names the configuration
     "#]]
     .assert_eq(&said.concat());
     let (_, listed, _) = tradepost(folder.path(), &["--json", "console", "user", "list"], "");
@@ -155,6 +155,7 @@ fn a_second_factor_is_listed_and_reset_by_whoever_runs_the_server() {
         let all = [&["--json", "console", "user"], arguments].concat();
         tradepost(folder.path(), &all, "")
     };
+    configure(folder.path(), "d");
     assert_eq!(run(&["add", "dora", "--role", "desk", "--dealer", "d"]).0, Some(0));
     let (code, shown, said) = run(&["reset-second-factor", "dora"]);
     assert_eq!(code, Some(2));
