@@ -112,6 +112,15 @@ struct Kept {
     is_counting: Arc<AtomicBool>,
 }
 
+/// Sets a flag to `false` when it is dropped, so that a panic does not leave it set for ever.
+struct ResetOnDrop(Arc<AtomicBool>);
+
+impl Drop for ResetOnDrop {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
 impl Kept {
     /// Has the database count, on a thread of its own because it may not answer for long. `None` when it
     /// fails or takes too long; the log says so once for each time that it was asked.
@@ -126,8 +135,9 @@ impl Kept {
         let (sender, receiver) = sync_channel(1);
         let counting =
             std::thread::Builder::new().name("store-counts".to_owned()).spawn(move || {
+                let counting = ResetOnDrop(is_counting);
                 let rows = store.read(|database| database.rows(&agents));
-                is_counting.store(false, Ordering::Release);
+                drop(counting);
                 let rows = rows.map_err(|fault: Fault| {
                     tracing::warn!(cause = %fault.chain(), "what is kept could not be counted");
                 });
@@ -186,4 +196,21 @@ fn write<L: EncodeLabelSet>(
         ConstGauge::new(number).encode(family.encode_family(&labels)?)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_while_counting_resets_the_flag() {
+        let is_counting = Arc::new(AtomicBool::new(true));
+        let flag = Arc::clone(&is_counting);
+        let counting = std::thread::spawn(move || {
+            let _counting = ResetOnDrop(flag);
+            std::panic::resume_unwind(Box::new("the database panicked"));
+        });
+        assert!(counting.join().is_err());
+        assert!(!is_counting.load(Ordering::Acquire));
+    }
 }

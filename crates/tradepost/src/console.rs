@@ -41,6 +41,7 @@ use route::{Act, Row};
 
 mod account;
 mod actions;
+mod address_places;
 mod attempts;
 mod browser;
 mod calendar;
@@ -69,6 +70,10 @@ const FORMS_BYTES: usize = 16 * 1024 * 1024;
 /// Number of pages that are made at once; beyond it the addresses that ask take turns.
 const PAGES_AT_ONCE: usize = 32;
 
+/// Number of sign-in forms that are judged at once. While the store is slow, or a crowd guesses, the pages
+/// of those who are in keep their own places.
+const SIGN_INS_AT_ONCE: usize = 4;
+
 /// Time after which whoever waits for a turn is told to come back.
 const TURN_TIME: Duration = Duration::from_secs(10);
 
@@ -88,6 +93,7 @@ pub struct Console {
     trust_forwarded_for: bool,
     forms: BodyReader,
     turns: Turns,
+    sign_in_turns: Turns,
     /// Whether browsers reach it over TLS, spoken here or by a proxy.
     is_over_tls: bool,
 }
@@ -112,6 +118,8 @@ enum Stop {
     Unusable(&'static str),
     /// The calendar, or what somebody else did meanwhile, stands against it, and how.
     Conflict(String),
+    /// No place became free in time.
+    Busy,
     /// We broke.
     Broken(Fault),
 }
@@ -149,6 +157,7 @@ impl Console {
             trust_forwarded_for: server.trust_forwarded_for,
             forms: BodyReader::new(&limits, route::LARGE_FORM),
             turns: Turns::new(PAGES_AT_ONCE),
+            sign_in_turns: Turns::new(SIGN_INS_AT_ONCE),
             is_over_tls: base.starts_with("https://"),
         })
     }
@@ -243,24 +252,26 @@ impl Console {
     /// that asks. The work goes on when the browser goes away, and keeps its place until it is done.
     ///
     /// # Errors
-    /// The answer to a request of which nothing came.
+    /// When no turn came in time, or nothing came of the work.
     async fn in_turn<T: Send + 'static>(
         self: &Arc<Self>,
         asked: &Arc<Asked>,
         work: impl FnOnce(&Self, &Asked) -> T + Send + 'static,
-    ) -> Result<T, Response> {
+    ) -> Result<T, Stop> {
         let console = Arc::clone(self);
         let asked = Arc::clone(asked);
         let task = tokio::spawn(async move {
-            let turn = console.turns.turn("console", Key::address(asked.address));
+            let turns =
+                if asked.is_sign_in_form() { &console.sign_in_turns } else { &console.turns };
+            let turn = turns.turn("console", Key::address(asked.address));
             let Ok(_turn) = tokio::time::timeout(TURN_TIME, turn).await else {
-                return Err(bare(StatusCode::SERVICE_UNAVAILABLE, "busy; try again in a moment\n"));
+                return Err(Stop::Busy);
             };
             let worker = Arc::clone(&console);
             let done = piece("a page of the console", move || work(&worker, &asked)).await;
-            done.ok_or_else(broken)
+            done.ok_or_else(no_result)
         });
-        task.await.unwrap_or_else(|_| Err(broken()))
+        task.await.unwrap_or_else(|_| Err(no_result()))
     }
 
     /// The dealers whose people somebody is of, in the order of the configuration.
@@ -324,7 +335,9 @@ async fn respond(console: Arc<Console>, request: Request) -> Response {
             needs_form.map_err(|stop| console.stopped(asked, stop).into_response())
         };
         let judged = console.in_turn(&asked, judge).await;
-        match judged.unwrap_or_else(Err) {
+        let judged =
+            judged.unwrap_or_else(|stop| Err(console.stopped(&asked, stop).into_response()));
+        match judged {
             Ok(true) => match console.forms.read(&parts, &mut body, row.form_bytes()).await {
                 Ok(form) => asked = Arc::new(asked.with_form(&form)),
                 Err(unread) => return early(unreadable(unread), &parts, body),
@@ -339,7 +352,7 @@ async fn respond(console: Arc<Console>, request: Request) -> Response {
     } else {
         let answer = move |console: &Console, asked: &Asked| console.answer(asked, row, &id);
         let answered = console.in_turn(&asked, answer).await;
-        answered.map_or_else(|response| response, Reply::into_response)
+        answered.unwrap_or_else(|stop| console.stopped(&asked, stop)).into_response()
     };
     early(response, &parts, body)
 }
@@ -369,9 +382,9 @@ fn unreadable(unread: Unread) -> Response {
     response
 }
 
-/// An answer where our own work has failed.
-fn broken() -> Response {
-    bare(StatusCode::INTERNAL_SERVER_ERROR, "something broke; it is in the log\n")
+/// That work for a request came to no result: the log says why.
+fn no_result() -> Stop {
+    Fault::new("answering a request to the console", "the work came to no result").into()
 }
 
 /// An answer where there can be no page.

@@ -57,6 +57,8 @@ impl Transaction<'_> {
         codes: &[Hash],
         now: Timestamp,
     ) -> Result<bool, Fault> {
+        // A sign-in without a code that is under way ends first, or begins no session.
+        self.lock_member(name)?;
         let confirmed = self.0.changes(
             "confirming a second factor",
             "UPDATE second_factors SET confirmed_at = $2, last_step = $3
@@ -111,6 +113,7 @@ impl Transaction<'_> {
     /// # Errors
     /// When the database fails.
     pub fn remove_second_factor(&self, name: &str) -> Result<bool, Fault> {
+        self.lock_member(name)?;
         self.replace_recovery_codes(name, &[])?;
         let sql = "DELETE FROM second_factors WHERE name = $1";
         self.0.changes("removing a second factor", sql, params![name])

@@ -62,13 +62,43 @@ impl Transaction<'_> {
     /// # Errors
     /// When the database fails.
     pub fn set_password(&self, name: &str, password: &str) -> Result<bool, Fault> {
-        // Whoever knew the old password may be in with it.
-        self.end_sessions_of(name)?;
-        self.0.changes(
+        // First the password, so that a sign-in with the old one that is under way waits for this and
+        // begins no session afterwards.
+        let is_changed = self.0.changes(
             "changing a password",
             "UPDATE staff SET password = $2 WHERE name = $1",
             params![name, password],
-        )
+        )?;
+        // Whoever knew the old password may be in with it.
+        self.end_sessions_of(name)?;
+        Ok(is_changed)
+    }
+
+    /// Whether what a member has proven at a sign-in still holds: the password is the one with the hash
+    /// that was compared, and a second factor is confirmed exactly where a code of it was given.
+    /// Nobody changes either before the transaction ends.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn still_signs_in_with(&self, member: &Member, has_code: bool) -> Result<bool, Fault> {
+        if self.lock_member(&member.name)?.as_ref() != Some(&member.password) {
+            return Ok(false);
+        }
+        let confirmed: Option<i64> = self.0.first(
+            "looking for a second factor at a sign-in",
+            "SELECT 1 FROM second_factors WHERE name = $1 AND confirmed_at IS NOT NULL",
+            params![member.name],
+            |row: &Row<'_>| row.get(0),
+        )?;
+        Ok(confirmed.is_some() == has_code)
+    }
+
+    /// Has others who sign in as a member, or change how the member signs in, wait for the end of the
+    /// transaction. Returns the hash of the password; `None` when nobody has the name.
+    pub(super) fn lock_member(&self, name: &str) -> Result<Option<String>, Fault> {
+        let sql = format!("SELECT password FROM staff WHERE name = $1{}", self.0.for_update());
+        self.0
+            .first("locking a member of the staff", &sql, params![name], |row: &Row<'_>| row.get(0))
     }
 
     /// Lets somebody in no more; `false` when nobody has the name.
@@ -76,6 +106,7 @@ impl Transaction<'_> {
     /// # Errors
     /// When the database fails.
     pub fn remove_member(&self, name: &str) -> Result<bool, Fault> {
+        self.lock_member(name)?;
         self.end_sessions_of(name)?;
         self.remove_second_factor(name)?;
         self.0.changes(
@@ -86,22 +117,29 @@ impl Transaction<'_> {
         )
     }
 
-    /// Gives somebody the password that they chose, and ends their sessions but for one.
+    /// Gives somebody the password that they chose, and ends their sessions but for one. Returns `false`
+    /// and changes nothing when the present password is not the one with this hash any more, or the
+    /// session has ended.
     ///
     /// # Errors
     /// When the database fails.
     pub fn change_own_password(
         &self,
         name: &str,
+        present: &str,
         password: &str,
         kept_session: &str,
     ) -> Result<bool, Fault> {
-        self.end_other_sessions(name, kept_session)?;
-        self.0.changes(
+        let is_changed = self.0.changes(
             "changing one's own password",
-            "UPDATE staff SET password = $2 WHERE name = $1",
-            params![name, password],
-        )
+            "UPDATE staff SET password = $2 WHERE name = $1 AND password = $3
+                 AND EXISTS (SELECT 1 FROM staff_sessions WHERE id = $4 AND name = $1)",
+            params![name, password, present, kept_session],
+        )?;
+        if is_changed {
+            self.end_other_sessions(name, kept_session)?;
+        }
+        Ok(is_changed)
     }
 
     /// Ends every session of a member but for one.

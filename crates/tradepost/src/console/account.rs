@@ -2,6 +2,7 @@
 
 use axum::http::StatusCode;
 use tradepost_dealer::staff::{Action, member_detail};
+use tradepost_store::staff::Member;
 
 use super::attempts::{Attempt, Means, Proven};
 use super::door::{TOO_OFTEN, Visitor};
@@ -76,19 +77,29 @@ impl Console {
             }
         }
         let hashed = password::hash(new)?;
+        // The cookie by which this browser is known is bound to the password.
+        let changed = Member { password: hashed.clone(), ..member.clone() };
+        let browser = self.door.know_browser(asked, &changed)?;
         let name = member.name.clone();
+        let present_hash = member.password.clone();
         let session = visitor.session.id.clone();
         let mut entry =
             self.entry(member, visitor.dealer_id(), Action::PasswordSet, Some(name.clone()));
         // `audit verify` compares what is kept of the password with this.
         entry.detail = Some(member_detail(None, &hashed));
-        self.store.write_blocking(move |tx| {
-            if tx.change_own_password(&name, &hashed, &session)? {
+        let is_changed = self.store.write_blocking(move |tx| {
+            let is_changed = tx.change_own_password(&name, &present_hash, &hashed, &session)?;
+            if is_changed {
                 tx.record(&entry)?;
             }
-            Ok(())
+            Ok(is_changed)
         })?;
+        if !is_changed {
+            // The password was changed or the session ended while this one was compared.
+            return Err(Stop::SignIn);
+        }
         let cookie = self.renew(visitor)?;
-        Ok(Reply::see(format!("{PATH}/account?done=password")).with_cookie(cookie))
+        let reply = Reply::see(format!("{PATH}/account?done=password"));
+        Ok(reply.with_cookie(cookie).with_cookie(browser))
     }
 }

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::staff::{Action, EVERYBODY, NewEntry, SIGN_IN};
@@ -44,15 +44,18 @@ const REMEMBERED: usize = 20_000;
 /// number of budgets has to be bounded: there are 65,536.
 const NAME_BYTES: usize = 2;
 
+/// Number of locks that the names share. A name that is tried while the store is slow keeps only the few
+/// names waiting that share its lock.
+const NAME_LOCKS: usize = 64;
+
 /// Counts failures and says who has to wait.
 #[derive(Debug)]
 pub(super) struct SignInLimiter {
     by_address: LocalBudgets,
     by_name_at_address: LocalBudgets,
-    /// Held from the look at the budgets until a failure is counted, so that attempts that come at once
-    /// do not all see the last one free. It also keeps a crowd that guesses from our memory, of which each
-    /// comparison takes 19 MiB.
-    turn: Mutex<()>,
+    /// The lock of a name is held from the look at its budgets until a failure is counted, so that
+    /// attempts at the name that come at once do not all see the last one free.
+    name_locks: [Mutex<()>; NAME_LOCKS],
 }
 
 /// Budgets in the memory of a process, by name.
@@ -83,8 +86,38 @@ impl LocalBudgets {
 
     /// Takes one attempt. Returns whether none is left afterwards.
     fn charge(&self, key: &str) -> bool {
+        let mut all = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
+        self.charge_locked(&mut all, key)
+    }
+
+    /// Takes one attempt if there is one. Returns whether none is left afterwards.
+    ///
+    /// # Errors
+    /// The time until the next attempt, when none is left.
+    fn try_charge(&self, key: &str) -> Result<bool, SignedDuration> {
+        let mut all = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = all.get(key).copied();
+        let wait =
+            known.map_or(SignedDuration::ZERO, |full_at| self.budget.wait(full_at, self.now()));
+        if wait > SignedDuration::ZERO {
+            return Err(wait);
+        }
+        Ok(self.charge_locked(&mut all, key))
+    }
+
+    /// Gives back an attempt that did not fail.
+    fn refund(&self, key: &str) {
         let now = self.now();
         let mut all = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(known) = all.get(key).copied() else { return };
+        match known.saturating_sub(self.budget.step()) {
+            Ok(full_at) if full_at > now => drop(all.insert(key.to_owned(), full_at)),
+            Ok(_) | Err(_) => drop(all.remove(key)),
+        }
+    }
+
+    fn charge_locked(&self, all: &mut BTreeMap<String, Timestamp>, key: &str) -> bool {
+        let now = self.now();
         if all.len() >= REMEMBERED && !all.contains_key(key) {
             all.retain(|_, full_at| *full_at > now);
             // Whoever has failed least is forgotten first.
@@ -104,8 +137,16 @@ impl SignInLimiter {
         Self {
             by_address: LocalBudgets::new(PER_ADDRESS, clock),
             by_name_at_address: LocalBudgets::new(PER_NAME_AT_ADDRESS, clock),
-            turn: Mutex::default(),
+            name_locks: std::array::from_fn(|_| Mutex::default()),
         }
+    }
+
+    /// Locks a name, by its bucket in the store.
+    fn lock_name(&self, bucket: &[u8]) -> MutexGuard<'_, ()> {
+        let [first, others @ ..] = &self.name_locks;
+        let number = usize::from(bucket.first().copied().unwrap_or_default()) % NAME_LOCKS;
+        let lock = number.checked_sub(1).and_then(|number| others.get(number)).unwrap_or(first);
+        lock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -178,7 +219,8 @@ pub(super) fn recorded_network(address: IpAddr) -> String {
 impl Console {
     fn budgets(&self, attempt: &Attempt<'_>) -> Budgets {
         let Attempt { asked, name, .. } = attempt;
-        if let Some(browser) = self.door.known_browser(asked, name) {
+        let known = attempt.member.and_then(|member| self.door.known_browser(asked, member));
+        if let Some(browser) = known {
             return Budgets::OfBrowser(digest("attempts of a browser", &browser).to_vec());
         }
         let address = network(asked.address).to_string();
@@ -198,7 +240,7 @@ impl Console {
         is_right: impl FnOnce() -> Result<bool, Fault>,
     ) -> Result<Proven, Fault> {
         let limiter = &self.door.limiter;
-        let _turn = limiter.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let _name = limiter.lock_name(&name_bucket(attempt.name));
         let budgets = self.budgets(attempt);
         let now = self.clock.now();
         let wait = match &budgets {
@@ -210,36 +252,69 @@ impl Console {
                 .max(self.store.attempt_wait(name, PER_NAME, now)?),
         };
         if wait > SignedDuration::ZERO {
-            self.metrics.count_sign_in(SignInOutcome::Limited);
-            tracing::debug!("somebody tries to sign in too often");
-            return Ok(Proven::Limited(wait));
+            return Ok(self.limited(wait));
         }
-        if is_right()? {
-            return Ok(Proven::Right);
+        // An address tries several names at once, under different locks: its attempt is taken before the
+        // comparison and given back where nothing has failed.
+        let mut is_last_of_address = false;
+        if let Budgets::OfOthers { address, .. } = &budgets {
+            match limiter.by_address.try_charge(address) {
+                Ok(is_last) => is_last_of_address = is_last,
+                Err(wait) => return Ok(self.limited(wait)),
+            }
+        }
+        let compared = is_right();
+        if !matches!(compared, Ok(false)) {
+            if let Budgets::OfOthers { address, .. } = &budgets {
+                limiter.by_address.refund(address);
+            }
+            return compared.map(|_| Proven::Right);
         }
         self.metrics.count_sign_in(attempt.means.outcome());
         // Without the name: people type passwords into that field.
         tracing::info!("somebody could not sign in");
-        self.count_failure(attempt, budgets, now)?;
+        self.count_failure(attempt, budgets, is_last_of_address, now)?;
         Ok(Proven::Wrong)
+    }
+
+    /// Counts that nothing was compared.
+    fn limited(&self, wait: SignedDuration) -> Proven {
+        self.metrics.count_sign_in(SignInOutcome::Limited);
+        tracing::debug!("somebody tries to sign in too often");
+        Proven::Limited(wait)
+    }
+
+    /// The time until an address may try a name again, by what this process knows without the store. A
+    /// browser that shows a cookie for the name may have a budget of its own, and is judged later.
+    pub(super) fn early_wait(&self, asked: &Asked, name: &str) -> Option<SignedDuration> {
+        if self.door.shows_browser_cookie(asked, name) {
+            return None;
+        }
+        let wait = self.address_wait(asked);
+        if wait <= SignedDuration::ZERO {
+            return None;
+        }
+        self.metrics.count_sign_in(SignInOutcome::Limited);
+        Some(wait)
     }
 
     fn count_failure(
         &self,
         attempt: &Attempt<'_>,
         budgets: Budgets,
+        is_last_of_address: bool,
         now: Timestamp,
     ) -> Result<(), Fault> {
         let limiter = &self.door.limiter;
         let from = recorded_network(attempt.asked.address);
         let mut locked = Vec::new();
-        if let Budgets::OfOthers { address, name_at_address, .. } = &budgets {
-            if limiter.by_address.charge(address) {
-                locked.push("this address");
-            }
-            if limiter.by_name_at_address.charge(name_at_address) {
-                locked.push("this name at this address");
-            }
+        if is_last_of_address {
+            locked.push("this address");
+        }
+        if let Budgets::OfOthers { name_at_address, .. } = &budgets
+            && limiter.by_name_at_address.charge(name_at_address)
+        {
+            locked.push("this name at this address");
         }
         let entry = |action, detail| NewEntry {
             chain: attempt
@@ -277,8 +352,8 @@ impl Console {
         })
     }
 
-    /// The time until somebody at this address may come back from the provider again.
-    pub(super) fn provider_wait(&self, asked: &Asked) -> SignedDuration {
+    /// The time until somebody at this address may try to sign in again, in a browser that is not known.
+    pub(super) fn address_wait(&self, asked: &Asked) -> SignedDuration {
         self.door.limiter.by_address.wait(&network(asked.address).to_string())
     }
 
@@ -320,6 +395,35 @@ mod tests {
         ] {
             assert_eq!(recorded_network(address.parse().unwrap()), recorded);
         }
+    }
+
+    #[test]
+    fn attempts_under_way_are_taken_and_right_ones_given_back() {
+        let (clock, _hand) = Clock::manual(Timestamp::UNIX_EPOCH);
+        let budgets = LocalBudgets::new(PER_ADDRESS, &clock);
+        let taken = || budgets.try_charge("office");
+        for number in 1..=PER_ADDRESS.attempts {
+            assert_eq!(taken(), Ok(number == PER_ADDRESS.attempts), "{number}");
+        }
+        assert_eq!(taken(), Err(PER_ADDRESS.step()), "none is left while all are under way");
+        budgets.refund("office");
+        assert_eq!(taken(), Ok(true));
+        for _ in 0..PER_ADDRESS.attempts {
+            budgets.refund("office");
+        }
+        assert!(budgets.full_at.lock().unwrap().is_empty(), "a full budget is not remembered");
+    }
+
+    #[test]
+    fn names_share_locks_by_their_bucket() {
+        let (clock, _hand) = Clock::manual(Timestamp::UNIX_EPOCH);
+        let limiter = SignInLimiter::new(&clock);
+        let held = limiter.lock_name(&[5, 0]);
+        let is_free = |number: usize| limiter.name_locks[number].try_lock().is_ok();
+        assert!(!is_free(5) && is_free(0) && is_free(6));
+        drop(held);
+        assert!(is_free(5));
+        drop(limiter.lock_name(&[255, 9]));
     }
 
     #[test]

@@ -49,21 +49,28 @@ impl Door {
     }
 
     /// The id of the browser that asks, where this person has signed in in it before.
-    pub(super) fn known_browser(&self, asked: &Asked, name: &str) -> Option<String> {
-        let cookie = asked.cookie(&self.browser_cookie(name))?;
-        let text = self.seal.read(&["known browser", name], cookie)?;
+    /// A cookie from before the password was changed does not count: whoever had the old one may have it.
+    pub(super) fn known_browser(&self, asked: &Asked, member: &Member) -> Option<String> {
+        let cookie = asked.cookie(&self.browser_cookie(&member.name))?;
+        let purpose = ["known browser", &member.name, &member.password];
+        let text = self.seal.read(&purpose, cookie)?;
         let signed = SignedText::parse(text)?;
         let is_known = signed.is_younger_than(KNOWN_FOR, self.clock.now());
         is_known.then(|| signed.random.to_owned())
     }
 
-    /// The cookie that has a browser known for a name, with the id that it had before, if any.
-    pub(super) fn know_browser(&self, asked: &Asked, name: &str) -> Result<String, Fault> {
-        let known = self.known_browser(asked, name);
+    /// Whether the browser shows a cookie by which it could be known for a name. It may be forged.
+    pub(super) fn shows_browser_cookie(&self, asked: &Asked, name: &str) -> bool {
+        asked.cookie(&self.browser_cookie(name)).is_some()
+    }
+
+    /// The cookie that has a browser known for a member, with the id that it had before, if any.
+    pub(super) fn know_browser(&self, asked: &Asked, member: &Member) -> Result<String, Fault> {
+        let known = self.known_browser(asked, member);
         let id = known.map_or_else(password::token, Ok)?;
         let text = format!("{}.{id}", self.clock.now().as_second());
-        let value = self.seal.write(&["known browser", name], &text);
-        Ok(self.cookie(&self.browser_cookie(name), &value, KNOWN_FOR.as_secs()))
+        let value = self.seal.write(&["known browser", &member.name, &member.password], &text);
+        Ok(self.cookie(&self.browser_cookie(&member.name), &value, KNOWN_FOR.as_secs()))
     }
 
     /// The cookie of somebody whose password was right and whose code is still to come.

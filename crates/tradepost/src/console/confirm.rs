@@ -18,6 +18,9 @@ const RECENT: SignedDuration = SignedDuration::from_mins(5);
 /// The field of the page that asks for the password.
 const PASSWORD: &str = "confirm_password";
 
+/// The field of the same page that tells a password manager whose password it is.
+const USERNAME: &str = "username";
+
 /// Whether it is the person who asks.
 pub(super) enum Confirmation {
     /// The password was given a short while ago.
@@ -84,7 +87,7 @@ impl Console {
         let page = pages::account::ConfirmIdentity {
             frame: self.frame(visitor, "Confirm that it is you")?,
             action: format!("{PATH}/{}", visitor.asked.path),
-            fields: visitor.asked.fields_without(&[PROOF, PASSWORD]),
+            fields: visitor.asked.fields_without(&[PROOF, PASSWORD, USERNAME]),
             has_password: visitor.has_password(),
             provider,
             trouble,

@@ -25,6 +25,9 @@ const FORM_SECONDS: i64 = 3600;
 /// What somebody reads who tries too often.
 pub(super) const TOO_OFTEN: &str = "Too many attempts. Wait a few minutes, then try again.";
 
+/// What somebody reads whose name and password are not those of one person.
+const NOT_TOGETHER: &str = "That name and password do not belong together.";
+
 /// What decides.
 #[derive(Debug)]
 pub(super) struct Door {
@@ -42,8 +45,10 @@ pub(super) struct Door {
 /// How somebody has signed in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SignedInBy {
-    /// With a password, and a code where there is a second factor.
+    /// With a password alone.
     Password,
+    /// With a password and a code of the second factor.
+    PasswordAndCode,
     /// With the provider, who says when the person signed in there, or does not.
     Provider(Option<Timestamp>),
 }
@@ -52,7 +57,7 @@ impl SignedInBy {
     /// When the person last proved who they are.
     fn proven_at(self, now: Timestamp) -> Option<Timestamp> {
         match self {
-            Self::Password => Some(now),
+            Self::Password | Self::PasswordAndCode => Some(now),
             Self::Provider(at) => at.filter(|at| *at <= now),
         }
     }
@@ -189,6 +194,9 @@ impl Console {
         }
         let name = asked.filled_in("name").unwrap_or_default().to_lowercase();
         let given = asked.filled_in("password").unwrap_or_default();
+        if let Some(wait) = self.early_wait(asked, &name) {
+            return self.refuse_for(asked, wait);
+        }
         let member = self.store.member(&name)?;
         let attempt =
             Attempt { asked, name: &name, member: member.as_ref(), means: Means::Password };
@@ -200,18 +208,21 @@ impl Console {
             Proven::Limited(wait) => return self.refuse_for(asked, wait),
         };
         let Some(member) = member else {
-            return self.refuse(asked, "That name and password do not belong together.");
+            return self.refuse(asked, NOT_TOGETHER);
         };
         if self.store.has_second_factor(&member.name)? {
             return self.ask_for_code(asked, &member);
         }
-        self.let_in(asked, member)
+        self.let_in(asked, member, SignedInBy::Password)
     }
 
-    /// Lets somebody in who has proven to be this member.
-    pub(super) fn let_in(&self, asked: &Asked, member: Member) -> Answer {
-        let browser = self.door.know_browser(asked, &member.name)?;
-        let session = self.begin(asked, member, SignedInBy::Password)?;
+    /// Lets somebody in who has proven to be this member, unless the password or the second factor is
+    /// another meanwhile.
+    pub(super) fn let_in(&self, asked: &Asked, member: Member, by: SignedInBy) -> Answer {
+        let browser = self.door.know_browser(asked, &member)?;
+        let Some(session) = self.begin(asked, member, by)? else {
+            return self.refuse(asked, NOT_TOGETHER);
+        };
         let form = self.door.cookie(&self.door.form_cookie(), "", 0);
         let target = next(asked).unwrap_or_else(|| PATH.to_owned());
         Ok(Reply::see(target).with_cookie(session).with_cookie(browser).with_cookie(form))
@@ -227,13 +238,14 @@ impl Console {
         Ok(page.with_status(axum::http::StatusCode::UNAUTHORIZED))
     }
 
-    /// Begins somebody's session; its cookie. Whom a provider vouches for is not known before.
+    /// Begins somebody's session; its cookie. Whom a provider vouches for is not known before. Nothing
+    /// begins where what was proven does not hold any more.
     pub(super) fn begin(
         &self,
         asked: &Asked,
         member: Member,
         by: SignedInBy,
-    ) -> Result<String, Fault> {
+    ) -> Result<Option<String>, Fault> {
         let now = self.clock.now();
         let secret = password::token()?;
         let session = Session {
@@ -246,8 +258,8 @@ impl Console {
             browser: asked.browser.clone(),
             proven_at: by.proven_at(now),
         };
-        let is_vouched_for = by != SignedInBy::Password;
-        self.metrics.count_sign_in(SignInOutcome::SignedIn);
+        let has_code = by == SignedInBy::PasswordAndCode;
+        let is_vouched_for = !has_code && by != SignedInBy::Password;
         let dealer_id = member.dealer_id.as_deref();
         let id = Some(session.id.clone());
         let mut entry = self.entry(&member, dealer_id, Action::SignedIn, id);
@@ -257,15 +269,24 @@ impl Console {
         let_in.actor = "oidc".to_owned();
         let_in.detail = Some(member.role.name().to_owned());
         let hash = session_hash(&secret);
-        self.store.write_blocking(move |tx| {
-            if is_vouched_for && tx.vouch_for_member(&member)? {
-                tx.record(&let_in)?;
+        let has_begun = self.store.write_blocking(move |tx| {
+            if is_vouched_for {
+                if tx.vouch_for_member(&member)? {
+                    tx.record(&let_in)?;
+                }
+            } else if !tx.still_signs_in_with(&member, has_code)? {
+                return Ok(false);
             }
             tx.begin_session(&session, &hash)?;
-            tx.record(&entry)
+            tx.record(&entry)?;
+            Ok(true)
         })?;
+        if !has_begun {
+            return Ok(None);
+        }
+        self.metrics.count_sign_in(SignInOutcome::SignedIn);
         let seconds = self.door.lifetime.as_secs();
-        Ok(self.door.cookie(&self.door.session_cookie(), &secret, seconds))
+        Ok(Some(self.door.cookie(&self.door.session_cookie(), &secret, seconds)))
     }
 
     pub(super) fn sign_out(&self, visitor: &Visitor<'_>) -> Answer {

@@ -13,7 +13,7 @@ use tradepost_store::staff::Member;
 
 use super::attempts::{Attempt, Means, Proven};
 use super::browser::CODE_WITHIN;
-use super::door::{TOO_OFTEN, Visitor, next};
+use super::door::{SignedInBy, TOO_OFTEN, Visitor, next};
 use super::reply::Reply;
 use super::request::{Asked, digest, proof};
 use super::{Answer, Console, PATH, Stop, pages, password};
@@ -172,7 +172,8 @@ impl Console {
         match self.prove_code(asked, &member, asked.filled_in("code").unwrap_or_default())? {
             Proven::Right => {
                 let done = self.door.cookie(&self.door.code_cookie(), "", 0);
-                Ok(self.let_in(asked, member)?.with_cookie(done))
+                let reply = self.let_in(asked, member, SignedInBy::PasswordAndCode)?;
+                Ok(reply.with_cookie(done))
             }
             Proven::Wrong => {
                 let page = self.code_page(asked, Some(WRONG_CODE))?;

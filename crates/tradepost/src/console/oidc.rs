@@ -7,7 +7,7 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use base64::Engine as _;
 use jiff::{SignedDuration, Timestamp};
 use subtle::ConstantTimeEq as _;
@@ -20,9 +20,11 @@ use tradepost_keys::{encode, sha256};
 use tradepost_server::auth::jwks::KeySet;
 use tradepost_server::auth::{KeySource, Means};
 use tradepost_server::fault::Fault;
+use tradepost_server::limit::network;
 use tradepost_store::staff::Member;
 use tradepost_wire::json::{self, Value};
 
+use super::address_places::AddressPlaces;
 use super::door::SignedInBy;
 use super::metrics::SignInOutcome;
 use super::reply::Reply;
@@ -60,6 +62,9 @@ const LIMITS: Limits = Limits {
 /// reached: one that answers nobody keeps few waiting, and no thread.
 const ASKING_AT_ONCE: usize = 32;
 
+/// Number of codes that one address, or one IPv6 network of 64 bits, may have redeemed at once.
+const EXCHANGES_PER_ADDRESS: usize = 4;
+
 /// Time that a step of a sign-in may take at the provider, all its requests together.
 const DEADLINE: Duration = Duration::from_secs(15);
 
@@ -76,6 +81,8 @@ pub(super) struct Provider {
     found: tokio::sync::Mutex<Option<(Timestamp, Discovered)>>,
     /// Places for sign-ins that ask the provider.
     asking: Semaphore,
+    /// Those of them that redeem a code, by address.
+    exchanging: AddressPlaces,
     /// The sign-ins that have ended, each with when it began: none ends twice.
     ended: Mutex<BTreeMap<String, Timestamp>>,
 }
@@ -123,6 +130,35 @@ impl Vouched {
             password: String::new(),
             created_at: now,
         })
+    }
+}
+
+/// Why nobody is believed who came back from the provider. The reasons are for the log, and say nothing of
+/// what the provider or the browser said.
+#[derive(Debug)]
+pub(super) enum RedeemFailure {
+    /// It is no sign-in that this browser began, or one that has ended. The provider was not asked.
+    NotOurs(&'static str),
+    /// The provider, or a place to ask it, could not be had.
+    ProviderAway(String),
+    /// The provider does not vouch for whoever came back, or not in a way that is believed.
+    Refused(String),
+}
+
+impl RedeemFailure {
+    fn reason(&self) -> &str {
+        match self {
+            Self::NotOurs(reason) => reason,
+            Self::ProviderAway(reason) | Self::Refused(reason) => reason,
+        }
+    }
+
+    fn away(reason: impl Into<String>) -> Self {
+        Self::ProviderAway(reason.into())
+    }
+
+    fn refused(reason: impl Into<String>) -> Self {
+        Self::Refused(reason.into())
     }
 }
 
@@ -183,6 +219,7 @@ impl Provider {
             means: means.clone(),
             found: tokio::sync::Mutex::default(),
             asking: Semaphore::new(ASKING_AT_ONCE),
+            exchanging: AddressPlaces::new(EXCHANGES_PER_ADDRESS),
             ended: Mutex::default(),
             settings,
         })
@@ -191,20 +228,22 @@ impl Provider {
     /// Asks the provider for something, when there is a place for it and within a deadline.
     async fn in_time<T>(
         &self,
-        asking: impl Future<Output = Result<T, String>>,
-    ) -> Result<T, String> {
+        asking: impl Future<Output = Result<T, RedeemFailure>>,
+    ) -> Result<T, RedeemFailure> {
         let place = self.asking.try_acquire();
-        let _place = place.map_err(|_| "too many sign-ins wait for the provider")?;
+        let _place =
+            place.map_err(|_| RedeemFailure::away("too many sign-ins wait for the provider"))?;
         let answer = tokio::time::timeout(DEADLINE, asking).await;
-        answer.unwrap_or_else(|_| Err("the provider takes too long".to_owned()))
+        answer.unwrap_or_else(|_| Err(RedeemFailure::away("the provider takes too long")))
     }
 
     /// Where a browser goes to sign in.
     ///
     /// # Errors
     /// Why nobody can, for the log.
-    pub(super) async fn address(&self, begun: &Begun) -> Result<String, String> {
-        let found = self.in_time(self.found()).await?;
+    pub(super) async fn address(&self, begun: &Begun) -> Result<String, RedeemFailure> {
+        let finding = async { self.found().await.map_err(RedeemFailure::ProviderAway) };
+        let found = self.in_time(finding).await?;
         let mut url = found.authorize.clone();
         url.query_pairs_mut()
             .append_pair("response_type", "code")
@@ -225,34 +264,39 @@ impl Provider {
     /// Whom the provider vouches for, by the code with which a browser came back.
     ///
     /// # Errors
-    /// Why nobody is believed, for the log: nothing of what the provider or the browser said.
+    /// Why nobody is believed.
     pub(super) async fn redeem(
         &self,
+        address: &str,
         begun: &Begun,
         state: &str,
         code: &str,
-    ) -> Result<Vouched, String> {
+    ) -> Result<Vouched, RedeemFailure> {
         let is_same: bool = state.as_bytes().ct_eq(begun.state().as_bytes()).into();
         if !is_same {
-            return Err("it is not the sign-in that this browser began".to_owned());
+            return Err(RedeemFailure::NotOurs("it is not the sign-in that this browser began"));
         }
+        let place = self.exchanging.take(address);
+        let _place = place.ok_or_else(|| {
+            RedeemFailure::away("too many sign-ins of one address wait for the provider")
+        })?;
         // Before the provider is asked: of two that come at once one goes on, and one that fails
         // from here on is not tried again.
         if !self.end(begun) {
-            return Err("it has ended before".to_owned());
+            return Err(RedeemFailure::NotOurs("it has ended before"));
         }
         let claims = self.in_time(self.said(begun, code)).await?;
         let nonce = claims.get("nonce").and_then(Value::as_str).unwrap_or_default();
         let is_same: bool = nonce.as_bytes().ct_eq(begun.nonce().as_bytes()).into();
         if !is_same {
-            return Err("the token is of another sign-in".to_owned());
+            return Err(RedeemFailure::refused("the token is of another sign-in"));
         }
-        self.vouched(&claims)
+        self.vouched(&claims).map_err(RedeemFailure::Refused)
     }
 
     /// What the provider says of whoever came back with this code.
-    async fn said(&self, begun: &Begun, code: &str) -> Result<Value, String> {
-        let found = self.found().await?;
+    async fn said(&self, begun: &Begun, code: &str) -> Result<Value, RedeemFailure> {
+        let found = self.found().await.map_err(RedeemFailure::ProviderAway)?;
         let token = self.exchange(&found, begun, code).await?;
         self.claims(&found, &token).await
     }
@@ -312,7 +356,12 @@ impl Provider {
     }
 
     /// The id token that the provider gives for a code.
-    async fn exchange(&self, found: &Found, begun: &Begun, code: &str) -> Result<String, String> {
+    async fn exchange(
+        &self,
+        found: &Found,
+        begun: &Begun,
+        code: &str,
+    ) -> Result<String, RedeemFailure> {
         let body = form_urlencoded::Serializer::new(String::new())
             .append_pair("grant_type", "authorization_code")
             .append_pair("code", code)
@@ -322,14 +371,22 @@ impl Provider {
         let mut headers = HeaderMap::new();
         headers.insert(header::AUTHORIZATION, self.credentials());
         let posted = self.transport.post_form(&found.token, headers, body);
-        let answer = posted.await.map_err(|failure| failure.to_string())?;
+        let answer = posted.await.map_err(|failure| RedeemFailure::away(failure.to_string()))?;
+        if answer.status >= 500 {
+            let reason = format!("the provider answered the code with {}", answer.status);
+            return Err(RedeemFailure::ProviderAway(reason));
+        }
         if !answer.is_success() {
-            return Err(format!("the provider refused the code with {}", answer.status));
+            let reason = format!("the provider refused the code with {}", answer.status);
+            return Err(RedeemFailure::Refused(reason));
         }
         let text = std::str::from_utf8(&answer.body).unwrap_or_default();
-        let document = json::read(text).map_err(|_| "the provider's answer is no JSON")?;
+        let document = json::read(text)
+            .map_err(|_| RedeemFailure::refused("the provider's answer is no JSON"))?;
         let token = document.get("id_token").and_then(Value::as_str);
-        token.map(str::to_owned).ok_or_else(|| "the provider gave no id token".to_owned())
+        token
+            .map(str::to_owned)
+            .ok_or_else(|| RedeemFailure::refused("the provider gave no id token"))
     }
 
     /// Who we are to the provider (RFC 6749 §2.3.1).
@@ -343,23 +400,27 @@ impl Provider {
     }
 
     /// What an id token says, when it is to be believed (OpenID Connect Core §3.1.3.7).
-    async fn claims(&self, found: &Found, token: &str) -> Result<Value, String> {
-        let token = Token::read(token)?;
+    async fn claims(&self, found: &Found, token: &str) -> Result<Value, RedeemFailure> {
+        let token = Token::read(token).map_err(RedeemFailure::refused)?;
         let keys = found.keys.find(token.key_id()).await;
-        let keys = keys.map_err(|fault| fault.chain().to_string())?;
+        let keys = keys.map_err(|fault| RedeemFailure::away(fault.chain()))?;
         let fits = keys.iter().filter(|key| key.fits(token.key_id(), token.algorithm()));
         let keys: Vec<_> = fits.map(|key| &key.key).collect();
         let why = |refused| match refused {
-            Refused::Expired => "the token has expired",
-            Refused::Invalid(reason) => reason,
+            Refused::Expired => RedeemFailure::refused("the token has expired"),
+            Refused::Invalid(reason) => RedeemFailure::refused(reason),
         };
         let claims = token.claims(&keys).map_err(why)?;
         let Oidc { issuer, client_id: audience, .. } = &self.settings;
         Expected { issuer, audience }.subject(&claims, self.means.clock.now()).map_err(why)?;
         let several = claims.get("aud").and_then(Value::as_array).is_some_and(|it| it.len() > 1);
         match claims.get("azp").and_then(Value::as_str) {
-            Some(party) if party != audience => Err("the token was made for another".to_owned()),
-            None if several => Err("the token does not say for whom it was made".to_owned()),
+            Some(party) if party != audience => {
+                Err(RedeemFailure::refused("the token was made for another"))
+            }
+            None if several => {
+                Err(RedeemFailure::refused("the token does not say for whom it was made"))
+            }
             Some(_) | None => Ok(claims),
         }
     }
@@ -402,30 +463,32 @@ const NOT_ANEW: &str =
     "The provider did not ask you to sign in anew, so that nobody knows whether it is you.";
 const NOTHING: &str = "The provider knows you, but nothing there says that you may come in here.";
 
-/// That work for a sign-in with the provider came to no result: the log says why.
-fn no_result() -> Stop {
-    Fault::new("signing somebody in with the provider", "the work came to no result").into()
-}
-
 impl Console {
     /// Sends a browser to the provider.
     pub(super) async fn leave_for_provider(self: Arc<Self>, asked: Arc<Asked>) -> Answer {
         let provider = self.provider.as_ref().ok_or(Stop::NotFound)?;
-        let session_to_renew = |console: &Self, asked: &Asked| console.session_to_renew(asked);
-        let renews = match self.in_turn(&asked, session_to_renew).await {
-            Ok(Ok(renews)) => renews,
-            Ok(Err(Stop::SignIn)) => return Ok(Reply::see(format!("{PATH}/sign-in"))),
-            Ok(Err(stop)) => return Err(stop),
-            Err(_) => return Err(no_result()),
+        let renews = if asked.asked_for("again").is_some() {
+            let session_to_renew = |console: &Self, asked: &Asked| {
+                console.visitor(asked, "").map(|visitor| visitor.session.id.clone())
+            };
+            match self.in_turn(&asked, session_to_renew).await? {
+                Ok(session) => Some(session),
+                Err(Stop::SignIn) => return Ok(Reply::see(format!("{PATH}/sign-in"))),
+                Err(stop) => return Err(stop),
+            }
+        } else {
+            None
         };
         let next = door::next(&asked).unwrap_or_default();
         let begun = Begun::fresh(self.clock.now(), &next, renews)?;
         match provider.address(&begun).await {
             Ok(address) => {
-                Ok(Reply::see(address).with_cookie(self.door.passing(&begun.cookie, PATIENCE)))
+                // Sealed, so that the moment from which a sign-in has to be new is one of ours.
+                let sealed = self.door.seal.write(&["oidc"], &begun.cookie);
+                Ok(Reply::see(address).with_cookie(self.door.passing(&sealed, PATIENCE)))
             }
             Err(cause) => {
-                tracing::warn!(cause, "the provider of sign-ins cannot be used");
+                tracing::warn!(cause = cause.reason(), "the provider of sign-ins cannot be used");
                 self.refuse(&asked, AWAY)
             }
         }
@@ -434,37 +497,41 @@ impl Console {
     /// Lets somebody in who comes back from the provider, if it vouches for them.
     pub(super) async fn back_from_provider(self: Arc<Self>, asked: Arc<Asked>) -> Answer {
         let provider = self.provider.as_ref().ok_or(Stop::NotFound)?;
-        let wait = self.provider_wait(&asked);
+        let wait = self.address_wait(&asked);
         if wait > SignedDuration::ZERO {
             self.metrics.count_sign_in(SignInOutcome::Limited);
             return self.refuse_for(&asked, wait);
         }
         let now = self.clock.now();
         let cookie = asked.cookie(&self.door.passing_cookie());
+        let cookie = cookie.and_then(|sealed| self.door.seal.read(&["oidc"], sealed));
         let begun = cookie.and_then(|cookie| Begun::read(cookie, now));
         let said = asked.asked_for("state").zip(asked.asked_for("code"));
         let Some((begun, (state, code))) = begun.zip(said) else {
             return self.refuse(&asked, AGAIN);
         };
-        let vouched = match provider.redeem(&begun, state, code).await {
+        let address = network(asked.address).to_string();
+        let vouched = match provider.redeem(&address, &begun, state, code).await {
             Ok(vouched) => vouched,
-            Err(reason) => {
+            Err(RedeemFailure::NotOurs(reason)) => {
+                tracing::info!(reason, "somebody could not sign in with the provider");
+                return self.refuse(&asked, AGAIN);
+            }
+            // No fault of whoever wants to sign in: it uses up none of the attempts of an address.
+            Err(RedeemFailure::ProviderAway(cause)) => {
+                self.metrics.count_sign_in(SignInOutcome::ProviderFailed);
+                tracing::warn!(cause, "the provider of sign-ins cannot be used");
+                let page = self.sign_in_page(&asked, Some(AWAY))?;
+                return Ok(page.with_status(StatusCode::SERVICE_UNAVAILABLE));
+            }
+            Err(RedeemFailure::Refused(reason)) => {
                 tracing::info!(reason, "somebody could not sign in with the provider");
                 return self.count_and_refuse(&asked, AGAIN).await;
             }
         };
         let admit =
             move |console: &Self, asked: &Asked| console.admit_vouched(asked, &vouched, &begun);
-        let stored = self.in_turn(&asked, admit).await;
-        stored.unwrap_or_else(|_| Err(no_result()))
-    }
-
-    /// The session that is to be proven anew, if the request asks for that.
-    fn session_to_renew(&self, asked: &Asked) -> Result<Option<String>, Stop> {
-        match asked.asked_for("again") {
-            None => Ok(None),
-            Some(_) => self.visitor(asked, "").map(|visitor| Some(visitor.session.id.clone())),
-        }
+        self.in_turn(&asked, admit).await?
     }
 
     /// Counts that the provider vouched for nobody, and says why. A thread of the console's waits for the store.
@@ -473,8 +540,7 @@ impl Console {
             console.count_provider_failure(asked)?;
             console.refuse(asked, why)
         };
-        let refused = self.in_turn(asked, count).await;
-        refused.unwrap_or_else(|_| Err(no_result()))
+        self.in_turn(asked, count).await?
     }
 
     /// Lets somebody in whom the provider vouches for, if that gives them anything to do.
@@ -487,8 +553,6 @@ impl Console {
             self.count_provider_failure(asked)?;
             return self.refuse(asked, NOTHING);
         };
-        // The cookie is not sealed: what it says could have been put there to lead somebody
-        // elsewhere.
         let is_page = door::is_page(&begun.next);
         let target = if is_page { begun.next.clone() } else { PATH.to_owned() };
         let mut signed_in_at = vouched.signed_in_at;
@@ -496,14 +560,17 @@ impl Console {
             let earliest = begun.at.saturating_sub(AUTH_TIME_LEEWAY).unwrap_or(begun.at);
             if signed_in_at.is_none_or(|at| at < earliest) {
                 tracing::info!("the provider did not ask somebody to sign in anew");
-                self.count_provider_failure(asked)?;
+                self.metrics.count_sign_in(SignInOutcome::ProviderFailed);
                 return self.refuse(asked, NOT_ANEW);
             }
             signed_in_at = Some(now);
             let name = vouched.name.clone();
             self.store.write_blocking(move |tx| tx.end_session_of(&session, &name))?;
         }
-        let session = self.begin(asked, member, SignedInBy::Provider(signed_in_at))?;
+        let by = SignedInBy::Provider(signed_in_at);
+        let Some(session) = self.begin(asked, member, by)? else {
+            return self.refuse(asked, AGAIN);
+        };
         // A way that began elsewhere has no cookie of this strictness; a page of ours begins a new one.
         Ok(Reply::page(&pages::SignedIn { target })
             .with_cookie(session)

@@ -190,6 +190,7 @@ impl Console {
                 };
                 return Reply::page(&page).with_status(StatusCode::CONFLICT);
             }
+            Stop::Busy => return Reply::busy(),
             Stop::SignIn => {
                 // What was to be done by a form is not done again after signing in.
                 let is_page = asked.method == axum::http::Method::GET && !asked.path.is_empty();

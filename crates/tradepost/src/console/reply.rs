@@ -23,6 +23,9 @@ pub(super) struct Reply {
     kept_as: Option<String>,
 }
 
+/// Seconds after which whoever found every place taken may come back.
+const BUSY_SECONDS: u64 = 2;
+
 /// For pages without photos.
 pub(super) const NO_PHOTOS: &str = "";
 
@@ -64,6 +67,13 @@ impl Reply {
     /// The same with another status.
     pub(super) fn with_status(self, status: StatusCode) -> Self {
         Self { status, ..self }
+    }
+
+    /// The answer to whom no place became free in time.
+    pub(super) fn busy() -> Self {
+        let text = "busy; try again in a moment\n".to_owned();
+        let reply = Self::of("text/plain; charset=utf-8", text);
+        Self { status: StatusCode::SERVICE_UNAVAILABLE, retry_after: Some(BUSY_SECONDS), ..reply }
     }
 
     /// The same for whoever has to wait before the next attempt.
@@ -158,6 +168,13 @@ pub(super) fn origin(photo: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_busy_console_says_when_to_come_back() {
+        let response = Reply::busy().into_response();
+        assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(response.headers()[header::RETRY_AFTER], "2");
+    }
 
     #[test]
     fn a_photo_opens_the_policy_for_its_origin_and_for_nothing_else() {

@@ -68,6 +68,12 @@ impl Asked {
         Self { form: pairs(body), ..self.clone() }
     }
 
+    /// Whether it is a form with a password or a code of somebody who wants to come in.
+    #[must_use]
+    pub fn is_sign_in_form(&self) -> bool {
+        self.method == Method::POST && matches!(self.path.as_str(), "sign-in" | "sign-in/code")
+    }
+
     /// Whether the browser shows any cookie. Every form of ours was handed out with one.
     #[must_use]
     pub fn has_cookies(&self) -> bool {

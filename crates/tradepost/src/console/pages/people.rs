@@ -126,7 +126,15 @@ impl Console {
             return Err(Stop::NotFound);
         }
         let now = self.clock.now();
-        self.store.write_blocking(move |tx| tx.sum_up_failures(now))?;
+        let summed = self.store.write_blocking(move |tx| tx.sum_up_failures(now));
+        match summed {
+            Ok(()) => {}
+            // The record can be read while nothing can be written; the sums are written later.
+            Err(fault) if fault.is_transient() => {
+                tracing::warn!(cause = %fault.chain(), "failures could not be summed up for the audit page");
+            }
+            Err(fault) => return Err(fault.into()),
+        }
         let before = visitor.asked.asked_for("before").and_then(|text| text.parse().ok());
         let entries = self.store.entries(&chain, before.unwrap_or(i64::MAX), ON_A_PAGE)?;
         let last = entries.last().map(|entry| entry.seq).filter(|seq| *seq > 1);

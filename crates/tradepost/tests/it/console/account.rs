@@ -2,6 +2,8 @@
 
 use expect_test::expect;
 use totp_rs::{Builder, Secret};
+use tradepost::console::request::session_hash;
+use tradepost_store::staff::Session;
 
 use super::*;
 use crate::support::postgres::Scratch;
@@ -127,6 +129,88 @@ fn guesses_at_the_own_password_are_limited_too() {
     let answer = dora.post(path, &[("present", PASSWORD), ("new", NEW), ("again", NEW)]);
     assert_eq!(answer.status, 429);
     assert!(answer.header("retry-after").is_some());
+}
+
+/// What was proven at a sign-in holds only as long as nothing of it is changed.
+fn proofs_end_with_what_they_prove(store: Store) {
+    let member = |name: &str| store.member(name).unwrap().unwrap();
+    let holds = |proven: &Member, has_code: bool| {
+        let proven = proven.clone();
+        store.write_blocking(move |tx| tx.still_signs_in_with(&proven, has_code)).unwrap()
+    };
+    let added = Member {
+        name: "dora".to_owned(),
+        dealer_id: None,
+        role: Role::Desk,
+        password: "first".to_owned(),
+        created_at: at(NOW),
+    };
+    store.write_blocking(move |tx| tx.add_member(&added)).unwrap();
+    let first = member("dora");
+    assert!(holds(&first, false) && !holds(&first, true));
+    // The password is another one meanwhile.
+    store.write_blocking(|tx| tx.set_password("dora", "second")).unwrap();
+    assert!(!holds(&first, false));
+    // A second factor counts meanwhile, and none any more.
+    let second = member("dora");
+    store.write_blocking(|tx| tx.begin_second_factor("dora", "GEZD", at(NOW))).unwrap();
+    assert!(holds(&second, false), "it is not confirmed");
+    store.write_blocking(|tx| tx.confirm_second_factor("dora", 1, &[], at(NOW))).unwrap();
+    assert!(!holds(&second, false) && holds(&second, true));
+    store.write_blocking(|tx| tx.remove_second_factor("dora")).unwrap();
+    assert!(!holds(&second, true));
+    // Nobody chooses a password by one that is over, or in a session that is.
+    for id in ["kept", "other"] {
+        let session = Session {
+            id: id.to_owned(),
+            name: "dora".to_owned(),
+            begun_at: at(NOW),
+            seen_at: at(NOW),
+            expires_at: at(NOW) + SignedDuration::from_hours(1),
+            browser: String::new(),
+            proven_at: None,
+        };
+        let hash = session_hash(id);
+        store.write_blocking(move |tx| tx.begin_session(&session, &hash)).unwrap();
+    }
+    let sessions = || store.sessions(None, at(NOW)).unwrap().len();
+    for (present, session) in [("first", "kept"), ("second", "ended")] {
+        let change = store
+            .write_blocking(move |tx| tx.change_own_password("dora", present, "third", session));
+        assert!(!change.unwrap(), "{present} {session}");
+        assert_eq!(member("dora").password, "second");
+        assert_eq!(sessions(), 2, "no session ends for that");
+    }
+    let change =
+        store.write_blocking(|tx| tx.change_own_password("dora", "second", "third", "kept"));
+    assert!(change.unwrap());
+    assert_eq!(member("dora").password, "third");
+    assert_eq!(sessions(), 1);
+    store.write_blocking(|tx| tx.remove_member("dora")).unwrap();
+    assert!(!holds(&second, false), "nobody has the name");
+}
+
+#[test]
+fn what_was_proven_ends_with_password_factor_and_session() {
+    let folder = tempfile::tempdir().unwrap();
+    proofs_end_with_what_they_prove(Store::open(folder.path()).unwrap());
+}
+
+#[test]
+fn what_was_proven_ends_with_password_factor_and_session_on_postgresql() {
+    let Some(scratch) = Scratch::new() else { return };
+    proofs_end_with_what_they_prove(scratch.store());
+}
+
+#[test]
+fn asking_again_after_a_wrong_password_keeps_one_username() {
+    let world = World::new();
+    let lead = world.lead("one.example", &customer("Ada"));
+    let maria = world.enter("maria");
+    world.hand.advance(SignedDuration::from_mins(5));
+    let sent = [("username", "maria"), ("confirm_password", "wrong horse battery")];
+    let page = text(&maria.post(&format!("/console/leads/{lead}/evidence"), &sent));
+    assert_eq!(page.matches("name=\"username\"").count(), 1, "{page}");
 }
 
 #[test]

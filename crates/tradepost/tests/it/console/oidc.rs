@@ -361,6 +361,50 @@ fn a_provider_that_is_away_or_another_keeps_nobody_from_using_a_password() {
 }
 
 #[test]
+fn a_provider_that_is_away_uses_up_no_attempts() {
+    let provider = Provider::start();
+    let world = provider.world();
+    leave(&world);
+    // Where it is, is remembered for an hour.
+    drop(provider);
+    for number in 0..25 {
+        let (location, cookie) = leave(&world);
+        let state = members(location.split_once('?').unwrap().1)["state"].clone();
+        let back = format!("/console/sign-in/oidc/back?state={state}&code=x");
+        let answer = come_back(&world, &back, &cookie);
+        assert_eq!(answer.status, 503, "{number}");
+        assert!(text(&answer).contains("cannot be reached"), "{}", text(&answer));
+        // Whoever comes with a sign-in that is over, or of another browser, is not asked about.
+        assert!(is_refused(&come_back(&world, &back, &cookie)), "{number}");
+        assert!(is_refused(&come_back(&world, &format!("{back}y"), "")), "{number}");
+    }
+    let recorded = world.record("*");
+    assert!(recorded.iter().all(|(_, action, _)| action != "sign_in_failed"), "{recorded:?}");
+    world.enter("dora");
+}
+
+#[test]
+fn a_made_up_passing_cookie_is_not_believed() {
+    let provider = Provider::start();
+    let world = provider.world();
+    let (location, _) = leave(&world);
+    let made_up = format!("{}.chosen..", seconds(NOW));
+    let part = |purpose: &str| {
+        encode(sha256(format!("tradepost console {purpose}\n{made_up}").as_bytes()))
+    };
+    let (start, query) = location.split_once('?').unwrap();
+    let mut asked = members(query);
+    asked.insert("state".to_owned(), part("oidc state"));
+    asked.insert("nonce".to_owned(), part("oidc nonce"));
+    let challenge = encode(sha256(part("oidc verifier").as_bytes()));
+    asked.insert("code_challenge".to_owned(), challenge);
+    let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(asked).finish();
+    let back = provider.visit(&format!("{start}?{query}"));
+    assert!(is_refused(&come_back(&world, &back, &format!("tradepost-passing={made_up}"))));
+    assert_eq!(provider.memory.lock().unwrap().exchanges, 0);
+}
+
+#[test]
 fn without_a_provider_there_is_no_way_to_one() {
     let world = World::new();
     assert!(!text(&world.get("/console/sign-in")).contains("oidc"));
@@ -473,10 +517,16 @@ fn whoever_signs_in_with_the_provider_proves_it_anew_there() {
     // It has asked for nothing, or does not say that it has.
     for twist in [seconds_ago(120), seconds_ago(3_600)] {
         provider.says(twist);
-        let (back, cookie) = leave();
-        let refused = come_back(&world, &back, &cookie);
-        assert!(is_refused(&refused) && text(&refused).contains("did not ask you to sign in anew"));
+        // More often than an address may fail: it is the provider that did not do its part.
+        for _ in 0..11 {
+            let (back, cookie) = leave();
+            let refused = come_back(&world, &back, &cookie);
+            assert!(is_refused(&refused), "{}", refused.status);
+            assert!(text(&refused).contains("did not ask you to sign in anew"));
+        }
     }
+    let recorded = world.record("*");
+    assert!(recorded.iter().all(|(_, action, _)| action != "sign_in_failed"), "{recorded:?}");
     assert_eq!(get(&world, "/console", &session).status, 200);
     provider.says(seconds_ago(0));
     let (back, passing) = leave();

@@ -133,6 +133,31 @@ fn a_browser_cookie_is_bound_to_its_name_and_signed() {
     assert_eq!(attempt(&world, "203.0.113.7", &known, "dora", PASSWORD).status, 429, "too old");
 }
 
+#[test]
+fn a_browser_cookie_from_before_a_new_password_is_unknown() {
+    let world = proxied();
+    let before = browser_cookie(&attempt(&world, "203.0.113.7", "", "dora", PASSWORD));
+    let new = "another horse battery";
+    let hashed = password::hash(new).unwrap();
+    world.server.store.write_blocking(move |tx| tx.set_password("dora", &hashed)).unwrap();
+    let after = browser_cookie(&attempt(&world, "203.0.113.7", &before, "dora", new));
+    guess_from_sixty_addresses(&world, "dora");
+    assert_eq!(attempt(&world, "203.0.113.7", &before, "dora", new).status, 429);
+    assert_eq!(attempt(&world, "203.0.113.7", &after, "dora", new).status, 303);
+}
+
+#[test]
+fn whoever_changes_their_own_password_stays_known() {
+    let world = proxied();
+    let dora = world.enter("dora");
+    let new = "another horse battery";
+    let fields = [("present", PASSWORD), ("new", new), ("again", new)];
+    let known = browser_cookie(&dora.post("/console/account/password", &fields));
+    guess_from_sixty_addresses(&world, "dora");
+    assert_eq!(attempt(&world, "203.0.113.7", "", "dora", new).status, 429);
+    assert_eq!(attempt(&world, "203.0.113.7", &known, "dora", new).status, 303);
+}
+
 /// The name of the cookie that a sign-in sets.
 fn browser_cookie_name(world: &World, name: &str) -> String {
     let set = browser_cookie(&attempt(world, "203.0.113.99", "", name, PASSWORD));
