@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
 use tokio::runtime::{Builder, Runtime};
 use tradepost_bridge::server::converse;
-use tradepost_bridge::{Bridge, Options};
+use tradepost_bridge::{AskMode, Bridge, Options};
 use tradepost_wire::json::{Value, from_str};
 
 /// Nobody listens at port 1.
@@ -26,7 +26,7 @@ static BRIDGE: LazyLock<Arc<Bridge>> = LazyLock::new(|| {
         patience: Duration::from_millis(100),
         now: Arc::new(|| Timestamp::UNIX_EPOCH),
         secret: [7; 32],
-        requires_elicitation: false,
+        ask: AskMode::default(),
         person_patience: Duration::from_millis(100),
     };
     let bridge = Bridge::new([(NOBODY.to_owned(), None)], options).expect("an address");

@@ -6,7 +6,8 @@ use std::net::IpAddr;
 
 use libfuzzer_sys::fuzz_target;
 use tradepost_buyer::Url;
-use tradepost_server::egress::{Egress, Resolver, address};
+use tradepost_server::egress::{Egress, Resolver};
+use tradepost_wire::http::address;
 
 fuzz_target!(|text: &str| {
     for loopback in [false, true] {

@@ -13,8 +13,7 @@ use crate::refuse;
 use crate::shelf::{New, Shelf, kept};
 
 kept! {
-    /// The bookings of one exclusive product. Purchases for tests have a calendar of their own, see
-    /// [`calendar_id`].
+    /// The bookings of one exclusive product. Purchases for tests have a calendar of their own.
     pub struct ExclusiveCalendar: ExclusiveCalendar {
         /// The bookings that have not ended, in no order.
         bookings: Vec<ExclusiveBooking>,

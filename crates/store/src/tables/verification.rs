@@ -10,9 +10,9 @@ use tradepost_dealer::staff::{
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
 
-use super::Database;
 use super::leads::word;
 use super::privacy::{ADDRESS, BODY, NOTE, NOTE_SALT, PAYLOAD, REPLY, SALT, USER_AGENT};
+use super::{Database, second_factor};
 use crate::privacy::{Of, Unopened, readable};
 use crate::sql::{Read, Row, params};
 use crate::verification::{
@@ -256,9 +256,27 @@ impl Database {
         self.open_submissions(&mut check)?;
         self.open_evidence(&mut check)?;
         self.open_replies(&mut check)?;
+        self.open_second_factors(&mut check)?;
         check.faults.sort();
         check.faults.dedup();
         Ok(check)
+    }
+
+    /// Opens the secrets of second factors: one for each member at most, so they are read at once.
+    fn open_second_factors(&self, check: &mut SealedCheck) -> Result<(), Fault> {
+        self.0.each(
+            SEALED,
+            "SELECT name, sealed_by, secret FROM second_factors WHERE sealed_by IS NOT NULL",
+            params![],
+            |row| {
+                let name: String = row.get(0)?;
+                let key: Option<String> = row.get(1)?;
+                let secret = row.opened(2, key.as_deref(), &second_factor::belongs_to(&name));
+                let opened = readable(secret)?.map(drop);
+                note_opened(check, "second_factors", None, opened);
+                Ok(true)
+            },
+        )
     }
 
     fn open_submissions(&self, check: &mut SealedCheck) -> Result<(), Fault> {

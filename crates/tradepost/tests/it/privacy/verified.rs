@@ -265,6 +265,26 @@ fn everything_that_is_encrypted_is_opened() {
 }
 
 #[test]
+fn exchanged_secrets_of_second_factors_show() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = serve(folder.path(), FIRST);
+    for name in ["dora", "egon"] {
+        let_in(&server.store, name, "$argon2id$of-somebody");
+        let begun = server
+            .store
+            .write_blocking(move |tx| tx.begin_second_factor(name, "GEZDGNBVGY3TQOJQ", at(NOW)));
+        assert!(begun.unwrap());
+    }
+    let check = server.store.check_sealed().unwrap();
+    assert_eq!((check.opened, check.faults.len()), (2, 0));
+    let database = rusqlite::Connection::open(folder.path().join("tradepost.sqlite")).unwrap();
+    let exchange = "UPDATE second_factors SET secret = (SELECT secret FROM second_factors AS other
+                        WHERE other.name = 'egon') WHERE name = 'dora'";
+    assert_eq!(database.execute(exchange, []).unwrap(), 1);
+    assert_eq!(server.store.check_sealed().unwrap().faults, [("second_factors", None)]);
+}
+
+#[test]
 fn a_postgresql_is_verified_like_a_file() {
     let Some(scratch) = Scratch::new() else { return };
     let config = dealer::config();
