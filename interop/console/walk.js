@@ -296,8 +296,7 @@ for (const [role, name] of Object.entries(people)) {
   await page.locator("[data-list] a").first().focus();
   await page.keyboard.press("ArrowDown");
   check("arrows move in a list", await page.locator("[data-list] a").nth(1).evaluate((it) => it === document.activeElement));
-  await page.keyboard.press("Control+k");
-  await page.waitForURL(/\/leads$/);
+  // The inbox has a search of its own.
   await page.keyboard.press("Control+k");
   await page.keyboard.type("lovelace");
   await page.keyboard.press("Enter");
