@@ -24,6 +24,10 @@ const BATCH: u32 = 500;
 /// Fewer digits than these are not looked for in telephone numbers: nearly every number has them.
 const FEWEST_DIGITS: usize = 3;
 
+/// Shortest part of a lead's id that finds it, in characters. Ids are random, so that many contain any few
+/// digits that somebody looks for.
+const SHORTEST_ID_PART: usize = 8;
+
 /// Members of a lead that are not searched: what nearly every lead has in common.
 const NOT_SEARCHED: [&str; 2] = ["consent", "type"];
 
@@ -42,6 +46,8 @@ struct LeadSearch {
 /// What can be found of a lead, prepared for searches.
 #[derive(Debug, Default)]
 struct SearchableLead {
+    /// The lead's id, folded.
+    id: String,
     /// Folded texts, one on a line.
     text: String,
     /// The same without what is neither letter nor digit: `CR-V` is found by `crv`.
@@ -70,7 +76,7 @@ impl LeadSearch {
             |wanted: &String| lead.phones.iter().any(|phone| is_part_of_phone(wanted, phone));
         self.phone.as_ref().is_some_and(by_phone)
             || self.words.iter().all(|word| {
-                lead.text.contains(word) || {
+                lead.has_id_part(word) || lead.text.contains(word) || {
                     let squeezed = squeeze(word);
                     squeezed.len() > 1 && lead.squeezed.contains(&squeezed)
                 }
@@ -81,8 +87,7 @@ impl LeadSearch {
 impl SearchableLead {
     /// Prepares a lead with the notes that people wrote about it.
     fn new(lead: &LeadRecord, notes: &[String]) -> Self {
-        let mut this = Self::default();
-        this.add_text(&lead.lead_id);
+        let mut this = Self { id: fold(&lead.lead_id), ..Self::default() };
         this.add_members(&lead.submission.payload);
         let listing = lead.submission.listing.as_ref();
         for member in LISTING.iter().filter_map(|name| listing?.get(name)) {
@@ -95,6 +100,10 @@ impl SearchableLead {
             this.add_text(note);
         }
         this
+    }
+
+    fn has_id_part(&self, word: &str) -> bool {
+        word.len() >= SHORTEST_ID_PART && self.id.contains(word)
     }
 
     fn add_members(&mut self, value: &Value) {
