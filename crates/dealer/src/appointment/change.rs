@@ -17,7 +17,7 @@ mod refusal;
 #[cfg(test)]
 mod tests;
 
-pub use refusal::CalendarRefusal;
+pub use refusal::{CalendarCode, CalendarRefusal};
 
 /// Number of free times that a refusal names.
 const NAMED_TIMES: usize = 3;

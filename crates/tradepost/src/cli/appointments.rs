@@ -303,7 +303,7 @@ fn done<T>(outcome: CalendarResult<T>, actor: &CalendarActor) -> Result<T, Failu
         let free: Vec<_> = refusal.free().iter().copied().map(rfc3339).collect();
         Failure::usage(message.trim_end_matches('.'))
             .hint("`tradepost appointments list` shows the calendar as it is")
-            .data(json!({"code": refusal.code(), "free_times": free}))
+            .data(json!({"code": refusal.code().name(), "free_times": free}))
     })
 }
 

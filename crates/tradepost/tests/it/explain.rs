@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use tradepost_dealer::appointment::change::CalendarCode;
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
 /// What is written like a code and is none: variables of the environment and of scripts, names of
@@ -135,6 +137,27 @@ fn every_code_that_is_mentioned_somewhere_can_be_explained() {
     assert!(mentioned.is_empty(), "explain does not know {mentioned:#?}");
 }
 
+/// The lower-case codes that a source gives in the `error` of a command's JSON.
+fn command_codes(source: &str) -> BTreeSet<String> {
+    let values = source.split("\"code\": \"").skip(1);
+    values.filter_map(|rest| rest.split('"').next()).map(str::to_owned).collect()
+}
+
+#[test]
+fn codes_of_commands_can_be_explained() {
+    let known = explained();
+    let sources = files(&root().join("crates/tradepost/src/cli"), "rs");
+    let mut codes: BTreeSet<String> = sources
+        .iter()
+        .flat_map(|path| command_codes(&std::fs::read_to_string(path).unwrap()))
+        .filter(|code| code.chars().all(|c| c.is_ascii_lowercase() || c == '_'))
+        .collect();
+    codes.extend(CalendarCode::ALL.iter().map(|code| code.name().to_owned()));
+    assert!(codes.len() > 20, "{codes:?}");
+    let unknown: Vec<_> = codes.iter().filter(|code| !known.contains(*code)).collect();
+    assert!(unknown.is_empty(), "explain does not know {unknown:?}");
+}
+
 #[test]
 fn codes_of_our_own_and_statuses_of_grpc_are_explained_by_name() {
     for (code, catalog) in [
@@ -144,6 +167,7 @@ fn codes_of_our_own_and_statuses_of_grpc_are_explained_by_name() {
         ("HTTP_ERROR", "metrics"),
         ("BUSY", "feed upload"),
         ("config_unreadable", "command line"),
+        ("outside_hours", "calendar"),
         ("FAILED_PRECONDITION", "A2A"),
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_tradepost")).args(["explain", code]).output();

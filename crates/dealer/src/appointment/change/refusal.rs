@@ -9,6 +9,58 @@ use super::ChangeKind;
 use crate::local_time::spoken;
 use crate::record::AppointmentState;
 
+tradepost_wire::catalog! {
+    /// Codes of refused changes to the calendar, for programs.
+    pub enum CalendarCode {
+        /// What to do.
+        hint: &'static str,
+    }
+    /// There is no such appointment or blocked time, or it is another dealer's.
+    NotFound = "not_found" { hint: "list the calendar and use an id from there" }
+    /// Somebody has changed the appointment since it was looked at.
+    ChangedMeanwhile = "changed_meanwhile" {
+        hint: "look at the appointment again, and repeat the change with its new version",
+    }
+    /// The appointment is in a state in which this cannot be done.
+    WrongState = "wrong_state" { hint: "look at the state of the appointment" }
+    /// The lead of the appointment is erased.
+    LeadErased = "lead_erased" { hint: "nothing can be changed about an erased lead" }
+    /// The lead of the appointment is held back.
+    LeadHeld = "lead_held" { hint: "let a manager release the lead first" }
+    /// The lead of the appointment is marked lost.
+    LeadLost = "lead_lost" { hint: "mark the lead as working first" }
+    /// The customer has withdrawn the consent.
+    ConsentWithdrawn = "consent_withdrawn" {
+        hint: "cancel the appointment, or leave it; the customer may not be contacted",
+    }
+    /// The appointment has not begun, so that nobody can have missed it.
+    NotStarted = "not_started" { hint: "cancel it if the customer will not come" }
+    /// The customer has asked for no time, and none is named.
+    NoTimeNamed = "no_time_named" { hint: "name the time that was agreed on" }
+    /// The wanted time is in the past.
+    InThePast = "in_the_past" { hint: "name a time in the future" }
+    /// The appointment is at the wanted time already.
+    SameTime = "same_time" { hint: "nothing: it is as it was wanted" }
+    /// The department is closed then, or none of its slots begins then.
+    OutsideHours = "outside_hours" {
+        hint: "take one of the free times, or say that it may be outside of the hours",
+    }
+    /// Every place is taken then.
+    Full = "full" { hint: "take one of the free times" }
+    /// The configuration has no rooftop of this name.
+    UnknownRooftop = "unknown_rooftop" { hint: "use a rooftop of the configuration" }
+    /// A time that is to be blocked ends before it begins, has ended, or is longer than a year.
+    UnusablePeriod = "unusable_period" {
+        hint: "name a period of at most 366 days that ends in the future",
+    }
+    /// There are not as many places.
+    TooManyPlaces = "too_many_places" { hint: "block no more places than the department has" }
+    /// The reason of a blocked time is missing, too long, or more than one line.
+    UnusableReason = "unusable_reason" { hint: "give a reason of at most 200 characters" }
+    /// Appointments or other blocked times leave too few places.
+    InTheWay = "in_the_way" { hint: "move or cancel what stands there, or block fewer places" }
+}
+
 /// Reason for which a change to the calendar is refused. Nothing has changed then.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CalendarRefusal {
@@ -77,26 +129,26 @@ pub enum CalendarRefusal {
 impl CalendarRefusal {
     /// Its code, for programs.
     #[must_use]
-    pub const fn code(&self) -> &'static str {
+    pub const fn code(&self) -> CalendarCode {
         match self {
-            Self::NotFound => "not_found",
-            Self::ChangedMeanwhile { .. } => "changed_meanwhile",
-            Self::WrongState { .. } => "wrong_state",
-            Self::LeadErased => "lead_erased",
-            Self::LeadHeld => "lead_held",
-            Self::LeadLost => "lead_lost",
-            Self::ConsentWithdrawn => "consent_withdrawn",
-            Self::NotStarted => "not_started",
-            Self::NoTimeNamed => "no_time_named",
-            Self::InThePast => "in_the_past",
-            Self::SameTime => "same_time",
-            Self::OutsideHours { .. } => "outside_hours",
-            Self::Full { .. } => "full",
-            Self::UnknownRooftop => "unknown_rooftop",
-            Self::UnusablePeriod => "unusable_period",
-            Self::TooManyPlaces { .. } => "too_many_places",
-            Self::UnusableReason => "unusable_reason",
-            Self::InTheWay { .. } => "in_the_way",
+            Self::NotFound => CalendarCode::NotFound,
+            Self::ChangedMeanwhile { .. } => CalendarCode::ChangedMeanwhile,
+            Self::WrongState { .. } => CalendarCode::WrongState,
+            Self::LeadErased => CalendarCode::LeadErased,
+            Self::LeadHeld => CalendarCode::LeadHeld,
+            Self::LeadLost => CalendarCode::LeadLost,
+            Self::ConsentWithdrawn => CalendarCode::ConsentWithdrawn,
+            Self::NotStarted => CalendarCode::NotStarted,
+            Self::NoTimeNamed => CalendarCode::NoTimeNamed,
+            Self::InThePast => CalendarCode::InThePast,
+            Self::SameTime => CalendarCode::SameTime,
+            Self::OutsideHours { .. } => CalendarCode::OutsideHours,
+            Self::Full { .. } => CalendarCode::Full,
+            Self::UnknownRooftop => CalendarCode::UnknownRooftop,
+            Self::UnusablePeriod => CalendarCode::UnusablePeriod,
+            Self::TooManyPlaces { .. } => CalendarCode::TooManyPlaces,
+            Self::UnusableReason => CalendarCode::UnusableReason,
+            Self::InTheWay { .. } => CalendarCode::InTheWay,
         }
     }
 

@@ -106,7 +106,7 @@ fn each_change() -> [AppointmentChange; 4] {
 }
 
 fn code(outcome: &Result<(), CalendarRefusal>) -> &'static str {
-    outcome.as_ref().map_or_else(CalendarRefusal::code, |()| "yes")
+    outcome.as_ref().map_or_else(|refusal| refusal.code().name(), |()| "yes")
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn at_which_times_an_appointment_can_be() {
             }
             Err(refusal) => {
                 let free: Vec<_> = refusal.free().iter().map(ToString::to_string).collect();
-                format!("{} {}", refusal.code(), free.join(" "))
+                format!("{} {}", refusal.code().name(), free.join(" "))
             }
         };
         let flag = if outside_hours { "anyway" } else { "" };
@@ -344,7 +344,7 @@ fn every_refusal_has_a_code_of_its_own_and_says_what_to_do() {
         CalendarRefusal::UnusableReason,
         CalendarRefusal::InTheWay { ids: vec!["appt_1".into()] },
     ];
-    let codes: std::collections::BTreeSet<_> = refusals.iter().map(CalendarRefusal::code).collect();
+    let codes: std::collections::BTreeSet<_> = refusals.iter().map(|refusal| refusal.code().name()).collect();
     assert_eq!(codes.len(), refusals.len());
     for refusal in refusals {
         let message = refusal.message(&TimeZone::UTC, at(NOW));

@@ -2,6 +2,7 @@
 //! models, of ordering certificates, and of what is outside of every binding.
 
 use tradepost_bridge::trouble;
+use tradepost_dealer::appointment::change::CalendarCode;
 use tradepost_wire::catalog::Vocabulary;
 
 use super::Entry;
@@ -94,6 +95,10 @@ tradepost_wire::catalog! {
     OtherSource = "other_source" {
         exit: 2, hint: "name an empty database, or the folder that was being moved as it was",
     }
+    /// What has arrived in the database differs from the folder.
+    Differs = "differs" {
+        exit: 1, hint: "somebody else has written to the database; begin with an empty one",
+    }
     /// A server uses the database that is to take a folder.
     DatabaseServed = "database_served" {
         exit: 1, hint: "end the server, wait for half a minute and try again",
@@ -122,6 +127,9 @@ pub(super) fn entries() -> Vec<Entry> {
             http_status: code.http(),
             ..described(*code, code.catalog(), code.hint())
         });
+    }
+    for code in CalendarCode::ALL {
+        all.push(described(*code, "calendar", code.hint()));
     }
     for code in CommandCode::ALL {
         let entry = described(*code, "command line", code.hint());
