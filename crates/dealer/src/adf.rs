@@ -8,10 +8,10 @@
 //!   `<phone>unknown</phone>`, because the DTD wants one and we invent none.
 //! - A vendor without an e-mail address or telephone number gets `<phone>unknown</phone>` too; a
 //!   dealer that is not configured is named by its id.
-//! - Appointments stand in `timeframe`, which the DTD declares as text ([`Timeframe`]), and in
-//!   `comments`.
-//! - Times are those of the rooftop, with numeric offset; `Z` is not ADF.
-//! - What is for sale is described as the dealer's listing says; where the lead said something
+//! - Appointments are written in `timeframe`, which the DTD declares as text ([`Timeframe`]), and
+//!   in `comments`.
+//! - Times are in the rooftop's zone with a numeric offset; ADF has no `Z`.
+//! - A vehicle for sale is described as in the dealer's listing; where the lead said something
 //!   else, the vehicle's comments repeat it.
 
 use jiff::Timestamp;
@@ -32,7 +32,7 @@ use view::LeadView;
 pub(crate) use xml::one_line;
 
 words! {
-    /// How the prolog is written.
+    /// Form of the prolog.
     pub enum Prolog {
         /// Well-formed XML.
         Xml = "xml",
@@ -42,48 +42,49 @@ words! {
 }
 
 words! {
-    /// How the customer's name is written (`R-ADF-01`).
+    /// Form of the customer's name (`R-ADF-01`).
     pub enum Names {
         /// One element.
         Full = "full",
-        /// First and last name apart.
+        /// First and last name in separate elements.
         Parts = "parts",
     }
 }
 
 words! {
-    /// What stands for a vehicle of interest that a lead does not name.
+    /// Replacement for the vehicle of interest when a lead names none.
     pub enum NoVehicle {
         /// A vehicle whose year, make and model are Unknown.
         Unknown = "unknown",
         /// An empty element, which the DTD forbids.
         Empty = "empty",
-        /// Nothing, which the DTD forbids unless there is a trade-in.
+        /// No element, which the DTD forbids unless there is a trade-in.
         Omit = "omit",
     }
 }
 
 words! {
-    /// How the time of an appointment is written.
+    /// Form of an appointment's time.
     pub enum Timeframe {
         /// In words.
         Text = "text",
-        /// In words and as earliest and latest date, which the DTD forbids and the text of ADF describes.
+        /// In words and as earliest and latest date, which the DTD forbids and the prose of ADF
+        /// describes.
         Dates = "dates",
     }
 }
 
-/// Which contact values are written.
+/// Selection of the customer's contact values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ContactValues {
-    /// Those that a consented channel can use.
+    /// Values that a consented channel can use.
     #[default]
     Consented,
-    /// All that the customer gave. The `CONSENT:` line still says which may be used.
+    /// Every value that the customer gave. The `CONSENT:` line still says which may be used.
     All,
 }
 
-/// Who is named as the provider of a lead (`R-ADF-01`).
+/// Provider that a document names for a lead (`R-ADF-01`).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Provider {
     /// The agent that brought it.
@@ -96,13 +97,13 @@ pub enum Provider {
 /// A network that delivers leads under its own name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Network {
-    /// Its name, as the receiving system knows it.
+    /// Name, as the receiving system knows it.
     pub name: String,
-    /// Its address on the web.
+    /// URL of its website.
     pub url: Option<String>,
 }
 
-/// What receiving systems differ in.
+/// Choices in which receiving systems differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// The prolog.
@@ -115,7 +116,7 @@ pub struct Options {
     pub contacts: ContactValues,
     /// Appointments.
     pub timeframe: Timeframe,
-    /// Who brings the lead.
+    /// Provider of the lead.
     pub provider: Provider,
 }
 
@@ -132,19 +133,19 @@ impl Default for Options {
     }
 }
 
-/// A lead for a document.
+/// A lead to be written, with what the document says about its delivery.
 #[derive(Debug, Clone, Copy)]
 pub struct Prospect<'a> {
     /// The lead.
     pub lead: &'a LeadRecord,
-    /// Whether the receiver may have it already, as it was before.
+    /// True when the receiver may already have an earlier version of the lead.
     pub is_resent: bool,
-    /// Other leads of probably the same person.
+    /// Ids of other leads that are probably from the same person.
     pub same_person: &'a [String],
 }
 
-/// Writes one document with these prospects, in their order. `None` when there is none, since ADF
-/// has no empty document.
+/// Writes one document with these prospects, in their order. Returns `None` without any, because
+/// ADF has no empty document.
 #[must_use]
 pub fn write(leads: &[Prospect<'_>], dealers: &[Dealer], options: &Options) -> Option<String> {
     if leads.is_empty() {
@@ -170,7 +171,7 @@ fn prospect(xml: &mut Xml, seller: &Seller<'_>, sent: &Prospect<'_>, options: &O
         xml.leaf("id", &source, &record.lead_id);
         let requested = lead.moment("/submitted_at").unwrap_or(record.received_at);
         xml.leaf("requestdate", &[], &seller.moment(requested));
-        // In the DTD's order.
+        // Elements follow the order of the DTD.
         vehicle::of_interest(xml, seller, lead, options);
         vehicle::trade_in(xml, lead);
         customer::customer(xml, seller, lead, sent.same_person, options);
@@ -184,7 +185,7 @@ fn provider(xml: &mut Xml, lead: LeadView<'_>, how: &Provider) {
     let url = lead.text("/source_agent/url");
     let (name, service, url) = match how {
         Provider::Direct => (agent, None, url),
-        // Where the network has no page of its own, the agent's is the one there is.
+        // The agent's URL is used where the network has none.
         Provider::Network(network) => {
             (Some(network.name.as_str()), agent, network.url.as_deref().or(url))
         }
@@ -197,7 +198,7 @@ fn provider(xml: &mut Xml, lead: LeadView<'_>, how: &Provider) {
     });
 }
 
-/// Who sells: as much of the configuration as there is.
+/// The seller of a prospect, from as much of the configuration as exists.
 struct Seller<'a> {
     name: &'a str,
     rooftop: Option<&'a Rooftop>,
@@ -217,13 +218,13 @@ impl<'a> Seller<'a> {
             .find(named)
             .or_else(|| dealer.rooftops.first().filter(|_| dealer.rooftops.len() == 1));
         let name = own.map_or(dealer.name.as_str(), |rooftop| &rooftop.profile.name);
-        // Of a group without a chosen rooftop, the first one answers.
+        // Without a chosen rooftop, the group's first one is named.
         let rooftop = own.or_else(|| dealer.rooftops.first());
         let time_zone = rooftop.map_or(TimeZone::UTC, |rooftop| rooftop.time_zone.clone());
         Self { name, rooftop, time_zone }
     }
 
-    /// `2026-04-30T03:15:10-07:00`, the same second that everybody else writes.
+    /// Formats a moment in the rooftop's zone, in whole seconds: `2026-04-30T03:15:10-07:00`.
     fn moment(&self, moment: Timestamp) -> String {
         let local = tradepost_wire::format::whole_second(moment).to_zoned(self.time_zone.clone());
         local.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
@@ -231,7 +232,7 @@ impl<'a> Seller<'a> {
 
     fn write(&self, xml: &mut Xml, dealer_id: &str) {
         let profile = self.rooftop.map(|rooftop| &rooftop.profile);
-        // A lead is for the sales people, where the rooftop names them apart.
+        // A lead is for the sales department, where the rooftop lists its contacts separately.
         let of_sales = |values: &'a [tradepost_wire::aap::dealer::NamedValue]| {
             let is_sales = |name: &str| name.to_lowercase().contains("sales");
             values
@@ -265,5 +266,5 @@ impl<'a> Seller<'a> {
     }
 }
 
-/// The DTD wants an e-mail address or a telephone number where there is none.
+/// Placeholder for the e-mail address or telephone number that the DTD requires.
 const UNKNOWN_CONTACT: &str = "unknown";

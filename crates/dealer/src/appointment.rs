@@ -1,6 +1,6 @@
-//! When a rooftop can see a customer: confirms the requested time or proposes others, from the
-//! opening hours in the rooftop's own time zone. Pure: what is occupied already is handed in. What the
-//! dealer's people change is in [`change`].
+//! Decides on requested appointments: confirms the requested time or proposes others, from the
+//! opening hours in the rooftop's time zone. Pure: the occupied periods are an argument. Changes by
+//! the dealer's staff are in [`change`].
 
 use jiff::civil::{Date, Time, Weekday};
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
@@ -12,23 +12,23 @@ use crate::settings::Rooftop;
 
 pub mod change;
 
-/// A period, the end not included.
+/// A period from its start up to, not including, its end.
 pub type Period = (Timestamp, Timestamp);
 
-/// What becomes of a request (`R-LD-21` to `R-LD-24`, C-20).
+/// Outcome of an appointment request (AAP 1.1 `lead.submit`; `R-LD-21` to `R-LD-24`, C-20).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
     /// Booked.
     Confirmed(Period),
-    /// Not possible then; these times are free, in order.
+    /// The requested time is not possible; these times are free, in ascending order.
     Proposed(Vec<Timestamp>),
-    /// A person has to find a time.
+    /// A member of staff has to find a time.
     Requested,
-    /// The rooftop does not offer this.
+    /// The rooftop does not offer this type of appointment.
     Rejected,
 }
 
-/// The department that an appointment occupies; its opening hours have the same name.
+/// Returns the department that an appointment occupies; its opening hours have the same name.
 #[must_use]
 pub fn department(kind: AppointmentType) -> &'static str {
     match kind {
@@ -37,20 +37,20 @@ pub fn department(kind: AppointmentType) -> &'static str {
     }
 }
 
-/// The period in which bookings matter for a decision.
+/// Returns the period in which existing bookings matter for a decision.
 #[must_use]
 pub fn horizon(rooftop: &Rooftop, now: Timestamp) -> Period {
-    // A day more than is offered, for what begins late on the last day.
+    // One day more than is offered covers appointments that begin late on the last day.
     let days = i64::from(rooftop.appointments.horizon_days) + 2;
     let end = now.saturating_add(SignedDuration::from_hours(24 * days)).unwrap_or(Timestamp::MAX);
     (now, end)
 }
 
-/// Decides on a request. `occupied` holds what is taken within the [`horizon`]. A rooftop that
-/// says nothing of what it offers leaves every request to a person.
+/// Decides on a request. `occupied` holds the taken periods within the [`horizon`]. A rooftop
+/// without configured appointment types leaves every request to its staff.
 ///
-/// Days are divided into slots from the opening on, and an appointment takes whole ones: nobody
-/// comes at 11:07:31, and what is left between two odd times is of use to nobody.
+/// Days are divided into slots from the opening time on, and an appointment takes whole slots, so
+/// that no unusable gap remains between two odd times.
 #[must_use]
 pub fn decide(
     rooftop: &Rooftop,
@@ -86,7 +86,7 @@ pub fn decide(
     if times.is_empty() { Decision::Requested } else { Decision::Proposed(times) }
 }
 
-/// The times that are nearest to one, a limited number, in the order of time.
+/// Returns the `limit` times that are nearest to `wanted`, in ascending order.
 fn nearest(mut times: Vec<Timestamp>, wanted: Timestamp, limit: usize) -> Vec<Timestamp> {
     times.sort_by_key(|time| (time.duration_since(wanted).abs(), *time));
     times.truncate(limit);
@@ -94,28 +94,28 @@ fn nearest(mut times: Vec<Timestamp>, wanted: Timestamp, limit: usize) -> Vec<Ti
     times
 }
 
-/// The length of a rooftop's slots in minutes, at least one.
+/// Returns the length of a rooftop's slots in minutes, at least one.
 fn slot_minutes(rooftop: &Rooftop) -> i64 {
     i64::from(rooftop.appointments.slot_minutes.max(1))
 }
 
-/// How long an appointment of so many minutes takes in whole slots.
+/// Rounds a length in minutes up to whole slots.
 fn whole_slots(rooftop: &Rooftop, minutes: u32) -> SignedDuration {
     let slot = slot_minutes(rooftop);
-    // Nothing longer than a day fits into opening hours anyway.
+    // Nothing longer than a day fits into opening hours.
     let minutes = i64::from(minutes).clamp(1, 24 * 60 + slot);
     SignedDuration::from_mins((minutes + slot - 1) / slot * slot)
 }
 
-/// Where something of this length fits into a period, beginning at its steps.
+/// Returns the periods of this length within opening hours, starting every `step`.
 fn slots((open, close): Period, duration: SignedDuration, step: SignedDuration) -> Vec<Period> {
-    // Without an end: the first that closes too late ends it.
+    // The iterator is endless; `take_while` ends it at the first period that closes too late.
     let starts = std::iter::successors(Some(open), |start| start.checked_add(step).ok());
     let periods = starts.map_while(|start| Some((start, start.checked_add(duration).ok()?)));
     periods.take_while(|(_, end)| *end <= close).collect()
 }
 
-/// The periods in which a department is open, from today to the horizon.
+/// Returns the periods in which a department is open, from today to the horizon.
 fn opening(rooftop: &Rooftop, department: &str, now: Timestamp) -> Vec<Period> {
     let today = now.to_zoned(rooftop.time_zone.clone()).date();
     (0..=i64::from(rooftop.appointments.horizon_days))
@@ -124,7 +124,7 @@ fn opening(rooftop: &Rooftop, department: &str, now: Timestamp) -> Vec<Period> {
         .collect()
 }
 
-/// When a department is open on a day; `None` when it is not.
+/// Returns the opening hours of a department on a day; `None` when it is closed.
 #[must_use]
 pub fn open_on(rooftop: &Rooftop, department: &str, date: Date) -> Option<Period> {
     let schedule = rooftop.profile.schedules.iter().find(|schedule| {
@@ -148,16 +148,16 @@ fn hours_on(week: &WeeklyHours, day: Weekday) -> Option<&DayHours> {
     .as_ref()
 }
 
-/// The moment at which the rooftop's clocks show this. A time that the clocks skip is as much
-/// later; of one that they show twice it is the first.
+/// Converts a local time to a timestamp. A time that the clocks skip moves forward by the gap; a
+/// time that occurs twice means the first.
 fn at(rooftop: &Rooftop, date: Date, time: &str) -> Option<Timestamp> {
     let (hour, minute) = time.split_once(':')?;
     let time = Time::new(hour.parse().ok()?, minute.parse().ok()?, 0, 0).ok()?;
     date.to_datetime(time).to_zoned(rooftop.time_zone.clone()).ok().map(|at| at.timestamp())
 }
 
-/// The most places that are taken at the same moment, within a period. What takes all of them counts as
-/// `capacity`.
+/// Returns the largest number of places taken at the same moment within a period. An entry that
+/// takes all places counts as `capacity`.
 #[must_use]
 pub fn most_at_once(occupied: &[Occupied], (start, end): Period, capacity: u32) -> u32 {
     let overlapping = || occupied.iter().filter(|one| one.starts_at < end && one.ends_at > start);
@@ -166,11 +166,11 @@ pub fn most_at_once(occupied: &[Occupied], (start, end): Period, capacity: u32) 
         let places = running.map(|one| one.places.unwrap_or(capacity));
         places.fold(0, u32::saturating_add)
     };
-    // The number only grows where something begins.
+    // The number only grows where an entry begins.
     overlapping().map(|one| taken_at(one.starts_at.max(start))).max().unwrap_or(0)
 }
 
-/// Whether so many more places are free during all of a period.
+/// Returns true when `places` more places are free during the whole period.
 #[must_use]
 pub fn has_room(occupied: &[Occupied], period: Period, capacity: u32, places: u32) -> bool {
     most_at_once(occupied, period, capacity).saturating_add(places) <= capacity

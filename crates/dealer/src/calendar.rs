@@ -1,5 +1,5 @@
-//! A dealer's calendar: what takes a place in it, and what of it is blocked. The agent, the console and
-//! the command line all read it by the same query of the store.
+//! A dealer's calendar: taken periods and blocks. The agent, the console and the command line read
+//! it by the same query of the store.
 
 use jiff::Timestamp;
 use tradepost_wire::words;
@@ -17,43 +17,43 @@ words! {
     }
 }
 
-/// A part of a department's calendar that is taken.
+/// A taken part of a department's calendar.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Occupied {
-    /// Beginning.
+    /// Start.
     pub starts_at: Timestamp,
-    /// End, this moment not included.
+    /// End, exclusive.
     pub ends_at: Timestamp,
-    /// Number of places it takes; all of them when `None`.
+    /// Number of places it takes; all when `None`.
     pub places: Option<u32>,
-    /// Id of the appointment or blocked time that takes them.
+    /// Id of the appointment or block that takes them.
     pub held_by: String,
 }
 
-/// A time of a department that the dealer's people have blocked.
+/// A block: a period that staff have taken out of a department's calendar.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockedTime {
-    /// Its id.
+    /// Id of the block.
     pub block_id: String,
-    /// Whose calendar it is in.
+    /// The dealer.
     pub dealer_id: String,
-    /// The rooftop, by its name.
+    /// Name of the rooftop.
     pub rooftop: String,
     /// The department.
     pub department: Department,
-    /// Beginning.
+    /// Start.
     pub starts_at: Timestamp,
-    /// End, this moment not included.
+    /// End, exclusive.
     pub ends_at: Timestamp,
-    /// Number of places it takes; all of them when `None`.
+    /// Number of places it takes; all when `None`.
     pub places: Option<u32>,
-    /// The zone of the rooftop, by its IANA name.
+    /// IANA name of the rooftop's time zone.
     pub time_zone: Option<String>,
-    /// Reason, in words of the dealer's people.
+    /// Reason, as staff wrote it.
     pub reason: String,
-    /// Moment at which it was blocked.
+    /// Moment at which it was made.
     pub created_at: Timestamp,
-    /// Name of whoever blocked it, as the audit record has it.
+    /// Name of the person who made it, as in the audit log.
     pub created_by: String,
 }
 
@@ -62,23 +62,23 @@ pub struct BlockedTime {
 pub struct Visit {
     /// The appointment. The lead may have another current one.
     pub appointment: AppointmentRecord,
-    /// The rooftop at which it takes place, by its name.
+    /// Name of the rooftop.
     pub rooftop: Option<String>,
-    /// The department that it is with, as stored.
+    /// The department, as stored.
     pub department: String,
     /// True for the current appointment of its lead.
     pub is_current: bool,
-    /// The lead as it is now.
+    /// The lead in its current state.
     pub lead: LeadRecord,
-    /// Progress of the dealer's people with the lead.
+    /// Progress of the staff with the lead.
     pub progress: Progress,
 }
 
-/// The appointments and blocked times of a period.
+/// The appointments and blocks of a period.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Calendar {
-    /// Confirmed appointments, in the order of their beginning.
+    /// Confirmed appointments, by start.
     pub visits: Vec<Visit>,
-    /// Blocked times, in the order of their beginning.
+    /// Blocks, by start.
     pub blocks: Vec<BlockedTime>,
 }

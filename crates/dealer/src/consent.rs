@@ -1,9 +1,9 @@
-//! Evidence of consent: what a dealer can show when somebody asks who permitted what.
+//! Evidence of consent: what a dealer can prove about a customer's permission.
 //!
-//! Each grant, revocation and erasure is a record of a chain: its hash covers the hash of the record
-//! before it, so none can be changed or taken out without breaking all that follow. A record holds
-//! hashes and no personal data, so the chain stays whole when a customer is erased: whoever kept the
-//! bytes can still show that they are the ones.
+//! Each grant, revocation and erasure is a record of a hash chain: its hash covers the hash of the
+//! record before, so no record can be changed or removed without breaking all that follow. A record
+//! holds hashes and no personal data, so the chain stays whole when a customer is erased, and
+//! anyone who kept the sent bytes can still prove them.
 
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
@@ -15,50 +15,50 @@ use tradepost_wire::words;
 /// SHA-256.
 pub type Hash = [u8; 32];
 
-/// What stands before the first record of a chain.
+/// Hash before the first record of a chain.
 pub const START: Hash = [0; 32];
 
 words! {
-    /// What happened to a consent.
+    /// Kinds of events of a consent.
     pub enum ConsentKind {
-        /// The customer gave it, with a lead.
+        /// The customer gave consent with a lead.
         Granted = "granted",
-        /// The customer has withdrawn it.
+        /// The customer withdrew consent.
         Revoked = "revoked",
-        /// What was kept of it has been erased, but for its hash.
+        /// The stored evidence was erased, except for its hash.
         Erased = "erased",
     }
 }
 
-/// A record of a dealer's chain.
+/// A record of a dealer's consent chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConsentRecord {
-    /// Whose chain.
+    /// The dealer.
     pub dealer_id: String,
-    /// Its number in the chain, from 1, without a gap.
+    /// Number in the chain, from 1, without gaps.
     pub seq: i64,
     /// The lead.
     pub lead_id: String,
-    /// What happened.
+    /// Kind of event.
     pub kind: ConsentKind,
-    /// When, to the millisecond.
+    /// Time, with millisecond precision.
     pub at: Timestamp,
-    /// Of a grant: the hash of the consent in canonical form.
+    /// Hash of the consent in canonical form, for a grant.
     pub consent: Option<Hash>,
-    /// Of a grant: the hash of the bytes as they were sent.
+    /// Hash of the body as sent, for a grant.
     pub body: Option<Hash>,
-    /// Of a grant: the hash of a salt and of who sent it.
+    /// Salted hash of the sender, for a grant.
     pub caller: Option<Hash>,
 }
 
 impl ConsentRecord {
-    /// The hash of the record after the one with the hash `previous`.
+    /// Computes the hash of the record, given the hash of the record before.
     #[must_use]
     pub fn hash(&self, previous: &Hash) -> Hash {
         let hash = |hash: &Option<Hash>| hash.as_ref().map(hex).unwrap_or_default();
         // None of these can hold a line break.
         let text = [
-            // What it is and in which version: nothing else that is hashed begins so.
+            // A prefix with name and version, so that the hash cannot be mistaken for another.
             "tradepost consent record 1".to_owned(),
             hex(previous),
             self.dealer_id.clone(),
@@ -74,23 +74,23 @@ impl ConsentRecord {
     }
 }
 
-/// How a lead came: what proves its consent.
+/// Evidence of a consent: who sent the lead, and its bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Evidence {
     /// The caller's credential, or `anonymous`.
     pub principal: String,
-    /// The caller's address in the network.
+    /// The caller's network address.
     pub address: String,
-    /// What the caller says that it is.
+    /// The caller's `User-Agent`.
     pub user_agent: Option<String>,
-    /// Random, because addresses are few enough to be tried.
+    /// Random salt, because addresses are few enough to be guessed from a plain hash.
     pub salt: Vec<u8>,
-    /// The bytes as they were sent.
+    /// The body as sent.
     pub body: Vec<u8>,
 }
 
 impl Evidence {
-    /// The hash of who sent it.
+    /// Computes the salted hash of the sender.
     #[must_use]
     pub fn caller_hash(&self) -> Hash {
         let mut hasher = Sha256::new();
@@ -100,39 +100,39 @@ impl Evidence {
         hasher.finalize().into()
     }
 
-    /// The hash of the bytes as they were sent.
+    /// Computes the hash of the body as sent.
     #[must_use]
     pub fn body_hash(&self) -> Hash {
         sha256(&self.body)
     }
 }
 
-/// The hash of the consent in a lead's payload, in canonical form.
+/// Computes the hash of the consent in a lead's payload, in canonical form.
 #[must_use]
 pub fn consent_hash(payload: &Value) -> Hash {
     let consent = payload.get("consent").unwrap_or(&Value::Null);
     sha256(canonical::to_string(consent).as_bytes())
 }
 
-/// What is wrong with a record.
+/// A defect of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConsentFault {
-    /// Records before it are missing.
+    /// Records before this one are missing.
     Gap,
-    /// It or a record before it was changed.
+    /// This record or one before it was changed.
     Changed,
-    /// The bytes as they were sent are gone, though nobody erased them.
+    /// The body as sent is missing without an erasure.
     EvidenceMissing,
-    /// The bytes as they were sent were changed.
+    /// The body as sent was changed.
     BodyChanged,
-    /// Who sent them was changed.
+    /// The sender was changed.
     CallerChanged,
     /// The consent in the lead was changed.
     ConsentChanged,
 }
 
 impl ConsentFault {
-    /// What to say of it.
+    /// Returns a description for people.
     #[must_use]
     pub const fn summary(self) -> &'static str {
         match self {
@@ -146,23 +146,23 @@ impl ConsentFault {
     }
 }
 
-/// What looking through a dealer's chain has found.
+/// Result of checking a dealer's consent chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConsentCheck {
-    /// Whose chain.
+    /// The dealer.
     pub dealer_id: String,
-    /// How many records it has.
+    /// Number of records.
     pub records: usize,
-    /// The hash of the last one: whoever writes it down elsewhere can tell later that none was cut
+    /// Hash of the last record. Written down elsewhere, it later shows whether records were cut
     /// off.
     pub head: Hash,
-    /// Whether the hash that was asked for is one of the chain.
+    /// True when the expected hash is in the chain; `None` when no hash was expected.
     pub has_expected: Option<bool>,
-    /// What is wrong, by number of the record.
+    /// Defects, by number of the record.
     pub faults: Vec<(i64, ConsentFault)>,
 }
 
-/// Looks through a chain, record by record.
+/// Checks a chain record by record.
 #[derive(Debug)]
 pub struct Checker {
     check: ConsentCheck,
@@ -171,18 +171,18 @@ pub struct Checker {
 }
 
 impl Checker {
-    /// For a dealer's chain. `expected` is a hash that should be in it.
+    /// Starts a check of a dealer's chain. `expected` is a hash that should be in it.
     #[must_use]
     pub fn new(dealer_id: String, expected: Option<Hash>) -> Self {
-        // Who wrote the head down while the chain was empty has this one.
+        // The head of an empty chain is `START`, so that hash is always found.
         let has_expected = expected.map(|hash| hash == START);
         let check =
             ConsentCheck { dealer_id, records: 0, head: START, has_expected, faults: Vec::new() };
         Self { check, expected, next: 1 }
     }
 
-    /// Takes the next record with the hash that is stored with it, what is kept of its evidence,
-    /// and the lead's payload unless that was erased.
+    /// Checks the next record, given the hash stored with it, its stored evidence, and the lead's
+    /// payload unless that was erased.
     pub fn take(
         &mut self,
         record: &ConsentRecord,
@@ -208,7 +208,8 @@ impl Checker {
                         fault(ConsentFault::CallerChanged);
                     }
                 }
-                // Erased with the lead. The hashes stay, for whoever kept the bytes.
+                // The evidence was erased with the lead. The hashes remain for anyone who kept the
+                // bytes.
                 (None, None) => {}
             }
             if payload.is_some_and(|payload| record.consent != Some(consent_hash(payload))) {
@@ -219,20 +220,20 @@ impl Checker {
             self.check.has_expected = Some(true);
         }
         self.check.records += 1;
-        // Of what is stored: a record that was changed is one fault, and
-        // not one for each that follows.
+        // Continues from the stored hash, so that one changed record is one defect and not one for
+        // each record that follows.
         self.check.head = *stored;
         self.next = record.seq.saturating_add(1);
     }
 
-    /// What was found.
+    /// Returns the result.
     #[must_use]
     pub fn finish(self) -> ConsentCheck {
         self.check
     }
 }
 
-/// A hash as people write it.
+/// Formats a hash as hexadecimal digits.
 #[must_use]
 pub fn hex(hash: &Hash) -> String {
     tradepost_wire::format::hex(hash)
@@ -250,7 +251,7 @@ pub fn from_hex(text: &str) -> Option<Hash> {
     bytes?.try_into().ok()
 }
 
-/// Adds texts to what is hashed, each with its length, so that none can begin where another ends.
+/// Adds texts to a hash, each with its length, so that different lists of texts never hash alike.
 pub(crate) fn add_texts(hasher: &mut Sha256, texts: &[&str]) {
     for text in texts {
         hasher.update((text.len() as u64).to_be_bytes());

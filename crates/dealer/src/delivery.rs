@@ -1,8 +1,8 @@
-//! Leads on their way to the dealer's people and systems: which destination is told of which lead,
-//! and in which words. How something is sent, and when again, is somebody else's affair.
+//! Deliveries of leads to the dealer's staff and systems: which destination gets which lead, and in
+//! which format. Sending and retrying are the caller's.
 //!
-//! The events of a lead are what is told. A destination is told of each in turn, as the lead was
-//! after it; what is built is built when it is sent, so nothing of a customer is kept twice.
+//! Deliveries follow the events of a lead. Each destination gets every event in order, with the
+//! lead as it was after it. The message is built when it is sent, so customer data is stored once.
 
 use std::borrow::Cow;
 
@@ -23,15 +23,15 @@ pub mod sample;
 mod tests;
 
 words! {
-    /// What a lead is about. One that is about several things is of several kinds.
+    /// Subjects of a lead. A lead about several things has several kinds.
     pub enum LeadKind {
-        /// A visit to the sales people.
+        /// A visit to the sales department.
         Sales = "sales",
         /// A visit to the workshop.
         Service = "service",
         /// A test drive.
         TestDrive = "test_drive",
-        /// A vehicle in exchange.
+        /// A trade-in.
         TradeIn = "trade_in",
         /// None of these: a question.
         Inquiry = "inquiry",
@@ -39,45 +39,45 @@ words! {
 }
 
 words! {
-    /// How a delivery stands.
+    /// States of a delivery.
     pub enum DeliveryState {
-        /// It is to be sent, now or later.
+        /// Waiting to be sent, now or later.
         Due = "due",
-        /// It is being sent, or was when the process ended.
+        /// Being sent, or interrupted by the end of the process.
         Sending = "sending",
-        /// It was taken.
+        /// Accepted by the destination.
         Delivered = "delivered",
-        /// It was given up; a person has to look.
+        /// Given up; a person has to look at it.
         Dead = "dead",
-        /// It is not to be sent any more: the lead was erased, or its consent withdrawn.
+        /// Not to be sent any more: the lead was erased, or its consent withdrawn.
         Ended = "ended",
     }
 }
 
 words! {
-    /// Whose messages a chat takes.
+    /// Message formats of chats.
     pub enum ChatStyle {
-        /// Slack's, and those of everybody who takes the same.
+        /// Slack's format, which other chats accept too.
         Slack = "slack",
-        /// Those of Microsoft Teams: a card.
+        /// Microsoft Teams: an Adaptive Card.
         Teams = "teams",
     }
 }
 
-/// Somebody who is told of leads.
+/// A receiver of leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Destination {
-    /// Its name, which the dealer has given it once.
+    /// Unique name that the dealer has given it.
     pub name: String,
-    /// The rooftops whose leads it is told of; all when empty.
+    /// Rooftops whose leads it receives; all when empty.
     pub rooftops: Vec<String>,
-    /// The kinds of leads that it is told of; all when empty.
+    /// Kinds of leads that it receives; all when empty.
     pub kinds: Vec<LeadKind>,
-    /// What it reads.
+    /// Format of its messages.
     pub form: Form,
 }
 
-/// What a destination reads.
+/// Format of a destination's messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Form {
     /// ADF 1.0.
@@ -86,83 +86,84 @@ pub enum Form {
     Event,
     /// A message to people, as JSON.
     Chat {
-        /// Whose.
+        /// The chat's message format.
         style: ChatStyle,
-        /// Whether it says who the customer is and how to reach them.
+        /// True when messages name the customer and their contact values.
         contact: bool,
     },
 }
 
-/// A delivery as it is kept: what is to be sent is not in it.
+/// A stored delivery, without the message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliveryRecord {
-    /// Its number: later ones have larger ones, and none is given twice.
+    /// Sequence number; later deliveries have larger ones, and none is reused.
     pub key: i64,
-    /// Whose lead it is.
+    /// The dealer.
     pub dealer_id: String,
     /// The lead.
     pub lead_id: String,
-    /// The destination's name.
+    /// Name of the destination.
     pub destination: String,
-    /// The number of the event that is told.
+    /// Sequence number of the event.
     pub event: i64,
-    /// How it stands.
+    /// State of the delivery.
     pub state: DeliveryState,
-    /// How often it was begun to be sent.
+    /// Number of attempts, including one in progress.
     pub attempts: u32,
-    /// Whether the destination may have the lead already: it has taken an earlier delivery, or its
+    /// True when the destination may already have the lead: it accepted an earlier delivery, or the
     /// answer to an attempt was lost.
     pub may_have: bool,
-    /// What was last answered, in short, or why there was no answer.
+    /// Last answer in short, or the reason why there was none.
     pub answer: Option<String>,
-    /// Since when it is to be sent.
+    /// Moment at which it was created.
     pub created_at: Timestamp,
-    /// When it is sent next; `None` when it is not.
+    /// Moment of the next attempt; `None` when there will be none.
     pub due_at: Option<Timestamp>,
-    /// When it was taken, given up or ended.
+    /// Moment at which it was delivered, given up or ended.
     pub ended_at: Option<Timestamp>,
 }
 
 impl DeliveryRecord {
-    /// By which the receiver knows it again, however often it comes.
+    /// Returns the id that stays the same over all attempts, for deduplication by the receiver.
     #[must_use]
     pub fn id(&self) -> String {
         format!("{}-{}", self.lead_id, self.key)
     }
 }
 
-/// A delivery that is to be made.
+/// A delivery to be created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewDelivery {
-    /// Whose lead it is.
+    /// The dealer.
     pub dealer_id: String,
     /// The lead.
     pub lead_id: String,
-    /// The destination's name.
+    /// Name of the destination.
     pub destination: String,
-    /// The number of the event.
+    /// Sequence number of the event.
     pub event: i64,
 }
 
-/// Who is told of an event.
+/// Destinations that an event goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
     /// Every destination that the lead is for.
     All,
-    /// Those that may have the lead already.
+    /// Destinations that may already have the lead.
     Informed,
-    /// Nobody.
+    /// No destination.
     Nobody,
 }
 
-/// Who is told of an event of a lead, as things stand now. What is held back is told when it is
-/// released; what was withdrawn is told to those alone who could otherwise go on.
+/// Decides which destinations get an event, by the current state of the lead. A held lead is sent
+/// when it is released; a withdrawn consent goes only to destinations that may already act on the
+/// lead.
 #[must_use]
 pub fn audience(lead: &LeadRecord, event: &LeadEvent) -> Audience {
     use LeadEventKind as Kind;
     match (lead.state, event.kind) {
-        // Its slot is free again, which systems that have the appointment must hear. Nothing of the
-        // customer is left to be told.
+        // The slot is free again, which systems with the appointment must learn. No customer data
+        // is left to send.
         (LeadState::Erased, Kind::AppointmentCancelled) => Audience::Informed,
         (LeadState::Erased | LeadState::Held, _)
         | (_, Kind::Erased)
@@ -177,7 +178,7 @@ pub fn audience(lead: &LeadRecord, event: &LeadEvent) -> Audience {
             | Kind::AppointmentCancelled
             | Kind::AppointmentNoShow,
         ) => Audience::Informed,
-        // What was held back when it came is told by its release.
+        // A lead that was held is sent by its release.
         (
             LeadState::Received,
             Kind::Received
@@ -195,7 +196,7 @@ pub fn audience(lead: &LeadRecord, event: &LeadEvent) -> Audience {
 }
 
 impl Destination {
-    /// Whether it is told of a lead.
+    /// Returns true when the destination receives this lead.
     #[must_use]
     pub fn wants(&self, lead: &LeadRecord) -> bool {
         let rooftop = lead.submission.rooftop.as_deref().unwrap_or_default().to_lowercase();
@@ -206,8 +207,8 @@ impl Destination {
     }
 }
 
-/// What a lead is about, as it stands: its current appointment, what was asked for besides, and a
-/// vehicle in exchange.
+/// Returns the kinds of a lead: of its current appointment, of another one asked for, and of a
+/// trade-in.
 #[must_use]
 pub fn kinds(lead: &LeadRecord) -> Vec<LeadKind> {
     let appointments = lead.appointment.iter().chain(lead.asked_besides());
@@ -225,7 +226,7 @@ pub fn kinds(lead: &LeadRecord) -> Vec<LeadKind> {
     if kinds.is_empty() { vec![LeadKind::Inquiry] } else { kinds }
 }
 
-/// Something that is told to a destination.
+/// Content of a message to a destination.
 #[derive(Debug, Clone)]
 pub struct Parcel<'a> {
     /// The lead as it was after the event.
@@ -234,36 +235,36 @@ pub struct Parcel<'a> {
     pub event: &'a LeadEvent,
     /// Other leads of probably the same person.
     pub same_person: &'a [String],
-    /// By which the receiver knows it again.
+    /// Id for deduplication by the receiver.
     pub id: &'a str,
-    /// How often it was begun to be sent, this time included.
+    /// Number of the attempt, from 1.
     pub attempt: u32,
-    /// Whether the destination may have the lead already.
+    /// True when the destination may already have the lead.
     pub is_resent: bool,
-    /// Whether nothing of it is true.
+    /// True for a test message without a real lead.
     pub is_test: bool,
-    /// What time it is, so that this year's dates need no year.
+    /// Current time, so that dates of this year are written without the year.
     pub now: Timestamp,
 }
 
-/// What is sent.
+/// A written message.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Written {
-    /// What it is about in one line, without anything that tells who the customer is.
+    /// Subject line, without anything that identifies the customer.
     pub subject: String,
-    /// All of it.
+    /// Body.
     pub body: String,
 }
 
 impl std::fmt::Debug for Written {
-    /// Without the customer.
+    /// Leaves out the body, which has customer data.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Written").field("subject", &self.subject).finish_non_exhaustive()
     }
 }
 
-/// Writes a parcel in the form that a destination reads. Contact values that no consented channel
-/// can use are never in it (`R-LD-03`), nor any once the consent is over.
+/// Writes a message in a destination's format. It never contains contact values that no consented
+/// channel can use (AAP 1.1 `lead.submit`, `R-LD-03`), nor any after the consent has ended.
 #[must_use]
 pub fn write(form: &Form, parcel: &Parcel<'_>, dealer: &Dealer) -> Written {
     let lead = as_permitted(parcel.lead, &dealer.leads, parcel.now);
@@ -285,8 +286,8 @@ pub fn write(form: &Form, parcel: &Parcel<'_>, dealer: &Dealer) -> Written {
     Written { subject, body }
 }
 
-/// The lead, without a permitted channel when its consent is over by now: by its own end (`R-LD-06`) or by
-/// the dealer's rule (`R-LD-07`). Days may pass before a destination takes it.
+/// Removes the permitted channels when the consent has expired by its own end (`R-LD-06`) or by the
+/// dealer's rule (`R-LD-07`). Days may pass before a destination accepts a delivery.
 fn as_permitted<'a>(
     lead: &'a LeadRecord,
     policy: &LeadPolicy,
@@ -299,7 +300,7 @@ fn as_permitted<'a>(
     if end.is_none_or(|end| now < end) {
         return Cow::Borrowed(lead);
     }
-    // Without a channel every form leaves the contact out by itself.
+    // Without a channel, every format leaves the contact values out.
     let mut lead = lead.clone();
     if let Some(channels) = lead.submission.payload.pointer_mut("/consent/allowed_channels") {
         *channels = Value::Array(Vec::new());
@@ -307,14 +308,15 @@ fn as_permitted<'a>(
     Cow::Owned(lead)
 }
 
-/// The lead in the state after one of its events, with the event.
+/// Returns an event of a lead with the lead as it was after it.
 #[must_use]
 pub fn as_of(history: &LeadHistory, event: i64) -> Option<(&LeadEvent, LeadRecord)> {
     history.changes().find(|(known, _)| known.seq == event)
 }
 
-/// `New lead: test drive, 2024 Honda Accord EX, Demo Toyota San Francisco`. The vehicle is named
-/// as the dealer's own listing names it: what customers write may be about themselves.
+/// Returns a headline such as `New lead: test drive, 2024 Honda Accord EX, Demo Toyota San
+/// Francisco`. The vehicle is named as in the dealer's listing, because a customer's text may
+/// contain personal data.
 fn headline(parcel: &Parcel<'_>) -> String {
     let vehicle = LeadView::new(parcel.lead).listed().map(|vehicle| vehicle.title());
     let vehicle = vehicle.filter(|title| !title.is_empty());
@@ -328,7 +330,7 @@ fn headline(parcel: &Parcel<'_>) -> String {
 }
 
 fn kind_of_news(parcel: &Parcel<'_>) -> &'static str {
-    // First: whatever else holds, nobody must act on it.
+    // A test comes first, because nobody must act on it.
     if parcel.is_test {
         return "TEST, this is no lead";
     }

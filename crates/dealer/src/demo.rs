@@ -1,5 +1,5 @@
-//! The demo inventory: plausible, fictional and the same for the same seed. Models, engines and
-//! consumption are real (`data/README.md`); vehicles, prices and addresses are not.
+//! The demo inventory: plausible, fictional, and the same for the same seed. Models, engines and
+//! fuel economy are real (`data/README.md`); vehicles, prices and addresses are not.
 
 use fastrand::Rng;
 use jiff::tz::TimeZone;
@@ -15,19 +15,19 @@ mod models;
 
 use models::Model;
 
-/// The demo dealer's id.
+/// Id of the demo dealer.
 pub const DEALER_ID: &str = "larkspur";
 
-/// The demo dealer's name.
+/// Name of the demo dealer.
 pub const NAME: &str = "Larkspur Motors";
 
-/// The names of the demo dealer's rooftops.
+/// Names of the demo dealer's rooftops.
 pub const ROOFTOPS: [&str; 2] = ["Larkspur Motors Fairview", "Larkspur Motors Ridgemont"];
 
-/// What each rooftop's mandatory fees come to, whole US dollars: part of every `price`.
+/// Mandatory fees of each rooftop in whole US dollars, included in every `price`.
 pub const FEES: [u32; 2] = [119, 499];
 
-/// The demo dealer as the importer sees it.
+/// Returns the demo dealer as an import target.
 #[must_use]
 pub fn target() -> Target {
     Target {
@@ -42,8 +42,8 @@ pub fn target() -> Target {
     }
 }
 
-/// `size` units on offer, and about one in twelve more that are sold, for the two rooftops of the
-/// demo dealer. The same arguments give the same units.
+/// Generates `size` units on offer, and about one in twelve more that are sold, for the demo
+/// dealer's two rooftops. The same arguments give the same units.
 #[must_use]
 pub fn units(size: usize, seed: u64, now: Timestamp) -> Vec<Unit> {
     let models = models::all();
@@ -51,7 +51,7 @@ pub fn units(size: usize, seed: u64, now: Timestamp) -> Vec<Unit> {
     let total = size + size / 12;
     (0..total)
         .map(|index| {
-            // The sold ones stand between the others, as they do in a dealer's own records.
+            // Sold units are mixed in, as in a dealer's own records.
             let sold = index % 13 == 12;
             unit(&models, &mut rng, index, sold, now)
         })
@@ -122,7 +122,7 @@ fn unit(models: &[Model], rng: &mut Rng, index: usize, sold: bool, now: Timestam
     let rooftop = ROOFTOPS.get(place).copied().unwrap_or_default();
     let fees = FEES.get(place).copied().unwrap_or_default();
     let (msrp, list_price) = prices(rng, model, condition, this_year.saturating_sub(year), mileage);
-    // Some units on their way have no price yet.
+    // Some units in transit have no price yet.
     let priced = status != Status::InTransit || rng.u8(0..8) > 0;
     let list_price = priced.then_some(list_price);
     let vin = vin(model, year, index, rng);
@@ -163,7 +163,7 @@ fn unit(models: &[Model], rng: &mut Rng, index: usize, sold: bool, now: Timestam
             })
             .collect(),
         inventory_date: Some(since.to_zoned(TimeZone::UTC).date().to_string()),
-        // Within one business day (`R-IS-04`).
+        // Updated within one business day (AAP 1.1 `inventory.search`, `R-IS-04`).
         updated_at: Some(now - SignedDuration::from_mins(i64::from(rng.u16(0..1200)))),
         ..Vehicle::default()
     };
@@ -181,7 +181,7 @@ fn choose<'a, T>(rng: &mut Rng, items: &'a [T]) -> &'a T {
     items.get(rng.usize(0..items.len().max(1))).expect("every table of the generator has an entry")
 }
 
-/// Model year, condition and miles. New cars are of this model year or the next one.
+/// Returns model year, condition and mileage. New cars are of this model year or the next one.
 fn age(rng: &mut Rng, model: &Model, this_year: u16) -> (u16, AnyCondition, u32) {
     let newest = model.last_year.min(this_year + 1);
     let is_current = newest >= this_year.min(models::LAST_YEAR);
@@ -199,7 +199,7 @@ fn age(rng: &mut Rng, model: &Model, this_year: u16) -> (u16, AnyCondition, u32)
     (year, condition, mileage)
 }
 
-/// The sticker price and the advertised one.
+/// Returns sticker price and advertised price.
 fn prices(
     rng: &mut Rng,
     model: &Model,
@@ -211,7 +211,8 @@ fn prices(
     if condition == AnyCondition::New {
         return (sticker, sticker - sticker * rng.u32(0..=60) / 1000);
     }
-    // A fifth in the first year, an eighth of the rest in each further one, and wear.
+    // Depreciation: a fifth in the first year, an eighth of the rest in each further year, and
+    // wear.
     let mut value = sticker * 80 / 100;
     for _ in 1..years {
         value = value * 875 / 1000;
@@ -248,8 +249,9 @@ fn describe(vehicle: &Vehicle, title: &str, mileage: u32) -> String {
     format!("{title}. {kind}. Equipped with {equipment}. A fictional vehicle for demonstrations.")
 }
 
-/// A VIN with a real manufacturer's code, the model year's letter and a valid check digit. The
-/// serial number is unique to the index: the factor shares no divisor with a million.
+/// Generates a VIN with a real manufacturer's code, the model year's letter and a valid check
+/// digit. The serial number is unique per index, because the factor shares no divisor with a
+/// million.
 fn vin(model: &Model, year: u16, index: usize, rng: &mut Rng) -> String {
     const LETTERS: &[u8] = b"ABCDEFGHJKLMNPRSTUVWXYZ";
     const YEARS: &[u8] = b"ABCDEFGHJKLMNPRSTVWXY";

@@ -1,10 +1,11 @@
-//! Reading inventory feeds: files become [`Unit`]s and a report of every row that did not.
+//! Reading of inventory feeds: a file becomes [`Unit`]s and a report of the rows that were skipped.
 //!
-//! A feed is the whole inventory: what is not in it is no longer on offer. Tables, XML and JSON are
-//! read, packed or plain, each told apart by its content. A [`Mapping`] says what its columns are
-//! about, most often that of a [`Preset`]; all become `columns::Cells` row by row, `whose` says which
-//! dealer a row belongs to, and `map` alone decides what it means. A feed is hostile until proven otherwise: it is read as a stream, a row
-//! has a greatest size, and nothing in it stops the program.
+//! A feed is the whole inventory: a vehicle that is not in it is no longer on offer. Tables, XML
+//! and JSON are read, compressed or plain, and recognised by their content. A [`Mapping`], usually
+//! that of a [`Preset`], assigns a meaning to each column. Every row becomes `columns::Cells`;
+//! `whose` finds the dealer of the row, and `map` alone turns it into a listing. Feeds are
+//! untrusted: they are read as a stream, rows have a maximum size, and no content stops the
+//! program.
 
 use std::io::{BufReader, Read, Seek};
 
@@ -47,57 +48,57 @@ pub use preset::Preset;
 pub use report::{Reason, Report, Skip, Warning};
 pub use units::Units;
 
-/// The largest cell in bytes. A larger one is most often an opening quote without a closing one.
+/// Maximum size of a cell in bytes. A larger one is usually an opening quote without a closing one.
 pub const MAX_CELL: usize = 64 * 1024;
 
-/// The largest row in bytes: no more of a file is in memory at once.
+/// Maximum size of a row in bytes, which bounds the memory for reading a file.
 pub const MAX_ROW: u64 = 16 * 1024 * 1024;
 
 /// A unit of a feed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unit {
-    /// The listing; it has `vehicle_id`, `status` and `updated_at`.
+    /// The listing, with `vehicle_id`, `status` and `updated_at`.
     pub vehicle: Vehicle,
-    /// Whether the feed says that it is sold: it becomes a tombstone.
+    /// True when the feed marks the unit as sold; it becomes a tombstone.
     pub sold: bool,
 }
 
-/// Whose inventory a feed is, as far as reading it needs to know.
+/// The dealer that a feed belongs to, as far as reading needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// The dealer's id.
+    /// Id of the dealer.
     pub dealer_id: String,
-    /// The dealer's name.
+    /// Name of the dealer.
     pub name: String,
-    /// Its rooftops; at least one.
+    /// Rooftops; at least one.
     pub rooftops: Vec<Rooftop>,
-    /// What becomes of a unit whose price is not the whole truth.
+    /// Treatment of units with an incomplete price.
     pub price_truth: PriceTruth,
 }
 
 words! {
-    /// What becomes of a unit whose price breaks a rule of price truth (`R-PR-01`).
+    /// Treatment of a unit whose price breaks a rule for complete prices (AAP 1.1, `R-PR-01`).
     pub enum PriceTruth {
-        /// It is offered, and the report says so.
+        /// Offered, with a warning in the report.
         Warn = "warn",
-        /// It is not offered.
+        /// Not offered.
         Block = "block",
     }
 }
 
-/// A rooftop, as far as reading a feed needs to know.
+/// A rooftop, as far as reading a feed needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rooftop {
-    /// Its name.
+    /// Name of the rooftop.
     pub name: String,
-    /// What else feeds call it.
+    /// Other names that feeds use for it.
     pub feed_names: Vec<String>,
-    /// The sum of its mandatory fees, whole US dollars.
+    /// Sum of its mandatory fees in whole US dollars.
     pub fees: u32,
 }
 
 impl Target {
-    /// What reading needs to know of a dealer.
+    /// Extracts the data that reading needs from a dealer's settings.
     #[must_use]
     pub fn of(dealer: &Dealer) -> Self {
         let rooftops = dealer.rooftops.iter().map(|rooftop| Rooftop {
@@ -114,35 +115,35 @@ impl Target {
     }
 }
 
-/// What a feed holds for one dealer.
+/// Result of reading a feed for one dealer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Feed {
-    /// The units on offer and the sold ones, in the order of the file. Identifiers are unique:
-    /// the vehicle ids, the VINs, and the stock numbers of each rooftop.
+    /// Units on offer and sold ones, in the order of the file. Vehicle ids, VINs, and the stock
+    /// numbers within a rooftop are unique.
     pub units: Units,
-    /// What became of each row.
+    /// Report about every row.
     pub report: Report,
 }
 
-/// What a file holds for one dealer or several.
+/// Result of reading a file for one or more dealers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sorted {
-    /// A feed for each target, in their order.
+    /// One feed per target, in their order.
     pub feeds: Vec<Feed>,
-    /// What became of rows of which it is not known which of several dealers they belong to.
+    /// Report about rows that could not be assigned to one of several dealers.
     pub unplaced: Report,
-    /// How its headings were understood, each of them spelled out.
+    /// The mapping that was used, with every heading spelled out.
     pub mapping: Mapping,
 }
 
-/// Why a file is no feed at all.
+/// Reason why a whole file cannot be read as a feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable {
-    /// What is wrong: a lowercase fragment.
+    /// Message: a lower-case fragment.
     pub message: String,
-    /// What was found, one fragment for each.
+    /// Details, one fragment each.
     pub lines: Vec<String>,
-    /// What to do about it.
+    /// Advice on what to do.
     pub hint: &'static str,
 }
 
@@ -161,10 +162,10 @@ impl std::fmt::Display for Unreadable {
 
 impl std::error::Error for Unreadable {}
 
-/// Reads a feed by what its headings look like, as [`read_as`] does.
+/// Reads a feed with the preset that its headings suggest, as [`read_as`] does without a mapping.
 ///
 /// # Errors
-/// When the file as a whole is no feed. A bad row is no error: it is in the report.
+/// When the whole file is not a feed. A bad row is not an error; it is in the report.
 pub fn read(
     source: impl Read + Seek,
     targets: &[Target],
@@ -173,13 +174,13 @@ pub fn read(
     read_as(source, targets, None, now)
 }
 
-/// Reads a feed, in two passes: one finds out the encoding, the other reads the rows. Every row
-/// that the feed confirms is as fresh as `now` (`R-IS-04`). With one target, a row that names
-/// nobody is the target's; with several, each row has to name one of them. Without a `mapping`, the
-/// headings tell which preset it is.
+/// Reads a feed in two passes: the first detects the encoding, the second reads the rows. Every row
+/// of the feed is as fresh as `now` (AAP 1.1 `inventory.search`, `R-IS-04`). With one target, a row
+/// that names no dealer belongs to it; with several, each row has to name one. Without a `mapping`,
+/// the headings determine the preset.
 ///
 /// # Errors
-/// When the file as a whole is no feed. A bad row is no error: it is in the report.
+/// When the whole file is not a feed. A bad row is not an error; it is in the report.
 pub fn read_as(
     source: impl Read + Seek,
     targets: &[Target],
@@ -194,13 +195,14 @@ pub fn read_as(
             format!("{} byte sequences are not {}", survey.replaced, survey.encoding.name());
         sorter.warn_of_file(Warning::ReplacedCharacters, &message);
     }
-    // Unpacked once more and not kept from the first pass: a feed may be larger than the memory.
+    // Decompressed once more instead of kept from the first pass, because a feed may be larger than
+    // the memory.
     let source = BufReader::with_capacity(decode::CHUNK, packed.unpack()?);
     let text = decode::Utf8::new(source, survey.encoding);
     match survey.kind {
         Kind::Json => {
             drop(text);
-            // Members have no order: the type may stand behind all vehicles.
+            // JSON members have no order: the type may follow all vehicles.
             let whole = BufReader::with_capacity(decode::CHUNK, packed.unpack()?);
             let is_aap = json::is_aap_response(decode::Utf8::new(whole, survey.encoding));
             let source = BufReader::with_capacity(decode::CHUNK, packed.unpack()?);

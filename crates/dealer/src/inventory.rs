@@ -1,12 +1,11 @@
-//! A dealer's inventory in memory: one immutable value, built from the store and swapped whole.
-//! This module is the boundary: what is behind it may change, what is here is all that callers
+//! A dealer's inventory in memory: an immutable value, built from the store and replaced as a
+//! whole. This module is the interface; its submodules may change freely.
 //! know.
-//!
-//! Behind it: rows in the default order, one dictionary-encoded column per attribute whose rows
-//! are also listed in the order of their values, and bitmaps for common values. Words of a query
-//! are understood beside it, in `query`, and become predicates on these columns. The JSON
-//! of a listing is written and packed once, at build. All of it can be kept as a snapshot, from which
-//! it is there again without a look at any listing.
+//! The implementation: rows in the default order, one dictionary-encoded column per attribute whose
+//! rows are also listed in the order of their values, and bitmaps for common values. `query`
+//! interprets the text of a query as predicates on these columns. The JSON of a listing is written
+//! and compressed once, at build. The whole inventory can be stored as a snapshot, and loaded from
+//! it without reading any listing.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -56,41 +55,41 @@ pub use listings::Recent;
 use listings::{Listings, Packing};
 pub use snapshot::{Broken, Snapshot};
 
-/// From so many vehicles on everything that searches need is made with the inventory.
+/// Number of vehicles from which all search structures are built with the inventory.
 const LARGE: usize = 10_000;
 
-/// A unit that left the offer (C-23).
+/// A tombstone: a unit that left the offer (AAP 1.1 `inventory.vehicle`, C-23).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tombstone {
     /// The dealer's id of the unit.
     pub vehicle_id: String,
-    /// Its VIN, when known.
+    /// VIN, when known.
     pub vin: Option<String>,
-    /// Its stock number, when known.
+    /// Stock number, when known.
     pub stock: Option<String>,
-    /// What it was, for finding similar units: make and model.
+    /// Make and model, for finding similar units.
     pub make_model: Option<(String, String)>,
-    /// The last status it had, or `sold`.
+    /// Last status, or `sold`.
     pub last_status: String,
-    /// When it left.
+    /// Moment at which it left the offer.
     pub removed_at: Timestamp,
 }
 
 /// A listing that was found.
 #[derive(Debug, Clone)]
 pub struct Found {
-    /// The vehicle, ready to send.
+    /// The vehicle as JSON, ready to send.
     pub json: Raw,
     /// The dealer's id of the unit.
     pub vehicle_id: String,
 }
 
-/// What a query for one vehicle finds.
+/// Result of a lookup of one vehicle.
 #[derive(Debug)]
 pub enum Lookup<'a> {
-    /// It is on offer.
+    /// On offer.
     Listed(Found),
-    /// It was on offer.
+    /// No longer on offer.
     Gone(&'a Tombstone),
     /// No identifier matches.
     Unknown,
@@ -101,22 +100,22 @@ pub enum Lookup<'a> {
 pub struct Inventory {
     listings: Listings,
     index: Index,
-    /// The facets without filters.
+    /// Facets without filters.
     all: Arc<Facets>,
     gone: Graveyard,
 }
 
-/// How much memory an inventory takes, in bytes.
+/// Memory that an inventory takes, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Memory {
-    /// What is searched.
+    /// Search index.
     pub index: usize,
-    /// The packed listings.
+    /// Compressed listings.
     pub listings: usize,
 }
 
 impl Memory {
-    /// All of it.
+    /// Returns the sum.
     #[must_use]
     pub const fn total(self) -> usize {
         self.index + self.listings
@@ -124,10 +123,10 @@ impl Memory {
 }
 
 impl Inventory {
-    /// Builds the index. Every listing has `vehicle_id`, `status` and `updated_at`.
+    /// Builds the index. Every listing needs `vehicle_id`, `status` and `updated_at`.
     ///
     /// # Errors
-    /// When a listing cannot be written.
+    /// When a listing cannot be serialised.
     pub fn build(mut vehicles: Vec<Vehicle>, gone: Vec<Tombstone>) -> Result<Self, Fault> {
         vehicles.sort_by(|a, b| {
             (Reverse(a.updated_at), &a.vehicle_id).cmp(&(Reverse(b.updated_at), &b.vehicle_id))
@@ -144,8 +143,8 @@ impl Inventory {
     }
 
     fn of(listings: Listings, index: Index, gone: Graveyard) -> Self {
-        // Here, where somebody waits for an inventory anyway: the first search would hold a thread of the
-        // requests, and everybody who asks behind it.
+        // Built now, while an inventory is being built anyway: otherwise the first search would
+        // block a request thread and every request behind it.
         if index.by_id.len() >= LARGE {
             index.groups();
         }
@@ -153,31 +152,31 @@ impl Inventory {
         Self { listings, index, all, gone }
     }
 
-    /// The same, with listings and answers that were asked for lately kept there.
+    /// Returns the inventory with a shared cache of recent listings and answers.
     #[must_use]
     pub fn remembered_in(self, recent: &Arc<Recent>) -> Self {
         Self { listings: self.listings.remembered_in(recent), ..self }
     }
 
-    /// How much memory it takes, but for the sentences of its words.
+    /// Returns the memory it takes, without the caches for query texts.
     #[must_use]
     pub fn memory(&self) -> Memory {
         Memory { index: self.index.bytes() + self.gone.bytes(), listings: self.listings.bytes() }
     }
 
-    /// How many vehicles are on offer.
+    /// Returns the number of vehicles on offer.
     #[must_use]
     pub fn len(&self) -> usize {
         self.listings.len()
     }
 
-    /// Whether nothing is on offer.
+    /// Returns true when nothing is on offer.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// What `work` answers to a question, or what it has answered lately.
+    /// Returns the cached answer to a question, or the answer of `work`.
     ///
     /// # Errors
     /// Those of `work`.
@@ -189,7 +188,7 @@ impl Inventory {
         self.listings.again(question, work)
     }
 
-    /// A page of matches in the requested order, and what there is to say about it.
+    /// Returns a page of matches in the requested order, with notes about the answer.
     pub(super) fn search(
         &self,
         search: &Search,
@@ -212,8 +211,9 @@ impl Inventory {
         Ok((page, self.index.notes(filters, query, matches.len())))
     }
 
-    /// Counts over the matches. Values that fold together are counted together, under the spelling
-    /// that is most frequent in the whole inventory; the most frequent come first.
+    /// Counts values over the matches. Values that fold to the same text are counted together,
+    /// under the spelling that is most frequent in the whole inventory; the most frequent come
+    /// first.
     #[must_use]
     pub(super) fn facets(&self, filters: &Filters) -> (Arc<Facets>, Notes) {
         let query = self.index.understand(filters);
@@ -226,13 +226,13 @@ impl Inventory {
         (facets, self.index.notes(filters, query, matches.len()))
     }
 
-    /// The vehicle that the most specific matching identifier names: VIN before vehicle id before
-    /// stock number (`R-IV-02`). A listing wins over a tombstone with the same identifier; the
-    /// VIN of a unit that is gone wins over a stock number that another unit has now. A unit that
-    /// left at `oldest` or before is forgotten: nothing matches it (C-23).
+    /// Finds the vehicle of the most specific matching identifier: VIN before vehicle id before
+    /// stock number (AAP 1.1 `inventory.vehicle`, `R-IV-02`). A listing wins over a tombstone with
+    /// the same identifier; the VIN of a removed unit wins over a stock number that another unit
+    /// has now. A unit that was removed at or before `oldest` is not found (C-23).
     ///
     /// # Errors
-    /// When the snapshot is broken.
+    /// When the snapshot is damaged.
     pub fn find(&self, query: &VehicleQuery, oldest: Timestamp) -> Result<Lookup<'_>, Broken> {
         let Self { index, gone, .. } = self;
         let VehicleQuery { vin, vehicle_id, stock } = query;
@@ -253,8 +253,8 @@ impl Inventory {
         Ok(Lookup::Unknown)
     }
 
-    /// Up to `count` vehicle ids of listings like a unit that is gone (`E-099`): same make and
-    /// model first, then same make; the most recently confirmed first.
+    /// Returns up to `count` vehicle ids of listings similar to a removed unit (`E-099`): same make
+    /// and model first, then same make; the most recently confirmed first.
     #[must_use]
     pub fn similar(&self, gone: &Tombstone, count: usize) -> Vec<String> {
         let Some((make, model)) = &gone.make_model else {
@@ -272,7 +272,7 @@ impl Inventory {
     }
 }
 
-/// Builds an inventory of listings that come one after another, in any order.
+/// Builds an inventory from listings that arrive one by one, in any order.
 #[derive(Debug)]
 pub struct Builder {
     packing: Packing,
@@ -282,16 +282,16 @@ pub struct Builder {
 impl Builder {
     const BUILDING: &str = "building an inventory";
 
-    /// Packs listings with what was learned from some of them; about so many will come.
+    /// Starts an inventory of about `expected` listings, compressed with a dictionary.
     #[must_use]
     pub fn new(dictionary: Dictionary, expected: usize) -> Self {
         Self { packing: Packing::new(dictionary, expected), gathered: Gathered::default() }
     }
 
-    /// Adds a listing. It has `vehicle_id`, `status` and `updated_at`.
+    /// Adds a listing with `vehicle_id`, `status` and `updated_at`.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// When it cannot be serialised.
     pub fn push(&mut self, vehicle: &Vehicle) -> Result<(), Fault> {
         let text = tradepost_wire::json::to_string(vehicle).map_err(Fault::on(Self::BUILDING))?;
         self.packing.push(&text).map_err(Fault::on(Self::BUILDING))?;
@@ -299,10 +299,10 @@ impl Builder {
         Ok(())
     }
 
-    /// The inventory of all that came, and of units that left the offer.
+    /// Finishes the inventory, with tombstones of removed units.
     ///
     /// # Errors
-    /// When the dictionary is none.
+    /// When the dictionary is damaged.
     pub fn build(self, gone: Vec<Tombstone>) -> Result<Inventory, Fault> {
         let Self { packing, mut gathered } = self;
         let order = gathered.default_order();
@@ -316,7 +316,7 @@ impl Builder {
     }
 }
 
-/// The first of some rows in the default order.
+/// Returns the first of some rows in the default order.
 fn first(rows: &[u32]) -> Option<u32> {
     rows.iter().min().copied()
 }

@@ -1,6 +1,6 @@
-//! `lead.submit`: what happens to a valid lead. One transaction looks for its idempotency key and
-//! for an equivalent lead, books the appointment and stores everything, so that two requests can
-//! never both win (`E-104` to `E-106`, C-16 to C-20).
+//! `lead.submit`: handling of a valid lead. One transaction looks for its idempotency key and for
+//! an equivalent lead, books the appointment and stores everything, so that of two requests at the
+//! same time only one creates a lead (AAP 1.1 `lead.submit`; `E-104` to `E-106`, C-16 to C-20).
 
 use std::time::Duration;
 
@@ -38,12 +38,12 @@ use again::is_settled;
 use policy::Policy;
 use proof::Sender;
 
-/// Who sends a lead.
+/// Sender of a lead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
-    /// The name of the credential, or what callers without one are called.
+    /// Name of the credential, or a fixed name for callers without one.
     pub name: String,
-    /// Of a caller without credentials: the network that it comes from, by which it is counted.
+    /// Network of a caller without credentials, for counting its leads.
     pub network: Option<String>,
 }
 
@@ -53,78 +53,78 @@ impl Caller {
     }
 }
 
-/// The conversation that a message belongs to.
+/// Conversation that a message belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conversation {
-    /// Its id.
+    /// Id of the conversation.
     pub id: String,
-    /// Whether the id is one that the dealer has given: nobody can guess it, so whoever names it
-    /// is whoever got it.
+    /// True when the dealer generated the id: it cannot be guessed, so a caller that names it is
+    /// the one that received it.
     pub is_ours: bool,
 }
 
-/// A lead on its way into the store.
+/// A lead to be stored.
 #[derive(Debug)]
 pub struct Submission<'a> {
-    /// Whose lead it is.
+    /// The dealer.
     pub dealer: &'a Dealer,
-    /// What is on offer.
+    /// Vehicles on offer.
     pub inventory: &'a Inventory,
-    /// Who sent it.
+    /// Sender.
     pub caller: &'a Caller,
-    /// In which conversation.
+    /// Conversation.
     pub conversation: &'a Conversation,
-    /// How it came.
+    /// Evidence of consent.
     pub evidence: &'a Evidence,
-    /// When it arrived.
+    /// Time of arrival.
     pub now: Timestamp,
     /// The lead.
     pub lead: &'a LeadSubmit,
-    /// Ids to give out, unique.
+    /// Generator of unique ids.
     pub fresh_id: fn() -> uuid::Uuid,
 }
 
-/// What the submission refers to.
+/// Vehicle that the submission refers to.
 #[derive(Default)]
 struct Subject {
     listing: Option<Value>,
-    /// The unit's id, also when it is no longer on offer.
+    /// Id of the unit, also when it is no longer on offer.
     unit: Option<String>,
     remark: Option<&'static str>,
 }
 
-/// What became of a submission, for the answer.
+/// Outcome of a submission, from which the answer is written.
 struct Taken<'a> {
     lead: LeadRecord,
-    /// Whether its caller had sent it before.
+    /// True when the same caller had sent it before.
     again: bool,
     rooftop: &'a Rooftop,
     remark: Option<&'static str>,
-    /// The current appointment, where the lead asks again for what the dealer's people have settled
-    /// meanwhile. Nothing new is decided then.
+    /// Current appointment, when the lead asks again for one that staff have changed since. Nothing
+    /// new is decided then.
     settled: Option<AppointmentRecord>,
 }
 
 impl Taken<'_> {
-    /// The appointment that the answer is about: the one that was asked for, or how it was settled.
+    /// Returns the appointment of the answer: the requested one, or the one that staff have
+    /// changed.
     fn answered_appointment(&self) -> Option<&AppointmentRecord> {
         self.lead.submission.appointment.as_ref().or(self.settled.as_ref())
     }
 
-    /// Why nobody follows up before somebody has looked at it, if that is so.
+    /// Returns the reason why the lead is held, if it is.
     fn held_for(&self) -> Option<HeldFor> {
         self.lead.held_for.filter(|_| self.lead.state == LeadState::Held)
     }
 }
 
 impl Submission<'_> {
-    /// Takes the lead in.
+    /// Stores the lead.
     ///
     /// # Errors
     /// The outer error is the store's, and then nothing has changed. The inner one is the refusal.
     pub fn submit(&self, lot: &dyn Lot) -> Result<Result<Reply, Refusal>, Fault> {
-        // In canonical form: a retry that was written anew, with
-        // other spaces, is the same request.
+        // The hash is of the canonical form, so a retry with other white space is the same request.
         let hash = Sha256::digest(self.lead.canonical_payload()).to_vec();
         let sender = Sender::of(self.caller, self.conversation, self.lead);
         let claim = self.lead.idempotency_key.as_deref().map(|key| Claim {
@@ -138,8 +138,8 @@ impl Submission<'_> {
         {
             return Ok(answer);
         }
-        // A replay comes before these: a retry of an accepted lead must not fail because the
-        // vehicle was sold meanwhile (§2.1).
+        // A repeated key is answered before these checks: a retry of an accepted lead must not fail
+        // because the vehicle was sold meanwhile (§2.1).
         if self.drives_nothing() {
             return Ok(Err(Refusal::test_drive_without_vehicle()));
         }
@@ -151,15 +151,15 @@ impl Submission<'_> {
             return Ok(Err(refusal));
         }
         let taken = self.take(lot, &sender, subject)?;
-        // No key is claimed, so that the buyer can send another time under the same one.
+        // The key stays unused, so that the buyer can send another time under it.
         if let Some(refusal) = self.strict_refusal(&taken) {
             return Ok(Err(refusal));
         }
         let receipt = self.receipt(&taken);
         let message = words::message(&taken, self.now);
         if let Some(claim) = &claim {
-            // With the words: a retry hears the same, also when the clock
-            // or the settings have moved on.
+            // The message is stored too, so a retry gets the same one after the clock or the
+            // settings have changed.
             let reply = tradepost_wire::json::to_string(&(&receipt, &message))
                 .map_err(Fault::on("writing an answer for its key"))?;
             let reply = ClaimedReply { payload_hash: hash, reply, first_seen_at: self.now };
@@ -168,7 +168,7 @@ impl Submission<'_> {
         Ok(Ok(reply(receipt, message)))
     }
 
-    /// Decides what becomes of the lead, and stores it.
+    /// Decides on the lead and stores it.
     fn take(&self, lot: &dyn Lot, sender: &Sender, subject: Subject) -> Result<Taken<'_>, Fault> {
         let rules = &self.dealer.leads;
         let vehicle = self.vehicle(subject.unit.as_deref());
@@ -185,10 +185,10 @@ impl Submission<'_> {
             since: before(self.now, rules.duplicate_window),
         };
         let held_for = policy.held_for(lot)?;
-        // What is held back touches nothing that is there.
+        // A held lead changes nothing that exists.
         let earlier = if held_for.is_none() { lot.known_lead(&known)? } else { None };
         let held_before = earlier.as_ref().filter(|lead| lead.state == LeadState::Held);
-        // What is added to a lead that is held back waits with it.
+        // An addition to a held lead is held too.
         let held_for = held_for.or_else(|| held_before?.held_for);
         let rooftop = self.rooftop(subject.listing.as_ref());
         let settled = match (&self.lead.appointment, &earlier) {
@@ -269,8 +269,8 @@ impl Submission<'_> {
         Ok(Taken { lead, again, rooftop, remark: subject.remark, settled })
     }
 
-    /// Refuses what would make the leads of one network more than the dealer keeps in a day: a
-    /// caller within its other limits must not fill the disk.
+    /// Refuses a lead that would exceed the daily limit of bytes per network, because a caller
+    /// within its other limits must not fill the disk.
     fn too_much(&self, lot: &dyn Lot) -> Result<Option<Refusal>, Fault> {
         let Some(network) = &self.caller.network else {
             return Ok(None);
@@ -299,14 +299,16 @@ impl Submission<'_> {
         appointment.is_some_and(|appointment| appointment.kind == AppointmentType::TestDrive)
     }
 
-    /// A test drive needs a vehicle to drive, where the dealer says so (`E-097`).
+    /// Returns true for a test drive without a vehicle, where the dealer requires one (AAP 1.1
+    /// `lead.submit`, `E-097`).
     fn drives_nothing(&self) -> bool {
         self.dealer.leads.test_drive_needs_vehicle
             && self.is_test_drive()
             && self.lead.vehicle_of_interest.is_none()
     }
 
-    /// The listing that is meant. Only a test drive needs it to be there (C-22).
+    /// Finds the listing of the vehicle of interest. Only a test drive requires that it is on offer
+    /// (C-22).
     fn look_up_vehicle(&self) -> Result<Result<Subject, Refusal>, Fault> {
         const WHAT: &str = "looking up the vehicle of a lead";
         let Some(vehicle) = &self.lead.vehicle_of_interest else {
@@ -344,8 +346,9 @@ impl Submission<'_> {
         Ok(Ok(Subject { listing: None, unit, remark: Some(remark) }))
     }
 
-    /// What equivalent leads have in common besides the customer, the caller and what the
-    /// appointment is for, but not when (C-19). A unit that was sold in between is still the same.
+    /// Returns the vehicle part of what makes leads equivalent, beside the customer, the caller and
+    /// the type of appointment; its time does not matter (C-19). A unit that was sold meanwhile is
+    /// still the same.
     fn vehicle(&self, unit: Option<&str>) -> String {
         match (unit, &self.lead.vehicle_of_interest) {
             (Some(unit), _) => format!("unit:{unit}"),
@@ -354,13 +357,13 @@ impl Submission<'_> {
         }
     }
 
-    /// The rooftop that takes care of the lead: the listing's, the one that the buyer names, one
-    /// that offers the appointment, or the first.
+    /// Selects the rooftop of the lead: the listing's, the one that the buyer names, one that
+    /// offers the appointment, or the first.
     fn rooftop(&self, listing: Option<&Value>) -> &Rooftop {
         let named = |name: &str| self.dealer.rooftops.iter().find(|r| r.profile.name == name);
         let wanted = self.lead.vehicle_of_interest.as_ref().and_then(|v| v.rooftop.as_deref());
         let kind = self.lead.appointment.as_ref().map(|appointment| appointment.kind);
-        // Where the vehicle stands counts more than what the buyer names.
+        // The vehicle's location wins over the rooftop that the buyer names.
         listing
             .and_then(|listing| named(listing.get("rooftop")?.as_str()?))
             .or_else(|| named(wanted?))
@@ -383,7 +386,7 @@ impl Submission<'_> {
         let period = appointment::horizon(rooftop, self.now);
         let department = appointment::department(request.kind);
         let name = &rooftop.profile.name;
-        // What the same lead booked before makes room for what it asks for now.
+        // An earlier booking of the same lead does not count, because the new one replaces it.
         let occupied = lot.occupied(&self.dealer.id, name, department, period, earlier)?;
         let proposals = self.dealer.leads.proposed_times;
         let decision = appointment::decide(rooftop, request, self.now, &occupied, proposals);
@@ -423,7 +426,8 @@ impl Submission<'_> {
         }
     }
 
-    /// In strict mode an appointment that leads nowhere is an error, though the lead is kept.
+    /// Refuses an appointment that is neither confirmed nor proposed, in strict mode. The lead is
+    /// stored all the same.
     fn strict_refusal(&self, taken: &Taken<'_>) -> Option<Refusal> {
         let appointment = taken.lead.submission.appointment.as_ref()?;
         let nowhere = match appointment.state {
@@ -434,7 +438,7 @@ impl Submission<'_> {
             | AppointmentState::Cancelled
             | AppointmentState::NoShow => false,
         };
-        // Who named no time has not asked for one that is unavailable.
+        // Without a requested time, no time can be unavailable.
         let asked_for_a_time = appointment.requested_at.is_some();
         let is_strict = self.dealer.leads.strict_appointments && !is_denied(taken.held_for());
         (is_strict && asked_for_a_time && nowhere).then(|| {
@@ -443,14 +447,15 @@ impl Submission<'_> {
         })
     }
 
-    /// Whom the buyer can call (`R-LD-26`): the rooftop, or else another one of the group.
+    /// Returns a telephone number for the buyer (AAP 1.1 `lead.submit`, `R-LD-26`): of the rooftop,
+    /// or else of another one of the group.
     fn phone(&self, rooftop: &Rooftop) -> Option<String> {
         let all = std::iter::once(rooftop).chain(&self.dealer.rooftops);
         all.flat_map(|rooftop| &rooftop.profile.phones).next().map(|phone| phone.value.clone())
     }
 
-    /// Who is denied hears so. Every other lead that is held back is received, which is not yet to
-    /// say that anybody follows up; the message says that.
+    /// Writes the receipt. A denied agent gets `rejected`. Every other held lead is `received`; the
+    /// message says that it is held.
     fn receipt(&self, taken: &Taken<'_>) -> LeadReceipt {
         let status = match (is_denied(taken.held_for()), taken.again) {
             (true, _) => LeadStatus::Rejected,
@@ -469,14 +474,14 @@ impl Submission<'_> {
     }
 }
 
-/// What a buyer hears of an appointment; nothing of one whose place another has taken.
+/// Writes the receipt of an appointment; `None` for a superseded one.
 fn appointment_receipt(appointment: &AppointmentRecord) -> Option<AppointmentReceipt> {
     let status = status_of(appointment.state)?;
     let proposed = appointment.proposed.iter().copied().map(rfc3339).collect();
     Some(AppointmentReceipt {
         appointment_id: appointment.appointment_id.clone(),
         status,
-        // R-LD-23: each of the two exactly with its status.
+        // Both members occur only with their status (AAP 1.1 `lead.submit`, R-LD-23).
         confirmed_at: appointment
             .starts_at
             .filter(|_| status == AppointmentStatus::Confirmed)
@@ -485,7 +490,7 @@ fn appointment_receipt(appointment: &AppointmentRecord) -> Option<AppointmentRec
     })
 }
 
-/// The appointment that a lead has from now on: what is booked stands until something else is.
+/// Returns the lead's appointment from now on: a booked one remains until another is booked.
 fn current(
     earlier: Option<AppointmentRecord>,
     asked: Option<AppointmentRecord>,
@@ -507,13 +512,13 @@ fn is_denied(held_for: Option<HeldFor>) -> bool {
     }
 }
 
-/// What a buyer hears of an appointment; nothing of one whose place another has taken.
+/// Returns AAP's status of a state; `None` for a superseded appointment.
 fn status_of(state: AppointmentState) -> Option<AppointmentStatus> {
     match state {
         AppointmentState::Requested => Some(AppointmentStatus::Requested),
         AppointmentState::Proposed => Some(AppointmentStatus::Proposed),
         AppointmentState::Confirmed => Some(AppointmentStatus::Confirmed),
-        // AAP has no words for the last two; that nobody is expected is what counts.
+        // AAP has no status for cancelled and no-show; `rejected` tells that nobody is expected.
         AppointmentState::Rejected | AppointmentState::Cancelled | AppointmentState::NoShow => {
             Some(AppointmentStatus::Rejected)
         }
@@ -525,10 +530,10 @@ fn reply(receipt: LeadReceipt, message: String) -> Reply {
     Reply { skill: Skill::LeadSubmit, data: ReplyData::Lead(receipt), message: Some(message) }
 }
 
-/// What identifies a vehicle that is not in the inventory.
+/// Returns a text that identifies a vehicle that is not in the inventory.
 fn vehicle_identity(vehicle: &Vehicle) -> String {
     let fold = |text: &str| text.trim().to_lowercase();
-    // The surest first: a VIN, then the dealer's own numbers, then what many cars have in common.
+    // Most reliable first: the VIN, then the dealer's own numbers, then make, model and year.
     if let Some(vin) = &vehicle.vin {
         return format!("vin:{vin}");
     }

@@ -1,12 +1,12 @@
-//! A car dealer on the Auto Agent Protocol: what it offers, what it answers, which leads it has taken and
-//! when it has time for whom. It has never heard of a transport, of a database or of a clock: whoever
-//! asks says what time it is.
+//! A car dealer on the Auto Agent Protocol (AAP): inventory, answers to the five skills, leads,
+//! consent and appointments. The crate knows no transport, database or clock: the current time is
+//! an argument.
 
-// Who the dealer is, and on which terms it sells.
+// The dealer, and its terms of sale.
 pub mod demo;
 pub mod settings;
 
-// What it offers, and what it answers about it.
+// Inventory, and answers about it.
 pub mod import;
 pub mod inventory;
 pub mod packed;
@@ -15,7 +15,7 @@ pub mod skills;
 
 mod query;
 
-// What customers send.
+// Leads of customers.
 pub mod adf;
 pub mod appointment;
 pub mod calendar;

@@ -1,15 +1,15 @@
-//! Moments for people: in the zone of the rooftop, with the year where it is not this year's.
+//! Times for people: in the rooftop's zone, with the year when it is not the current one.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-/// `Friday May 1, 11:00 AM PDT`
+/// Formats a time: `Friday May 1, 11:00 AM PDT`.
 #[must_use]
 pub fn spoken(at: Timestamp, zone: &TimeZone, now: Timestamp) -> String {
     shown(at, zone, now, ["%A %B %-d, %-I:%M %p %Z", "%A %B %-d, %Y, %-I:%M %p %Z"])
 }
 
-/// `May 1, 11:00 AM PDT`, for tables.
+/// Formats a time for tables: `May 1, 11:00 AM PDT`.
 #[must_use]
 pub fn short(at: Timestamp, zone: &TimeZone, now: Timestamp) -> String {
     shown(at, zone, now, ["%b %-d, %-I:%M %p %Z", "%b %-d, %Y, %-I:%M %p %Z"])
@@ -37,7 +37,7 @@ mod tests {
                 "2026-12-30T12:00:00Z",
                 "Saturday January 2, 2027, 10:00 AM PST",
             ),
-            // In UTC it is another year already, and there it is not yet.
+            // In UTC it is already the next year, and in the rooftop's zone it is not.
             ("2027-01-01T04:00:00Z", "2026-12-30T12:00:00Z", "Thursday December 31, 8:00 PM PST"),
             ("2026-12-31T18:00:00Z", "2027-01-01T04:00:00Z", "Thursday December 31, 10:00 AM PST"),
         ] {

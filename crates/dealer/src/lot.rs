@@ -1,6 +1,6 @@
-//! What a dealer keeps of its leads, as [`lead`](crate::lead) asks for it. A [`Lot`] is open for one
-//! transaction: whoever implements it sees to it that what happened on one happened whole or not
-//! at all, and to two of them one after the other.
+//! Storage interface of [`lead`](crate::lead). A [`Lot`] is open for one transaction: the
+//! implementation guarantees that it takes effect completely or not at all, and that transactions
+//! are serialised.
 
 use jiff::Timestamp;
 use tradepost_wire::fault::Fault;
@@ -10,107 +10,107 @@ use crate::calendar::Occupied;
 use crate::consent::Evidence;
 use crate::record::{AppointmentRecord, LeadEventKind, LeadRecord};
 
-/// A period, the end not included.
+/// A period from its start up to, not including, its end.
 pub type Period = (Timestamp, Timestamp);
 
-/// An idempotency key with those by whom it is known again.
+/// An idempotency key with its scopes.
 #[derive(Debug, Clone, Copy)]
 pub struct Claim<'a> {
-    /// Whose lead it is.
+    /// The dealer.
     pub dealer_id: &'a str,
-    /// Each is enough.
+    /// Scopes in which the key is known; each is sufficient.
     pub scopes: &'a [String],
     /// The key.
     pub key: &'a str,
-    /// Keys from before are forgotten.
+    /// Keys first used before this are forgotten.
     pub since: Timestamp,
 }
 
-/// What was answered to the first request with an idempotency key.
+/// Stored answer to the first request with an idempotency key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimedReply {
     /// Hash of the canonical payload.
     pub payload_hash: Vec<u8>,
-    /// The answer, as JSON.
+    /// The answer as JSON.
     pub reply: String,
-    /// When.
+    /// Moment of the first request.
     pub first_seen_at: Timestamp,
 }
 
-/// By what a lead is known again.
+/// Criteria by which a lead is recognised as an earlier one.
 #[derive(Debug, Clone, Copy)]
 pub struct KnownLead<'a> {
-    /// Whose lead it is.
+    /// The dealer.
     pub dealer_id: &'a str,
-    /// What shows that the caller is the same; each is enough.
+    /// Proofs that the caller is the same; each is sufficient.
     pub proofs: &'a [String],
-    /// The customer's addresses, normalised; each is enough.
+    /// Contact values of the customer, normalised; each is sufficient.
     pub contacts: &'a [String],
-    /// What it is about.
+    /// Vehicle and type of appointment.
     pub subject: &'a str,
-    /// Leads from before are others.
+    /// Older leads are not considered.
     pub since: Timestamp,
 }
 
 /// A submission to be stored.
 #[derive(Debug)]
 pub struct TakenLead<'a> {
-    /// The lead as it is from now on; its latest submission is the one to be stored. A new lead's
-    /// person is worked out.
+    /// The lead with the submission to be stored as its latest. The person of a new lead is
+    /// determined by the store.
     pub lead: &'a LeadRecord,
-    /// What happens to it.
+    /// Event that the submission causes.
     pub kind: LeadEventKind,
-    /// By what it is known again.
+    /// Criteria by which the lead will be recognised.
     pub known: KnownLead<'a>,
     /// The department that the appointment occupies.
     pub department: &'static str,
-    /// What it counts for, in limits.
+    /// Subjects under which it is counted.
     pub tallies: &'a [String],
-    /// Tallies from before count no more.
+    /// Older counts can be deleted.
     pub tallied_since: Timestamp,
 }
 
-/// How a lead came, on its way into the store.
+/// Consent of a lead, to be stored with its evidence.
 #[derive(Debug, Clone, Copy)]
 pub struct Grant<'a> {
-    /// Whose lead it is.
+    /// The dealer.
     pub dealer_id: &'a str,
     /// The lead.
     pub lead_id: &'a str,
-    /// The submission's number.
+    /// Number of the submission.
     pub submission: i64,
-    /// When it came.
+    /// Time of arrival.
     pub at: Timestamp,
     /// The payload.
     pub payload: &'a Value,
-    /// What proves the consent.
+    /// Evidence of the consent.
     pub evidence: &'a Evidence,
     /// The network of a caller without credentials.
     pub network: Option<&'a str>,
 }
 
-/// What is asked and written while a lead is taken.
+/// Storage operations of one transaction for leads.
 pub trait Lot {
-    /// What was answered under this key, in each of the scopes that know it.
+    /// Returns the stored answers under this key, one for each scope that has it.
     ///
     /// # Errors
-    /// When the store fails, here as everywhere.
+    /// When the store fails, as for all operations.
     fn claimed_replies(&self, claim: &Claim<'_>) -> Result<Vec<ClaimedReply>, Fault>;
 
-    /// Remembers what was answered under a key, in each of its scopes.
+    /// Stores the answer under a key, in each of its scopes.
     ///
     /// # Errors
     /// When the store fails.
     fn claim(&self, claim: &Claim<'_>, reply: &ClaimedReply) -> Result<(), Fault>;
 
-    /// The lead that the same caller sent for the same customer about the same subject.
+    /// Returns the lead that the same caller sent for the same customer about the same subject.
     ///
     /// # Errors
     /// When the store fails.
     fn known_lead(&self, known: &KnownLead<'_>) -> Result<Option<LeadRecord>, Fault>;
 
-    /// What of a department's calendar is taken within a period: confirmed appointments, without those
-    /// of one lead, and blocked times.
+    /// Returns the taken parts of a department's calendar within a period: confirmed appointments,
+    /// without those of one lead, and blocks.
     ///
     /// # Errors
     /// When the store fails.
@@ -123,8 +123,8 @@ pub trait Lot {
         except_lead: Option<&str>,
     ) -> Result<Vec<Occupied>, Fault>;
 
-    /// An appointment as it stands now, where the dealer's people, or the end of its lead, have changed
-    /// it; the current one of its lead where that has taken its place. `None` when it is as it was.
+    /// Returns an appointment in its current state, when staff or the end of its lead have changed
+    /// it; the current one of its lead when that has replaced it. `None` when it is unchanged.
     ///
     /// # Errors
     /// When the store fails.
@@ -134,7 +134,7 @@ pub trait Lot {
         appointment_id: &str,
     ) -> Result<Option<AppointmentRecord>, Fault>;
 
-    /// Whether as many submissions as `limit` have counted for something since a moment.
+    /// Returns true when at least `limit` submissions were counted under a subject since a moment.
     ///
     /// # Errors
     /// When the store fails.
@@ -146,7 +146,8 @@ pub trait Lot {
         limit: u32,
     ) -> Result<bool, Fault>;
 
-    /// The same for those whose appointment is booked, without one lead's.
+    /// Returns true when at least `limit` booked appointments were counted under a subject since a
+    /// moment, without those of one lead.
     ///
     /// # Errors
     /// When the store fails.
@@ -159,14 +160,15 @@ pub trait Lot {
         except_lead: Option<&str>,
     ) -> Result<bool, Fault>;
 
-    /// Stores a submission: the lead as it is from now on, and the event that says so. Returns the
-    /// submission's number.
+    /// Stores a submission: the lead with its changes, and the event. Returns the number of the
+    /// submission.
     ///
     /// # Errors
     /// When the store fails.
     fn take_lead(&self, taken: &TakenLead<'_>) -> Result<i64, Fault>;
 
-    /// How many bytes are kept of a network's leads since a moment, and when the first came.
+    /// Returns the number of bytes stored for a network's leads since a moment, and the time of the
+    /// first.
     ///
     /// # Errors
     /// When the store fails.
@@ -177,7 +179,7 @@ pub trait Lot {
         since: Timestamp,
     ) -> Result<(u64, Option<Timestamp>), Fault>;
 
-    /// Keeps the evidence of a consent.
+    /// Stores the evidence of a consent.
     ///
     /// # Errors
     /// When the store fails.

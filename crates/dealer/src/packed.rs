@@ -1,27 +1,27 @@
-//! JSON that is kept packed. Listings of one dealer say much the same, so that a dictionary of what
-//! they have in common makes each of them small by itself, and one is unpacked without its neighbours.
+//! Compressed JSON. Listings of one dealer are similar, so a shared dictionary makes each of them
+//! small by itself, and one is decompressed without its neighbours.
 
 use std::fmt;
 
 use zstd_safe::{CCtx, CDict, CParameter, DCtx, DDict};
 
-/// How much effort goes into packing: a tenth less room would take five times as long.
+/// Compression level of zstd: a tenth less memory would take five times as long.
 const LEVEL: i32 = 3;
 
-/// How large a dictionary may be, in bytes. A larger one is hardly better and is part of what a dealer
-/// costs.
+/// Maximum size of a dictionary in bytes. A larger one is hardly better and adds to the memory of
+/// each dealer.
 const DICTIONARY: usize = 8 * 1024;
 
-/// Of fewer texts nothing is to be learned.
+/// Minimum number of texts from which a dictionary is trained.
 const FEWEST: usize = 64;
 
-/// From how many texts is learned: more make it slower and no better.
+/// Number of texts from which a dictionary is trained: more are slower and no better.
 const SAMPLES: usize = 256;
 
-/// A text may be so long when it is unpacked, in bytes. What says that it is longer is broken.
+/// Maximum decompressed size of a text in bytes. Data that claims more is damaged.
 const LONGEST: usize = 64 * 1024 * 1024;
 
-/// Why something could not be packed or unpacked.
+/// Reason why a text could not be compressed or decompressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unpackable(pub(crate) &'static str);
 
@@ -33,19 +33,20 @@ impl fmt::Display for Unpackable {
 
 impl std::error::Error for Unpackable {}
 
-/// What texts have in common.
+/// A compression dictionary.
 #[derive(Clone, Default)]
 pub struct Dictionary(Vec<u8>);
 
 impl Dictionary {
-    /// Each so manieth of so many texts is looked at: from all over a feed, because neighbours are often
-    /// of one make and more alike than the rest.
+    /// Returns the distance between samples in a list of texts. They are spread over a feed,
+    /// because neighbours are often of one make and more similar than the rest.
     #[must_use]
     pub fn step(texts: usize) -> usize {
         texts.div_ceil(SAMPLES).max(1)
     }
 
-    /// Learns from samples of so many texts. Of a few it is empty, which is a dictionary, too.
+    /// Trains a dictionary from samples of this many texts. With few texts it is empty, which is a
+    /// valid dictionary.
     #[must_use]
     pub fn of_samples<T: AsRef<str>>(texts: usize, samples: impl Iterator<Item = T>) -> Self {
         if texts < FEWEST {
@@ -59,18 +60,18 @@ impl Dictionary {
         let mut learned = Vec::with_capacity(DICTIONARY.min(all.len() / 8));
         match zstd_safe::train_from_buffer(&mut learned, &all, &sizes) {
             Ok(_) => Self(learned),
-            // Texts that have nothing in common.
+            // The texts have nothing in common.
             Err(_) => Self::default(),
         }
     }
 
-    /// One that was learned before.
+    /// Restores a dictionary.
     #[must_use]
     pub fn from_bytes(bytes: Vec<u8>) -> Self {
         Self(bytes)
     }
 
-    /// It as it is kept.
+    /// Returns the dictionary as bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
@@ -83,27 +84,27 @@ impl fmt::Debug for Dictionary {
     }
 }
 
-/// Packs texts with a dictionary.
+/// Compresses texts with a dictionary.
 pub struct Packer {
     context: CCtx<'static>,
     dictionary: CDict<'static>,
 }
 
 impl Packer {
-    /// Packs with this dictionary.
+    /// Creates a compressor with this dictionary.
     #[must_use]
     pub fn new(dictionary: &Dictionary) -> Self {
         Self { context: CCtx::create(), dictionary: CDict::create(&dictionary.0, LEVEL) }
     }
 
-    /// Packs a text.
+    /// Compresses a text.
     ///
     /// # Errors
-    /// That there is no memory for it.
+    /// When there is not enough memory.
     pub fn pack(&mut self, text: &str) -> Result<Vec<u8>, Unpackable> {
         let mut packed = Vec::with_capacity(zstd_safe::compress_bound(text.len()));
         let Self { context, dictionary } = self;
-        // Which dictionary it is takes four bytes, and is known.
+        // The id of the dictionary would take four bytes, and is known.
         context
             .set_parameter(CParameter::DictIdFlag(false))
             .and_then(|_| context.ref_cdict(dictionary))
@@ -119,26 +120,26 @@ impl fmt::Debug for Packer {
     }
 }
 
-/// Unpacks what was packed with a dictionary. Cheap to share.
+/// Decompresses texts with a dictionary. Cheap to share.
 pub struct Unpacker(DDict<'static>);
 
 impl Unpacker {
-    /// Unpacks with this dictionary.
+    /// Creates a decompressor with this dictionary.
     ///
     /// # Errors
-    /// That it is none.
+    /// When the dictionary is invalid.
     pub fn new(dictionary: &Dictionary) -> Result<Self, Unpackable> {
         DDict::try_create(&dictionary.0).map(Self).ok_or(Unpackable("the dictionary is broken"))
     }
 
-    /// Unpacks a text.
+    /// Decompresses a text.
     ///
     /// # Errors
-    /// That it was not packed so.
+    /// When the data is damaged.
     pub fn unpack(&self, bench: &mut Bench, packed: &[u8]) -> Result<String, Unpackable> {
         let size = zstd_safe::get_frame_content_size(packed).ok().flatten();
         let size = size.and_then(|size| usize::try_from(size).ok()).filter(|size| *size <= LONGEST);
-        // Looked at before there is memory for it: whoever broke it may have written any size.
+        // Checked before memory is allocated, because damaged data may claim any size.
         let Some(size) = size else { return Err(Unpackable("it does not say how long it is")) };
         let mut text = Vec::with_capacity(size);
         bench
@@ -148,7 +149,7 @@ impl Unpacker {
         String::from_utf8(text).map_err(|_| Unpackable("it is no text"))
     }
 
-    /// How many bytes it takes.
+    /// Returns its memory in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.0.sizeof()
@@ -161,7 +162,7 @@ impl fmt::Debug for Unpacker {
     }
 }
 
-/// Where unpacking is done: worth keeping, because making one takes longer than unpacking a text.
+/// Reusable decompression context, because creating one takes longer than decompressing a text.
 pub struct Bench(DCtx<'static>);
 
 impl Default for Bench {
@@ -229,7 +230,7 @@ mod tests {
         for end in 0..packed.len() {
             assert!(unpacker.unpack(&mut bench, &packed[..end]).is_err());
         }
-        // A size of nearly 2^64 is not believed.
+        // A claimed size of nearly 2^64 is rejected.
         let claim = [0x28, 0xb5, 0x2f, 0xfd, 0xe0, 255, 255, 255, 255, 255, 255, 255, 127];
         assert!(unpacker.unpack(&mut bench, &claim).is_err());
     }

@@ -1,15 +1,15 @@
-//! What a unit costs out of the door, and whether a price says all of it (`R-PR-01`). Whole US dollars.
+//! Out-the-door prices and their completeness (AAP 1.1, `R-PR-01`). Whole US dollars.
 
-/// The price out of the door of what is advertised at a price, with what everybody gets off it and what has
-/// to be paid besides; `None` when nothing is left of the advertised price.
+/// Computes the out-the-door price from an advertised one, the rebates that every buyer gets and
+/// the mandatory amounts; `None` when the rebates use up the price.
 #[must_use]
 pub fn out_the_door(advertised: u32, discount: u32, surcharge: u32) -> Option<u32> {
     let left = advertised.checked_sub(discount).filter(|left| *left > 0)?;
     left.checked_add(surcharge)
 }
 
-/// Whether a price out of the door is less than what has to be paid. Who does not know what everybody gets
-/// off cannot say so of less than is advertised.
+/// Returns true when an out-the-door price is less than what has to be paid. With an unknown
+/// discount, a price below the advertised one is not judged.
 #[must_use]
 pub fn omits_fees(price: u32, advertised: u32, discount: Option<u32>, surcharge: u32) -> bool {
     let least = out_the_door(advertised, discount.unwrap_or_default(), surcharge);

@@ -1,11 +1,10 @@
-//! What shoppers ask in words, understood: a query and the words of an inventory in, typed
-//! predicates and remarks out. Nothing here knows how vehicles are stored or found, and whoever
-//! stores them knows nothing of words.
+//! Interpretation of shoppers' questions: turns a query and the words of an inventory into typed
+//! predicates and remarks. It does not know how vehicles are stored or found.
 //!
-//! A query is read from left to right, the longest phrase first: amounts with what stands around
+//! A query is read from left to right, the longest phrase first: amounts with the words around
 //! them, words of the trade, names and numbers of this inventory, and names of cars that exist
-//! elsewhere. Only a word that is none of these is taken for the beginning of one, and only then
-//! for a misspelling. Every phrase must be meant by a vehicle (C-39).
+//! elsewhere. Only a word that is none of these is read as the beginning of one, and only then as a
+//! misspelling. A vehicle must satisfy every phrase (C-39).
 
 pub(crate) mod fold;
 mod lexicon;
@@ -24,25 +23,25 @@ pub(crate) use understand::understand;
 #[cfg(test)]
 pub(crate) use vocabulary::vocabulary;
 
-/// What a query means.
+/// Interpretation of a query.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Understood {
-    /// What a vehicle must satisfy, each of it.
+    /// Conditions that a vehicle must satisfy, all of them.
     pub(crate) wants: Vec<Want>,
-    /// What the asker should know about the reading.
+    /// Remarks for the caller about the interpretation.
     pub(crate) remarks: Vec<Remark>,
 }
 
-/// A phrase that a vehicle must mean.
+/// A phrase that a vehicle must satisfy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Want {
-    /// One of these is enough. Nothing satisfies none.
+    /// Alternatives; one is sufficient. Without any, no vehicle satisfies the phrase.
     pub(crate) any: Vec<Meaning>,
-    /// None of them may hold.
+    /// True when none of the alternatives may hold.
     pub(crate) negated: bool,
-    /// What it is about, where it is one attribute.
+    /// The attribute, when all alternatives are about one.
     pub(crate) attribute: Option<Attribute>,
-    /// In the words of the filters: `price_max 40000`.
+    /// Description in terms of the filters: `price_max 40000`.
     pub(crate) label: String,
 }
 
@@ -51,46 +50,46 @@ pub(crate) struct Want {
 pub(crate) enum Meaning {
     /// The vehicle has one of these values.
     Values(Vec<Value>),
-    /// It has this make and this model, by the ids of their values.
+    /// The vehicle has this make and this model, by the ids of their values.
     Pair { make: u32, model: u32 },
-    /// One meaning of each of these groups: what `anything but a red Honda` excludes.
+    /// One meaning of each of these groups, as in `anything but a red Honda`.
     All(Vec<Vec<Self>>),
     /// A number within bounds.
     Number(Number, Bounds),
-    /// This stock number, without case and punctuation.
+    /// Stock number, without case and punctuation.
     Stock(String),
-    /// A VIN that ends so, in lower case.
+    /// Last characters of a VIN, in lower case.
     VinEnd(String),
-    /// A VIN that begins so, in lower case.
+    /// First characters of a VIN, in lower case.
     VinStart(String),
 }
 
-/// What the asker should know about a reading.
+/// A remark for the caller about the interpretation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Remark {
-    /// There is no word in the query.
+    /// The query has no word.
     NoWord,
-    /// A misspelling was read as something else.
+    /// A misspelling was corrected.
     Corrected { said: String, read: String },
-    /// A word that no listing has.
+    /// No listing has this word.
     Unknown(String),
-    /// A make or model that exists and is not on offer.
+    /// A make or model exists and is not on offer.
     Absent(&'static str),
-    /// What no filter can find was left out.
+    /// A phrase that no filter can find was left out.
     LeftOut(String),
-    /// A colour that no listing names so was read as its family.
+    /// A colour that no listing names was read as its colour family.
     Family { said: String, family: &'static str },
-    /// Seats were counted by the model where the listing does not state them.
+    /// Seats were taken from the model where the listing does not state them.
     UsualSeats,
 }
 
-/// The identifiers of an inventory: too many to be words.
+/// Lookups of an inventory's identifiers, which are too many for the lexicon.
 pub(crate) trait Identifiers {
-    /// Whether there is a stock number, squeezed.
+    /// Returns true when there is a stock number, without case and punctuation.
     fn has_stock(&self, key: &str) -> bool;
-    /// Whether a VIN ends so, in lower case.
+    /// Returns true when a VIN has this ending, in lower case.
     fn vin_ends(&self, tail: &str) -> bool;
-    /// Whether a VIN begins so, in lower case.
+    /// Returns true when a VIN has this beginning, in lower case.
     fn vin_starts(&self, start: &str) -> bool;
 }
 
@@ -103,15 +102,15 @@ impl Want {
         Self { any: vec![Meaning::Values(unique(values))], negated: false, attribute, label }
     }
 
-    /// By a stock number, or an end of a VIN.
+    /// Creates a condition on a stock number or on a part of a VIN.
     fn identifier(meaning: fn(String) -> Meaning, kind: &str, key: &str) -> Self {
         let label = format!("{kind} {}", key.to_uppercase());
         Self { any: vec![meaning(key.to_owned())], negated: false, attribute: None, label }
     }
 
-    /// Whether no vehicle can satisfy both of two wants about one attribute.
+    /// Returns true when no vehicle can satisfy both of two conditions about one attribute.
     fn excludes(&self, other: &Self) -> bool {
-        // A vehicle has one of these. Features it can have many of.
+        // A vehicle has one make and one body, and may have many features.
         let single = matches!(self.attribute, Some(Attribute::Make | Attribute::Body));
         let has = |value: &Value| {
             let is = |meaning: &Meaning| matches!(meaning, Meaning::Values(mine) if mine.contains(value));
@@ -122,7 +121,7 @@ impl Want {
     }
 }
 
-/// Values in order, each once.
+/// Sorts values and removes duplicates.
 fn unique(mut values: Vec<Value>) -> Vec<Value> {
     values.sort_unstable();
     values.dedup();

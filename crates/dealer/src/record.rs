@@ -1,4 +1,4 @@
-//! What is kept of a lead: what it is now, the submissions that made it, and its events.
+//! Stored leads: the current state, the submissions, and the events.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -10,47 +10,47 @@ use tradepost_wire::words;
 use crate::consent::{ConsentRecord, Hash};
 
 words! {
-    /// How a lead stands.
+    /// States of a lead.
     pub enum LeadState {
         /// The dealer has it.
         Received = "received",
-        /// It is held back until somebody at the dealer releases it.
+        /// Held until a member of staff releases it.
         Held = "held",
         /// The customer has withdrawn the consent: nobody may contact them.
         Revoked = "revoked",
-        /// What it said about the customer is erased.
+        /// The customer's data is erased.
         Erased = "erased",
     }
 }
 
 words! {
-    /// Why a lead is held back.
+    /// Reasons for holding a lead.
     pub enum HeldFor {
-        /// The dealer denies the agent that brought it.
+        /// The dealer denies the agent that sent it.
         DeniedAgent = "denied_agent",
-        /// The dealer names the agents that it wants leads from, and this is none of them.
+        /// The dealer accepts leads from listed agents only, and this is none of them.
         UnlistedAgent = "unlisted_agent",
-        /// Too many leads came from there, or for this customer, or at all, in a short time.
+        /// Too many leads from this source, for this customer, or in total, in a short time.
         Velocity = "velocity",
-        /// The agent has sent as many leads as it may in a day.
+        /// The agent has used up its daily quota.
         Quota = "quota",
     }
 }
 
 words! {
-    /// How an appointment stands.
+    /// States of an appointment.
     pub enum AppointmentState {
-        /// A person has to find a time.
+        /// A member of staff has to find a time.
         Requested = "requested",
-        /// Not possible then; other times were proposed.
+        /// The requested time is not possible; others were proposed.
         Proposed = "proposed",
         /// Booked.
         Confirmed = "confirmed",
-        /// Not offered.
+        /// The rooftop does not offer it.
         Rejected = "rejected",
-        /// Another one of the same lead has taken its place.
+        /// Another appointment of the same lead has replaced it.
         Superseded = "superseded",
-        /// Called off by the dealer's people, or with its lead: its time is free again.
+        /// Cancelled by staff, or with its lead; its time is free again.
         Cancelled = "cancelled",
         /// The customer did not come.
         NoShow = "no_show",
@@ -58,8 +58,8 @@ words! {
 }
 
 impl AppointmentState {
-    /// Whether an appointment in this state takes a place in the calendar. The store's query for
-    /// what is occupied says the same in SQL, and a test compares them.
+    /// Returns true when an appointment in this state takes a place in the calendar. The store's
+    /// query for occupied periods has the same rule in SQL, and a test compares them.
     #[must_use]
     pub const fn occupies(self) -> bool {
         match self {
@@ -75,50 +75,49 @@ impl AppointmentState {
 }
 
 words! {
-    /// What happened to a lead.
+    /// Kinds of events of a lead.
     pub enum LeadEventKind {
-        /// It came.
+        /// The lead was received.
         Received = "received",
-        /// Its caller sent it again.
+        /// The same caller sent it again.
         Resubmitted = "resubmitted",
-        /// It was held back, and no longer is.
+        /// The lead was held, and was released.
         Released = "released",
         /// The customer withdrew the consent.
         ConsentRevoked = "consent_revoked",
-        /// What it said about the customer was erased.
+        /// The customer's data was erased.
         Erased = "erased",
-        /// The dealer's people agreed on a time for its appointment.
+        /// Staff confirmed a time for its appointment.
         AppointmentConfirmed = "appointment_confirmed",
-        /// The dealer's people moved its appointment to another time.
+        /// Staff moved its appointment to another time.
         AppointmentMoved = "appointment_moved",
-        /// Its appointment was cancelled: by the dealer's people, or because the lead was marked
-        /// lost or erased.
+        /// Its appointment was cancelled: by staff, or because the lead was marked lost or erased.
         AppointmentCancelled = "appointment_cancelled",
-        /// The dealer's people noted that the customer did not come.
+        /// Staff recorded that the customer did not come.
         AppointmentNoShow = "appointment_no_show",
     }
 }
 
-/// A lead as it is now: one state, one current appointment, and what was last said about it.
+/// A lead in its current state, with its current appointment and latest submission.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LeadRecord {
-    /// The lead.
+    /// Id of the lead.
     pub lead_id: String,
-    /// Whose.
+    /// The dealer.
     pub dealer_id: String,
-    /// When it came.
+    /// Time of receipt.
     pub received_at: Timestamp,
-    /// When it changed last.
+    /// Time of the last change.
     pub changed_at: Timestamp,
-    /// How it stands.
+    /// State of the lead.
     pub state: LeadState,
-    /// Why it is held back; also when it has been released since.
+    /// Reason for holding it, also after its release.
     pub held_for: Option<HeldFor>,
-    /// What it shares with all leads that are probably of the same person: the id of the first one
-    /// with a common e-mail address or telephone number. No proof, because everybody can write
-    /// down everybody's address.
+    /// Group of leads that are probably from the same person: the id of the first lead with a
+    /// common e-mail address or telephone number. No proof, because anyone can give anyone's
+    /// address.
     pub person: String,
-    /// The zone of the rooftop that takes care of it, by its IANA name.
+    /// IANA name of the time zone of the responsible rooftop.
     pub time_zone: Option<String>,
     /// The current appointment.
     pub appointment: Option<AppointmentRecord>,
@@ -127,14 +126,14 @@ pub struct LeadRecord {
 }
 
 impl LeadRecord {
-    /// The zone of the rooftop that takes care of it; UTC when that has none.
+    /// Returns the time zone of the responsible rooftop; UTC when there is none.
     #[must_use]
     pub fn zone(&self) -> TimeZone {
         let named = self.time_zone.as_deref().and_then(|name| TimeZone::get(name).ok());
         named.unwrap_or(TimeZone::UTC)
     }
 
-    /// What the latest submission asked for, where that is not the current appointment.
+    /// Returns the appointment of the latest submission, when it is not the current one.
     #[must_use]
     pub fn asked_besides(&self) -> Option<&AppointmentRecord> {
         let current = self.appointment.as_ref().map(|current| &current.appointment_id);
@@ -143,100 +142,99 @@ impl LeadRecord {
     }
 }
 
-/// One submission of a lead. Every one is kept, because each has its own consent (`R-LD-19`).
+/// One submission of a lead. Each is stored, because each has its own consent (AAP 1.1
+/// `lead.submit`, `R-LD-19`).
 #[derive(Debug, Clone, PartialEq)]
 pub struct SubmissionRecord {
-    /// When it was received.
+    /// Time of receipt.
     pub received_at: Timestamp,
-    /// The AAP version it came in.
+    /// AAP version of the request.
     pub version: Version,
-    /// Who sent it: the credential's name or `anonymous`.
+    /// Sender: the credential's name or `anonymous`.
     pub principal: String,
-    /// From which network address.
+    /// Network address of the sender.
     pub address: Option<String>,
-    /// The payload as it was sent (`lead.submit.request`), consent included; null when it cannot be read.
+    /// The payload as sent (`lead.submit.request`), consent included; null when it cannot be read.
     pub payload: Value,
-    /// Why payload and address cannot be read any more, if they cannot: their key is lost, or
-    /// somebody changed them.
+    /// Reason why payload and address cannot be read: their key is lost, or they were changed.
     pub unreadable: Option<String>,
-    /// The rooftop that takes care of it.
+    /// The responsible rooftop.
     pub rooftop: Option<String>,
-    /// The listing that the vehicle of interest matched, as it was then.
+    /// The listing of the vehicle of interest, as it was then.
     pub listing: Option<Value>,
-    /// What became of the appointment that it asked for.
+    /// The requested appointment.
     pub appointment: Option<AppointmentRecord>,
 }
 
 /// An appointment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppointmentRecord {
-    /// The dealer's id of it.
+    /// Id of the appointment.
     pub appointment_id: String,
-    /// What for.
+    /// Type of appointment.
     pub kind: AppointmentType,
-    /// How it stands.
+    /// State of the appointment.
     pub state: AppointmentState,
-    /// When it was asked to start.
+    /// Requested start.
     pub requested_at: Option<Timestamp>,
-    /// When it starts, exactly when it was confirmed.
+    /// Start, present exactly when confirmed.
     pub starts_at: Option<Timestamp>,
-    /// When it ends, exactly when it was confirmed.
+    /// End, present exactly when confirmed.
     pub ends_at: Option<Timestamp>,
-    /// The times proposed instead.
+    /// Proposed times.
     pub proposed: Vec<Timestamp>,
-    /// Counts its changes: 1 until the dealer's people, or the end of its lead, change it. Whoever
-    /// changes it says which version they have seen.
+    /// Number of its changes: 1 until staff, or the end of its lead, change it. A change names the
+    /// version that its author has seen.
     pub version: i64,
 }
 
-/// Something that happened to a lead, with how the lead stood then.
+/// An event of a lead, with the state of the lead after it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LeadEvent {
-    /// Its number: later events of all leads have larger ones, and none is given twice.
+    /// Sequence number over all leads; later events have larger ones, and none is reused.
     pub seq: i64,
-    /// When.
+    /// Time.
     pub at: Timestamp,
-    /// What.
+    /// Kind of event.
     pub kind: LeadEventKind,
-    /// How the lead stood after it.
+    /// State of the lead after it.
     pub state: LeadState,
-    /// The current appointment after it, in the state and at the time of then.
+    /// Current appointment after it, as it was then.
     pub appointment: Option<AppointmentRecord>,
-    /// The latest submission then, counted from 0.
+    /// Index of the latest submission then.
     pub submission: u32,
 }
 
-/// A lead with everything that is known of it.
+/// A lead with its whole history.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LeadHistory {
-    /// As it is now.
+    /// Current state.
     pub lead: LeadRecord,
-    /// The first one first; at least one.
+    /// Submissions, oldest first; at least one.
     pub submissions: Vec<SubmissionRecord>,
-    /// The first one first; at least one.
+    /// Events, oldest first; at least one.
     pub events: Vec<LeadEvent>,
-    /// The other leads of probably the same person, the first ones first, a limited number.
+    /// Ids of other leads probably from the same person, oldest first, a limited number.
     pub same_person: Vec<String>,
-    /// What is on record about its consent, the first one first, each with its hash and what the
-    /// caller said that it is.
+    /// Consent records, oldest first, each with its hash and the caller's user agent.
     pub consents: Vec<(ConsentRecord, Hash, Option<String>)>,
-    /// When a destination first took it; `None` while none has.
+    /// Time of the first successful delivery; `None` without any.
     pub delivered_at: Option<Timestamp>,
 }
 
 impl LeadHistory {
-    /// Whether everything that was sent can be read.
+    /// Returns true when every submission can be read.
     #[must_use]
     pub fn is_readable(&self) -> bool {
         self.submissions.iter().all(|sent| sent.unreadable.is_none())
     }
 
-    /// The lead as it was after each event.
+    /// Iterates over the events, each with the lead as it was after it.
     pub fn changes(&self) -> impl Iterator<Item = (&LeadEvent, LeadRecord)> {
         self.events.iter().filter_map(|event| {
             let lead = LeadRecord {
                 changed_at: event.at,
-                // What is withdrawn is withdrawn for what came before, too.
+                // A withdrawal applies to earlier states too.
                 state: match self.lead.state {
                     LeadState::Revoked | LeadState::Erased => self.lead.state,
                     LeadState::Received | LeadState::Held => event.state,

@@ -1,4 +1,4 @@
-//! Who a dealer is, and on which terms it sells: the settings that a process reads for it.
+//! Settings of a dealer: identity, rooftops, and terms of sale.
 
 use jiff::SignedDuration;
 use jiff::civil::Date;
@@ -11,51 +11,52 @@ use crate::import::PriceTruth;
 /// A dealer or dealer group.
 #[derive(Debug, Clone)]
 pub struct Dealer {
-    /// The id in the store and on the command line.
+    /// Id in the store and on the command line.
     pub id: String,
-    /// The name on the card and in `dealer.information`.
+    /// Name on the agent card and in `dealer.information`.
     pub name: String,
-    /// A greeting in `dealer.information`.
+    /// Greeting in `dealer.information`.
     pub welcome_message: Option<String>,
-    /// The AAP versions spoken; at least one, ascending.
+    /// Supported AAP versions; at least one, ascending.
     pub versions: Vec<Version>,
-    /// The skills switched on; at least one, in catalog order.
+    /// Enabled skills; at least one, in catalog order.
     pub skills: Vec<Skill>,
-    /// At least one; names are unique.
+    /// Rooftops with unique names; at least one.
     pub rooftops: Vec<Rooftop>,
     /// Search limits.
     pub search: SearchPolicy,
     /// Rules for leads.
     pub leads: LeadPolicy,
-    /// For how long a unit that left the offer is remembered (C-23).
+    /// Time for which a unit that left the offer has a tombstone (AAP 1.1 `inventory.vehicle`,
+    /// C-23).
     pub tombstone_lifetime: SignedDuration,
-    /// What becomes of a unit whose price is not the whole truth (`R-PR-01`).
+    /// Treatment of units with an incomplete price (AAP 1.1, `R-PR-01`).
     pub price_truth: PriceTruth,
 }
 
-/// A physical store.
+/// A location of a dealer.
 #[derive(Debug, Clone)]
 pub struct Rooftop {
-    /// What `dealer.information` tells about it. Opening hours by department are in
-    /// `profile.schedules`, named `sales` and `service`.
+    /// Profile for `dealer.information`. Opening hours by department are in `profile.schedules`,
+    /// named `sales` and `service`.
     pub profile: aap::dealer::Rooftop,
-    /// What inventory feeds call it besides its name.
+    /// Other names that inventory feeds use for it.
     pub feed_names: Vec<String>,
-    /// The time zone that `profile.timezone` names; UTC when it names none.
+    /// Time zone that `profile.timezone` names; UTC when it names none.
     pub time_zone: TimeZone,
-    /// Fees that every buyer pays, whole US dollars; the importer adds them to the advertised
+    /// Fees that every buyer pays, in whole US dollars; the importer adds them to the advertised
     /// price (`R-PR-01`).
     pub fees: Vec<Fee>,
-    /// How it takes appointments.
+    /// Rules for appointments.
     pub appointments: Appointments,
 }
 
 /// A mandatory fee.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fee {
-    /// Such as `Documentation`.
+    /// Name, such as `Documentation`.
     pub name: String,
-    /// Whole US dollars.
+    /// Amount in whole US dollars.
     pub amount: u32,
 }
 
@@ -67,106 +68,106 @@ impl Rooftop {
     }
 }
 
-/// How a rooftop takes appointments.
+/// Rules for a rooftop's appointments.
 #[derive(Debug, Clone)]
 pub struct Appointments {
-    /// What it offers. When empty, every request is left to a person.
+    /// Types offered. When empty, every request is left to the staff.
     pub types: Vec<AppointmentType>,
-    /// The slots into which a day is divided from the opening on.
+    /// Length of a slot in minutes; days are divided from the opening time on.
     pub slot_minutes: u32,
-    /// How many can run at the same time, for each department.
+    /// Maximum number at the same time, for each department.
     pub capacity: u32,
-    /// How long before its start one must be requested.
+    /// Minimum time between request and start.
     pub notice: SignedDuration,
-    /// How far ahead one can be.
+    /// Maximum number of days ahead.
     pub horizon_days: u32,
     /// Days on which the rooftop is closed.
     pub closed_on: Vec<Date>,
 }
 
-/// Search limits (C-08).
+/// Search limits (AAP 1.1 `inventory.search`, C-08).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SearchPolicy {
-    /// The page size when the buyer names none.
+    /// Page size when the buyer names none.
     pub default_limit: u32,
-    /// The largest page, 1 to 1000; larger requests are clamped.
+    /// Maximum page size, 1 to 1000; larger requests are clamped.
     pub max_limit: u32,
 }
 
 /// Rules for leads.
 #[derive(Debug, Clone)]
 pub struct LeadPolicy {
-    /// How far a consent may lie in the future.
+    /// Tolerance for consents that lie in the future.
     pub clock_skew: SignedDuration,
-    /// How long a consent without `expires_at` holds; for ever when `None` (`R-LD-07`).
+    /// Validity of a consent without `expires_at`; unlimited when `None` (AAP 1.1 `lead.submit`,
+    /// `R-LD-07`).
     pub consent_lifetime: Option<SignedDuration>,
-    /// Whether a test drive needs a vehicle of interest (`R-LD-25`).
+    /// True when a test drive needs a vehicle of interest (`R-LD-25`).
     pub test_drive_needs_vehicle: bool,
-    /// For how long equivalent leads count as duplicates (C-19).
+    /// Window in which equivalent leads count as duplicates (C-19).
     pub duplicate_window: SignedDuration,
-    /// For how long idempotency keys are remembered; at least 24 hours (`R-LD-15`).
+    /// Time for which idempotency keys are remembered; at least 24 hours (`R-LD-15`).
     pub idempotency_lifetime: SignedDuration,
-    /// Whether an appointment that can be neither confirmed nor proposed is an error (C-20).
+    /// True when an appointment that can be neither confirmed nor proposed is an error (C-20).
     pub strict_appointments: bool,
-    /// How many times to propose.
+    /// Number of times to propose.
     pub proposed_times: usize,
-    /// For how long a lead is kept after its last change; for ever when `None`.
+    /// Time for which a lead is kept after its last change; unlimited when `None`.
     pub retention: Option<SignedDuration>,
-    /// Whether that holds also for a lead that a destination is still to be told of.
+    /// True when a lead is erased although a delivery of it is still due.
     pub erase_undelivered: bool,
-    /// How many bytes of leads are kept of one network address in a day, of callers without
+    /// Maximum number of bytes of leads kept per network address in a day, for callers without
     /// credentials.
     pub daily_bytes_per_address: u64,
-    /// How many appointments are confirmed without a person.
+    /// Limits for confirming appointments without a person.
     pub confirmations: Confirmations,
-    /// How many leads come without being held back.
+    /// Limits beyond which leads are held.
     pub velocity: Velocity,
-    /// Whose leads come without being held back.
+    /// Agents whose leads are accepted.
     pub agents: Agents,
 }
 
-/// How many appointments callers without credentials get confirmed in a day of 24 hours at most;
-/// beyond, a person has to.
+/// Maximum number of confirmed appointments in 24 hours for callers without credentials; beyond it,
+/// staff have to confirm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Confirmations {
-    /// From one network address.
+    /// Per network address.
     pub per_address: u32,
-    /// For one e-mail address or telephone number.
+    /// Per e-mail address or telephone number.
     pub per_contact: u32,
-    /// For one vehicle.
+    /// Per vehicle.
     pub per_vehicle: u32,
     /// All together.
     pub all: u32,
 }
 
-/// How many leads of callers without credentials are taken in a window at most; beyond, they are
-/// held back.
+/// Maximum number of leads in a window for callers without credentials; further ones are held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Velocity {
-    /// The window; at most a day.
+    /// Length of the window; at most a day.
     pub window: SignedDuration,
-    /// From one network address.
+    /// Per network address.
     pub per_address: u32,
-    /// For one e-mail address or telephone number.
+    /// Per e-mail address or telephone number.
     pub per_contact: u32,
     /// All together.
     pub all: u32,
 }
 
-/// Which agents' leads are taken; those of others are held back. An agent is known by the name of
-/// its credential, and by the name that the lead gives, which everybody can write there.
+/// Rules for agents; leads of agents that are not accepted are held. An agent is identified by the
+/// name of its credential, and by the name in the lead, which the caller can choose.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Agents {
-    /// These alone, unless there is none.
+    /// Accepted agents; all when empty.
     pub allow: Vec<String>,
-    /// These not.
+    /// Denied agents.
     pub deny: Vec<String>,
-    /// How many leads of one agent are taken in a day of 24 hours; any number when `None`.
+    /// Maximum number of leads per agent in 24 hours; unlimited when `None`.
     pub quota: Option<u32>,
 }
 
 impl Default for Appointments {
-    /// None offered.
+    /// Offers no appointments.
     fn default() -> Self {
         Self {
             types: Vec::new(),
@@ -181,7 +182,7 @@ impl Default for Appointments {
 
 impl Default for SearchPolicy {
     fn default() -> Self {
-        // C-08
+        // The defaults of AAP 1.1 `inventory.search` (C-08).
         Self { default_limit: 20, max_limit: 100 }
     }
 }
@@ -207,14 +208,15 @@ impl Default for LeadPolicy {
 }
 
 impl Default for Confirmations {
-    /// More than a customer needs. An address may be that of an agent with many customers.
+    /// Allows more than one customer needs, because an address may be that of an agent with many
+    /// customers.
     fn default() -> Self {
         Self { per_address: 10, per_contact: 3, per_vehicle: 4, all: 40 }
     }
 }
 
 impl Default for Velocity {
-    /// More than a dealer gets on a good day.
+    /// Allows more than a dealer gets on a good day.
     fn default() -> Self {
         Self { window: SignedDuration::from_hours(1), per_address: 60, per_contact: 10, all: 600 }
     }

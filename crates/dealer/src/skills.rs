@@ -1,4 +1,5 @@
-//! The skills that only read: who the dealer is and what it offers.
+//! The read-only skills of AAP: `dealer.information`, `inventory.facets`, `inventory.search` and
+//! `inventory.vehicle`.
 
 use std::sync::Arc;
 
@@ -13,10 +14,10 @@ use crate::settings::{Dealer, SearchPolicy};
 
 mod said;
 
-/// How many similar vehicles a refusal names.
+/// Number of similar vehicles in a refusal.
 const SIMILAR: usize = 3;
 
-/// What `dealer.information` tells, from the configuration.
+/// Builds the data of `dealer.information` from the settings.
 #[must_use]
 pub fn profile(dealer: &Dealer) -> DealerInformation {
     DealerInformation {
@@ -26,7 +27,7 @@ pub fn profile(dealer: &Dealer) -> DealerInformation {
     }
 }
 
-/// `dealer.information`.
+/// Answers `dealer.information`.
 #[must_use]
 pub fn dealer_information(profile: &Arc<DealerInformation>) -> Reply {
     let message = match profile.rooftops.len() {
@@ -40,15 +41,15 @@ pub fn dealer_information(profile: &Arc<DealerInformation>) -> Reply {
     }
 }
 
-/// `inventory.facets` and `inventory.search`, as they were answered lately where they were.
+/// Answers `inventory.facets` and `inventory.search`, from the cache where possible.
 ///
 /// # Errors
-/// When the inventory's snapshot is broken.
+/// When the inventory's snapshot is damaged.
 pub fn repeat(inventory: &Inventory, question: &Question) -> Result<Reply, Broken> {
     inventory.again(question, || answer(inventory, question))
 }
 
-/// The same, worked out now.
+/// Answers a question without the cache.
 pub(super) fn answer(inventory: &Inventory, question: &Question) -> Result<Reply, Broken> {
     match question {
         Question::Facets(filters) => Ok(facets(inventory, filters)),
@@ -56,10 +57,10 @@ pub(super) fn answer(inventory: &Inventory, question: &Question) -> Result<Reply
     }
 }
 
-/// `inventory.search`.
+/// Answers `inventory.search`.
 ///
 /// # Errors
-/// When the inventory's snapshot is broken.
+/// When the inventory's snapshot is damaged.
 pub fn search(
     inventory: &Inventory,
     search: &Search,
@@ -70,7 +71,7 @@ pub fn search(
     Ok(Reply { skill: Skill::InventorySearch, data: ReplyData::Page(page), message: Some(message) })
 }
 
-/// `inventory.facets`.
+/// Answers `inventory.facets`.
 #[must_use]
 pub fn facets(inventory: &Inventory, filters: &Filters) -> Reply {
     let (facets, notes) = inventory.facets(filters);
@@ -78,10 +79,10 @@ pub fn facets(inventory: &Inventory, filters: &Filters) -> Reply {
     Reply { skill: Skill::InventoryFacets, data: ReplyData::Facets(facets), message: Some(message) }
 }
 
-/// `inventory.vehicle`: the reply, or `VEHICLE_NOT_FOUND` or `VEHICLE_UNAVAILABLE`.
+/// Answers `inventory.vehicle`, or refuses with `VEHICLE_NOT_FOUND` or `VEHICLE_UNAVAILABLE`.
 ///
 /// # Errors
-/// When the inventory's snapshot is broken.
+/// When the inventory's snapshot is damaged.
 pub fn vehicle(
     dealer: &Dealer,
     inventory: &Inventory,
@@ -99,13 +100,14 @@ pub fn vehicle(
     })
 }
 
-/// What left then or before is no longer admitted to (C-23).
+/// Returns the moment at or before which removed units count as unknown (AAP 1.1
+/// `inventory.vehicle`, C-23).
 #[must_use]
 pub fn oldest_remembered(dealer: &Dealer, now: Timestamp) -> Timestamp {
     now.saturating_sub(dealer.tombstone_lifetime).unwrap_or(Timestamp::MIN)
 }
 
-/// `VEHICLE_UNAVAILABLE`, with what is like it.
+/// Refuses with `VEHICLE_UNAVAILABLE`, and names similar vehicles.
 #[must_use]
 pub fn unavailable(inventory: &Inventory, tombstone: &Tombstone) -> Refusal {
     let gone = Gone {
@@ -117,7 +119,7 @@ pub fn unavailable(inventory: &Inventory, tombstone: &Tombstone) -> Refusal {
     Refusal::vehicle_unavailable(&gone, &inventory.similar(tombstone, SIMILAR))
 }
 
-/// `VEHICLE_NOT_FOUND`, with the identifiers that were looked for.
+/// Refuses with `VEHICLE_NOT_FOUND`, and names the identifiers of the request.
 #[must_use]
 pub fn not_found(dealer: &Dealer, query: &VehicleQuery) -> Refusal {
     let identifiers: Vec<_> =

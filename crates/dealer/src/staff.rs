@@ -1,9 +1,8 @@
-//! The dealer's people: what each of them is for, how far they are with a lead, and the record of what
-//! they have seen and done.
+//! Staff of a dealer: roles, progress with leads, notes, and the audit log.
 //!
-//! The record is a chain as that of consents is: the hash of each entry covers that of the one before,
-//! so none can be changed or taken out without breaking all that follow. An entry names a lead by its id
-//! and holds nothing of a customer, so it can stay when the customer is erased.
+//! The audit log is a hash chain like that of consents: the hash of each entry covers that of the
+//! entry before, so no entry can be changed or removed without breaking all that follow. An entry
+//! names a lead by its id and contains no customer data, so it remains when the customer is erased.
 
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
@@ -13,146 +12,146 @@ use tradepost_wire::words;
 use crate::consent::{Hash, START, add_texts, from_hex, hex};
 
 words! {
-    /// What somebody is for.
+    /// Roles of staff.
     pub enum Role {
-        /// Sells: sees leads and works on them.
+        /// Sales: sees leads and works on them.
         Desk = "desk",
-        /// Answers for the desk: releases, withdraws and erases leads, too, and sees who did what.
+        /// Manages sales: releases, revokes and erases leads as well, and reads the audit log.
         Manager = "manager",
-        /// Sees to it that everything runs, and sees nothing of customers.
+        /// Operates the server, without access to customer data.
         Engineer = "engineer",
     }
 }
 
 words! {
-    /// How far the dealer's people are with a lead.
+    /// Progress of staff with a lead.
     pub enum Stage {
         /// Nobody has taken it on.
         New = "new",
-        /// Somebody has.
+        /// Somebody works on it.
         Working = "working",
         /// The customer has bought.
         Sold = "sold",
-        /// The customer has not.
+        /// The customer has not bought.
         Lost = "lost",
     }
 }
 
 words! {
-    /// What somebody has done.
+    /// Actions in the audit log.
     pub enum Action {
-        /// Came in.
+        /// Signed in.
         SignedIn = "signed_in",
-        /// Left.
+        /// Signed out.
         SignedOut = "signed_out",
-        /// Ended a session, of themselves or of somebody else.
+        /// Ended a session, their own or another.
         SessionEnded = "session_ended",
-        /// Was shown a lead.
+        /// Viewed a lead.
         LeadSeen = "lead_seen",
-        /// Wrote a note about a lead; the detail is the hash of the note.
+        /// Added a note to a lead; the detail is the hash of the note.
         NoteAdded = "note_added",
-        /// Said how far they are with a lead.
+        /// Changed the progress of a lead.
         StageChanged = "stage_changed",
         /// Had a lead delivered again.
         LeadResent = "lead_resent",
-        /// Released a lead that was held back.
+        /// Released a held lead.
         LeadReleased = "lead_released",
-        /// Noted that the customer has withdrawn the consent.
+        /// Recorded that the customer has withdrawn the consent.
         ConsentRevoked = "consent_revoked",
-        /// Erased what a lead said about its customer.
+        /// Erased the customer's data of a lead.
         LeadErased = "lead_erased",
-        /// Agreed on a time for an appointment.
+        /// Confirmed a time for an appointment.
         AppointmentConfirmed = "appointment_confirmed",
         /// Moved an appointment to another time.
         AppointmentMoved = "appointment_moved",
         /// Cancelled an appointment.
         AppointmentCancelled = "appointment_cancelled",
-        /// Noted that a customer did not come to an appointment.
+        /// Recorded a no-show.
         AppointmentNoShow = "appointment_no_show",
-        /// Blocked a time of a department, so that nobody can book it.
+        /// Blocked a period in a department's calendar.
         TimeBlocked = "time_blocked",
-        /// Took a blocked time back.
+        /// Removed a block.
         TimeUnblocked = "time_unblocked",
-        /// Was shown a list of leads.
+        /// Viewed a list of leads.
         LeadsListed = "leads_listed",
-        /// Took a lead away in a file.
+        /// Exported a lead to a file.
         LeadExported = "lead_exported",
-        /// Took the evidence of a lead's consent away; the detail is the hash of the file's content.
+        /// Exported the evidence of a lead's consent; the detail is the hash of the file's content.
         EvidenceTaken = "evidence_taken",
-        /// Brought a lead to a destination, which took it.
+        /// Delivered a lead to a destination, which accepted it.
         LeadDelivered = "lead_delivered",
-        /// Had the prober look at an agent.
+        /// Ran the prober against an agent.
         AgentProbed = "agent_probed",
-        /// Had everything personal encrypted by another key.
+        /// Re-encrypted personal data with another key.
         KeyChanged = "key_changed",
-        /// Gave up a key that was lost, with everything that it alone could read.
+        /// Gave up a lost key, with all data that only it could decrypt.
         KeyForgotten = "key_forgotten",
-        /// Took a record away in a file.
+        /// Exported an audit log to a file.
         RecordExported = "record_exported",
-        /// Let somebody in from now on; the detail is the role, and a hash of the kept password.
+        /// Added a member; the detail is the role, and a hash of the stored password hash.
         MemberAdded = "member_added",
-        /// Gave somebody another password; the detail is a hash of the kept password.
+        /// Set a member's password; the detail is a hash of the stored password hash.
         PasswordSet = "password_set",
-        /// Lets somebody in no more.
+        /// Removed a member.
         MemberRemoved = "member_removed",
-        /// Could not sign in, or not prove the own password: the subject is the name that was tried,
-        /// where somebody has it.
+        /// Failed to sign in, or to confirm their own password; the subject is the attempted name,
+        /// where a member has it.
         SignInFailed = "sign_in_failed",
         /// Failed so often that no more attempts are taken for a while.
         SignInLocked = "sign_in_locked",
-        /// Asked for something that the role does not permit.
+        /// Was refused an action that the role does not permit.
         AccessRefused = "access_refused",
-        /// Gave the own password again before something that needs it.
+        /// Confirmed their own password for a sensitive action.
         IdentityConfirmed = "identity_confirmed",
-        /// Switched the own second factor on.
+        /// Enabled their own second factor.
         SecondFactorSet = "second_factor_set",
-        /// Switched the own second factor off.
+        /// Disabled their own second factor.
         SecondFactorRemoved = "second_factor_removed",
-        /// Took the second factor from somebody else, who sets up another.
+        /// Reset another member's second factor.
         SecondFactorReset = "second_factor_reset",
-        /// Made new recovery codes.
+        /// Generated new recovery codes.
         RecoveryCodesMade = "recovery_codes_made",
         /// Signed in with a recovery code.
         RecoveryCodeUsed = "recovery_code_used",
     }
 }
 
-/// Something that is to be recorded.
+/// An entry to be recorded in the audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewEntry {
-    /// Whose record: a dealer's; `*` for what concerns all dealers of a process. No dealer's id is
-    /// that.
+    /// The chain: a dealer's id, or `*` for entries that concern all dealers of a process, which no
+    /// dealer has as its id.
     pub chain: String,
-    /// When, to the millisecond.
+    /// Time, with millisecond precision.
     pub at: Timestamp,
-    /// Who: a member's name, `cli:` with a user of the machine, or a part of the server itself.
+    /// Actor: a member's name, `cli:` with an operating-system user, or a part of the server.
     pub actor: String,
-    /// What.
+    /// Action.
     pub action: Action,
-    /// With what: a lead's id, a session's, a member's name.
+    /// Subject: the id of a lead or session, or a member's name.
     pub subject: Option<String>,
-    /// More about it, in our words.
+    /// Details in our own words.
     pub detail: Option<String>,
 }
 
-/// The record of what concerns all dealers of a process.
+/// Chain of entries that concern all dealers of a process.
 pub const EVERYBODY: &str = "*";
 
-/// Who erases leads that were kept long enough.
+/// Actor that erases leads after their retention.
 pub const RETENTION: &str = "retention";
 
-/// Who brings leads to their destinations.
+/// Actor that delivers leads to their destinations.
 pub const DELIVERY: &str = "delivery";
 
-/// Who records that somebody could not sign in: nobody knows who it was.
+/// Actor of failed sign-ins, because the person is unknown.
 pub const SIGN_IN: &str = "sign-in";
 
 impl NewEntry {
-    /// The hash of the entry with this number after the one with the hash `previous`.
+    /// Computes the hash of the entry with this number, given the hash of the entry before.
     #[must_use]
     pub fn hash(&self, seq: i64, previous: &Hash) -> Hash {
         let mut hasher = Sha256::new();
-        // What it is and in which version: nothing else that is hashed begins so.
+        // A prefix with name and version, so that the hash cannot be mistaken for another.
         hasher.update(b"tradepost audit entry 1\n");
         let (seq, at) = (seq.to_string(), self.at.as_millisecond().to_string());
         let texts = [
@@ -170,38 +169,38 @@ impl NewEntry {
     }
 }
 
-/// An entry as it is kept.
+/// A stored entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Its number in its record, from 1, without a gap.
+    /// Number in its chain, from 1, without gaps.
     pub seq: i64,
-    /// What it says.
+    /// Content.
     pub said: NewEntry,
-    /// Its hash.
+    /// Hash.
     pub hash: Hash,
 }
 
-/// What looking through a record has found.
+/// Result of checking a chain of the audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordCheck {
-    /// Whose record.
+    /// The chain.
     pub chain: String,
-    /// How many entries it has.
+    /// Number of entries.
     pub entries: usize,
-    /// The hash of the last one.
+    /// Hash of the last entry.
     pub head: Hash,
-    /// The entries that were changed, or before which one is missing.
+    /// Numbers of entries that were changed, or before which one is missing.
     pub faults: Vec<i64>,
 }
 
 impl RecordCheck {
-    /// For a record of which nothing has been seen.
+    /// Starts a check of a chain.
     #[must_use]
     pub fn new(chain: String) -> Self {
         Self { chain, entries: 0, head: START, faults: Vec::new() }
     }
 
-    /// Takes the next entry.
+    /// Checks the next entry.
     pub fn take(&mut self, entry: &Entry) {
         self.entries += 1;
         let expected = i64::try_from(self.entries).unwrap_or(i64::MAX);
@@ -210,12 +209,12 @@ impl RecordCheck {
         if !is_whole {
             self.faults.push(entry.seq);
         }
-        // Of what is stored: an entry that was changed is one fault, and
-        // not one for each that follows.
+        // Continues from the stored hash, so that one changed entry is one defect and not one for
+        // each entry that follows.
         self.head = entry.hash;
     }
 
-    /// Takes an entry that cannot be read, with its number and its hash.
+    /// Records an entry that cannot be read, with its number and its hash.
     pub fn take_unread(&mut self, seq: i64, hash: Hash) {
         self.entries += 1;
         self.faults.push(seq);
@@ -223,21 +222,21 @@ impl RecordCheck {
     }
 }
 
-/// A remark of the dealer's people about a lead.
+/// A note of staff about a lead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
-    /// When it was written.
+    /// Time of writing.
     pub at: Timestamp,
-    /// By whom.
+    /// Author.
     pub author: String,
-    /// What it says; `None` where that cannot be read any more.
+    /// Text; `None` when it cannot be read any more.
     pub text: Option<String>,
 }
 
 impl Note {
-    /// Returns the hash of the note of a lead, which its entry in the record has; `None` where the text
-    /// cannot be read. The salt is kept with the note and goes with it: without it short texts could be
-    /// tried against the hash, which stays.
+    /// Returns the hash of a note for its audit entry; `None` when the text cannot be read. The
+    /// salt is stored with the note and erased with it, because otherwise short texts could be
+    /// guessed from the hash, which remains.
     #[must_use]
     pub fn digest(&self, dealer_id: &str, lead_id: &str, salt: &str) -> Option<Hash> {
         let text = self.text.as_deref()?;
@@ -249,34 +248,33 @@ impl Note {
     }
 }
 
-/// Begins the detail of an entry about a note, before the note's hash.
+/// Prefix of a note's hash in the detail of an entry.
 const NOTE_MARK: &str = "sha256:";
 
-/// Begins the word of an entry's detail that tells one password from another.
+/// Prefix of a password's hash in the detail of an entry.
 const PASSWORD_MARK: &str = "password:";
 
-/// Writes the detail of an entry about a note with this hash.
+/// Writes the detail of an entry about a note.
 #[must_use]
 pub fn note_detail(digest: &Hash) -> String {
     format!("{NOTE_MARK}{}", hex(digest))
 }
 
-/// Reads the hash of a note from the detail of its entry; `None` for entries that were written before
-/// they had one.
+/// Reads the hash of a note from the detail of its entry; `None` for older entries without one.
 #[must_use]
 pub fn note_digest_of(detail: Option<&str>) -> Option<Hash> {
     from_hex(detail?.strip_prefix(NOTE_MARK)?)
 }
 
-/// Writes the detail of an entry about somebody whose role or password was set. `password` is what is kept
-/// of it, a salted hash; the detail has a hash of that, by which another password shows.
+/// Writes the detail of an entry about a member whose role or password was set. `password` is the
+/// stored salted hash; the detail contains a hash of that, which shows when the password changes.
 #[must_use]
 pub fn member_detail(role: Option<Role>, password: &str) -> String {
     let print = format!("{PASSWORD_MARK}{}", password_print(password));
     role.map_or_else(|| print.clone(), |role| format!("{} {print}", role.name()))
 }
 
-/// Returns the hash by which one kept password is told from another: 32 hexadecimal digits.
+/// Returns the hash of a stored password hash: 32 hexadecimal digits.
 #[must_use]
 pub fn password_print(password: &str) -> String {
     let mut hasher = Sha256::new();
@@ -286,17 +284,17 @@ pub fn password_print(password: &str) -> String {
     hex(&digest).chars().take(32).collect()
 }
 
-/// What the detail of an entry says about somebody.
+/// Parsed detail of an entry about a member.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MemberDetail {
-    /// Their role, where it was set.
+    /// Role, if it was set.
     pub role: Option<Role>,
-    /// The hash of the kept password, where it was set and is named.
+    /// Hash of the stored password hash, if it was set and recorded.
     pub password_print: Option<String>,
 }
 
 impl MemberDetail {
-    /// Reads the detail of an entry that lets somebody in or sets a password.
+    /// Parses the detail of an entry about a member.
     #[must_use]
     pub fn parse(detail: Option<&str>) -> Self {
         let mut parsed = Self::default();
@@ -310,7 +308,7 @@ impl MemberDetail {
     }
 }
 
-/// Returns the detail of an entry as people read it: without the hashes, which are for programs.
+/// Returns the detail for people, without the hashes; `None` when nothing remains.
 #[must_use]
 pub fn readable_detail(detail: &str) -> Option<String> {
     let is_hash = |word: &str| word.starts_with(NOTE_MARK) || word.starts_with(PASSWORD_MARK);
@@ -322,21 +320,21 @@ pub fn readable_detail(detail: &str) -> Option<String> {
     (!words.is_empty()).then(|| words.join(" "))
 }
 
-/// How the dealer's people stand with a lead.
+/// Progress of staff with a lead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Progress {
-    /// How far they are.
+    /// Progress.
     pub stage: Stage,
-    /// Since when, and who said so; `None` while nobody has.
+    /// Time and author of the last change; `None` without any.
     pub changed: Option<(Timestamp, String)>,
-    /// When somebody of them first saw it.
+    /// Time at which a member of staff first viewed it.
     pub seen_at: Option<Timestamp>,
-    /// When somebody of them first took it on.
+    /// Time at which a member of staff first took it on.
     pub answered_at: Option<Timestamp>,
 }
 
 impl Default for Progress {
-    /// Nobody has looked at it.
+    /// Starts as new and not viewed.
     fn default() -> Self {
         Self { stage: Stage::New, changed: None, seen_at: None, answered_at: None }
     }

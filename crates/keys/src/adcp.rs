@@ -1,6 +1,5 @@
-//! How AdCP signs: what a signature of a request or of a webhook has to cover, on which terms it
-//! holds, in which order that is looked at, and how one is made (AdCP 3.1, "Signed requests" and
-//! "Webhook callbacks").
+//! Signatures of AdCP requests and webhooks: covered components, terms, verification steps, and
+//! signing (AdCP 3.1, "Signed requests" and "Webhook callbacks").
 
 use std::fmt;
 
@@ -15,16 +14,16 @@ use tradepost_wire::json::Value;
 use crate::http_signature::{self, BadTarget, Input, Malformed, Message, Target, content_digest};
 use crate::{Algorithm, SigningKey, sha256};
 
-/// How far two clocks may differ.
+/// Maximum difference between two clocks.
 pub const SKEW: SignedDuration = SignedDuration::from_secs(60);
 
-/// The longest time that a signature may hold.
+/// Maximum validity of a signature.
 pub const LONGEST: SignedDuration = SignedDuration::from_secs(300);
 
-/// The least that a nonce has, in bytes.
+/// Minimum length of a nonce in bytes.
 const NONCE_BYTES: usize = 16;
 
-/// The longest nonce and the longest name of a key, in characters.
+/// Maximum length of a nonce and of a key id in characters.
 const MAX_TEXT: usize = 256;
 
 impl From<Malformed> for Fault {
@@ -33,26 +32,26 @@ impl From<Malformed> for Fault {
     }
 }
 
-/// A signature that says of itself what the profile demands. Whether it is one is still to be seen.
+/// A signature whose terms satisfy the profile. It is not verified yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
-    /// The name of its key.
+    /// Key id.
     pub keyid: String,
-    /// What makes it different from every other of its key.
+    /// Nonce, unique per key.
     pub nonce: String,
     /// The algorithm.
     pub algorithm: Algorithm,
-    /// Until when it holds.
+    /// End of its validity.
     pub expires: Timestamp,
-    /// Its terms.
+    /// Covered components and parameters.
     pub input: Input,
-    /// The signature.
+    /// Bytes of the signature.
     pub signature: Vec<u8>,
 }
 
 impl Claim {
-    /// What is signed, by the message's own account: steps 1 to 6 of the published checklist.
-    /// `None` when the message is not signed.
+    /// Reads the signature of a message: steps 1 to 6 of AdCP's checklist. `None` when the message
+    /// is not signed.
     ///
     /// # Errors
     /// The first step that fails.
@@ -81,8 +80,8 @@ impl Claim {
         let algorithm = known.ok_or(Fault::AlgNotAllowed)?;
         let moment = |seconds| Timestamp::from_second(seconds).map_err(|_| Fault::WindowInvalid);
         let (created, expires) = (moment(created)?, moment(expires)?);
-        // Clocks may differ in either direction, so that one is also taken a minute before it
-        // begins and a minute after it ends.
+        // Clocks may differ in either direction, so a signature is accepted from a minute before
+        // its start until a minute after its end.
         if expires <= created
             || expires.duration_since(created) > LONGEST
             || created.duration_since(now) > SKEW
@@ -103,18 +102,18 @@ impl Claim {
         Ok(Some(Self { keyid, nonce, algorithm, expires, input, signature }))
     }
 
-    /// Until when its nonce has to be remembered (step 13).
+    /// Returns the time until which its nonce has to be remembered (step 13).
     #[must_use]
     pub fn remembered_until(&self) -> Timestamp {
-        // It still holds in the last second of the window.
+        // It is still valid in the last second of the window.
         let after = SKEW.saturating_add(SignedDuration::from_secs(1));
         self.expires.saturating_add(after).unwrap_or(Timestamp::MAX)
     }
 
-    /// Whether the body is the one that is covered (step 11); also when none is.
+    /// Checks the digest of the body (step 11); succeeds when none is covered.
     ///
     /// # Errors
-    /// That it is another.
+    /// When the digest is another one.
     pub fn body(&self, message: &Message<'_>, body: &[u8]) -> Result<(), Fault> {
         if !self.input.covers("content-digest") {
             return Ok(());
@@ -129,7 +128,8 @@ impl Claim {
     }
 }
 
-/// What is covered and is no list has one value: of two, two readers could take different ones.
+/// Checks that covered headers without a list have one value, because of two values different
+/// readers could take different ones.
 fn single(message: &Message<'_>, input: &Input) -> Result<(), Fault> {
     if input.covers("content-type") {
         let mut quoted = false;
@@ -145,21 +145,21 @@ fn single(message: &Message<'_>, input: &Input) -> Result<(), Fault> {
     if input.covers("content-digest")
         && let Some(field) = message.field("content-digest")?
     {
-        // Its form alone: whether it is the digest of the body is for step 11.
+        // The format alone: the value is checked in step 11.
         http_signature::digests(&field)?;
     }
     Ok(())
 }
 
-/// Whether a key may sign here (step 8): its purposes, and that its parts belong together.
+/// Checks that a key may sign here (step 8): its purposes, and the consistency of its members.
 ///
 /// # Errors
-/// That it may not.
+/// When it may not.
 pub fn purpose(jwk: &Value, surface: Surface, algorithm: Algorithm) -> Result<(), Fault> {
     let text = |name: &str| jwk.get(name).and_then(Value::as_str);
     let uses = match surface {
         Surface::Request => ["request-signing"].as_slice(),
-        // The second is what AdCP 3.0 wanted.
+        // The second one is from AdCP 3.0.
         Surface::Webhook => ["request-signing", "webhook-signing"].as_slice(),
     };
     let operations = jwk.get("key_ops").and_then(Value::as_array);
@@ -173,29 +173,29 @@ pub fn purpose(jwk: &Value, surface: Surface, algorithm: Algorithm) -> Result<()
     if fits { Ok(()) } else { Err(Fault::KeyPurposeInvalid) }
 }
 
-/// A POST that is to be signed.
+/// A POST to be signed.
 #[derive(Debug, Clone, Copy)]
 pub struct Post<'p> {
-    /// What it is.
+    /// Request or webhook.
     pub surface: Surface,
-    /// Where it goes.
+    /// Address.
     pub url: &'p str,
-    /// Of which media type it is.
+    /// Media type.
     pub content_type: &'p str,
-    /// Its body.
+    /// Body.
     pub body: &'p [u8],
-    /// Whether the body is covered.
+    /// True when the body is covered.
     pub covers_body: bool,
 }
 
-/// Why something cannot be signed.
+/// Reason why a message cannot be signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unsigned {
-    /// Its address cannot.
+    /// The address is invalid.
     Target(BadTarget),
-    /// A header of it cannot.
+    /// A header is invalid.
     Header(Malformed),
-    /// The machine has no random numbers.
+    /// The machine has no random source.
     Random,
 }
 
@@ -211,13 +211,13 @@ impl fmt::Display for Unsigned {
 
 impl std::error::Error for Unsigned {}
 
-/// What makes a signature different from every other.
+/// Bytes of a nonce.
 pub type Nonce = [u8; NONCE_BYTES];
 
-/// A fresh one.
+/// Generates a nonce.
 ///
 /// # Errors
-/// When the machine has no random numbers.
+/// When the machine has no random source.
 pub fn nonce() -> Result<Nonce, Unsigned> {
     let mut nonce = [0; NONCE_BYTES];
     SystemRandom::new().fill(&mut nonce).map_err(|_| Unsigned::Random)?;
@@ -225,11 +225,10 @@ pub fn nonce() -> Result<Nonce, Unsigned> {
 }
 
 impl Post<'_> {
-    /// The headers that sign it, for as long as a signature may hold. Their bytes are written as AdCP
-    /// 3.1 does.
+    /// Returns the headers that sign it, with the maximum validity, encoded as in AdCP 3.1.
     ///
     /// # Errors
-    /// Why it cannot be signed.
+    /// The reason why it cannot be signed.
     pub fn sign(
         &self,
         key: &SigningKey,

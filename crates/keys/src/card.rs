@@ -1,4 +1,4 @@
-//! Signed agent cards (A2A §8.4): what a signature is, and whether those of a card are to be believed.
+//! Signed agent cards (A2A 1.0 §8.4): signing, and verification of a card's signatures.
 
 use jiff::Timestamp;
 use tradepost_wire::a2a::card::signing_payload;
@@ -12,16 +12,17 @@ use crate::keyset::KeySet;
 use crate::private::SigningKey;
 use crate::{Algorithm, decode, encode};
 
-/// How many signatures a card may have: each costs its reader work.
+/// Maximum number of signatures of a card, because each costs its reader work.
 const MAX_SIGNATURES: usize = 32;
 
-/// Those with which cards are signed: the two that need no choices.
+/// Algorithms for cards: the two without parameters.
 const ALGORITHMS: [Algorithm; 2] = [Algorithm::Es256, Algorithm::EdDsa];
 
-/// Signs a card: an entry for its `signatures`, which are not part of what is signed.
+/// Signs a card, and returns an entry for its `signatures`, which are not signed themselves.
 ///
 /// # Errors
-/// Why the card has no signing form; one problem at the root when the machine has no randomness.
+/// When the card has no canonical form; one problem at the root when the machine has no random
+/// source.
 pub fn sign(card: &Value, key: &SigningKey, jku: Option<&str>) -> Result<Value, Problems> {
     let payload = encode(signing_payload(card)?);
     let protected = encode(protected_header(key, jku).to_string());
@@ -33,7 +34,7 @@ pub fn sign(card: &Value, key: &SigningKey, jku: Option<&str>) -> Result<Value, 
     Ok(json!({"protected": protected, "signature": encode(signature)}))
 }
 
-/// What a signature says about itself, and covers.
+/// Returns the protected header of a signature.
 #[must_use]
 pub fn protected_header(key: &SigningKey, jku: Option<&str>) -> Value {
     let mut header = json!({"alg": key.algorithm().name(), "kid": key.kid(), "typ": "JOSE"});
@@ -46,42 +47,42 @@ pub fn protected_header(key: &SigningKey, jku: Option<&str>) -> Value {
 /// A card with its signatures.
 #[derive(Debug)]
 pub struct Signed {
-    /// None when the card is not signed.
+    /// Signatures; empty when the card is not signed.
     pub signatures: Vec<Signature>,
-    /// The canonical card, in base64url.
+    /// Canonical card in base64url.
     payload: String,
 }
 
-/// A signature, as far as it could be read.
+/// A parsed signature.
 #[derive(Debug, Clone)]
 pub struct Signature {
-    /// The name of its key.
+    /// Key id.
     pub kid: Option<String>,
-    /// Its algorithm, as named.
+    /// Name of the algorithm.
     pub alg: Option<String>,
-    /// Where it says that its key is.
+    /// Address of the key set.
     pub jku: Option<String>,
-    /// The protected header and the signature itself, or why there is none.
+    /// Protected header and signature, or the reason why they cannot be read.
     parts: Result<(String, Vec<u8>), &'static str>,
 }
 
-/// What became of a signature.
+/// Result of verifying a signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// A trusted key made it, for this card.
+    /// Made by a trusted key, for this card.
     Valid,
-    /// It is not one of this card: damaged, or forged.
+    /// Damaged or forged; with the reason.
     Invalid(&'static str),
-    /// None of the keys has its name.
+    /// No key has its key id.
     UnknownKey,
-    /// Its key may not be used.
+    /// The key may not be used; with the reason.
     UnusableKey(&'static str),
-    /// We do not know its algorithm.
+    /// An unsupported algorithm.
     UnsupportedAlgorithm,
 }
 
 impl Verdict {
-    /// For programs.
+    /// Returns the name for programs.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -93,7 +94,7 @@ impl Verdict {
         }
     }
 
-    /// For people.
+    /// Returns the reason for people.
     #[must_use]
     pub fn why(self) -> &'static str {
         match self {
@@ -105,7 +106,8 @@ impl Verdict {
     }
 }
 
-/// Whether a card with these verdicts is to be trusted: a signature is valid, and none is forged.
+/// Returns true when a card with these verdicts can be trusted: at least one signature is valid,
+/// and none is forged.
 #[must_use]
 pub fn is_trusted(verdicts: &[Verdict]) -> bool {
     verdicts.contains(&Verdict::Valid)
@@ -113,10 +115,10 @@ pub fn is_trusted(verdicts: &[Verdict]) -> bool {
 }
 
 impl Signed {
-    /// Reads the signatures of a card. One that is damaged is kept as such.
+    /// Reads the signatures of a card. A damaged one is kept, with its reason.
     ///
     /// # Errors
-    /// Why no signature of the card can be verified.
+    /// The reason why no signature of the card can be verified.
     pub fn read(card: &Value) -> Result<Self, Problems> {
         let payload = encode(signing_payload(card)?);
         let mut problems = Problems::new();
@@ -136,7 +138,7 @@ impl Signed {
         problems.into_result(Some(Self { signatures, payload }))
     }
 
-    /// What becomes of one of the signatures with these keys.
+    /// Verifies a signature with these keys.
     #[must_use]
     pub fn verdict(&self, signature: &Signature, keys: &KeySet, now: Timestamp) -> Verdict {
         let (protected, bytes) = match &signature.parts {
@@ -152,7 +154,7 @@ impl Signed {
         if named.peek().is_none() {
             return Verdict::UnknownKey;
         }
-        // The key says which algorithm it is for; the header cannot choose another.
+        // The key determines its algorithm; the header cannot choose another.
         let mut fitting = named.filter(|trusted| trusted.key.algorithm() == algorithm).peekable();
         if fitting.peek().is_none() {
             return Verdict::Invalid("the key with this kid is for another algorithm");
@@ -160,7 +162,8 @@ impl Signed {
         let message = format!("{protected}.{}", self.payload);
         match fitting.find(|trusted| trusted.key.verifies(message.as_bytes(), bytes)) {
             None => Verdict::Invalid("the signature does not match the card"),
-            // Only now: a forged signature is forged whether its key has expired or not.
+            // Checked last, because a forged signature is forged whether its key has expired or
+            // not.
             Some(trusted) => trusted.objection(now).map_or(Verdict::Valid, Verdict::UnusableKey),
         }
     }
@@ -198,9 +201,10 @@ impl Signature {
     }
 }
 
-/// Only the protected header counts; the other one may say anything, but not the same things.
+/// Checks the headers of a signature: the unprotected one is ignored, but may not repeat members of
+/// the protected one.
 fn check_header(protected: &Map, unprotected: Option<&Value>) -> Result<(), &'static str> {
-    // RFC 7515 §4.1.11: who does not understand what is critical must refuse.
+    // An unknown critical extension has to be refused (RFC 7515 §4.1.11).
     if protected.contains_key("crit") {
         return Err("its header has extensions that must be understood and are not");
     }

@@ -1,5 +1,5 @@
-//! The HMAC of what is pushed: HMAC-SHA256 over the seconds since 1970, a full stop and the body, in
-//! hexadecimal digits. Both sides have the key.
+//! HMAC signatures of pushed messages: HMAC-SHA256 over the seconds since 1970, a full stop and the
+//! body, in hexadecimal digits.
 
 use std::fmt;
 
@@ -15,24 +15,24 @@ impl fmt::Debug for SharedKey {
 }
 
 impl SharedKey {
-    /// The key of this text.
+    /// Creates a key from its text.
     #[must_use]
     pub fn new(text: &str) -> Self {
         Self(hmac::Key::new(hmac::HMAC_SHA256, text.as_bytes()))
     }
 
-    /// The digits for a body at a moment.
+    /// Signs a body at a time, and returns hexadecimal digits.
     #[must_use]
     pub fn sign(&self, seconds: &str, body: &[u8]) -> String {
         let tag = hmac::sign(&self.0, &covered(seconds, body));
         tradepost_wire::format::hex(tag.as_ref())
     }
 
-    /// Whether the digits are of this body at this moment.
+    /// Returns true when the digits sign this body at this time.
     #[must_use]
     pub fn verifies(&self, seconds: &str, body: &[u8], digits: &str) -> bool {
         let tag = bytes(digits);
-        // Never text against text: `verify` takes the same time wherever two tags differ.
+        // Compared in constant time.
         tag.is_some_and(|tag| hmac::verify(&self.0, &covered(seconds, body), &tag).is_ok())
     }
 }

@@ -1,6 +1,5 @@
-//! HTTP message signatures (RFC 9421), as far as both sides of a request must agree on them: what a
-//! signature says of itself, the text that it covers, and the digest of the body (RFC 9530). What
-//! is demanded of a signature is a profile's matter ([`crate::adcp`]).
+//! HTTP message signatures (RFC 9421): parameters, signature base, and the digest of the body (RFC
+//! 9530). Requirements on a signature belong to a profile ([`crate::adcp`]).
 
 use std::fmt;
 
@@ -11,13 +10,13 @@ mod target;
 
 pub use target::{BadTarget, Target};
 
-/// How many members a header with several signatures or digests may have.
+/// Maximum number of members of a header with several signatures or digests.
 const MAX_MEMBERS: usize = 8;
 
-/// How many components a signature may cover.
+/// Maximum number of covered components.
 const MAX_COMPONENTS: usize = 32;
 
-/// A header, or what it stands for, is not in the form that it has.
+/// A malformed header or value; with the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Malformed(pub &'static str);
 
@@ -29,28 +28,28 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
-/// A request, as far as a signature can cover it.
+/// The parts of a request that a signature can cover.
 #[derive(Debug, Clone, Copy)]
 pub struct Message<'m> {
-    /// The method, in capitals.
+    /// Method in capitals.
     pub method: &'m str,
-    /// Where it goes, as the sender meant it.
+    /// Address, as the sender wrote it.
     pub target: &'m Target,
-    /// The header lines, with their names in lower case, in the order in which they came.
+    /// Header lines in their order, with names in lower case.
     pub fields: &'m [(&'m str, &'m str)],
 }
 
 impl<'m> Message<'m> {
-    /// The lines of a header.
+    /// Returns the lines of a header.
     pub fn lines(&self, name: &str) -> impl Iterator<Item = &'m str> {
         let fields = self.fields.iter().filter(move |(known, _)| *known == name);
         fields.map(|(_, value)| value.trim_matches([' ', '\t']))
     }
 
-    /// A header, its lines joined (RFC 9110 §5.3); `None` when there is none.
+    /// Returns a header with its lines joined (RFC 9110 §5.3); `None` when it is absent.
     ///
     /// # Errors
-    /// When it has something that is not ASCII.
+    /// When it contains characters that are not ASCII.
     pub fn field(&self, name: &str) -> Result<Option<String>, Malformed> {
         let lines: Vec<&str> = self.lines(name).collect();
         let plain = |byte: u8| byte == b'\t' || (b' '..=b'~').contains(&byte);
@@ -60,10 +59,10 @@ impl<'m> Message<'m> {
         Ok((!lines.is_empty()).then(|| lines.join(", ")))
     }
 
-    /// The text that a signature with these terms covers (RFC 9421 §2.5).
+    /// Builds the signature base for these parameters (RFC 9421 §2.5).
     ///
     /// # Errors
-    /// When something that it covers is not there, or is nothing that we know.
+    /// When a covered component is missing or unknown.
     pub fn base(&self, input: &Input) -> Result<String, Malformed> {
         let mut base = String::new();
         for name in &input.components {
@@ -74,12 +73,12 @@ impl<'m> Message<'m> {
             let value = value.ok_or(Malformed("a signature covers what is not there"))?;
             base.push_str(&format!("\"{name}\": {value}\n"));
         }
-        // The last line has no break behind it (RFC 9421 §2.5).
+        // The last line has no line break (RFC 9421 §2.5).
         base.push_str(&format!("\"@signature-params\": {}", input.text));
         Ok(base)
     }
 
-    /// A derived component (RFC 9421 §2.2).
+    /// Returns a derived component (RFC 9421 §2.2).
     fn derived(&self, name: &str) -> Option<String> {
         Some(match name {
             "method" => self.method.to_owned(),
@@ -94,34 +93,34 @@ impl<'m> Message<'m> {
     }
 }
 
-/// What a signature covers and on which terms.
+/// Covered components and parameters of a signature.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Input {
-    /// As it was sent; it is signed like this (RFC 9421 §2.3).
+    /// Text as sent, which is itself signed (RFC 9421 §2.3).
     pub text: String,
-    /// What is covered, in order.
+    /// Covered components in order.
     pub components: Vec<String>,
-    /// When it was made, in seconds since 1970.
+    /// Time of creation in seconds since 1970.
     pub created: Option<i64>,
-    /// Until when it holds, in seconds since 1970.
+    /// Time of expiry in seconds since 1970.
     pub expires: Option<i64>,
-    /// What makes it different from every other.
+    /// Nonce.
     pub nonce: Option<String>,
-    /// The name of the key.
+    /// Key id.
     pub keyid: Option<String>,
-    /// The algorithm.
+    /// Name of the algorithm.
     pub alg: Option<String>,
-    /// What it is for.
+    /// Purpose of the signature.
     pub tag: Option<String>,
 }
 
 impl Input {
-    /// Reads `("a" "b");created=1;keyid="k"`. Components with parameters are not read, because no
-    /// profile of ours has any. What is spelled in another way than RFC 8941 serialises it is
-    /// refused: its text is what was signed, and two readers must not read it differently.
+    /// Reads `("a" "b");created=1;keyid="k"`. Components with parameters are refused, because no
+    /// supported profile has any. So is a spelling that differs from the serialisation of RFC 8941,
+    /// because the text itself is signed, and two readers must not read it differently.
     ///
     /// # Errors
-    /// When it is not of this form.
+    /// When it has another form.
     pub fn read(text: &str) -> Result<Self, Malformed> {
         Self::parse(text).ok_or(Malformed("the terms of a signature are not in their form"))
     }
@@ -146,7 +145,7 @@ impl Input {
             let (name, value) = rest.strip_prefix(';')?.split_once('=')?;
             let quoted = value.strip_prefix('"').map(|value| value.split_once('"'));
             let (value, after) = match quoted {
-                // None of ours has escapes.
+                // None of our parameters has escapes.
                 Some(quoted) => quoted.filter(|(value, _)| !value.contains('\\'))?,
                 None => value.split_at(value.find(';').unwrap_or(value.len())),
             };
@@ -155,7 +154,7 @@ impl Input {
             }
             seen.push(name);
             let text = quoted.is_some().then_some(value);
-            // An integer has at most so many (RFC 8941 §3.3.1).
+            // An integer has at most 15 digits (RFC 8941 §3.3.1).
             let digits = |text: &&str| (1..=15).contains(&text.len());
             let number = Some(value).filter(digits).filter(|_| text.is_none());
             let number = || number.and_then(|number| number.parse::<i64>().ok());
@@ -174,10 +173,10 @@ impl Input {
         Some(input)
     }
 
-    /// Writes terms of our own, with their text.
+    /// Serialises parameters of our own, and sets their text.
     ///
     /// # Panics
-    /// Never: names and terms of ours are plain.
+    /// Never: our own names and values are plain.
     #[must_use]
     pub fn written(self) -> Self {
         let components: Vec<String> =
@@ -198,18 +197,18 @@ impl Input {
         Self { text, ..self }
     }
 
-    /// Whether something is covered.
+    /// Returns true when a component is covered.
     #[must_use]
     pub fn covers(&self, name: &str) -> bool {
         self.components.iter().any(|known| known == name)
     }
 }
 
-/// The members of a dictionary (RFC 8941 §3.2), each with the text of its value. A name that is
-/// there twice is refused: readers differ in which they take.
+/// Reads the members of a dictionary (RFC 8941 §3.2), each with the text of its value. A repeated
+/// name is refused, because readers differ in which value they take.
 ///
 /// # Errors
-/// When it is no dictionary, or a larger one than anybody needs.
+/// When it is not a dictionary, or has too many members.
 pub fn dictionary(text: &str) -> Result<Vec<(&str, &str)>, Malformed> {
     const BAD: Malformed = Malformed("a header is no dictionary");
     let mut quoted = false;
@@ -238,29 +237,27 @@ pub fn dictionary(text: &str) -> Result<Vec<(&str, &str)>, Malformed> {
     Ok(members)
 }
 
-/// The bytes between colons (RFC 8941 §3.3.5). AdCP 3.0 and 3.1 write them in base64url without
-/// padding, 3.2 and the RFC in base64 with padding; both say the same bytes, and a mixture is
-/// refused.
+/// Reads the bytes between colons (RFC 8941 §3.3.5). AdCP 3.0 and 3.1 write base64url without
+/// padding, 3.2 and the RFC base64 with padding; both are accepted, and a mixture is refused.
 ///
 /// # Errors
-/// When they are in neither form.
+/// When they have neither form.
 pub fn bytes(text: &str) -> Result<Vec<u8>, Malformed> {
     const BAD: Malformed = Malformed("a header's bytes are not in base64");
     let inside = text.strip_prefix(':').and_then(|text| text.strip_suffix(':')).ok_or(BAD)?;
     let read = if inside.contains(['+', '/', '=']) {
         STANDARD.decode(inside)
     } else {
-        // Without those letters the two differ in nothing but the padding, which some leave out.
+        // Without those characters the two forms differ in the padding only, which some leave out.
         URL_SAFE_NO_PAD.decode(inside)
     };
     read.ok().filter(|bytes| !bytes.is_empty()).ok_or(BAD)
 }
 
-/// The signature that counts: the one that is named `sig1`, or else the first. Others are somebody
-/// else's affair.
+/// Returns the signature named `sig1`, or else the first. Others are ignored.
 ///
 /// # Errors
-/// When the headers are not a pair, or one is not in its form.
+/// When one of the two headers is missing, or one is malformed.
 pub fn pick(message: &Message<'_>) -> Result<Option<(Input, Vec<u8>)>, Malformed> {
     let (inputs, signatures) = (message.field("signature-input")?, message.field("signature")?);
     let (inputs, signatures) = match (&inputs, &signatures) {
@@ -278,16 +275,16 @@ pub fn pick(message: &Message<'_>) -> Result<Option<(Input, Vec<u8>)>, Malformed
     Ok(Some((Input::read(input)?, bytes(signature)?)))
 }
 
-/// The digests that a `Content-Digest` names, by algorithm.
+/// Reads the digests of a `Content-Digest`, by algorithm.
 ///
 /// # Errors
-/// When it is not in its form; also when it names an algorithm twice.
+/// When it is malformed, or names an algorithm twice.
 pub fn digests(text: &str) -> Result<Vec<(&str, Vec<u8>)>, Malformed> {
     let members = dictionary(text)?;
     members.into_iter().map(|(name, value)| Ok((name, bytes(value)?))).collect()
 }
 
-/// A `Content-Digest` of a SHA-256.
+/// Formats a `Content-Digest` with SHA-256.
 #[must_use]
 pub fn content_digest(sha256: &[u8; 32]) -> String {
     format!("sha-256=:{}:", STANDARD.encode(sha256))

@@ -1,5 +1,6 @@
-//! Access tokens: JSON Web Tokens in the compact form (RFC 7519, RFC 7515). The algorithm follows from
-//! the issuer's key and must be what the token says, so that no token chooses how it is checked.
+//! Access tokens: JSON Web Tokens in the compact form (RFC 7519, RFC 7515). The algorithm follows
+//! from the issuer's key and must equal the token's, so that a token cannot choose how it is
+//! verified.
 
 use jiff::Timestamp;
 use tradepost_wire::json;
@@ -7,16 +8,16 @@ use tradepost_wire::json::Value;
 
 use crate::{Algorithm, PublicKey, decode};
 
-/// How far the issuer's clock may be off, in seconds.
+/// Maximum clock difference to the issuer in seconds.
 const LEEWAY: f64 = 60.0;
 
-/// Longer tokens are not looked at.
+/// Maximum length of a token in bytes.
 const MAX_TOKEN: usize = 16 * 1024;
 
-/// The longest subject: OpenID Connect Core §2.
+/// Maximum length of a subject (OpenID Connect Core §2).
 const MAX_SUBJECT: usize = 255;
 
-/// A token that has been taken apart, and not yet believed.
+/// A parsed token that is not verified yet.
 #[derive(Debug)]
 pub struct Token<'t> {
     algorithm: Algorithm,
@@ -26,20 +27,20 @@ pub struct Token<'t> {
     signature: Vec<u8>,
 }
 
-/// Why a token is not believed.
+/// Reason why a token is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
-    /// It was good once.
+    /// Expired.
     Expired,
-    /// Something is wrong with it; for the log.
+    /// Invalid, with the reason for the log.
     Invalid(&'static str),
 }
 
 impl<'t> Token<'t> {
-    /// Takes a token apart.
+    /// Parses a token.
     ///
     /// # Errors
-    /// Why it is none that could be believed, for the log.
+    /// The reason why it cannot be valid, for the log.
     pub fn read(text: &'t str) -> Result<Self, &'static str> {
         const FORM: &str = "neither a key nor a token";
         if text.len() > MAX_TOKEN {
@@ -52,7 +53,7 @@ impl<'t> Token<'t> {
         }
         let signature = decode(signature).ok_or(FORM)?;
         let header = object(header).ok_or(FORM)?;
-        // A critical extension is one that must be understood (RFC 7515 §4.1.11), and none is.
+        // A critical extension has to be understood (RFC 7515 §4.1.11), and none is.
         if header.get("crit").is_some() {
             return Err("the token has critical extensions");
         }
@@ -66,22 +67,22 @@ impl<'t> Token<'t> {
         Ok(Self { algorithm, key_id, signed, payload, signature })
     }
 
-    /// The algorithm that it names.
+    /// Returns the algorithm in its header.
     #[must_use]
     pub fn algorithm(&self) -> Algorithm {
         self.algorithm
     }
 
-    /// The key that it names.
+    /// Returns the key id in its header.
     #[must_use]
     pub fn key_id(&self) -> Option<&str> {
         self.key_id.as_deref()
     }
 
-    /// What it says, when this key has signed it.
+    /// Verifies the signature with these keys, and returns the claims.
     ///
     /// # Errors
-    /// That it has not, or that nothing can be read.
+    /// When none of the keys made the signature, or the claims cannot be read.
     pub fn claims(&self, keys: &[&PublicKey]) -> Result<Value, Refused> {
         let has_signed = |key: &&PublicKey| {
             key.algorithm() == self.algorithm
@@ -94,20 +95,20 @@ impl<'t> Token<'t> {
     }
 }
 
-/// Who the issuer of claims has to be, and for whom they have to be meant.
+/// Expected issuer and audience of claims.
 #[derive(Debug, Clone, Copy)]
 pub struct Expected<'e> {
-    /// The issuer, exactly as it writes itself.
+    /// Issuer, exactly as it writes itself.
     pub issuer: &'e str,
-    /// Us.
+    /// Our own audience.
     pub audience: &'e str,
 }
 
 impl Expected<'_> {
-    /// Whom claims are about, when they are to be believed now.
+    /// Checks claims at a time, and returns their subject.
     ///
     /// # Errors
-    /// Why they are not.
+    /// The reason why they are refused.
     pub fn subject<'c>(&self, claims: &'c Value, now: Timestamp) -> Result<&'c str, Refused> {
         let invalid = |reason| Err(Refused::Invalid(reason));
         let text = |name: &str| claims.get(name).and_then(Value::as_str);
@@ -124,7 +125,7 @@ impl Expected<'_> {
             return invalid("another audience");
         }
         let now = now.as_duration().as_secs_f64();
-        // A moment may have a fraction (RFC 7519 §2).
+        // A time may have a fraction (RFC 7519 §2).
         let moment = |name: &str| claims.get(name).map(Value::as_f64);
         match moment("exp") {
             Some(Some(end)) if now < end + LEEWAY => {}
@@ -137,15 +138,15 @@ impl Expected<'_> {
             Some(Some(_)) => return invalid("the token is not valid yet"),
             Some(None) => return invalid("nbf is no number"),
         }
-        // Without somebody to name, nothing that it does could be told from what others do.
+        // A caller needs a name, for limits and ownership.
         let subject = text("sub").filter(|subject| (1..=MAX_SUBJECT).contains(&subject.len()));
         subject.ok_or(Refused::Invalid("the token names nobody"))
     }
 }
 
-/// A JSON object in base64url.
+/// Decodes a JSON object from base64url.
 fn object(text: &str) -> Option<Value> {
-    // Of a claim that is there twice two readers could take different ones.
+    // Duplicate claims are refused, because two readers could take different ones.
     json::read(std::str::from_utf8(&decode(text)?).ok()?).ok().filter(Value::is_object)
 }
 
@@ -175,7 +176,7 @@ mod tests {
         assert_eq!((read.algorithm(), read.key_id()), (Algorithm::EdDsa, Some("k")));
         assert_eq!(read.claims(&[&wrong, &right]), Ok(json!({"sub": "a"})));
         assert_eq!(read.claims(&[&wrong]), Err(Refused::Invalid("wrong signature")));
-        // The key is right, and is not asked under another algorithm's name.
+        // The key is right, but the token names another algorithm.
         let lying = token(&key, &json!({"alg": "ES256"}), &json!({"sub": "a"}));
         let lying = Token::read(&lying).unwrap();
         assert_eq!(lying.claims(&[&right]), Err(Refused::Invalid("wrong signature")));

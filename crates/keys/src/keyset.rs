@@ -1,4 +1,4 @@
-//! The public keys that a reader trusts: a JWK set (RFC 7517), or one JWK.
+//! Trusted public keys: a JWK set (RFC 7517), or a single JWK.
 
 use jiff::{SignedDuration, Timestamp};
 use ring::digest::{SHA256, digest};
@@ -13,7 +13,7 @@ use tradepost_wire::problem::{At, Problems};
 
 use crate::{Algorithm, decode, encode};
 
-/// How many keys a set may have.
+/// Maximum number of keys of a set.
 const MAX_KEYS: usize = 1_000;
 
 /// A public key.
@@ -22,9 +22,9 @@ pub struct PublicKey(pub(crate) Material);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Material {
-    /// An uncompressed point.
+    /// Uncompressed point.
     P256(Vec<u8>),
-    /// 32 bytes.
+    /// Key of 32 bytes.
     Ed25519(Vec<u8>),
     /// Modulus and exponent.
     Rsa { n: Vec<u8>, e: Vec<u8> },
@@ -47,8 +47,8 @@ impl PublicKey {
         }
     }
 
-    /// Reads a JWK of whoever issues tokens, who may sign with RSA too; `None` when it is not for
-    /// signatures of a kind that is used here, or damaged: RFC 7517 §5 wants such keys passed over.
+    /// Reads a JWK of a token issuer, which may also sign with RSA; `None` for other kinds and
+    /// purposes, and for a damaged key, because RFC 7517 §5 requires that such keys are ignored.
     #[must_use]
     pub fn of_issuer(jwk: &Value) -> Option<Self> {
         if member(jwk, "use").is_some_and(|purpose| purpose != "sig") {
@@ -59,7 +59,7 @@ impl PublicKey {
         stated.is_none_or(|stated| stated == Some(read.algorithm())).then_some(read)
     }
 
-    /// Reads a JWK by its `kty` and `crv`, whatever its `alg` says.
+    /// Reads a JWK by its `kty` and `crv`, ignoring its `alg`.
     fn of_kind(jwk: &Value) -> Result<Option<Self>, &'static str> {
         let bytes = |name| member(jwk, name).and_then(decode);
         let coordinate = |name| bytes(name).filter(|x| x.len() == 32);
@@ -85,7 +85,7 @@ impl PublicKey {
         Ok(Some(Self(material)))
     }
 
-    /// How it verifies.
+    /// Returns the algorithm for which it verifies.
     #[must_use]
     pub fn algorithm(&self) -> Algorithm {
         match self.0 {
@@ -95,7 +95,7 @@ impl PublicKey {
         }
     }
 
-    /// The members that make it up, in the order of RFC 7638.
+    /// Returns the members of the JWK, in the order of RFC 7638.
     #[must_use]
     pub fn jwk(&self) -> Value {
         match &self.0 {
@@ -112,13 +112,13 @@ impl PublicKey {
         }
     }
 
-    /// Its name when it has no other (RFC 7638).
+    /// Returns the thumbprint (RFC 7638), which is the key id when there is no other.
     #[must_use]
     pub fn thumbprint(&self) -> String {
         encode(digest(&SHA256, self.jwk().to_string().as_bytes()))
     }
 
-    /// Whether it made this signature of this message.
+    /// Returns true when it made this signature of this message.
     #[must_use]
     pub fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
         let verified = match &self.0 {
@@ -138,7 +138,7 @@ impl PublicKey {
     }
 }
 
-/// A key that is trusted, with its name and its terms.
+/// A trusted key with its id and its validity.
 #[derive(Debug, Clone)]
 pub(crate) struct Trusted {
     pub(crate) kid: String,
@@ -149,7 +149,8 @@ pub(crate) struct Trusted {
 }
 
 impl Trusted {
-    /// Why it may not be used now (A2A §8.4.3: neither when expired nor when revoked).
+    /// Returns the reason why it may not be used now (A2A 1.0 §8.4.3: neither when expired nor when
+    /// revoked).
     pub(crate) fn objection(&self, now: Timestamp) -> Option<&'static str> {
         if self.revoked {
             Some("the key is revoked")
@@ -163,15 +164,15 @@ impl Trusted {
     }
 }
 
-/// Keys that are trusted.
+/// A set of trusted keys.
 #[derive(Debug, Clone, Default)]
 pub struct KeySet {
     keys: Vec<Trusted>,
 }
 
 impl KeySet {
-    /// Reads a JWK set, or a single JWK. Keys of other kinds than ours are passed over, as RFC
-    /// 7517 wants it; `exp`, `nbf` and `revoked` (`OpenID` Federation §8.7.2) are honoured.
+    /// Reads a JWK set, or a single JWK. Keys of other kinds are ignored, as RFC 7517 requires;
+    /// `exp`, `nbf` and `revoked` (`OpenID` Federation §8.7.2) are honoured.
     ///
     /// # Errors
     /// Every problem.
@@ -201,26 +202,26 @@ impl KeySet {
         problems.into_result(Some(Self { keys }))
     }
 
-    /// How many keys can be used.
+    /// Returns the number of usable keys.
     #[must_use]
     pub fn len(&self) -> usize {
         self.keys.len()
     }
 
-    /// Whether there is none.
+    /// Returns true when there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 
-    /// Those of a name; a set may use one name for keys of several kinds.
+    /// Returns the keys with an id; a set may use one id for keys of several kinds.
     pub(crate) fn named<'a>(&'a self, kid: &'a str) -> impl Iterator<Item = &'a Trusted> + 'a {
         self.keys.iter().filter(move |key| key.kid == kid)
     }
 }
 
 fn trusted(jwk: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Trusted> {
-    // What is read here gets published; whoever puts a private key there has to hear of it.
+    // Key sets are published, so a private key in one has to be reported.
     if jwk.get("d").is_some() || jwk.get("k").is_some() {
         let message = "holds a private key; keep it secret, and give its public part";
         reject(at, problems, message);
@@ -242,7 +243,7 @@ fn trusted(jwk: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Trusted>
         let value = jwk.get(name)?;
         let seconds = value.as_f64();
         let since = seconds.and_then(|seconds| SignedDuration::try_from_secs_f64(seconds).ok());
-        // A moment beyond the calendar is its end.
+        // A time beyond the calendar is clamped to its end.
         let read = since.and_then(|since| Timestamp::UNIX_EPOCH.saturating_add(since).ok());
         if read.is_none() {
             reject(&at.key(name), problems, "must be a number of seconds since 1970");
@@ -250,13 +251,13 @@ fn trusted(jwk: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Trusted>
         read
     };
     let (expires, begins) = (moment("exp"), moment("nbf"));
-    // There an object says when and why; whatever is there but null revokes.
+    // An object there has time and reason; any value except null revokes.
     let revoked = jwk.get("revoked").is_some_and(|revoked| !revoked.is_null());
     let kid = member(jwk, "kid").map_or_else(|| key.thumbprint(), str::to_owned);
     for_signatures.then_some(Trusted { kid, key, expires, begins, revoked })
 }
 
-/// A member that is a text.
+/// Returns a member that is a string.
 pub(crate) fn member<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
     value.get(name).and_then(Value::as_str)
 }

@@ -17,20 +17,20 @@ pub use keyset::{KeySet, PublicKey};
 pub use private::{SigningKey, generate};
 pub use tradepost_wire::algorithm::Algorithm;
 
-/// Encodes base64url as JWS wants it.
+/// Encodes base64url without padding, as JWS requires.
 #[must_use]
 pub fn encode(bytes: impl AsRef<[u8]>) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// Decodes base64url as JWS wants it: without padding, and with one spelling for every value, so
-/// that a signature cannot be written in a second way.
+/// Decodes base64url as JWS requires: without padding, and with one spelling for every value, so
+/// that a signature has no second spelling.
 #[must_use]
 pub fn decode(text: &str) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(text).ok()
 }
 
-/// The SHA-256 of bytes.
+/// Computes the SHA-256 of bytes.
 #[must_use]
 pub fn sha256(bytes: &[u8]) -> [u8; 32] {
     let mut hash = [0; 32];

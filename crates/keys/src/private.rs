@@ -18,32 +18,32 @@ use tradepost_wire::json::{Value, json};
 use crate::keyset::{Material, PublicKey, member};
 use crate::{Algorithm, decode};
 
-/// A private key is a few hundred bytes.
+/// Maximum size of a key file in bytes; a private key has a few hundred.
 const MAX_FILE: u64 = 64 * 1024;
 
 const BEGIN: &str = "-----BEGIN ";
 const PRIVATE: &str = "PRIVATE KEY-----";
 
-/// What stands before the 32 bytes of an Ed25519 key in PKCS#8 (RFC 8410 §7). The form without the
-/// public key is the one that all tools read.
+/// Prefix of the 32 bytes of an Ed25519 key in PKCS#8 (RFC 8410 §7), in the form without the public
+/// key, which all tools read.
 const ED25519_PREFIX: [u8; 16] =
     [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
 
-/// A private key and the name under which its public part is known.
+/// A private key with its key id.
 #[derive(Debug)]
 pub struct SigningKey {
     pair: Pair,
     kid: String,
 }
 
-/// Their `Debug` shows the public part only.
+/// A key pair, whose `Debug` shows the public part only.
 #[derive(Debug)]
 enum Pair {
     Es256(EcdsaKeyPair),
     EdDsa(Ed25519KeyPair),
 }
 
-/// Why a key cannot be used: a lowercase fragment that quotes nothing of the key.
+/// Reason why a key cannot be used: a lower-case fragment that quotes nothing of the key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadKey(String);
 
@@ -63,12 +63,12 @@ impl SigningKey {
     /// Reads a key file.
     ///
     /// # Errors
-    /// As [`Self::read`], or when the file cannot be read.
+    /// Those of [`Self::read`], or when the file cannot be read.
     pub fn load(path: &Path, kid: Option<&str>) -> Result<Self, BadKey> {
         let name = path.display();
         let mut text = String::new();
         std::fs::File::open(path)
-            // One byte more than there may be, which gives a larger file away.
+            // One byte more than the maximum, to detect a larger file.
             .and_then(|file| file.take(MAX_FILE + 1).read_to_string(&mut text))
             .map_err(|error| bad(format!("cannot read the key file {name}: {error}")))?;
         if u64::try_from(text.len()).is_ok_and(|length| length > MAX_FILE) {
@@ -77,11 +77,11 @@ impl SigningKey {
         Self::read(&text, kid).map_err(|why| bad(format!("{name}: {why}")))
     }
 
-    /// Reads a key. Its name is `kid`, or else that of the JWK, or else the thumbprint of its
-    /// public part (RFC 7638).
+    /// Reads a key. Its id is `kid`, or else that of the JWK, or else the thumbprint of its public
+    /// part (RFC 7638).
     ///
     /// # Errors
-    /// Why it cannot be used.
+    /// The reason why it cannot be used.
     pub fn read(text: &str, kid: Option<&str>) -> Result<Self, BadKey> {
         let (pair, own) = if text.trim_start().starts_with('{') {
             from_jwk(text)?
@@ -93,13 +93,13 @@ impl SigningKey {
         Ok(Self { pair, kid })
     }
 
-    /// The name of the key.
+    /// Returns the key id.
     #[must_use]
     pub fn kid(&self) -> &str {
         &self.kid
     }
 
-    /// How it signs.
+    /// Returns the algorithm.
     #[must_use]
     pub fn algorithm(&self) -> Algorithm {
         match self.pair {
@@ -108,7 +108,7 @@ impl SigningKey {
         }
     }
 
-    /// The public part, as an entry of a JWK set.
+    /// Returns the public part, as an entry of a JWK set.
     #[must_use]
     pub fn public_jwk(&self) -> Value {
         let mut jwk = public(&self.pair).jwk();
@@ -124,10 +124,10 @@ impl SigningKey {
     /// Signs bytes.
     ///
     /// # Errors
-    /// When the machine has no random numbers.
+    /// When the machine has no random source.
     pub fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Unspecified> {
         match &self.pair {
-            // A nonce that can be guessed gives the key away, so it never comes from a seed.
+            // A predictable nonce reveals the key, so it never comes from a seed.
             Pair::Es256(pair) => pair
                 .sign(&SystemRandom::new(), message)
                 .map(|signature| signature.as_ref().to_vec()),
@@ -136,10 +136,10 @@ impl SigningKey {
     }
 }
 
-/// A new private key: PKCS#8 in PEM.
+/// Generates a private key as PKCS#8 in PEM.
 ///
 /// # Errors
-/// When the machine has no random numbers; for RSA, because nobody signs with it here.
+/// When the machine has no random source; for RSA, which is only verified here.
 pub fn generate(algorithm: Algorithm) -> Result<String, Unspecified> {
     let random = SystemRandom::new();
     let der = match algorithm {
@@ -170,7 +170,7 @@ fn public(pair: &Pair) -> PublicKey {
 }
 
 fn from_pem(text: &str) -> Result<Pair, BadKey> {
-    // Other blocks may stand beside it, such as a certificate.
+    // The file may contain other blocks, such as a certificate.
     let block = text.split(BEGIN).find_map(|block| block.strip_prefix(PRIVATE));
     let Some((body, _)) = block.and_then(|block| block.split_once("-----END ")) else {
         return Err(bad(if text.contains("ENCRYPTED PRIVATE KEY") {
@@ -189,7 +189,7 @@ fn from_pem(text: &str) -> Result<Pair, BadKey> {
     if let Ok(pair) = EcdsaKeyPair::from_pkcs8(&P256, &der, &SystemRandom::new()) {
         return Ok(Pair::Es256(pair));
     }
-    // Most tools leave the public part out, so there is nothing to check it against.
+    // Most tools leave out the public part, so it cannot be checked.
     Ed25519KeyPair::from_pkcs8_maybe_unchecked(&der)
         .map(Pair::EdDsa)
         .map_err(|_| bad("the key is neither of P-256 nor of Ed25519, or damaged"))

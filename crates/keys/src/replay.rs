@@ -1,6 +1,6 @@
-//! The signatures that were used, so that none is used twice: a nonce counts once for each key, for
-//! as long as its signature holds. Nothing is forgotten to make room, because that would open the
-//! way for replays just when there are too many; a key that has used up its room has to wait.
+//! Replay protection: each nonce of a key is accepted once while its signature is valid. Nothing is
+//! evicted to make room, because that would permit replays under load; a key that has used up its
+//! room has to wait.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -8,46 +8,46 @@ use std::sync::{Mutex, PoisonError};
 use jiff::Timestamp;
 use ring::digest::{SHA256, digest};
 
-/// How many signatures of one key are remembered at once.
+/// Maximum number of remembered signatures per key.
 pub const PER_KEY: usize = 1_000_000;
 
-/// How many are remembered in all.
+/// Maximum number of remembered signatures in total.
 const IN_ALL: usize = 2_000_000;
 
-/// Why a signature cannot be taken.
+/// Reason why a signature is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
-    /// It was taken before.
+    /// Used before.
     Replayed,
-    /// There are too many of its key.
+    /// Too many signatures of its key, or in total, are remembered.
     Full,
 }
 
-/// A signature that was used.
+/// A used signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Used {
-    /// Of which key.
+    /// Key id.
     pub key: String,
-    /// A hash of its nonce.
+    /// Hash of its nonce.
     pub nonce: [u8; 16],
-    /// Until when it is remembered.
+    /// Time until which it is remembered.
     pub until: Timestamp,
 }
 
-/// What was used of one key: a hash of each nonce, and until when it is remembered.
+/// Used signatures of one key: the hash of each nonce, and the time until which it is remembered.
 type Nonces = HashMap<[u8; 16], Timestamp>;
 
-/// Remembers.
+/// Used signatures by key.
 #[derive(Debug, Default)]
 pub struct Replay {
     keys: Mutex<HashMap<String, Nonces>>,
 }
 
 impl Replay {
-    /// Whether a key has no room left (step 9a): found out before anything costly is done.
+    /// Checks that a key has room (step 9a), before anything costly is done.
     ///
     /// # Errors
-    /// That it has none.
+    /// When it has none.
     pub fn room(&self, key: &str, cap: usize, now: Timestamp) -> Result<(), Refused> {
         let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
         match keys.get_mut(key) {
@@ -59,10 +59,10 @@ impl Replay {
         }
     }
 
-    /// Takes a signature (steps 12 and 13).
+    /// Records a signature as used (steps 12 and 13).
     ///
     /// # Errors
-    /// Why it is not taken.
+    /// The reason why it is refused.
     pub fn take(
         &self,
         key: &str,
@@ -80,7 +80,7 @@ impl Replay {
             keys.get(key).is_some_and(|used| used.len() >= cap)
                 || keys.values().map(HashMap::len).sum::<usize>() >= IN_ALL
         };
-        // Only when it is full, because to look through all of them takes time under the lock.
+        // Only when it is full, because searching all of them takes time under the lock.
         if is_full(&keys) {
             forget(&mut keys, now);
             if is_full(&keys) {
@@ -91,8 +91,8 @@ impl Replay {
         Ok(Used { key: key.to_owned(), nonce: hash, until })
     }
 
-    /// Lets a signature be taken again: what it came with could not be kept, and whoever sent it may
-    /// send the same bytes.
+    /// Forgets a signature, so that it is accepted again: its message could not be stored, and the
+    /// sender may repeat the same bytes.
     pub fn release(&self, used: &Used) {
         let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(nonces) = keys.get_mut(&used.key) {
@@ -100,14 +100,14 @@ impl Replay {
         }
     }
 
-    /// Forgets what no longer holds.
+    /// Removes expired signatures.
     pub fn tidy(&self, now: Timestamp) {
         forget(&mut self.keys.lock().unwrap_or_else(PoisonError::into_inner), now);
     }
 }
 
 impl FromIterator<Used> for Replay {
-    /// What was used before this process.
+    /// Restores signatures that were used before this process.
     fn from_iter<I: IntoIterator<Item = Used>>(all: I) -> Self {
         let mut keys: HashMap<String, Nonces> = HashMap::new();
         for Used { key, nonce, until } in all {
@@ -125,7 +125,8 @@ fn forget(keys: &mut HashMap<String, Nonces>, now: Timestamp) {
 }
 
 fn hash(nonce: &str) -> [u8; 16] {
-    // Half of it: whoever finds two alike has only the second of their own refused.
+    // Half of the hash: an attacker who finds a collision only gets its own second signature
+    // refused.
     let mut hash = [0; 16];
     let whole = digest(&SHA256, nonce.as_bytes());
     hash.iter_mut().zip(whole.as_ref()).for_each(|(to, from)| *to = *from);

@@ -1,5 +1,5 @@
-//! The waist: somebody who answers, what is handed over, and what comes back. A binding turns bytes
-//! into [`Incoming`] and an [`Outcome`] into bytes; an [`Agent`] knows neither.
+//! The interface between bindings and agents. A binding turns bytes into [`Incoming`] and an
+//! [`Outcome`] into bytes; an [`Agent`] knows neither HTTP nor gRPC.
 
 use std::any::Any;
 use std::fmt;
@@ -33,149 +33,150 @@ use crate::refusals::Misfit;
 use crate::tasks::{FOREIGN_TOKEN, PushPage, TaskPage, TaskStream};
 use crate::tools::Tools;
 
-/// After how long to come back when we broke: what will be over soon is over by then.
+/// Retry-after that callers get with an internal error.
 pub const PAUSE: Duration = Duration::from_secs(5);
 
-/// Somebody who answers.
+/// An agent: performs requests of A2A, and optionally calls of MCP tools.
 ///
-/// What its card claims is what is let through to it: capabilities, extensions and bindings are read
-/// from there.
+/// Requests are checked against the capabilities, extensions and bindings of its card before they
+/// reach it.
 pub trait Agent: Any + fmt::Debug + Send + Sync {
-    /// The id under which its tasks and keys are kept, and by which the log names it.
+    /// Returns the id that names the agent in the log, and under which its tasks and keys are
+    /// stored.
     fn id(&self) -> &str {
         self.auth().agent_id()
     }
 
-    /// Its card.
+    /// Returns the agent card.
     fn card(&self) -> &PublishedCard;
 
-    /// Lets callers in.
+    /// Returns the authenticator for its callers.
     fn auth(&self) -> &Authenticator;
 
-    /// Performs a request that was admitted.
+    /// Performs a request that passed authentication.
     fn perform<'a>(&'a self, incoming: Incoming<'a>) -> BoxFuture<'a, Outcome>;
 
-    /// The host names (without port) that lead to it; every one does when `None`.
+    /// Returns the host names (without port) of the agent; `None` means every host.
     fn hosts(&self) -> Option<&[String]> {
         None
     }
 
-    /// Whether the directory of the process names it to buyers.
+    /// Returns true when the directory of the process lists the agent.
     fn is_listed(&self) -> bool {
         true
     }
 
-    /// Whether messages become tasks that can be asked for.
+    /// Returns true when messages become tasks that can be queried.
     fn keeps_tasks(&self) -> bool {
         true
     }
 
-    /// Whether a request without a protocol version is refused: it means 0.3 (A2A §3.6.2).
+    /// Returns true when a request without a protocol version is refused, because it means 0.3 (A2A
+    /// 1.0 §3.6.2).
     fn requires_version(&self) -> bool {
         true
     }
 
-    /// The extensions that are in use on a binding when a request activates them.
+    /// Returns the extensions that are in use on a binding when a request activates them.
     fn extensions(&self, binding: Binding) -> Vec<&str> {
         let _ = binding;
         self.card().claims.extensions.iter().map(|known| known.uri.as_str()).collect()
     }
 
-    /// What an operation requires of whoever asks for it. Messages may require more, which the agent
-    /// knows when it has read them.
+    /// Returns the permission that an operation requires. Messages may require more, which the
+    /// agent checks after reading them.
     fn required(&self, operation: Operation) -> Option<Permission> {
         Some(permission::required(operation))
     }
 
-    /// Which error it is when a body has another media type. A2A has no rule for it.
+    /// Returns the error code for a body with another media type, for which A2A has no rule.
     fn other_media_type(&self) -> Code {
         Code::ContentTypeNotSupported
     }
 
-    /// Whether a part of a message has a media type that the agent can read. By default the card decides
-    /// ([`Claims::reads`](crate::card::Claims::reads)); a message with any other part is refused as
-    /// `CONTENT_TYPE_NOT_SUPPORTED`.
+    /// Returns true for a part with a media type that the agent can read. By default the card
+    /// decides ([`Claims::reads`](crate::card::Claims::reads)); a message with any other part is
+    /// refused as `CONTENT_TYPE_NOT_SUPPORTED`.
     fn accepts_part(&self, part: &Part) -> bool {
         self.card().claims.reads(part)
     }
 
-    /// Judges the page tokens that callers of lists send, so that a wrong one is reported together with
-    /// whatever else is wrong with a request. An agent with a [`Service`](crate::tasks::Service) returns that;
-    /// of others a wrong token is reported when the rest of the request is right.
+    /// Returns the check of page tokens, so that a wrong token is reported together with the other
+    /// problems of a request. An agent with a [`Service`](crate::tasks::Service) returns that;
+    /// without one, a wrong token is reported only when the rest of the request is right.
     fn page_tokens(&self) -> Option<&dyn PageTokens> {
         None
     }
 
-    /// What its profile says of a request of which nothing is known but that it cannot be performed;
-    /// the protocol speaks where the profile says nothing.
+    /// Writes the profile's refusal for a request that failed before it was read; `None` for the
+    /// protocol's own error.
     fn refusal(&self, binding: Binding, trouble: &Trouble) -> Option<ProfileRefusal> {
         let _ = (binding, trouble);
         None
     }
 
-    /// Answers in a way of its own what was posted to the endpoint of JSON-RPC; the request is as it
-    /// came, and nobody has asked who calls.
+    /// Handles a body that was posted to the JSON-RPC endpoint in the agent's own way. The request
+    /// is raw and not authenticated.
     fn posted<'a>(&'a self, posted: Posted<'a>) -> Option<BoxFuture<'a, Parcel>> {
         let _ = posted;
         None
     }
 
-    /// Its tools for clients of MCP; where there are none, there is no `/mcp`.
+    /// Returns its MCP tools; without any, there is no `/mcp`.
     fn tools(&self) -> Option<&dyn Tools> {
         None
     }
 
-    /// A request that gets an answer, for people: where it goes, and its body in JSON. The agent is
-    /// reached under `base_url`.
+    /// Returns an example request for people: address and JSON body. The agent is reached under
+    /// `base_url`.
     fn example(&self, base_url: &str) -> Option<(String, String)> {
         let _ = base_url;
         None
     }
 
-    /// The code of an answer that is a refusal in the profile's own form.
+    /// Returns the error code of an answer that is a refusal in the profile's own format.
     fn code_of(&self, _: &Answer) -> &'static str {
         "OK"
     }
 
-    /// Takes over what other processes have changed. It may wait for a disk.
+    /// Loads changes made by other processes. May block on a disk.
     ///
     /// # Errors
-    /// When the store fails; what was loaded before stays in use.
+    /// When the store fails; the loaded data stays in use.
     fn refresh(&self) -> Result<(), Fault> {
         self.auth().tidy();
         Ok(())
     }
 
-    /// Does what has come due without anybody asking.
+    /// Runs periodic work.
     fn tick(&self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
 
-    /// Ends streams, which nobody could wait for when the process stops.
+    /// Ends all streams, because a stopping process cannot serve them.
     fn close_streams(&self) {}
 }
 
 impl dyn Agent {
-    /// Its id for the log and the numbers, which name a failure also where the id itself is what panics; it is
-    /// empty then.
+    /// Returns the id for log and metrics; empty when reading it panics.
     pub(crate) fn id_or_none(&self) -> &str {
         panics::catch_now("reading an agent's id", || self.id()).unwrap_or_default()
     }
 
-    /// Whether it answers on a binding.
+    /// Returns true when it answers on a binding.
     #[must_use]
     pub fn speaks(&self, binding: Binding) -> bool {
         self.card().claims.bindings.contains(&binding)
     }
 
-    /// Reads a request of a release that this agent performs for a caller that activates these extensions.
-    /// What the agent cannot do is said before what is wrong with the parameters (A2A §3.3.4), and those before
-    /// the media types of a message.
+    /// Reads a request of a protocol release for a caller that activated these extensions. Problems
+    /// are reported in the order of A2A 1.0 §3.3.4: capabilities, then parameters, then media
+    /// types.
     ///
     /// # Errors
-    /// The error of the missing extension or capability, every wrong parameter, or every part that the agent
-    /// cannot read.
-    //
+    /// The error of the missing extension or capability, every wrong parameter, or every part that
+    /// the agent cannot read.
+    // A required extension that the request does not activate is an error (A2A 1.0 §3.3.4, X-01).
     pub fn accept(
         &self,
         release: Release,
@@ -185,10 +186,11 @@ impl dyn Agent {
         params: Option<Value>,
     ) -> Result<Request, ProtocolRefusal> {
         let tenant = params.as_ref().and_then(|params| params.get("tenant"));
-        // Only 1.0 has tenants; to 0.3 the name is one of many that mean nothing.
+        // Tenants exist only in 1.0; in 0.3 the name is an unknown member, which is ignored.
         let is_newer = release == Release::V1_0;
         if is_newer && tenant.is_some_and(|tenant| !tenant.is_null() && tenant != "") {
-            // No card of ours declares one (A2A §8.3.2): whoever it is meant for, it is not us.
+            // None of our cards declares a tenant (A2A 1.0 §8.3.2), so the request is meant for
+            // another agent.
             let description =
                 "names no tenant of this agent, whose card declares none; leave it out";
             return Err(request::invalid_param("tenant", description));
@@ -196,7 +198,7 @@ impl dyn Agent {
         let claims = &self.card().claims;
         let is_missing =
             |known: &&ClaimedExtension| known.required && !activated.contains(&known.uri);
-        // 0.3 has no error for it, so that nothing of it is refused for that.
+        // 0.3 has no error for a missing extension, so its requests are not refused for one.
         let missing = claims.extensions.iter().filter(|_| is_newer).find(is_missing);
         if let Some(known) = missing {
             let message = format!("name the extension {} in A2A-Extensions", known.uri);
@@ -216,8 +218,7 @@ impl dyn Agent {
             return Err(refusal.with("operation", operation.name()));
         }
         let asks_for_push = if is_newer { request::asks_for_push } else { older::asks_for_push };
-        // A task that began without the webhook that was asked for would end without anybody being
-        // told.
+        // Accepting a webhook without delivering to it would leave the caller waiting.
         if params.as_ref().is_some_and(asks_for_push) && !has(Capability::Push) {
             let message = "this agent sends no push notifications; leave the webhook out";
             return Err(ProtocolRefusal::new(Code::PushNotificationNotSupported, message));
@@ -240,13 +241,13 @@ impl dyn Agent {
         Ok(request)
     }
 
-    /// Whether a page token is known to be none that this agent has given.
+    /// Returns true when a page token was not issued by this agent.
     fn is_foreign(&self, caller: &Caller, page: &RequestedPage) -> bool {
         self.page_tokens().is_some_and(|tokens| !tokens.is_known(caller, page))
     }
 
-    /// Whether the agent reads every part of a message.
-    // E-24
+    /// Checks that the agent can read every part of a message.
+    // An unreadable part is refused as `CONTENT_TYPE_NOT_SUPPORTED` (A2A 1.0 §3.1.1, E-24).
     fn check_media_types(&self, send: &SendMessage) -> Result<(), ProtocolRefusal> {
         let parts = send.message.parts.iter().enumerate();
         let unread = parts.filter(|(_, part)| !self.accepts_part(part));
@@ -262,28 +263,28 @@ impl dyn Agent {
     }
 }
 
-/// Gives out page tokens of lists, and knows them again.
+/// Issues page tokens of lists and recognises them.
 pub trait PageTokens: Sync {
-    /// Whether a token is one that this caller was given for this list. Where it is not known which list is
-    /// meant, because that part of the request is wrong, whether it can be one at all.
+    /// Returns true when this caller was issued the token for this list. When the request does not
+    /// show which list is meant, returns true for any token that could be valid.
     fn is_known(&self, caller: &Caller, page: &RequestedPage) -> bool;
 }
 
-/// An agent among others.
+/// A shared agent.
 pub type SharedAgent = Arc<dyn Agent>;
 
-/// Who calls.
+/// The caller of a request.
 #[derive(Debug, Clone)]
 pub struct Caller {
-    /// From where.
+    /// Network address.
     pub address: IpAddr,
-    /// Who, as far as it is known.
+    /// Authenticated identity.
     pub principal: Principal,
 }
 
 impl Caller {
-    /// Whose requests are counted together. Whoever has a name is limited by it, wherever it
-    /// calls from.
+    /// Returns the key for rate limits. A caller with a name is limited by it, whatever its
+    /// address.
     #[must_use]
     pub fn limit_key(&self) -> Key {
         if self.principal.is_anonymous() {
@@ -294,12 +295,12 @@ impl Caller {
     }
 }
 
-/// How a request was sent: what is kept as evidence of a consent.
+/// Raw request data that is kept as evidence of a consent.
 #[derive(Debug, Clone, Copy)]
 pub struct Sent<'a> {
-    /// What the caller says that it is.
+    /// `User-Agent` of the caller.
     pub user_agent: Option<&'a str>,
-    /// The bytes of its body.
+    /// Bytes of the body.
     pub body: &'a [u8],
 }
 
@@ -307,38 +308,38 @@ pub struct Sent<'a> {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Incoming<'a> {
-    /// How it came.
+    /// Binding of the request.
     pub binding: Binding,
-    /// In which release of the protocol.
+    /// Protocol release of the request.
     pub release: Release,
-    /// Who calls.
+    /// Caller.
     pub caller: &'a Caller,
-    /// The extensions that the transport names.
+    /// Extensions that the transport activates.
     pub activated: &'a [String],
     /// The request.
     pub request: Request,
-    /// How it was sent.
+    /// Raw request data.
     pub sent: Sent<'a>,
-    /// The last event that the caller has seen of a stream, when it resumes one.
+    /// Last stream event that the caller has received, when it resumes a stream.
     pub resume_after: Option<i64>,
-    /// How long an answer may take.
+    /// Maximum time for an answer.
     pub patience: Duration,
-    /// Where panics of work on tasks are counted.
+    /// Metrics that count panics of task work.
     pub(crate) metrics: &'a Arc<Metrics>,
 }
 
-/// What a request came to.
+/// Result of a request.
 #[derive(Debug)]
 pub enum Outcome {
     /// An answer.
     Answer(Box<Answer>),
-    /// The protocol says no.
+    /// A refusal by the protocol.
     Protocol(ProtocolRefusal),
-    /// A profile of the protocol says no.
+    /// A refusal by a profile of the protocol.
     Profile(Box<ProfileRefusal>),
-    /// The caller may not.
+    /// A refusal of authentication or permission.
     Denied(Denied),
-    /// We broke.
+    /// An internal error.
     Broken(Fault),
 }
 
@@ -354,112 +355,112 @@ impl From<crate::tasks::Outcome<Answer>> for Outcome {
     }
 }
 
-/// An answer.
+/// A successful answer.
 #[derive(Debug)]
 pub enum Answer {
     /// A message.
     Message(Message),
-    /// A message that the agent has written itself.
+    /// A message that the agent has serialised itself.
     Written(Written),
-    /// The task that came of a message.
+    /// The task that a message has started.
     Begun(Task),
     /// A task.
     Task(Task),
-    /// Some tasks.
+    /// A page of tasks.
     Tasks(TaskPage),
-    /// A webhook.
+    /// A webhook configuration.
     PushConfig(PushConfig),
-    /// The webhooks of a task.
+    /// The webhook configurations of a task.
     PushConfigs(PushPage),
-    /// It is done, and there is nothing to say.
+    /// Success without content.
     Done,
-    /// The card for this caller alone: nobody may keep it for another (A2A §13.3).
+    /// The extended card for this caller, which caches must not share (A2A 1.0 §13.3).
     ExtendedCard(Value),
-    /// A stream that is one message.
+    /// A stream of a single message.
     MessageStream(Message),
-    /// A task's events.
+    /// A stream of task events.
     Stream(TaskStream),
 }
 
-/// A `SendMessageResponse` that the agent has written, because it can do so without a copy of what it
-/// tells.
+/// A `SendMessageResponse` that the agent has serialised, which avoids copying its content.
 #[derive(Debug)]
 pub struct Written {
-    /// The JSON, as it is sent, in pieces of which some may be shared with other answers.
+    /// The JSON in pieces, which may be shared with other answers.
     pub json: Vec<Bytes>,
-    /// The extension that it is in.
+    /// The extension that the answer is in.
     pub extension: &'static str,
-    /// What was called, for the log.
+    /// The called skill, for the log.
     pub skill: &'static str,
 }
 
-/// A profile's no, with what each binding needs to write it.
+/// A refusal by a profile, with what each binding needs to write it.
 #[derive(Debug)]
 pub struct ProfileRefusal {
-    /// The row of the profile's catalog.
+    /// Row of the profile's error catalog.
     pub row: Row,
-    /// What was called, where that is known.
+    /// The called skill, where known.
     pub skill: Option<&'static str>,
-    /// For people.
+    /// Message for people.
     pub message: String,
-    /// The same where clients show nothing else.
+    /// Short message for clients that show nothing else.
     pub summary: String,
-    /// The profile's own document, an object, written already: most bindings only pass it on.
+    /// The profile's own error document, a serialised JSON object, which most bindings pass on
+    /// unchanged.
     pub document: Box<RawValue>,
-    /// What the document is called as a detail of a status.
+    /// Type name of the document as a detail of a gRPC status.
     pub document_type: &'static str,
-    /// What programs read besides (`ErrorInfo.metadata`).
+    /// Metadata for programs (`ErrorInfo.metadata`).
     pub metadata: Vec<(&'static str, String)>,
-    /// The id under which the log has it, if it has.
+    /// Error id in the log, if there is one.
     pub error_id: Option<String>,
-    /// After how long to come back, where that helps.
+    /// Retry-after, where retrying helps.
     pub wait: Option<Duration>,
-    /// The HTTP status of an answer in JSON-RPC, where it is not 200.
+    /// HTTP status of a JSON-RPC answer, where it is not 200.
     pub jsonrpc_status: Option<u16>,
-    /// What is wanted of whoever has to say who it is: the value of `WWW-Authenticate`.
+    /// Value of `WWW-Authenticate` for a caller that has to authenticate.
     pub challenge: Option<String>,
-    /// The extension that it is in.
+    /// The extension that the refusal is in.
     pub extension: Option<&'static str>,
-    /// Whose doing it is.
+    /// Party that caused it.
     pub blame: Blame,
-    /// Where the request was wrong, for the agent's own people.
+    /// Problems of the request, for the operators of the agent.
     pub misfits: Vec<Misfit>,
 }
 
-/// What is known of an error of a profile, whatever it is about.
+/// Fixed properties of a profile's error code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
-    /// Its name.
+    /// Name of the code.
     pub name: &'static str,
-    /// In whose catalog it stands: a domain.
+    /// Domain of the error catalog.
     pub domain: &'static str,
-    /// The JSON-RPC error code.
+    /// JSON-RPC error code.
     pub jsonrpc: i32,
-    /// The HTTP status of the HTTP+JSON binding.
+    /// HTTP status in the HTTP+JSON binding.
     pub http: u16,
-    /// The status in gRPC.
+    /// gRPC status.
     pub grpc: Status,
 }
 
-/// Whose doing a refusal is.
+/// Party that caused a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Blame {
-    /// The caller's.
+    /// The caller.
     Caller,
-    /// The caller's, who comes too often.
+    /// The caller, by exceeding a rate limit.
     TooOften,
-    /// Ours.
+    /// The server.
     Us,
-    /// Ours, and it will be over soon.
-    // E-14
+    /// The server, temporarily.
+    // Temporary errors differ from permanent ones (A2A 1.0 §3.3.2, E-14).
     UsForAMoment,
 }
 
-/// Why a request cannot be performed of which nothing is known.
+/// Reason why a request failed before it was read.
 #[derive(Debug)]
 pub enum Trouble<'t> {
-    /// Its sender comes too often.
+    /// The sender exceeds a rate limit.
     TooOften(Exceeded),
-    /// Something of ours broke.
+    /// An internal error.
     Broken(&'t Fault),
 }

@@ -1,11 +1,10 @@
-//! Who calls: a bearer credential or a client certificate becomes a [`Principal`], or the caller
-//! hears why not.
+//! Authentication: turns a bearer credential or a client certificate into a [`Principal`], or
+//! refuses it.
 //!
-//! What a caller is told does not depend on how close it was: an unknown, a revoked, a malformed
-//! and a wrong credential are all [`Denied::Invalid`], and only the log has the reason. Every
-//! binding asks [`Authenticator::authenticate`], after the limits of the transport and before it
-//! reads the request.
-// requirements §2.1
+//! The refusal does not tell how close a credential was: an unknown, a revoked, a malformed and a
+//! wrong one are all [`Denied::Invalid`], and only the log has the reason. Every binding calls
+//! [`Authenticator::authenticate`] after the transport limits and before it reads the request.
+// The order of checks is that of requirements §2.1.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -31,154 +30,154 @@ pub mod permit;
 /// The HTTP authentication scheme of every credential in the header `Authorization`.
 pub const SCHEME: &str = "Bearer";
 
-/// What a challenge calls the showing of a certificate in the TLS handshake. No such scheme is
-/// registered, but 401 has to name one (RFC 9110 §15.5.2); this is the name of the IETF's drafts.
+/// Scheme name in a challenge for a TLS client certificate. No scheme is registered for it, but a
+/// 401 answer has to name one (RFC 9110 §15.5.2); this is the name in the IETF's drafts.
 pub const CERTIFICATE_SCHEME: &str = "ClientCertificate";
 
-/// The name of those who have not said who they are. No credential can have it.
+/// Name of callers without a credential. No credential can have it.
 pub const ANONYMOUS: &str = "anonymous";
 
-/// Somebody who calls.
+/// An authenticated caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
-    /// Under which name limits, leads and idempotency keys are kept. The name of an API key, or
-    /// `jwt:` and a token's subject, or `mtls:` and a certificate's configured name.
+    /// Name for limits, leads and idempotency keys: the name of an API key, or `jwt:` and a token's
+    /// subject, or `mtls:` and a certificate's configured name.
     pub name: String,
-    /// What it may do.
+    /// Permissions.
     pub scopes: Scopes,
 }
 
 impl Principal {
-    /// Everybody who has not said who they are. An agent that lets them in keeps nothing from
-    /// them.
-    // C-36
+    /// Creates the principal of callers without a credential, with all permissions.
+    // Anonymous access is the default of AAP (C-36).
     #[must_use]
     pub fn anonymous() -> Self {
         Self { name: ANONYMOUS.to_owned(), scopes: Scopes::All }
     }
 
-    /// The same, who may read and change nothing.
+    /// Restricts the principal to read-only permissions.
     #[must_use]
     pub fn reading(self) -> Self {
         Self { scopes: Scopes::Reading, ..self }
     }
 
-    /// Whether this is nobody in particular.
+    /// Returns true for callers without a credential.
     #[must_use]
     pub fn is_anonymous(&self) -> bool {
         self.name == ANONYMOUS
     }
 }
 
-/// Why a caller is not let in.
+/// Reason why a caller is refused.
 #[derive(Debug)]
 pub enum Denied {
-    /// There is no credential, and this agent wants one.
+    /// No credential, and the agent requires one.
     Missing,
-    /// The credential is not one of ours.
+    /// An unknown credential.
     Invalid {
-        /// What is wrong with it: for the log, never for the caller.
+        /// Details for the log, never for the caller.
         reason: &'static str,
     },
-    /// The credential was good and is no longer.
+    /// An expired credential.
     Expired,
-    /// The credential is good, but not for this.
+    /// A valid credential without the necessary permission.
     Scope {
-        /// What it lacks.
+        /// The missing permission.
         missing: Permission,
     },
-    /// It comes by a web page whose visitors may only read here, and without a credential.
+    /// A caller without a credential on a web page whose visitors may only read.
     Page,
-    /// This address has failed too often.
+    /// Too many failures from this address.
     Limited(Exceeded),
-    /// We cannot tell: the store or the issuer of tokens fails. The fault is transient, whatever it
-    /// is: nothing is known against the caller.
+    /// The store or the token issuer is unavailable. The fault is transient, because nothing is
+    /// known against the caller.
     Unavailable(Fault),
 }
 
 impl Denied {
-    /// For `map_err`: we cannot tell.
+    /// Converts a fault, for `map_err`.
     pub fn unavailable(fault: Fault) -> Self {
         Self::Unavailable(fault.transient())
     }
 }
 
-/// How callers say who they are. The default is an agent that asks nobody.
-// C-36
+/// Authentication settings of an agent. The default accepts callers without credentials.
+// Anonymous access is the default of AAP (C-36).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Auth {
-    /// Whether callers without a credential are refused. Then there is at least one scheme.
+    /// True when callers without a credential are refused. Then there is at least one scheme.
     pub required: bool,
-    /// Whether keys of ours are accepted ([`key`]).
+    /// True when API keys of the agent are accepted ([`key`]).
     pub api_keys: bool,
-    /// Whose access tokens are accepted.
+    /// Issuer whose access tokens are accepted.
     pub jwt: Option<Jwt>,
-    /// Whose client certificates are accepted; the first that fits counts. They are asked for
-    /// when the process has a `client_ca`.
+    /// Accepted client certificates; the first that matches counts. They are requested when the
+    /// process has a `client_ca`.
     pub certificates: Vec<KnownCertificate>,
 }
 
 impl Auth {
-    /// Whether a credential in the header `Authorization` can be good.
+    /// Returns true when a credential in the header `Authorization` can be valid.
     #[must_use]
     pub fn takes_bearer(&self) -> bool {
         self.api_keys || self.jwt.is_some()
     }
 }
 
-/// A client certificate, or those of one client, by what is in them.
+/// One or more client certificates, identified by a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownCertificate {
-    /// The client's name.
+    /// Name of the client.
     pub name: String,
-    /// Which certificate.
+    /// Field that identifies the certificate.
     pub subject: Subject,
-    /// What it permits.
+    /// Permissions.
     pub scopes: Scopes,
 }
 
 /// Access tokens of an issuer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Jwt {
-    /// The claim `iss`, exactly.
+    /// Exact value of the claim `iss`.
     pub issuer: String,
-    /// What the claim `aud` must contain.
+    /// Value that the claim `aud` must contain.
     pub audience: String,
-    /// Where the issuer's public keys are.
+    /// Source of the issuer's public keys.
     pub keys: KeySource,
-    /// The claim that lists a token's scopes. When `None` a token has every scope.
+    /// Claim that lists a token's scopes; when `None` a token has every scope.
     pub scope_claim: Option<String>,
 }
 
-/// Where a JSON Web Key Set is.
+/// Source of a JSON Web Key Set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeySource {
-    /// In a file, which is read again when it changes.
+    /// A file, which is read again when it changes.
     File(PathBuf),
-    /// On the web, over TLS except on this machine.
+    /// A web address, over TLS except on this machine.
     Url(String),
 }
 
-/// What credentials are judged with.
+/// Dependencies of authentication.
 #[derive(Debug, Clone)]
 pub struct Means {
-    /// The keys that were given out.
+    /// Lookup of API keys.
     pub keys: Arc<dyn Keys>,
-    /// Where the keys of tokens' issuers are fetched.
+    /// Client that fetches keys of token issuers.
     pub web: Arc<dyn jwks::Fetch>,
-    /// The time.
+    /// Clock.
     pub clock: Clock,
 }
 
 impl Means {
-    /// For agents that take no tokens, or those of issuers whose keys are in files: nothing is fetched.
+    /// Creates dependencies without network, for agents that accept no tokens, or those of issuers
+    /// whose keys are in files.
     #[must_use]
     pub fn offline(keys: Arc<dyn Keys>, clock: Clock) -> Self {
         Self { keys, web: Arc::new(jwks::Nowhere), clock }
     }
 }
 
-/// Lets callers in to one agent.
+/// Authenticates the callers of one agent.
 #[derive(Debug)]
 pub struct Authenticator {
     agent_id: String,
@@ -187,15 +186,15 @@ pub struct Authenticator {
     tokens: Option<jwt::Verifier>,
     known: Vec<(&'static str, Principal)>,
     failures: Limiter,
-    /// How often the log says of one address that nobody could judge its credential.
+    /// Rate limit for log entries about credentials that could not be checked, per address.
     unjudged: Limiter,
 }
 
 impl Authenticator {
-    /// For an agent.
+    /// Creates an authenticator for an agent.
     ///
     /// # Errors
-    /// When the file with the keys of a tokens' issuer cannot be read.
+    /// When the file with the keys of a token issuer cannot be read.
     pub fn open(agent_id: &str, policy: Auth, means: &Means) -> Result<Self, Fault> {
         let tokens = policy.jwt.clone().map(|jwt| jwt::Verifier::open(jwt, means)).transpose()?;
         let failures = Limiter::new(FAILURES, means.clock.clone());
@@ -205,7 +204,7 @@ impl Authenticator {
         Ok(Self { agent_id, policy, keys, tokens, known, failures, unjudged })
     }
 
-    /// For an agent that asks nobody who they are.
+    /// Creates an authenticator that accepts every caller.
     #[must_use]
     pub fn open_to_all(agent_id: &str) -> Self {
         let means = Means::offline(Arc::new(key::NoKeys), Clock::system());
@@ -213,25 +212,24 @@ impl Authenticator {
         open.unwrap_or_else(|_| unreachable!("without tokens there is no file to read"))
     }
 
-    /// The agent's id.
+    /// Returns the id of the agent.
     #[must_use]
     pub fn agent_id(&self) -> &str {
         &self.agent_id
     }
 
-    /// The same, with credentials besides that are no secret: for an agent that has nothing to
-    /// protect.
+    /// Adds credentials that are not secret, for an agent without anything to protect.
     #[must_use]
     pub fn with_tokens(self, known: Vec<(&'static str, Principal)>) -> Self {
         Self { known, ..self }
     }
 
-    /// Who sent a request with these headers from this address, on a connection whose client has
-    /// shown this certificate. A credential in the header counts before the certificate, which a
-    /// client may show to everybody.
+    /// Authenticates a request by its headers, its address and the client certificate of its
+    /// connection. A credential in the header wins over the certificate, which a client may present
+    /// to every server.
     ///
     /// # Errors
-    /// Why nobody is let in. The failure has been logged and counted.
+    /// The reason for the refusal. The failure has been logged and counted.
     pub async fn authenticate(
         &self,
         address: IpAddr,
@@ -239,7 +237,8 @@ impl Authenticator {
         certificate: Option<&ClientCertificate>,
         now: Timestamp,
     ) -> Result<Principal, Denied> {
-        // Where the agent takes none, nothing is said by what a proxy may have added.
+        // Where the agent accepts no bearer credentials, the header is ignored, because a proxy may
+        // have added it.
         let bearer = if self.policy.takes_bearer() { credential(headers) } else { Ok(None) };
         let certificate = certificate.filter(|_| !self.policy.certificates.is_empty());
         let outcome = match (bearer, certificate) {
@@ -252,15 +251,14 @@ impl Authenticator {
         outcome.map_err(|denied| self.record(address, denied))
     }
 
-    /// Whether a request shows a credential, good or bad, of a kind that is taken.
+    /// Returns true when a request has a credential of an accepted kind, valid or not.
     #[must_use]
     pub fn is_shown(&self, headers: &HeaderMap, certificate: Option<&ClientCertificate>) -> bool {
         self.policy.takes_bearer() && headers.contains_key(header::AUTHORIZATION)
             || certificate.is_some() && !self.policy.certificates.is_empty()
     }
 
-    /// What a protocol says to somebody who is not let in; `None` where there is no catalog row
-    /// of the protocol for it.
+    /// Returns the protocol's error for a refused caller; `None` where the error catalog has none.
     #[must_use]
     pub fn refusal(&self, denied: &Denied) -> Option<Refusal> {
         let takes_bearer = self.policy.takes_bearer();
@@ -296,8 +294,8 @@ impl Authenticator {
         }
     }
 
-    /// The value of `WWW-Authenticate` for somebody who is not let in (RFC 6750 §3). Who sent no
-    /// credential made no error.
+    /// Returns the value of `WWW-Authenticate` for a refused caller (RFC 6750 §3). Without a
+    /// credential it names no error.
     #[must_use]
     pub fn challenge(&self, denied: &Denied) -> Option<String> {
         let (error, by_certificate) = match denied {
@@ -318,20 +316,19 @@ impl Authenticator {
         (!challenges.is_empty()).then(|| challenges.join(", "))
     }
 
-    /// Forgets addresses that have not failed lately.
+    /// Removes expired rate-limit entries.
     pub fn tidy(&self) {
         self.failures.tidy();
         self.unjudged.tidy();
     }
 
     async fn judge(&self, credential: &str, now: Timestamp) -> Result<Principal, Denied> {
-        // How long this takes tells something, but these credentials are no secret (see
+        // Not compared in constant time, because these credentials are not secret (see
         // `with_tokens`).
         if let Some((_, principal)) = self.known.iter().find(|(known, _)| *known == credential) {
             return Ok(principal.clone());
         }
-        // No token begins so: a JWS begins with its header, whose `{` makes the first letter an
-        // `e`.
+        // No token has this prefix: a JWS begins with its header, whose `{` encodes to an `e`.
         if self.policy.api_keys && credential.starts_with(key::PREFIX) {
             return key::judge(&*self.keys, &self.agent_id, credential, now);
         }
@@ -346,19 +343,19 @@ impl Authenticator {
         certificate: &ClientCertificate,
         now: Timestamp,
     ) -> Result<Principal, Denied> {
-        // It was valid in the handshake, which may have been hours ago.
+        // Checked again, because the handshake may have been hours ago.
         if certificate.has_expired(now) {
             return Err(Denied::Expired);
         }
         let known = self.policy.certificates.iter().find(|known| certificate.is(&known.subject));
         let known = known.ok_or(Denied::Invalid { reason: "unknown certificate" })?;
-        // No key can have this name (see `key::is_name`), and no token.
+        // Neither an API key (see `key::is_name`) nor a token can have this name.
         let name = format!("mtls:{}", known.name);
         Ok(Principal { name, scopes: known.scopes.clone() })
     }
 
-    /// Logs and counts a failure; the credential stays out of it. Where nobody could judge a
-    /// credential, its caller has not failed.
+    /// Logs and counts a failure, without the credential. A credential that could not be checked
+    /// does not count as a failure.
     fn record(&self, address: IpAddr, denied: Denied) -> Denied {
         let reason = match &denied {
             Denied::Missing => "no credential",
@@ -367,7 +364,7 @@ impl Authenticator {
             Denied::Scope { .. } => "scope missing",
             Denied::Page => "a web page",
             Denied::Unavailable(fault) => {
-                // Nor must it be a way to fill the log.
+                // Rate-limited, so that callers cannot fill the log.
                 if self.unjudged.admit(&Key::address(address)).is_ok() {
                     let cause = fault.chain();
                     tracing::warn!(agent = %self.agent_id, cause, "a credential could not be judged");
@@ -386,13 +383,13 @@ impl Authenticator {
     }
 }
 
-/// The bearer credential of a request, or what is wrong with the header.
+/// Returns the bearer credential of a request, or the defect of the header.
 fn credential(headers: &HeaderMap) -> Result<Option<&str>, &'static str> {
     let mut sent = headers.get_all(header::AUTHORIZATION).iter();
     let Some(value) = sent.next() else {
         return Ok(None);
     };
-    // Of two, a proxy in front may have checked the other one.
+    // Several headers are refused, because a proxy in front may have checked another one.
     if sent.next().is_some() {
         return Err("several credentials");
     }
@@ -427,7 +424,7 @@ mod tests {
         assert_eq!(read(&["Bearer a", "Bearer b"]), Err("several credentials"));
     }
 
-    /// Keys that nobody can look up while they are away.
+    /// A key store that can be made unavailable.
     #[derive(Debug, Default)]
     struct KeysAway(std::sync::atomic::AtomicBool);
 

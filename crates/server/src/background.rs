@@ -1,4 +1,4 @@
-//! Work that goes on beside the requests for as long as the process lives.
+//! Background work that runs as long as the process.
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -6,21 +6,20 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 
-/// How long work that panicked waits before it begins again.
+/// Pause before work is restarted after a panic.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Does work until it ends by itself. A panic does not end it: the work begins again after a pause.
-/// The panic has been logged by its place, and here is said whose it was.
+/// Runs work until it ends by itself, and restarts it after a panic. The panic is logged with the
+/// name of the task.
 pub async fn keep_going<F: Future<Output = ()>>(task: &'static str, mut begin: impl FnMut() -> F) {
     while let Err(panic) = AssertUnwindSafe(begin()).catch_unwind().await {
         tell(task, panic);
-        // Work that panics as soon as it begins would fill the log otherwise.
+        // Without a pause, work that panics immediately would fill the log.
         tokio::time::sleep(PAUSE).await;
     }
 }
 
-/// Does one piece of work on a thread where waiting disturbs nobody. A panic is the end of this
-/// piece alone; `None` then.
+/// Runs blocking work on a separate thread. Returns `None` after a panic.
 pub async fn piece<T: Send + 'static>(
     task: &'static str,
     work: impl FnOnce() -> T + Send + 'static,
@@ -32,12 +31,12 @@ pub async fn piece<T: Send + 'static>(
             tell(task, panic);
             None
         }
-        // The runtime is ending.
+        // The runtime is shutting down.
         Err(Err(_)) => None,
     }
 }
 
-/// What the panic says may quote what a caller sent, and is not looked at.
+/// Logs a panic without its message, which may quote a caller's data.
 fn tell(task: &'static str, panic: Box<dyn Any + Send>) {
     drop(panic);
     tracing::error!(task, "a background task panicked and goes on");

@@ -1,5 +1,4 @@
-//! An agent's card as it is published: its bytes, under which identity and since when, and what it
-//! claims (A2A §8).
+//! Published agent cards (A2A 1.0 §8): bytes, identity, date, and the claims that are enforced.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -29,74 +28,74 @@ mod older;
 pub use older::for_both_releases;
 
 words! {
-    /// How a request came, by the names that cards have for it.
+    /// Bindings of the protocol, by their names on cards.
     pub enum Binding {
-        /// As JSON-RPC.
+        /// JSON-RPC.
         JsonRpc = "JSONRPC",
-        /// As HTTP+JSON.
+        /// HTTP+JSON.
         HttpJson = "HTTP+JSON",
-        /// As gRPC.
+        /// gRPC.
         Grpc = "GRPC",
     }
 }
 
-/// The path of the JSON-RPC endpoint.
+/// Path of the JSON-RPC endpoint.
 pub const ENDPOINT_PATH: &str = "/a2a";
 
-/// Where the paths of the HTTP+JSON binding begin.
+/// Prefix of the paths of the HTTP+JSON binding.
 pub const HTTP_JSON_PATH: &str = "/rest";
 
-/// A card as it is published.
+/// A published agent card.
 #[derive(Debug, Clone)]
 pub struct PublishedCard {
-    /// The document.
+    /// The JSON document.
     pub body: Vec<u8>,
-    /// An entity tag, with its quotes: strong, or weak when the card is signed. Signing the same
-    /// card again gives other bytes, with every start and on every replica, that mean the same.
+    /// Entity tag with its quotes: strong, or weak when the card is signed, because each start and
+    /// each replica produces other signature bytes with the same meaning.
     pub etag: String,
-    /// What the card was published as.
+    /// Identity of the content.
     pub identity: CardIdentity,
-    /// What it claims.
+    /// Claims of the card.
     pub claims: Claims,
 }
 
-/// Under which id a card is published, and since when.
+/// Identity of a card's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CardIdentity {
-    /// A new one exactly when the content differs from what was published last.
+    /// Id that changes exactly when the content changes.
     pub id: String,
-    /// When the card last changed.
+    /// Time of the last change.
     pub modified_at: Timestamp,
 }
 
-/// What a card claims: what the server lets through.
+/// Claims of a card, which the server enforces.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Claims {
-    /// That it streams.
+    /// True when it supports streaming.
     pub streaming: bool,
-    /// That it calls webhooks.
+    /// True when it supports push notifications.
     pub push: bool,
-    /// That there is a card for callers who say who they are.
+    /// True when it has an extended card for authenticated callers.
     pub extended_card: bool,
-    /// The extensions that it knows.
+    /// Supported extensions.
     pub extensions: Vec<ClaimedExtension>,
-    /// Where it answers.
+    /// Supported bindings.
     pub bindings: Vec<Binding>,
-    /// The media types that the agent or any of its skills reads; ranges such as `text/*` are possible.
+    /// Media types that the agent or any of its skills accepts, including ranges such as `text/*`.
     pub input_modes: Vec<String>,
-    /// That JSON-RPC is spoken in 0.3, too.
+    /// True when JSON-RPC in protocol version 0.3 is supported.
     pub older: bool,
-    /// That it is reached over TLS: an address that it names begins with `https`. Those of gRPC have
-    /// no scheme.
+    /// True when it is reached over TLS: one of its addresses begins with `https`. Addresses of
+    /// gRPC have no scheme.
     pub over_tls: bool,
 }
 
-/// An extension of a card.
+/// An extension on a card.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimedExtension {
-    /// Its name.
+    /// URI of the extension.
     pub uri: String,
-    /// Whether nothing is done without it.
+    /// True when every request has to activate it.
     pub required: bool,
 }
 
@@ -137,10 +136,10 @@ impl Claims {
         }
     }
 
-    /// Whether a part has a media type that is claimed. A part without one has that of its content: text is
-    /// `text/plain`, data is `application/json`, and a file can be anything. A card without input modes
-    /// claims all.
-    // E-24
+    /// Returns true for a part with a claimed media type. A part without one has that of its
+    /// content: text is `text/plain`, data is `application/json`, and a file can be anything. A
+    /// card without input modes accepts all.
+    // Used for refusing unreadable parts (A2A 1.0 §3.1.1, E-24).
     #[must_use]
     pub fn reads(&self, part: &Part) -> bool {
         let named = part.media_type.as_deref().map(MediaType::of);
@@ -156,7 +155,7 @@ impl Claims {
     }
 }
 
-/// The media types that a card lists as input, each once.
+/// Returns the media types that a card lists as input, without duplicates.
 fn input_modes(card: &Value) -> Vec<String> {
     let skills = card.get("skills").and_then(Value::as_array).into_iter().flatten();
     let lists = card.get("defaultInputModes").into_iter();
@@ -171,27 +170,27 @@ fn input_modes(card: &Value) -> Vec<String> {
 }
 
 impl PublishedCard {
-    /// Writes a card, with the identity that belongs to its content: `describe` gets the id, and
-    /// `identify` the content's hash.
+    /// Serialises a card with the identity of its content: `describe` gets the id, and `identify`
+    /// the hash of the content.
     ///
     /// # Errors
-    /// What `identify` returns.
+    /// Those of `identify`.
     pub fn new<E, C: Serialize>(
         describe: impl Fn(&str) -> C,
         identify: impl FnOnce(&str) -> Result<CardIdentity, E>,
     ) -> Result<Self, E> {
-        // The id is part of the card and changes with it, so the hash is taken over a card without.
+        // The id is part of the card, so the hash is taken over a card without it.
         let identity = identify(&hex_hash(&write(&describe(""))))?;
         let card = json::to_value(describe(&identity.id))
             .unwrap_or_else(|_| unreachable!("a card has only text keys"));
         let body = write(&card);
         let etag = format!("\"{}\"", hex_hash(&body));
-        // Read from what is published, so that what is let through and what is said cannot differ.
+        // Claims are read from the published document, so that both cannot differ.
         Ok(Self { body, etag, identity, claims: Claims::of(&card) })
     }
 
-    /// A card that is the same whenever its content is, in whatever process; `since` is when it last
-    /// changed.
+    /// Creates a card whose identity depends on its content only, in any process; `since` is its
+    /// last change.
     #[must_use]
     pub fn of(card: &impl Serialize, since: Timestamp) -> Self {
         let identify = |hash: &str| {
@@ -201,12 +200,13 @@ impl PublishedCard {
         published
     }
 
-    /// The card, signed. Its id stays that of the content, because a new signature is no new card. Its
-    /// date becomes that of the signature, because who asks by date must hear of a new key.
+    /// Signs the card. Its id stays that of the content, because a new signature is not a new card.
+    /// Its date becomes that of the signature, because clients that ask by date must notice a new
+    /// key.
     ///
     /// # Errors
-    /// Why the card cannot be signed.
-    // R-CARD-08
+    /// The reason why the card cannot be signed.
+    // The id changes whenever the content does (AAP 1.1, R-CARD-08).
     pub fn sign(
         self,
         key: &SigningKey,
@@ -215,8 +215,8 @@ impl PublishedCard {
     ) -> Result<Self, Problems> {
         let mut card = json::read(&String::from_utf8_lossy(&self.body))?;
         sign(&mut card, key, jku)?;
-        // Of the signature only what it is made with: a new key has to be noticed, a new signature
-        // not.
+        // The entity tag covers the header of the signature only: a new key has to be noticed, a
+        // new signature does not.
         let header = tradepost_keys::card::protected_header(key, jku).to_string();
         let content = [self.body.as_slice(), header.as_bytes()].concat();
         let modified_at = self.identity.modified_at.max(signed_at);
@@ -229,10 +229,10 @@ impl PublishedCard {
     }
 }
 
-/// Signs a card (A2A §8.4); `jku` is where its readers find the public key.
+/// Signs a card (A2A 1.0 §8.4); `jku` is the address of the public key.
 ///
 /// # Errors
-/// Why the card cannot be signed.
+/// The reason why the card cannot be signed.
 pub fn sign(card: &mut Value, key: &SigningKey, jku: Option<&str>) -> Result<(), Problems> {
     let signature = tradepost_keys::card::sign(card, key, jku)?;
     if let Some(members) = card.as_object_mut() {
@@ -241,8 +241,8 @@ pub fn sign(card: &mut Value, key: &SigningKey, jku: Option<&str>) -> Result<(),
     Ok(())
 }
 
-/// The card of an agent that is reached under `base_url` on every binding, reads and writes text, and
-/// streams. What else there is to say is for its owner to add.
+/// Creates the card of an agent that is reached under `base_url` on every binding, reads and writes
+/// text, and streams. The caller adds the rest.
 #[must_use]
 pub fn describe(name: &str, description: &str, base_url: &str) -> AgentCard {
     let text = || vec!["text/plain".to_owned()];
@@ -274,12 +274,12 @@ pub fn describe(name: &str, description: &str, base_url: &str) -> AgentCard {
     }
 }
 
-/// Where a process listens. Displayed as the beginning of a web address.
+/// Address on which a process listens. Displays as the beginning of a web address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Origin {
-    /// Whether over TLS.
+    /// True over TLS.
     pub secure: bool,
-    /// The address and port.
+    /// Address and port.
     pub address: SocketAddr,
 }
 
@@ -289,8 +289,8 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Where an agent is reached, the preferred binding first.
-// D-02
+/// Returns the interfaces of an agent, the preferred binding first.
+// All interfaces are declared in order of preference (A2A 1.0 §5.2, §8.3.1; D-02).
 #[must_use]
 pub fn interfaces(base_url: &str, bindings: &[Binding]) -> Vec<Interface> {
     let of = |binding: &Binding| Interface {
@@ -305,7 +305,7 @@ pub fn interfaces(base_url: &str, bindings: &[Binding]) -> Vec<Interface> {
     bindings.iter().map(of).collect()
 }
 
-/// Where an agent is reached by gRPC: a host and a port in place of a URL (A2A §4.4.6).
+/// Returns the gRPC address: host and port in place of a URL (A2A 1.0 §4.4.6).
 fn grpc_address(base_url: &str) -> String {
     let (scheme, rest) = base_url.split_once("://").unwrap_or(("https", base_url));
     let host = rest.split('/').next().unwrap_or_default();
@@ -319,7 +319,7 @@ fn grpc_address(base_url: &str) -> String {
     format!("{host}{port}")
 }
 
-/// The ways to say who calls that an agent accepts (A2A §4.5).
+/// Returns the security schemes that an agent accepts (A2A 1.0 §4.5).
 #[must_use]
 pub fn schemes(auth: &Auth) -> BTreeMap<&'static str, SecurityScheme> {
     let bearer = |description, bearer_format| {
@@ -340,7 +340,8 @@ pub fn schemes(auth: &Auth) -> BTreeMap<&'static str, SecurityScheme> {
     key.into_iter().chain(jwt).chain(mtls).collect()
 }
 
-/// Each scheme is enough by itself. What is merely offered is not required.
+/// Returns the security requirements: any one scheme is sufficient. Optional schemes are not
+/// listed.
 #[must_use]
 pub fn requirements(auth: &Auth) -> Vec<SecurityRequirement> {
     if !auth.required {

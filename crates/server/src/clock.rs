@@ -1,8 +1,8 @@
-//! The time, from outside: the server asks its [`Clock`], and tests turn it by hand.
+//! The clock of a server, which tests can replace.
 //!
-//! There are two kinds. What is written down, said or compared with what somebody else has said is a
-//! moment of the calendar ([`Clock::now`]). What waits is measured by [`Clock::elapsed`], which no
-//! change of the machine's clock disturbs.
+//! Timestamps that are stored, sent or compared with those of others come from [`Clock::now`].
+//! Waiting time is measured with [`Clock::elapsed`], which no change of the machine's clock
+//! affects.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -15,7 +15,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::error::Elapsed;
 
-/// Tells the time.
+/// A clock.
 #[derive(Clone)]
 pub struct Clock {
     now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
@@ -23,7 +23,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The machine's clock.
+    /// Creates the machine's clock.
     #[must_use]
     #[expect(clippy::disallowed_methods, reason = "the one place that reads the clocks")]
     pub fn system() -> Self {
@@ -31,7 +31,7 @@ impl Clock {
         Self { now: Arc::new(Timestamp::now), elapsed: Arc::new(move || start.elapsed()) }
     }
 
-    /// A clock that stands still until its hand is moved.
+    /// Creates a clock that stands still until it is moved.
     #[must_use]
     pub fn manual(start: Timestamp) -> (Self, Hand) {
         let hand = Hand {
@@ -50,14 +50,13 @@ impl Clock {
         (Self { now: Arc::new(now), elapsed: Arc::new(elapsed) }, hand)
     }
 
-    /// The present moment.
+    /// Returns the current time.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         (self.now)()
     }
 
-    /// How long it is since a moment that stays the same as long as the process lives. It never goes
-    /// back and never leaps.
+    /// Returns the time since a fixed moment of the process. It is monotonic.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         (self.elapsed)()
@@ -70,11 +69,11 @@ impl fmt::Debug for Clock {
     }
 }
 
-/// What work comes to within a time. Most work of a request is done when it is first looked at, and needs no
-/// timer then.
+/// Runs work with a time limit. Work that completes at its first poll, as most requests do, creates
+/// no timer.
 ///
 /// # Errors
-/// That it takes longer.
+/// When the limit is exceeded.
 pub async fn within<F: Future>(patience: Duration, work: F) -> Result<F::Output, Elapsed> {
     let mut work = pin!(work);
     match poll_fn(|context| Poll::Ready(work.as_mut().poll(context))).await {
@@ -91,14 +90,14 @@ pub struct Hand {
 }
 
 impl Hand {
-    /// Lets time pass.
+    /// Advances both the timestamp and the elapsed time.
     pub fn advance(&self, by: SignedDuration) {
         let milliseconds = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
         self.elapsed.fetch_add(milliseconds, Ordering::SeqCst);
         self.set(by);
     }
 
-    /// Sets the clock ahead or back, while no time passes.
+    /// Changes the timestamp without elapsed time.
     pub fn set(&self, by: SignedDuration) {
         let milliseconds = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
         self.milliseconds.fetch_add(milliseconds, Ordering::SeqCst);

@@ -1,5 +1,5 @@
-//! Everything that runs: the agents of a process. Whatever the binding, a request passes
-//! [`Desk::perform`] on its way to the agent that it is for.
+//! The agents of a process. On every binding a request passes [`Desk::perform`] on its way to its
+//! agent.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -22,16 +22,26 @@ use crate::tools::{Call, Called, Tools};
 use crate::traces::Tracer;
 use crate::turns::{Turn, Turns};
 
-/// Everything that runs.
+/// The agents of a process, with settings, limits and metrics.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tradepost_server::desk::Desk;
+/// # fn show(agent: tradepost_server::agent::SharedAgent) {
+/// // One agent that keeps its tasks in memory.
+/// let desk = Arc::new(Desk::of(agent));
+/// let app = tradepost_server::http::router(desk);
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Desk {
-    /// How requests are taken.
+    /// Limits and options for requests.
     pub settings: Settings,
-    /// The time.
+    /// Clock.
     pub clock: Clock,
-    /// What is counted.
+    /// Metrics.
     pub metrics: Arc<Metrics>,
-    /// What is kept of requests that are not yet answered.
+    /// Memory accounting of pending requests.
     pub(crate) pending: Pending,
     health: Arc<dyn Health>,
     agents: RwLock<Arc<Agents>>,
@@ -41,16 +51,16 @@ pub struct Desk {
     certificate: RwLock<Vec<(&'static str, u64)>>,
 }
 
-/// The agents of a process, and how they are found.
+/// Agents with their lookup by host.
 #[derive(Debug, Default)]
 pub(crate) struct Agents {
     all: Vec<SharedAgent>,
     by_host: HashMap<String, SharedAgent>,
-    /// The first that answers on every host.
+    /// The first agent that answers on every host.
     everywhere: Option<SharedAgent>,
-    /// Whether the card of any names its address with `https`.
+    /// True when the card of any agent has an `https` address.
     over_tls: bool,
-    /// What buyers are told of all of them, once somebody asks.
+    /// Directory of the agents, built on first use.
     directory: OnceLock<Directory>,
 }
 
@@ -79,16 +89,16 @@ impl Agents {
         self.by_host.get(&*host).or(self.everywhere.as_ref())
     }
 
-    /// What buyers are told of them. It is written when it is first asked for, and takes a while where
-    /// there are thousands.
+    /// Returns the directory. It is built on first use, which takes a while for thousands of
+    /// agents.
     pub(crate) fn directory(&self) -> &Directory {
         self.directory.get_or_init(|| Directory::of(&self.all))
     }
 }
 
 impl Desk {
-    /// A process with these agents, of which the first with a host is reached there; on hosts that none
-    /// names, the first that answers on every one.
+    /// Creates a process with these agents. A host leads to the first agent that names it, and any
+    /// other host to the first agent without host names.
     #[must_use]
     pub fn new(
         settings: Settings,
@@ -112,44 +122,44 @@ impl Desk {
         desk
     }
 
-    /// The same, which counts with these.
+    /// Returns the process with these metrics.
     #[must_use]
     pub fn counting(self, metrics: Metrics) -> Self {
         Self { metrics: Arc::new(metrics), ..self }
     }
 
-    /// Has requests be parts of traces from now on. To be done once, before any comes.
+    /// Sets the tracer. Call it once, before the first request.
     pub fn trace_with(&self, tracer: Tracer) {
-        // Whoever comes second is not heard.
+        // A second tracer is ignored.
         let _ = self.tracer.set(tracer);
     }
 
-    /// What makes requests parts of traces, if anything does.
+    /// Returns the tracer, if there is one.
     #[must_use]
     pub fn tracer(&self) -> Option<&Tracer> {
         self.tracer.get()
     }
 
-    /// Has somebody remember what is refused from now on. To be done once, before any request comes.
+    /// Sets the recorder of refusals. Call it once, before the first request.
     pub fn remember_with(&self, ledger: Arc<dyn Ledger>) {
-        // Whoever comes second is not heard.
+        // A second recorder is ignored.
         let _ = self.ledger.set(ledger);
     }
 
-    /// Who remembers what is refused, if anybody does.
+    /// Returns the recorder of refusals, if there is one.
     #[must_use]
     pub fn ledger(&self) -> Option<&dyn Ledger> {
         self.ledger.get().map(|ledger| &**ledger)
     }
 
-    /// A process with one agent, as small machines have it, whose agent keeps everything in memory.
+    /// Creates a process with one agent that keeps everything in memory, for small machines.
     #[must_use]
     pub fn of(agent: SharedAgent) -> Self {
         let health = Arc::new(Memory::default());
         Self::new(Settings::default(), Clock::system(), health, vec![agent])
     }
 
-    /// The agent that a `Host` header leads to.
+    /// Returns the agent for a `Host` header.
     #[must_use]
     pub fn agent(&self, host: Option<&str>) -> Option<SharedAgent> {
         let host = host.map(host_name).unwrap_or_default();
@@ -157,7 +167,7 @@ impl Desk {
         agents.on(host).cloned()
     }
 
-    /// The id of the agent that a `Host` header leads to, where there are several.
+    /// Returns the id of the agent for a `Host` header, when there are several agents.
     pub(crate) fn one_of_several(&self, host: Option<&str>) -> Option<String> {
         let host = host.map(host_name).unwrap_or_default();
         let agents = self.agents.read().unwrap_or_else(PoisonError::into_inner);
@@ -167,18 +177,18 @@ impl Desk {
         agents.on(host).map(|agent| agent.id().to_owned())
     }
 
-    /// Whether the agent that a `Host` header leads to is published with `https`. A host that nobody
-    /// has is like one that somebody has, so that it cannot be told from an unknown path.
+    /// Returns true when the agent for a `Host` header is published with `https`. An unknown host
+    /// is treated like a known one, so that it cannot be distinguished from an unknown path.
     pub(crate) fn is_published_over_tls(&self, host: Option<&str>) -> bool {
         let host = host.map(host_name).unwrap_or_default();
         let agents = self.agents.read().unwrap_or_else(PoisonError::into_inner);
         let Some(agent) = agents.on(host) else { return agents.over_tls };
-        // Here a panic of the agent only leaves a header out; the request itself answers for it.
+        // A panic of the agent only omits a header here; the request itself reports it.
         let claimed = panics::catch_now("reading an agent's card", || agent.card().claims.over_tls);
         claimed.unwrap_or_default()
     }
 
-    /// Whether there is a directory on a host: where an agent is, and where nothing else is to be.
+    /// Returns true when a host has the directory: a directory host, or a host of an agent.
     pub(crate) fn has_directory(&self, host: Option<&str>) -> bool {
         let name = host.map(host_name).unwrap_or_default();
         let hosts = &self.settings.directory_hosts;
@@ -189,30 +199,30 @@ impl Desk {
         Arc::clone(&self.agents.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Puts other agents in the place of those there are; what they have begun they finish.
+    /// Replaces the agents; the previous ones finish their requests.
     pub fn replace(&self, agents: Vec<SharedAgent>) {
         self.turns.among(agents.iter().map(|agent| agent.id()));
         let agents = Arc::new(Agents::new(agents));
         *self.agents.write().unwrap_or_else(PoisonError::into_inner) = agents;
     }
 
-    /// Whether requests can be answered.
+    /// Checks that requests can be answered.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason why not.
     pub async fn check(&self) -> Result<(), &'static str> {
         self.health.check().await
     }
 
-    /// Lets every agent take over what other processes have changed. To be called now and then, and
-    /// not where requests are answered: it waits for the disk.
+    /// Lets every agent load changes made by other processes. Call it periodically, on a thread
+    /// that may block on the disk.
     ///
     /// # Errors
-    /// When the store fails, with the first failure. What was loaded before stays in use, and one
-    /// agent's failure keeps no other from being refreshed.
+    /// When the store fails, with the first failure. Loaded data stays in use, and the failure of
+    /// one agent does not affect the others.
     pub fn refresh(&self) -> Result<(), Fault> {
         self.health.intact()?;
-        // All are asked before the first failure is looked at.
+        // All agents are refreshed before the first failure is returned.
         let refresh = |agent: &SharedAgent| {
             let refreshed = panics::catch_now("refreshing an agent", || agent.refresh());
             refreshed.unwrap_or_else(|fault| {
@@ -224,7 +234,7 @@ impl Desk {
         refreshed.into_iter().collect()
     }
 
-    /// What a person should look at some time. May wait for a disk.
+    /// Returns warnings for operators. May block on a disk.
     #[must_use]
     pub fn remarks(&self) -> Vec<(&'static str, u64)> {
         let mut remarks = self.health.remarks();
@@ -232,8 +242,8 @@ impl Desk {
         remarks
     }
 
-    /// Notes how our certificate stands, and how many orders of one have failed in a row where it is
-    /// ordered.
+    /// Records the state of our certificate, and the number of consecutive failed orders where it
+    /// is ordered automatically.
     pub fn note_certificate(&self, identity: &Identity, failed_orders: Option<u32>) {
         let end = identity.expires_at();
         self.metrics.certificate(end, failed_orders);
@@ -245,7 +255,7 @@ impl Desk {
         *self.certificate.write().unwrap_or_else(PoisonError::into_inner) = remarks;
     }
 
-    /// Lets agents do what has come due without anybody asking. To be called every second or so.
+    /// Lets agents run their periodic work. Call it about every second.
     pub async fn tick(&self) {
         for agent in &self.agents().all {
             let ticked = self.guard(agent, "doing what has come due", async { agent.tick().await });
@@ -255,8 +265,7 @@ impl Desk {
         }
     }
 
-    /// Ends streams, which nobody could wait for when the process stops. What else is in progress
-    /// goes on.
+    /// Ends all streams, because a stopping process cannot serve them. Other requests continue.
     pub fn close_streams(&self) {
         for agent in &self.agents().all {
             let closed = panics::catch_now("closing streams", || agent.close_streams());
@@ -267,8 +276,8 @@ impl Desk {
         }
     }
 
-    /// Waits until it is the turn of a request of this caller for this agent. Who may not do it takes
-    /// nobody's place.
+    /// Waits for the turn of a caller's request (fair scheduling). A caller without permission does
+    /// not enter the queue.
     async fn turn<'a>(
         &'a self,
         agent: &'a SharedAgent,
@@ -281,10 +290,10 @@ impl Desk {
         clock::within(self.settings.request_timeout, turn).await.map_err(late)
     }
 
-    /// Runs work in which an agent's own code takes part. A panic is counted, and fails this work alone.
+    /// Runs work with an agent's own code. A panic is counted, and fails only this work.
     ///
     /// # Errors
-    /// That the work panicked.
+    /// When the work panicked.
     pub(crate) async fn guard<T>(
         &self,
         agent: &SharedAgent,
@@ -298,13 +307,13 @@ impl Desk {
         done
     }
 
-    /// Performs a request that was admitted, when it is its turn.
+    /// Performs an authenticated request when it is its turn.
     pub async fn perform(&self, agent: &SharedAgent, incoming: Incoming<'_>) -> Outcome {
         let (principal, operation) = (&incoming.caller.principal, incoming.request.operation());
         let permitted = permit::check(principal, operation, agent.required(operation));
         match self.turn(agent, incoming.caller, permitted).await {
             Ok(_turn) => {
-                // Inside of the guard: a method may panic before it returns its future.
+                // Inside the guard, because a method may panic before it returns its future.
                 let work = async { agent.perform(incoming).await };
                 let performed = self.guard(agent, "performing a request", work).await;
                 performed.unwrap_or_else(Outcome::Broken)
@@ -313,7 +322,7 @@ impl Desk {
         }
     }
 
-    /// Performs a call of a tool of an agent's, for a caller that was admitted, when it is its turn.
+    /// Calls a tool of an agent for an authenticated caller when it is its turn.
     pub async fn call(&self, agent: &SharedAgent, tools: &dyn Tools, call: Call<'_>) -> Called {
         let permitted = permit::permit(&call.caller.principal, tools.required(call.tool));
         match self.turn(agent, call.caller, permitted).await {
@@ -327,13 +336,13 @@ impl Desk {
     }
 }
 
-/// A `Host` header without its port.
+/// Returns a `Host` header without its port.
 fn host_name(host: &str) -> &str {
     let name = match host.rsplit_once(':') {
-        // An IPv6 address has colons of its own, but a bracket after the last.
+        // An IPv6 address has colons of its own, with a bracket after the last.
         Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
         Some(_) | None => host,
     };
-    // `example.com.` is the same host, written in full.
+    // `example.com.` is the fully qualified form of the same host.
     name.trim_end_matches('.')
 }

@@ -1,5 +1,5 @@
-//! The directory of a process (RFC 9727): where the cards of all its agents are, as a set of links (RFC 9264
-//! §4.2).
+//! The directory of a process (RFC 9727): addresses of the cards of all its agents, as a link set
+//! (RFC 9264 §4.2).
 
 use axum::http::HeaderValue;
 use sha2::{Digest as _, Sha256};
@@ -10,7 +10,7 @@ use tradepost_wire::json::{Value, json};
 use crate::agent::SharedAgent;
 use crate::card::{ENDPOINT_PATH, PublishedCard};
 
-/// The document.
+/// The directory document.
 #[derive(Debug)]
 pub(crate) struct Directory {
     pub(crate) body: bytes::Bytes,
@@ -18,7 +18,8 @@ pub(crate) struct Directory {
 }
 
 impl Directory {
-    /// That of these agents. The same bytes on every host: the anchor is relative.
+    /// Builds the directory of these agents. The bytes are the same on every host, because the
+    /// anchor is relative.
     pub(crate) fn of(agents: &[SharedAgent]) -> Self {
         let listed = agents.iter().filter(|agent| agent.is_listed());
         let items: Vec<Value> = listed.filter_map(|agent| item(agent.card())).collect();
@@ -31,12 +32,12 @@ impl Directory {
     }
 }
 
-/// Where a card is, and whose.
+/// Returns the link to an agent's card, with the agent's name.
 fn item(card: &PublishedCard) -> Option<Value> {
     let card: Value = tradepost_wire::json::from_slice(&card.body).ok()?;
     let interfaces = card.get("supportedInterfaces").and_then(Value::as_array);
     let urls = interfaces.into_iter().flatten().filter_map(|one| one.get("url")?.as_str());
-    // Those of MCP and gRPC lead elsewhere, or nowhere in particular.
+    // Interfaces of MCP and gRPC have other paths, or none.
     let base = urls.filter_map(|url| url.strip_suffix(ENDPOINT_PATH)).next()?;
     let name = card.get("name").and_then(Value::as_str).unwrap_or_default();
     let href = format!("{base}{WELL_KNOWN_PATH}");

@@ -1,11 +1,11 @@
-//! Where requests of ours may go when a caller chooses the address (A2A §13.2): to public
-//! addresses of the Internet, and nowhere into the network that this process stands in.
+//! Guard for requests to addresses that a caller chooses (A2A 1.0 §13.2): they may go to public
+//! addresses of the Internet, and not into the network of this process.
 //!
-//! An address is judged twice. [`Egress::admit`] judges it when a caller names it, so that the
-//! caller hears at once; [`Egress::resolve`] resolves the name again for every connection, judges
-//! what comes back, and the connection goes to that and to nothing else, so that a name that leads
-//! elsewhere by then (DNS rebinding) leads nowhere.
-// P-04
+//! An address is checked twice: by [`Egress::admit`] when the caller names it, so that the caller
+//! gets an immediate answer, and by [`Egress::resolve`] for every connection, which then goes to
+//! the checked address only. A name that resolves differently later (DNS rebinding) is therefore
+//! refused.
+// Protection against SSRF, with the check at creation and at connection (A2A 1.0 §13.2, P-04).
 
 use std::fmt;
 use std::io;
@@ -23,25 +23,25 @@ pub mod client;
 #[cfg(test)]
 mod tests;
 
-/// The longest address that is read, in bytes.
+/// Maximum length of an address in bytes.
 pub const LONGEST: usize = 2_048;
 
-/// How long a name may take to resolve.
+/// Maximum time for resolving a name.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How many names are resolved at once. Each lookup has one of the threads on which the store is
-/// read, too, and keeps it when nobody waits for it any more.
+/// Maximum number of names resolved at once. Each lookup occupies one of the blocking threads that
+/// the store uses too, even after nobody waits for it any more.
 const LOOKUPS: usize = 32;
 
-/// The addresses of a name, as they come.
+/// Future of the addresses of a name.
 pub type Resolving = BoxFuture<'static, io::Result<Vec<IpAddr>>>;
 
-/// Finds the addresses of a name.
+/// Resolver of host names.
 #[derive(Clone)]
 pub struct Resolver(Arc<dyn Fn(String) -> Resolving + Send + Sync>);
 
 impl Resolver {
-    /// The machine's own.
+    /// Creates the machine's resolver.
     #[must_use]
     pub fn system() -> Self {
         Self::new(|host| {
@@ -52,7 +52,7 @@ impl Resolver {
         })
     }
 
-    /// One that answers as it is told.
+    /// Creates a resolver from a function.
     pub fn new(resolve: impl Fn(String) -> Resolving + Send + Sync + 'static) -> Self {
         Self(Arc::new(resolve))
     }
@@ -68,21 +68,21 @@ impl fmt::Debug for Resolver {
 #[derive(Debug, Clone)]
 pub struct Egress {
     resolver: Resolver,
-    /// For development: this machine may be called, also without TLS.
+    /// Development switch: permits calls to this machine, also without TLS.
     loopback: bool,
     room: Arc<Semaphore>,
 }
 
-/// A web address that may be called, as far as that shows without resolving its name.
+/// A web address that passed the checks that need no name resolution.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Destination {
-    /// The address, as the client is going to read it.
+    /// The address, as the client will read it.
     pub url: Url,
-    /// The name or address of the host in lower case, without port.
+    /// Name or address of the host in lower case, without port.
     pub host: String,
 }
 
-/// Why an address may not be called: what it must be, without naming what it resolves to.
+/// Reason why an address may not be called: what it must be, without naming what it resolves to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Objection(pub &'static str);
 
@@ -107,7 +107,8 @@ const HOST: Objection = Objection(
 );
 const PORT: Objection = Objection("must have a port from 1 to 65535, or none");
 const LITERAL: Objection = Objection("must be an address on the public Internet");
-/// The same whether the name leads into our network or nowhere, so that nobody learns which.
+/// One message whether the name resolves to our network or not at all, so that the caller cannot
+/// find out which.
 const NAME: Objection =
     Objection("must name a host that resolves, and to addresses on the public Internet only");
 
@@ -124,37 +125,38 @@ impl From<AddressProblem> for Objection {
 }
 
 impl Egress {
-    /// Lets requests out to public addresses; with `loopback` also to this machine.
+    /// Creates a guard that permits public addresses, and with `loopback` also this machine.
     #[must_use]
     pub fn new(resolver: Resolver, loopback: bool) -> Self {
         Self { resolver, loopback, room: Arc::new(Semaphore::new(LOOKUPS)) }
     }
 
-    /// The same guard with lookups of its own: it does not wait for those of this one.
+    /// Returns a guard with its own limit of lookups, so that it does not wait for those of this
+    /// one.
     #[must_use]
     pub fn apart(&self) -> Self {
         Self::new(self.resolver.clone(), self.loopback)
     }
 
-    /// Whether an address may be called and is on this very machine, by what its host says; nothing is
-    /// resolved.
+    /// Returns true for an address of this machine that may be called, by its host alone, without
+    /// resolving.
     #[must_use]
     pub fn is_own_machine(&self, text: &str) -> bool {
         self.loopback && self.read(text).is_ok_and(|destination| is_here(&destination.host))
     }
 
-    /// Reads an address that a caller chose. The text must say what the client will do: whatever
-    /// two readers could read as two hosts is refused.
+    /// Reads an address that a caller chose. An address that two parsers could read as different
+    /// hosts is refused.
     ///
     /// # Errors
-    /// What it must be instead.
+    /// What the address must be.
     pub fn read(&self, text: &str) -> Result<Destination, Objection> {
         if text.len() > LONGEST {
             return Err(SHAPE);
         }
         let address = WebAddress::read(text).map_err(Objection::from)?;
         let url = Url::parse(text).map_err(|_| HOST)?;
-        // The client connects to what its own parser reads, so both have to read the same host.
+        // The client connects to the host that its own parser reads, so both parsers have to agree.
         let host = url.host_str().unwrap_or_default().to_ascii_lowercase();
         let is_same_host = match address.ip {
             Some(ip) => web_address::literal(&host) == Some(ip),
@@ -168,42 +170,42 @@ impl Egress {
             HostReach::ThisMachine if self.loopback => {}
             HostReach::ThisMachine | HostReach::Private => return Err(LITERAL),
         }
-        // Clear text is for this machine alone, where nobody is on the way.
+        // Unencrypted requests are permitted only within this machine.
         if !address.is_https && address.reach != HostReach::ThisMachine {
             return Err(SCHEME);
         }
         Ok(Destination { url, host })
     }
 
-    /// Reads an address and resolves its name.
+    /// Checks an address, resolving its name.
     ///
     /// # Errors
-    /// What it must be instead.
+    /// What the address must be.
     pub async fn admit(&self, destination: &Destination) -> Result<(), Objection> {
         if web_address::literal(&destination.host).is_some() {
-            // `read` has judged it, and there is nothing to resolve.
+            // `read` has checked it, and there is no name to resolve.
             return Ok(());
         }
         match self.resolve(&destination.host).await {
             Ok(_) => Ok(()),
-            // The kits name hosts that a machine without the Internet cannot resolve, and the
-            // development switch is for such machines. Nothing is called before it resolves.
+            // Test kits use host names that a machine without the Internet cannot resolve, and the
+            // development switch is for such machines. Requests still need a resolved address.
             Err(Unresolved::Failed(_)) if self.loopback => Ok(()),
             Err(Unresolved::Failed(_) | Unresolved::Forbidden) => Err(NAME),
         }
     }
 
-    /// The addresses of a name, every one of which may be called.
+    /// Resolves a name to addresses, all of which may be called.
     ///
     /// # Errors
-    /// When the name does not resolve, or any of its addresses may not be called: a name that
-    /// leads to several places may lead to the worst of them.
+    /// When the name does not resolve, or any of its addresses may not be called, because the
+    /// client could connect to that one.
     pub async fn resolve(&self, host: &str) -> Result<Vec<IpAddr>, Unresolved> {
         let resolved = tokio::time::timeout(PATIENCE, self.look_up(host.to_owned())).await;
         let found = resolved
             .map_err(|_| Unresolved::Failed(io::ErrorKind::TimedOut.into()))?
             .map_err(Unresolved::Failed)?;
-        // None at all would pass for addresses of which every one is good.
+        // An empty list would pass the check below.
         if found.is_empty() {
             return Err(Unresolved::Failed(io::ErrorKind::NotFound.into()));
         }
@@ -215,8 +217,8 @@ impl Egress {
     async fn look_up(&self, host: String) -> io::Result<Vec<IpAddr>> {
         let place = Arc::clone(&self.room).acquire_owned().await.map_err(io::Error::other)?;
         let resolving = (self.resolver.0)(host);
-        // The place is kept until the lookup has ended: whoever gives up waiting would otherwise
-        // make room for one more thread.
+        // The permit is held until the lookup ends, because a lookup whose caller gave up still
+        // occupies a thread.
         let looking = tokio::spawn(async move {
             let found = resolving.await;
             drop(place);
@@ -226,13 +228,13 @@ impl Egress {
     }
 }
 
-/// Why a name leads nowhere.
+/// Reason why a name cannot be used.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Unresolved {
-    /// It could not be resolved.
+    /// The name could not be resolved.
     Failed(io::Error),
-    /// It leads where nothing of ours may go.
+    /// The name resolves to a forbidden address.
     Forbidden,
 }
 
@@ -254,7 +256,7 @@ impl std::error::Error for Unresolved {
     }
 }
 
-/// Whether a host is this machine by its name or address.
+/// Returns true when a host is this machine by its name or address.
 fn is_here(host: &str) -> bool {
     web_address::literal(host).map_or(host == "localhost", |ip| ip.is_loopback())
 }

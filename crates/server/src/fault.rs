@@ -1,6 +1,6 @@
-//! What broke, for the log.
+//! Internal errors, for the log.
 
 pub use tradepost_wire::fault::{Fault, chain};
 
-/// Why something ends before it is done.
+/// Cause of an internal error when the time limit is exceeded.
 pub const LATE: &str = "it took longer than server.request_timeout";

@@ -1,4 +1,4 @@
-//! Whether what agents keep is well.
+//! Health of the agents' storage.
 
 use std::fmt;
 
@@ -6,23 +6,22 @@ use futures_util::future::BoxFuture;
 
 use crate::fault::Fault;
 
-/// Whether what agents keep can be trusted with something new.
+/// Health checks of the agents' storage.
 pub trait Health: fmt::Debug + Send + Sync {
-    /// Whether something new can be taken. It answers soon, whatever happens.
+    /// Checks that new data can be stored. Returns soon in any case.
     ///
     /// # Errors
-    /// Why not, for everybody to read. The cause has been logged.
+    /// The reason why not, for everyone to read. The cause has been logged.
     fn check(&self) -> BoxFuture<'_, Result<(), &'static str>>;
 
-    /// That what is kept is where it was. To be called now and then, because nobody would notice
-    /// where nothing is written.
+    /// Checks that the stored data is still in place. Call it periodically, because without writes
+    /// the loss would go unnoticed.
     ///
     /// # Errors
-    /// That it is not.
+    /// When it is not.
     fn intact(&self) -> Result<(), Fault>;
 
-    /// What a person should look at some time, by name, with how many there are of it. May wait for
-    /// a disk.
+    /// Returns warnings for operators: names with counts. May block on a disk.
     fn remarks(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }

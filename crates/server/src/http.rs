@@ -51,9 +51,8 @@ pub use site::Site;
 use plain::plain_error;
 use site::{HOME_PATH, LIVE_PATH, METRICS_PATH, READY_PATH};
 
-/// `Strict-Transport-Security` of an answer whose host is reached over TLS: for a year nobody should
-/// ask in clear text again (RFC 6797).
-// A-09
+/// Value of `Strict-Transport-Security` for hosts that are reached over TLS: one year (RFC 6797).
+// TLS in production with HSTS (A2A 1.0 §7.1, §13.4; A-09).
 pub const HSTS: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
 /// Routes of another protocol beside those of A2A.
@@ -61,12 +60,12 @@ pub const HSTS: HeaderValue = HeaderValue::from_static("max-age=31536000");
 pub struct Routes {
     /// The routes.
     pub router: Router<Arc<Desk>>,
-    /// Their paths, and what the log calls them.
+    /// Paths of the routes, with their names in the log.
     pub paths: &'static [(&'static str, &'static str)],
 }
 
-/// What the people who run the server ask, on a listener of their own: however large a crowd there is
-/// on the other, it takes no place here.
+/// Creates the router for operators, for a separate listener that callers of the public one cannot
+/// overload.
 pub fn operator_router(desk: Arc<Desk>) -> Router {
     Router::new()
         .route(LIVE_PATH, get(health::live))
@@ -76,36 +75,46 @@ pub fn operator_router(desk: Arc<Desk>) -> Router {
         .with_state(desk)
 }
 
-/// Everything that can be asked for.
+/// Creates the router of all public routes.
 ///
-/// There are no layers. Size, time and content limits belong to the binding, because their
-/// refusals have the binding's error shape. What logs every request once, whatever became of it,
-/// is around the router, in [`server::serve`].
+/// There are no layers. Limits of size, time and content belong to the bindings, because their
+/// refusals have the binding's error format. The request log is around the router, in
+/// [`server::serve`].
 ///
-/// It can be nested in a router of the caller's own. Callers are then known by the address that
-/// [`ConnectInfo`](axum::extract::ConnectInfo) gives, where the caller's server provides it.
+/// It can be nested in another router. Callers are then identified by the address in
+/// [`ConnectInfo`](axum::extract::ConnectInfo), where the server provides it.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tradepost_server::desk::Desk;
+/// use tradepost_server::{agent::SharedAgent, http};
+/// fn app(agent: SharedAgent) -> axum::Router {
+/// let own = axum::Router::new().route("/about", axum::routing::get(async || "A shop"));
+/// own.merge(http::router(Arc::new(Desk::of(agent))))
+/// }
+/// ```
 pub fn router(desk: Arc<Desk>) -> Router {
     let router = site(desk, Routes::default()).router;
-    // In `serve` this is around the router; whoever nests it has no such place.
+    // `serve` catches panics around the router; a nested router has to do so itself.
     router.layer(middleware::from_fn(async |request, next: Next| {
         let answered = panics::catch("answering a request", next.run(request)).await;
         answered.unwrap_or_else(|fault| plain::failed(&fault))
     }))
 }
 
-/// The same, with the routes of other protocols.
+/// Creates the public routes, together with those of other protocols.
 pub fn site(desk: Arc<Desk>, others: Routes) -> Site {
     let with_slash = format!("{ENDPOINT_PATH}/");
     let router = Router::new()
         .route(HOME_PATH, get(home::get))
         .route(WELL_KNOWN_PATH, get(card::get))
-        // Some clients look for the card below the endpoint that they were given.
+        // Some clients look for the card below the endpoint.
         .route(&format!("{ENDPOINT_PATH}{WELL_KNOWN_PATH}"), get(card::get))
         .route(DIRECTORY_PATH, get(directory::get))
         .route(ENDPOINT_PATH, post(jsonrpc::post))
         // Clients join paths in different ways.
         .route(&with_slash, post(jsonrpc::post))
-        // What is below is for the binding to tell apart.
+        // Paths below the prefix are matched by the binding.
         .route(HTTP_JSON_PATH, any(rest::handle))
         .route(&format!("{HTTP_JSON_PATH}/"), any(rest::handle))
         .route(&format!("{HTTP_JSON_PATH}/{{*path}}"), any(rest::handle))
@@ -121,8 +130,8 @@ pub fn site(desk: Arc<Desk>, others: Routes) -> Site {
     Site { router, desk: Some(desk), paths: others.paths }
 }
 
-/// Serves what can be asked of a desk until `stop` resolves, and then until every request in progress
-/// is answered. HTTP/1.1 and HTTP/2 are spoken on the same port.
+/// Serves the agents until `stop` resolves, and then until every request in progress is answered.
+/// HTTP/1.1 and HTTP/2 share the port.
 pub async fn serve(
     listener: impl Into<server::Listener>,
     desk: Desk,
@@ -136,20 +145,20 @@ pub async fn serve(
     server::serve(listener, site(Arc::clone(&desk), Routes::default()), &desk.settings, stop).await;
 }
 
-/// What a caller hears that another route of an agent's host does not let in, as HTTP+JSON says it.
+/// Writes the refusal of a caller on another route of an agent's host, in the format of HTTP+JSON.
 pub fn deny(agent: &dyn Agent, denied: Denied) -> Response {
     let (mut response, stamp) = denied::respond(agent, &rest::HttpJson, denied);
     response.extensions_mut().insert(stamp);
     response
 }
 
-/// The same, in the words of who asks.
+/// Answers a request for an unknown path, in the caller's protocol.
 async fn unknown(request: Request) -> Response {
     grpc::unknown(&request.into_parts().0).await
 }
 
 async fn method_not_allowed(State(desk): State<Arc<Desk>>, request: Request) -> Response {
-    // A host that nobody has tells nothing, not even which paths there are.
+    // An unknown host reveals nothing, not even its paths.
     if desk.agent(host(request.uri(), request.headers())).is_none() {
         return not_found().await;
     }

@@ -32,7 +32,7 @@ pub mod fault;
 pub mod health;
 mod panics;
 
-/// What an agent of one's own needs.
+/// The types that an agent usually needs.
 pub mod prelude {
     pub use std::future::pending;
 

@@ -1,4 +1,18 @@
-//! How often one caller may call: a token bucket for each credential or address.
+//! Rate limits: a token bucket per credential or address.
+//!
+//! ```
+//! use std::net::IpAddr;
+//! use jiff::SignedDuration;
+//! use tradepost_server::clock::Clock;
+//! use tradepost_server::limit::{Key, Limiter, RateLimit};
+//! let limit = RateLimit { requests: 2, window: SignedDuration::from_mins(1) };
+//! let limiter = Limiter::new(limit, Clock::system());
+//! let caller = Key::address(IpAddr::from([192, 0, 2, 1]));
+//! assert!(limiter.admit(&caller).is_ok());
+//! assert!(limiter.admit(&caller).is_ok());
+//! let exceeded = limiter.admit(&caller).unwrap_err();
+//! assert!(exceeded.wait.as_secs() <= 30);
+//! ```
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -17,25 +31,25 @@ use jiff::SignedDuration;
 use crate::clock::Clock;
 use crate::fault::Fault;
 
-/// Who calls, as far as limits are concerned.
+/// Caller for the purpose of limits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Key {
-    /// Somebody whose credential has this name.
+    /// A caller with this credential name.
     Credential(String),
-    /// Nobody in particular, from this address.
+    /// A caller without a credential, by address.
     Address(IpAddr),
 }
 
 impl Key {
-    /// The key of an address.
+    /// Creates the key of an address.
     #[must_use]
     pub fn address(address: IpAddr) -> Self {
         Self::Address(network(address))
     }
 }
 
-/// Those who are one as far as limits are concerned: whoever has one IPv6 address has its whole
-/// /64.
+/// Returns the network that counts as one caller: of an IPv6 address its /64, otherwise the
+/// address.
 #[must_use]
 pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
@@ -44,7 +58,7 @@ pub fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Takes so many away from a count of somebody, who is forgotten when there are none left.
+/// Subtracts from a count, and removes it at zero.
 pub(crate) fn give_back<K: Ord>(counts: &mut BTreeMap<K, usize>, key: &K, count: usize) {
     if let Some(own) = counts.get_mut(key) {
         *own -= count;
@@ -54,58 +68,58 @@ pub(crate) fn give_back<K: Ord>(counts: &mut BTreeMap<K, usize>, key: &K, count:
     }
 }
 
-/// How often one caller may call: `requests` in `window`, refilled evenly.
+/// A rate limit: `requests` in `window`, refilled evenly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateLimit {
-    /// How many at once; 0 switches the limit off.
+    /// Maximum number of requests at once; 0 disables the limit.
     pub requests: u32,
-    /// In how much time.
+    /// Time in which the bucket refills.
     pub window: SignedDuration,
 }
 
-/// How often an address may fail to say who it is: as many times at once, and again in each minute. Whoever fails
-/// more often is put off, and fills no log. Good credentials from the same address still pass,
-/// so that nobody can lock a neighbour out.
+/// Rate limit of failed authentications per address. Further failures are refused without a log
+/// entry. Valid credentials from the same address still pass, so that nobody can lock out a
+/// neighbour.
 pub const FAILURES: RateLimit = RateLimit { requests: 10, window: SignedDuration::from_mins(1) };
 
-/// A limit that a caller has reached.
+/// An exceeded rate limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exceeded {
-    /// The time until its next request will pass.
+    /// Time until the caller's next request will pass.
     pub wait: Duration,
     /// The limit.
     pub limit: RateLimit,
 }
 
-/// What processes that share their limits have permits from: some at a time, so that few requests
-/// wait for it.
+/// Source of permits for processes that share their limits. It hands out several at a time, so that
+/// few requests have to wait for it.
 pub trait Permits: fmt::Debug + Send + Sync {
-    /// Takes a part of what is left in a bucket. May wait, but not for long.
+    /// Takes a part of the permits left in a bucket. May block for a short time.
     ///
     /// # Errors
-    /// When nobody can be asked.
+    /// When the source is unavailable.
     fn lease(&self, bucket: &str, limit: RateLimit) -> Result<Lease, Fault>;
 }
 
-/// What was taken of a bucket.
+/// Permits taken from a bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lease {
-    /// How many permits.
+    /// Number of permits.
     pub permits: u32,
-    /// When there are none: until there will be one.
+    /// Time until the next permit, when there is none.
     pub wait: Duration,
-    /// How many processes share the bucket.
+    /// Number of processes that share the bucket.
     pub processes: u32,
 }
 
-/// Counts the requests of callers.
+/// Counts the requests of callers against a limit.
 pub struct Limiter {
     limit: RateLimit,
     buckets: Option<RateLimiter<Key, HashMapStateStore<Key>, Ticks, NoOpMiddleware<Nanos>>>,
     shared: Option<Shared>,
 }
 
-/// What a limiter knows that is not alone.
+/// Connection of a limiter to the shared source of permits.
 struct Shared {
     name: String,
     permits: Arc<dyn Permits>,
@@ -114,18 +128,18 @@ struct Shared {
 
 #[derive(Default)]
 struct Holdings {
-    /// The permits of each caller, and when they were leased.
+    /// Leased permits of each caller, with the time of the lease.
     callers: HashMap<Key, (u32, Nanos)>,
-    /// Until when there is no permit for a caller anywhere: they come back with time alone, so that
-    /// nobody need be asked until then.
+    /// Time until which a caller has no permits in any process. They return with time alone, so the
+    /// source need not be asked before.
     dry: HashMap<Key, Nanos>,
-    /// How many processes share the limit, as far as is known.
+    /// Number of processes that share the limit, as last known.
     processes: u32,
-    /// Until when nobody is asked, because nobody answered.
+    /// Time until which the source is not asked, because it was unavailable.
     alone_until: Option<Nanos>,
 }
 
-/// For how long a process goes by its share that could ask nobody.
+/// Time for which a process uses its own share while the source is unavailable.
 const ALONE: Duration = Duration::from_secs(1);
 
 impl fmt::Debug for Limiter {
@@ -135,8 +149,8 @@ impl fmt::Debug for Limiter {
 }
 
 impl Limiter {
-    /// Every caller may make `limit.requests` requests at once, and as many in each
-    /// `limit.window`.
+    /// Creates a limiter: each caller may make `limit.requests` requests at once, and as many in
+    /// each `limit.window`.
     #[must_use]
     pub fn new(limit: RateLimit, clock: Clock) -> Self {
         let quota = NonZeroU32::new(limit.requests).and_then(|requests| {
@@ -148,7 +162,8 @@ impl Limiter {
         Self { limit, buckets, shared: None }
     }
 
-    /// The same under a name that it has in every process that has permits from there.
+    /// Shares the limit with other processes: `permits` is the source, and `name` is the same in
+    /// all of them.
     #[must_use]
     pub fn among(self, name: &str, permits: Option<Arc<dyn Permits>>) -> Self {
         let shared = |permits| Shared { name: name.to_owned(), permits, held: Mutex::default() };
@@ -158,14 +173,14 @@ impl Limiter {
     /// Counts a request.
     ///
     /// # Errors
-    /// The time until the next request will pass.
+    /// When the limit is exceeded, with the time until the next request will pass.
     pub fn admit(&self, key: &Key) -> Result<(), Exceeded> {
         let Some(buckets) = &self.buckets else {
             return Ok(());
         };
         let now = buckets.clock().now();
-        // Each of several processes has a part of the bucket: what passes there takes the part of the
-        // others, too.
+        // While the source is unavailable, each process admits its share of the bucket: a request
+        // here takes the parts of the others too.
         let alone = |processes: u32| {
             let cells = NonZeroU32::new(processes.min(self.limit.requests));
             buckets.check_key_n(key, cells.unwrap_or(NonZeroU32::MIN)).ok()?.err()
@@ -174,8 +189,8 @@ impl Limiter {
             None => alone(1).map(|refused| refused.wait_time_from(now)),
             Some(shared) => match shared.take(key, self.limit, now) {
                 Ok((wait, processes)) => {
-                    // What passes with a permit is counted here as well: the bucket must not be
-                    // full when it is needed because the others cannot be asked.
+                    // A leased permit is counted locally too, so that the bucket is not full when
+                    // the source becomes unavailable.
                     let _ = wait.is_none().then(|| alone(processes));
                     wait
                 }
@@ -185,7 +200,8 @@ impl Limiter {
         refused.map_or(Ok(()), |wait| Err(Exceeded { wait, limit: self.limit }))
     }
 
-    /// Forgets callers whose buckets are full again, and permits that nobody used for so long.
+    /// Removes callers whose buckets are full again, and leased permits that were not used for a
+    /// window.
     pub fn tidy(&self) {
         let Some(buckets) = &self.buckets else { return };
         buckets.retain_recent();
@@ -200,8 +216,8 @@ impl Limiter {
 }
 
 impl Shared {
-    /// Takes a permit: at best of those that are here. How long there is none, and how many processes
-    /// there are; the latter alone where nobody can be asked.
+    /// Takes a permit, preferably one already leased. Returns the waiting time, if there is none,
+    /// and the number of processes; only the latter as an error when the source is unavailable.
     fn take(
         &self,
         key: &Key,
@@ -224,7 +240,7 @@ impl Shared {
                 return Err(held.processes);
             }
         }
-        // Nobody else waits for this.
+        // The lock is not held while waiting for the source.
         let leased = self.permits.lease(&format!("{} {key:?}", self.name), limit);
         let mut held = lock();
         match leased {
@@ -239,7 +255,7 @@ impl Shared {
                 Ok((None, processes))
             }
             Err(fault) => {
-                // Once, until somebody answers again.
+                // Logged once until the source answers again.
                 if held.alone_until.is_none() {
                     tracing::warn!(cause = %fault.chain(), "limits are held by shares for a while");
                 }
@@ -250,7 +266,7 @@ impl Shared {
     }
 }
 
-/// Our clock, as the limiter reads it.
+/// Adapter of our clock for the rate limiter.
 #[derive(Debug, Clone)]
 struct Ticks(Clock);
 

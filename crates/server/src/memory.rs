@@ -1,5 +1,5 @@
-//! All that agents keep, in memory: for an agent that may forget everything when its process ends,
-//! and for tests. A job that fails leaves nothing behind, as in a database.
+//! Storage of agents in memory, for agents that may lose their data with the process, and for
+//! tests. A failed transaction leaves no changes, as in a database.
 
 use std::cell::{RefCell, RefMut};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -20,13 +20,13 @@ use crate::tasks::log::{
     TaskFilter, TaskLog, TaskRow, TaskWriter,
 };
 
-/// How many tasks that have ended are kept: the latest.
+/// Maximum number of completed tasks; the latest are kept.
 const ENDED: usize = 10_000;
 
-/// What is kept in memory. Of tasks that have ended it keeps the latest ten thousand.
+/// Storage in memory. Of completed tasks it keeps the latest ten thousand.
 #[derive(Debug, Default)]
 pub struct Memory {
-    /// Whoever holds it does a job and tells of it, so that jobs are told of in their order.
+    /// Held during a transaction and its notifications, so that they happen in the same order.
     turn: Mutex<()>,
     kept: Mutex<Kept>,
 }
@@ -37,7 +37,7 @@ struct Kept {
     /// Webhooks by key.
     places: BTreeMap<i64, KeptPlace>,
     last_key: i64,
-    /// Tasks that have ended, the oldest first.
+    /// Ids of completed tasks, oldest first.
     ended: VecDeque<String>,
     secrets: HashMap<&'static str, Vec<u8>>,
     keys: HashMap<String, ApiKey>,
@@ -48,7 +48,7 @@ struct KeptTask {
     owner: Owner,
     row: TaskRow,
     entries: Vec<Entry>,
-    /// The keys of its webhooks, by the webhooks' ids.
+    /// Keys of the task's webhooks, by webhook id.
     places: BTreeMap<String, i64>,
 }
 
@@ -59,19 +59,19 @@ struct KeptPlace {
 }
 
 impl Memory {
-    /// Gives out a key.
+    /// Adds an API key.
     pub fn add_key(&self, key: ApiKey) {
         self.lock().keys.insert(key.id.clone(), key);
     }
 
-    /// Ends a key. Returns whether there was one.
+    /// Revokes an API key. Returns true when it had not been revoked before.
     pub fn revoke_key(&self, id: &str, now: Timestamp) -> bool {
         let mut kept = self.lock();
         let key = kept.keys.get_mut(id);
         key.is_some_and(|key| key.revoked_at.replace(now).is_none())
     }
 
-    /// Webhooks of all agents and callers that were given up.
+    /// Returns webhooks of all agents and callers that were given up.
     #[must_use]
     pub fn given_up(&self) -> Vec<PushPlace> {
         let kept = self.lock();
@@ -79,7 +79,7 @@ impl Memory {
         keys.filter(|place| place.off_at.is_some()).collect()
     }
 
-    /// Takes webhooks that were given up on again, from where they were. Returns how many.
+    /// Restarts webhooks that were given up, from where they stopped. Returns their number.
     pub fn revive(&self, now: Timestamp) -> usize {
         let mut kept = self.lock();
         let off = kept.places.values_mut().map(|kept| &mut kept.place);
@@ -135,8 +135,8 @@ impl TaskLog for Memory {
             transaction.end(outcome.is_ok());
             outcome
         };
-        // `kept` is free by now, for whoever is told may read. `turn` is not, so that nobody tells
-        // of a later job first.
+        // `kept` is unlocked now, because listeners may read. `turn` is not, so that notifications
+        // keep the order of the transactions.
         done(outcome);
         drop(turn);
         Ok(())
@@ -248,12 +248,12 @@ impl TaskLog for Memory {
     }
 }
 
-/// Where a task stands in the order of lists.
+/// Returns the position of a task in the order of lists.
 fn place_of(row: &TaskRow) -> (Timestamp, &str) {
     (row.status_at, &row.task_id)
 }
 
-/// A moment as page tokens tell it: in whole milliseconds.
+/// Rounds a time down to whole milliseconds, the precision of page tokens.
 fn in_millis(moment: Timestamp) -> Timestamp {
     Timestamp::from_millisecond(moment.as_millisecond()).unwrap_or(moment)
 }
@@ -271,7 +271,7 @@ impl Kept {
         left.map(|task| task.row.clone()).collect()
     }
 
-    /// A webhook with the last entry of its task.
+    /// Returns a webhook with the last entry number of its task.
     fn place(&self, key: i64) -> Option<PushPlace> {
         let place = &self.places.get(&key)?.place;
         let last_seq = self.tasks.get(&place.task_id)?.row.last_seq;
@@ -286,7 +286,7 @@ impl Kept {
     }
 }
 
-/// What a job does, and how to undo it.
+/// A transaction, with the changes to undo if it fails.
 struct Transaction<'k> {
     kept: RefCell<&'k mut Kept>,
     undo: RefCell<Vec<Undo>>,
@@ -295,11 +295,11 @@ struct Transaction<'k> {
 }
 
 enum Undo {
-    /// A task is new.
+    /// A task was created.
     Task(String),
-    /// A task has one more entry; this was its head.
+    /// An entry was added to a task, whose previous head this is.
     Entry(TaskRow),
-    /// A webhook was this before.
+    /// A webhook was changed from this state.
     Place(i64, Option<Box<KeptPlace>>),
 }
 
@@ -326,7 +326,7 @@ impl<'k> Transaction<'k> {
             return;
         }
         kept.last_key = self.last_key;
-        // Backwards: a later change may be to what an earlier one made.
+        // In reverse order, because a later change may affect the result of an earlier one.
         for undo in self.undo.into_inner().into_iter().rev() {
             match undo {
                 Undo::Task(task_id) => kept.forget(&task_id),
@@ -409,7 +409,8 @@ impl TaskWriter for Transaction<'_> {
         if task.row.state.terminal() {
             self.ended.borrow_mut().push(task_id.to_owned());
         }
-        // The moment of the task's last status is near enough for an order, and no clock is here.
+        // The time of the task's last status is good enough for an order, and there is no clock
+        // here.
         let now = task.row.status_at;
         let keys: Vec<_> = task.places.values().copied().collect();
         for key in keys {
@@ -444,8 +445,8 @@ impl PushWriter for Transaction<'_> {
         if task.places.len() - usize::from(same.is_some()) >= most {
             return Ok(PushKept::TooMany);
         }
-        // The other one gets a key of its own: what is under way to the old address is noted
-        // nowhere then.
+        // The new webhook gets a key of its own, so results for the old address are no longer
+        // recorded.
         if let Some(same) = same {
             self.set(kept, same, None);
         }

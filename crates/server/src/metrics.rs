@@ -1,9 +1,9 @@
-//! Numbers for those who run a server: what was asked, how it ended and how long it took, in the text
-//! form of OpenMetrics, which Prometheus reads.
+//! Metrics for operators: number, result and duration of requests, in the text format of
+//! OpenMetrics, which Prometheus reads.
 //!
-//! A label has a value of ours or none: codes, operations, tools, bindings and the ids of agents that
-//! are configured. Nothing that a caller sends becomes one, so that there are never more series than
-//! that, and no personal data among them.
+//! Labels have values of ours only: codes, operations, tools, bindings and ids of configured
+//! agents. Nothing that a caller sends becomes a label, so the number of series is bounded, and
+//! none contains personal data.
 
 use std::borrow::Borrow;
 use std::collections::HashSet;
@@ -27,18 +27,18 @@ use tradepost_wire::catalog::Vocabulary as _;
 
 use crate::agent::Caller;
 
-/// The media type of [`Metrics::write`].
+/// Media type of [`Metrics::write`].
 pub const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// What every name begins with.
+/// Prefix of every name.
 const PREFIX: &str = "tradepost";
 
-/// The bounds of the histograms, in seconds: a search takes a fraction of a millisecond, and no answer
+/// Bounds of the histograms in seconds: a search takes a fraction of a millisecond, and no answer
 /// may take more than a few seconds.
 pub const SECONDS: [f64; 12] =
     [0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.1, 0.25, 1.0, 5.0];
 
-/// The numbers of a process.
+/// Metrics of a process.
 #[derive(Debug)]
 pub struct Metrics {
     registry: Registry,
@@ -48,7 +48,7 @@ pub struct Metrics {
     in_flight: Gauge,
     panics: Family<OfAgent, Counter>,
     certificate: Certificate,
-    /// Names that were labels before, so that one more request needs no copy of its own.
+    /// Interned label values, so that a request needs no copy.
     names: RwLock<HashSet<Name>>,
 }
 
@@ -75,25 +75,25 @@ impl Default for Metrics {
     }
 }
 
-/// A histogram of times.
+/// Creates a histogram of durations.
 #[must_use]
 pub fn histogram() -> Histogram {
     Histogram::new(SECONDS)
 }
 
 catalog! {
-    /// Who calls, as far as numbers tell callers apart.
+    /// Kinds of callers.
     pub enum Kind {}
-    /// With a credential that was believed.
+    /// Authenticated by a credential.
     Known = "key" {}
-    /// With none.
+    /// Without a credential.
     Anonymous = "anonymous" {}
-    /// Nobody has looked, or was not satisfied.
+    /// Not authenticated, or refused.
     Unproven = "unproven" {}
 }
 
 impl Kind {
-    /// That of a caller who was let in.
+    /// Returns the kind of an authenticated caller.
     #[must_use]
     pub fn of(caller: &Caller) -> Self {
         if caller.principal.is_anonymous() { Self::Anonymous } else { Self::Known }
@@ -106,23 +106,23 @@ impl EncodeLabelValue for Kind {
     }
 }
 
-/// What was asked.
+/// Labels of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct Asked {
-    /// The agent's id; empty where none was meant.
+    /// Id of the agent; empty without one.
     pub(crate) agent: Name,
     pub(crate) binding: &'static str,
-    /// A skill or tool, or else an operation of the protocol; empty where neither is known.
+    /// Skill or tool, or else an operation of the protocol; empty when unknown.
     pub(crate) operation: &'static str,
 }
 
-/// An agent.
+/// Label of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct OfAgent {
     agent: Name,
 }
 
-/// A request that was answered.
+/// Labels of an answered request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Ended {
     #[prometheus(flatten)]
@@ -131,7 +131,7 @@ struct Ended {
     code: &'static str,
 }
 
-/// A name that is kept once.
+/// An interned label value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Name(Arc<str>);
 
@@ -148,37 +148,37 @@ impl Borrow<str> for Name {
 }
 
 impl Metrics {
-    /// Where others register what they count.
+    /// Returns the registry, for further metrics.
     pub fn registry(&mut self) -> &mut Registry {
         &mut self.registry
     }
 
-    /// One more request is being answered, as long as what is returned lives.
+    /// Counts a request as in flight until the returned value is dropped.
     pub(crate) fn begin(&self) -> InFlight {
         self.in_flight.inc();
         InFlight(self.in_flight.clone())
     }
 
-    /// The name of a configured agent as a label.
+    /// Returns the label of a configured agent.
     pub(crate) fn name(&self, id: &str) -> Name {
         let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = names.get(id) {
             return known.clone();
         }
-        // To write while it is held for reading would be to wait for oneself.
+        // Released first, because taking the write lock while holding the read lock would deadlock.
         drop(names);
         let name = Name(id.into());
         self.names.write().unwrap_or_else(PoisonError::into_inner).insert(name.clone());
         name
     }
 
-    /// A request was answered.
+    /// Counts an answered request.
     pub(crate) fn ended(&self, asked: Asked, caller: Kind, code: &'static str, took: Duration) {
         self.seconds.get_or_create(&asked).observe(took.as_secs_f64());
         self.requests.get_or_create(&Ended { asked, caller, code }).inc();
     }
 
-    /// A sender comes too often.
+    /// Counts a request refused by a rate limit.
     pub(crate) fn limited(&self, asked: &Asked) {
         self.limited.get_or_create(asked).inc();
     }
@@ -188,16 +188,16 @@ impl Metrics {
         self.panics.get_or_create(&OfAgent { agent: self.name(agent_id) }).inc();
     }
 
-    /// How our certificate stands.
+    /// Sets the state of our certificate.
     pub(crate) fn certificate(&self, end: Option<Timestamp>, failed_orders: Option<u32>) {
         *self.certificate.0.lock().unwrap_or_else(PoisonError::into_inner) =
             (end.map(Timestamp::as_second), failed_orders.map(i64::from));
     }
 
-    /// All of it as text. It may ask a store, and wait for it.
+    /// Writes all metrics. May query a store and block.
     ///
     /// # Errors
-    /// That one of those who count something could not tell.
+    /// When a metric cannot be written.
     pub fn write(&self) -> Result<String, fmt::Error> {
         let mut out = String::new();
         text::encode(&mut out, &self.registry)?;
@@ -205,8 +205,8 @@ impl Metrics {
     }
 }
 
-/// When our certificate ends, and how many orders of one have failed, where there is one or it is ordered.
-/// Where there is none nothing is said, because no number would be true.
+/// End of our certificate, and number of failed orders, where it is ordered automatically. Without
+/// a certificate both are left out, because no number would be true.
 #[derive(Debug, Clone, Default)]
 struct Certificate(Arc<Mutex<(Option<i64>, Option<i64>)>>);
 
@@ -234,7 +234,7 @@ impl Collector for Certificate {
     }
 }
 
-/// A request that is being answered; also one whose sender goes away ends.
+/// A request in flight; it also ends when its client disconnects.
 #[derive(Debug)]
 pub(crate) struct InFlight(Gauge);
 

@@ -1,15 +1,16 @@
-//! Deliveries to webhooks: one more reader of the tasks' logs (A2A §4.3.3).
+//! Deliveries to webhooks, which follow the event logs of tasks (A2A 1.0 §4.3.3).
 //!
-//! The log is the queue. A webhook has a place in its task's log, in the store; what stands after
-//! it is to be delivered, in order and one at a time, and the place moves when the receiver has
-//! taken an entry. So a process that is killed loses nothing: another one goes on from the places
-//! it finds, and tells at most the last entry twice.
+//! The event log is the queue. The store has each webhook's position in its task's log; the entries
+//! after it are delivered in order and one at a time, and the position moves when the receiver has
+//! accepted an entry. A killed process therefore loses nothing: another one continues from the
+//! stored positions, and repeats at most the last entry.
 //!
-//! What is due is asked of the store and not remembered here, so a million webhooks that wait for
-//! receivers that are down cost no memory. How many deliveries run at once is bounded in all, for
-//! each host and for each caller, and whoever is at its bound is passed over: a receiver that is
-//! slow or dead delays nobody else's.
-// P-01 to P-03
+//! Due deliveries are read from the store and not kept in memory, so a million webhooks with
+//! unreachable receivers cost no memory. The number of concurrent deliveries is limited in total,
+//! per host and per caller, and a webhook at a limit is skipped, so a slow or dead receiver delays
+//! no other.
+// Every webhook gets its credentials, at least one attempt, and retries with backoff (A2A 1.0
+// §4.3.3, §13.2; P-01 to P-03).
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -34,20 +35,20 @@ pub mod sender;
 #[cfg(test)]
 mod tests;
 
-/// Waiting and chance, from outside, so that tests run in virtual time.
+/// Sleep and random numbers as dependencies, so that tests run in virtual time.
 #[derive(Clone)]
 pub struct Edge {
-    /// Waits.
+    /// Sleeps.
     pub sleep: Arc<dyn Fn(Duration) -> Sleeping + Send + Sync>,
-    /// A number from 0 up to but without 1.
+    /// Returns a random number from 0 up to, not including, 1.
     pub random: Arc<dyn Fn() -> f64 + Send + Sync>,
 }
 
-/// A wait.
+/// Future of a sleep.
 pub type Sleeping = BoxFuture<'static, ()>;
 
 impl Edge {
-    /// The machine's own.
+    /// Creates the real dependencies.
     #[must_use]
     pub fn system() -> Self {
         let (seed, _) = uuid::Uuid::new_v4().as_u64_pair();
@@ -65,14 +66,14 @@ impl fmt::Debug for Edge {
     }
 }
 
-/// How many deliveries run at once.
+/// Maximum numbers of concurrent deliveries.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// In all.
+    /// In total.
     pub all: usize,
-    /// To one host.
+    /// Per host.
     pub per_host: usize,
-    /// For the webhooks of one caller.
+    /// Per caller that owns the webhooks.
     pub per_owner: usize,
 }
 
@@ -82,14 +83,14 @@ impl Default for Limits {
     }
 }
 
-/// How deliveries are made.
+/// Settings of deliveries.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings {
-    /// How long an attempt may take (A2A §4.3.3: 10 to 30 seconds).
+    /// Maximum time of an attempt (A2A 1.0 §4.3.3: 10 to 30 seconds).
     pub timeout: Duration,
-    /// When attempts are repeated.
+    /// Schedule of retries.
     pub schedule: Schedule,
-    /// How many run at once.
+    /// Limits on concurrent deliveries.
     pub limits: Limits,
 }
 
@@ -100,7 +101,7 @@ impl Default for Settings {
     }
 }
 
-/// What has happened since the process began.
+/// Counts since the process began.
 #[derive(Debug, Default)]
 pub struct Counts {
     delivered: AtomicU64,
@@ -109,19 +110,19 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Entries that receivers have taken.
+    /// Returns the number of accepted entries.
     #[must_use]
     pub fn delivered(&self) -> u64 {
         self.delivered.load(Ordering::Relaxed)
     }
 
-    /// Attempts that failed.
+    /// Returns the number of failed attempts.
     #[must_use]
     pub fn failed(&self) -> u64 {
         self.failed.load(Ordering::Relaxed)
     }
 
-    /// Webhooks that were given up.
+    /// Returns the number of webhooks that were given up.
     #[must_use]
     pub fn given_up(&self) -> u64 {
         self.given_up.load(Ordering::Relaxed)
@@ -141,7 +142,7 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// Delivers by `sender` to the webhooks of an agent's tasks.
+    /// Creates an outbox that delivers through `sender` to the webhooks of an agent's tasks.
     #[must_use]
     pub fn new(
         agent_id: &str,
@@ -161,14 +162,14 @@ impl Outbox {
         }
     }
 
-    /// What has happened so far.
+    /// Returns the counts.
     #[must_use]
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// Delivers until `stop` resolves, and then lets the attempts that are under way end, at most
-    /// `grace` long. What is left is delivered by the next process.
+    /// Delivers until `stop` resolves, and then waits for attempts in progress, at most for
+    /// `grace`. The next process delivers the rest.
     pub async fn run(self: Arc<Self>, stop: impl Future<Output = ()>, grace: Duration) {
         pump::run(self, stop, grace).await;
     }

@@ -1,5 +1,5 @@
-//! Panics of code that users of this library write. Each becomes a fault of the work that panicked; what else the
-//! process does goes on.
+//! Handling of panics in code of this library's users. A panic becomes a fault of its own work; the
+//! rest of the process continues.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,10 +8,10 @@ use futures_util::FutureExt as _;
 
 use crate::fault::Fault;
 
-/// Runs asynchronous work, whose panic becomes a fault.
+/// Runs asynchronous work and converts a panic to a fault.
 ///
 /// # Errors
-/// That the work panicked.
+/// When the work panicked.
 pub(crate) async fn catch<T>(
     what: &'static str,
     work: impl Future<Output = T>,
@@ -19,16 +19,16 @@ pub(crate) async fn catch<T>(
     AssertUnwindSafe(work).catch_unwind().await.map_err(|panic| fault(what, panic))
 }
 
-/// Runs work that waits for nothing, whose panic becomes a fault.
+/// Runs synchronous work and converts a panic to a fault.
 ///
 /// # Errors
-/// That the work panicked.
+/// When the work panicked.
 pub(crate) fn catch_now<T>(what: &'static str, work: impl FnOnce() -> T) -> Result<T, Fault> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| fault(what, panic))
 }
 
-/// The message of a panic may quote what a caller sent, so that it is dropped unread. The hook for panics has
-/// reported its place.
+/// Creates the fault for a panic. Its message may quote a caller's data, so it is dropped; the
+/// panic hook has logged its place.
 fn fault(what: &'static str, panic: Box<dyn Any + Send>) -> Fault {
     drop(panic);
     Fault::new(what, "the agent's code panicked")

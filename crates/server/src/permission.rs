@@ -1,4 +1,4 @@
-//! What callers may do: the permissions that credentials hold and operations require.
+//! Permissions, which credentials have and operations require.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -6,28 +6,28 @@ use std::fmt;
 
 use tradepost_wire::a2a::Operation;
 
-/// What ends the name of a permission by which nothing can be changed.
+/// Suffix of read-only permissions.
 const READING: &str = ":read";
 
-/// A permission, as keys and tokens name it: what it is about and `read` or `write`.
+/// A permission, by its name in keys and tokens: a subject and `read` or `write`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Permission(Cow<'static, str>);
 
 impl Permission {
-    /// Reading the card that is for callers who say who they are.
+    /// Reading the extended card, which is for authenticated callers.
     pub const CARD_READ: Self = Self::new("card:read");
-    /// Reading and following one's own tasks, and their webhooks.
+    /// Reading and following one's own tasks, and reading their webhooks.
     pub const TASKS_READ: Self = Self::new("tasks:read");
     /// Sending messages, canceling one's own tasks, and changing their webhooks.
     pub const TASKS_WRITE: Self = Self::new("tasks:write");
 
-    /// The permission of this name.
+    /// Creates the permission with this name.
     #[must_use]
     pub const fn new(name: &'static str) -> Self {
         Self(Cow::Borrowed(name))
     }
 
-    /// Its name.
+    /// Returns the name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.0
@@ -46,24 +46,24 @@ impl fmt::Display for Permission {
     }
 }
 
-/// What a caller is permitted to do.
+/// Permissions of a caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scopes {
-    /// Everything that callers can do.
+    /// All permissions.
     All,
-    /// Whatever changes nothing.
+    /// All read-only permissions.
     Reading,
-    /// This, and nothing else.
+    /// Only these permissions.
     Only(BTreeSet<Permission>),
 }
 
 impl Scopes {
-    /// These, and nothing else.
+    /// Creates a set of permissions.
     pub fn only<P: Into<Permission>>(permissions: impl IntoIterator<Item = P>) -> Self {
         Self::Only(permissions.into_iter().map(Into::into).collect())
     }
 
-    /// Whether a permission is among them.
+    /// Returns true when a permission is included.
     pub fn permit(&self, permission: impl Into<Permission>) -> bool {
         let permission = permission.into();
         match self {
@@ -74,7 +74,7 @@ impl Scopes {
     }
 }
 
-/// The permission that an operation requires of agents that make tasks of messages.
+/// Returns the permission that an operation requires by default.
 #[must_use]
 pub fn required(operation: Operation) -> Permission {
     match operation {

@@ -1,4 +1,4 @@
-//! What was refused, for people who are asked about it later: never a word of whoever was refused.
+//! Records of refused requests, for later questions. They contain no text of the caller.
 
 use std::fmt;
 
@@ -6,37 +6,37 @@ use jiff::Timestamp;
 
 use crate::metrics::Kind;
 
-/// Where a request was wrong, without anything that its sender wrote.
+/// A problem of a request, without the caller's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Misfit {
-    /// A JSON Pointer in which the sender's own names are not named.
+    /// JSON Pointer, in which names chosen by the caller are masked.
     pub pointer: String,
-    /// The constraint that is not kept, as JSON Schema calls it.
+    /// The violated keyword of JSON Schema.
     pub keyword: &'static str,
 }
 
-/// A request that was refused.
+/// A refused request.
 #[derive(Debug, Clone)]
 pub struct Refused {
-    /// The agent that refused it.
+    /// Id of the agent.
     pub agent: String,
-    /// When.
+    /// Time.
     pub at: Timestamp,
-    /// The catalog's code.
+    /// Error code.
     pub code: &'static str,
-    /// The id that the caller was given; `None` when it was given none, and for those of a flood, which
-    /// are only counted.
+    /// Error id that the caller got; `None` without one, and for excess refusals, which are only
+    /// counted.
     pub error_id: Option<String>,
-    /// The skill or tool, or else the operation, where it is known.
+    /// Skill or tool, or else the operation, where known.
     pub operation: Option<&'static str>,
-    /// Who was refused.
+    /// Kind of caller.
     pub caller: Kind,
-    /// What was wrong with the request.
+    /// Problems of the request.
     pub misfits: Vec<Misfit>,
 }
 
-/// Who remembers what was refused.
+/// Recorder of refusals.
 pub trait Ledger: fmt::Debug + Send + Sync {
-    /// Notes it. The caller waits for the answer, so this must not wait for anything.
+    /// Records a refusal. Must not block, because the caller waits for its answer.
     fn note(&self, refused: Refused);
 }

@@ -1,5 +1,5 @@
-//! Texts that only we can have written: signed with a key of the store, so that they outlive the
-//! process, and bound to what they are good for.
+//! Signed texts, such as page tokens: signed with a key from the store, so that they outlive the
+//! process, and bound to a purpose.
 
 use std::fmt;
 
@@ -11,17 +11,17 @@ use crate::fault::Fault;
 
 /// Secrets that outlive the process.
 pub trait Secrets: fmt::Debug + Send + Sync {
-    /// A secret by name; `fresh` becomes it when there is none.
+    /// Returns the secret with this name; stores `fresh` as the secret when there is none.
     ///
     /// # Errors
-    /// When it cannot be read or kept.
+    /// When it cannot be read or stored.
     fn secret(&self, name: &'static str, fresh: Vec<u8>) -> Result<Vec<u8>, Fault>;
 }
 
-/// How many bytes a signature has.
+/// Length of a signature in bytes.
 const SIGNATURE_BYTES: usize = 16;
 
-/// Signs texts, and knows them again.
+/// Signs texts and verifies them.
 pub struct Seal(Vec<u8>);
 
 impl fmt::Debug for Seal {
@@ -31,7 +31,7 @@ impl fmt::Debug for Seal {
 }
 
 impl Seal {
-    /// The store's own key of this name.
+    /// Opens the store's key with this name.
     ///
     /// # Errors
     /// When the store fails.
@@ -42,22 +42,22 @@ impl Seal {
         secrets.secret(name, fresh).map(Self)
     }
 
-    /// The text with a signature, good for `purpose` alone.
+    /// Signs a text for one purpose.
     #[must_use]
     pub fn write(&self, purpose: &[impl AsRef<str>], text: &str) -> String {
         format!("{}.{text}", self.sign(purpose, text))
     }
 
-    /// The text, if we have signed it for `purpose`.
+    /// Returns the text, if it was signed for this purpose.
     #[must_use]
     pub fn read<'t>(&self, purpose: &[impl AsRef<str>], sealed: &'t str) -> Option<&'t str> {
         let (signature, text) = sealed.split_once('.')?;
         let right = self.sign(purpose, text);
-        // How long this takes must not tell how much of a guess is right.
+        // Compared in constant time, so that the time does not tell how much of a guess is right.
         bool::from(right.as_bytes().ct_eq(signature.as_bytes())).then_some(text)
     }
 
-    /// Whether a text has the form of one that was signed, for whatever purpose.
+    /// Returns true when a text has the form of a signed one, for any purpose.
     #[must_use]
     pub fn is_form_of_sealed(text: &str) -> bool {
         let signature = text.split_once('.').map_or("", |(signature, _)| signature);
@@ -69,12 +69,13 @@ impl Seal {
         let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.0) else {
             unreachable!("HMAC takes a key of any length")
         };
-        // With its length each, so that no two lists of parts come to the same bytes.
+        // Each part has its length as a prefix, so that different lists of parts never have the
+        // same bytes.
         for part in purpose.iter().map(AsRef::as_ref).chain([text]) {
             mac.update(&(part.len() as u64).to_be_bytes());
             mac.update(part.as_bytes());
         }
-        // Half of it is as much as may be left out (RFC 2104 §5).
+        // Half of the output is the most that may be left out (RFC 2104 §5).
         tradepost_wire::format::hex(mac.finalize().into_bytes().iter().take(SIGNATURE_BYTES))
     }
 }

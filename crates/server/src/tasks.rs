@@ -1,6 +1,5 @@
-//! Tasks at work: they begin with a message, log what happens to them, and end. Whoever follows a
-//! task reads its log with a cursor of its own, so that a slow reader loses nothing and a restart
-//! forgets nothing.
+//! Tasks of an agent: they begin with a message, record events in a log, and end. A follower of a
+//! task reads its log from its own position, so a slow reader or a restart loses nothing.
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
@@ -37,35 +36,34 @@ use stream::Watch;
 pub use stream::{Item, TaskStream, Until};
 pub use webhooks::{PushPage, Webhook, Webhooks};
 
-/// Work on a task. It ends the task by itself, or else it is ended as failed.
+/// Work on a task. A task that is not completed by its work is ended as failed.
 pub type Work = Box<dyn FnOnce(Progress) -> BoxFuture<'static, Worked> + Send>;
 
-/// How work ends: `Err` when something of ours broke. That the task has ended meanwhile is no
-/// fault.
+/// Result of work: `Err` for an internal error. That the task has ended meanwhile is none.
 pub type Worked = Result<(), Fault>;
 
-/// A page of a list.
+/// A page of tasks.
 #[derive(Debug)]
 pub struct TaskPage {
-    /// The tasks, newest state first.
+    /// Tasks, most recent status first.
     pub tasks: Vec<Task>,
-    /// Where to go on; empty at the end.
+    /// Token of the next page; empty at the end.
     pub next_page_token: String,
-    /// How many a page holds at most.
+    /// Maximum number of tasks on the page.
     pub page_size: u32,
-    /// How many match in all.
+    /// Number of all matches.
     pub total_size: usize,
 }
 
-/// The protocol's yes or no, or a fault.
+/// A result or a refusal by the protocol, or an internal error.
 pub type Outcome<T> = Result<Result<T, Refusal>, Fault>;
 
-/// Why something is not done.
+/// Reason why an operation was not done.
 #[derive(Debug)]
 pub enum Undone {
-    /// The protocol says no.
+    /// A refusal by the protocol.
     Refused(Refusal),
-    /// Something of ours broke.
+    /// An internal error.
     Broken(Fault),
 }
 
@@ -81,15 +79,15 @@ impl From<Fault> for Undone {
     }
 }
 
-/// How many tasks a page holds when the caller does not say (A2A §3.1.4).
+/// Page size when the caller names none (A2A 1.0 §3.1.4).
 const PAGE_SIZE: u32 = 50;
 
-/// How long to wait before a task that failed is ended once more, when that failed too.
-// Nothing is waited for after the last attempt.
+/// Pauses between attempts to end a failed task.
+// No pause follows the last attempt.
 const END_PAUSES: [Duration; 4] =
     [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(30), Duration::ZERO];
 
-/// All tasks of an agent.
+/// The tasks of an agent.
 #[derive(Debug)]
 pub struct Tasks {
     agent_id: String,
@@ -97,41 +95,41 @@ pub struct Tasks {
     clock: Clock,
     live: Mutex<HashMap<String, Live>>,
     cursors: cursor::Signer,
-    /// Room in the log's queue for the entries of all tasks together: work waits where a
-    /// request would be refused.
+    /// Places in the log's queue for the entries of all tasks: work waits for one, where a request
+    /// would be refused.
     room: Arc<tokio::sync::Semaphore>,
-    /// Whether streams are to end: the process stops.
+    /// True when streams have to end, because the process stops.
     closing: watch::Sender<bool>,
-    /// Wakes whoever delivers to webhooks.
+    /// Wakes the delivery to webhooks.
     stirred: tokio::sync::Notify,
 }
 
-/// How many entries of all tasks may wait for the disk: less than the store's queue holds.
+/// Maximum number of entries of all tasks in the queue, fewer than the store's queue holds.
 const ALL_IN_FLIGHT: usize = 4096;
 
-/// A task that somebody works on or follows.
+/// A task with running work or followers.
 #[derive(Debug)]
 struct Live {
-    /// The number of the last entry that is on disk.
+    /// Number of the last entry on disk.
     committed: watch::Sender<i64>,
-    /// One piece of work at a time.
+    /// Lock for one piece of work at a time.
     turn: Arc<tokio::sync::Mutex<()>>,
-    /// Whether the task has ended without its work, which then stops.
+    /// True when the task has ended without its work, which then stops.
     stop: Arc<watch::Sender<bool>>,
 }
 
-/// A task that was begun or continued.
+/// A task that was started or continued.
 #[derive(Debug)]
 pub struct Begun {
-    /// The task.
+    /// Id of the task.
     pub task_id: String,
-    /// The log up to and with the message.
+    /// Number of the message's entry in the log.
     pub seq: i64,
 }
 
 impl Tasks {
-    /// An agent's tasks in a log. Those that a former process was working on are ended as
-    /// failed: nobody will. Where processes share the log, so are those of one that goes away.
+    /// Opens an agent's tasks in a log. Tasks that a previous process was working on are ended as
+    /// failed; so are those of another process that stops, where processes share the log.
     ///
     /// # Errors
     /// When the log fails.
@@ -141,57 +139,56 @@ impl Tasks {
         let (live, closing) = (Mutex::new(HashMap::new()), watch::Sender::new(false));
         let (stirred, agent_id) = (tokio::sync::Notify::new(), agent_id.to_owned());
         let tasks = Arc::new(Self { agent_id, log, clock, live, cursors, room, closing, stirred });
-        // Nobody may see a task at work on which nobody works, so this is waited for.
+        // Before any request, because nobody works on these tasks.
         tasks.end_left()?;
         let ear: Weak<Self> = Arc::downgrade(&tasks);
         tasks.log.hear(ear)?;
         Ok(tasks)
     }
 
-    /// Ends every stream after the event that it is at, and each new one after its first: a
-    /// stream could last longer than anybody waits for the process. Who followed resumes
-    /// elsewhere or later with the last event's id. Who waits for a task's end goes on waiting.
+    /// Ends every stream after its current event, and each new one after its first, because a
+    /// stream could last longer than the shutdown. Followers resume later or elsewhere with the id
+    /// of the last event. Requests that wait for the end of a task continue.
     pub fn close_streams(&self) {
         self.closing.send_replace(true);
     }
 
-    /// What they are kept in.
+    /// Returns the log.
     #[must_use]
     pub fn kept(&self) -> &dyn TaskLog {
         &*self.log
     }
 
-    /// The time.
+    /// Returns the clock.
     #[must_use]
     pub fn clock(&self) -> &Clock {
         &self.clock
     }
 
-    /// Wakes whoever waits for [`Self::stirred`]: there may be something to tell.
+    /// Wakes [`Self::stirred`], because a task may have a new entry.
     pub fn stir(&self) {
         self.stirred.notify_one();
     }
 
-    /// Waits until a task may have something new to tell. One waits at most.
+    /// Waits until a task may have a new entry. For a single waiter.
     pub async fn stirred(&self) {
         self.stirred.notified().await;
     }
 
-    /// How many tasks are worked on or followed.
+    /// Returns the number of tasks with running work or followers.
     #[must_use]
     pub fn live(&self) -> usize {
         self.live.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// The task that a message belongs to: an own one that can take it, or none when it names
-    /// none.
+    /// Returns the task that a message continues, or `None` when it names none.
     ///
     /// # Errors
-    /// That there is none such, or when the log fails.
-    // E-17 to E-20
+    /// When the task does not exist, has ended or has another context, or when the log fails.
+    // Tasks that have ended, are unknown or have another context are refused (A2A 1.0 §3.1.1, §3.4;
+    // E-17 to E-20).
     pub fn addressed(&self, owner: &Owner, message: &Message) -> Result<Option<TaskRow>, Undone> {
-        // Also what is only referred to: the answer for somebody else's task is the one for a task
-        // that there is not.
+        // References are checked too: another caller's task gets the same answer as a missing one.
         for task_id in &message.reference_task_ids {
             self.found(owner, task_id)?;
         }
@@ -201,23 +198,23 @@ impl Tasks {
             let description = "must be the task's context, or absent";
             return Err(invalid_param("message.contextId", description).into());
         }
-        // Looked at again when the message is stored, since the task may end in between.
+        // Checked again when the message is stored, because the task may end in between.
         if row.state.terminal() {
             return Err(ended("the task has ended and takes no further message").into());
         }
         Ok(Some(row))
     }
 
-    /// The owner's task.
+    /// Returns the owner's task.
     fn found(&self, owner: &Owner, task_id: &str) -> Result<TaskRow, Undone> {
         Ok(self.log.task(owner, task_id)?.ok_or_else(|| not_found(task_id))?)
     }
 
-    /// Logs a message, under a new task unless it continues one, and starts the work. With a
-    /// webhook whoever it belongs to is told of the task from here on.
+    /// Records a message, under a new task unless it continues one, and starts the work. A webhook
+    /// gets the events from here on.
     ///
     /// # Errors
-    /// That the task has ended, or when the log fails; nothing was begun then.
+    /// When the task has ended, or when the log fails; then nothing was started.
     pub async fn begin(
         self: &Arc<Self>,
         owner: &Owner,
@@ -246,20 +243,19 @@ impl Tasks {
         };
         let said =
             tradepost_wire::json::to_string(&said).map_err(Fault::on("writing a message"))?;
-        // A task that waited for this message waits no longer.
+        // A task that waited for this message continues.
         let state = if is_new { TaskState::Submitted } else { TaskState::Working };
         let moved = fold::status_event(&row, state, None, now)?;
         let job_row = row.clone();
         let tasks = Arc::clone(self);
-        // A caller that goes away while its message is being stored drops this future, but a task
-        // that is on disk has to be worked on.
+        // A caller that disconnects drops this future, but a stored task needs its work.
         let begun = tokio::spawn(async move {
             let logged = tasks.append(&row.task_id, move |tx| {
                 if is_new {
                     tx.create_task(&owner, &job_row)?;
                 }
-                // The message last: its number is where the caller's stream begins, which has the
-                // state by then.
+                // The message is last: its number is where the caller's stream begins, which has
+                // the new state by then.
                 tx.append(&job_row.task_id, EntryKind::Status, &moved, Some((state, now)))?;
                 let seq = tx.append(&job_row.task_id, EntryKind::Message, &said, None)?;
                 if let Some(webhook) = webhook.as_ref().filter(|_| seq.is_some()) {
@@ -279,8 +275,8 @@ impl Tasks {
         begun.await.map_err(Fault::on("beginning a task"))?
     }
 
-    /// Works on a task when it is its turn. Whatever goes wrong ends the task; nothing of the cause
-    /// reaches the caller.
+    /// Runs the work on a task when it is its turn. Any failure ends the task; the caller does not
+    /// see the cause.
     async fn work(&self, turn: Arc<tokio::sync::Mutex<()>>, progress: Progress, work: Work) {
         let guard = turn.lock().await;
         let copy = progress.clone();
@@ -291,7 +287,7 @@ impl Tasks {
             worked = worked => worked
                 .unwrap_or_else(|_| Err(Fault::new("working on a task", "the work panicked"))),
         };
-        // Whether the task has ended is known when all that was reported is on disk.
+        // The state is known only when all reports are on disk.
         let flushed = progress.flush().await;
         let cause = match worked.and(flushed) {
             Ok(()) if progress.may_be_left() => None,
@@ -301,22 +297,22 @@ impl Tasks {
         if let Some(cause) = cause {
             self.fail(&progress, &cause).await;
         }
-        // `release` counts who holds the turn: what this one still held would keep the task in
+        // `release` counts the holders of the lock, so this one has to be dropped to free the
         // memory.
         drop(guard);
         drop(turn);
         self.release(progress.task_id());
     }
 
-    /// Ends a task as failed. The log has the cause, under the id that the caller reads.
+    /// Ends a task as failed. The log has the cause, under the caller's error id.
     async fn fail(&self, progress: &Progress, fault: &Fault) {
         let error_id = format!("err_{}", uuid::Uuid::now_v7().simple());
         let agent = &self.agent_id;
         let task = progress.task_id();
         tracing::error!(%agent, %task, %error_id, cause = %fault.chain(), "a task failed");
         let text = format!("The agent failed to work on this task. Error id: {error_id}");
-        // What broke is the log, perhaps, and a task that never ends keeps its followers
-        // waiting.
+        // The failure may be the log's, and followers would wait forever for a task that never
+        // ends.
         for pause in END_PAUSES {
             let Err(fault) = progress.end_as_failed(&text).await else { return };
             tracing::error!(cause = %fault.chain(), "a failed task could not be ended");
@@ -324,7 +320,7 @@ impl Tasks {
         }
     }
 
-    /// Writes to a task's log and wakes whoever follows it, also when the caller has gone.
+    /// Appends to a task's log and wakes its followers, also after the caller has disconnected.
     async fn append(
         self: &Arc<Self>,
         task_id: &str,
@@ -341,7 +337,7 @@ impl Tasks {
         receiver.await.map_err(Fault::on("waiting for the writer"))?
     }
 
-    /// Reads what may be long, where nobody else has to wait for it.
+    /// Runs a long read on a blocking thread.
     async fn read<T: Send + 'static>(
         self: &Arc<Self>,
         job: impl FnOnce(&Arc<Self>) -> Result<T, Undone> + Send + 'static,
@@ -351,10 +347,10 @@ impl Tasks {
         read.await.map_err(Fault::on("reading tasks"))?
     }
 
-    /// The task as it is, with as much of its history as asked for (A2A §3.2.4).
+    /// Returns a task with the requested part of its history (A2A 1.0 §3.2.4).
     ///
     /// # Errors
-    /// That there is none such, or when the log fails.
+    /// When it does not exist, or when the log fails.
     pub async fn get(
         self: &Arc<Self>,
         owner: &Owner,
@@ -369,10 +365,10 @@ impl Tasks {
         .await
     }
 
-    /// A page of the caller's tasks.
+    /// Returns a page of the caller's tasks.
     ///
     /// # Errors
-    /// That the page is none of the list, or when the log fails.
+    /// When the page token is not one of this list, or when the log fails.
     pub async fn list(
         self: &Arc<Self>,
         owner: &Owner,
@@ -398,7 +394,8 @@ impl Tasks {
             let history = query.history_length;
             match fold::read(&*self.log, row, row.last_seq, history, query.include_artifacts) {
                 Ok(task) => tasks.push(task),
-                // One of them must not hide the others. Whoever asks for it alone hears that it is broken.
+                // One unreadable task must not hide the others. A request for it alone gets the
+                // error.
                 Err(Unfolded::Unreadable(fault)) => {
                     let cause = fault.chain();
                     let task = &row.task_id;
@@ -410,10 +407,10 @@ impl Tasks {
         Ok(TaskPage { tasks, next_page_token, page_size, total_size })
     }
 
-    /// Ends a task because its owner wants so. Repeating it changes nothing (§1.5 row 13).
+    /// Cancels a task. Repeating it changes nothing.
     ///
     /// # Errors
-    /// That there is none such or it has ended in another way, or when the log fails.
+    /// When the task does not exist or has ended in another way, or when the log fails.
     pub async fn cancel(self: &Arc<Self>, owner: &Owner, task_id: &str) -> Result<Task, Undone> {
         let row = self.found(owner, task_id)?;
         let now = self.clock.now();
@@ -421,7 +418,7 @@ impl Tasks {
         let id = row.task_id.clone();
         let canceled = Some((TaskState::Canceled, now));
         let job = move |tx: &dyn LogWriter| tx.append(&id, EntryKind::Status, &event, canceled);
-        // When the task has ended nothing is appended, and how it ended is read below.
+        // Nothing is appended to a task that has ended; its state is read below.
         self.append(task_id, job).await?;
         self.stop(task_id);
         let task = self.get(owner, task_id, None).await?;
@@ -441,10 +438,10 @@ impl Tasks {
         }
     }
 
-    /// Follows a task from now on, or with `after` from what the caller has seen last.
+    /// Follows a task from now on, or from the entry `after`.
     ///
     /// # Errors
-    /// That there is none such or it has ended, or when the log fails.
+    /// When it does not exist or has ended, or when the log fails.
     pub async fn subscribe(
         self: &Arc<Self>,
         owner: &Owner,
@@ -453,14 +450,14 @@ impl Tasks {
     ) -> Result<TaskStream, Undone> {
         let (owner, task_id) = (owner.clone(), task_id.to_owned());
         self.read(move |tasks| {
-            // Before it is watched: a watch makes an entry for whatever id is named.
+            // Checked first, because watching creates an entry for any id.
             tasks.found(&owner, &task_id)?;
             let (row, watch) = tasks.watch(&owner, &task_id)?;
             let missed = after.is_some_and(|after| after < row.last_seq);
             if row.state.terminal() && !missed {
                 return Err(ended("the task has ended; read it with GetTask").into());
             }
-            // The first entry says where the task began; before it there is no task to tell of.
+            // The first entry has the initial state; before it there is no task.
             let from = after.map_or(row.last_seq, |after| after.clamp(1, row.last_seq));
             let task = fold::task(&*tasks.log, &row, from, None, true)?;
             Ok(TaskStream::new(watch, task, from, Until::End))
@@ -468,7 +465,8 @@ impl Tasks {
         .await
     }
 
-    /// What a webhook is told first, as a stream begins: the task as it was when it was added.
+    /// Returns the first event for a webhook, as at the start of a stream: the task at the time the
+    /// webhook was added.
     ///
     /// # Errors
     /// When the log fails.
@@ -480,7 +478,7 @@ impl Tasks {
         tradepost_wire::json::to_string(&Event::Task(task)).map_err(Fault::on("writing a task"))
     }
 
-    /// Follows a task that was begun just now.
+    /// Follows a task that was just started.
     ///
     /// # Errors
     /// When the log fails.
@@ -499,7 +497,7 @@ impl Tasks {
         .await
     }
 
-    /// Watches a task, and reads it after that: what is committed in between wakes the watch.
+    /// Starts to watch a task and then reads it, so that no entry in between is missed.
     fn watch(self: &Arc<Self>, owner: &Owner, task_id: &str) -> Result<(TaskRow, Watch), Fault> {
         let committed = self.follow(task_id, 0, |live| live.committed.subscribe());
         let watch = Watch { tasks: Arc::clone(self), task_id: task_id.to_owned(), committed };
@@ -509,7 +507,7 @@ impl Tasks {
         Ok((row, watch))
     }
 
-    /// Waits until a task pauses or ends (A2A §3.2.2).
+    /// Waits until a task pauses or ends (A2A 1.0 §3.2.2).
     ///
     /// # Errors
     /// When the log fails.
@@ -519,13 +517,13 @@ impl Tasks {
         begun: &Begun,
         history: Option<u32>,
     ) -> Result<Task, Undone> {
-        // Only the end is of interest here; the history is read with the task.
+        // The history is read with the task below.
         let mut stream = self.stream_begun(owner, begun, Some(0)).await?.until_the_end();
         while stream.next().await?.is_some() {}
         self.get(owner, &begun.task_id, history).await
     }
 
-    /// Notes what is on disk, and wakes whoever follows.
+    /// Records the last entry on disk, and wakes the followers.
     fn committed(&self, task_id: &str, seq: i64) {
         let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(live) = live.get(task_id) {
@@ -542,12 +540,12 @@ impl Tasks {
             turn: Arc::default(),
             stop: Arc::new(watch::Sender::new(false)),
         });
-        // Whoever comes second may know of more than the first.
+        // A later caller may know of more entries than the first.
         entry.committed.send_if_modified(|last| raise(last, seq));
         read(entry)
     }
 
-    /// Forgets a task that nobody works on or follows any more.
+    /// Removes a task without running work and followers.
     fn release(&self, task_id: &str) {
         let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         let idle = |live: &Live| {
@@ -565,8 +563,8 @@ fn raise(last: &mut i64, seq: i64) -> bool {
     newer
 }
 
-/// The one answer for a task that is not there and for one that is not the caller's.
-// E-12, E-13
+/// Returns the refusal for a missing task, which is the same for another caller's task.
+// Missing and inaccessible tasks are indistinguishable (A2A 1.0 §3.3.2; E-12, E-13).
 fn not_found(task_id: &str) -> Refusal {
     let message = "the task does not exist, or is not yours";
     Refusal::new(Code::TaskNotFound, message).with("taskId", clip(task_id))

@@ -1,7 +1,7 @@
-//! TLS of our own: the certificate that we show, and whose certificates we accept (A2A §7.1).
+//! TLS of the server: its own certificate, and the accepted client certificates (A2A 1.0 §7.1).
 //!
-//! Versions 1.2 and 1.3, with the cipher suites of rustls and ring; nothing older exists here.
-//! [`Identity`] is what a running server has: it follows the files.
+//! Versions 1.2 and 1.3 are supported, with the cipher suites of rustls and ring. A running server
+//! has an [`Identity`], which follows the files.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -30,31 +30,30 @@ pub mod peer;
 
 mod der;
 
-/// What both ends may agree to speak, the better first (RFC 7301).
+/// Protocols for ALPN, preferred first (RFC 7301).
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
 
 const CERTIFICATE: &str = "server.tls.certificate";
 const KEY: &str = "server.tls.key";
 const CLIENT_CA: &str = "server.tls.client_ca";
 
-/// The files, in PEM; they are read again when they change.
+/// PEM files, which are read again when they change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Files {
-    /// The certificate, and after it those between it and the authority.
+    /// Certificate chain without the authority, beginning with the server's own.
     pub certificate: PathBuf,
-    /// Its private key.
+    /// Private key of the certificate.
     pub key: PathBuf,
-    /// The authorities whose client certificates are accepted; nobody is asked for one when
-    /// `None`.
+    /// Authorities of accepted client certificates; when `None`, clients are not asked for one.
     pub client_ca: Option<PathBuf>,
 }
 
-/// Why a file cannot be used. What is in it is never told.
+/// Reason why a file cannot be used, without any of its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistake {
-    /// The dotted key of the configuration that names the file.
+    /// Dotted configuration key of the file.
     pub key: &'static str,
-    /// What is wrong, and what is needed.
+    /// Message: what is wrong, and what is needed.
     pub message: String,
 }
 
@@ -69,11 +68,11 @@ impl std::error::Error for Mistake {}
 /// The files, read and checked.
 #[derive(Debug)]
 pub struct Loaded {
-    /// What rustls serves with.
+    /// Configuration for rustls.
     pub config: Arc<ServerConfig>,
-    /// When our certificate ends, as far as it says so in a way that we read.
+    /// End of our certificate, when it could be read.
     pub expires_at: Option<jiff::Timestamp>,
-    /// When it begins, as far as it says so.
+    /// Start of our certificate, when it could be read.
     pub begins_at: Option<jiff::Timestamp>,
     /// Our certificate.
     pub certificate: Option<CertificateDer<'static>>,
@@ -82,13 +81,13 @@ pub struct Loaded {
 /// Reads the files.
 ///
 /// # Errors
-/// Everything that is wrong with them.
+/// Every mistake in them.
 pub fn load(files: &Files) -> Result<Loaded, Vec<Mistake>> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let chain = at(CERTIFICATE, &files.certificate, certificates(&files.certificate));
     let key = at(KEY, &files.key, private_key(&files.key, &provider));
     let clients = clients(files, &provider);
-    // Every mistake is told at once, so that all files are read before one is looked at.
+    // All files are read before the first mistake is returned, so that all mistakes are reported.
     let (chain, key, clients) = match (chain, key, clients.transpose()) {
         (Ok(chain), Ok(key), Ok(clients)) => (chain, key, clients),
         (chain, key, clients) => {
@@ -101,7 +100,7 @@ pub fn load(files: &Files) -> Result<Loaded, Vec<Mistake>> {
     let certified = CertifiedKey::new(chain, key);
     let certificate_path = files.certificate.display();
     let wrong = match certified.keys_match() {
-        // Not every kind of key can tell.
+        // Not every kind of key can be checked.
         Ok(()) | Err(Error::InconsistentKeys(InconsistentKeys::Unknown)) => None,
         Err(Error::InconsistentKeys(_)) => {
             let path = files.key.display();
@@ -117,7 +116,7 @@ pub fn load(files: &Files) -> Result<Loaded, Vec<Mistake>> {
     Ok(Loaded { config: config.into(), expires_at, begins_at, certificate })
 }
 
-/// What is served with while there is no certificate: a connection ends with an alert.
+/// Creates the configuration for the time without a certificate: connections end with an alert.
 fn without(files: &Files) -> Result<Arc<ServerConfig>, Vec<Mistake>> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let clients = clients(files, &provider).transpose().map_err(|mistake| vec![mistake])?;
@@ -129,7 +128,7 @@ fn unfit(error: Error) -> Vec<Mistake> {
     vec![Mistake { key: "server.tls", message: error.to_string() }]
 }
 
-/// Who vouches for clients, where somebody does.
+/// Creates the verifier of client certificates, where they are accepted.
 fn clients(
     files: &Files,
     provider: &Arc<CryptoProvider>,
@@ -138,8 +137,8 @@ fn clients(
     let verifier = authorities(path).and_then(|roots| {
         let builder =
             WebPkiClientVerifier::builder_with_provider(roots.into(), Arc::clone(provider));
-        // Cards are for everybody, so that nobody is turned away for having no certificate
-        // before it has said which agent it is for and what it wants.
+        // Agent cards are public, so a client without a certificate has to be able to make a
+        // request.
         builder.allow_unauthenticated().build().map_err(|error| error.to_string())
     });
     Some(at(CLIENT_CA, path, verifier))
@@ -160,7 +159,7 @@ fn server(
     let mut config = builder.with_cert_resolver(shown);
     config.alpn_protocols = PROTOCOLS.map(<[u8]>::to_vec).to_vec();
     if asks {
-        // A session that is resumed brings its certificate along without being verified again.
+        // A resumed session would bring its certificate along without verification.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
     }
@@ -191,7 +190,8 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
 fn private_key(path: &Path, provider: &CryptoProvider) -> Result<Arc<dyn SigningKey>, String> {
     let bytes = read(path)?;
     let key = PrivateKeyDer::from_pem_slice(&bytes).map_err(|error| {
-        // To the parser this is a key that it does not know; its owner has to be told what to do.
+        // To the parser an encrypted key is an unknown one, but its owner has to be told what to
+        // do.
         let encrypted = bytes.windows(9).any(|word| word == b"ENCRYPTED");
         if encrypted {
             "is encrypted; the server needs it unencrypted"
@@ -216,26 +216,26 @@ fn authorities(path: &Path) -> Result<RootCertStore, String> {
     Ok(roots)
 }
 
-/// What tells one state of a file from another; `None` while it is absent.
+/// State of a file, by which changes are detected; `None` while it is missing.
 type FileState = Option<(Option<SystemTime>, u64)>;
 
-/// Our certificate, as the files have it.
+/// The server's certificate, which follows its files.
 #[derive(Debug)]
 pub struct Identity {
     files: Files,
     held: RwLock<Held>,
-    /// What authorities are shown who look whether our names lead here.
+    /// Challenges for authorities that validate our names.
     challenges: Option<Challenges>,
     clock: Clock,
     failures: Limiter,
 }
 
-/// What the files say, and the state in which they were read.
+/// Content of the files, with the state in which they were read.
 #[derive(Debug)]
 struct Held {
     state: [FileState; 3],
     config: Arc<ServerConfig>,
-    /// From when to when the certificate is good, as far as it says so in a way that we read.
+    /// Validity of the certificate, when it could be read.
     begins_at: Option<jiff::Timestamp>,
     expires_at: Option<jiff::Timestamp>,
 }
@@ -250,26 +250,26 @@ impl Held {
     }
 }
 
-/// How long before its end a certificate is told of, at most: short ones have less.
+/// Maximum time before its end at which a certificate is reported; less for short-lived ones.
 const SOON: jiff::SignedDuration = jiff::SignedDuration::from_hours(14 * 24);
 
 impl Identity {
     /// Reads the files.
     ///
     /// # Errors
-    /// Everything that is wrong with them.
+    /// Every mistake in them.
     pub fn open(files: Files, clock: &Clock) -> Result<Self, Vec<Mistake>> {
-        // The state first: what is written in between is noticed the next time.
+        // The state is read first, so that a change during the read is noticed next time.
         let state = state(&files);
         let held = Held::of(state, load(&files)?, clock);
         Ok(Self::with(files, held, None, clock))
     }
 
-    /// The same for files that somebody orders from an authority: they may not be there yet, and whoever
-    /// connects until they are is sent away. What the authority asks for is shown.
+    /// Reads files that are ordered from an authority: they may not exist yet, and connections are
+    /// refused until they do. Challenges of the authority are answered.
     ///
     /// # Errors
-    /// Everything that is wrong with the file of clients' authorities.
+    /// Every mistake in the file of client authorities.
     pub fn ordered(
         files: Files,
         challenges: Challenges,
@@ -298,26 +298,26 @@ impl Identity {
         self.held.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What authorities are shown; `None` when nobody orders certificates.
+    /// Returns the challenges; `None` when certificates are not ordered.
     #[must_use]
     pub fn challenges(&self) -> Option<&Challenges> {
         self.challenges.as_ref()
     }
 
-    /// What a new connection is served with.
+    /// Returns the configuration for a new connection.
     #[must_use]
     pub fn current(&self) -> Arc<ServerConfig> {
         Arc::clone(&self.held().config)
     }
 
-    /// When the certificate ends that new connections get, as far as it says so.
+    /// Returns the end of the current certificate, when it could be read.
     #[must_use]
     pub fn expires_at(&self) -> Option<jiff::Timestamp> {
         self.held().expires_at
     }
 
-    /// When it ends, when people should be told: in the last two weeks, or in the last quarter of a
-    /// short life.
+    /// Returns the end of the certificate when operators should be warned: in the last two weeks,
+    /// or in the last quarter of a short life.
     #[must_use]
     pub fn ends_soon(&self, now: jiff::Timestamp) -> Option<jiff::Timestamp> {
         let held = self.held();
@@ -326,9 +326,8 @@ impl Identity {
         (end.duration_since(now) < SOON.min(quarter)).then_some(end)
     }
 
-    /// Reads the files again when they have changed. What they say is for new connections; while
-    /// they cannot be used, what they said before stays. To be called now and then, where nobody
-    /// waits: it reads from the disk.
+    /// Reads the files again when they have changed, for new connections; while they cannot be
+    /// used, the previous ones stay in use. Call it periodically on a thread that may block.
     pub fn refresh(&self) {
         self.failures.tidy();
         if state(&self.files) != self.held().state {
@@ -338,9 +337,9 @@ impl Identity {
 
     /// Reads the files again, whether or not they have changed.
     pub fn reload(&self) {
-        // The state first: what is written in between is noticed the next time.
+        // The state is read first, so that a change during the read is noticed next time.
         let state = state(&self.files);
-        // Before the lock is taken: connections that begin meanwhile do not wait for a disk.
+        // Before the lock is taken, so that new connections do not wait for a disk.
         let loaded = load(&self.files);
         let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
         match loaded {
@@ -349,14 +348,14 @@ impl Identity {
                 *held = Held::of(state, loaded, &self.clock);
             }
             Err(mistakes) => {
-                // What is wrong is said once for each state of the files.
+                // Logged once per state of the files.
                 held.state = state;
                 tracing::error!(cause = joined(&mistakes), "the certificate stays as it was");
             }
         }
     }
 
-    /// Logs a client whose certificate is not accepted, up to a few times for each address.
+    /// Logs a client whose certificate is rejected, rate-limited per address.
     pub fn record_failure(&self, address: IpAddr, reason: &str) {
         if self.failures.admit(&Key::address(address)).is_ok() {
             tracing::warn!(reason, "authentication failed");

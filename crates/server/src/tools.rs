@@ -1,5 +1,5 @@
-//! An agent's tools, for clients of MCP. What they are asked is said in the terms of [`mcp`], and knows
-//! nothing of HTTP but who sends it.
+//! Interface for an agent's MCP tools, in the terms of [`mcp`]. It knows HTTP only for the
+//! authentication of callers.
 
 use std::fmt;
 use std::time::Duration;
@@ -16,100 +16,100 @@ use crate::desk::Desk;
 use crate::fault::Fault;
 use crate::permission::Permission;
 
-/// Tools, as an agent has them.
+/// The MCP tools of an agent.
 pub trait Tools: fmt::Debug + Send + Sync {
-    /// Who answers.
+    /// Returns the description of the server.
     fn introduction(&self) -> Introduction;
 
-    /// The tools and resources that there are; the same for every caller.
+    /// Returns the tools and resources, which are the same for every caller.
     fn listing(&self) -> &Listing;
 
-    /// Performs a call of a tool that there is.
+    /// Calls a known tool.
     fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Called>;
 
-    /// Whether there is a tool of this name, be it one that is not listed.
+    /// Returns true when there is a tool with this name, listed or not.
     fn has(&self, name: &str) -> bool {
         self.listing().names().any(|known| known == name)
     }
 
-    /// What a tool requires of whoever calls it. Arguments may require more, which the agent knows when
-    /// it has read them.
+    /// Returns the permission that a tool requires. Arguments may require more, which the agent
+    /// checks after reading them.
     fn required(&self, tool: &str) -> Option<Permission> {
         let _ = tool;
         None
     }
 
-    /// The origins of web pages that may call, such as `https://example.com`: browsers send theirs with
-    /// every request, also to a name that somebody makes lead here (DNS rebinding).
+    /// Returns the origins of web pages that may call, such as `https://example.com`: browsers send
+    /// theirs with every request, also to a name that an attacker resolves to this server (DNS
+    /// rebinding).
     fn origins(&self) -> &[String] {
         &[]
     }
 
-    /// Finds out in a way of its own who sends a request, and whether it may come in. Where this is not
-    /// done, every request has to show what the agent demands of any.
+    /// Authenticates a request in the agent's own way; `None` uses the agent's authenticator.
     fn admit<'a>(&'a self, knock: Knock<'a>) -> Option<BoxFuture<'a, Result<Caller, Turned>>> {
         let _ = knock;
         None
     }
 }
 
-/// A request before anything of it is performed.
+/// A request before authentication.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Knock<'a> {
-    /// Where it came.
+    /// Agents of the process.
     pub desk: &'a Desk,
-    /// Its head.
+    /// Head of the request.
     pub parts: &'a Parts,
-    /// Its body.
+    /// Body of the request.
     pub bytes: &'a [u8],
-    /// What is asked; `None` for a body that is no message or could be read in two ways. Who is let in
-    /// then is told what is wrong with it.
+    /// Parsed request; `None` for a body that is no message or is ambiguous. An authenticated
+    /// caller is then told what is wrong with it.
     pub request: Option<&'a mcp::Request>,
 }
 
-/// The answer to a request that is not let in.
+/// Refusal of authentication.
 pub type Turned = Box<ProfileRefusal>;
 
 /// A call of a tool.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Call<'a> {
-    /// The tool.
+    /// Name of the tool.
     pub tool: &'a str,
-    /// Its arguments, which nobody has checked.
+    /// Arguments, unchecked.
     pub arguments: Map,
-    /// Who calls.
+    /// Caller.
     pub caller: &'a Caller,
-    /// How it was sent.
+    /// Raw request data.
     pub sent: Sent<'a>,
-    /// How long an answer may take.
+    /// Maximum time for an answer.
     pub patience: Duration,
 }
 
-/// What a call came to.
+/// Result of a call.
 #[derive(Debug)]
 pub enum Called {
-    /// An answer; a call that failed has one, too.
+    /// An answer, also of a call that failed.
     Answer(Box<Answer>),
-    /// The caller is turned away before the tool is reached.
+    /// A refusal by a profile, before the tool is called.
     Profile(Box<ProfileRefusal>),
-    /// The caller may not.
+    /// A refusal of authentication or permission.
     Denied(Denied),
-    /// We broke.
+    /// An internal error.
     Broken(Fault),
 }
 
-/// An answer of a tool, with what the log says about it.
+/// Answer of a tool, with its log fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// What the caller gets.
+    /// Result for the caller.
     pub result: ToolResult,
-    /// The code of the agent's catalog, or `OK`.
+    /// Error code of the agent's catalog, or `OK`.
     pub code: &'static str,
-    /// The tool, as numbers name it.
+    /// Name of the tool for the metrics.
     pub tool: Option<&'static str>,
-    /// Whether its sender comes too often.
+    /// True when the sender exceeds a rate limit.
     pub too_often: bool,
 }
 

@@ -1,9 +1,8 @@
-//! Traces: what was done for one thing that somebody asked for, also by others (W3C Trace Context,
-//! OpenTelemetry). Here is when a part of a trace begins and ends, and in which one a task is; whoever
-//! runs a server says where they go.
+//! Distributed tracing (W3C Trace Context, OpenTelemetry): begins and ends spans, and tracks the
+//! current trace of a task. The program decides where spans are sent.
 //!
-//! A part has a name, how long it took, and attributes that are ours: nothing that a caller wrote is in
-//! it but the trace's id, which is as good as random.
+//! A span has a name, a duration, and attributes of our own: nothing of a caller's text is in it
+//! except the random trace id.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,55 +14,55 @@ use tradepost_wire::http::trace::Trace;
 
 use crate::clock::Clock;
 
-/// On whose side a part is.
+/// Kind of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// Somebody asked us.
+    /// A request that we received.
     Server,
-    /// We asked somebody.
+    /// A request that we sent.
     Client,
 }
 
-/// A part of a trace, which has ended.
+/// A finished span.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Span {
-    /// The trace and the part.
+    /// Ids of the trace and the span.
     pub trace: Trace,
-    /// The part that it belongs to.
+    /// Id of the parent span.
     pub parent: Option<[u8; 8]>,
-    /// On whose side.
+    /// Kind.
     pub side: Side,
-    /// What was done.
+    /// Name.
     pub name: String,
-    /// When it began.
+    /// Start.
     pub began: Timestamp,
-    /// How long it took.
+    /// Duration.
     pub took: Duration,
-    /// More about it: names that are ours, and values that are ours.
+    /// Attributes: names and values of our own.
     pub attributes: Vec<(&'static str, String)>,
-    /// Whether we, or whoever we asked, broke.
+    /// True when we, or the server we called, failed.
     pub failed: bool,
 }
 
-/// Takes the parts that have ended. Nobody waits for it.
+/// Receiver of finished spans. Must not block.
 pub trait Spans: fmt::Debug + Send + Sync {
-    /// Takes one, or leaves it when there are too many.
+    /// Takes a span, or drops it when there are too many.
     fn take(&self, span: Span);
 }
 
-/// Begins and ends parts.
+/// Begins and ends spans.
 #[derive(Debug, Clone)]
 pub struct Tracer {
     spans: Arc<dyn Spans>,
-    /// How many of a hundred traces are written down.
+    /// Percentage of traces that are recorded.
     percent: u8,
     clock: Clock,
 }
 
-/// A part that has begun.
+/// A span in progress.
 #[derive(Debug, Clone, Copy)]
 pub struct Begun {
-    /// Where it is.
+    /// Ids of the trace and the span.
     pub trace: Trace,
     parent: Option<[u8; 8]>,
     at: Timestamp,
@@ -74,13 +73,13 @@ tokio::task_local! {
     static CURRENT: Trace;
 }
 
-/// The part of a trace in which this task is.
+/// Returns the trace of the current task.
 #[must_use]
 pub fn current() -> Option<Trace> {
     CURRENT.try_with(|trace| *trace).ok()
 }
 
-/// Has something done in a part of a trace, if there is one.
+/// Runs work in a span, if there is one.
 pub async fn within<T>(begun: Option<&Begun>, work: impl Future<Output = T>) -> T {
     match begun {
         Some(begun) => CURRENT.scope(begun.trace, work).await,
@@ -89,17 +88,18 @@ pub async fn within<T>(begun: Option<&Begun>, work: impl Future<Output = T>) -> 
 }
 
 impl Tracer {
-    /// One that hands so many of a hundred traces to somebody.
+    /// Creates a tracer that records a percentage of traces.
     #[must_use]
     pub fn new(spans: Arc<dyn Spans>, percent: u8, clock: Clock) -> Self {
         Self { spans, percent, clock }
     }
 
-    /// Begins a part: of the trace that a caller is in, or of a new one. `None` when this machine has no
-    /// random numbers.
+    /// Begins a span: of the caller's trace, or of a new one. `None` when this machine has no
+    /// random source.
     ///
-    /// A caller can say that a trace is not written down, and not that it is: everybody who has the same
-    /// share comes to the same end by the trace's id, which a caller may have chosen to that end.
+    /// A caller can prevent the recording of a trace, but not force it: the trace id decides, so
+    /// that servers with the same percentage record the same traces. A caller may choose the id to
+    /// that end.
     #[must_use]
     pub fn begin(&self, caller: Option<Trace>) -> Option<Begun> {
         let mut random = [0; 24];
@@ -114,7 +114,7 @@ impl Tracer {
         Some(Begun { trace, parent, at: self.clock.now(), since: Instant::now() })
     }
 
-    /// Ends a part.
+    /// Ends a span.
     pub fn end(
         &self,
         begun: &Begun,
@@ -139,7 +139,7 @@ impl Tracer {
     }
 }
 
-/// Where a trace stands among a hundred, by the part of its id that is random (Trace Context 2 §3.2.2.3).
+/// Maps the random part of a trace id to a percentage (Trace Context 2 §3.2.2.3).
 fn share(id: &[u8; 16]) -> u64 {
     id.iter().skip(9).fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte)) % 100
 }

@@ -1,10 +1,10 @@
-//! Whose request is worked on next when there are more than can be at once: agents take turns, and at
-//! each agent its callers do. Whoever asks a hundred times waits behind its own requests, and not others
-//! behind it.
+//! Fair scheduling of requests when more arrive than may run at once: agents take turns, and so do
+//! the callers of each agent. A caller with a hundred requests waits for its own ones and does not
+//! delay others.
 //!
-//! So many run at once in all, and of one agent a share of them where there are several, so that an agent
-//! whose answers take long (an ad server that does not answer) leaves places to the others. While there
-//! are places nobody waits.
+//! The number of running requests is limited in total, and for one agent among several to a share,
+//! so that an agent with slow answers (such as an unresponsive ad server) leaves places to the
+//! others. While there are places, nothing waits.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
@@ -13,32 +13,32 @@ use tokio::sync::oneshot;
 
 use crate::limit::Key;
 
-/// Which part of the places one agent among several may have.
+/// Divisor for the share of one agent among several.
 const SHARES: usize = 4;
 
-/// The places, and who waits for one.
+/// The places, and the requests that wait for one.
 #[derive(Debug)]
 pub struct Turns(Mutex<State>);
 
 #[derive(Debug)]
 struct State {
     places: usize,
-    /// How many of them one agent may have.
+    /// Maximum number of places of one agent.
     share: usize,
     free: usize,
-    /// How many each agent has.
+    /// Number of running requests by agent.
     running: HashMap<String, usize>,
-    /// The agents for whom somebody waits, the one whose turn is next first.
+    /// Agents with waiting requests, in the order of their turns.
     order: VecDeque<String>,
     lines: HashMap<String, Line>,
-    /// Tells those who wait apart.
+    /// Counter for the ids of waiting requests.
     tickets: u64,
 }
 
-/// Who waits for one agent.
+/// Requests waiting for one agent.
 #[derive(Debug, Default)]
 struct Line {
-    /// The callers who wait, the one whose turn is next first.
+    /// Callers with waiting requests, in the order of their turns.
     order: VecDeque<Key>,
     waiting: HashMap<Key, VecDeque<Waiting>>,
 }
@@ -49,7 +49,7 @@ struct Waiting {
     called: oneshot::Sender<()>,
 }
 
-/// A place, given back when it is dropped.
+/// A place, which is free again when this is dropped.
 #[derive(Debug)]
 pub struct Turn<'t> {
     turns: &'t Turns,
@@ -62,7 +62,7 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// Somebody who waits, and may go away.
+/// A waiting request, which may be cancelled.
 struct Wait<'t> {
     turns: &'t Turns,
     agent: &'t str,
@@ -74,10 +74,10 @@ struct Wait<'t> {
 impl Drop for Wait<'_> {
     fn drop(&mut self) {
         let mut state = self.turns.lock();
-        // Under the lock, under which alone anybody is called: it is one or the other.
+        // Under the lock, which every call takes, so it is either called or cancelled.
         self.called.close();
         if self.called.try_recv().is_ok() {
-            // Called in the moment of leaving.
+            // Called at the moment of the cancellation.
             state.leave(self.agent);
         } else {
             state.forget(self.agent, &self.caller, self.ticket);
@@ -86,10 +86,10 @@ impl Drop for Wait<'_> {
 }
 
 impl Turns {
-    /// So many places, for one agent or several.
+    /// Creates this many places.
     #[must_use]
     pub fn new(places: usize) -> Self {
-        // Without any nobody would ever be answered.
+        // Without any place no request would ever run.
         let places = places.max(1);
         Self(Mutex::new(State {
             places,
@@ -102,14 +102,14 @@ impl Turns {
         }))
     }
 
-    /// Says who the agents are now: one alone may have every place.
+    /// Sets the agents: a single one may use every place.
     pub(crate) fn among<'a>(&self, agents: impl ExactSizeIterator<Item = &'a str>) {
         let mut state = self.lock();
         state.share = if agents.len() > 1 { (state.places / SHARES).max(1) } else { state.places };
         let known: std::collections::HashSet<&str> = agents.collect();
-        // An agent that is gone is counted until what it has begun is finished.
+        // A removed agent is counted until its requests are finished.
         state.running.retain(|agent, running| *running > 0 || known.contains(agent.as_str()));
-        // A share that has grown may have a place for somebody who waits.
+        // A larger share may have a place for a waiting request.
         state.call();
     }
 
@@ -126,13 +126,13 @@ impl Turns {
             let ticket = state.line_up(agent, &caller, sender);
             Wait { turns: self, agent, caller, ticket, called }
         };
-        // The sender is kept until somebody is called or goes.
+        // The sender is kept until the request is called or cancelled.
         let called = (&mut wait.called).await;
         debug_assert!(called.is_ok(), "the sender goes with whoever waits");
         place()
     }
 
-    /// How many wait.
+    /// Returns the number of waiting requests.
     #[cfg(test)]
     pub(crate) fn waiting(&self) -> usize {
         let state = self.lock();
@@ -145,7 +145,8 @@ impl Turns {
 }
 
 impl State {
-    /// Takes a place, if there is one: whoever waits for another agent has waited for its share.
+    /// Takes a place, if there is one: waiting requests of other agents are limited by their own
+    /// shares.
     fn enter(&mut self, agent: &str) -> bool {
         if self.free == 0 || self.lines.contains_key(agent) {
             return false;
@@ -183,7 +184,7 @@ impl State {
         ticket
     }
 
-    /// Calls those whose turn it is, as long as there are places.
+    /// Calls the next requests, as long as there are places.
     fn call(&mut self) {
         let mut passed = 0;
         while self.free > 0 && passed < self.order.len() {
@@ -200,7 +201,7 @@ impl State {
             } else {
                 self.order.push_back(agent.clone());
             }
-            // Whoever has gone has no receiver any more, and is about to say so.
+            // A cancelled request has no receiver any more, and is about to remove itself.
             if next.is_some_and(|next| next.called.send(()).is_ok()) {
                 *self.running.entry(agent).or_default() += 1;
                 self.free -= 1;
@@ -230,7 +231,7 @@ impl Line {
         self.order.is_empty()
     }
 
-    /// The next of the caller whose turn it is, who then waits behind the others.
+    /// Returns the next request of the caller whose turn it is, and moves the caller to the end.
     fn next(&mut self) -> Option<Waiting> {
         let caller = self.order.pop_front()?;
         let waiting = self.waiting.get_mut(&caller)?;
@@ -259,7 +260,7 @@ mod tests {
 
     type Asked<'t> = Pin<Box<dyn Future<Output = Turn<'t>> + 't>>;
 
-    /// Whoever it is has come, in the order of coming, and goes at once.
+    /// Polls all requests in the order of arrival; each ends at once.
     fn drain<'t>(
         asked: &mut Vec<(&'static str, u8, Asked<'t>)>,
         order: &RefCell<Vec<(&'static str, u8)>>,

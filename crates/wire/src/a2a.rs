@@ -1,5 +1,5 @@
-//! A2A v1.0: the operations, what they take ([`request`]) and what they tell ([`model`]). Names are
-//! accepted in camelCase and, as ProtoJSON parsers do, in snake_case; we write camelCase.
+//! A2A 1.0: operations, requests ([`request`]) and the data model ([`model`]). Names are accepted
+//! in camelCase and, as ProtoJSON parsers do, in snake_case; we write camelCase.
 
 use crate::a2a::error::{Code, Refusal};
 use crate::catalog::{Vocabulary as _, catalog};
@@ -21,16 +21,16 @@ pub use model::{
 };
 pub use request::{Authentication, ListTasks, PushConfig, Request, SendMessage, send_message};
 
-/// The header, query parameter and metadata key of the protocol version.
+/// Header, query parameter and metadata key of the protocol version.
 pub const VERSION_HEADER: &str = "a2a-version";
 
-/// The header that lists the extensions a request activates.
+/// Header that lists the extensions that a request activates.
 pub const EXTENSIONS_HEADER: &str = "a2a-extensions";
 
-/// The protocol version spoken (`Major.Minor`).
+/// Current protocol version (`Major.Minor`).
 pub const VERSION: &str = "1.0";
 
-/// The release before it, which many clients still speak.
+/// Previous protocol version, which many clients still use.
 pub const OLDER_VERSION: &str = "0.3";
 
 /// A release of the protocol.
@@ -38,12 +38,12 @@ pub const OLDER_VERSION: &str = "0.3";
 pub enum Release {
     /// 1.0.
     V1_0,
-    /// 0.3, by what [`older`] knows of it.
+    /// 0.3, as far as [`older`] supports it.
     V0_3,
 }
 
 impl Release {
-    /// Its version (`Major.Minor`).
+    /// Returns the version (`Major.Minor`).
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -52,7 +52,7 @@ impl Release {
         }
     }
 
-    /// The header that lists the extensions a request activates.
+    /// Returns the header that lists the extensions that a request activates.
     #[must_use]
     pub const fn extensions_header(self) -> &'static str {
         match self {
@@ -61,7 +61,7 @@ impl Release {
         }
     }
 
-    /// The JSON-RPC method of an operation; `None` where the release has no such operation.
+    /// Returns the JSON-RPC method of an operation; `None` where the release has no such operation.
     #[must_use]
     pub fn method(self, operation: Operation) -> Option<&'static str> {
         match self {
@@ -70,7 +70,7 @@ impl Release {
         }
     }
 
-    /// The operation of a JSON-RPC method.
+    /// Returns the operation of a JSON-RPC method.
     #[must_use]
     pub fn operation(self, method: &str) -> Option<Operation> {
         Operation::ALL.iter().copied().find(|operation| self.method(*operation) == Some(method))
@@ -83,13 +83,14 @@ const PUSH: Option<(Capability, Code)> =
     Some((Capability::Push, Code::PushNotificationNotSupported));
 
 catalog! {
-    /// The eleven operations of A2A v1.0, by JSON-RPC method name (A2A §5.3).
+    /// The eleven operations of A2A 1.0, by JSON-RPC method name (A2A 1.0 §5.3).
     pub enum Operation {
-        /// What an agent must have for it, and what one without answers (A2A §3.3.4).
+        /// Capability that it requires of an agent, and the error code of an agent without it (A2A
+        /// 1.0 §3.3.4).
         needs: Option<(Capability, Code)>,
-        /// The JSON-RPC method in A2A 0.3, where it is one there (A2A 0.3 §7).
+        /// JSON-RPC method in A2A 0.3, where it exists there (A2A 0.3 §7).
         older: Option<&'static str>;
-        /// Whether the answer is a stream.
+        /// True when the answer is a stream.
         streams: bool = false,
     }
     /// Sends a message and waits for the answer.
@@ -137,20 +138,20 @@ catalog! {
     }
 }
 
-/// Something that an agent may be able to do beyond answering messages.
+/// An optional capability of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Capability {
-    /// Keeps tasks.
+    /// Stores tasks.
     Tasks,
-    /// Streams.
+    /// Supports streaming.
     Streaming,
-    /// Calls webhooks.
+    /// Supports push notifications.
     Push,
-    /// Has a card for authenticated callers.
+    /// Has an extended card for authenticated callers.
     ExtendedCard,
 }
 
-/// Whether a request that asks for this version asks for that release, `1.0.x` being `1.0` (A2A
+/// Returns true when a requested version belongs to a release; `1.0.x` belongs to `1.0` (A2A 1.0
 /// §3.6).
 #[must_use]
 pub fn is_release(requested: &str, release: &str) -> bool {
@@ -163,15 +164,15 @@ pub fn is_release(requested: &str, release: &str) -> bool {
     }
 }
 
-/// The protocol version that a request asks for.
+/// Checks the protocol version of a request.
 ///
 /// # Errors
-/// `VERSION_NOT_SUPPORTED`, when it is another than [`VERSION`].
+/// `VERSION_NOT_SUPPORTED`, when it is not [`VERSION`].
 pub fn check_version(requested: &str) -> Result<(), Refusal> {
     if is_release(requested, VERSION) { Ok(()) } else { Err(other_version(&[VERSION])) }
 }
 
-/// The refusal of a version that is none of those spoken.
+/// Returns the refusal of an unsupported version, with the supported ones.
 #[must_use]
 pub fn other_version(spoken: &[&str]) -> Refusal {
     let message = match spoken {

@@ -1,4 +1,4 @@
-//! AAP, the Auto Agent Protocol, v1.0 and v1.1: the five skills as a table, the two versions as
+//! AAP, the Auto Agent Protocol, 1.0 and 1.1: the five skills as a catalog, the two versions as
 //! profiles, and [`parse()`], which turns a data part into a [`Call`] or a [`Refusal`].
 
 use std::sync::{Arc, LazyLock};
@@ -28,18 +28,18 @@ pub use lead::{LeadReceipt, LeadSubmit};
 pub use vehicle::Vehicle;
 
 catalog! {
-    /// A version of AAP, with what differs between versions.
-    // requirements §1.3
+    /// Versions of AAP, with their differences.
+    // The differences are listed in requirements §1.3.
     pub enum Version {
-        /// The extension's URI on the card and in `A2A-Extensions`.
+        /// URI of the extension on the card and in `A2A-Extensions`.
         uri: &'static str,
-        /// The full version number.
+        /// Full version number.
         full: &'static str,
-        /// Where the published schemas are, with a slash at the end.
+        /// Base address of the published schemas, with a final slash.
         schema_base_url: &'static str,
-        /// What the card says about the extension.
+        /// Description of the extension on the card.
         description: &'static str,
-        /// Whether the card's extension entry lists the schema addresses (v1.1 and later).
+        /// True when the card's extension entry lists the schema addresses (1.1 and later).
         lists_schemas: bool,
     }
     /// The first version.
@@ -61,7 +61,7 @@ catalog! {
 }
 
 impl Version {
-    /// Whether an extension is this profile in any version, known or not.
+    /// Returns true when an extension is AAP in any version, known or not.
     #[must_use]
     pub fn is_profile(uri: &str) -> bool {
         let families = Self::ALL.iter().filter_map(|version| version.uri().rsplit_once("/v"));
@@ -70,10 +70,10 @@ impl Version {
         })
     }
 
-    /// The version of a message, of those that a seller speaks. What the transport names counts before
-    /// what the message names; where neither names a version that is spoken, all of them are possible.
-    /// Of several possible ones it is v1.0 for a payload of that shape, and else the highest.
-    // C-34
+    /// Selects the version of a message among the supported ones. Extensions of the transport win
+    /// over those of the message; where neither names a supported version, all are possible. Of
+    /// several possible versions it is 1.0 for a payload of that shape, and otherwise the highest.
+    // AAP has no version per message, so this order was chosen (C-34).
     #[must_use]
     pub fn choose(spoken: &[Self], named: [&[String]; 2], data: Option<&Value>) -> Self {
         let spoken_of = |uris: &[String]| -> Vec<Self> {
@@ -90,20 +90,20 @@ impl Version {
 }
 
 catalog! {
-    /// A skill, by the id that the card gives it.
+    /// Skills, by their ids on the card.
     pub enum Skill {
-        /// The payload type of a request.
+        /// Payload type of a request.
         request_type: &'static str,
-        /// The payload type of the answer.
+        /// Payload type of the answer.
         response_type: &'static str,
-        /// The stem of the media types and schema names.
-        // R-ENV-08
+        /// Stem of the media types and schema names.
+        // `inventory.vehicle` has the stem `vehicle-detail` (AAP 1.1 skills.yaml, R-ENV-08).
         stem: &'static str,
-        /// The name on the card.
+        /// Name on the card.
         title: &'static str,
         /// Key words on the card.
         tags: &'static [&'static str];
-        /// Whether it changes what the dealer has; the others only tell.
+        /// True when it changes the dealer's data; the others are read-only.
         has_effect: bool = false,
     }
     /// Tells who the dealer is: rooftops with address, opening hours, contacts and services.
@@ -145,53 +145,52 @@ impl Skill {
         parse::constant(value, at, problems, self.request_type())
     }
 
-    /// Whether a request may have this member at its top, beside its type.
+    /// Returns true when a request may have this member at its top level, beside its type.
     #[must_use]
     pub fn takes(self, member: &str) -> bool {
         schema::request(self).get("properties").is_some_and(|all| all.get(member).is_some())
     }
 
-    /// The media type of a request.
+    /// Returns the media type of a request.
     #[must_use]
     pub fn request_media_type(self) -> String {
         format!("application/vnd.autoagent.{}-request+json", self.stem())
     }
 
-    /// The media type of the answer.
+    /// Returns the media type of the answer.
     #[must_use]
     pub fn response_media_type(self) -> String {
         format!("application/vnd.autoagent.{}-response+json", self.stem())
     }
 
-    /// The skill whose requests have this payload type.
+    /// Returns the skill whose requests have this payload type.
     #[must_use]
     pub fn from_request_type(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|skill| skill.request_type() == name)
     }
 }
 
-/// The payload types that requests may have.
+/// Payload types of requests.
 static REQUEST_TYPES: LazyLock<Vec<&'static str>> =
     LazyLock::new(|| Skill::ALL.iter().map(|skill| skill.request_type()).collect());
 
-/// A request that is valid in itself. Holding one means that nothing in it needs checking again,
-/// except against the dealer's own data.
+/// A valid request. Nothing in it needs another check, except against the dealer's own data.
 #[derive(Debug)]
 pub enum Call {
-    /// Who are you?
+    /// Asks for the dealer's profile.
     DealerInformation,
-    /// What is there, in numbers?
+    /// Counts vehicles.
     InventoryFacets(Filters),
-    /// Which vehicles?
+    /// Searches vehicles.
     InventorySearch(Search),
-    /// This vehicle.
+    /// Reads a vehicle.
     InventoryVehicle(VehicleQuery),
-    /// Please contact my user.
+    /// Submits a lead.
     LeadSubmit(Box<LeadSubmit>),
 }
 
 impl Call {
-    /// The skill called.
+    /// Returns the skill.
     #[must_use]
     pub fn skill(&self) -> Skill {
         match self {
@@ -204,37 +203,37 @@ impl Call {
     }
 }
 
-/// An answer: what a data part carries, in the shape of the skill's response schema.
+/// An answer, in the format of the skill's response schema.
 #[derive(Debug)]
 pub struct Reply {
-    /// The skill that was called.
+    /// The called skill.
     pub skill: Skill,
-    /// The answer itself.
+    /// Data of the answer.
     pub data: ReplyData,
-    /// A sentence for people, at most 2,000 characters.
+    /// Message for people, at most 2,000 characters.
     pub message: Option<String>,
 }
 
-/// The answer itself.
+/// Data of an answer.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub enum ReplyData {
-    /// The dealer.
+    /// The dealer's profile.
     Dealer(Arc<DealerInformation>),
-    /// The counts.
+    /// Counts of vehicles.
     Facets(Arc<Facets>),
     /// A page of vehicles.
     Page(SearchPage),
-    /// A vehicle, as the store holds it.
+    /// A vehicle, as stored.
     Vehicle(Raw),
-    /// What became of a lead.
+    /// Receipt of a lead.
     Lead(LeadReceipt),
-    /// Any of them, as it is sent.
+    /// Any answer, already serialised.
     Written(Raw),
 }
 
 impl ReplyData {
-    /// About how many bytes it will have, as far as that is known without writing it.
+    /// Returns the approximate size in bytes, as far as it is known without serialising.
     #[must_use]
     pub fn size_hint(&self) -> usize {
         match self {
@@ -256,28 +255,28 @@ impl Serialize for Reply {
     }
 }
 
-/// JSON text that is ready to send; cheap to copy.
+/// Serialised JSON, cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Raw(Arc<RawValue>);
 
 impl Raw {
-    /// Writes a value once.
+    /// Serialises a value.
     ///
     /// # Errors
-    /// When the value does not serialise.
+    /// When the value cannot be serialised.
     pub fn new<T: Serialize>(value: &T) -> crate::json::Result<Self> {
         crate::json::to_raw_value(value).map(|raw| Self(raw.into()))
     }
 
-    /// Takes over a text.
+    /// Wraps JSON text.
     ///
     /// # Errors
-    /// When it is no JSON.
+    /// When it is not valid JSON.
     pub fn from_text(json: String) -> crate::json::Result<Self> {
         RawValue::from_string(json).map(|raw| Self(raw.into()))
     }
 
-    /// The JSON text.
+    /// Returns the JSON text.
     #[must_use]
     pub fn as_json(&self) -> &str {
         self.0.get()
@@ -296,24 +295,24 @@ impl Serialize for Raw {
     }
 }
 
-/// What a dealer expects of a request beyond its shape.
+/// Rules of a dealer for requests, beyond the schema.
 #[derive(Debug, Clone)]
 pub struct Terms {
-    /// The moment of the call.
+    /// Time of the request.
     pub now: Timestamp,
-    /// How far a grant may lie in the future before it is refused.
+    /// Tolerance for consent grants in the future.
     pub clock_skew: SignedDuration,
-    /// How long a grant without `expires_at` holds; for ever when `None`.
-    // R-LD-07
+    /// Validity of a grant without `expires_at`; unlimited when `None`.
+    // A dealer may have its own default (AAP 1.1 behavior-rules, R-LD-07).
     pub consent_lifetime: Option<SignedDuration>,
 }
 
-/// The skill that a payload calls.
+/// Returns the skill that a payload calls.
 ///
 /// # Errors
 /// `SCHEMA_VALIDATION_FAILED` when the payload's type is missing or malformed, `UNSUPPORTED_SKILL`
 /// when it is well-formed and not among `offered`.
-// E-037 to E-042, C-24
+// Problems of the payload's type come before all others (AAP 1.1 errors; E-037 to E-042, C-24).
 pub fn identify(data: &Value, offered: &[Skill]) -> Result<Skill, Refusal> {
     let (root, mut problems) = (At::Root, Problems::new());
     read_object!(data, &root, &mut problems, open { required "type" => name: parse::str });
@@ -334,12 +333,11 @@ pub fn identify(data: &Value, offered: &[Skill]) -> Result<Skill, Refusal> {
     Err(Refusal::schema_validation_failed(problems))
 }
 
-/// Reads the payload of a request.
+/// Parses the payload of a request.
 ///
 /// # Errors
-/// The one code that the rules of precedence choose, with every
-/// problem found.
-// requirements §2.1 rows 5 to 7
+/// The error code that the rules of precedence select, with every problem found.
+// The order of checks is that of requirements §2.1, rows 5 to 7.
 pub fn parse(skill: Skill, version: Version, data: &Value, terms: &Terms) -> Result<Call, Refusal> {
     let mut problems = Problems::new();
     let call = match skill {
@@ -365,12 +363,12 @@ pub fn parse(skill: Skill, version: Version, data: &Value, terms: &Terms) -> Res
     problems.into_result(call).map_err(Refusal::from_problems)
 }
 
-/// Whether a request has the shape of v1.0, for messages that name no version.
-// C-34
+/// Returns true when a request has the shape of 1.0, for messages that name no version.
+// AAP has no version per message, so the shape decides (C-34).
 #[must_use]
 pub fn has_v1_0_shape(data: &Value) -> bool {
     let member = |value: &Value, name: &str| value.get(name).is_some();
-    // Only v1.1 has an object here; that its vehicles have a ZIP code is no sign then, because a
+    // Only 1.1 has an object here. Then a ZIP code of a vehicle is no sign of 1.0, because a
     // vehicle may have any member (§1.3).
     if data.get("source_agent").is_some_and(Value::is_object) {
         return false;
@@ -385,16 +383,16 @@ pub fn has_v1_0_shape(data: &Value) -> bool {
             .any(|vehicle| member(vehicle, "offered_price") || member(vehicle, "zip"))
 }
 
-/// Whether a data part may have this media type.
-// C-25
+/// Returns true when a data part may have this media type.
+// The payload's type decides, so only other media types than JSON are refused (C-25).
 #[must_use]
 pub fn accepts_media_type(media_type: &str) -> bool {
     let kind = MediaType::of(media_type);
     kind.is("") || kind.is("application/json") || kind.has_json_suffix()
 }
 
-/// The problem of a message without, or with more than one, AAP data part.
-// E-035, E-036
+/// Returns the refusal of a message without an AAP data part, or with several.
+// Exactly one AAP data part is required (E-035, E-036).
 #[must_use]
 pub fn data_part_problem(found: usize) -> Refusal {
     let mut problems = Problems::new();

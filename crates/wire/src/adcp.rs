@@ -1,5 +1,5 @@
-//! AdCP, the protocol of buying advertising (3.1, and what 3.2 adds): its error catalog and error
-//! object. Nothing here belongs to one side: sellers write with it and buyers read with it.
+//! AdCP, the protocol for buying advertising (3.1, with additions of 3.2). Nothing here belongs to
+//! one side: sellers write with it and buyers read with it.
 
 use crate::catalog::words;
 
@@ -17,20 +17,20 @@ pub mod webhook;
 pub use answer::Answer;
 pub use tool::{Need, Tool};
 
-/// The release of AdCP that is spoken, at release precision (`adcp_version`).
+/// Supported release of AdCP (`adcp_version`).
 pub const VERSION: &str = "3.1";
 
-/// The extension by which an A2A agent card declares AdCP.
+/// Extension by which an A2A agent card declares AdCP.
 pub const EXTENSION: &str = "https://adcontextprotocol.org/extensions/adcp/v3";
 
 words! {
-    /// How far a task is, by the `status` of its payload.
+    /// Statuses of a task, in the `status` of its payload.
     pub enum Standing {
-        /// Accepted, and carried out later.
+        /// Accepted, and to be carried out later.
         Submitted = "submitted",
-        /// Being carried out.
+        /// In progress.
         Working = "working",
-        /// Waiting for something from the caller.
+        /// Waiting for input of the caller.
         InputRequired = "input-required",
         /// Done.
         Completed = "completed",
@@ -38,28 +38,28 @@ words! {
         Canceled = "canceled",
         /// Failed.
         Failed = "failed",
-        /// Not begun: the agent declined.
+        /// Declined by the agent.
         Rejected = "rejected",
         /// Waiting for a credential.
         AuthRequired = "auth-required",
-        /// Nobody knows.
+        /// Unknown.
         Unknown = "unknown",
     }
 }
 
 words! {
-    /// What a governance agent decides on a plan.
+    /// Decisions of a governance agent about a plan.
     pub enum Decision {
-        /// The plan may go on.
+        /// The plan may proceed.
         Approved = "approved",
-        /// The plan must not go on.
+        /// The plan must not proceed.
         Denied = "denied",
-        /// The plan may go on when its conditions are met.
+        /// The plan may proceed when its conditions are met.
         Conditions = "conditions",
     }
 }
 
-/// Each once, where it stood first.
+/// Removes duplicates, keeping the first of each.
 fn once<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut seen = Vec::new();
     for one in all {

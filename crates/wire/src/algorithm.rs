@@ -1,12 +1,12 @@
-//! The algorithms with which cards, requests, webhooks and tokens are signed, and what each is called
-//! where. Which of them may be used for what is a matter of each profile.
+//! The signature algorithms of agent cards, requests, webhooks and tokens, with their names in each
+//! format. Each profile decides which algorithms it accepts.
 
 use crate::catalog::{Vocabulary as _, catalog};
 
 catalog! {
-    /// An algorithm of signatures, by its name in a header of JWS and in a key.
+    /// A signature algorithm, by its name in JWS headers and keys.
     pub enum Algorithm {
-        /// Its name in an HTTP message signature (RFC 9421 §6.2).
+        /// The name in HTTP message signatures (RFC 9421 §6.2).
         http_name: &'static str,
         /// `kty` and `crv` of its keys (RFC 7518 §6, RFC 8037 §2).
         key_type: (&'static str, Option<&'static str>),
@@ -21,14 +21,14 @@ catalog! {
 }
 
 impl Algorithm {
-    /// The algorithm that a header of JWS or a key names. RFC 9864 has a second name for EdDSA with
-    /// Ed25519.
+    /// Returns the algorithm with this name in a JWS header or key. `Ed25519` is accepted as the
+    /// second name of `EdDSA` (RFC 9864).
     #[must_use]
     pub fn of(name: &str) -> Option<Self> {
         if name == "Ed25519" { Some(Self::EdDsa) } else { Self::from_name(name) }
     }
 
-    /// The algorithm that an HTTP message signature names.
+    /// Returns the algorithm with this name in an HTTP message signature.
     #[must_use]
     pub fn of_http(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|algorithm| algorithm.http_name() == name)

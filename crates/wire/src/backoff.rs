@@ -1,32 +1,33 @@
-//! Pauses between attempts, as pure functions: the clock, the wait and the dice are somebody else's.
+//! Computes pauses between attempts with pure functions; the caller brings the clock, the wait and
+//! the random numbers.
 
 use std::time::Duration;
 
-/// Pauses that double with each one.
+/// A pause that doubles with each attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backoff {
-    /// The first one.
+    /// The first pause.
     pub first: Duration,
-    /// None is longer.
+    /// The longest pause.
     pub longest: Duration,
 }
 
 impl Backoff {
-    /// The pause that comes after so many others.
+    /// Returns the pause that follows `others` earlier pauses.
     #[must_use]
     pub fn pause(self, others: u32) -> Duration {
         self.first.saturating_mul(2_u32.saturating_pow(others)).min(self.longest)
     }
 
-    /// The pause that comes after this one, or the first.
+    /// Returns the pause that follows `last`, or the first pause.
     #[must_use]
     pub fn after(self, last: Option<Duration>) -> Duration {
         last.map_or(self.first, |last| last.saturating_mul(2)).min(self.longest)
     }
 }
 
-/// A time from `least` to `most` by a draw from 0 to 1, so that those who failed together do not come
-/// back together. A draw outside counts as the nearer end.
+/// Returns a time between `least` and `most`, by `draw` from 0 to 1, so that callers that failed
+/// together do not retry together. A draw outside that range counts as the nearer end.
 #[must_use]
 pub fn drawn(least: Duration, most: Duration, draw: f64) -> Duration {
     let draw = if draw.is_nan() { 0.0 } else { draw.clamp(0.0, 1.0) };

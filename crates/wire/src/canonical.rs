@@ -1,12 +1,12 @@
-//! Canonical JSON: equal documents become equal texts. Members sorted as RFC 8785 sorts them
-//! (UTF-16 code units), numbers by value (`2020.0` is `2020`), no white space. Numbers differ from
-//! RFC 8785 in one point: every digit counts, also where a float would round it away.
+//! Writes canonical JSON, so that equal documents become equal texts: members sorted as in RFC 8785
+//! (by UTF-16 code units), numbers by value (`2020.0` is `2020`), no white space. It differs from
+//! RFC 8785 in one point: every digit of a number counts, also where a float would round it.
 
 use crate::json::{Number, Value};
 
 use crate::decimal::Decimal;
 
-/// The canonical text of a value.
+/// Returns the canonical text of a value.
 #[must_use]
 pub fn to_string(value: &Value) -> String {
     let mut out = String::new();
@@ -52,8 +52,8 @@ pub fn write_members(out: &mut String, mut members: Vec<(&String, &Value)>) {
 }
 
 fn write_text(out: &mut String, text: &str) {
-    // serde_json escapes exactly what RFC 8785 asks for: quote, backslash and control characters,
-    // with the short forms where they exist.
+    // `serde_json` escapes exactly what RFC 8785 demands: quote, backslash and control characters,
+    // in the short forms where they exist.
     match crate::json::to_string(text) {
         Ok(quoted) => out.push_str(&quoted),
         Err(_) => unreachable!("a string always serialises"),
@@ -63,7 +63,8 @@ fn write_text(out: &mut String, text: &str) {
 fn write_number(out: &mut String, number: &Number) {
     let Decimal { negative, digits, exponent, exact } = Decimal::of(&number.text());
     if !exact {
-        // An exponent of forty digits: no other spelling of the number is told to be the same.
+        // An exponent of forty digits is kept as written, so other spellings of the number are not
+        // recognised as equal.
         out.push_str(&number.text());
         return;
     }
@@ -71,7 +72,7 @@ fn write_number(out: &mut String, number: &Number) {
         out.push('-');
     }
     let length = i128::try_from(digits.len()).unwrap_or(i128::MAX / 10);
-    // Where the decimal point stands, counted from the first digit; ECMA-262 Number::toString.
+    // The position of the decimal point, from the first digit (ECMA-262 `Number::toString`).
     let point = length + exponent;
     let zeros = |count: i128| "0".repeat(usize::try_from(count).unwrap_or_default());
     let split = |at: i128| digits.split_at_checked(usize::try_from(at).unwrap_or_default());

@@ -1,41 +1,41 @@
-//! One macro that turns a table into an error catalog: the enum, the list of all rows, both name
-//! directions, one accessor for each column and the documentation of each row.
+//! Macros that turn a table into an enum with wire names: [`Vocabulary`] with all rows, both name
+//! directions and the documentation of each row, and one accessor for each column.
 
 use std::fmt;
 
-/// A closed vocabulary whose names travel on the wire.
+/// A closed vocabulary whose names appear on the wire.
 pub trait Vocabulary: Copy + Sized + 'static {
-    /// Every row, in table order.
+    /// All rows, in table order.
     const ALL: &'static [Self];
-    /// Every name, in table order.
+    /// All names, in table order.
     const NAMES: &'static [&'static str];
-    /// The name on the wire.
+    /// Returns the name on the wire.
     fn name(self) -> &'static str;
-    /// The row's doc comment: its public documentation.
+    /// Returns the row's doc comment, which is its public documentation.
     fn docs(self) -> &'static str;
-    /// The row with this name, compared exactly.
+    /// Returns the row with exactly this name.
     fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|row| row.name() == name)
     }
 }
 
-/// A name that a peer sent: known to this version of the catalog, or kept as it came.
+/// A name from a peer: known to this version of the catalog, or kept as sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Open<T> {
     /// A row of the catalog.
     Known(T),
-    /// A name that this version does not know.
+    /// An unknown name.
     Other(Box<str>),
 }
 
 impl<T: Vocabulary> Open<T> {
-    /// Looks the name up and keeps it when it is unknown.
+    /// Looks up `name`, and keeps it if it is unknown.
     #[must_use]
     pub fn parse(name: &str) -> Self {
         T::from_name(name).map_or_else(|| Self::Other(name.into()), Self::Known)
     }
 
-    /// The name as it was sent.
+    /// The name as sent.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -44,7 +44,7 @@ impl<T: Vocabulary> Open<T> {
         }
     }
 
-    /// The row, when the catalog has it.
+    /// The row, if the name is known.
     #[must_use]
     pub fn known(&self) -> Option<T> {
         match self {
@@ -60,9 +60,10 @@ impl<T: Vocabulary> fmt::Display for Open<T> {
     }
 }
 
-/// Declares a catalog. The braces after the enum's name list the columns; each row gives its wire
-/// name and a value for every column, and its doc comment is its documentation. A column behind a
-/// semicolon has a value that most rows have, and a row gives another one behind a semicolon, too.
+/// Declares a catalog: an enum with a wire name, columns and documentation for each row. The braces
+/// after the enum's name list the columns; each row gives its wire name and a value for every
+/// column, and its doc comment is its documentation. A column after the semicolon has a default
+/// value; a row that differs gives its own value after a semicolon.
 #[macro_export]
 macro_rules! catalog {
     (
@@ -128,7 +129,7 @@ macro_rules! catalog {
 }
 pub(crate) use catalog;
 
-/// Declares closed vocabularies of plain words, without columns.
+/// Declares closed vocabularies without columns.
 #[macro_export]
 macro_rules! words {
     ($(

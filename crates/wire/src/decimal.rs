@@ -1,22 +1,22 @@
-//! The exact value of a JSON number, whatever its spelling: `2020`, `2020.0` and `2.02e3` are one
-//! number. Works on the text, so that no digit is lost and no exponent overflows.
+//! The exact value of a JSON number in any spelling: `2020`, `2020.0` and `2.02e3` are one number.
+//! It works on the text, so that no digit is lost and no exponent overflows.
 
-/// `±digits × 10^exponent`.
+/// A decimal number, `±digits × 10^exponent`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Decimal {
-    /// Whether it is below zero; never set for zero.
+    /// True when the number is below zero; never set for zero.
     pub(crate) negative: bool,
-    /// Without zeros at either end; empty for zero.
+    /// The digits without zeros at either end; empty for zero.
     pub(crate) digits: String,
     /// The power of ten of the last digit; 0 for zero.
     pub(crate) exponent: i128,
-    /// Whether the exponent is the written one, rather than the nearest that fits.
+    /// True when the exponent is the written one and not the nearest that fits.
     pub(crate) exact: bool,
 }
 
 impl Decimal {
-    /// Reads the text of a JSON number. An exponent beyond `i128` saturates at a tenth of it, so
-    /// that callers can add the length of any text.
+    /// Reads the text of a JSON number. An exponent beyond `i128` saturates at a tenth of its
+    /// bounds, so that callers can add the length of any text.
     pub(crate) fn of(text: &str) -> Self {
         let (negative, magnitude) =
             text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
@@ -42,12 +42,12 @@ impl Decimal {
         }
     }
 
-    /// The whole number that this is, saturating at the bounds of `i64`; `None` with a fraction.
+    /// The value as an integer, saturating at the bounds of `i64`; `None` if it has a fraction.
     pub(crate) fn whole(&self) -> Option<i64> {
         (self.exponent >= 0).then(|| self.neighbours().0)
     }
 
-    /// The nearest whole numbers at or below, and at or above, saturating at the bounds of `i64`.
+    /// The nearest integers below and above (or equal), saturating at the bounds of `i64`.
     pub(crate) fn neighbours(&self) -> (i64, i64) {
         let saturated = if self.negative { i64::MIN } else { i64::MAX };
         let truncated = self
@@ -72,8 +72,8 @@ impl Decimal {
         Some(if self.negative { -magnitude } else { magnitude })
     }
 
-    /// The digits down to a place after the decimal point, and those after it, unless they only
-    /// come after zeros; `None` when the former are more than `i128` has room for.
+    /// Splits the digits at `places` after the decimal point. The second part is empty if it starts
+    /// with zeros. `None` if the first part exceeds `i128`.
     fn cut(&self, places: u32) -> Option<(i128, &str)> {
         let exponent = self.exponent + i128::from(places);
         let length = i128::try_from(self.digits.len()).ok()?;

@@ -1,12 +1,12 @@
-//! Something of ours that broke. A [`Fault`] is for the log: it is never serialised, and what the
-//! caller reads is the catalog's internal error with the id under which the log has the cause.
+//! Internal errors. A [`Fault`] is only logged and never serialised; the caller gets the catalog's
+//! internal error with the id under which the log has the cause.
 
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What broke, and why.
+/// An internal error with its cause.
 #[derive(Debug)]
 pub struct Fault {
     what: &'static str,
@@ -16,12 +16,12 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// A fault with its cause.
+    /// Creates a fault with its cause.
     pub fn new(what: &'static str, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self { what, transient: false, wait: None, source: source.into() }
     }
 
-    /// A fault that several hear of.
+    /// Creates a fault from one that several requests share.
     #[must_use]
     pub fn shared(what: &'static str, source: &Arc<Self>) -> Self {
         let transient = source.transient;
@@ -29,44 +29,44 @@ impl Fault {
         Self { what, transient, wait, source: Box::new(Arc::clone(source)) }
     }
 
-    /// The same fault, which is likely to be over soon: the caller may hear so.
-    // E-14
+    /// Marks the fault as likely to be over soon, so that the caller may be told to retry.
+    // Temporary errors differ from permanent ones (A2A 1.0 §3.3.2, E-14).
     #[must_use]
     pub fn transient(self) -> Self {
         Self { transient: true, ..self }
     }
 
-    /// The same fault, which is likely to be over after this time: the caller is told to come back then.
+    /// Marks the fault as likely to be over after `wait`, which is told to the caller.
     #[must_use]
     pub fn transient_for(self, wait: Duration) -> Self {
         Self { transient: true, wait: Some(wait), ..self }
     }
 
-    /// After which time it is likely to be over, where that is known.
+    /// The time after which the fault is likely to be over, if known.
     #[must_use]
     pub fn wait(&self) -> Option<Duration> {
         self.wait
     }
 
-    /// Whether it is likely to be over soon.
+    /// Returns true if the fault is likely to be over soon.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         self.transient
     }
 
-    /// For `map_err`: names what was being done.
+    /// Returns a function for `map_err` that names the failed operation.
     pub fn on<E: Into<Box<dyn Error + Send + Sync>>>(what: &'static str) -> impl FnOnce(E) -> Self {
         move |source| Self::new(what, source)
     }
 
-    /// What broke with all its causes, for the log.
+    /// The fault with all its causes, for the log.
     #[must_use]
     pub fn chain(&self) -> String {
         chain(self)
     }
 }
 
-/// An error with all its causes, for the log.
+/// Returns an error with all its causes, for the log.
 #[must_use]
 pub fn chain(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
@@ -78,7 +78,7 @@ pub fn chain(error: &(dyn Error + 'static)) -> String {
     text
 }
 
-/// Whether an error says that something took too long, itself or by one of its causes.
+/// Returns true if an error or one of its causes is a timeout.
 #[must_use]
 pub fn is_timeout(error: &(dyn Error + 'static)) -> bool {
     let mut cause = Some(error);

@@ -1,6 +1,6 @@
-//! The text formats of the published schemas, asserted where the schemas only note them, and how we write
-//! moments and bytes.
-// C-14
+//! Checks the text formats of the published schemas, which the schemas only annotate, and writes
+//! times and bytes.
+// A violated format is an error, although JSON Schema leaves that open (C-14).
 
 use std::fmt::Write as _;
 
@@ -9,17 +9,17 @@ use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use jiff::{RoundMode, Timestamp, TimestampRound, Unit, civil};
 
-/// Bytes as hexadecimal digits, in lower case.
+/// Writes bytes as hexadecimal digits in lower case.
 #[must_use]
 pub fn hex<'b>(bytes: impl IntoIterator<Item = &'b u8>) -> String {
     bytes.into_iter().fold(String::new(), |mut digits, byte| {
-        // Writing to a text does not fail.
+        // Writing to a String cannot fail.
         let _ = write!(digits, "{byte:02x}");
         digits
     })
 }
 
-/// `^[A-HJ-NPR-Z0-9]{17}$`.
+/// Returns true if a text is a VIN: `^[A-HJ-NPR-Z0-9]{17}$`.
 #[must_use]
 pub fn is_vin(text: &str) -> bool {
     text.len() == 17
@@ -28,15 +28,15 @@ pub fn is_vin(text: &str) -> bool {
         })
 }
 
-/// Whether a VIN's ninth character is the check digit of ISO 3779. Only North American VINs have
-/// one, so a mismatch is a warning and never a refusal.
-// C-44
+/// Returns true if a VIN's ninth character is its check digit (ISO 3779). Only North American VINs
+/// have one, so a mismatch is a warning and never an error.
+// A wrong check digit is accepted (C-44).
 #[must_use]
 pub fn has_vin_check_digit(vin: &str) -> bool {
     vin_check_digit(vin).is_some_and(|digit| vin.as_bytes().get(8) == Some(&digit))
 }
 
-/// The check digit that belongs to a VIN, whatever stands at its ninth place.
+/// Returns the check digit that belongs to a VIN, whatever its ninth character is.
 #[must_use]
 pub fn vin_check_digit(vin: &str) -> Option<u8> {
     const WEIGHTS: [u32; 17] = [8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2];
@@ -61,7 +61,7 @@ fn vin_value(byte: u8) -> u32 {
     })
 }
 
-/// `^\+[1-9]\d{1,14}$`.
+/// Returns true if a text is an E.164 telephone number: `^\+[1-9]\d{1,14}$`.
 #[must_use]
 pub fn is_e164(text: &str) -> bool {
     text.strip_prefix('+').is_some_and(|digits| {
@@ -71,7 +71,7 @@ pub fn is_e164(text: &str) -> bool {
     })
 }
 
-/// `^([01]\d|2[0-3]):[0-5]\d$`.
+/// Returns true if a text is a time of day: `^([01]\d|2[0-3]):[0-5]\d$`.
 #[must_use]
 pub fn is_time_of_day(text: &str) -> bool {
     text.len() == 5
@@ -81,7 +81,7 @@ pub fn is_time_of_day(text: &str) -> bool {
         })
 }
 
-/// `^[a-z_]+(\.[a-z_]+){1,2}$`: the shape of an AAP payload's `type`.
+/// Returns true if a text has the form of an AAP payload's `type`: `^[a-z_]+(\.[a-z_]+){1,2}$`.
 #[must_use]
 pub fn is_payload_type(text: &str) -> bool {
     let is_word =
@@ -89,9 +89,9 @@ pub fn is_payload_type(text: &str) -> bool {
     (2..=3).contains(&text.split('.').count()) && text.split('.').all(is_word)
 }
 
-/// The pattern of ajv-formats with the length limits of RFC 5321: a dot-atom, `@` and a
-/// host name of at least two labels.
-// C-14
+/// Returns true if a text is an e-mail address, by the pattern of ajv-formats and the length limits
+/// of RFC 5321: a dot-atom, `@` and a host name of at least two labels.
+// E-mail addresses are checked as ajv-formats does (C-14).
 #[must_use]
 pub fn is_email(text: &str) -> bool {
     let Some((local, domain)) = text.rsplit_once('@') else {
@@ -116,14 +116,14 @@ pub fn is_email(text: &str) -> bool {
         && domain.split('.').all(label)
 }
 
-/// An absolute URI of RFC 3986, fragment permitted.
+/// Returns true if a text is an absolute URI (RFC 3986), with or without a fragment.
 #[must_use]
 pub fn is_uri(text: &str) -> bool {
     fluent_uri::Uri::parse(text).is_ok()
 }
 
-/// The bytes of a base64 text in either alphabet, with or without padding, as ProtoJSON has it;
-/// `None` when it is none.
+/// Decodes base64 in either alphabet, with or without padding, as ProtoJSON permits; `None` if the
+/// text is not base64.
 #[must_use]
 pub fn base64(text: &str) -> Option<Vec<u8>> {
     const READER: GeneralPurpose = GeneralPurpose::new(
@@ -139,7 +139,7 @@ pub fn base64(text: &str) -> Option<Vec<u8>> {
     }
 }
 
-/// An RFC 3339 full-date.
+/// Returns true if a text is a full-date (RFC 3339).
 #[must_use]
 pub fn is_date(text: &str) -> bool {
     text.len() == 10 && civil_date(text).is_some()
@@ -157,8 +157,8 @@ fn civil_date(text: &str) -> Option<civil::Date> {
     .ok()
 }
 
-/// An RFC 3339 date and time: `T` between date and time, an offset (`Z` or `+hh:mm`), leap
-/// seconds where one can fall. What lies beyond the calendar's end saturates.
+/// Reads a date and time (RFC 3339): `T` between date and time, an offset (`Z` or `+hh:mm`), leap
+/// seconds only where one can occur. A time beyond the calendar's end saturates.
 #[must_use]
 pub fn timestamp(text: &str) -> Option<Timestamp> {
     let date = civil_date(text.get(..10)?)?;
@@ -172,7 +172,7 @@ pub fn timestamp(text: &str) -> Option<Timestamp> {
         Some(rest) => {
             let end = rest.find(|c: char| !c.is_ascii_digit())?;
             let (fraction, offset) = rest.split_at_checked(end).filter(|(f, _)| !f.is_empty())?;
-            // Nine digits: fewer are filled up, and more are cut off.
+            // Use nine digits of the fraction: pad fewer, truncate more.
             (digits(&format!("{:0<9.9}", fraction))?, offset)
         }
         None => (0, rest),
@@ -183,7 +183,7 @@ pub fn timestamp(text: &str) -> Option<Timestamp> {
         return None;
     }
     let days = i64::from(date.since(civil::date(1970, 1, 1)).ok()?.get_days());
-    // A leap second is the one before it, because the count of seconds has none.
+    // A leap second becomes the second before it, because Unix time has none.
     let seconds = days * 86_400 + minute_of_day * 60 + i64::from(second.min(59));
     let saturated = if seconds < 0 { Timestamp::MIN } else { Timestamp::MAX };
     Some(Timestamp::new(seconds, i32::try_from(nanos).ok()?).unwrap_or(saturated))
@@ -211,14 +211,14 @@ fn digits(text: &str) -> Option<u32> {
     text.parse().ok()
 }
 
-/// How we write a moment: RFC 3339 in UTC, whole seconds (`2026-04-30T10:15:30Z`).
+/// Writes a time in RFC 3339, in UTC and whole seconds (`2026-04-30T10:15:30Z`).
 #[must_use]
 pub fn rfc3339(moment: Timestamp) -> String {
     whole_second(moment).to_string()
 }
 
-/// The second in which a moment falls. Fractions are cut off: rounded up, what has just happened
-/// would lie in the reader's future.
+/// Cuts a time to the whole second. It is not rounded up, because the time of a past event would
+/// then lie in the reader's future.
 #[must_use]
 pub fn whole_second(moment: Timestamp) -> Timestamp {
     let down = TimestampRound::new().smallest(Unit::Second).mode(RoundMode::Floor);

@@ -1,4 +1,4 @@
-//! Headers of HTTP and web addresses, read alike on both sides.
+//! HTTP headers and web addresses, read alike by both sides.
 
 pub mod address;
 pub mod date;

@@ -1,10 +1,10 @@
-//! JSON documents that keep what was written: the digits of a number, the order of members, names
-//! that other parsers give a meaning of their own.
+//! JSON documents that keep the text's details: the digits of numbers, the order of members, and
+//! member names that other parsers treat specially.
 //!
-//! The types are used like those of `serde_json`, whose own [`Value`](serde_json::Value) keeps
-//! neither, unless features are set that change every other user of it in a program. Text is
-//! written, and typed documents are read, by `serde_json`; a [`Value`] inside of them is read here.
-//! [`read`] and [`Bounds`] are for what strangers send.
+//! The types are used like those of `serde_json`, whose own [`Value`](serde_json::Value) keeps none
+//! of these unless features are set that affect every other user of it in a program. `serde_json`
+//! writes text and reads typed documents; a [`Value`] inside them is read here. [`read`] and
+//! [`Bounds`] are for untrusted text.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -34,35 +34,37 @@ pub use value::{Index, Step, Value};
 
 pub use crate::__json as json;
 
-/// What `serde_json` calls the members by which it passes numbers and raw text through serde. In
-/// a document they would be taken for such by whoever reads it with `serde_json`.
+/// The prefix of the member names with which `serde_json` passes numbers and raw text through
+/// serde. `serde_json` would misread a document with such a member.
 pub const RESERVED: &str = "$serde_json::private::";
 
-/// By this name a reader tells `serde_json` that it wants the text of a value.
+/// The name with which a reader asks `serde_json` for the text of a value.
 const RAW: &str = "$serde_json::private::RawValue";
 
-/// The document that a value is written as.
+/// Converts `value` to a document.
 ///
 /// # Errors
-/// The value's own, and maps whose keys are no text.
+///
+/// Errors of the value's own serializer, and map keys that are not text.
 pub fn to_value<T: Serialize>(value: T) -> Result<Value> {
     value.serialize(build::Builder)
 }
 
-/// A typed value out of a document.
+/// Reads a typed value from a document.
 ///
 /// # Errors
-/// The document is of another shape.
+///
+/// If the document has another shape.
 pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T> {
     T::deserialize(&value)
 }
 
-/// An object of the members that are there.
+/// Builds an object of the members that are present.
 pub(crate) fn present<const N: usize>(members: [(&str, Option<Value>); N]) -> Value {
     members.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
-/// Writes a member that is there.
+/// Writes a member if it is present.
 pub(crate) fn put<M: SerializeMap>(
     members: &mut M,
     name: &'static str,

@@ -1,6 +1,6 @@
-//! The JSON-RPC 2.0 envelope: bytes become a [`Request`] or a [`Reject`], and the request's id is
-//! kept as the text that was sent, so that it can be echoed unchanged.
-// R-ENV-09
+//! Reads the JSON-RPC 2.0 envelope: bytes become a [`Request`] or a [`Reject`]. The id is kept as
+//! the text that was sent, so that it can be echoed unchanged.
+// The id is echoed verbatim (R-ENV-09).
 
 use std::collections::HashSet;
 use std::fmt;
@@ -10,12 +10,12 @@ use crate::a2a::request;
 use crate::json::{self, Bounds, RawValue, Reader, Stop, Value, json, twice};
 use crate::problem::{At, Problem, Problems};
 
-/// How deep arrays and objects may nest.
-// E-003
+/// The deepest nesting of arrays and objects.
+// A body that nests deeper than 64 is a parse error (E-003).
 pub const MAX_DEPTH: usize = json::MAX_DEPTH;
 
-/// How many arrays and objects a body may have. Each takes hundreds of bytes when it is read, but
-/// only two in the body, and no message of ours has more than some dozens.
+/// The largest number of arrays and objects in a body. Each takes two bytes in the body and
+/// hundreds in memory, and no message of AAP or A2A has more than some dozens.
 pub const MAX_CONTAINERS: usize = 4_096;
 
 /// The id of a request, as the JSON text that was sent.
@@ -23,25 +23,25 @@ pub const MAX_CONTAINERS: usize = 4_096;
 pub struct Id(Box<RawValue>);
 
 impl Id {
-    /// The id of an answer to a request whose id could not be read.
+    /// The id `null`, for a response to a request whose id could not be read.
     #[must_use]
     pub fn null() -> Self {
         Self(RawValue::NULL.to_owned())
     }
 
-    /// A text id.
+    /// Creates an id from a text.
     #[must_use]
     pub fn text(id: &str) -> Self {
         json::to_raw_value(id).map_or_else(|_| Self::null(), Self)
     }
 
-    /// Whether it is `null`.
+    /// Returns true if the id is `null`.
     #[must_use]
     pub fn is_null(&self) -> bool {
         self.as_json() == "null"
     }
 
-    /// The JSON text.
+    /// The id as JSON text.
     #[must_use]
     pub fn as_json(&self) -> &str {
         self.0.get()
@@ -54,29 +54,29 @@ impl serde::Serialize for Id {
     }
 }
 
-/// A well-formed request. Whether the method exists and the parameters fit is for others to say.
+/// A well-formed request. The method and its parameters are not checked yet.
 #[derive(Debug)]
 pub struct Request {
     /// The id to echo.
     pub id: Id,
     /// The method's name.
     pub method: String,
-    /// The parameters, when there are any.
+    /// The parameters, if present.
     pub params: Option<Value>,
 }
 
 /// A well-formed request or notification.
 #[derive(Debug)]
 pub struct Message {
-    /// The id to echo; a notification has none and is not answered.
+    /// The id to echo, or `None` for a notification, which is not answered.
     pub id: Option<Id>,
     /// The method's name.
     pub method: String,
-    /// The parameters, when there are any.
+    /// The parameters, if present.
     pub params: Option<Value>,
 }
 
-/// What the other side answers to a request of ours.
+/// The other side's response to our request.
 #[derive(Debug)]
 pub struct Reply {
     /// The id of our request.
@@ -85,26 +85,26 @@ pub struct Reply {
     pub outcome: Result<Value, Value>,
 }
 
-/// What may come from a side that asks and is asked.
+/// A message from a peer that both sends and answers requests.
 #[derive(Debug)]
 pub enum Incoming {
-    /// It wants something, or tells it.
+    /// A request or notification.
     Message(Message),
-    /// It answers.
+    /// A response.
     Reply(Reply),
 }
 
-/// Bytes that are no request.
+/// Bytes that are not a request.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Reject {
-    /// The id to echo, `null` when there was none to read.
+    /// The id to echo, or `null` if none could be read.
     pub id: Id,
     /// `ParseError` or `InvalidRequest`.
     pub code: Code,
-    /// What is wrong, without any of the bytes.
+    /// The problem, without any of the bytes.
     pub message: &'static str,
-    /// The members that are there twice, by their place in the body.
+    /// The duplicate members, by their place in the body.
     pub twice: Problems,
 }
 
@@ -130,7 +130,7 @@ impl Reject {
         Self { id, twice, ..Self::new(Code::InvalidRequest, MESSAGE) }
     }
 
-    /// What A2A says: every member that is there twice, in its notation.
+    /// Converts to an A2A refusal that lists every duplicate member in A2A's notation.
     #[must_use]
     pub fn refusal(&self) -> Refusal {
         let violations = self.twice.listed().iter().map(|problem| {
@@ -147,7 +147,7 @@ impl Reject {
     }
 }
 
-/// Problems by their place in the body, for the bindings of MCP.
+/// Lists problems by their place in the body, for the bindings of MCP.
 #[must_use]
 pub fn places(problems: &Problems) -> Vec<Value> {
     let issue = |problem: &Problem| json!({"pointer": problem.pointer, "message": problem.message});
@@ -157,8 +157,9 @@ pub fn places(problems: &Problems) -> Vec<Value> {
 /// Reads a request.
 ///
 /// # Errors
-/// What is wrong with the bytes.
-// E-001 to E-013
+///
+/// The problem with the bytes.
+// The envelope errors are E-001 to E-013.
 pub fn read(bytes: &[u8]) -> Result<Request, Reject> {
     let (envelope, id) = opened(bytes)?;
     let missing = "id is missing; notifications are not supported and not processed";
@@ -170,16 +171,18 @@ pub fn read(bytes: &[u8]) -> Result<Request, Reject> {
 /// Reads a request, or a notification, which has no id.
 ///
 /// # Errors
-/// What is wrong with the bytes.
+///
+/// The problem with the bytes.
 pub fn read_message(bytes: &[u8]) -> Result<Message, Reject> {
     let (envelope, id) = opened(bytes)?;
     message(envelope, id)
 }
 
-/// Reads a request, a notification, or the answer to a request of ours.
+/// Reads a request, a notification, or a response to our request.
 ///
 /// # Errors
-/// What is wrong with the bytes.
+///
+/// The problem with the bytes.
 pub fn read_incoming(bytes: &[u8]) -> Result<Incoming, Reject> {
     let (mut envelope, id) = opened(bytes)?;
     let known = || id.clone().unwrap_or_else(Id::null);
@@ -195,7 +198,7 @@ pub fn read_incoming(bytes: &[u8]) -> Result<Incoming, Reject> {
     Ok(Incoming::Reply(Reply { id: known(), outcome }))
 }
 
-/// The envelope with its id, which is read first, so that whatever is said of the body can name it.
+/// Reads the envelope and its id. The id comes first, so that every error can echo it.
 fn opened(bytes: &[u8]) -> Result<(Envelope, Option<Id>), Reject> {
     let (mut envelope, twice) = envelope(bytes)?;
     let id = id(envelope.id.take())?;
@@ -223,7 +226,7 @@ fn message(envelope: Envelope, id: Option<Id>) -> Result<Message, Reject> {
 
 const BOUNDS: Bounds = Bounds { depth: MAX_DEPTH, containers: MAX_CONTAINERS, reserved: false };
 
-/// The members of the envelope, and those of the body that are there twice.
+/// Reads the members of the envelope, and the duplicate members of the body.
 fn envelope(bytes: &[u8]) -> Result<(Envelope, Problems), Reject> {
     let text = text(bytes, "the body is empty; send a JSON-RPC request")?;
     let mut reader = Reader::new(text, BOUNDS);
@@ -232,7 +235,7 @@ fn envelope(bytes: &[u8]) -> Result<(Envelope, Problems), Reject> {
     if reader.peek() == Some(b'{') {
         envelope = Some(members(&mut reader, &mut problems).map_err(stopped)?);
     } else {
-        // To its end: whether it is JSON at all comes before what it is.
+        // Read to the end, because invalid JSON has another error than a wrong type.
         reader.value(&At::Root, &mut problems).map_err(stopped)?;
     }
     reader.end().map_err(stopped)?;
@@ -246,12 +249,12 @@ fn envelope(bytes: &[u8]) -> Result<(Envelope, Problems), Reject> {
     })
 }
 
-/// What an envelope has.
+/// The members of an envelope.
 const MEMBERS: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
 
 fn members(reader: &mut Reader<'_>, problems: &mut Problems) -> Result<Envelope, Stop> {
     let mut envelope = Envelope::default();
-    // Those of the envelope have a bit each: a set is for what else somebody sends.
+    // Envelope members have a bit each; the set is for unknown members.
     let (mut seen, mut others) = (0_u8, HashSet::new());
     reader.members(&At::Root, problems, |reader, name, problems| {
         let at = At::Root.key(&name);
@@ -267,9 +270,9 @@ fn members(reader: &mut Reader<'_>, problems: &mut Problems) -> Result<Envelope,
             twice(&at, problems);
         }
         if name == "id" {
-            // White space before an id is no part of it.
+            // Skip white space, which is not part of the id.
             reader.peek();
-            // Of two, neither is the one to echo.
+            // Of two ids, neither is echoed.
             envelope.id = Some(reader.raw()?.to_owned()).filter(|_| first);
         } else {
             let value = reader.value(&at, problems)?;
@@ -292,7 +295,7 @@ fn id(sent: Option<Box<RawValue>>) -> Result<Option<Id>, Reject> {
         return Ok(None);
     };
     match id.get().as_bytes().first() {
-        // The text is echoed, so it has to be one that every reader can decode.
+        // The id is echoed, so every reader must be able to decode it.
         Some(b'"') if json::from_str::<String>(id.get()).is_err() => {
             Err(Reject::new(Code::ParseError, "id is not a valid JSON string"))
         }
@@ -303,7 +306,7 @@ fn id(sent: Option<Box<RawValue>>) -> Result<Option<Id>, Reject> {
     }
 }
 
-/// The method and its parameters.
+/// Reads the method and its parameters.
 fn call(envelope: Envelope, id: impl Fn() -> Id) -> Result<(String, Option<Value>), Reject> {
     check_release(&envelope, &id)?;
     let Some(Value::String(method)) = envelope.method else {
@@ -312,11 +315,12 @@ fn call(envelope: Envelope, id: impl Fn() -> Id) -> Result<(String, Option<Value
     Ok((method, envelope.params))
 }
 
-/// Reads a body that has no envelope, with the same limits: a binding that says the operation in
-/// another place has nothing but the parameters in it.
+/// Reads a body without an envelope, with the same limits, for bindings that name the operation
+/// elsewhere.
 ///
 /// # Errors
-/// What is wrong with the bytes.
+///
+/// The problem with the bytes.
 pub fn document(bytes: &[u8]) -> Result<Value, Reject> {
     let text = text(bytes, "the body is empty; send a JSON object")?;
     let (value, twice) = json::document(text, BOUNDS).map_err(stopped)?;

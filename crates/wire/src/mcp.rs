@@ -1,7 +1,7 @@
-//! MCP, as whoever has tools needs it, whatever carries the messages: how a message is read and in which
-//! [`Release`], what is said of oneself, the lists of tools and resources, and what a tool answers.
-//! There are neither sessions nor streams here: every message is answered by itself. What a server says to
-//! have the person behind a client asked is here, too.
+//! MCP for servers, independent of the transport: reading a message and its [`Release`],
+//! introducing the server, listing tools and resources, writing tool results, and forms for the
+//! person behind a client ([`Form`]). There are no sessions and no streams; every message is
+//! answered on its own.
 
 use crate::a2a::error::Code;
 use crate::catalog::Vocabulary as _;
@@ -21,7 +21,7 @@ pub use result::{ToolResult, body};
 /// The method that calls a tool.
 pub const CALL: &str = "tools/call";
 
-/// That there is no such resource, up to 2025-11-25; later it is an invalid parameter.
+/// The error code for an unknown resource, up to 2025-11-25; later releases use invalid parameters.
 const RESOURCE_NOT_FOUND: i32 = -32002;
 
 const OK: u16 = 200;
@@ -30,33 +30,33 @@ const BAD_REQUEST: u16 = 400;
 /// A JSON-RPC error.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fail {
-    /// The status by which HTTP says it.
+    /// The HTTP status.
     pub status: u16,
-    /// The number in JSON-RPC.
+    /// The JSON-RPC error code.
     pub code: i32,
-    /// What the log calls it.
+    /// The name in the log.
     pub name: &'static str,
-    /// What is wrong and what to do.
+    /// The problem and what to do about it.
     pub message: String,
     /// The same for programs.
     pub data: Option<Value>,
 }
 
 impl Fail {
-    /// An error that HTTP has no status for.
+    /// Creates an error with HTTP status 200.
     #[must_use]
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         let (name, message) = (code.name(), message.into());
         Self { status: OK, code: code.jsonrpc(), name, message, data: None }
     }
 
-    /// The same with a status of HTTP.
+    /// Sets the HTTP status.
     #[must_use]
     pub fn with_status(self, status: u16) -> Self {
         Self { status, ..self }
     }
 
-    /// What is said to bytes that are no message.
+    /// Creates the error for bytes that are not a message.
     #[must_use]
     pub fn rejected(reject: &jsonrpc::Reject) -> Self {
         let issues =
@@ -64,7 +64,7 @@ impl Fail {
         Self { data: issues, ..Self::new(reject.code, reject.message).with_status(BAD_REQUEST) }
     }
 
-    /// The answer to the request with this id: JSON.
+    /// Writes the response to the request `id` as JSON.
     #[must_use]
     pub fn body(&self, id: &Id) -> String {
         let mut error = json!({"code": self.code, "message": self.message});
@@ -82,17 +82,18 @@ pub struct Request {
     pub id: Id,
     /// The method's name.
     pub method: String,
-    /// The parameters, or none.
+    /// The parameters, possibly none.
     pub params: Map,
-    /// How it is to be understood.
+    /// The MCP release of the request.
     pub release: Release,
 }
 
-/// Reads a message; `None` is a notification, which nobody answers. `header` finds those of HTTP, and
-/// nothing where there are none.
+/// Reads a message; `None` is a notification, which is not answered. `header` returns HTTP headers,
+/// and `None` on other transports.
 ///
 /// # Errors
-/// What is wrong with it, for the request with this id.
+///
+/// The error, with the id of the request.
 pub fn request<'h>(
     message: jsonrpc::Message,
     header: impl Fn(&str) -> Option<&'h [u8]>,
@@ -115,10 +116,11 @@ pub fn request<'h>(
 }
 
 impl Request {
-    /// The tool that is called. `is_tool` knows those that there are.
+    /// Returns the name of the called tool. `is_tool` tells which names exist.
     ///
     /// # Errors
-    /// That this is no call of one of them, with an object as its arguments.
+    ///
+    /// If the parameters do not name an existing tool, or its arguments are not an object.
     pub fn tool(&self, is_tool: impl Fn(&str) -> bool) -> Result<&str, Fail> {
         let invalid = |message| Err(Fail::new(Code::InvalidParams, message));
         let Some(name) = self.params.get("name").and_then(Value::as_str) else {
@@ -133,7 +135,7 @@ impl Request {
         }
     }
 
-    /// Takes the arguments out of a call of a tool.
+    /// Takes the arguments out of a tool call.
     pub fn take_arguments(&mut self) -> Map {
         match self.params.swap_remove("arguments") {
             Some(Value::Object(arguments)) => arguments,
@@ -142,16 +144,16 @@ impl Request {
     }
 }
 
-/// Who answers.
+/// The server's introduction of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Introduction {
-    /// The program.
+    /// The program's name.
     pub name: &'static str,
-    /// For people.
+    /// The name shown to people.
     pub title: String,
     /// The program's version.
     pub version: &'static str,
-    /// For models, before they see the tools.
+    /// The instructions that models get before they see the tools.
     pub instructions: &'static str,
 }
 
@@ -161,7 +163,7 @@ impl Introduction {
     }
 }
 
-/// The methods, as numbers and logs name them.
+/// The methods, by their names in metrics and logs.
 const METHODS: [&str; 8] = [
     "initialize",
     "ping",
@@ -173,13 +175,14 @@ const METHODS: [&str; 8] = [
     "tools/list",
 ];
 
-/// A method's name, where there is such a method.
+/// Returns the method's name if the method exists.
 #[must_use]
 pub fn method(name: &str) -> Option<&'static str> {
     METHODS.into_iter().find(|known| *known == name)
 }
 
-/// The result of whatever is no call of a tool: JSON. `None` where there is no such method.
+/// Answers every method except tool calls, with the result as JSON. `None` if the method does not
+/// exist.
 #[must_use]
 pub fn answer(
     request: &Request,

@@ -1,4 +1,4 @@
-//! Reading a JSON value into a typed one in a single walk, recording every problem on the way.
+//! Reads a JSON value into a typed one in a single walk that records every problem.
 //!
 //! A reader is a function `(&Value, &At, &mut Problems) -> Option<T>`: it returns the typed value,
 //! or records at least one problem and returns `None`. [`read_object!`](crate::parse::read_object)
@@ -19,12 +19,12 @@ use crate::format;
 use crate::json::{Number, Value};
 use crate::problem::{At, Extra, Keyword, Problem, Problems, clip};
 
-/// Records that the value here has another JSON type.
+/// Records that the value has another JSON type.
 pub fn wrong_type(at: &At<'_>, problems: &mut Problems, expected: &'static str) {
     push(at, problems, Keyword::Type, format!("must be {expected}"), Extra::Expected(expected));
 }
 
-/// Records a problem of the value here.
+/// Records a problem of the value.
 pub fn push(
     at: &At<'_>,
     problems: &mut Problems,
@@ -33,7 +33,7 @@ pub fn push(
     extra: Extra,
 ) {
     problems.push(Problem {
-        // What is only counted needs no address.
+        // A problem that is only counted needs no address.
         pointer: if problems.is_full() { String::new() } else { at.pointer() },
         keyword,
         message: message.into(),
@@ -41,16 +41,16 @@ pub fn push(
     });
 }
 
-/// Records that the object here lacks a required property.
+/// Records that the object lacks a required property.
 pub fn missing(at: &At<'_>, problems: &mut Problems, name: &'static str) {
     let message = format!("missing required property \"{name}\"");
     push(at, problems, Keyword::Required, message, Extra::Property(name));
 }
 
-/// Records that the object here has a property that it may not have, and guesses which was meant.
+/// Records an unknown property of the object, and suggests the property that was probably meant.
 pub fn unknown(at: &At<'_>, problems: &mut Problems, key: &str, known: &'static [&'static str]) {
-    // A guess costs a comparison with every known name, and a hostile body has room for tens of
-    // thousands of keys: only those that the answer lists are worth one.
+    // A suggestion compares the name with every known one, and a hostile body can have tens of
+    // thousands of names, so only listed problems get one.
     let guess = if problems.is_full() { None } else { did_you_mean(clip(key), known) };
     let message = match guess {
         Some(name) => format!("unknown property \"{}\"; did you mean \"{name}\"?", clip(key)),
@@ -59,8 +59,8 @@ pub fn unknown(at: &At<'_>, problems: &mut Problems, key: &str, known: &'static 
     push(&at.key(key), problems, Keyword::AdditionalProperties, message, Extra::Allowed(known));
 }
 
-/// The known name that differs from `key` by at most two slips, and by at most one in three
-/// characters: `maek` is `make`, while `zip` is not `vin`.
+/// Returns the known name that differs from `key` by at most two edits and by at most one edit in
+/// three characters: `maek` is `make`, but `zip` is not `vin`.
 #[must_use]
 pub fn did_you_mean<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
     let length = key.chars().count();
@@ -73,18 +73,18 @@ pub fn did_you_mean<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
         .map(|(_, name)| name)
 }
 
-/// Records that none of `names` is present in the object here.
+/// Records that the object has none of `names`.
 pub fn none_of(at: &At<'_>, problems: &mut Problems, names: &'static [&'static str]) {
     let message = format!("at least one of {} is required", names.join(", "));
     push(at, problems, Keyword::AnyOf, message, Extra::AnyOf(names));
 }
 
-/// Reads an object. The members are visited once, in document order; absent required ones and,
-/// for a `closed` object, unknown ones are recorded. Each name becomes a local `Option`.
+/// Reads an object. The members are visited once, in document order; absent required members are
+/// recorded and, for a `closed` object, unknown ones. Each name becomes a local `Option`.
 ///
-/// What an `open` object has besides is ignored, or with `open(others)` put into the map `others`.
-/// A field may carry a second accepted spelling: `required "messageId" | "message_id" => id: …`.
-/// Evaluates to whether the value was an object at all.
+/// Other members of an `open` object are ignored, or put into the map `others` with `open(others)`.
+/// A field may have a second accepted spelling: `required "messageId" | "message_id" => id: …`.
+/// Evaluates to whether the value is an object.
 #[macro_export]
 macro_rules! read_object {
     ($value:expr, $at:expr, $problems:expr, $openness:ident $(($others:ident))? {
@@ -127,7 +127,7 @@ macro_rules! read_object {
     (@absent optional $($rest:tt)*) => {};
     (@absent required $slot:ident $at:ident $problems:ident $members:ident $name:literal
         $($alias:literal)?) => {
-        // What was read is there; only what was not is looked for.
+        // A member that was read is present; only the others are looked up.
         if $slot.is_none() && !$members.contains_key($name) $(&& !$members.contains_key($alias))? {
             $crate::parse::missing($at, $problems, $name);
         }
@@ -135,8 +135,8 @@ macro_rules! read_object {
 }
 pub use read_object;
 
-/// Calls a reader; it exists so that closures in [`read_object!`](crate::parse::read_object) get
-/// their types inferred.
+/// Calls a reader, so that the types of closures in [`read_object!`](crate::parse::read_object) are
+/// inferred.
 pub fn apply<'v, T>(
     reader: impl FnOnce(&'v Value, &At<'_>, &mut Problems) -> Option<T>,
     value: &'v Value,
@@ -146,13 +146,13 @@ pub fn apply<'v, T>(
     reader(value, at, problems)
 }
 
-/// Any text.
+/// Reads a text.
 pub fn text(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
     let text = str(value, at, problems)?;
     Some(text.to_owned())
 }
 
-/// Any text, borrowed.
+/// Reads a text, borrowed.
 pub fn str<'v>(value: &'v Value, at: &At<'_>, problems: &mut Problems) -> Option<&'v str> {
     let text = value.as_str();
     if text.is_none() {
@@ -161,7 +161,7 @@ pub fn str<'v>(value: &'v Value, at: &At<'_>, problems: &mut Problems) -> Option
     text
 }
 
-/// Text of `min` to `max` code points.
+/// Reads a text of `min` to `max` code points.
 pub fn text_of(
     value: &Value,
     at: &At<'_>,
@@ -170,7 +170,7 @@ pub fn text_of(
     max: Option<usize>,
 ) -> Option<String> {
     let text = str(value, at, problems)?;
-    // Counting stops where the answer is known.
+    // Stop counting once the answer is known.
     let length = text.chars().take(max.unwrap_or(min).saturating_add(1)).count();
     if length < min {
         let message = if min == 1 {
@@ -193,7 +193,7 @@ pub(crate) fn limit(bound: usize) -> Extra {
     Extra::Limit(i64::try_from(bound).unwrap_or(i64::MAX))
 }
 
-/// A boolean.
+/// Reads a boolean.
 pub fn boolean(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<bool> {
     let boolean = value.as_bool();
     if boolean.is_none() {
@@ -202,9 +202,9 @@ pub fn boolean(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<bo
     boolean
 }
 
-/// A whole number from `min` to `max`, also when written as `2020.0` or `2e3`: clients that pass
-/// numbers through protobuf send every one as a float. Beyond `i64` it saturates. The bounds hold
-/// for fractions too: `0.5` is no integer and, as a year, too small.
+/// Reads a whole number from `min` to `max`, also as `2020.0` or `2e3`, because clients that pass
+/// numbers through protobuf send floats. Beyond `i64` it saturates. The bounds also apply to
+/// fractions: `0.5` is not an integer and, as a year, too small.
 pub fn integer(
     value: &Value,
     at: &At<'_>,
@@ -230,7 +230,8 @@ pub fn integer(
     whole.filter(|_| within)
 }
 
-/// Records when a number is not from `min` to `max`; of a fraction its neighbours are looked at.
+/// Records a number that is not from `min` to `max`; of a fraction, the integers around it are
+/// compared.
 fn within(
     (below, above): (i64, i64),
     at: &At<'_>,
@@ -251,13 +252,13 @@ fn within(
     true
 }
 
-/// A whole number >= 0, saturating at `u32::MAX`.
+/// Reads a whole number >= 0, saturating at `u32::MAX`.
 pub fn count(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<u32> {
     let number = integer(value, at, problems, 0, None)?;
     Some(u32::try_from(number).unwrap_or(u32::MAX))
 }
 
-/// A number from `min` to `max`. What is beyond a float is the largest one.
+/// Reads a number from `min` to `max`. A number beyond `f64` becomes the largest one.
 pub fn number(
     value: &Value,
     at: &At<'_>,
@@ -276,14 +277,14 @@ pub fn number(
     Some(float.clamp(f64::MIN, f64::MAX))
 }
 
-/// The whole number that a JSON number denotes, saturating at the bounds of `i64`; `None` when it
-/// has a fraction. Works on the text, so that no digit is lost on the way.
+/// Returns the whole number that a JSON number denotes, saturating at the bounds of `i64`; `None`
+/// if it has a fraction. It works on the text, so that no digit is lost.
 #[must_use]
 pub fn whole(number: &Number) -> Option<i64> {
     number.as_i64().or_else(|| Decimal::of(&number.text()).whole())
 }
 
-/// A text that `accept` turns into a value, or else `hint` says what it must be.
+/// Reads a text that `accept` converts to a value; otherwise records `hint`.
 pub fn of_text<T>(
     (value, at, problems): (&Value, &At<'_>, &mut Problems),
     hint: &str,
@@ -296,8 +297,8 @@ pub fn of_text<T>(
     accepted
 }
 
-/// A word of a closed vocabulary. What is no text at all violates `type` and `enum`, as it does in
-/// the schemas, and the buyer reads the permitted words either way.
+/// Reads a word of a closed vocabulary. A value that is not a text violates `type` and `enum`, as
+/// in the schemas, so the buyer gets the permitted words in either case.
 pub fn word<T: Vocabulary>(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<T> {
     let word = str(value, at, problems).and_then(T::from_name);
     if word.is_none() {
@@ -306,18 +307,18 @@ pub fn word<T: Vocabulary>(value: &Value, at: &At<'_>, problems: &mut Problems) 
     word
 }
 
-/// Records that the value here is not what it should be.
+/// Records that the value is not as expected.
 pub fn reject(at: &At<'_>, problems: &mut Problems, message: impl Into<String>) {
     push(at, problems, Keyword::Format, message, Extra::None);
 }
 
-/// Records that the value here is not one of `names`.
+/// Records that the value is not one of `names`.
 pub fn not_one_of(at: &At<'_>, problems: &mut Problems, names: &'static [&'static str]) {
     let message = format!("must be one of {}", names.join(", "));
     push(at, problems, Keyword::Enum, message, Extra::Allowed(names));
 }
 
-/// The one permitted text.
+/// Reads the only permitted text.
 pub fn constant(
     value: &Value,
     at: &At<'_>,
@@ -331,8 +332,8 @@ pub fn constant(
     None
 }
 
-/// An array of at least `min` and at most `max` items, each read by `item`. Every item is read,
-/// so that every bad one is reported.
+/// Reads an array of `min` to `max` items, each with `item`. All items are read, so that every
+/// problem is reported.
 pub fn list<'v, T>(
     value: &'v Value,
     at: &At<'_>,
@@ -344,7 +345,7 @@ pub fn list<'v, T>(
         wrong_type(at, problems, "array");
         return None;
     };
-    // An item that has more members than it may is read, and has a problem all the same.
+    // An item with unknown members is read and still has a problem.
     let before = problems.total();
     if items.len() < min {
         let noun = if min == 1 { "item" } else { "items" };
@@ -364,35 +365,35 @@ pub fn list<'v, T>(
     (problems.total() == before).then_some(read)
 }
 
-/// Records repeated items of the array here.
+/// Records repeated items of the array.
 pub fn unique(value: &Value, at: &At<'_>, problems: &mut Problems) {
     let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
-    // A set of canonical texts keeps the work linear in the size of a hostile array.
+    // A set of canonical texts takes linear time, also for a hostile array.
     let mut seen = std::collections::HashSet::with_capacity(items.len());
     if !items.iter().all(|item| seen.insert(crate::canonical::to_string(item))) {
         push(at, problems, Keyword::UniqueItems, "must not repeat an item", Extra::None);
     }
 }
 
-/// A list of texts.
+/// Reads a list of texts.
 pub fn texts(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Vec<String>> {
     list(value, at, problems, (0, None), text)
 }
 
-/// A 17-character VIN, upper case, without I, O and Q.
+/// Reads a 17-character VIN: upper case, without I, O and Q.
 pub fn vin(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
     const PATTERN: &str = "^[A-HJ-NPR-Z0-9]{17}$";
     const HINT: &str = "must be 17 characters A-Z and 0-9 without I, O and Q; use upper case";
     matching(value, at, problems, format::is_vin, PATTERN, HINT)
 }
 
-/// A telephone number in E.164.
+/// Reads a telephone number in E.164.
 pub fn phone(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
     const HINT: &str = "must be E.164, e.g. +14155550123";
     matching(value, at, problems, format::is_e164, r"^\+[1-9]\d{1,14}$", HINT)
 }
 
-/// Text that matches a pattern.
+/// Reads a text that matches a pattern.
 pub fn matching(
     value: &Value,
     at: &At<'_>,
@@ -409,31 +410,31 @@ pub fn matching(
     None
 }
 
-/// An e-mail address.
+/// Reads an e-mail address.
 pub fn email(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
     const HINT: &str = "must be an e-mail address such as name@example.com";
     formatted(value, at, problems, |t| format::is_email(t).then(|| t.to_owned()), "email", HINT)
 }
 
-/// An absolute URI (RFC 3986).
+/// Reads an absolute URI (RFC 3986).
 pub fn uri(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
     const HINT: &str = "must be an absolute URI such as https://example.com/page";
     formatted(value, at, problems, |t| format::is_uri(t).then(|| t.to_owned()), "uri", HINT)
 }
 
-/// Bytes in base64, kept as the text that they are.
+/// Reads base64, and returns the text.
 pub fn base64(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
     const HINT: &str = "must be base64 (RFC 4648)";
     formatted(value, at, problems, |t| format::base64(t).map(|_| t.to_owned()), "base64", HINT)
 }
 
-/// A calendar date, `YYYY-MM-DD`.
+/// Reads a calendar date, `YYYY-MM-DD`.
 pub fn date(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
     const HINT: &str = "must be a calendar date, YYYY-MM-DD";
     formatted(value, at, problems, |t| format::is_date(t).then(|| t.to_owned()), "date", HINT)
 }
 
-/// An RFC 3339 date and time with offset.
+/// Reads a date and time with offset (RFC 3339).
 pub fn timestamp(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Timestamp> {
     const HINT: &str =
         "must be an RFC 3339 date and time; it needs an offset, e.g. 2026-05-03T11:00:00-07:00";

@@ -1,17 +1,16 @@
-//! What is wrong with a document: one [`Problem`] for each violated constraint, as a JSON Schema
-//! 2020-12 output unit. Problems never repeat a caller's value.
-// requirements §2.2
-// R-ER-02
+//! Describes what is wrong with a document: one [`Problem`] for each violated constraint, as an
+//! output unit of JSON Schema 2020-12. Problems never repeat a caller's value.
+// Validation answers list all problems (AAP 1.1 errors, R-ER-02).
 
 use std::error::Error;
 use std::fmt::{self, Write as _};
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-/// How many problems one answer lists before it says `truncated`.
+/// The largest number of problems that an answer lists before it says `truncated`.
 pub const MAX_LISTED: usize = 50;
 
-/// How many characters of a caller's key are repeated.
+/// The largest number of characters of a caller's key that are repeated.
 pub const MAX_KEY: usize = 64;
 
 crate::catalog::words! {
@@ -50,19 +49,19 @@ crate::catalog::words! {
     }
 }
 
-/// What helps to mend a problem: one extra member of the output unit.
+/// An extra member of the output unit that helps to correct a problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Extra {
-    /// Nothing more to say.
+    /// No member.
     None,
-    /// `property`: the name that is absent.
+    /// `property`: the absent name.
     Property(&'static str),
     /// `allowed`: the permitted values or names.
     Allowed(&'static [&'static str]),
     /// `allowed`: the only permitted value.
     Only(&'static str),
-    /// `allowed`, where the value belongs to the other condition vocabulary.
-    // C-07
+    /// `allowed`, for a value of the other condition vocabulary.
+    // Such a value has an error code of its own (C-07).
     OtherVocabulary(&'static [&'static str]),
     /// `expected`: the JSON type.
     Expected(&'static str),
@@ -76,30 +75,30 @@ pub enum Extra {
     AnyOf(&'static [&'static str]),
 }
 
-/// One violated constraint.
+/// A violated constraint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Problem {
-    /// JSON Pointer (RFC 6901) to the failing value; for `required` and `anyOf` to its parent.
+    /// JSON Pointer (RFC 6901) to the value; for `required` and `anyOf` to its parent.
     pub pointer: String,
     /// The constraint.
     pub keyword: Keyword,
-    /// What to do, for people. Holds no value that the caller sent.
+    /// The correction, for people. Contains no value that the caller sent.
     pub message: String,
     /// The extra member.
     pub extra: Extra,
 }
 
 impl Problem {
-    /// Whether something is absent rather than wrong.
-    // C-06
+    /// Returns true if something is absent and not wrong.
+    // Absences alone have an error code of their own (C-06).
     #[must_use]
     pub fn is_absence(&self) -> bool {
         matches!(self.keyword, Keyword::Required | Keyword::AnyOf)
     }
 
-    /// Whether a condition came from the other vocabulary.
-    // C-07
+    /// Returns true if a condition came from the other vocabulary.
+    // Such a value has an error code of its own (C-07).
     #[must_use]
     pub fn is_other_vocabulary(&self) -> bool {
         matches!(self.extra, Extra::OtherVocabulary(_))
@@ -107,8 +106,8 @@ impl Problem {
 }
 
 impl fmt::Display for Problem {
-    /// Where, without characters that a terminal or a log would obey: members have the names that a
-    /// stranger gave them.
+    /// Writes the place and the message. The place is escaped, because callers choose member names
+    /// and could put terminal control characters into them.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.pointer.is_empty() {
             write!(f, "the document: {}", self.message)
@@ -143,8 +142,8 @@ impl Serialize for Problem {
     }
 }
 
-/// Every problem found, in document order. Memory is bounded: beyond [`MAX_LISTED`] problems are
-/// counted and not kept.
+/// All problems, in document order. Memory is limited: beyond [`MAX_LISTED`], problems are counted
+/// and not kept.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Problems {
     kept: Vec<Problem>,
@@ -154,13 +153,13 @@ pub struct Problems {
 }
 
 impl Problems {
-    /// No problem yet.
+    /// Creates an empty list.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Records a problem, unless the same one is listed already: clipped keys can coincide.
+    /// Records a problem, unless an equal one is listed: clipped keys can coincide.
     pub fn push(&mut self, problem: Problem) {
         if !self.is_full() && self.kept.contains(&problem) {
             return;
@@ -173,13 +172,13 @@ impl Problems {
         }
     }
 
-    /// Whether further problems are only counted.
+    /// Returns true if further problems are only counted.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.kept.len() >= MAX_LISTED
     }
 
-    /// Gives a listed problem a better message, where more is known than the schema says.
+    /// Replaces the message of a listed problem, where more is known than the schema says.
     pub fn reword(&mut self, pointer: &str, keyword: Keyword, message: &str) {
         for problem in &mut self.kept {
             if problem.pointer == pointer && problem.keyword == keyword {
@@ -188,7 +187,7 @@ impl Problems {
         }
     }
 
-    /// Puts all of `other` behind these.
+    /// Appends all problems of `other`.
     pub fn append(&mut self, other: Self) {
         self.total += other.total;
         self.absences += other.absences;
@@ -197,48 +196,49 @@ impl Problems {
         self.kept.extend(other.kept.into_iter().take(room));
     }
 
-    /// The problems kept, at most [`MAX_LISTED`].
+    /// The listed problems, at most [`MAX_LISTED`].
     #[must_use]
     pub fn listed(&self) -> &[Problem] {
         &self.kept
     }
 
-    /// How many were found in all.
+    /// The number of all problems.
     #[must_use]
     pub fn total(&self) -> usize {
         self.total
     }
 
-    /// Whether nothing is wrong.
+    /// Returns true if there is no problem.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.total == 0
     }
 
-    /// Whether every problem is something absent.
-    // C-06
+    /// Returns true if every problem is an absence.
+    // Absences alone have an error code of their own (C-06).
     #[must_use]
     pub fn all_absences(&self) -> bool {
         self.total > 0 && self.absences == self.total
     }
 
-    /// Whether every problem is a condition from the other vocabulary.
-    // C-07
+    /// Returns true if every problem is a condition from the other vocabulary.
+    // Such values alone have an error code of their own (C-07).
     #[must_use]
     pub fn all_other_vocabulary(&self) -> bool {
         self.total > 0 && self.other_vocabulary == self.total
     }
 
-    /// These as the cause of an error, when there is one.
+    /// The problems as the cause of an error, if there are any.
     #[must_use]
     pub fn as_cause(&self) -> Option<&(dyn Error + 'static)> {
         (!self.is_empty()).then_some(self)
     }
 
-    /// `value` when nothing is wrong, all the problems otherwise.
+    /// Returns `value` if there is no problem.
     ///
     /// # Errors
-    /// The problems, when there is one, or when there is no value.
+    ///
+    /// The problems, if there are any or if there is no value.
     pub fn into_result<T>(self, value: Option<T>) -> Result<T, Self> {
         match value {
             Some(value) if self.is_empty() => Ok(value),
@@ -271,8 +271,8 @@ impl IntoIterator for Problems {
     }
 }
 
-/// Where in a document we are: a list on the stack that is written out only when there is a
-/// problem to report.
+/// A place in a document: a linked list on the stack that is written out only when there is a
+/// problem.
 #[derive(Debug, Clone, Copy)]
 pub enum At<'a> {
     /// The document itself.
@@ -284,13 +284,13 @@ pub enum At<'a> {
 }
 
 impl<'a> At<'a> {
-    /// A member of the object that is here.
+    /// The member `key` of this object.
     #[must_use]
     pub fn key(&'a self, key: &'a str) -> Self {
         Self::Key(self, key)
     }
 
-    /// An item of the array that is here.
+    /// The item `index` of this array.
     #[must_use]
     pub fn index(&'a self, index: usize) -> Self {
         Self::Index(self, index)
@@ -299,7 +299,7 @@ impl<'a> At<'a> {
     /// The JSON Pointer, with keys of at most [`MAX_KEY`] characters. The root is `""`.
     #[must_use]
     pub fn pointer(&self) -> String {
-        // Longer than the pointers into the profile's payloads, so that no text grows twice.
+        // Longer than the pointers into AAP payloads, so that the text need not grow.
         const USUAL: usize = 64;
         if matches!(self, Self::Root) {
             return String::new();
@@ -316,7 +316,7 @@ impl<'a> At<'a> {
                 parent.write(out);
                 out.push('/');
                 let key = clip(key);
-                // Names of ours need no escape; only what a caller made up may.
+                // Names in the schemas need no escape; a caller's own may.
                 if key.contains(['~', '/']) {
                     out.push_str(&key.replace('~', "~0").replace('/', "~1"));
                 } else {
@@ -331,10 +331,10 @@ impl<'a> At<'a> {
     }
 }
 
-/// The first [`MAX_KEY`] characters of a caller's key.
+/// Returns the first [`MAX_KEY`] characters of a caller's key.
 #[must_use]
 pub fn clip(key: &str) -> &str {
-    // Fewer bytes than that are no more characters.
+    // The number of characters is never more than the number of bytes.
     if key.len() <= MAX_KEY {
         return key;
     }

@@ -1,15 +1,13 @@
-//! Protocol buffers, read into the JSON that they stand for (ProtoJSON) and written from it, by
+//! Reads protocol buffers into the JSON that they represent (ProtoJSON) and writes them from it, by
 //! the tables of [`schema`].
 //!
-//! A request that comes as protocol buffers becomes the same JSON value as one that comes as
-//! JSON, so that there is one reader of parameters and one list of problems; and what is answered
-//! is the same document on every binding. The limits are those of JSON, too: how deep things nest,
-//! and how many there are (see [`jsonrpc`](crate::jsonrpc)).
+//! A request in protocol buffers becomes the same JSON value as one in JSON, so that there is one
+//! reader of parameters and one list of problems, and a response is the same document on every
+//! binding. The limits on depth and count are those of JSON too (see [`jsonrpc`](crate::jsonrpc)).
 //!
-//! What protocol buffers cannot carry is lost here and nowhere else: a number in
-//! `google.protobuf.Value` is a double, so that integers beyond 2^53 and decimals of more than
-//! seventeen digits are rounded, what is too big for a double becomes the biggest one, and `1.0`
-//! is `1`.
+//! Numbers lose precision here and nowhere else: a number in `google.protobuf.Value` is a double,
+//! so integers beyond 2^53 and decimals of more than seventeen digits are rounded, a number too
+//! large for a double becomes the largest one, and `1.0` becomes `1`.
 
 use std::fmt;
 
@@ -24,25 +22,25 @@ pub use read::read;
 pub(crate) use write::is_default;
 pub use write::{Mismatch, write};
 
-/// A message's fields.
+/// A message with its fields.
 #[derive(Debug)]
 pub struct Message {
-    /// Its full name.
+    /// The full name.
     pub name: &'static str,
-    /// In ascending order of their numbers.
+    /// The fields in ascending order of their numbers.
     pub fields: &'static [Field],
 }
 
 /// A field.
 #[derive(Debug)]
 pub struct Field {
-    /// Its number.
+    /// The field number.
     pub number: u32,
     /// The member's name in JSON.
     pub name: &'static str,
-    /// What it holds.
+    /// The type.
     pub kind: Kind,
-    /// When it is there, and how often.
+    /// The presence and repetition.
     pub rule: Rule,
 }
 
@@ -50,56 +48,56 @@ const fn field(number: u32, name: &'static str, kind: Kind, rule: Rule) -> Field
     Field { number, name, kind, rule }
 }
 
-/// What a field holds.
+/// The type of a field.
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
     /// `string`.
     Text,
-    /// `bytes`: base64 in JSON.
+    /// `bytes`, base64 in JSON.
     Bytes,
     /// `bool`.
     Bool,
     /// `int32`.
     Int32,
-    /// An enum: a value's name in JSON. Where it has none here it is its number as a text, so that
-    /// a reader who wants a name has one to refuse.
+    /// An enum: the value's name in JSON. A number without a name becomes a text with the number,
+    /// so that a reader of names can reject it.
     Enum(&'static [(i32, &'static str)]),
     /// A message.
     Message(&'static Message),
-    /// `google.protobuf.Value`: any JSON.
+    /// `google.protobuf.Value`, any JSON.
     Json,
-    /// `google.protobuf.Struct`: an object.
+    /// `google.protobuf.Struct`, an object.
     Object,
-    /// `google.protobuf.Timestamp`: RFC 3339 in JSON.
+    /// `google.protobuf.Timestamp`, RFC 3339 in JSON.
     Timestamp,
-    /// `google.protobuf.Duration`: seconds with an `s` behind them in JSON.
+    /// `google.protobuf.Duration`, seconds with the suffix `s` in JSON.
     Duration,
-    /// `google.protobuf.Any`: an object with an `@type` in JSON.
+    /// `google.protobuf.Any`, an object with an `@type` in JSON.
     Any,
 }
 
-/// When a field is there, and how often.
+/// The presence and repetition of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
-    /// Once; its default is the same as nothing.
+    /// Single; the default value is the same as absence.
     Implicit,
-    /// Once or not at all.
+    /// Single or absent.
     Explicit,
-    /// At most one of those of this number is there.
+    /// At most one of the fields with the same group number is present.
     Oneof(u8),
     /// An array.
     Repeated,
-    /// An object with these values.
+    /// An object with values of this type.
     Map,
 }
 
-/// Why bytes are not taken.
+/// The reason why bytes are rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Reject {
     /// `ParseError` or `InvalidRequest`.
     pub code: Code,
-    /// What is wrong, without any of the bytes.
+    /// The problem, without any of the bytes.
     pub message: &'static str,
 }
 
@@ -111,7 +109,8 @@ impl fmt::Display for Reject {
 
 impl std::error::Error for Reject {}
 
-/// `google.protobuf.Value` and its kin have no table: they are JSON.
+/// Field numbers of `google.protobuf.Value` and related messages, which have no table because they
+/// are JSON.
 mod well_known {
     pub(super) const NULL: u32 = 1;
     pub(super) const NUMBER: u32 = 2;
@@ -127,11 +126,11 @@ mod well_known {
     pub(super) const NANOS: u32 = 2;
     pub(super) const TYPE_URL: u32 = 1;
     pub(super) const CONTENT: u32 = 2;
-    /// What stands before a message's name in `Any.type_url`.
+    /// The prefix of a message's name in `Any.type_url`.
     pub(super) const TYPE_PREFIX: &str = "type.googleapis.com/";
 }
 
-/// How a field's value is laid out.
+/// Wire types of fields.
 mod layout {
     pub(super) const VARINT: u8 = 0;
     pub(super) const FIXED64: u8 = 1;

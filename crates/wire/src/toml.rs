@@ -1,8 +1,8 @@
-//! TOML files that people write, read with every mistake reported at once.
+//! Reads TOML files written by people, and reports every mistake at once.
 //!
-//! The text becomes a JSON value that remembers where each part came from (`document`), and is then
-//! read with the same readers as a request ([`crate::parse`]). A problem found there becomes a
-//! [`Mistake`] with its line, in the words of TOML.
+//! The text becomes a JSON value that remembers the origin of each part (`document`), and is then
+//! read with the same readers as a request ([`crate::parse`]). A problem becomes a [`Mistake`] with
+//! its line, in the terms of TOML.
 
 use std::fmt;
 
@@ -17,18 +17,16 @@ mod document;
 /// A mistake in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistake {
-    /// The line in the file, from 1; `None` for a setting that comes from a variable or is absent
-    /// altogether.
+    /// The line in the file, from 1; `None` for a setting that comes from a variable or is absent.
     pub line: Option<usize>,
-    /// The dotted key, such as `dealers[0].rooftops[1].timezone`; empty when the file as a whole
-    /// is meant.
+    /// The dotted key, such as `dealers[0].rooftops[1].timezone`; empty for the file as a whole.
     pub key: String,
-    /// What is wrong and what is permitted.
+    /// The problem and the permitted values.
     pub message: String,
 }
 
 impl fmt::Display for Mistake {
-    /// `dealers[0].name: …`, without the line: whoever prints it knows the file's name.
+    /// Writes `dealers[0].name: …`, without the line, which the caller prints with the file's name.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.key.is_empty() {
             write!(f, "{}: ", self.key)?;
@@ -37,14 +35,14 @@ impl fmt::Display for Mistake {
     }
 }
 
-/// Variables that set what a file says otherwise.
+/// Variables that override settings of a file.
 ///
 /// With the prefix `SHOP_`, `SHOP_SERVER__LISTEN=0.0.0.0:80` sets `server.listen`, and
-/// `SHOP_DEALERS__0__NAME=…` the name of the first dealer: two underscores go one level down.
-/// Variables without two underscores are left alone.
+/// `SHOP_DEALERS__0__NAME=…` the name of the first dealer: two underscores descend one level.
+/// Variables without two underscores are ignored.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Variables<'a> {
-    /// What the names begin with.
+    /// The prefix of the names.
     pub prefix: &'a str,
     /// Names and values.
     pub all: &'a [(String, String)],
@@ -53,7 +51,8 @@ pub struct Variables<'a> {
 /// Reads a file's text with `reader`.
 ///
 /// # Errors
-/// Every mistake, in the order of the file; those of variables come last.
+///
+/// All mistakes, in the order of the file; those of variables come last.
 pub fn read<T>(
     text: &str,
     variables: Variables<'_>,
@@ -63,8 +62,8 @@ pub fn read<T>(
     let mut mistakes = document.apply(variables);
     let mut problems = Problems::new();
     let mut read = reader(&document.value, &mut problems);
-    // `+14155550123` and `1.0` are numbers in TOML; where the setting is a text, the variable's
-    // value is that text.
+    // `+14155550123` and `1.0` are numbers in TOML; if the setting is a text, the variable's value
+    // is used as text.
     if document.restore_texts(&problems) {
         problems = Problems::new();
         read = reader(&document.value, &mut problems);
@@ -82,8 +81,9 @@ pub fn read<T>(
     read.filter(|_| mistakes.is_empty()).ok_or(mistakes)
 }
 
-/// Returns the line in a file of each of some settings, which JSON Pointers name; where one is absent, the
-/// line of the nearest table around it. `None` for what a variable sets, or where there is no such line.
+/// Returns the lines of settings, which are given as JSON Pointers; for an absent setting, the line
+/// of the nearest table around it. `None` for a setting from a variable, or if there is no such
+/// line.
 #[must_use]
 pub fn lines_of(text: &str, variables: Variables<'_>, pointers: &[&str]) -> Vec<Option<usize>> {
     let Ok(mut document) = Document::parse(text) else { return vec![None; pointers.len()] };
@@ -95,13 +95,13 @@ pub fn lines_of(text: &str, variables: Variables<'_>, pointers: &[&str]) -> Vec<
     pointers.iter().map(line).collect()
 }
 
-/// Writes a JSON Pointer as the dotted key that people know, such as `dealers[0].name`.
+/// Writes a JSON Pointer as a dotted key, such as `dealers[0].name`.
 #[must_use]
 pub fn dotted_key(pointer: &str) -> String {
     document::dotted(pointer)
 }
 
-/// Says a problem in the words of TOML.
+/// Converts a problem to a mistake in the terms of TOML.
 fn mistake(problem: &Problem, document: &Document) -> Mistake {
     let mut key = document::dotted(&problem.pointer);
     let message = match (problem.keyword, &problem.extra) {
@@ -110,7 +110,7 @@ fn mistake(problem: &Problem, document: &Document) -> Mistake {
             "is missing; it has no default".to_owned()
         }
         (Keyword::AdditionalProperties, Extra::Allowed(known)) => {
-            // Behind it stands the guess, where there is one.
+            // The part after the semicolon is the suggestion, if there is one.
             match problem.message.split_once("; ") {
                 Some((_, guess)) => format!("unknown key; {guess}"),
                 None => format!("unknown key; the keys here are {}", known.join(", ")),
@@ -139,7 +139,8 @@ fn toml_type(name: &str) -> &str {
     }
 }
 
-/// `1h30m`: numbers with the units ms, s, m, h, d and w. A day has 24 hours.
+/// Reads a duration such as `1h30m`: numbers with the units ms, s, m, h, d and w. A day has 24
+/// hours.
 #[must_use]
 pub fn parse_duration(text: &str) -> Option<SignedDuration> {
     let mut rest = text.trim();

@@ -1,4 +1,4 @@
-//! The customer of a prospect: whom to contact, how that is permitted, and what they said.
+//! The customer element of a prospect: contact values, consent, and the customer's message.
 
 use jiff::Timestamp;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -8,7 +8,7 @@ use super::xml::{Comments, Xml, one_line};
 use super::{ContactValues, Names, Network, Options, Provider, Seller, Timeframe, UNKNOWN_CONTACT};
 use crate::record::{AppointmentRecord, LeadState};
 
-/// The customer.
+/// Writes the `customer` element.
 pub(super) fn customer(
     xml: &mut Xml,
     seller: &Seller<'_>,
@@ -38,7 +38,7 @@ fn names(xml: &mut Xml, lead: LeadView<'_>, parts: Names) {
     let individual = ("type", "individual");
     let full = one_line(&lead.customer_name());
     if full.is_empty() {
-        // C-42: a lead may come without a name.
+        // A lead without a name is accepted (C-42).
         return xml.leaf("name", &[("part", "full"), individual], "Unknown");
     }
     match parts {
@@ -78,8 +78,8 @@ fn channels(xml: &mut Xml, lead: LeadView<'_>, which: ContactValues) {
     }
 }
 
-/// An address, unless nothing of it is known: two lines, the city, the region, the postal code and the
-/// country. The DTD wants a street; without one it is empty.
+/// Writes an address, unless every line is blank: two lines, city, region, postal code and country.
+/// The DTD requires a street, so an unknown one is written empty.
 pub(super) fn address(xml: &mut Xml, kind: &str, lines: [Option<&str>; 6]) {
     let known = |text: Option<&str>| text.is_some_and(|text| !one_line(text).is_empty());
     if !lines.iter().any(|text| known(*text)) {
@@ -92,18 +92,19 @@ pub(super) fn address(xml: &mut Xml, kind: &str, lines: [Option<&str>; 6]) {
         xml.some("city", city);
         xml.some("regioncode", region);
         xml.some("postalcode", postal_code);
-        // R-DI-05: an address without a country is in the US.
+        // An address without a country is in the US (AAP 1.1 `dealer.information`, R-DI-05).
         xml.some("country", country.filter(|text| known(Some(*text))).or(Some("US")));
     });
 }
 
-/// What was asked for and what became of it, in one line.
+/// Describes the requested appointment and its outcome, in one line.
 fn appointment(seller: &Seller<'_>, lead: LeadView<'_>) -> Option<String> {
     let current = lead.record().appointment.as_ref();
     let minutes = lead.scalar("/appointment/duration_minutes");
     match current {
         Some(current) => {
-            // The latest submission has asked for them, which may be about another appointment.
+            // The requested length is that of the latest submission, which may ask for another
+            // appointment.
             let minutes = minutes.filter(|_| lead.record().asked_besides().is_none());
             let settled = settled(seller, current);
             Some(format!(
@@ -193,7 +194,8 @@ fn comments(
     comments.some("PREFERRED CONTACT", preferred);
     comments.some("SOURCE AGENT", lead.agent());
     if let Provider::Network(Network { url: Some(_), .. }) = &how.provider {
-        // The provider has the network's in its place.
+        // With a network as provider, its page replaces the agent's, so the agent's page is a
+        // comment.
         comments.some("AGENT PAGE", lead.text("/source_agent/url"));
     }
     comments.some("AGENT CARD", lead.text("/source_agent/agent_card_url"));
@@ -201,7 +203,7 @@ fn comments(
     comments
 }
 
-/// Consent is never dropped (`R-ADF-02`), and it comes first.
+/// Adds the consent. It is never dropped (`R-ADF-02`) and always the first comment.
 fn consent(comments: &mut Comments, seller: &Seller<'_>, lead: LeadView<'_>, which: ContactValues) {
     let channels = lead.channels();
     let permitted = match channels.as_slice() {

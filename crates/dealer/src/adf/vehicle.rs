@@ -1,4 +1,4 @@
-//! The vehicles of a prospect: what the customer wants, and what they would give for it.
+//! The vehicle elements of a prospect: the vehicle of interest and the trade-in.
 
 use tradepost_wire::catalog::Vocabulary as _;
 
@@ -6,7 +6,7 @@ use super::view::{LeadView, VehicleView};
 use super::xml::{Comments, Xml};
 use super::{NoVehicle, Options, Seller};
 
-/// The vehicle of interest.
+/// Writes the vehicle of interest.
 pub(super) fn of_interest(xml: &mut Xml, seller: &Seller<'_>, lead: LeadView<'_>, how: &Options) {
     let interest = match appointment_kind(lead) {
         Some("test_drive") => "test-drive",
@@ -30,8 +30,8 @@ pub(super) fn of_interest(xml: &mut Xml, seller: &Seller<'_>, lead: LeadView<'_>
     };
     let mut comments = Comments::default();
     let condition = vehicle.get("condition");
-    // The DTD's default is `new`, so the status is always said (§3.5). An unstated condition
-    // follows from the odometer, and is admitted.
+    // The DTD's default is `new`, so the status is always written (§3.5). Without a stated
+    // condition it follows from the odometer, and a comment says so.
     let status = match condition.as_deref() {
         Some("new") => "new",
         Some("cpo") => {
@@ -45,7 +45,8 @@ pub(super) fn of_interest(xml: &mut Xml, seller: &Seller<'_>, lead: LeadView<'_>
         }
     };
     if !is_identified(vehicle) {
-        // C-15: accepted, because a vague lead is better than none.
+        // A vehicle without identification is accepted, because a vague lead is better than none
+        // (C-15).
         let doubt = "not identified by VIN, stock number, vehicle id, or year, make and model";
         comments.add("VEHICLE", doubt);
     }
@@ -61,7 +62,7 @@ pub(super) fn of_interest(xml: &mut Xml, seller: &Seller<'_>, lead: LeadView<'_>
     write(xml, vehicle, &kind, comments);
 }
 
-/// The trade-in: a second vehicle.
+/// Writes the trade-in as a second vehicle.
 pub(super) fn trade_in(xml: &mut Xml, lead: LeadView<'_>) {
     let Some(vehicle) = lead.trade_in() else {
         return;
@@ -72,7 +73,7 @@ pub(super) fn trade_in(xml: &mut Xml, lead: LeadView<'_>) {
     let kind = Kind {
         interest: "trade-in",
         status: "used",
-        // What the customer says it is worth is no quote of the dealer's.
+        // The customer's value is an asking price, not a quote of the dealer.
         price: "asking",
         id_source: "customer",
     };
@@ -102,7 +103,7 @@ fn write(xml: &mut Xml, vehicle: VehicleView<'_>, kind: &Kind<'_>, mut comments:
     let first_photo = photos.next();
     photos.for_each(|photo| comments.add("PHOTO", photo));
 
-    // The order is the DTD's.
+    // Elements follow the order of the DTD.
     xml.within("vehicle", &attributes, |xml| {
         if let Some(id) = vehicle.get("vehicle_id") {
             let source = [("sequence", "1"), ("source", kind.id_source)];
@@ -118,7 +119,7 @@ fn write(xml: &mut Xml, vehicle: VehicleView<'_>, kind: &Kind<'_>, mut comments:
         }
         xml.some("transmission", folded);
         if let Some(mileage) = vehicle.get("mileage") {
-            // Whether the odometer is the first one is said nowhere.
+            // AAP does not say whether the odometer is the original one.
             let attributes = [("status", "unknown"), ("units", "mi")];
             xml.leaf("odometer", &attributes, &mileage);
         }
@@ -147,8 +148,8 @@ fn is_identified(vehicle: VehicleView<'_>) -> bool {
     ["vin", "stock", "vehicle_id"].iter().any(has) || ["year", "make", "model"].iter().all(has)
 }
 
-/// `A` or `M` (`R-ADF-01`), when the text says which. An automated manual gearbox needs no clutch
-/// foot, so it counts as automatic.
+/// Reads a transmission as `A` or `M` (`R-ADF-01`); `None` when the text says neither. An automated
+/// manual gearbox has no clutch pedal, so it counts as automatic.
 fn fold_transmission(text: &str) -> Option<&'static str> {
     let text = text.to_lowercase();
     let words = || text.split(|c: char| !c.is_ascii_alphanumeric());
@@ -166,7 +167,7 @@ fn fold_transmission(text: &str) -> Option<&'static str> {
     words().any(|word| manual.contains(&word)).then_some("M")
 }
 
-/// What an appointment was asked for.
+/// Returns the type of the current appointment, or of the one asked for.
 pub(super) fn appointment_kind(lead: LeadView<'_>) -> Option<&str> {
     let booked = lead.record().appointment.as_ref();
     booked

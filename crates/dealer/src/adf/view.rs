@@ -1,6 +1,6 @@
-//! A stored lead as people see it. The payload was valid when it was received, but it is read here
-//! member by member and without judgement: a record must be shown and delivered even when our
-//! reading of it has changed since.
+//! Read access to a stored lead for people and documents. The payload was valid when it was
+//! received, but it is read here member by member without validation: a record must be shown and
+//! delivered even after our schema has changed.
 
 use jiff::Timestamp;
 use tradepost_wire::json::Value;
@@ -8,66 +8,66 @@ use tradepost_wire::{format, parse};
 
 use crate::record::{LeadRecord, LeadState};
 
-/// A lead to look at.
+/// A stored lead with accessors for its payload.
 #[derive(Debug, Clone, Copy)]
 pub struct LeadView<'a> {
     record: &'a LeadRecord,
 }
 
-/// What a customer can be reached on, and what of it the consent covers.
+/// Contact values of a customer, and the channels that the consent covers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reach<'a> {
     /// The e-mail address.
     pub email: Option<&'a str>,
     /// The telephone number.
     pub phone: Option<&'a str>,
-    /// Whether e-mail may be sent.
+    /// True when e-mail may be sent.
     pub may_email: bool,
-    /// Whether the number may be called.
+    /// True when the number may be called.
     pub may_call: bool,
-    /// Whether text messages may be sent.
+    /// True when text messages may be sent.
     pub may_text: bool,
 }
 
 impl<'a> LeadView<'a> {
-    /// Looks at a record.
+    /// Creates a view of a record.
     #[must_use]
     pub fn new(record: &'a LeadRecord) -> Self {
         Self { record }
     }
 
-    /// The record itself.
+    /// Returns the record.
     #[must_use]
     pub fn record(self) -> &'a LeadRecord {
         self.record
     }
 
-    /// A text of the payload.
+    /// Returns a string of the payload.
     #[must_use]
     pub fn text(self, pointer: &str) -> Option<&'a str> {
         self.record.submission.payload.pointer(pointer)?.as_str()
     }
 
-    /// The texts of a list of the payload.
+    /// Returns the strings of an array of the payload.
     pub fn texts(self, pointer: &str) -> impl Iterator<Item = &'a str> {
         let list = self.record.submission.payload.pointer(pointer);
         let items = list.and_then(Value::as_array).into_iter().flatten();
         items.filter_map(Value::as_str)
     }
 
-    /// A moment of the payload.
+    /// Returns a timestamp of the payload.
     #[must_use]
     pub fn moment(self, pointer: &str) -> Option<Timestamp> {
         format::timestamp(self.text(pointer)?)
     }
 
-    /// A text, number or truth value of the payload, as text.
+    /// Returns a string, number or boolean of the payload as text.
     #[must_use]
     pub fn scalar(self, pointer: &str) -> Option<String> {
         scalar(self.record.submission.payload.pointer(pointer)?)
     }
 
-    /// First and last name, or that nobody can read it.
+    /// Returns first and last name, or `(unreadable)` when the payload cannot be decrypted.
     #[must_use]
     pub fn customer_name(self) -> String {
         if self.record.submission.unreadable.is_some() {
@@ -79,7 +79,7 @@ impl<'a> LeadView<'a> {
         words.collect::<Vec<_>>().join(" ")
     }
 
-    /// The name of the agent that brought the lead: a text in v1.0, an object in v1.1.
+    /// Returns the name of the agent that sent the lead: a string in v1.0, an object in v1.1.
     #[must_use]
     pub fn agent(self) -> Option<&'a str> {
         self.text("/source_agent/name")
@@ -87,18 +87,18 @@ impl<'a> LeadView<'a> {
             .or_else(|| self.text("/consent/source_agent"))
     }
 
-    /// The channels that the consent permits, as it names them.
+    /// Returns the channels that the consent permits, as it names them; none after a revocation.
     #[must_use]
     pub fn channels(self) -> Vec<&'a str> {
         match self.record.state {
             LeadState::Received | LeadState::Held => {}
-            // That there is no channel is enough: what none can use is left out everywhere.
+            // Without a channel, contact values are left out everywhere.
             LeadState::Revoked | LeadState::Erased => return Vec::new(),
         }
         self.texts("/consent/allowed_channels").collect()
     }
 
-    /// What the customer can be reached on.
+    /// Returns the contact values and what the consent permits.
     #[must_use]
     pub fn reach(self) -> Reach<'a> {
         let allowed = self.channels();
@@ -114,7 +114,7 @@ impl<'a> LeadView<'a> {
         }
     }
 
-    /// The vehicle of interest, from the listing first and the payload second.
+    /// Returns the vehicle of interest, from the listing first and the payload second.
     #[must_use]
     pub fn vehicle(self) -> Option<VehicleView<'a>> {
         let sent = self.member("vehicle_of_interest");
@@ -122,13 +122,13 @@ impl<'a> LeadView<'a> {
         VehicleView::new(listing, sent)
     }
 
-    /// The vehicle of interest, as the dealer's own listing has it and not as anybody wrote it.
+    /// Returns the vehicle of interest from the dealer's listing alone, without the caller's text.
     #[must_use]
     pub fn listed(self) -> Option<VehicleView<'a>> {
         VehicleView::new(self.record.submission.listing.as_ref(), None)
     }
 
-    /// The vehicle in exchange.
+    /// Returns the trade-in.
     #[must_use]
     pub fn trade_in(self) -> Option<VehicleView<'a>> {
         VehicleView::new(None, self.member("trade_in"))
@@ -139,7 +139,7 @@ impl<'a> LeadView<'a> {
     }
 }
 
-/// A vehicle to look at.
+/// A vehicle of a lead: the dealer's listing, the caller's payload, or both.
 #[derive(Debug, Clone, Copy)]
 pub struct VehicleView<'a> {
     listing: Option<&'a Value>,
@@ -151,25 +151,25 @@ impl<'a> VehicleView<'a> {
         (listing.is_some() || sent.is_some()).then_some(Self { listing, sent })
     }
 
-    /// A member as text: of the listing, or else of what was sent.
+    /// Returns a member as text, from the listing first and the payload second.
     #[must_use]
     pub fn get(self, name: &str) -> Option<String> {
         self.listing.and_then(|listing| scalar(listing.get(name)?)).or_else(|| self.sent(name))
     }
 
-    /// A member as it was sent.
+    /// Returns a member of the payload as text.
     #[must_use]
     pub fn sent(self, name: &str) -> Option<String> {
         scalar(self.sent?.get(name)?)
     }
 
-    /// A list of texts as it was sent.
+    /// Returns the strings of an array of the payload.
     pub fn sent_list(self, name: &str) -> impl Iterator<Item = &'a str> {
         let list = self.sent.and_then(|sent| sent.get(name)?.as_array());
         list.into_iter().flatten().filter_map(Value::as_str)
     }
 
-    /// Year, make, model and trim, or else an identifier.
+    /// Returns year, make, model and trim, or else an identifier.
     #[must_use]
     pub fn title(self) -> String {
         let join = |names: &[&str]| {
@@ -188,7 +188,7 @@ impl<'a> VehicleView<'a> {
 fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()).filter(|text| !text.trim().is_empty()),
-        // Clients that pass numbers through protobuf send 2023.0.
+        // Clients that pass numbers through protobuf send 2023.0 for 2023.
         Value::Number(number) => {
             Some(parse::whole(number).map_or_else(|| number.to_string(), |whole| whole.to_string()))
         }

@@ -1,8 +1,8 @@
-//! A writer for indented XML whose texts are clean and escaped, whatever they were.
+//! A writer for indented XML that cleans and escapes every text.
 
 use quick_xml::escape::{escape, partial_escape};
 
-/// A document in the making.
+/// An XML document being written.
 #[derive(Debug)]
 pub(super) struct Xml {
     pub(super) out: String,
@@ -10,12 +10,12 @@ pub(super) struct Xml {
 }
 
 impl Xml {
-    /// A document that starts with `prolog`.
+    /// Starts a document with `prolog`.
     pub(super) fn new(prolog: &str) -> Self {
         Self { out: prolog.to_owned(), depth: 0 }
     }
 
-    /// An element with elements in it.
+    /// Writes an element with child elements.
     pub(super) fn within(
         &mut self,
         name: &str,
@@ -31,7 +31,7 @@ impl Xml {
         self.close(name);
     }
 
-    /// An element with one line of text.
+    /// Writes an element with one line of text.
     pub(super) fn leaf(&mut self, name: &str, attributes: &[(&str, &str)], text: &str) {
         self.open(name, attributes);
         self.out.push('>');
@@ -39,20 +39,20 @@ impl Xml {
         self.close(name);
     }
 
-    /// An element with one line of text, unless that is absent or blank.
+    /// Writes an element with one line of text, unless the text is absent or blank.
     pub(super) fn some(&mut self, name: &str, text: Option<&str>) {
         if let Some(text) = text.filter(|text| !one_line(text).is_empty()) {
             self.leaf(name, &[], text);
         }
     }
 
-    /// An element with nothing in it.
+    /// Writes an empty element.
     pub(super) fn empty(&mut self, name: &str, attributes: &[(&str, &str)]) {
         self.open(name, attributes);
         self.out.push_str("/>\n");
     }
 
-    /// A `comments` element, unless there is nothing to say.
+    /// Writes a `comments` element, unless there are no comments.
     pub(super) fn comments(&mut self, comments: &Comments) {
         if !comments.text.is_empty() {
             self.open("comments", &[]);
@@ -83,8 +83,8 @@ impl Xml {
     }
 }
 
-/// Lines of the form `LABEL: text`. No text can pretend to be a line of ours: its further lines
-/// start with `> `.
+/// Comment lines of the form `LABEL: text`. Further lines of a text start with `> `, so that no
+/// text can imitate a labelled line.
 #[derive(Debug, Default)]
 pub(super) struct Comments {
     text: String,
@@ -113,8 +113,8 @@ impl Comments {
     }
 }
 
-/// Text on one line (C-42): white space runs become a space, control characters and what XML 1.0
-/// cannot hold disappear.
+/// Puts a text on one line (C-42): runs of white space become a space; control characters and those
+/// that XML 1.0 does not allow are removed.
 pub(crate) fn one_line(text: &str) -> String {
     let shown: String = text
         .chars()

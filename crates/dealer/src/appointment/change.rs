@@ -1,6 +1,6 @@
-//! Changes of an appointment by the dealer's people: agree on a time, move it, cancel it, note that the
-//! customer did not come, and block times. Pure: the calendar and the moment are handed in, and the
-//! result is stored by whoever asks, in the transaction in which the calendar was read.
+//! Changes of an appointment by the dealer's staff: confirm a time, move it, cancel it, record a
+//! no-show, and block times. Pure: calendar and time are arguments, and the caller stores the
+//! result in the transaction in which it read the calendar.
 
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
@@ -19,34 +19,34 @@ mod tests;
 
 pub use refusal::{CalendarCode, CalendarRefusal};
 
-/// Number of free times that a refusal names.
+/// Number of free times that a refusal lists.
 const NAMED_TIMES: usize = 3;
 
-/// Number of days before and after a wanted time that are looked through for free ones.
+/// Number of days before and after a wanted time that are searched for free ones.
 const DAYS_AROUND: i64 = 14;
 
-/// The longest time that can be blocked at once, in hours.
+/// Maximum length of a block in hours.
 const LONGEST_BLOCK: i64 = 366 * 24;
 
-/// The longest reason for a blocked time, in characters.
+/// Maximum length of a block's reason in characters.
 const LONGEST_REASON: usize = 200;
 
 words! {
-    /// A kind of change.
+    /// Kinds of changes.
     pub enum ChangeKind {
-        /// Agree on a time.
+        /// Confirm a time.
         Confirm = "confirm",
         /// Move to another time.
         Move = "move",
-        /// Call off.
+        /// Cancel the appointment.
         Cancel = "cancel",
-        /// Note that the customer did not come.
+        /// Record that the customer did not come.
         NoShow = "no_show",
     }
 }
 
 impl ChangeKind {
-    /// Event of the lead that stands for it.
+    /// Returns the event of the lead that records the change.
     #[must_use]
     pub const fn event(self) -> LeadEventKind {
         match self {
@@ -57,7 +57,7 @@ impl ChangeKind {
         }
     }
 
-    /// Action that the audit record has of it.
+    /// Returns the action that the audit log records.
     #[must_use]
     pub const fn action(self) -> Action {
         match self {
@@ -69,30 +69,31 @@ impl ChangeKind {
     }
 }
 
-/// A moment as people write it: of the rooftop's clocks, or with an offset from UTC.
+/// A time as people write it: on the rooftop's clocks, or with an offset from UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WantedTime {
-    /// A date and time of the rooftop's clocks.
+    /// A date and time on the rooftop's clocks.
     Local(DateTime),
-    /// A moment.
+    /// An exact moment.
     Exact(Timestamp),
 }
 
 impl WantedTime {
-    /// Reads `2026-05-01T11:00` as a time of the rooftop, and `2026-05-01T11:00:00-07:00` as a moment.
+    /// Reads `2026-05-01T11:00` as local time of the rooftop, and `2026-05-01T11:00:00-07:00` as a
+    /// moment.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         if let Some(moment) = format::timestamp(text) {
             return Some(Self::Exact(moment));
         }
-        // `Z` or an offset that is not RFC 3339 must not be taken for a local time.
+        // A malformed offset must not be read as local time.
         let plain = |c: char| c.is_ascii_digit() || matches!(c, '-' | ':' | 'T' | ' ');
         let is_plain = text.len() >= "2026-05-01T11:00".len() && text.chars().all(plain);
         text.parse().ok().filter(|_| is_plain).map(Self::Local)
     }
 
-    /// The moment, in a rooftop's zone. A time that the clocks skip is as much later; of one that they
-    /// show twice it is the first. `None` beyond what a calendar has.
+    /// Converts it to a timestamp in a rooftop's zone. A time that the clocks skip moves forward by
+    /// the gap; a time that occurs twice means the first. Returns `None` out of range.
     #[must_use]
     pub fn resolve(self, zone: &TimeZone) -> Option<Timestamp> {
         match self {
@@ -102,33 +103,33 @@ impl WantedTime {
     }
 }
 
-/// A change that somebody wants.
+/// A change that a member of staff asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AppointmentChange {
-    /// Agree on a time.
+    /// Confirm a time.
     Confirm {
-        /// The time; the one that was asked for when `None`.
+        /// The time; the requested one when `None`.
         at: Option<WantedTime>,
-        /// Length in minutes; as long as was asked for when `None`.
+        /// Length in minutes; the requested one when `None`.
         minutes: Option<u32>,
-        /// Permits a time outside of opening hours and of the slots.
+        /// Permits a time outside opening hours and slots.
         outside_hours: bool,
     },
     /// Move to another time.
     Move {
         /// The time.
         to: WantedTime,
-        /// Permits a time outside of opening hours and of the slots.
+        /// Permits a time outside opening hours and slots.
         outside_hours: bool,
     },
-    /// Call off.
+    /// Cancel the appointment.
     Cancel,
-    /// Note that the customer did not come.
+    /// Record that the customer did not come.
     NoShow,
 }
 
 impl AppointmentChange {
-    /// Its kind.
+    /// Returns the kind of the change.
     #[must_use]
     pub const fn kind(&self) -> ChangeKind {
         match self {
@@ -140,29 +141,29 @@ impl AppointmentChange {
     }
 }
 
-/// The calendar in which an appointment is to take place.
+/// Calendar of a department, for a change of an appointment.
 #[derive(Debug, Clone, Copy)]
 pub struct DepartmentCalendar<'a> {
-    /// The rooftop, as it is configured.
+    /// The configured rooftop.
     pub rooftop: &'a Rooftop,
-    /// Places that are taken around the wanted time, without this appointment.
+    /// Periods taken around the wanted time, without this appointment.
     pub occupied: &'a [Occupied],
 }
 
-/// The period of which [`DepartmentCalendar::occupied`] has to be known for a change to a time.
+/// Returns the period that [`DepartmentCalendar::occupied`] has to cover for a change to `at`.
 #[must_use]
 pub fn period_around(at: Timestamp) -> Period {
-    // A day more on both sides, because days of the rooftop are not those of UTC.
+    // One day more on both sides, because the rooftop's days differ from those of UTC.
     let span = SignedDuration::from_hours(24 * (DAYS_AROUND + 2));
     let start = at.saturating_sub(span).unwrap_or(Timestamp::MIN);
     (start, at.saturating_add(span).unwrap_or(Timestamp::MAX))
 }
 
-/// Checks what can be known of a change without the calendar: the version that was seen, how the lead
-/// stands, and the state of the appointment.
+/// Checks everything about a change that needs no calendar: the version that was seen, the state of
+/// the lead, and the state of the appointment.
 ///
 /// # Errors
-/// Why it cannot be done.
+/// The reason why the change is impossible.
 pub fn check(
     change: &AppointmentChange,
     visit: &Visit,
@@ -184,7 +185,7 @@ pub fn check(
         LeadState::Received | LeadState::Revoked => {}
     }
     let kind = change.kind();
-    // One that was asked for besides the current one has no effect until the agent chooses it.
+    // A superseded request has no effect until the agent chooses it.
     let state = if visit.is_current { appointment.state } else { State::Superseded };
     let is_possible = match (kind, state) {
         (_, State::Superseded) => false,
@@ -218,10 +219,10 @@ pub fn check(
     }
 }
 
-/// Beginning of the appointment after a change; `None` for a change that names no time.
+/// Returns the start of the appointment after a change; `None` for a change without a time.
 ///
 /// # Errors
-/// When no time is named and none was asked for, or it is beyond what a calendar has.
+/// When no time is named and none was requested, or the time is out of range.
 pub fn wanted_start(
     change: &AppointmentChange,
     appointment: &AppointmentRecord,
@@ -236,17 +237,17 @@ pub fn wanted_start(
     start.map(Some).ok_or(CalendarRefusal::NoTimeNamed)
 }
 
-/// The appointment after a change that takes no place in the calendar: cancelled, or missed.
+/// Returns the appointment after a change that frees its time: cancelled, or no-show.
 #[must_use]
 pub fn released(appointment: &AppointmentRecord, state: AppointmentState) -> AppointmentRecord {
     AppointmentRecord { state, version: appointment.version + 1, ..appointment.clone() }
 }
 
-/// The appointment at another time, if there is a place: inside of the opening hours, at one of the
-/// slots, unless `outside_hours` says that both do not matter.
+/// Returns the appointment at another time, if a place is free: within opening hours and at one of
+/// the slots, unless `outside_hours` permits any time.
 ///
 /// # Errors
-/// Why it cannot be then, with the nearest free times.
+/// The reason why the time is impossible, with the nearest free times.
 pub fn booked_at(
     change: &AppointmentChange,
     visit: &Visit,
@@ -302,7 +303,7 @@ fn is_free(calendar: &DepartmentCalendar<'_>, period: Period) -> bool {
     has_room(calendar.occupied, period, calendar.rooftop.appointments.capacity, 1)
 }
 
-/// Length of the appointment: as long as before, or as the lead has asked for.
+/// Returns the length of the appointment: the current one, or the one that the lead asked for.
 fn duration(visit: &Visit, rooftop: &Rooftop) -> SignedDuration {
     let appointment = &visit.appointment;
     if let Some((start, end)) = appointment.starts_at.zip(appointment.ends_at) {
@@ -313,7 +314,7 @@ fn duration(visit: &Visit, rooftop: &Rooftop) -> SignedDuration {
     whole_slots(rooftop, minutes.unwrap_or(1))
 }
 
-/// Periods of this length that fit into the opening hours on the days around a moment.
+/// Returns the periods of this length within opening hours on the days around a moment.
 fn slots_around(
     visit: &Visit,
     rooftop: &Rooftop,
@@ -330,23 +331,23 @@ fn slots_around(
         .collect()
 }
 
-/// A time that is to be blocked.
+/// A block to be made: a period that staff take out of a department's calendar.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WantedBlock {
-    /// Beginning.
+    /// Start.
     pub from: WantedTime,
-    /// End, this moment not included.
+    /// End, exclusive.
     pub until: WantedTime,
-    /// Number of places it takes; all of them when `None`.
+    /// Number of places it takes; all when `None`.
     pub places: Option<u32>,
-    /// Reason, in one line.
+    /// Reason, on one line.
     pub reason: String,
 }
 
-/// The period of a time that is to be blocked.
+/// Returns the period of a block.
 ///
 /// # Errors
-/// When the period, the number of places or the reason cannot be used.
+/// When the period, the number of places or the reason is invalid.
 pub fn block_period(
     wanted: &WantedBlock,
     rooftop: &Rooftop,
@@ -370,10 +371,10 @@ pub fn block_period(
     Ok((start, end))
 }
 
-/// Checks that a time can be blocked beside what is there: what was promised to customers stands.
+/// Checks that a block does not collide with confirmed appointments.
 ///
 /// # Errors
-/// What is in the way.
+/// The appointments and blocks in the way.
 pub fn check_block(
     period: Period,
     places: Option<u32>,
@@ -388,8 +389,8 @@ pub fn check_block(
     Err(CalendarRefusal::InTheWay { ids: there.map(|one| one.held_by.clone()).collect() })
 }
 
-/// Returns true for an appointment that ends with its lead (erased, or marked lost): it waits for a
-/// time, or takes place in the future. One that has taken place stays what it was.
+/// Returns true for an appointment that ends with its lead (erased, or marked lost): it has no
+/// confirmed time yet, or takes place in the future. A past appointment keeps its state.
 #[must_use]
 pub fn ends_with_lead(appointment: &AppointmentRecord, now: Timestamp) -> bool {
     match appointment.state {

@@ -1,5 +1,5 @@
-//! A lead in one sentence, for a chat, with what leads on. Who the customer is and how to reach them
-//! stays out, unless the dealer wants it there: everybody in the room reads it, for ever.
+//! Chat messages about a lead: one sentence and links. Customer name and contact values are left
+//! out unless the dealer wants them, because everybody in the channel can read them indefinitely.
 
 use tradepost_wire::json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::adf::one_line;
 use crate::adf::view::LeadView;
 use crate::local_time::short;
 
-/// Writes the message.
+/// Writes a chat message.
 pub(super) fn write(style: ChatStyle, contact: bool, parcel: &Parcel<'_>) -> Value {
     let (sentence, fields) = (sentence(parcel), fields(contact, parcel));
     match style {
@@ -17,7 +17,7 @@ pub(super) fn write(style: ChatStyle, contact: bool, parcel: &Parcel<'_>) -> Val
     }
 }
 
-/// Writes a message that is about no lead: a sentence, and what stands under it.
+/// Writes a chat message that is not about a lead: a sentence and lines of details.
 #[must_use]
 pub fn message(style: ChatStyle, sentence: &str, lines: &[(&'static str, String)]) -> Value {
     let field = |(label, text): &(&'static str, String)| Field::Text(label, text.clone());
@@ -28,7 +28,7 @@ pub fn message(style: ChatStyle, sentence: &str, lines: &[(&'static str, String)
     }
 }
 
-/// What stands under the sentence.
+/// A line below the sentence.
 enum Field {
     Text(&'static str, String),
     Link(&'static str, String),
@@ -66,14 +66,14 @@ fn fields(contact: bool, parcel: &Parcel<'_>) -> Vec<Field> {
     fields
 }
 
-/// Whether an address can stand in a link without ending it.
+/// Returns true when an address can stand in a link without ending it.
 fn is_link(url: &str) -> bool {
     (url.starts_with("https://") || url.starts_with("http://"))
         && url.bytes().all(|b| b.is_ascii_graphic() && !b"<>|()[]\\\"".contains(&b))
 }
 
-/// `{"text": …}`. Its three control characters are escaped, so no text can mention a room or pose
-/// as a link (Slack, "Escaping text").
+/// Writes `{"text": …}`. The three control characters of Slack are escaped, so no text can mention
+/// a channel or imitate a link (Slack, "Escaping text").
 fn slack(sentence: &str, fields: &[Field]) -> Value {
     let escaped = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let line = |field: &Field| match field {
@@ -84,14 +84,14 @@ fn slack(sentence: &str, fields: &[Field]) -> Value {
     json!({"text": format!("{}{fields}", escaped(sentence))})
 }
 
-/// An Adaptive Card, as workflows of Teams take it. Text blocks and facts read Markdown, so what
-/// could be Markdown is escaped.
+/// Writes an Adaptive Card for Teams workflows. Text blocks and facts are Markdown, so Markdown
+/// characters are escaped.
 fn teams(sentence: &str, fields: &[Field]) -> Value {
     let facts: Vec<_> = fields
         .iter()
         .map(|field| match field {
             Field::Text(label, text) => json!({"title": label, "value": plain(text)}),
-            // `is_link` has kept out whatever could end the brackets.
+            // `is_link` has excluded characters that could end the brackets.
             Field::Link(label, url) => json!({"title": label, "value": format!("[{url}]({url})")}),
         })
         .collect();

@@ -1,5 +1,6 @@
-//! A lead as `aap.event`. AAP defines the envelope (`event.schema.json`) and leaves to the dealer what
-//! is in `payload`; how events travel outside of A2A tasks is defined nowhere, so that is ours.
+//! Leads as `aap.event` messages. AAP 1.1 defines the envelope (`event.schema.json`) and leaves
+//! `payload` to the dealer; it does not define how events travel outside of A2A tasks, so that is
+//! our own format.
 
 use jiff::Timestamp;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -10,7 +11,7 @@ use super::{Parcel, kinds};
 use crate::adf::view::{LeadView, VehicleView};
 use crate::record::{AppointmentRecord, AppointmentState, LeadEventKind};
 
-/// The event: what has changed, and as `payload` the delivery and the lead as it is after it.
+/// Writes the event: what has changed, and as `payload` the delivery and the lead after the event.
 pub(super) fn write(parcel: &Parcel<'_>) -> Value {
     let (kind, entity, status) = change(parcel);
     let mut delivery = json!({"id": parcel.id, "attempt": parcel.attempt,
@@ -28,8 +29,8 @@ pub(super) fn write(parcel: &Parcel<'_>) -> Value {
     })
 }
 
-/// Which of AAP's two kinds of events it is, of what, and its word for the status. A consent that
-/// was withdrawn has no word: `lost` is the one that makes nobody call.
+/// Returns AAP's event type, the id of the entity and its status. AAP has no status for a withdrawn
+/// consent: `lost` is the one that makes nobody call.
 fn change<'a>(parcel: &'a Parcel<'_>) -> (&'static str, &'a str, &'static str) {
     const LEAD: &str = "lead.status_changed";
     let lead = parcel.lead.lead_id.as_str();
@@ -58,8 +59,8 @@ fn change<'a>(parcel: &'a Parcel<'_>) -> (&'static str, &'a str, &'static str) {
     }
 }
 
-/// The state that stands for one in AAP's words (`event.schema.json`): it has none for an appointment
-/// that was called off or replaced.
+/// Maps a state to AAP's vocabulary (`event.schema.json`), which has none for a cancelled or
+/// superseded appointment.
 const fn aap_status(state: AppointmentState) -> AppointmentState {
     match state {
         AppointmentState::Superseded | AppointmentState::Cancelled => AppointmentState::Rejected,
@@ -138,7 +139,7 @@ fn text(text: &str) -> Option<Value> {
     Some(Value::from(text)).filter(|_| !text.is_empty())
 }
 
-/// The members that there are, in their order.
+/// Builds an object of the members that have a value, in their order.
 fn members<'n>(all: impl IntoIterator<Item = (&'n str, Option<Value>)>) -> Map {
     all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }

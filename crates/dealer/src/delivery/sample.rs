@@ -1,5 +1,5 @@
-//! A lead that nobody has sent, to try a destination with. It says so wherever somebody may look, and
-//! there is nobody in it to be called.
+//! A sample lead for testing a destination. It is marked as a test everywhere and contains no
+//! customer.
 
 use jiff::Timestamp;
 use tradepost_wire::aap::Version;
@@ -11,7 +11,7 @@ use crate::settings::Dealer;
 const TEXT: &str =
     "This is a test of the delivery of leads. There is no customer and nothing to do.";
 
-/// The lead and its only event, of the dealer's first rooftop.
+/// Creates the sample lead and its only event, for the dealer's first rooftop.
 #[must_use]
 pub fn lead(dealer: &Dealer, lead_id: String, now: Timestamp) -> (LeadRecord, LeadEvent) {
     let rooftop = dealer.rooftops.first();

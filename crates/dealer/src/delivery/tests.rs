@@ -86,7 +86,7 @@ fn event(kind: LeadEventKind, state: LeadState) -> LeadEvent {
 fn who_is_told_of_what_as_the_lead_stands_now() {
     use LeadEventKind as Kind;
     use LeadState as State;
-    // The event, how the lead stood after it, and who is told when it stands so now:
+    // The event, the state of the lead after it, and who receives it for each current state:
     // received, held, revoked, erased.
     let (all, informed, nobody) = (Audience::All, Audience::Informed, Audience::Nobody);
     let rows = [
@@ -127,8 +127,8 @@ fn which_destination_gets_which_lead() {
     let service = with(AppointmentType::Service, json!({}));
     let both = with(AppointmentType::Sales, json!({"trade_in": {"make": "Ford"}}));
     let fairview = "larkspur & sons *FAIRVIEW*";
-    // The rooftops and kinds that a destination names; whether it gets an inquiry, a test drive, a
-    // service visit, a visit with a vehicle in exchange.
+    // Rooftops and kinds of a destination; true when it receives an inquiry, a test drive, a
+    // service visit, and a visit with a trade-in.
     for (rooftops, kinds, expected) in [
         (&[][..], &[][..], [true, true, true, true]),
         (&[fairview], &[], [true, true, true, true]),
@@ -158,7 +158,7 @@ fn parcel<'a>(lead: &'a LeadRecord, event: &'a LeadEvent) -> Parcel<'a> {
     Parcel { lead, event, same_person, id, attempt, is_resent, is_test, now }
 }
 
-/// What of a lead is written, by a destination's form.
+/// Contents of a written lead, by format.
 fn check(form: Form, parcel: &Parcel<'_>, expected: &Expect) {
     let dealer = dealer();
     let written = write(&form, parcel, &dealer);
@@ -382,8 +382,8 @@ fn headlines_say_what_is_new_and_whose() {
 fn a_consent_that_is_over_when_the_lead_is_sent_permits_nothing() {
     let received = event(LeadEventKind::Received, LeadState::Received);
     let day = Some(SignedDuration::from_hours(24));
-    // The end that the consent names, how long the dealer lets one hold, and whether the customer may
-    // be written to two days after it was given.
+    // End of the consent, the dealer's default lifetime, and true when the customer may be written
+    // to two days after the grant.
     for (expires_at, lifetime, permitted) in [
         (None, None, true),
         (None, day, false),

@@ -1,4 +1,4 @@
-//! Units written as feeds: clean, for round trips and benchmarks, or untidy in the ways of real
+//! Units written as feeds: clean for round trips and benchmarks, or with the defects of real
 //! exports (requirements §3.4, §4).
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ pub mod formats;
 use formats::{HOMENET, row};
 
 words! {
-    /// A way in which a row of a real feed is dirty.
+    /// Defects of a row of a real feed.
     pub enum Dirt {
         /// The VIN's check digit is wrong.
         CheckDigit = "check_digit",
@@ -33,11 +33,11 @@ words! {
         PriceWord = "price_word",
         /// A price with a dollar sign and a comma.
         PriceSign = "price_sign",
-        /// A price that no one can read.
+        /// A price that cannot be read.
         PriceGarbled = "price_garbled",
         /// `52,777 miles`.
         MileageUnit = "mileage_unit",
-        /// Kilometres.
+        /// A mileage in kilometres.
         Kilometres = "kilometres",
         /// `BMW Certified` for a type.
         BrandCertified = "brand_certified",
@@ -45,39 +45,40 @@ words! {
         LongDrivetrain = "long_drivetrain",
         /// Model and trim in one cell.
         ModelAndTrim = "model_and_trim",
-        /// Not built yet.
+        /// A vehicle that is not built yet.
         InProduction = "in_production",
-        /// A status that nobody has heard of.
+        /// An unknown status.
         OddStatus = "odd_status",
         /// Photos with relative addresses among the others.
         RelativePhoto = "relative_photo",
-        /// A rooftop that the dealer does not have.
+        /// An unknown rooftop.
         ForeignRooftop = "foreign_rooftop",
-        /// A date that is none.
+        /// An invalid date.
         BadDate = "bad_date",
-        /// A model year that is none.
+        /// An invalid model year.
         BadYear = "bad_year",
-        /// A delimiter that is not quoted shifts the cells.
+        /// An unquoted delimiter, which shifts the cells.
         Shifted = "shifted",
-        /// The row is in the feed again, with less in it.
+        /// The same row again, with fewer fields.
         Repeated = "repeated",
-        /// Another vehicle has the same stock number, and less is known about it.
+        /// Another vehicle with the same stock number and fewer fields.
         RepeatedStock = "repeated_stock",
     }
 }
 
-/// An untidy feed.
+/// A feed with defects.
 #[derive(Debug, Clone)]
 pub struct Untidy {
     /// The feed, in Windows-1252 and separated by commas.
     pub bytes: Vec<u8>,
-    /// How many rows it has without the heading.
+    /// Number of rows without the heading.
     pub rows: usize,
-    /// How many rows are dirty in each way.
+    /// Number of rows with each defect.
     pub dirt: BTreeMap<Dirt, usize>,
 }
 
-/// The units as a HomeNet-style table: UTF-8, separated by `delimiter`. Sold units say so.
+/// Writes the units as a HomeNet table in UTF-8, separated by `delimiter`. Sold units are marked as
+/// sold.
 ///
 /// # Errors
 /// Never in practice: writing to memory does not fail.
@@ -85,8 +86,8 @@ pub fn homenet(units: &[Unit], delimiter: u8) -> io::Result<Vec<u8>> {
     formats::table(units, HOMENET, delimiter, true)
 }
 
-/// The units as an `inventory.search` response of AAP, by whose type the importer knows that `price` is
-/// what the customer pays. Sold units have the status `sold`.
+/// Writes the units as an `inventory.search` response of AAP, whose type tells the importer that
+/// `price` is what the customer pays. Sold units have the status `sold`.
 ///
 /// # Errors
 /// Never in practice: a vehicle always serialises.
@@ -106,8 +107,8 @@ pub fn aap_json(units: &[Unit]) -> tradepost_wire::json::Result<Vec<u8>> {
     }))
 }
 
-/// The units as a table of which about every other row is dirty in one way. A unit without a
-/// price is never untidy, so that each kind of dirt is counted by the report under its own name.
+/// Writes the units as a table in which about every other row has one defect. A unit without a
+/// price has none, so that the report counts each defect under its own name.
 ///
 /// # Errors
 /// Never in practice: writing to memory does not fail.
@@ -136,7 +137,7 @@ pub fn untidy(units: &[Unit], seed: u64) -> io::Result<Untidy> {
     Ok(Untidy { bytes: bytes.into_owned(), rows: count, dirt })
 }
 
-/// Makes a row dirty; `false` when this kind of dirt does not stick to it.
+/// Adds a defect to a row; returns `false` when the row cannot have it.
 fn spoil(
     cells: &mut Vec<String>,
     vehicle: &Vehicle,

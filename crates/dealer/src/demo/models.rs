@@ -1,6 +1,6 @@
-//! The models that the demo inventory is made of, read from `data/models.csv`.
+//! Models of the demo inventory, read from `data/models.csv`.
 
-/// Up to which model year the table is carried forward.
+/// Latest model year to which the table is extended.
 pub(super) const LAST_YEAR: u16 = 2026;
 
 const TABLE: &str = include_str!("../../data/models.csv");
@@ -25,13 +25,13 @@ pub(super) struct Model {
     pub(super) trims: Vec<&'static str>,
 }
 
-/// Every variant, in the order of the table.
+/// Returns every variant, in the order of the table.
 pub(super) fn all() -> Vec<Model> {
     TABLE.lines().skip(1).filter_map(read).collect()
 }
 
 fn read(line: &'static str) -> Option<Model> {
-    // No cell of the table has a comma or a quotation mark in it.
+    // No cell of the table contains a comma or a quotation mark.
     let mut cells = line.split(',');
     Some(Model {
         make: cells.next()?,

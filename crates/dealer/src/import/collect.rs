@@ -1,4 +1,4 @@
-//! The rows of a feed taken together, and whose they are.
+//! Collection of a feed's rows by dealer.
 
 use std::collections::HashMap;
 
@@ -18,25 +18,25 @@ use collector::Collector;
 
 mod collector;
 
-/// How many different headings are counted; a table of more is no feed of vehicles.
+/// Maximum number of different headings that are counted; a table with more is not a feed.
 const MAX_HEADINGS: usize = 1_000;
 
-/// Takes the rows of a file, and gives each to the dealer whose it is.
+/// Assigns the rows of a file to their dealers.
 pub(super) struct Sorter<'a> {
     targets: &'a [Target],
-    /// How the headings are understood: as the caller says, or once they are known.
+    /// Mapping of the headings: the caller's, or the one that the headings suggest.
     pub(super) mapping: Option<Mapping>,
     names: Names,
     collectors: Vec<Collector<'a>>,
-    /// The rows of nobody. With one target they are in its report, too.
+    /// Rows that could not be assigned to a dealer. With one target, they are in its report too.
     unplaced: Report,
     headings: Vec<(ColumnUse, Heading)>,
-    /// The headings as they came, which the report shortens.
+    /// Headings as written; the report shortens them.
     spelled: Vec<String>,
     places: HashMap<String, usize>,
-    /// In how many rows each constant of the mapping stands.
+    /// Number of rows that each constant of the mapping filled.
     constants: Vec<usize>,
-    /// Whether the file ends too early, so that columns may be missing that it has.
+    /// True when the file ends too early, so that columns may be missing.
     is_truncated: bool,
 }
 
@@ -78,7 +78,7 @@ impl<'a> Sorter<'a> {
         sorter
     }
 
-    /// Unless the caller has named a mapping, takes the one of the format that has such headings.
+    /// Selects the mapping of the preset with such headings, unless the caller has given one.
     pub(super) fn guess<'h>(&mut self, headings: impl Iterator<Item = &'h str> + Clone) {
         if self.mapping.is_none() {
             let guessed = preset::guess(headings.clone());
@@ -90,7 +90,8 @@ impl<'a> Sorter<'a> {
         }
     }
 
-    /// Takes the mapping of a preset for what the caller's does not say, unless that stands on another.
+    /// Uses a preset for what the caller's mapping does not define, unless that is based on another
+    /// preset.
     pub(super) fn assume(&mut self, preset: Preset) {
         match self.mapping.take() {
             None => self.settle(Mapping::of(preset)),
@@ -106,7 +107,7 @@ impl<'a> Sorter<'a> {
         headings: impl Iterator<Item = &'h str> + Clone,
     ) {
         let Some((preset, mapping)) = mapping.and_then(|m| Some((m.preset()?, m))) else { return };
-        // AAP's members are the names of the fields themselves, and its mapping has hardly any.
+        // AAP's members are named like the fields, so its mapping has hardly any rules.
         if preset == Preset::AapJson {
             return;
         }
@@ -137,28 +138,28 @@ impl<'a> Sorter<'a> {
         self.mapping = Some(mapping);
     }
 
-    /// Says what kind of file it is.
+    /// Records the file format.
     pub(super) fn format(&mut self, format: &'static str, delimiter: Option<&'static str>) {
         self.each(|report| (report.format, report.delimiter) = (format, delimiter));
     }
 
-    /// Says that the file is not whole.
+    /// Records that the file is incomplete.
     pub(super) fn truncated(&mut self, seen: String) {
         self.is_truncated = true;
         self.each(|report| report.doubts.push(seen.clone()));
     }
 
-    /// Says what is odd about the whole file.
+    /// Records a warning about the whole file.
     pub(super) fn warn_of_file(&mut self, kind: Warning, message: &str) {
         self.each(|report| report.warn(kind, None, message.to_owned()));
     }
 
-    /// Whether a row was taken that can be in the inventory.
+    /// Returns true when a usable row was taken.
     pub(super) fn has_units(&self) -> bool {
         self.collectors.iter().any(|collector| !collector.units.is_empty())
     }
 
-    /// A heading as it is understood. Beyond all measure they share a place.
+    /// Returns a heading with its meaning. Headings beyond the maximum share one place.
     pub(super) fn heading(&mut self, name: &str) -> Heading {
         if let Some((_, heading)) = self.places.get(name).and_then(|at| self.headings.get(*at)) {
             return heading.clone();
@@ -181,7 +182,7 @@ impl<'a> Sorter<'a> {
 
     /// Takes a row.
     pub(super) fn take(&mut self, line: usize, cells: &mut Cells) {
-        // Before it is asked whose the row is: a constant may be what names the dealer.
+        // Constants are filled in first, because one may name the dealer of the row.
         let constants = self.mapping.iter().flat_map(|mapping| &mapping.constants);
         for ((column, text), filled) in constants.zip(&mut self.constants) {
             *filled += usize::from(cells.fill_constant(*column, text));
@@ -206,8 +207,8 @@ impl<'a> Sorter<'a> {
         }
     }
 
-    /// Another one who understands everything alike, and has taken nothing. What it takes comes back
-    /// with [`hand_over`](Self::hand_over) and [`join`](Self::join).
+    /// Creates a sorter with the same mapping and no rows, for another thread. Its rows come back
+    /// through [`hand_over`](Self::hand_over) and [`join`](Self::join).
     pub(super) fn part(&self) -> Self {
         let collector = |of: &Collector<'a>| Collector {
             target: of.target,
@@ -238,7 +239,7 @@ impl<'a> Sorter<'a> {
         }
     }
 
-    /// Gives away what was taken since the last time.
+    /// Returns what was taken since the last call.
     pub(super) fn hand_over(&mut self) -> Harvest {
         let of = |collector: &mut Collector<'_>| Sheaf {
             units: std::mem::take(&mut collector.units).settled(),
@@ -258,7 +259,7 @@ impl<'a> Sorter<'a> {
         }
     }
 
-    /// Takes what a part has taken, behind what there is.
+    /// Appends the rows of a part.
     pub(super) fn join(&mut self, harvest: Harvest) {
         for (collector, sheaf) in self.collectors.iter_mut().zip(harvest.sheaves) {
             collector.units.append(sheaf.units);
@@ -275,7 +276,7 @@ impl<'a> Sorter<'a> {
         self.is_truncated |= harvest.is_truncated;
     }
 
-    /// Records a row of which it is not known whose it is.
+    /// Records a skipped row whose dealer is unknown.
     pub(super) fn skip(&mut self, line: usize, reason: Reason, message: String) {
         match self.collectors.as_mut_slice() {
             [only] => only.skip(line, reason, message),
@@ -286,7 +287,7 @@ impl<'a> Sorter<'a> {
         }
     }
 
-    /// Notes what is odd about a row before it is known whose it is.
+    /// Records a warning about a row whose dealer is not known yet.
     pub(super) fn warn(&mut self, kind: Warning, line: usize, message: String) {
         let report = match self.collectors.as_mut_slice() {
             [only] => &mut only.report,
@@ -295,10 +296,10 @@ impl<'a> Sorter<'a> {
         report.warn(kind, Some(line), message);
     }
 
-    /// Compares the mapping with the headings that there are.
+    /// Compares the mapping with the headings of the file.
     ///
     /// # Errors
-    /// When a line of the mapping is about no column of the feed.
+    /// When a line of the mapping matches no column.
     pub(super) fn check_mapping(&self) -> Result<(), Unreadable> {
         let headings = self.spelled.iter().map(String::as_str);
         let is_known = !self.spelled.is_empty() && self.spelled.len() < MAX_HEADINGS;
@@ -306,10 +307,10 @@ impl<'a> Sorter<'a> {
         mapping.and_then(|mapping| mapping.unmatched(headings)).map_or(Ok(()), Err)
     }
 
-    /// Settles what only all rows together can tell.
+    /// Finishes the work that needs all rows together.
     ///
     /// # Errors
-    /// When a line of the mapping is about no column of the feed.
+    /// When a line of the mapping matches no column.
     pub(super) fn finish(mut self) -> Result<Sorted, Unreadable> {
         self.check_mapping()?;
         self.unplaced.sort();
@@ -318,7 +319,8 @@ impl<'a> Sorter<'a> {
         let rows: usize = self.collectors.iter().map(|collector| collector.report.rows).sum();
         let rows = rows + self.unplaced.rows;
         let spelled = self.spelled.into_iter().zip(&self.headings);
-        // A table always has all of its columns; a member may be in some vehicles alone.
+        // A table has all of its columns in every row; a JSON member may be missing in some
+        // vehicles.
         let spelled: Vec<SpelledHeading> = spelled
             .map(|(heading, (used, _))| SpelledHeading {
                 heading,
@@ -345,20 +347,20 @@ impl<'a> Sorter<'a> {
     }
 }
 
-/// What a part of the rows has come to.
+/// Parsed rows of a part of the file.
 #[derive(Debug)]
 pub(super) struct Harvest {
-    /// By dealer.
+    /// Rows by dealer.
     sheaves: Vec<Sheaf>,
     unplaced: Report,
-    /// In how many of the rows each heading's column holds something.
+    /// Number of rows in which each heading's column has content.
     filled: Vec<usize>,
-    /// In how many of the rows each constant stands.
+    /// Number of rows that each constant filled.
     constants: Vec<usize>,
     is_truncated: bool,
 }
 
-/// What a part of the rows has come to for one dealer.
+/// Parsed rows of a part of the file for one dealer.
 #[derive(Debug)]
 struct Sheaf {
     units: Units,

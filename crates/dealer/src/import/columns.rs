@@ -1,5 +1,5 @@
-//! Which column means what. Headings are compared folded: lower case, and every run of other
-//! characters than letters and digits is one `_`.
+//! Columns of a feed and the headings that name them. Headings are compared folded: in lower case,
+//! with every run of characters other than letters and digits as one `_`.
 
 use std::sync::Arc;
 
@@ -14,15 +14,15 @@ mod cells;
 pub(super) use cells::{Cells, ITEM, ITEM_TEXT, items};
 
 catalog! {
-    /// What a cell can be about, by what mapping files call it.
+    /// Meanings of a cell, by the name that mapping files use.
     pub(super) enum Column {
-        /// What exports call it besides, with spaces between.
+        /// Other headings in exports, separated by spaces.
         aliases: &'static str,
     }
     /// The dealer's own id of the unit.
     VehicleId = "vehicle_id" { aliases: "unit_id listing_id auto_listing_id" }
-    /// What an exporter calls the offer. It is the vehicle's id, and the stock number where the row
-    /// has no other one; an id that is the VIN or was made here is no stock number.
+    /// The exporter's id of the offer. It becomes the vehicle's id, and its stock number when the
+    /// row has none; an id that is the VIN or was generated here is no stock number.
     OfferId = "offer_id" { aliases: "" }
     /// The VIN.
     Vin = "vin" { aliases: "vin_number vehicle_identification_number vin_no" }
@@ -30,9 +30,9 @@ catalog! {
     Stock = "stock" { aliases: "stock_number stocknumber stock_no stock_num stock_id stockno sku" }
     /// The rooftop.
     Rooftop = "rooftop" { aliases: "rooftop_name location_name" }
-    /// The dealer's name, or the rooftop's: exports do not tell them apart.
+    /// The name of the dealer or rooftop: exports do not distinguish them.
     DealerName = "dealer_name" { aliases: "dealername dealership_name dealership store_name" }
-    /// The id under which whoever writes the feed keeps the dealer or the rooftop.
+    /// The exporter's id of the dealer or rooftop.
     DealerId = "dealer_id" { aliases: "dealerid dealer dealer_code store_code store_id rooftop_id \
         location_id" }
     /// The model year.
@@ -48,11 +48,11 @@ catalog! {
     /// New, used or certified.
     Type = "condition" { aliases: "type new_used state_of_vehicle \
         new_or_used inventory_type stock_type" }
-    /// Whether it is new, as yes or no.
+    /// New or not, as yes or no.
     IsNew = "is_new" { aliases: "isnew" }
-    /// Whether it is certified.
+    /// Certified or not.
     Certified = "certified" { aliases: "certified_pre_owned is_certified cpo is_cpo" }
-    /// Whether it can be bought.
+    /// Availability for sale.
     Status = "status" { aliases: "inventory_status stock_status sale_status \
         availability" }
     /// The manufacturer's suggested price.
@@ -62,28 +62,28 @@ catalog! {
         saleprice special_price final_price" }
     /// The price asked.
     SellingPrice = "selling_price" { aliases: "sellingprice asking_price asking" }
-    /// AAP's price out of the door; in a table just a price.
+    /// AAP's out-the-door price; in a table, any price.
     Price = "price" { aliases: "current_price price_current price_amount price_value" }
     /// AAP's advertised price.
     ListPrice = "list_price" { aliases: "listprice" }
-    /// AAP's price where the feed has it: out of the door, with every mandatory amount.
+    /// AAP's out-the-door price under an unambiguous name, with every mandatory amount.
     OutTheDoor = "out_the_door_price" { aliases: "out_the_door otd_price vehicle_all_in_price \
         all_in_price" }
     /// The unit's own mandatory fees.
     Fees = "fees" { aliases: "mandatory_fees" }
-    /// What the dealer has added to the unit and cannot be left out.
+    /// Dealer-installed add-ons that the buyer cannot decline.
     AddOns = "add_ons" { aliases: "required_add_ons" }
-    /// What every buyer gets off the price.
+    /// Rebates that every buyer gets.
     Rebates = "rebates" { aliases: "total_rebates" }
-    /// The currency of the prices, when it has a column of its own.
+    /// Currency of the prices, when it has its own column.
     Currency = "currency" { aliases: "price_currency currency_code" }
     /// The odometer.
     Mileage = "mileage" { aliases: "miles odometer mileage_value odometer_value odometer_reading" }
-    /// Its unit, when the cell has none.
+    /// Unit of the odometer, when the cell has none.
     MileageUnit = "mileage_unit" { aliases: "odometer_unit odometer_units" }
     /// The transmission.
     Transmission = "transmission" { aliases: "transmission_type trans" }
-    /// The transmission in more words.
+    /// A longer description of the transmission.
     TransmissionDescription = "transmission_description" { aliases: "transmission_desc \
         transmissiondescription" }
     /// The driven wheels.
@@ -91,37 +91,37 @@ catalog! {
         drivetype wheel_drive" }
     /// The engine.
     Engine = "engine" { aliases: "engine_description enginedescription engine_type engine_desc" }
-    /// Its cylinders.
+    /// Number of cylinders.
     Cylinders = "cylinders" { aliases: "enginecylinders engine_cylinders engine_cylinder_ct" }
-    /// Its displacement in litres.
+    /// Engine displacement in litres.
     Displacement = "displacement" { aliases: "enginedisplacement engine_displacement" }
-    /// The arrangement of its cylinders.
+    /// Arrangement of the cylinders.
     Block = "engine_block_type" { aliases: "" }
-    /// How it breathes.
+    /// Aspiration of the engine.
     Aspiration = "engine_aspiration_type" { aliases: "" }
     /// The fuel.
     Fuel = "fuel" { aliases: "fuel_type fueltype" }
-    /// Miles per gallon in town.
+    /// Miles per gallon in the city.
     CityMpg = "city_mpg" { aliases: "citympg mpg_city epacity epa_city" }
-    /// Miles per gallon on the road.
+    /// Miles per gallon on the highway.
     HighwayMpg = "highway_mpg" { aliases: "highwaympg hwympg hwy_mpg mpg_highway mpg_hwy \
         epahighway epa_highway" }
     /// Electric range in miles.
     ElectricRange = "electric_range_mi" { aliases: "electric_range ev_range" }
-    /// The colour outside.
+    /// Exterior colour.
     ExteriorColor = "exterior_color" { aliases: "exteriorcolor ext_color color colour exterior \
         exterior_colour ext_colour" }
-    /// The colour outside in a plain word.
+    /// Basic exterior colour.
     ExteriorGeneric = "exterior_color_generic" { aliases: "ext_color_generic exterior_base_color" }
-    /// The colour inside.
+    /// Interior colour.
     InteriorColor = "interior_color" { aliases: "interiorcolor int_color interior interior_colour \
         int_colour" }
-    /// The colour inside in a plain word.
+    /// Basic interior colour.
     InteriorGeneric = "interior_color_generic" { aliases: "int_color_generic" }
-    /// How many persons have a seat. AAP has no member for it; the listing has `seats`.
+    /// Number of seats. AAP has no member for it; the listing has `seats`.
     Seats = "seats" { aliases: "passenger_capacity seating_capacity maximum_seating max_seating \
         number_of_seats passengers std_seating vehicle_seating_capacity" }
-    /// How many doors it has. AAP has no member for it; the listing has `doors`.
+    /// Number of doors. AAP has no member for it; the listing has `doors`.
     Doors = "doors" { aliases: "number_of_doors door_count body_door_ct" }
     /// Equipment.
     Features = "features" { aliases: "options option equipment packages car_features feature \
@@ -129,7 +129,7 @@ catalog! {
         installed_features standard_features optional_equipment standard_equipment" }
     /// Equipment by category.
     CategorizedOptions = "categorized_options" { aliases: "" }
-    /// The picture that is shown first.
+    /// The first picture.
     MainPhoto = "main_photo" { aliases: "main_picture_url main_picture main_image main_image_url \
         main_photo_url primary_photo primary_image primary_photo_url primary_image_url" }
     /// Pictures.
@@ -139,18 +139,18 @@ catalog! {
     /// The vehicle's page.
     Link = "vdp_url" { aliases: "vehicle_detail_link listing_url url link vdp_link \
         detail_url car_details_link shorten_vdp_url" }
-    /// Text for people.
+    /// Description for people.
     Description = "description" { aliases: "comments autowriter_description comment1 \
         dealer_comments seller_notes" }
     /// Remarks.
     Notes = "notes" { aliases: "" }
-    /// Since when it is in stock.
+    /// Date since which it is in stock.
     InStockSince = "inventory_date" { aliases: "dateinstock date_in_stock date_first_on_lot \
         stock_date stocked_date received_date in_stock_date" }
 }
 
-/// Columns of the usual exports that no listing has a place for. They are ignored without a word;
-/// any other column that is not understood is reported.
+/// Common export columns without a place in a listing. They are ignored silently; any other unknown
+/// column is reported.
 const SILENT: &str = "\
     bookvalue book_value city classification comment2 comment3 comment4 dealer_address \
     dealer_city dealer_fax dealer_phone dealer_state dealer_zip \
@@ -160,12 +160,12 @@ const SILENT: &str = "\
     special_field3 special_field4 style_description transmission_speed updated_at wheelbase_code";
 
 impl Column {
-    /// Where prices stand in tables, the one that counts first.
+    /// Price columns of tables, by precedence.
     pub(super) const PRICES: &'static [Self] =
         &[Self::InternetPrice, Self::SellingPrice, Self::Price, Self::ListPrice];
 
-    /// The column with this heading. `exteriorColor` is `exterior_color`, a member of a list such as
-    /// `photos.url` belongs to the list, and `vehicle_` in front of a name adds nothing to it.
+    /// Returns the column with this heading. `exteriorColor` equals `exterior_color`, a member of a
+    /// list such as `photos.url` belongs to the list, and a prefix `vehicle_` is ignored.
     pub(super) fn named(heading: &str) -> Option<Self> {
         let folded = fold(heading);
         Self::with_name(&folded)
@@ -173,12 +173,12 @@ impl Column {
             .or_else(|| Self::of_list_member(heading))
             .or_else(|| {
                 let bare = folded.strip_prefix("vehicle_")?;
-                // `vehicle_type` says that it is a car, and not whether it is new.
+                // `vehicle_type` says that it is a car, not whether it is new.
                 Self::with_name(bare).filter(|column| *column != Self::Type || bare == "condition")
             })
     }
 
-    /// The column of a folded name.
+    /// Returns the column with a folded name.
     fn with_name(folded: &str) -> Option<Self> {
         let is_same = |name: &str| {
             name == folded || (!folded.contains('_') && name.replace('_', "") == folded)
@@ -188,7 +188,8 @@ impl Column {
         Self::ALL.iter().find(is).copied()
     }
 
-    /// The list of which each item has this member: `features.value`, `photos.photo`.
+    /// Returns the list column of which a heading is an item's member: `features.value`,
+    /// `photos.photo`.
     fn of_list_member(heading: &str) -> Option<Self> {
         const ADDRESSES: &[&str] = &[
             "content_url",
@@ -209,23 +210,24 @@ impl Column {
         members.contains(&fold(member).as_str()).then_some(column)
     }
 
-    /// Whether several columns of it make one list.
+    /// Returns true when several columns with this meaning form one list.
     const fn is_list(self) -> bool {
         matches!(self, Self::MainPhoto | Self::Photos | Self::Features)
     }
 
-    /// Whether the amounts of several columns of it are added up.
+    /// Returns true when the amounts of several columns are added up.
     const fn is_sum(self) -> bool {
         matches!(self, Self::Fees | Self::AddOns | Self::Rebates)
     }
 
-    /// Whether a unit can be told by it.
+    /// Returns true when the column identifies a unit.
     pub(super) fn identifies(self) -> bool {
         [Self::VehicleId, Self::OfferId, Self::Vin, Self::Stock].contains(&self)
     }
 }
 
-/// Whether it is one of many columns with a photo each: `image[3].url`, `Photo 4`, `photo_url_5`.
+/// Returns true for one of many columns with a photo each: `image[3].url`, `Photo 4`,
+/// `photo_url_5`.
 fn is_numbered_photo(folded: &str) -> bool {
     let numbered = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     ["image", "photo", "picture", "img"].iter().any(|word| {
@@ -238,25 +240,25 @@ fn is_numbered_photo(folded: &str) -> bool {
     })
 }
 
-/// Whether a heading that is not understood is worth a word.
+/// Returns true for an unknown heading that is not worth reporting.
 pub(super) fn is_silent(heading: &str) -> bool {
     let folded = fold(heading);
     folded.is_empty() || SILENT.split(' ').any(|silent| silent == folded)
 }
 
-/// A heading as it is understood.
+/// A heading with its meaning.
 #[derive(Debug, Clone)]
 pub(super) struct Heading {
-    /// Its place among all that the file has.
+    /// Index among all headings of the file.
     pub(super) place: usize,
-    /// What its column is about.
+    /// Meaning of the column.
     pub(super) column: Option<Column>,
-    /// What is done to its cells first.
+    /// Transform that is applied to its cells.
     pub(super) transform: Option<Arc<Transform>>,
 }
 
 impl Heading {
-    /// Whether every value counts that a row has under this heading, and not the first alone.
+    /// Returns true when all values of a row under this heading count, not only the first.
     pub(super) fn keeps_all_values(&self) -> bool {
         self.column
             .is_some_and(|column| column.is_list() || column.is_sum() || column == Column::DealerId)

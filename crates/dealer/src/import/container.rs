@@ -1,5 +1,5 @@
-//! What a feed arrives in: as it is, or packed by gzip or zip. It is unpacked as it is read, once
-//! for each pass, and never as a whole.
+//! Containers of a feed: plain, gzip or zip. A feed is decompressed while it is read, once for each
+//! pass, and never held in memory as a whole.
 
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -9,32 +9,32 @@ use zip::ZipArchive;
 use super::Unreadable;
 use super::decode::unreadable;
 
-/// How much may come out of a small package, in bytes.
+/// Maximum decompressed size of a small container in bytes.
 const FREE: u64 = 64 * 1024 * 1024;
 
-/// How many times its size may come out of a larger one. Tables shrink to a tenth, and hardly any
-/// to a fiftieth; what shrinks further is made to fill a disk or a memory.
+/// Maximum ratio of decompressed to compressed size for larger containers. Tables compress to a
+/// tenth, hardly any to a fiftieth; a higher ratio is a decompression bomb.
 const GREATEST_RATIO: u64 = 200;
 
-/// How much may come out at all, in bytes.
+/// Maximum decompressed size in bytes.
 const GREATEST: u64 = 4 * 1024 * 1024 * 1024;
 
-/// How many entries of an archive are looked at for the one that is the feed.
+/// Maximum number of archive entries that are searched for the feed.
 const MOST_ENTRIES: usize = 1_000;
 
 const HINT: &str = "pack one file with gzip or zip, or none";
 
-/// A file, and how it is packed.
+/// A file with its kind of compression.
 pub(super) struct Packed<R> {
     form: Form<R>,
-    /// How many bytes may come out.
+    /// Maximum number of decompressed bytes.
     most: u64,
 }
 
 enum Form<R> {
     Plain(R),
     Gzip(R),
-    /// With the place of the one entry that is the feed.
+    /// An archive with the index of the entry that is the feed.
     Zip(Box<ZipArchive<R>>, usize),
 }
 
@@ -44,7 +44,7 @@ impl<R: Read + Seek> Packed<R> {
         source.by_ref().take(4).read_to_end(&mut magic).map_err(unreadable)?;
         source.rewind().map_err(unreadable)?;
         let is_gzip = magic.starts_with(b"\x1f\x8b");
-        // The last one is how an archive without files begins.
+        // `PK\x05\x06` begins an archive without files.
         if !is_gzip && !magic.starts_with(b"PK\x03\x04") && !magic.starts_with(b"PK\x05\x06") {
             return Ok(Self { form: Form::Plain(source), most: u64::MAX });
         }
@@ -58,7 +58,7 @@ impl<R: Read + Seek> Packed<R> {
         Ok(Self { form: Form::Zip(Box::new(archive), place), most })
     }
 
-    /// What is in it, from the beginning.
+    /// Decompresses the feed from the beginning.
     pub(super) fn unpack(&mut self) -> Result<Bounded<'_>, Unreadable> {
         let text: Box<dyn Read + '_> = match &mut self.form {
             Form::Plain(source) => {
@@ -67,7 +67,7 @@ impl<R: Read + Seek> Packed<R> {
             }
             Form::Gzip(source) => {
                 source.rewind().map_err(unreadable)?;
-                // Some packers write several members one after another.
+                // Some packers write several gzip members one after another.
                 Box::new(MultiGzDecoder::new(source))
             }
             Form::Zip(archive, place) => Box::new(archive.by_index(*place).map_err(damaged)?),
@@ -80,7 +80,7 @@ fn damaged(error: zip::result::ZipError) -> Unreadable {
     Unreadable::new(format!("the archive cannot be read: {error}"), HINT)
 }
 
-/// The place of the one file that is not a packer's own.
+/// Returns the index of the only file that is not the packer's own.
 fn the_feed<R: Read + Seek>(archive: &mut ZipArchive<R>) -> Result<usize, Unreadable> {
     let names = archive.file_names().take(MOST_ENTRIES + 1);
     let names: Vec<String> =
@@ -88,7 +88,7 @@ fn the_feed<R: Read + Seek>(archive: &mut ZipArchive<R>) -> Result<usize, Unread
     if names.len() > MOST_ENTRIES {
         return Err(Unreadable::new("the archive holds too many files", HINT));
     }
-    // To the bytes a spreadsheet is an archive like others.
+    // By its bytes, a spreadsheet is an archive too.
     if names.iter().any(|name| name == "[Content_Types].xml") {
         let hint = "export the sheet as CSV";
         return Err(Unreadable::new("the file is a spreadsheet", hint));
@@ -112,7 +112,7 @@ fn the_feed<R: Read + Seek>(archive: &mut ZipArchive<R>) -> Result<usize, Unread
     }
 }
 
-/// A text of which not more comes than can be meant.
+/// A reader that fails beyond a maximum number of bytes.
 pub(super) struct Bounded<'p> {
     text: Box<dyn Read + 'p>,
     left: u64,

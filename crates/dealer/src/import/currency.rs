@@ -1,11 +1,11 @@
-//! Which currency a price is in. AAP's prices are whole US dollars.
+//! Currencies of prices. AAP's prices are whole US dollars.
 
 use std::borrow::Cow;
 
-/// What prices in US dollars say.
+/// Marks of prices in US dollars.
 const DOLLARS: &[&str] = &["USD", "US$"];
 
-/// The signs of currencies, the longer ones first. A dollar sign alone says nothing.
+/// Currency symbols, longer ones first. A dollar sign alone says nothing.
 const SIGNS: &[(&str, &str)] = &[
     ("CDN$", "CAD"),
     ("CA$", "CAD"),
@@ -26,7 +26,7 @@ const SIGNS: &[(&str, &str)] = &[
     ("ZŁ", "PLN"),
 ];
 
-/// Codes of ISO 4217 in which vehicles are sold.
+/// ISO 4217 codes of currencies in which vehicles are sold.
 const CODES: &[&str] = &[
     "AED", "ARS", "AUD", "BGN", "BRL", "CAD", "CHF", "CLP", "CNY", "COP", "CZK", "DKK", "EUR",
     "GBP", "HKD", "HUF", "IDR", "ILS", "INR", "ISK", "JPY", "KRW", "KWD", "LKR", "MXN", "MYR",
@@ -34,21 +34,21 @@ const CODES: &[&str] = &[
     "THB", "TRY", "TWD", "UAH", "VND", "ZAR",
 ];
 
-/// A price in another currency than US dollars.
+/// A price in a currency other than US dollars.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OtherCurrency {
-    /// The code of ISO 4217, or what the feed has in its place.
+    /// ISO 4217 code, or what the feed has in its place.
     pub(super) name: String,
-    /// The amount without it.
+    /// Amount without the currency.
     pub(super) amount: String,
 }
 
-/// Whether the name of a currency is that of US dollars, or empty.
+/// Returns true for an empty name or one of US dollars.
 fn is_dollars(name: &str) -> bool {
     name.is_empty() || name == "$" || DOLLARS.iter().any(|own| name.eq_ignore_ascii_case(own))
 }
 
-/// Whether a text can be the name of a currency.
+/// Returns true when a text can be the name of a currency.
 pub(super) fn is_name(text: &str) -> bool {
     let upper = text.to_uppercase();
     is_dollars(text)
@@ -56,8 +56,8 @@ pub(super) fn is_name(text: &str) -> bool {
         || SIGNS.iter().any(|(sign, _)| *sign == upper)
 }
 
-/// The other currency that a price is in: by what stands beside its number, or else by the `column`
-/// that a row has for it.
+/// Finds the foreign currency of a price: from the text beside its number, or else from the row's
+/// currency column.
 pub(super) fn other_currency(price: &str, column: &str) -> Option<OtherCurrency> {
     if !price.bytes().any(|byte| byte.is_ascii_digit()) {
         return None;
@@ -81,7 +81,7 @@ pub(super) fn other_currency(price: &str, column: &str) -> Option<OtherCurrency>
     named(column, price)
 }
 
-/// The currency that a column has.
+/// Reads the currency from its column.
 fn named(column: &str, price: &str) -> Option<OtherCurrency> {
     if column.is_empty() {
         return None;
@@ -92,7 +92,7 @@ fn named(column: &str, price: &str) -> Option<OtherCurrency> {
     Some(OtherCurrency { name: other, amount: price.trim_matches(['$', ' ']).to_owned() })
 }
 
-/// What is left of a price of which a mark stands in front or behind, unless it is a part of a word.
+/// Returns the price without a mark before or after it, unless the mark is part of a word.
 fn beside<'p>(price: &'p str, mark: &str) -> Option<&'p str> {
     let behind = price.strip_prefix(mark).filter(|rest| !rest.starts_with(char::is_alphabetic));
     let before = || price.strip_suffix(mark).filter(|rest| !rest.ends_with(char::is_alphabetic));

@@ -1,12 +1,12 @@
-//! Dates as people type them into feeds, and the forms in which a mapping says that they are.
+//! Dates as people type them into feeds, and the date formats of a mapping.
 
 use jiff::civil::Date;
 
-/// The years that a date can have.
+/// Years that a date may have.
 const YEARS: std::ops::RangeInclusive<i16> = 1900..=2100;
 
-/// A date as `2026-04-12`, `4/12/2026`, `04-12-26` (month first, as in the US) or `20260412`; a
-/// time behind it is ignored.
+/// Reads a date such as `2026-04-12`, `4/12/2026`, `04-12-26` (month first, as in the US) or
+/// `20260412`; a time after it is ignored.
 pub(super) fn date(text: &str) -> Option<Date> {
     let day = text.trim().split([' ', 'T']).next()?;
     let mut parts = day.split(['-', '/', '.']);
@@ -40,23 +40,23 @@ pub(super) fn date(text: &str) -> Option<Date> {
     Date::new(year, i8::try_from(month).ok()?, i8::try_from(day).ok()?).ok()
 }
 
-/// A part of a date.
+/// A part of a date format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Part {
     /// A year of four digits.
     Year,
     /// The last two digits of a year of this century.
     ShortYear,
-    /// A month as a number, of one digit or two.
+    /// A month of one or two digits.
     Month,
-    /// A day of the month, of one digit or two.
+    /// A day of the month of one or two digits.
     Day,
-    /// A character that stands there.
+    /// A literal character.
     Sign(char),
 }
 
-/// How a feed writes dates: `MM.YYYY`, `DD/MM/YY`. What a form does not have counts as the first:
-/// `03.2018` is 1 March 2018.
+/// A date format of a feed: `MM.YYYY`, `DD/MM/YY`. A missing part counts as 1: `03.2018` is 1 March
+/// 2018.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DateForm {
     text: String,
@@ -64,11 +64,11 @@ pub struct DateForm {
 }
 
 impl DateForm {
-    /// What a form is made of, for whoever wrote another one.
+    /// Explanation for a format that cannot be read.
     pub(super) const RULE: &'static str =
         "must be made of YYYY or YY, MM and DD, such as MM.YYYY or DD/MM/YY";
 
-    /// Reads a form; `None` when it has no year, the same part twice, or other letters or digits.
+    /// Reads a format; `None` when it has no year, the same part twice, or other letters or digits.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         const NAMES: [(&str, Part); 4] =
@@ -92,18 +92,18 @@ impl DateForm {
         (years == 1).then(|| Self { text: text.to_owned(), parts })
     }
 
-    /// The form as it is written.
+    /// Returns the format as written.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Reads a date that is written in this form.
+    /// Reads a date in this format.
     pub(super) fn read(&self, text: &str) -> Option<Date> {
         let mut rest = text.trim();
         let (mut year, mut month, mut day) = (0, 1, 1);
         for (place, part) in self.parts.iter().enumerate() {
-            // Between digits and digits only the number of digits tells where a part ends.
+            // Between adjacent digit groups, only the number of digits tells where a part ends.
             let is_before_digits =
                 self.parts.get(place + 1).is_some_and(|next| !matches!(next, Part::Sign(_)));
             let mut digits = |least: usize, most: usize| {

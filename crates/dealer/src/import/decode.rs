@@ -1,4 +1,4 @@
-//! From bytes to text, and from text to the kind of feed it is.
+//! Decoding of a feed's bytes to UTF-8, and detection of its kind.
 
 use std::io::{self, BufRead, Read};
 
@@ -6,20 +6,20 @@ use encoding_rs::{CoderResult, Decoder, DecoderResult, Encoding, UTF_8, WINDOWS_
 
 use super::Unreadable;
 
-/// How many bytes are decoded at once.
+/// Number of bytes decoded at once.
 pub(super) const CHUNK: usize = 64 * 1024;
 
-/// What a first look at a whole file tells.
+/// Result of the first pass over a file.
 #[derive(Debug)]
 pub(super) struct Survey {
     pub(super) encoding: &'static Encoding,
-    /// How many byte sequences cannot be read.
+    /// Number of byte sequences that cannot be decoded.
     pub(super) replaced: usize,
-    /// What it is.
+    /// Kind of feed.
     pub(super) kind: Kind,
 }
 
-/// What kind of text a feed is, by its first character.
+/// Kind of feed, by its first character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Json,
@@ -27,8 +27,8 @@ pub(super) enum Kind {
     Table,
 }
 
-/// Finds out the encoding. Without a byte order mark it is UTF-8, or Windows-1252 when what looks
-/// like UTF-8 in it is rarer than what does not.
+/// Detects encoding and kind. Without a byte order mark the encoding is UTF-8, or Windows-1252 when
+/// invalid UTF-8 sequences are at least as frequent as valid ones.
 pub(super) fn survey(source: &mut impl BufRead) -> Result<Survey, Unreadable> {
     let start = source.fill_buf().map_err(unreadable)?;
     if start.starts_with(b"PK\x03\x04") || start.starts_with(b"\x1f\x8b") {
@@ -54,7 +54,7 @@ pub(super) fn survey(source: &mut impl BufRead) -> Result<Survey, Unreadable> {
             let (result, read, written) =
                 decoder.decode_to_utf8_without_replacement(input, &mut text, last);
             let decoded = text.get(..written).unwrap_or_default();
-            // Every character outside of ASCII begins with one such byte.
+            // Every non-ASCII character begins with one such byte.
             good += decoded.iter().filter(|byte| **byte >= 0xC0).count();
             first =
                 first.or_else(|| decoded.iter().copied().find(|byte| !byte.is_ascii_whitespace()));
@@ -77,24 +77,25 @@ pub(super) fn survey(source: &mut impl BufRead) -> Result<Survey, Unreadable> {
         Some(b'[' | b'{') => Kind::Json,
         Some(_) | None => Kind::Table,
     };
-    // A mark is believed, whatever follows it.
+    // A byte order mark wins over the content.
     if marked.is_some() || bad == 0 || good > bad {
         Ok(Survey { encoding, replaced: bad, kind })
     } else {
-        // There every byte is a character.
+        // In Windows-1252 every byte is a character.
         Ok(Survey { encoding: WINDOWS_1252, replaced: 0, kind })
     }
 }
 
-/// Tells what is text as it stands, which most of most feeds is.
+/// Detects ASCII chunks, which need no decoding.
 #[derive(Debug, Default)]
 struct Ascii {
-    /// Whether the decoder has been given something, and waits for nothing.
+    /// True when the decoder has started and holds no incomplete character.
     is_between: bool,
 }
 
 impl Ascii {
-    /// Whether the next bytes need no decoder. The first ones do, because of a byte order mark.
+    /// Returns true when the next bytes need no decoder. The first ones do, because of a byte order
+    /// mark.
     fn passes(&mut self, encoding: &'static Encoding, bytes: &[u8]) -> bool {
         let was_between = std::mem::replace(
             &mut self.is_between,
@@ -104,17 +105,17 @@ impl Ascii {
     }
 }
 
-/// A file that cannot be read to its end.
+/// Returns the error for a file that cannot be read to its end.
 pub(super) fn unreadable(error: io::Error) -> Unreadable {
     Unreadable::new(format!("the feed cannot be read: {error}"), "look whether the file is whole")
 }
 
-/// The text of a feed as UTF-8, without a byte order mark.
+/// Decodes a feed to UTF-8, without a byte order mark.
 pub(super) struct Utf8<R> {
     source: R,
     decoder: Decoder,
     text: Vec<u8>,
-    /// What of `text` has not been handed out.
+    /// Range of `text` that has not been read.
     rest: std::ops::Range<usize>,
     encoding: &'static Encoding,
     ascii: Ascii,
@@ -142,7 +143,7 @@ impl<R: BufRead> Read for Utf8<R> {
             let (result, read, written, _) =
                 self.decoder.decode_to_utf8(input, &mut self.text, last);
             self.source.consume(read);
-            // What is left of these bytes is the decoder's.
+            // Bytes left over belong to the decoder.
             self.ascii.is_between &= result == CoderResult::InputEmpty;
             self.rest = 0..written;
             self.is_over = last && result == CoderResult::InputEmpty;

@@ -1,39 +1,39 @@
-//! The fields of a listing: which columns feed each, how full they are, and which ones a feed
-//! cannot do without.
+//! Fields of a listing: the columns that feed them, how many units have them, and the ones that a
+//! feed must have.
 
 use tradepost_wire::aap::Vehicle;
 
 use super::columns::Column;
 use super::report::{ColumnUse, FieldUse};
 
-/// The member of a listing that says how many persons have a seat. AAP has none, and is open to it.
+/// Member of a listing with its number of seats. AAP defines none, but permits additional members.
 pub(super) const SEATS: &str = "seats";
 
-/// The member of a listing that says how many doors it has. AAP has none, and is open to it.
+/// Member of a listing with its number of doors. AAP defines none, but permits additional members.
 pub(super) const DOORS: &str = "doors";
 
 /// A field of a listing.
 pub(super) struct Field {
     name: &'static str,
     columns: &'static [Column],
-    /// Whether a listing has it.
+    /// Returns true when a listing has the field.
     has: fn(&Vehicle) -> bool,
-    /// What it is called where no feed may lack it, and how many of its units may.
+    /// Name and tolerance, for a field that every feed must have.
     key: Option<Key>,
 }
 
-/// A field that no feed may lack.
+/// A field that every feed must have.
 struct Key {
-    /// What people call it.
+    /// Name for people.
     name: &'static str,
     may_lack: MayLack,
 }
 
-/// How many of the units of a feed may lack a field.
+/// Tolerance for units that lack a required field.
 enum MayLack {
-    /// Some: buyers search by it.
+    /// Some may lack it: buyers search by it.
     Some,
-    /// Most, as those that are new on the lot lack photos; but not all.
+    /// Most may lack it, as new arrivals lack photos, but not all.
     Most,
 }
 
@@ -88,11 +88,11 @@ fields! {
     "inventory_date" = [InStockSince], |v| v.inventory_date.is_some();
 }
 
-/// Which of its fields a listing has.
+/// Set of the fields that a listing has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Set(u32);
 
-// A bit for each.
+// One bit per field.
 const _: () = assert!(FIELDS.len() <= u32::BITS as usize);
 
 impl Set {
@@ -102,12 +102,12 @@ impl Set {
         Self(bits.sum())
     }
 
-    /// How many they are.
+    /// Returns the number of fields.
     pub(super) fn len(self) -> u32 {
         self.0.count_ones()
     }
 
-    /// The same, and the one that is called so.
+    /// Returns the set with one more field.
     pub(super) fn with(self, name: &str) -> Self {
         let bit =
             FIELDS.iter().zip(0..).find(|(field, _)| field.name == name).map(|(_, bit)| 1 << bit);
@@ -115,7 +115,7 @@ impl Set {
     }
 }
 
-/// Which columns fed each field, and how many of the units on offer have it.
+/// Returns for each field the columns that feed it, and how many of the units on offer have it.
 pub(super) fn uses(
     offered: impl Iterator<Item = Set>,
     columns: &[(ColumnUse, Option<Column>)],
@@ -138,18 +138,17 @@ pub(super) fn uses(
     FIELDS.iter().zip(has).map(of).collect()
 }
 
-/// What speaks against a feed.
+/// Findings that speak against a feed.
 #[derive(Debug, Default)]
 pub(super) struct Doubts {
-    /// Each field that it lacks.
+    /// One text per missing field.
     pub(super) all: Vec<String>,
-    /// The one of them that is about photos.
+    /// The finding about photos.
     pub(super) of_photos: Option<String>,
 }
 
-/// What speaks against a feed: a field by which buyers search and which most of the units lack, or that
-/// no unit has a photo. `without_price` of them have none for a reason that is no sign of a column that
-/// is misread.
+/// Finds what speaks against a feed: most units lack a field by which buyers search, or no unit has
+/// a photo. `without_price` units lack a price for a reason other than a misread column.
 pub(super) fn doubts(uses: &[FieldUse], offered: usize, without_price: usize) -> Doubts {
     let mut doubts = Doubts::default();
     for (field, used) in FIELDS.iter().zip(uses) {

@@ -1,5 +1,5 @@
-//! What has to be known of each row until all rows are there: what tells units apart, and how much a row
-//! says of its unit. The texts of many rows are one allocation, because a large feed has many.
+//! Data about each row that is needed until all rows are read: identifiers, and how complete the
+//! row is. The texts of many rows share one allocation, because a large feed has many rows.
 
 use tradepost_wire::aap::Vehicle;
 
@@ -7,10 +7,10 @@ use super::fields;
 use super::words::fold;
 use crate::inventory::texts::Texts;
 
-/// How many rows share their allocations.
+/// Number of rows that share their allocations.
 const ROWS: usize = 512;
 
-/// Heads in the order of their units.
+/// Heads of rows, in the order of their units.
 #[derive(Debug, Default)]
 pub(super) struct Heads {
     parts: Vec<Part>,
@@ -19,38 +19,38 @@ pub(super) struct Heads {
 #[derive(Debug, Default)]
 struct Part {
     rows: Vec<Head>,
-    /// Those of a row one after another.
+    /// Texts of the rows, one row after another.
     texts: Texts,
 }
 
-/// What is known of a row by itself.
+/// Data about a single row.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Head {
-    /// Where it is in the file.
+    /// Line in the file.
     pub(super) line: usize,
-    /// Which of its fields the listing has.
+    /// Set of the fields that the listing has.
     pub(super) has: fields::Set,
-    /// Which of its texts are there.
+    /// Bit set of the texts that are present.
     there: u8,
     pub(super) sold: bool,
-    /// Why it has no price, where that is no sign of a column that is misread.
+    /// Reason why it has no price, where the column was read correctly.
     pub(super) no_price: Option<NoPrice>,
 }
 
-/// Why a row has no price.
+/// Reasons for a missing price.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NoPrice {
-    /// It has a word such as `Call`.
+    /// A text such as `Call`.
     Withheld,
-    /// It has one in another currency than US dollars.
+    /// A price in a currency other than US dollars.
     OtherCurrency,
 }
 
-/// The texts of a row.
+/// Texts of a row.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Named<'h> {
     pub(super) vin: Option<&'h str>,
-    /// Folded: two stock numbers that are the same but for their spelling are equal.
+    /// Folded, so that different spellings of a stock number are equal.
     pub(super) stock: Option<&'h str>,
     pub(super) vehicle_id: Option<&'h str>,
     pub(super) rooftop: Option<&'h str>,
@@ -59,7 +59,7 @@ pub(super) struct Named<'h> {
     pub(super) trim: Option<&'h str>,
 }
 
-/// How many texts there are of a row.
+/// Number of texts of a row.
 const TEXTS: usize = 7;
 
 impl Heads {
@@ -93,7 +93,7 @@ impl Heads {
         part.rows.push(Head { line, has, there, sold, no_price });
     }
 
-    /// Puts others behind these.
+    /// Appends other heads.
     pub(super) fn append(&mut self, other: Self) {
         for mut part in other.parts {
             match self.parts.last_mut() {

@@ -1,5 +1,5 @@
-//! JSON: an array of vehicles, or an object that has one, such as an `inventory.search` response of AAP,
-//! an `ItemList` of schema.org or the answer of a search for vehicles.
+//! Reader for JSON feeds: an array of vehicles, or an object that contains one, such as an
+//! `inventory.search` response of AAP, an `ItemList` of schema.org or a search response.
 
 use std::fmt;
 use std::io::{BufReader, Read};
@@ -21,36 +21,36 @@ use members::{Member, is_something_else, members, vehicle_of};
 
 mod members;
 
-/// The format's name in a report.
+/// Name of the format in a report.
 const FORMAT: &str = "json";
 
-/// The name of AAP's format in a report.
+/// Name of AAP's format in a report.
 const AAP_FORMAT: &str = "aap-json";
 
-/// What exports call the list of vehicles.
+/// Member names of the list of vehicles in exports.
 const LISTS: &[&str] =
     &["vehicles", "inventory", "listings", "results", "cars", "items", "itemListElement", "@graph"];
 
-/// What stands around the object that has the list.
+/// Members that may wrap the object with the list.
 const WRAPPINGS: &[&str] = &["data", "mainEntity"];
 
-/// What exports call the number of all vehicles, of which the list may be one page.
+/// Member names of the total number of vehicles, of which the list may be one page.
 const TOTALS: &[&str] = &["total", "num_found", "numberOfItems"];
 
 const HINT: &str = "give an array of vehicles, {\"vehicles\": [...]}, an ItemList of schema.org, or the \
                     payload of an inventory.search response";
 
-/// Whether the text is an `inventory.search` response of AAP, which its member `type` says wherever it
-/// stands. Only then is `price` what the customer pays; in any other JSON it is a price as in tables.
+/// Returns true for an `inventory.search` response of AAP, recognised by its member `type` at any
+/// position. Only then is `price` what the customer pays; in other JSON it is a price as in tables.
 pub(super) fn is_aap_response(text: impl Read) -> bool {
     let mut reader = json::Deserializer::from_reader(BufReader::new(text));
     let mut kind = None;
-    // It fails where the type is known, and where the JSON cannot be read, which is told later.
+    // The parser stops with an error once the type is known. Invalid JSON is reported later.
     let _ = TypeMember { kind: &mut kind }.deserialize(&mut reader);
     kind.as_deref() == Some(Skill::InventorySearch.response_type())
 }
 
-/// Reads JSON, one vehicle at a time.
+/// Reads JSON one vehicle at a time.
 pub(super) fn read(
     text: impl Read,
     is_aap: bool,
@@ -68,7 +68,7 @@ pub(super) fn read(
     let items = taker.items;
     if let Err(error) = done {
         let place = format!("line {}, column {}", error.line(), error.column());
-        // What came before the end is good; what is missing is said of the file.
+        // Vehicles before the end are kept, and the report says that the file is incomplete.
         if error.is_eof() && sorter.has_units() {
             sorter.truncated(format!("the file ends in the middle of the JSON, at {place}"));
             return Ok(());
@@ -77,7 +77,7 @@ pub(super) fn read(
     }
     match found.total {
         _ if !found.list => Err(Unreadable::new("the JSON has no vehicles", HINT)),
-        // A feed is the whole inventory: to import one page would be to remove all the others.
+        // A feed is the whole inventory: importing one page would remove all other vehicles.
         Some(total) if total > items as u64 => Err(Unreadable::new(
             format!("the response holds {items} of {total} vehicles: it is one page"),
             "put the vehicles of every page into one array",
@@ -86,12 +86,12 @@ pub(super) fn read(
     }
 }
 
-/// Takes vehicles as they come.
+/// Passes vehicles to the sorter as they are read.
 struct Taker<'s, 'a> {
     sorter: &'s mut Sorter<'a>,
     cells: Cells,
     items: usize,
-    /// Whether it is known which format it is.
+    /// True when the format has been determined.
     is_known: bool,
 }
 
@@ -127,7 +127,7 @@ impl Taker<'_, '_> {
     }
 
     fn take_members(&mut self, item: usize, members: &[Member<'_>]) {
-        // JSON has no heading: the names in the first vehicle tell which format it is.
+        // JSON has no heading: the member names of the first vehicle determine the format.
         if !std::mem::replace(&mut self.is_known, true) {
             self.warn_of_untyped_aap(members);
             self.sorter.guess(members.iter().map(|member| member.path.as_ref()));
@@ -141,11 +141,11 @@ impl Taker<'_, '_> {
     }
 }
 
-/// The members of AAP that no export has by itself, where one of the two is the price with fees.
+/// Members that together occur only in AAP, where `price` includes the fees.
 const OF_AAP: [&str; 3] = ["vehicle_id", "list_price", "price"];
 
 impl Taker<'_, '_> {
-    /// Tells whoever saved vehicles of AAP without what says that they are.
+    /// Warns about vehicles of AAP in a file without AAP's type.
     fn warn_of_untyped_aap(&mut self, members: &[Member<'_>]) {
         let has = |name: &&str| members.iter().any(|member| member.path == **name);
         if self.sorter.mapping.is_none() && OF_AAP.iter().all(has) {
@@ -156,14 +156,14 @@ impl Taker<'_, '_> {
     }
 }
 
-/// What was found around the vehicles.
+/// Findings outside the vehicles.
 #[derive(Default)]
 struct Found {
     list: bool,
     total: Option<u64>,
 }
 
-/// The document, or what it is wrapped in.
+/// Visitor for the document, or for the object inside a wrapping.
 struct Document<'d, 's, 'a> {
     taker: &'d mut Taker<'s, 'a>,
     found: &'d mut Found,
@@ -187,7 +187,7 @@ impl<'de> Visitor<'de> for Document<'_, '_, '_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
         self.found.list = true;
-        // As text first: what is wrong within one vehicle is that one's alone.
+        // Parsed as raw text first, so that an error within one vehicle affects only that vehicle.
         while let Some(raw) = items.next_element::<Box<RawValue>>()? {
             self.taker.take(&raw);
         }
@@ -202,7 +202,7 @@ impl<'de> Visitor<'de> for Document<'_, '_, '_> {
                 let Self { taker, found, .. } = &mut self;
                 members.next_value_seed(Document { taker, found, is_wrapped: true })?;
             } else if TOTALS.contains(&key) {
-                // A page may have been saved without what was around it.
+                // A page may have been saved without its surrounding members.
                 let total = members.next_value::<Value>()?.as_u64();
                 self.found.total = self.found.total.max(total);
             } else {
@@ -212,7 +212,7 @@ impl<'de> Visitor<'de> for Document<'_, '_, '_> {
         Ok(())
     }
 
-    // A member that is called like a list may be a number or a name.
+    // A member named like a list may be a number or a string.
 
     fn visit_bool<E>(self, _: bool) -> Result<(), E> {
         Ok(())
@@ -239,7 +239,7 @@ impl<'de> Visitor<'de> for Document<'_, '_, '_> {
     }
 }
 
-/// The member `type` of a document.
+/// Visitor that finds the member `type` of a document.
 struct TypeMember<'k> {
     kind: &'k mut Option<String>,
 }

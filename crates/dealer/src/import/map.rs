@@ -1,4 +1,4 @@
-//! What a row means: cells become a listing, and everything that is odd is noted (§3.4).
+//! Interpretation of a row: cells become a listing, and oddities become warnings (§3.4).
 
 use jiff::Timestamp;
 use tradepost_wire::aap::Vehicle;
@@ -19,19 +19,20 @@ use super::{PriceTruth, Target, dates, vin};
 
 mod price;
 
-/// How long names, colours and the like may be, in characters.
+/// Maximum length of names, colours and similar texts in characters.
 const MAX_TEXT: usize = 200;
 
-/// How long a description may be, in characters.
+/// Maximum length of a description in characters.
 const MAX_DESCRIPTION: usize = 10_000;
 
-/// How many features and how many photos a listing may have.
+/// Maximum number of features and of photos.
 const MAX_ITEMS: usize = 200;
 
-/// How many model years ahead of the calendar a vehicle may be: that of next year is sold in this one.
+/// Number of model years ahead of the calendar that are accepted: next year's model is sold this
+/// year.
 const YEARS_AHEAD: i16 = 2;
 
-/// How many seats and how many doors a vehicle may have.
+/// Maximum number of seats and of doors.
 const MAX_SEATS: u32 = 100;
 const MAX_DOORS: u32 = 9;
 
@@ -53,19 +54,19 @@ impl SkippedRow {
 pub(super) struct Listed {
     pub(super) vehicle: Vehicle,
     pub(super) sold: bool,
-    /// Whether its price is in another currency than US dollars, and is left out.
+    /// True when its price is in another currency than US dollars and was left out.
     pub(super) is_in_other_currency: bool,
 }
 
-/// Reads the cells of one row.
+/// Interprets the cells of one row.
 pub(super) struct Mapper<'a> {
     pub(super) target: &'a Target,
-    /// The rooftop that the row names, if it does.
+    /// Index of the rooftop that the row names.
     pub(super) rooftop: Option<usize>,
     pub(super) now: Timestamp,
     pub(super) price: PriceRule,
     pub(super) notation: &'a Notation,
-    /// Whether units that are not built yet count as on their way.
+    /// True when units that are not built yet count as in transit.
     pub(super) offers_unbuilt: bool,
     pub(super) line: usize,
     pub(super) cells: &'a Cells,
@@ -74,13 +75,15 @@ pub(super) struct Mapper<'a> {
 }
 
 impl Mapper<'_> {
+    /// Interprets the row.
+    ///
     /// # Errors
-    /// Why the row is neither on offer nor sold.
+    /// The reason why the row is neither on offer nor sold.
     pub(super) fn map(mut self) -> Result<Listed, SkippedRow> {
         let word = self.cells.get(Column::Status);
         let (status, sold) = match self.remembered.availability.or_read(word, words::availability) {
             Availability::Offered(status) => (status, false),
-            // A sold unit had a deal before: that is the nearest of AAP's words.
+            // `pending` is the nearest of AAP's values for a sold unit.
             Availability::Sold => (Status::Pending, true),
             Availability::InProduction if self.offers_unbuilt => (Status::InTransit, false),
             Availability::InProduction => {
@@ -129,7 +132,7 @@ impl Mapper<'_> {
             updated_at: Some(self.now),
             ..Vehicle::default()
         };
-        // Before the prices, which are judged by the condition as well.
+        // Condition and body come first, because prices are checked against the condition.
         self.what_it_is(&mut vehicle);
         let other_price = match self.what_it_costs(&mut vehicle, fees, sold) {
             Err(message) if self.target.price_truth == PriceTruth::Block && !sold => {
@@ -185,7 +188,7 @@ impl Mapper<'_> {
         }
     }
 
-    /// The body. A van of a model that is a minivan is called one.
+    /// Reads the body style. A van of a minivan model becomes a minivan.
     fn body(&mut self, vehicle: &Vehicle) -> Option<String> {
         let body = self.word(&[Column::Body], |r| &mut r.body, words::BODY)?;
         let is_minivan = body == "van"
@@ -198,13 +201,13 @@ impl Mapper<'_> {
         Some(if is_minivan { "minivan".to_owned() } else { body })
     }
 
-    /// Whether price and MSRP are so far apart that one of them is wrong, such as cents taken for
-    /// dollars. Which one cannot be told, so neither is shown.
+    /// Returns true when price and MSRP are so far apart that one of them is wrong, such as cents
+    /// read as dollars. It cannot be told which, so neither is shown.
     fn prices_disagree(&mut self, vehicle: &Vehicle) -> bool {
         let Some(msrp) = vehicle.msrp.map(u64::from) else {
             return false;
         };
-        // Collectors pay several times the MSRP; a used car is worth a small part of it at last.
+        // Collector's cars cost several times the MSRP; a used car may end at a small part of it.
         let least_share = if vehicle.condition == Some(AnyCondition::New) { 5 } else { 100 };
         for asked in [vehicle.list_price, vehicle.price].into_iter().flatten() {
             let asked = u64::from(asked);
@@ -248,13 +251,13 @@ impl Mapper<'_> {
             let message = format!("a text has more than {most} characters");
             self.warn(Warning::Shortened, message);
         }
-        // Dashes and dots are how exports say "nothing".
+        // Dashes and dots stand for a missing value.
         text.chars().any(char::is_alphanumeric).then_some(text)
     }
 
     fn vin(&mut self) -> Option<String> {
         let text = self.cells.get(Column::Vin);
-        // As nearly all are, without a copy.
+        // Nearly all VINs take this path, without a copy.
         if format::is_vin(text) && format::has_vin_check_digit(text) {
             return Some(text.to_owned());
         }
@@ -276,7 +279,7 @@ impl Mapper<'_> {
         Some(vin)
     }
 
-    /// The rooftop where the unit is, and the sum of its fees.
+    /// Returns the name of the unit's rooftop and the sum of its fees.
     fn place(&mut self) -> (String, u32) {
         let rooftops = &self.target.rooftops;
         if self.rooftop.is_none() && rooftops.len() > 1 {
@@ -287,7 +290,7 @@ impl Mapper<'_> {
         rooftop.map(|rooftop| (rooftop.name.clone(), rooftop.fees)).unwrap_or_default()
     }
 
-    /// The model year: the feed's, or where it has none that of the VIN.
+    /// Returns the model year: the feed's, or else the VIN's.
     fn year(&mut self, vin: Option<&str>) -> Option<u16> {
         let text = self.cells.get(Column::Year);
         let of_date = || self.date(text).and_then(|date| u16::try_from(date.year()).ok());
@@ -352,14 +355,14 @@ impl Mapper<'_> {
         Some(word.text)
     }
 
-    /// The engine in the words of the published examples: `1.5L Turbo I4`.
+    /// Formats the engine as in the published examples: `1.5L Turbo I4`.
     fn engine(&mut self) -> Option<String> {
         let litres = self.cells.get(Column::Displacement);
         let litres = numbers::litres(litres, self.notation.sign());
         let cylinders = self.cells.get(Column::Cylinders);
         let cylinders = cylinders.parse::<u8>().ok().filter(|c| (1..=16).contains(c));
         let block = self.cells.get(Column::Block);
-        // `I`, `V` and `H`. Whole words do not stand before a number.
+        // `I`, `V` and `H`. A whole word does not go before a number.
         let block = if block.len() == 1 { block } else { "" };
         let turbo = words::fold(self.cells.get(Column::Aspiration)).contains("turbo");
         let parts = [
@@ -480,34 +483,35 @@ impl Mapper<'_> {
         date.map(|date| date.to_string())
     }
 
-    /// A date in the form of the mapping, or in one of those that are usual.
+    /// Reads a date in the mapping's format, or else in a common one.
     fn date(&self, text: &str) -> Option<jiff::civil::Date> {
         let of_form = self.notation.date.as_ref().and_then(|form| form.read(text));
         of_form.or_else(|| dates::date(text))
     }
 }
 
-/// Whether what an exporter calls an offer can be its stock number: it is no VIN, and no id that was made
-/// here and has come back.
+/// Returns true when an offer id can be the stock number: it is no VIN, and no id that was
+/// generated here.
 fn is_stock_number(id: &str, vin: Option<&String>) -> bool {
     let is_made_here = id.starts_with("veh_") || id.starts_with("stk_");
     !is_made_here && !format::is_vin(id) && vin.is_none_or(|vin| !vin.eq_ignore_ascii_case(id))
 }
 
-/// The id of a unit that has none of its own.
+/// Generates the id of a unit that has none, from its VIN.
 pub(super) fn id_from_vin(vin: &str) -> String {
     let mut id = ["veh_", vin].concat();
     id.make_ascii_lowercase();
     id
 }
 
-/// Stock numbers are unique only within a rooftop.
+/// Generates the id of a unit without VIN. The rooftop is part of it, because stock numbers are
+/// unique only within a rooftop.
 fn id_from_stock(rooftop: &str, stock: &str) -> String {
     format!("stk_{}_{}", words::fold(rooftop), words::fold(stock))
 }
 
-/// Without control characters and doubled spaces, at most `most` characters; and whether that
-/// cost anything.
+/// Removes control characters and repeated spaces, and truncates to `most` characters. Also returns
+/// true when the text was truncated.
 fn clean(text: &str, most: usize) -> (String, bool) {
     if text.len() <= most && is_clean(text) {
         return (text.to_owned(), false);
@@ -533,9 +537,9 @@ fn clean(text: &str, most: usize) -> (String, bool) {
     (out, false)
 }
 
-/// Whether a text is plain words with single spaces between them, as nearly all are.
+/// Returns true for printable ASCII with single spaces, as nearly all texts are.
 fn is_clean(text: &str) -> bool {
-    // Without a way out in the middle, so that many bytes are looked at at once.
+    // No early exit, so that the compiler can vectorise the loop.
     let is_plain = text.bytes().fold(true, |so_far, byte| so_far & (b' '..0x7f).contains(&byte));
     let pairs = text.bytes().zip(text.bytes().skip(1));
     let is_double = pairs.fold(false, |so_far, pair| so_far | (pair == (b' ', b' ')));

@@ -1,7 +1,7 @@
-//! How the columns of a feed are to be understood: a table that a person writes, or one of the
-//! [`preset`](super::preset)s, which are written in the same notation.
+//! Mapping of the columns of a feed to fields: a file that a person writes, or one of the
+//! [`preset`](super::preset)s, which have the same format.
 //!
-//! What a mapping does not name is understood by the names that all exports share
+//! Headings that a mapping does not name are interpreted by the names common to all exports
 //! (`columns::Column::named`).
 
 use std::collections::BTreeMap;
@@ -21,38 +21,38 @@ mod read;
 mod unmatched;
 mod write;
 
-/// The word for a column that is left alone.
+/// Field name for a column to be ignored.
 pub(super) const IGNORE: &str = "ignore";
 
 words! {
-    /// Whether an amount is a part of the price that a feed names.
+    /// Relation of an amount to the price in a feed.
     pub enum Part {
-        /// It is not: the price is worked out with it.
+        /// Not part of the price, so the importer adds or subtracts it.
         Apart = "apart",
-        /// It is, and counts no second time.
+        /// Already part of the price.
         Included = "included",
     }
 }
 
 words! {
-    /// What becomes of a unit that is not on its way to the dealer yet.
+    /// Treatment of a unit that is not yet in transit to the dealer.
     pub enum Unbuilt {
-        /// It is not offered (requirements §3.4).
+        /// Not offered (requirements §3.4).
         Skip = "skip",
-        /// The dealer answers for its being on its way.
+        /// Offered as in transit; the dealer is responsible for that being true.
         InTransit = "intransit",
     }
 }
 
-/// What the price of a feed is made of (`R-PR-01`). What is not said is not guessed: fees are added,
-/// and of add-ons and rebates it is said that nobody knows.
+/// Composition of a feed's prices (AAP 1.1, `R-PR-01`). Without a rule, fees are added, and add-ons
+/// and rebates cause a warning.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PriceRule {
-    /// The mandatory fees: the unit's own, or else those of its rooftop.
+    /// Mandatory fees: the unit's own, or else those of its rooftop.
     pub fees: Option<Part>,
-    /// What the dealer has added.
+    /// Dealer add-ons.
     pub add_ons: Option<Part>,
-    /// What everybody gets off.
+    /// Rebates that every buyer gets.
     pub rebates: Option<Part>,
 }
 
@@ -66,25 +66,25 @@ impl PriceRule {
     }
 }
 
-/// What is done to a cell before it is read.
+/// Changes to a cell before it is interpreted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Transform {
-    /// What cells say, folded, and what it means.
+    /// Replacements by folded text.
     words: BTreeMap<String, String>,
-    /// What stands between the items of a list.
+    /// Separator of the items of a list.
     split: Option<String>,
-    /// What is taken out, wherever it stands.
+    /// Texts to remove.
     remove: Vec<String>,
-    /// How a date is written.
+    /// Format of a date.
     date: Option<DateForm>,
-    /// What is put in front.
+    /// Prefix to add.
     prepend: Option<String>,
-    /// What is put behind.
+    /// Suffix to add.
     append: Option<String>,
 }
 
 impl Transform {
-    /// Does it. A text that came as a list is one whose items each end with [`ITEM`].
+    /// Applies the transform. A structured list has an [`ITEM`] after each item.
     pub(super) fn apply(&self, text: &str) -> String {
         if !text.contains(ITEM) {
             return self.apply_to_text(text);
@@ -106,7 +106,7 @@ impl Transform {
         }
         if let Some(separator) = &self.split {
             let items = text.split(separator.as_str()).map(|item| self.apply_to_item(item.trim()));
-            // Also behind a single item, so that it is not split a second time.
+            // A single item gets the separator too, so that it is not split again.
             return items.flat_map(|item| [item, ITEM.to_string()]).collect();
         }
         self.apply_to_item(text.trim())
@@ -116,11 +116,11 @@ impl Transform {
         if text.is_empty() {
             return String::new();
         }
-        // What is said in other words is said whole: nothing is put around it.
+        // A replacement is complete: no prefix or suffix is added.
         if let Some(word) = self.words.get(&fold(text)) {
             return word.clone();
         }
-        // What is no date in this form stays as it is, and the report quotes it.
+        // A text that is not a date in this format stays unchanged, and the report quotes it.
         if let Some(date) = self.date.as_ref().and_then(|form| form.read(text)) {
             return date.to_string();
         }
@@ -133,10 +133,10 @@ impl Transform {
     }
 }
 
-/// What a column is about, and what is done to its cells.
+/// Rule for a column: its field and its transform.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Rule {
-    /// The field; `None` when the column is left alone.
+    /// The field; `None` when the column is ignored.
     pub(super) column: Option<Column>,
     pub(super) transform: Option<Arc<Transform>>,
 }
@@ -144,39 +144,40 @@ pub(super) struct Rule {
 /// A line of the table `[columns]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Line {
-    /// The heading as it was written.
+    /// Heading as written.
     heading: String,
     rule: Rule,
-    /// Whether a mapping says it for its feed. Lines of a preset are about every feed of a format, and
-    /// no feed has all of them.
+    /// True for a line of the feed's own mapping. A preset's lines cover all feeds of a format, and
+    /// no feed has all of those columns.
     is_own: bool,
-    /// Whether a feed may be without the column.
+    /// True when a feed may lack the column.
     is_optional: bool,
 }
 
-/// How a feed is to be understood.
+/// A mapping of a feed's columns to fields.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Mapping {
-    /// The preset that knows what is not said here.
+    /// Preset for everything that the mapping does not define.
     preset: Option<Preset>,
-    /// Headings by which a format is known, for presets: all those of one of the lists.
+    /// For presets: lists of headings, any of which identifies the format when all its headings are
+    /// present.
     pub(super) signatures: Vec<Vec<String>>,
-    /// The headings of a table that has none.
+    /// Headings for a table without a heading row.
     pub(super) positions: Vec<String>,
-    /// By the folded heading.
+    /// Lines by folded heading.
     columns: BTreeMap<String, Line>,
     pub(super) constants: Vec<(Column, String)>,
-    /// What feeds call a dealer or a rooftop, and what it is called here.
+    /// Names in the feed of dealers and rooftops, with the names configured here.
     pub(super) names: Vec<(String, String)>,
     pub(super) price: PriceRule,
     unbuilt: Option<Unbuilt>,
-    /// Whether units whose price is in another currency are offered without one.
+    /// True when units priced in another currency are offered without a price.
     without_prices: Option<bool>,
     pub(super) notation: Notation,
 }
 
 impl Mapping {
-    /// Reads a mapping that somebody has written.
+    /// Parses a mapping file.
     ///
     /// # Errors
     /// Every mistake with its line.
@@ -190,7 +191,7 @@ impl Mapping {
         })
     }
 
-    /// The mapping of a preset.
+    /// Returns the mapping of a preset.
     #[must_use]
     pub fn of(preset: Preset) -> Self {
         let own = toml::read(preset.table(), Variables::default(), |value, problems| {
@@ -201,18 +202,18 @@ impl Mapping {
         Self { preset: Some(preset), ..own }
     }
 
-    /// The preset that it is or stands on.
+    /// Returns the preset that this mapping is or is based on.
     #[must_use]
     pub fn preset(&self) -> Option<Preset> {
         self.preset
     }
 
-    /// The mapping of a preset, with what this one says of its own.
+    /// Returns this mapping, based on a preset.
     pub(super) fn over_preset(self, preset: Preset) -> Self {
         Self { preset: Some(preset), ..self.over(&Self::of(preset)) }
     }
 
-    /// This one, and what it does not say from the other.
+    /// Merges two mappings; this one wins.
     fn over(self, base: &Self) -> Self {
         let mut columns = base.columns.clone();
         columns.extend(self.columns);
@@ -235,9 +236,9 @@ impl Mapping {
         }
     }
 
-    /// What it says about a heading, if anything.
+    /// Returns the rule for a heading, if the mapping has one.
     pub(super) fn rule(&self, heading: &str) -> Option<&Rule> {
-        // A line for this very number counts more than one for any.
+        // A line for one number wins over a line for any number.
         let found = self.columns.get(&fold(heading)).or_else(|| {
             let general = general(&fold(heading))?;
             self.columns.get(&general)
@@ -245,14 +246,14 @@ impl Mapping {
         found.map(|line| &line.rule)
     }
 
-    /// The rule of a heading: its own, or the one that all exports share.
+    /// Returns the rule for a heading: the mapping's, or the one common to all exports.
     pub(super) fn understand(&self, heading: &str) -> Rule {
         self.rule(heading)
             .cloned()
             .unwrap_or_else(|| Rule { column: Column::named(heading), transform: None })
     }
 
-    /// The same, where every heading of a file has its own line.
+    /// Returns the mapping with a line of its own for every heading of a file.
     pub(super) fn spelled_out(
         mut self,
         headings: impl IntoIterator<Item = SpelledHeading>,
@@ -264,7 +265,7 @@ impl Mapping {
         self
     }
 
-    /// Whether units whose price is in another currency are offered without one.
+    /// Returns true when units priced in another currency are offered without a price.
     pub(super) fn takes_without_prices(&self) -> bool {
         self.without_prices == Some(true)
     }
@@ -277,13 +278,14 @@ impl Mapping {
 /// A heading of a file.
 #[derive(Debug)]
 pub(super) struct SpelledHeading {
-    /// As it stands there.
+    /// Heading as written.
     pub(super) heading: String,
-    /// Whether another file of the same kind may be without it.
+    /// True when another file of the same kind may lack it.
     pub(super) is_optional: bool,
 }
 
-/// A folded heading with every number as `#`: `image_3_url` is `image_#_url`.
+/// Folds the numbers of a heading to `#`: `image_3_url` becomes `image_#_url`. `None` without a
+/// number.
 fn general(folded: &str) -> Option<String> {
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
     if !folded.split('_').any(is_number) {
@@ -293,7 +295,7 @@ fn general(folded: &str) -> Option<String> {
     Some(parts.collect::<Vec<_>>().join("_"))
 }
 
-/// How a heading is kept: `image[*].url` stands for one with any number.
+/// Returns the key of a heading: `image[*].url` matches any number.
 fn key(heading: &str) -> String {
     match heading.contains('*') {
         true => general(&fold(&heading.replace('*', "0"))).unwrap_or_default(),

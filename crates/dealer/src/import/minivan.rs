@@ -1,12 +1,12 @@
-//! Models that are minivans, whatever a feed calls their body: `4D Passenger Van` is one of a Sienna,
-//! and none of a Transit.
+//! Minivan models, which feeds often call vans: `4D Passenger Van` is the body of a Sienna, and not
+//! of a Transit.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use super::words::fold;
 
-/// One line for each model: its make and its name.
+/// Table with make and model on each line.
 const TABLE: &str = include_str!("../../data/minivans.csv");
 
 /// Folded makes and models.
@@ -15,7 +15,7 @@ static MODELS: LazyLock<HashSet<(String, String)>> = LazyLock::new(|| {
     lines.map(|(make, model)| (fold(make), fold(model))).collect()
 });
 
-/// Whether a model is a minivan. `Sienna Hybrid` is a Sienna.
+/// Returns true when a model is a minivan. `Sienna Hybrid` counts as a Sienna.
 pub(super) fn is_minivan(make: &str, model: &str) -> bool {
     let make = fold(make);
     let model = fold(model);

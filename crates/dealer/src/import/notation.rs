@@ -1,13 +1,13 @@
-//! How a feed writes numbers, dates and distances, where a mapping says so.
+//! Notation of numbers, dates and distances in a feed.
 
 use tradepost_wire::words;
 
 pub use super::dates::DateForm;
 
 words! {
-    /// What stands before the fraction of a number.
+    /// Decimal signs.
     pub enum DecimalSign {
-        /// `9,000.50`; what is not said.
+        /// `9,000.50`; the default.
         Point = "point",
         /// `9.000,50`.
         Comma = "comma",
@@ -15,28 +15,28 @@ words! {
 }
 
 words! {
-    /// What distances are counted in.
+    /// Units of distances.
     pub enum DistanceUnit {
-        /// Miles; what is not said.
+        /// Miles; the default.
         Miles = "mi",
         /// Kilometres, which are converted to miles.
         Kilometres = "km",
     }
 }
 
-/// How a feed writes what a mapping does not say of one column alone.
+/// Notation of all columns of a feed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Notation {
-    /// What stands before the fraction of a number.
+    /// Decimal sign.
     pub decimal: Option<DecimalSign>,
-    /// What distances are counted in where a row does not say it.
+    /// Unit of distances without a unit in their row.
     pub distance: Option<DistanceUnit>,
-    /// How dates are written.
+    /// Format of dates.
     pub date: Option<DateForm>,
 }
 
 impl Notation {
-    /// This one, and what it does not say from the other.
+    /// Merges two notations; this one wins.
     pub(super) fn or(self, other: &Self) -> Self {
         Self {
             decimal: self.decimal.or(other.decimal),
@@ -45,12 +45,12 @@ impl Notation {
         }
     }
 
-    /// What stands before the fraction of a number.
+    /// Returns the decimal sign.
     pub(super) fn sign(&self) -> DecimalSign {
         self.decimal.unwrap_or(DecimalSign::Point)
     }
 
-    /// The unit of a distance that has none.
+    /// Returns the unit of distances without one.
     pub(super) fn unit(&self) -> &'static str {
         use tradepost_wire::catalog::Vocabulary as _;
         self.distance.unwrap_or(DistanceUnit::Miles).name()

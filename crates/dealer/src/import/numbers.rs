@@ -4,18 +4,18 @@ use std::borrow::Cow;
 
 use super::notation::DecimalSign;
 
-/// What stands in a cell for a number.
+/// Meaning of a cell with a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Amount {
-    /// Nothing.
+    /// An empty cell.
     Empty,
-    /// Words or signs that say that there is none: `Not Priced`, `Call`, `–`, zero.
+    /// A text or sign for a missing number: `Not Priced`, `Call`, `–`, zero.
     Withheld,
     /// A number.
     Is(u32),
-    /// A number that no price is: a typing error, or one that stands for none.
+    /// An implausible number: a typing error or a placeholder.
     FarOff,
-    /// Something else.
+    /// Anything else.
     Unreadable,
 }
 
@@ -28,20 +28,20 @@ impl Amount {
     }
 }
 
-/// No car costs less: smaller figures stand for "ask us".
+/// Minimum price in whole US dollars; smaller figures stand for "ask us".
 const LEAST_PRICE: u32 = 100;
 
-/// Hardly a car costs more, whole US dollars; beyond it are typing errors.
+/// Maximum price in whole US dollars; larger ones are typing errors.
 const GREATEST_PRICE: u32 = 5_000_000;
 
-/// From here on, a number of equal digits such as 999,999 stands for none.
+/// Smallest number whose equal digits, as in 999,999, mark it as a placeholder.
 const LEAST_FILLER: u32 = 111_111;
 
-/// No car has run further, in miles; beyond it are typing errors.
+/// Maximum mileage in miles; larger ones are typing errors.
 const GREATEST_MILEAGE: u32 = 2_000_000;
 
-/// A price in US dollars. Cents are rounded up: a price never promises less than is asked
-/// (`R-PR-01`).
+/// Reads a price in US dollars. Cents are rounded up, so that a price never promises less than is
+/// asked (AAP 1.1, `R-PR-01`).
 pub(super) fn price(text: &str, sign: DecimalSign) -> Amount {
     if text.is_empty() {
         return Amount::Empty;
@@ -49,7 +49,7 @@ pub(super) fn price(text: &str, sign: DecimalSign) -> Amount {
     let upper = upper(text);
     let bare = strip_unit(&upper, &["USD", "US$", "$"]);
     if !bare.chars().any(|c| c.is_ascii_digit()) {
-        // A lone currency of another country is no statement about the price either.
+        // A foreign currency symbol without digits is no price either.
         return Amount::Withheld;
     }
     match decimal(bare, sign) {
@@ -63,12 +63,12 @@ pub(super) fn price(text: &str, sign: DecimalSign) -> Amount {
     }
 }
 
-/// A fee, an add-on or a rebate in US dollars, of any size; rounded up as prices are. A sign says
-/// only what the column says already.
+/// Reads a fee, an add-on or a rebate in US dollars, rounded up like prices. A sign is ignored,
+/// because the column determines it.
 pub(super) fn amount(text: &str, sign: DecimalSign) -> Amount {
     let upper = upper(text);
     let bare = strip_unit(upper.trim().trim_start_matches(['-', '+']), &["USD", "US$", "$"]);
-    // A sign may stand behind the currency as well.
+    // A sign may follow the currency.
     let bare = bare.trim_start_matches(['-', '+']);
     if !bare.chars().any(|c| c.is_ascii_digit()) {
         return if bare.is_empty() { Amount::Empty } else { Amount::Withheld };
@@ -83,7 +83,7 @@ pub(super) fn amount(text: &str, sign: DecimalSign) -> Amount {
     }
 }
 
-/// Whether a number is one that people type where they have none.
+/// Returns true for a number that people type as a placeholder.
 fn is_filler(number: u32) -> bool {
     let last = number % 10;
     let mut rest = number;
@@ -93,8 +93,8 @@ fn is_filler(number: u32) -> bool {
     number == 1_234_567 || number == 123_456 || (rest == 0 && number >= LEAST_FILLER)
 }
 
-/// A mileage in miles, and whether it was converted from kilometres. `unit` counts when the cell
-/// names none.
+/// Reads a mileage in miles; also returns true when it was converted from kilometres. `unit`
+/// applies when the cell names none.
 pub(super) fn mileage(text: &str, unit: &str, sign: DecimalSign) -> (Amount, bool) {
     const MILES: &[&str] = &["MILES", "MILE", "MI.", " MI", "MI"];
     const KILOMETRES: &[&str] = &["KILOMETERS", "KILOMETRES", "KMS", "KM", "KMT"];
@@ -126,7 +126,7 @@ pub(super) fn mileage(text: &str, unit: &str, sign: DecimalSign) -> (Amount, boo
     (Amount::Is(miles), kilometres)
 }
 
-/// A plain number such as miles per gallon.
+/// Reads a plain number such as miles per gallon.
 pub(super) fn plain(text: &str, greatest: u32, sign: DecimalSign) -> Amount {
     if text.is_empty() {
         return Amount::Empty;
@@ -142,14 +142,13 @@ pub(super) fn plain(text: &str, greatest: u32, sign: DecimalSign) -> Amount {
     }
 }
 
-/// A model year in the range of the schema.
+/// Reads a model year in the range of the schema.
 pub(super) fn year(text: &str, sign: DecimalSign) -> Option<u16> {
     let (year, _) = decimal(text, sign)?;
     u16::try_from(year).ok().filter(|year| (1900..=2100).contains(year))
 }
 
-/// How many there are of something: the number with which a text begins, such as `5` of `5
-/// passengers`.
+/// Reads the number at the start of a text, such as `5` in `5 passengers`.
 pub(super) fn count(text: &str, greatest: u32) -> Amount {
     if text.is_empty() {
         return Amount::Empty;
@@ -166,7 +165,7 @@ pub(super) fn count(text: &str, greatest: u32) -> Amount {
     }
 }
 
-/// The displacement of an engine in litres.
+/// Reads an engine displacement in litres.
 pub(super) fn litres(text: &str, sign: DecimalSign) -> Option<f64> {
     let text = text.trim_end_matches(['L', 'l', ' ']);
     let text = match sign {
@@ -176,13 +175,13 @@ pub(super) fn litres(text: &str, sign: DecimalSign) -> Option<f64> {
     text.parse::<f64>().ok().filter(|litres| (0.1..30.0).contains(litres))
 }
 
-/// Whether a text is the name of a unit of distance.
+/// Returns true when a text is a unit of distance.
 pub(super) fn is_unit_of_distance(text: &str) -> bool {
     let (amount, _) = mileage(&format!("1 {text}"), "", DecimalSign::Point);
     amount.number().is_some() && !text.is_empty()
 }
 
-/// In upper case. Most are numbers, which have none.
+/// Converts to upper case, without a copy when nothing changes.
 fn upper(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_lowercase()) {
         Cow::Borrowed(text)
@@ -191,7 +190,7 @@ fn upper(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Removes a unit in front of a number or behind it.
+/// Removes a unit before or after a number.
 fn strip_unit<'t>(text: &'t str, units: &[&str]) -> &'t str {
     let text = text.trim();
     for unit in units {
@@ -202,9 +201,8 @@ fn strip_unit<'t>(text: &'t str, units: &[&str]) -> &'t str {
     text
 }
 
-/// The whole part, and whether there is a fraction. The sign that does not stand before a fraction
-/// may group thousands. Where that is not said, a point stands before a fraction of other than three
-/// digits, because `32.450` can be meant either way.
+/// Reads a number as its whole part, and true when it has a fraction. The other sign may group
+/// thousands. A fraction of exactly three digits is rejected, because `32.450` may mean either.
 fn decimal(text: &str, sign: DecimalSign) -> Option<(u32, bool)> {
     let all_digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
     if !text.is_empty() && all_digits(text) {
@@ -229,7 +227,7 @@ fn decimal(text: &str, sign: DecimalSign) -> Option<(u32, bool)> {
         digits.to_mut().push_str(group);
         grouped = true;
     }
-    // `1234,567` is no grouping of thousands.
+    // `1234,567` is not a valid grouping.
     let short = !grouped || (1..=3).contains(&first.len());
     if digits.is_empty() || !all_digits(&digits) || !short {
         return None;

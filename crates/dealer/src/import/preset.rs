@@ -1,5 +1,5 @@
-//! The formats of the field. Each is a mapping in a file of its own (`data/presets`): what its
-//! columns are called and what they hold are facts, and none of them is code.
+//! Presets for the feed formats of the field. Each is a mapping in its own file (`data/presets`),
+//! without code.
 
 use std::sync::LazyLock;
 
@@ -10,9 +10,9 @@ use super::mapping::Mapping;
 use super::words::fold;
 
 catalog! {
-    /// A format that feeds come in.
+    /// Feed formats.
     pub enum Preset {
-        /// Its table, as a mapping is written.
+        /// The mapping as TOML.
         table: &'static str,
     }
     /// HomeNet IOL: a table.
@@ -25,7 +25,7 @@ catalog! {
     GoogleAds = "google-ads" { table: include_str!("../../data/presets/google-ads.toml") }
     /// Meta's automotive catalogue: a table, or XML.
     Meta = "meta" { table: include_str!("../../data/presets/meta.toml") }
-    /// What AutoTrader takes: a table between bars, with a heading or without.
+    /// AutoTrader: a table separated by bars, with or without a heading.
     AutoTrader = "autotrader" { table: include_str!("../../data/presets/autotrader.toml") }
     /// CarGurus: XML with a `listing` for each vehicle.
     CarGurus = "cargurus" { table: include_str!("../../data/presets/cargurus.toml") }
@@ -33,18 +33,19 @@ catalog! {
     MarketCheck = "marketcheck" { table: include_str!("../../data/presets/marketcheck.toml") }
     /// schema.org's `Car`, as JSON-LD: an array, an `ItemList` or a `@graph`.
     SchemaOrg = "schema-org" { table: include_str!("../../data/presets/schema-org.toml") }
-    /// A German export with the columns of mobile.de: a table between semicolons.
+    /// A German export with the columns of mobile.de: a table separated by semicolons.
     MobileDe = "mobile-de" { table: include_str!("../../data/presets/mobile-de.toml") }
     /// The vehicles of AAP, as JSON.
     AapJson = "aap-json" { table: include_str!("../../data/presets/aap-json.toml") }
 }
 
-/// The mappings of all presets: a table is compared with them for every delimiter that it may have.
+/// Parsed mappings of all presets, because a table is compared with them for every possible
+/// delimiter.
 static MAPPINGS: LazyLock<Vec<Mapping>> =
     LazyLock::new(|| Preset::ALL.iter().map(|preset| Mapping::of(*preset)).collect());
 
-/// The mapping of the format that a heading looks like: it has all of one of the lists by which the
-/// format is known, and of several it has the most of its columns.
+/// Returns the mapping of the preset that matches the headings: one of its signatures is complete,
+/// and of several matching presets it knows the most headings.
 pub(super) fn guess<'h>(headings: impl Iterator<Item = &'h str> + Clone) -> Option<Mapping> {
     let folded: Vec<String> = headings.clone().map(fold).collect();
     let known = |mapping: &Mapping| {

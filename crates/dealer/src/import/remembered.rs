@@ -1,5 +1,4 @@
-//! What cells were understood to mean. The rows of a feed say the same few words again and again, so
-//! that each is looked into once.
+//! Cache of interpreted cells. The rows of a feed repeat few values, so each is interpreted once.
 
 use std::collections::HashMap;
 
@@ -7,13 +6,13 @@ use tradepost_wire::aap::vehicle::Condition;
 
 use super::words::{Availability, Word};
 
-/// How many texts of a kind are remembered. A feed that has more says something else in each row.
+/// Maximum number of cached texts of a kind. A feed with more has a different text in each row.
 const MOST: usize = 1_000;
 
-/// How long such a text may be, in bytes.
+/// Maximum length of a cached text in bytes.
 const LONGEST: usize = 100;
 
-/// What texts of one kind mean.
+/// Cache of the meanings of texts of one kind.
 #[derive(Debug, Clone)]
 pub(super) struct Known<T>(HashMap<String, T>);
 
@@ -24,7 +23,7 @@ impl<T> Default for Known<T> {
 }
 
 impl<T: Clone> Known<T> {
-    /// What a text means; it is read unless it is known.
+    /// Returns the cached meaning of a text, or interprets it.
     pub(super) fn or_read(&mut self, text: &str, read: impl FnOnce(&str) -> T) -> T {
         if let Some(known) = self.0.get(text) {
             return known.clone();
@@ -37,7 +36,7 @@ impl<T: Clone> Known<T> {
     }
 }
 
-/// What the rows of a dealer said before.
+/// Caches for the rows of a dealer.
 #[derive(Debug, Default)]
 pub(super) struct Remembered {
     pub(super) availability: Known<Availability>,
@@ -47,7 +46,7 @@ pub(super) struct Remembered {
     pub(super) driveline: Known<Option<Word>>,
     pub(super) fuel: Known<Option<Word>>,
     pub(super) body: Known<Option<Word>>,
-    /// Makes, and the families of makes to which they belong where VINs tell them apart.
+    /// Makes, and the group of makes by which VINs identify them.
     pub(super) family: Known<Option<&'static str>>,
 }
 

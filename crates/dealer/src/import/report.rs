@@ -1,5 +1,5 @@
-//! What became of a feed's rows: every skipped row with its reason, and warnings counted by kind.
-//! Memory is bounded whatever the feed holds; everything is counted, and the first are kept.
+//! Report about a feed's rows: every skipped row with its reason, and warnings counted by kind. Its
+//! memory is bounded: everything is counted, and the first entries are kept.
 
 use std::fmt;
 
@@ -10,19 +10,19 @@ use tradepost_wire::catalog::Vocabulary;
 use super::preset::Preset;
 use super::text::quote;
 
-/// How many skipped rows are kept.
+/// Maximum number of skipped rows that are kept.
 pub const MAX_SKIPS: usize = 1_000;
 
-/// How many examples of each kind of warning are kept.
+/// Maximum number of examples for each kind of warning.
 pub const MAX_EXAMPLES: usize = 5;
 
-/// How many names of columns that were not understood are kept.
+/// Maximum number of unknown column names that are kept.
 pub const MAX_COLUMNS: usize = 100;
 
 catalog! {
-    /// Why a row is not on offer.
+    /// Reasons why a row is not on offer.
     pub enum Reason {
-        /// A few words for people.
+        /// Short description for people.
         summary: &'static str,
     }
     /// Neither VIN nor stock number nor id.
@@ -35,7 +35,7 @@ catalog! {
     NoDealer = "no_dealer" { summary: "no dealer or rooftop is named" }
     /// The feed says that it cannot be bought.
     NotForSale = "not_for_sale" { summary: "marked as not for sale" }
-    /// A status whose meaning is unknown: claiming that the unit can be bought is not ours.
+    /// The status is unknown, so we do not claim that the unit can be bought.
     UnknownStatus = "unknown_status" { summary: "a status that is not understood" }
     /// A VIN that another row has, too.
     DuplicateVin = "duplicate_vin" { summary: "another row has the same VIN" }
@@ -47,22 +47,23 @@ catalog! {
     TooManyCells = "too_many_cells" { summary: "more cells than columns" }
     /// The file ends in the middle of it.
     Truncated = "truncated" { summary: "the file ends in the middle of the row" }
-    /// The price breaks a rule of price truth, and the dealer has such units held back.
+    /// The price breaks a rule for complete prices, and the dealer has configured that such units
+    /// are not offered.
     PriceTruth = "price_truth" { summary: "its price is not the whole truth" }
-    /// A quotation mark that opens and never closes.
+    /// A quotation mark is not closed.
     OpenQuote = "open_quote" { summary: "a quotation mark is not closed" }
-    /// A cell that a spreadsheet would run, should it ever get there.
+    /// A cell that a spreadsheet would run as a formula.
     Formula = "formula" { summary: "a cell is a formula" }
-    /// A cell beyond all measure.
+    /// A cell is larger than the maximum.
     OversizedCell = "oversized_cell" { summary: "a cell is too large" }
-    /// Not even a row.
+    /// The row cannot be parsed.
     Malformed = "malformed" { summary: "not a row that can be read" }
 }
 
 catalog! {
-    /// What is odd about a row that is on offer nevertheless.
+    /// Oddities of a row that is on offer nevertheless.
     pub enum Warning {
-        /// A few words for people.
+        /// Short description for people.
         summary: &'static str,
     }
     /// The ninth character of the VIN does not fit (C-44).
@@ -73,45 +74,45 @@ catalog! {
     MalformedVin = "malformed_vin" { summary: "not a VIN, left out" }
     /// Upper-cased (C-43).
     LowerCaseVin = "lower_case_vin" { summary: "the VIN was in lower case" }
-    /// No price, or a word instead of one: it is left out.
+    /// No price, or a text in its place; it is left out.
     NotPriced = "not_priced" { summary: "no price" }
-    /// A price that is no sum of US dollars; it is left out.
+    /// A price that cannot be read; it is left out.
     UnreadablePrice = "unreadable_price" { summary: "a price that cannot be read, left out" }
-    /// A price that is in no US dollars; it is left out, because AAP's prices are.
+    /// A price that is not in US dollars, as AAP's are; it is left out.
     OtherCurrency = "other_currency" { summary: "a price in another currency, left out" }
-    /// A price that cannot be meant; it is left out.
+    /// An implausible price; it is left out.
     FarOffPrice = "far_off_price" { summary: "a price far off, left out" }
-    /// Out of the door, yet less than the advertised price and what must be paid besides (R-PR-01).
+    /// An out-the-door price below the advertised price plus mandatory amounts (R-PR-01).
     PriceOmitsFees = "price_omits_fees" { summary: "a price that leaves mandatory amounts out" }
-    /// An amount beside the price of which nobody says whether the price has it (R-PR-01).
+    /// An amount that the price may or may not include (R-PR-01).
     UnsaidAmount = "unsaid_amount" { summary: "an add-on or a rebate that may be missing from the price" }
-    /// More is given back than is asked (R-PR-01).
+    /// Rebates at least as large as the price (R-PR-01).
     RebateTooLarge = "rebate_too_large" { summary: "rebates as large as the price, left out" }
-    /// An amount that is no sum of US dollars.
+    /// An amount that cannot be read.
     UnreadableAmount = "unreadable_amount" { summary: "a fee, add-on or rebate that cannot be read" }
-    /// A mileage that is no number; it is left out.
+    /// A mileage that cannot be read; it is left out.
     UnreadableMileage = "unreadable_mileage" { summary: "a mileage that cannot be read, left out" }
     /// Converted to miles.
     Kilometres = "kilometres" { summary: "kilometres, converted to miles" }
-    /// A number that is none; it is left out.
+    /// A number that cannot be read; it is left out.
     UnreadableNumber = "unreadable_number" { summary: "a number that cannot be read, left out" }
-    /// No model year; it is left out.
+    /// A model year that cannot be read; it is left out.
     UnreadableYear = "unreadable_year" { summary: "a model year that cannot be read, left out" }
-    /// The feed has no model year, and the tenth character of the VIN tells it.
+    /// No model year in the feed; it is taken from the tenth character of the VIN.
     YearFromVin = "year_from_vin" { summary: "no model year, taken from the VIN" }
-    /// No date; it is left out.
+    /// A date that cannot be read; it is left out.
     UnreadableDate = "unreadable_date" { summary: "a date that cannot be read, left out" }
-    /// A condition that is not understood; it is left out.
+    /// An unknown condition; it is left out.
     UnknownCondition = "unknown_condition" { summary: "a condition that is not understood, left out" }
     /// New and certified at once; certified wins.
     CertifiedNew = "certified_new" { summary: "both new and certified, taken as certified" }
-    /// A word that is not usual for its column; it is kept.
+    /// An uncommon value for its column; it is kept.
     UnusualWord = "unusual_word" { summary: "an unusual word, kept" }
     /// No rooftop is named, and the dealer has several; the first one is taken.
     NoRooftop = "no_rooftop" { summary: "no rooftop is named, taken for the first one" }
-    /// A mapping gives somebody a name who is not here.
+    /// A name of the mapping refers to a dealer or rooftop that is not configured.
     UnknownName = "unknown_name" { summary: "the mapping names nobody that is configured" }
-    /// Besides the rooftop something is named that the configuration does not have.
+    /// Beside the rooftop, the row names one that is not configured.
     AlsoAnother = "also_another" { summary: "another name of dealer or rooftop, which is not configured" }
     /// Make or model is missing.
     NoMakeOrModel = "no_make_or_model" { summary: "make or model is missing" }
@@ -125,7 +126,7 @@ catalog! {
     Shortened = "shortened" { summary: "a text was too long and is shortened" }
     /// Fewer cells than columns.
     FewCells = "few_cells" { summary: "fewer cells than columns" }
-    /// The members of AAP's vehicles without AAP's type: `price` is taken for one before fees.
+    /// Vehicles with AAP's members and without AAP's type: `price` is read as a price before fees.
     UntypedAap = "untyped_aap" { summary: "vehicles of AAP without its type, prices taken before fees" }
     /// Bytes that are not in the file's encoding.
     ReplacedCharacters = "replaced_characters" { summary: "characters that cannot be read" }
@@ -134,24 +135,24 @@ catalog! {
 /// A row that is not on offer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Skip {
-    /// The line in a table where the row starts, or the number of the item in JSON or XML; from 1.
+    /// Line of the row in a table, or number of the item in JSON or XML, from 1.
     pub line: usize,
-    /// Why.
+    /// Reason.
     #[serde(serialize_with = "name_of")]
     pub reason: Reason,
-    /// Why, for people.
+    /// Message for people.
     pub message: String,
 }
 
-/// A kind and how often it occurred.
+/// Number of occurrences of a kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Count<K> {
     /// The kind.
     #[serde(serialize_with = "name_of", bound = "K: Vocabulary")]
     pub kind: K,
-    /// How often.
+    /// Number of occurrences.
     pub count: usize,
-    /// The first ones.
+    /// First occurrences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<Example>,
 }
@@ -159,44 +160,44 @@ pub struct Count<K> {
 /// One occurrence of a warning.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Example {
-    /// As in [`Skip`]; absent when it is about the whole file.
+    /// Line as in [`Skip`]; `None` for the whole file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
-    /// What is odd, for people.
+    /// Message for people.
     pub message: String,
 }
 
-/// A column of the feed and how full it is.
+/// A column of the feed, with the number of rows that fill it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ColumnUse {
-    /// Its heading, or the member's name.
+    /// Heading, or path of the member.
     pub column: String,
-    /// In how many rows it holds something.
+    /// Number of rows in which it has content.
     pub filled: usize,
 }
 
-/// A field of the listings and where it came from.
+/// A field of the listings, with the columns that feed it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FieldUse {
-    /// Its name in AAP.
+    /// Name of the field in AAP.
     pub field: &'static str,
-    /// How many of the units on offer have it.
+    /// Number of units on offer that have it.
     pub has: usize,
-    /// The columns that fed it.
+    /// Columns that feed it.
     pub columns: Vec<ColumnUse>,
 }
 
-/// How a preset was found.
+/// Preset of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct PresetUse {
-    /// Which.
+    /// The preset.
     #[serde(serialize_with = "name_of")]
     pub name: Preset,
-    /// Whether it was guessed from the headings.
+    /// True when it was guessed from the headings.
     pub guessed: bool,
-    /// How many of the headings it knows.
+    /// Number of headings that it knows.
     pub known: usize,
-    /// How many there are.
+    /// Number of headings.
     pub of: usize,
 }
 
@@ -215,23 +216,23 @@ impl fmt::Display for PresetUse {
 /// A price in another currency.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OtherPrice {
-    /// Which currency.
+    /// The currency.
     pub currency: String,
-    /// What the feed has.
+    /// The price as in the feed.
     pub shown: String,
 }
 
-/// What became of a feed's rows: `rows` is the sum of `accepted`, `sold` and `skipped`.
+/// Report about a feed: `rows` is the sum of `accepted`, `sold` and `skipped`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// `aap-json`, `json`, `table` or `xml`.
     pub format: &'static str,
-    /// The preset by which its columns are understood.
+    /// The preset that interprets the columns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preset: Option<PresetUse>,
-    /// Such as `UTF-8`.
+    /// Encoding, such as `UTF-8`.
     pub encoding: &'static str,
-    /// What separates the cells of a table.
+    /// Delimiter of a table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delimiter: Option<&'static str>,
     /// Rows read, without the heading and empty lines.
@@ -240,7 +241,7 @@ pub struct Report {
     pub accepted: usize,
     /// Rows of sold units.
     pub sold: usize,
-    /// Rows that are neither.
+    /// Rows that are neither on offer nor sold.
     pub skipped: usize,
     /// Skipped rows by reason.
     pub reasons: Vec<Count<Reason>>,
@@ -248,47 +249,47 @@ pub struct Report {
     pub skips: Vec<Skip>,
     /// Warnings by kind.
     pub warnings: Vec<Count<Warning>>,
-    /// Columns that were not understood and are ignored.
+    /// Unknown columns, which are ignored.
     pub ignored_columns: Vec<String>,
-    /// What speaks against the file as a whole: that it is not complete, or that most rows lack
-    /// what buyers search by.
+    /// Doubts about the whole file: it is incomplete, or most rows lack a field that buyers search
+    /// by.
     pub doubts: Vec<String>,
-    /// That most of the prices are in another currency than US dollars, with one of them as the feed
-    /// has it. Absent where the mapping has such units offered without a price.
+    /// Doubt that most prices are in another currency, with one of them as an example. Absent when
+    /// the mapping offers such units without a price.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub currency_doubt: Option<String>,
-    /// The one of the doubts that is about photos, which a part of an inventory may lack.
+    /// The doubt about photos, which a part of an inventory may lack.
     #[serde(skip)]
     pub photo_doubt: Option<String>,
-    /// The first price in another currency, and in which one it is.
+    /// The first price in another currency.
     #[serde(skip)]
     pub other_currency: Option<OtherPrice>,
-    /// Where each field of the listings came from.
+    /// Fields of the listings, with the columns that feed them.
     pub fields: Vec<FieldUse>,
-    /// Columns that fed nothing.
+    /// Columns that feed no field.
     pub unused_columns: Vec<ColumnUse>,
 }
 
 impl Report {
-    /// How many rows were skipped for a reason.
+    /// Returns the number of rows skipped for a reason.
     #[must_use]
     pub fn skipped_for(&self, reason: Reason) -> usize {
         count(&self.reasons, reason)
     }
 
-    /// How many warnings of a kind there are.
+    /// Returns the number of warnings of a kind.
     #[must_use]
     pub fn warned_of(&self, kind: Warning) -> usize {
         count(&self.warnings, kind)
     }
 
-    /// What [`Skip::line`] counts: `line` of a table, or `item` of JSON and XML.
+    /// Returns the unit of [`Skip::line`]: `line` in a table, `item` in JSON and XML.
     #[must_use]
     pub fn place(&self) -> &'static str {
         if self.format == super::table::FORMAT { "line" } else { "item" }
     }
 
-    /// How many warnings there are in all.
+    /// Returns the number of all warnings.
     #[must_use]
     pub fn warned(&self) -> usize {
         self.warnings.iter().map(|entry| entry.count).sum()
@@ -297,8 +298,8 @@ impl Report {
     pub(super) fn skip(&mut self, line: usize, reason: Reason, message: String) {
         self.skipped += 1;
         entry(&mut self.reasons, reason).count += 1;
-        // The duplicates are found last, and all the rows are sorted then. Until that moment
-        // twice as many are kept, so that the first lines are among them.
+        // Duplicates are found last, and then all rows are sorted. Until then twice as many are
+        // kept, so that the first lines are among them.
         if self.skips.len() < 2 * MAX_SKIPS {
             self.skips.push(Skip { line, reason, message });
         }
@@ -319,7 +320,7 @@ impl Report {
         }
     }
 
-    /// Takes what became of rows that come behind those of this report.
+    /// Appends the report about the rows that follow.
     pub(super) fn join(&mut self, behind: Self) {
         self.rows += behind.rows;
         self.skipped += behind.skipped;
@@ -338,7 +339,7 @@ impl Report {
         self.other_currency = self.other_currency.take().or(behind.other_currency);
     }
 
-    /// The same of a part of an inventory, in which it is no wonder that no vehicle has a photo yet.
+    /// Returns the report for a part of an inventory, without the doubt about missing photos.
     #[must_use]
     pub fn of_a_part(mut self) -> Self {
         let of_photos = self.photo_doubt.take();

@@ -1,4 +1,4 @@
-//! Tables: HomeNet-style exports separated by comma, pipe, tab or semicolon.
+//! Reader for tables: HomeNet-style exports separated by comma, bar, tab or semicolon.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -20,16 +20,16 @@ use crew::Next;
 mod chunk;
 mod crew;
 
-/// The format's name in a report.
+/// Name of the format in a report.
 pub(super) const FORMAT: &str = "table";
 
 const DELIMITERS: [(u8, &str); 4] =
     [(b',', "comma"), (b'|', "pipe"), (b'\t', "tab"), (b';', "semicolon")];
 
-/// How much of a file is looked at to find its heading.
+/// Number of bytes that are searched for the heading.
 const HEAD: u64 = 256 * 1024;
 
-/// A row put behind the last one. When it does not come back as a row, a quotation mark is open.
+/// Marker row appended to the text. If it is not read back as a row, a quotation mark is open.
 const END: &str = "\n\u{1e}end\n";
 
 /// Reads a table.
@@ -50,19 +50,20 @@ pub(super) fn read(mut text: impl Read, sorter: &mut Sorter<'_>) -> Result<(), U
     let numbered = Numbered { text: head.chain(text), lines: Rc::clone(&lines) };
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
-        // A row of another length is judged by itself, and does not end the reading.
+        // Rows of another length are checked one by one and do not end the reading.
         .flexible(true)
         .delimiter(delimiter)
         .buffer_capacity(super::decode::CHUNK)
         .from_reader(numbered.chain(END.as_bytes()));
-    // Passed over here and not by the reader: the mapping may have the headings instead.
+    // The heading is skipped here and not by the reader, because the mapping may have the headings
+    // instead.
     let mut is_heading = is_heading;
     let unclosed = crew::sort(&columns, sorter, |record| {
         loop {
             lines.borrow_mut().row_starts();
             match reader.read_record(record) {
                 Ok(true) => {}
-                // The end did not come back: it is in the last row.
+                // The marker row is inside the last row.
                 Ok(false) => return Ok(Next::Unclosed),
                 Err(error) => {
                     let position = error.position().or_else(|| record.position());
@@ -94,7 +95,7 @@ pub(super) fn read(mut text: impl Read, sorter: &mut Sorter<'_>) -> Result<(), U
     Ok(())
 }
 
-/// Takes a row, unless its cells cannot be trusted to stand under their headings.
+/// Takes a row, unless its cells may not match their headings.
 fn judge(row: &Row, columns: &[Heading], cells: &mut Cells, sorter: &mut Sorter<'_>) {
     let line = row.line;
     if row.is_cut_off && row.cells.len() < columns.len() {
@@ -114,7 +115,7 @@ fn judge(row: &Row, columns: &[Heading], cells: &mut Cells, sorter: &mut Sorter<
     sorter.take(line, cells);
 }
 
-/// Whether a row's cells can be trusted to stand under their headings.
+/// Checks that a row's cells match their headings.
 fn check(row: &Row, columns: usize) -> Result<(), (Reason, String)> {
     if row.cells.iter().any(|cell| cell.len() > MAX_CELL) {
         let message = format!(
@@ -123,7 +124,7 @@ fn check(row: &Row, columns: usize) -> Result<(), (Reason, String)> {
         );
         return Err((Reason::OversizedCell, message));
     }
-    // Empty cells behind the last column are how some exports end a row.
+    // Some exports end a row with empty cells.
     let surplus = row.cells.iter().skip(columns).any(|cell| !cell.trim().is_empty());
     if surplus {
         let message = format!(
@@ -146,7 +147,7 @@ fn endless(line: usize, error: &csv::Error) -> Unreadable {
     )
 }
 
-/// A text on its way to the reader, whose lines are counted in passing.
+/// A reader that counts lines.
 struct Numbered<R> {
     text: R,
     lines: Rc<RefCell<Lines>>,
@@ -165,18 +166,18 @@ impl<R: Read> Read for Numbered<R> {
     }
 }
 
-/// Tells the lines of rows, as editors count them. The reader's own count is one short where lines
+/// Line numbers of rows, as editors count them. The CSV reader's own count is one short where lines
 /// end with `\r\n`, because it ends a row at the `\r`, and its positions lie before line breaks and
 /// empty lines that precede a row.
 struct Lines {
-    /// Where lines that are not empty begin, and their numbers. Those of rows that were read go.
+    /// Positions and numbers of non-empty lines, without those of rows already read.
     starts: VecDeque<(u64, usize)>,
     at: u64,
     line: usize,
-    /// Whether what came ends with a break.
+    /// True when the last byte ended a line.
     is_start: bool,
     after_return: bool,
-    /// Where reading was when a row was asked for.
+    /// Position at which the current row was requested.
     row: u64,
 }
 
@@ -205,7 +206,7 @@ impl Lines {
         self.at = begun + bytes.len() as u64;
     }
 
-    /// Passes bytes without a break.
+    /// Passes bytes without a line break.
     fn pass_words(&mut self, at: u64, count: usize) {
         if count > 0 {
             if std::mem::take(&mut self.is_start) {
@@ -219,7 +220,7 @@ impl Lines {
         self.row = self.at;
     }
 
-    /// The line on which the row at a position begins. Positions have to ascend.
+    /// Returns the line on which the row at a position begins. Positions have to ascend.
     fn of(&mut self, position: Option<&csv::Position>) -> usize {
         let position = position.map_or(0, csv::Position::byte);
         while self.starts.front().is_some_and(|(at, _)| *at < position) {
@@ -229,7 +230,8 @@ impl Lines {
     }
 }
 
-/// How long the `sep=;` line is that spreadsheet programs put first; 0 when there is none.
+/// Returns the length of the `sep=;` line that spreadsheet programs write first; 0 when there is
+/// none.
 fn separator_line(text: &[u8]) -> usize {
     let end = text.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
     let line = text.get(..end).unwrap_or_default();
@@ -239,17 +241,17 @@ fn separator_line(text: &[u8]) -> usize {
     if is_one { end } else { 0 }
 }
 
-/// What the first row of a table tells.
+/// Interpretation of the first row of a table.
 struct First {
     delimiter: u8,
-    /// The delimiter's name.
+    /// Name of the delimiter.
     name: &'static str,
     headings: Vec<String>,
-    /// Whether the row has them; otherwise the mapping does, and the row is one like the others.
+    /// True when the row is a heading; otherwise the mapping has the headings, and the row is data.
     is_heading: bool,
 }
 
-/// The delimiter with which most headings are understood, and the headings.
+/// Finds the delimiter with which most headings are known, and the headings.
 fn heading(text: &[u8], mapping: Option<&Mapping>) -> Result<First, Unreadable> {
     const HINT: &str = "start the table with a heading such as Type,Stock,VIN,Year,Make,Model, or \
                         name its columns in the headings of a mapping file";
@@ -275,7 +277,7 @@ fn heading(text: &[u8], mapping: Option<&Mapping>) -> Result<First, Unreadable> 
         };
         let known = headings.iter().filter_map(column).count();
         let identifies = headings.iter().filter_map(column).any(Column::identifies);
-        // Where as many are understood, the delimiter that occurs most.
+        // When equally many are known, the delimiter that occurs most wins.
         let better = best
             .as_ref()
             .is_none_or(|(most, _, first)| (known, headings.len()) > (*most, first.headings.len()));

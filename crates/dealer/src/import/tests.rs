@@ -41,7 +41,7 @@ fn feed(text: impl AsRef<[u8]>) -> Feed {
     feed
 }
 
-/// One row under a heading; the stock number is there already.
+/// Builds a row under a heading, with a stock number.
 fn row(heading: &str, cells: &str) -> (Vehicle, Report) {
     let feed = feed(format!("Stock,Dealer Name,{heading}\nA1,Acme North,{cells}\n"));
     let vehicle = feed.units.iter().next().map(|unit| unit.vehicle);
@@ -315,7 +315,7 @@ fn messages_repeat_feed_values_shortened_and_without_control_characters() {
     assert!(!message.contains('\u{1b}') && message.chars().count() < 200, "{message}");
 }
 
-/// Whatever the bytes are: no panic, the counts add up, and every unit can be indexed and sent.
+/// No input causes a panic, the counts add up, and every unit can be indexed and sent.
 fn survives(bytes: &[u8]) {
     let Ok(feed) = try_read(bytes) else {
         return;
@@ -410,7 +410,8 @@ fn rows_are_told_by_the_line_that_an_editor_shows() {
 #[test]
 fn a_row_is_taken_only_where_dealer_and_rooftop_are_ours_or_nobodys() {
     for (row, expected) in [
-        // Dealer ID, Dealer Name, Rooftop: which rooftop it comes to, and what is odd.
+        // Dealer ID, Dealer Name and Rooftop of a row, the rooftop it is assigned to, and the odd
+        // name.
         (",,", Ok(("Acme North", Some(Warning::NoRooftop)))),
         ("acme,,", Ok(("Acme North", Some(Warning::NoRooftop)))),
         (",Acme Group,", Ok(("Acme North", Some(Warning::NoRooftop)))),
@@ -546,7 +547,7 @@ fn a_long_table_is_sorted_in_the_order_of_its_rows() {
 
 #[test]
 fn a_feed_of_any_size_is_read_row_by_row() {
-    /// A table that is made while it is read, of which nothing is kept.
+    /// A table that is generated while it is read, and not stored.
     struct Endless {
         rows: u64,
         at: u64,

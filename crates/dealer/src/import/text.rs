@@ -1,14 +1,14 @@
-//! Texts of feeds: quoting them in messages, and telling web addresses.
+//! Texts of feeds: quoting in messages, and recognition of web addresses.
 
 use tradepost_wire::format;
 
-/// How many characters of a feed's value are repeated.
+/// Maximum number of characters of a feed's value in a message.
 const MAX_QUOTED: usize = 40;
 
-/// How long an address may be, in bytes.
+/// Maximum length of an address in bytes.
 const MAX_ADDRESS: usize = 2_000;
 
-/// A value of the feed for a message: short, and without anything that a terminal would obey.
+/// Quotes a value of the feed for a message: shortened, and without control characters.
 pub(super) fn quote(value: &str) -> String {
     let mut characters = value.trim().chars();
     let mut out: String = characters
@@ -22,14 +22,14 @@ pub(super) fn quote(value: &str) -> String {
     out
 }
 
-/// An absolute http(s) address with a host.
+/// Returns true for an absolute http(s) address with a host.
 pub(super) fn is_web_address(text: &str) -> bool {
     let rest = ["https://", "http://"].iter().find_map(|scheme| {
         let head = text.get(..scheme.len())?;
         head.eq_ignore_ascii_case(scheme).then(|| text.get(scheme.len()..))?
     });
-    // What every part of an address may have needs no closer look. Without a way out in the middle, so that
-    // many bytes are looked at at once.
+    // An address of unreserved characters needs no full parse. No early exit, so that the compiler
+    // can vectorise the loop.
     let is_plain = |rest: &str| {
         let fits = |b: u8| (b'-'..=b'9').contains(&b) | b.is_ascii_alphabetic() | (b == b'_');
         rest.bytes().fold(true, |so_far, byte| so_far & fits(byte))

@@ -1,5 +1,5 @@
-//! Units as they are kept between a feed and an inventory: packed in blocks, because a large feed has
-//! more of them than there should be in memory. Only one block at a time is ever unpacked.
+//! Storage of units between feed and inventory: compressed in blocks, because a large feed has too
+//! many units for memory. Only one block at a time is decompressed.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -11,11 +11,11 @@ use super::Unit;
 
 mod codec;
 
-/// How many bytes are packed at once, and a unit more at most.
+/// Size of a block in bytes before compression, plus at most one unit.
 const BLOCK: usize = 64 * 1024;
 
-/// How much effort goes into packing: they are not kept for long. Less effort is hardly faster, and takes
-/// a third more room.
+/// Compression level of zstd. Blocks are short-lived; less effort is hardly faster and takes a
+/// third more memory.
 const LEVEL: i32 = 1;
 
 /// Units in their order. Cheap to clone.
@@ -27,16 +27,16 @@ pub struct Units {
     sold: usize,
 }
 
-/// Some units, packed.
+/// A compressed block of units.
 struct Block {
     packed: Box<[u8]>,
-    /// How many bytes they are when they are unpacked.
+    /// Decompressed size in bytes.
     size: usize,
     units: usize,
     sold: usize,
 }
 
-/// The last units, not packed yet.
+/// The last units, not compressed yet.
 #[derive(Clone, Default)]
 struct Open {
     bytes: Vec<u8>,
@@ -45,30 +45,30 @@ struct Open {
 }
 
 thread_local! {
-    /// Making one takes longer than packing a block.
+    /// Kept per thread, because creating a context takes longer than compressing a block.
     static PACKER: RefCell<CCtx<'static>> = RefCell::new(CCtx::create());
 }
 
 impl Units {
-    /// How many there are.
+    /// Returns the number of units.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Returns true when there are no units.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// How many of them are on offer, and not sold.
+    /// Returns the number of units on offer.
     #[must_use]
     pub fn offered(&self) -> usize {
         self.len - self.sold
     }
 
-    /// Puts one behind the others.
+    /// Appends a unit.
     pub fn push(&mut self, unit: &Unit) {
         codec::write(unit, &mut self.open.bytes);
         let sold = usize::from(unit.sold);
@@ -79,20 +79,20 @@ impl Units {
         }
     }
 
-    /// One after the other.
+    /// Iterates over the units.
     #[must_use]
     pub fn iter(&self) -> Iter<'_> {
         let unpacker = DCtx::create();
         Iter { units: self, next: 0, text: Vec::new(), at: 0, left: 0, unpacker }
     }
 
-    /// All of them, unpacked: where they are few.
+    /// Returns all units decompressed. For small numbers.
     #[must_use]
     pub fn to_vec(&self) -> Vec<Unit> {
         self.iter().collect()
     }
 
-    /// Puts others behind these.
+    /// Appends other units.
     pub(super) fn append(&mut self, other: Self) {
         if !other.blocks.is_empty() {
             self.pack();
@@ -107,8 +107,8 @@ impl Units {
         }
     }
 
-    /// Packs the last ones, too, unless they are all there is: whoever takes a few behind others has
-    /// them packed together.
+    /// Compresses the open block too, unless it is the only one: the caller that appends a few
+    /// units compresses them together.
     pub(super) fn settled(mut self) -> Self {
         if !self.blocks.is_empty() {
             self.pack();
@@ -116,8 +116,8 @@ impl Units {
         self
     }
 
-    /// The same, with what `change` makes of the units at places where something `is_changed`; `None`
-    /// where one is to go.
+    /// Returns the units with changes: `change` is called for the units whose place `is_changed`,
+    /// and removes a unit by returning `None`.
     pub(super) fn changed(
         &self,
         is_changed: impl Fn(usize) -> bool,
@@ -158,7 +158,7 @@ impl Units {
             let done = packer.compress(&mut packed, bytes, LEVEL);
             done.expect("there is as much room as zstd asks for");
         });
-        // Copied, because the room that zstd asks for is more than that of all the bytes.
+        // Copied, because the buffer that zstd needs is larger than the uncompressed bytes.
         let packed = packed.as_slice().into();
         let (size, units, sold) = (bytes.len(), self.open.units, self.open.sold);
         self.blocks.push(Arc::new(Block { packed, size, units, sold }));
@@ -176,14 +176,14 @@ impl Block {
     }
 }
 
-/// Units one after the other.
+/// Iterator over units.
 pub struct Iter<'u> {
     units: &'u Units,
-    /// Which block comes next.
+    /// Index of the next block.
     next: usize,
     text: Vec<u8>,
     at: usize,
-    /// How many units there are in the rest of the text.
+    /// Number of units in the rest of the text.
     left: usize,
     unpacker: DCtx<'static>,
 }
@@ -281,7 +281,7 @@ mod tests {
         let mut units = demo::units(count, 7, now);
         for (unit, place) in units.iter_mut().zip(0..) {
             unit.vehicle.electric_range_mi = (place % 3 == 0).then_some(0.1 + f64::from(place));
-            // As many digits as somebody wrote.
+            // Numbers keep their digits as written.
             let others: Value = json!({"seats": place, "odd": {"\u{e9}": [null, "x"]}});
             if place % 5 == 0 {
                 unit.vehicle.others = others.as_object().unwrap().clone();

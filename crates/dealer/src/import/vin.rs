@@ -1,5 +1,4 @@
-//! What a VIN tells: whether it can belong to a make, because its first three characters name the
-//! manufacturer, and the model year.
+//! Facts in a VIN: the manufacturer, by its first three characters (WMI), and the model year.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -8,10 +7,10 @@ use tradepost_wire::format;
 
 use super::words::fold;
 
-/// One line for each make: its name and its WMIs.
+/// Table with a make and its WMIs on each line.
 const TABLE: &str = include_str!("../../data/wmi.csv");
 
-/// Makes whose vehicles carry each other's WMIs, because one company builds them.
+/// Groups of makes that share WMIs, because one company builds them.
 const FAMILIES: &[&str] = &[
     "acura honda",
     "aston_martin",
@@ -29,7 +28,7 @@ const FAMILIES: &[&str] = &[
     "polestar volvo",
 ];
 
-/// The family of each WMI: a place in [`FAMILIES`], or a make of its own.
+/// Group of each WMI: an entry of [`FAMILIES`], or a single make.
 static WMIS: LazyLock<HashMap<&'static str, String>> = LazyLock::new(|| {
     let mut wmis = HashMap::new();
     for line in TABLE.lines().skip(1) {
@@ -41,7 +40,7 @@ static WMIS: LazyLock<HashMap<&'static str, String>> = LazyLock::new(|| {
     wmis
 });
 
-/// The families that the table knows at all.
+/// Groups that occur in the table.
 static KNOWN: LazyLock<HashSet<&'static str>> =
     LazyLock::new(|| WMIS.values().map(String::as_str).collect());
 
@@ -54,26 +53,26 @@ fn family(make: &str) -> String {
         .map_or(folded, str::to_owned)
 }
 
-/// The family of a make, where the table knows it.
+/// Returns the group of a make, when the table has it.
 pub(super) fn known_family(make: &str) -> Option<&'static str> {
     KNOWN.get(family(make).as_str()).copied()
 }
 
-/// Whether a VIN is known to belong to another manufacturer than a make of this family. Cars that
-/// were developed together, an unknown WMI and an unknown make speak neither for nor against it.
+/// Returns true when a VIN belongs to another manufacturer than this group of makes. Jointly
+/// developed cars, an unknown WMI and an unknown make give no evidence.
 pub(super) fn contradicts(vin: &str, family: Option<&'static str>) -> bool {
     let of_vin = vin.get(..3).and_then(|wmi| WMIS.get(wmi));
     of_vin.zip(family).is_some_and(|(of_vin, of_make)| *of_vin != of_make)
 }
 
-/// The tenth characters of VINs in the order of their model years. The first one was that of 1980, and
-/// is again that of 2010 (49 CFR 565.15).
+/// Tenth characters of VINs in the order of model years, beginning with 1980 and again with 2010
+/// (49 CFR 565.15).
 const YEARS: &[u8] = b"ABCDEFGHJKLMNPRSTVWXY123456789";
 
-/// The model year by the tenth character. Every letter stands for two years, and the seventh character
-/// tells which: a digit in vehicles before the model year 2010, a letter since (49 CFR 565.15, for cars
-/// and light trucks). `None` where the check digit is not that of a VIN for the United States, whose rule
-/// it is, and where the year is beyond `latest`.
+/// Returns the model year by the tenth character. Each character stands for two years, and the
+/// seventh tells which: a digit before the model year 2010, a letter since (49 CFR 565.15, for cars
+/// and light trucks). `None` without the check digit that the rule requires, and for a year after
+/// `latest`.
 pub(super) fn model_year(vin: &str, latest: u16) -> Option<u16> {
     if !format::has_vin_check_digit(vin) {
         return None;

@@ -1,5 +1,5 @@
-//! Whose row it is: what a row says of dealer and rooftop is compared with what is configured.
-//! A row that names somebody else is never taken silently.
+//! Assignment of rows to dealers: the names in a row are compared with the configuration. A row
+//! that names another dealer is never taken silently.
 
 use std::collections::HashMap;
 
@@ -10,45 +10,45 @@ use super::report::Reason;
 use super::text::quote;
 use super::words::fold;
 
-/// Where a row belongs.
+/// Owner of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Whose {
-    /// To a target.
+    /// A target.
     Ours {
-        /// Its place among the targets.
+        /// Index of the target.
         target: usize,
-        /// The rooftop that the row names, if it does.
+        /// Index of the rooftop that the row names.
         rooftop: Option<usize>,
-        /// What else it names that is not configured.
+        /// Another name in the row that is not configured.
         odd: Option<String>,
     },
-    /// To none that is known.
+    /// No configured dealer.
     Nobodys(Reason, String),
 }
 
-/// What one name stands for: a target, and one of its rooftops when the name is a rooftop's.
+/// Meaning of a name: a target, and one of its rooftops when the name is a rooftop's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Claim {
     target: usize,
     rooftop: Option<usize>,
 }
 
-/// The names of the targets and their rooftops.
+/// Names of the targets and their rooftops.
 #[derive(Debug, Clone)]
 pub(super) struct Names {
     claims: HashMap<String, Vec<Claim>>,
-    /// How many rooftops each target has.
+    /// Number of rooftops of each target.
     rooftops: Vec<usize>,
-    /// What was said before, and what it came to.
+    /// Cache of owners by the names of a row.
     known: Known<Whose>,
 }
 
-/// Where rows say whose they are, and whether by a name for people.
+/// Columns that name the owner of a row, and true for those with names for people.
 const LABELS: [(Column, bool); 3] =
     [(Column::Rooftop, true), (Column::DealerName, true), (Column::DealerId, false)];
 
 impl Names {
-    /// With what a mapping says that feeds call them besides.
+    /// Collects the names of the targets, with a mapping's aliases.
     pub(super) fn of(targets: &[Target], aliases: &[(String, String)]) -> Self {
         let mut claims: HashMap<String, Vec<Claim>> = HashMap::new();
         for (target, dealer) in targets.iter().enumerate() {
@@ -60,7 +60,7 @@ impl Names {
             });
             for (name, rooftop) in rooftops.chain(own) {
                 let claims = claims.entry(fold(name)).or_default();
-                // A rooftop that is called like its dealer is the more exact statement.
+                // A rooftop with the name of its dealer is the more precise meaning.
                 if claims.iter().all(|claim| claim.target != target) {
                     claims.push(Claim { target, rooftop });
                 }
@@ -74,12 +74,12 @@ impl Names {
         Self { claims, rooftops, known: Known::default() }
     }
 
-    /// Whether it is the name of a target or of one of its rooftops.
+    /// Returns true for the name of a target or of one of its rooftops.
     pub(super) fn has(&self, name: &str) -> bool {
         self.claims.contains_key(&fold(name))
     }
 
-    /// Whose row it is. Most rows say it as others before them.
+    /// Finds the owner of a row. Most rows have the same names as earlier ones.
     pub(super) fn whose(&mut self, cells: &Cells) -> Whose {
         let mut said = String::new();
         for (column, _) in LABELS {
@@ -87,7 +87,7 @@ impl Names {
             said.push(ITEM);
         }
         let Self { claims, rooftops, known } = self;
-        // With several stores it could not be told where one cell ends.
+        // With several stores, the end of a cell would be ambiguous in the cache key.
         if said.matches(ITEM).count() > LABELS.len() {
             return find(claims, rooftops, cells);
         }
@@ -95,18 +95,18 @@ impl Names {
     }
 }
 
-/// How many names of a row are told.
+/// Maximum number of names in a message.
 const MOST_TOLD: usize = 5;
 
-/// What a cell says about whose a row is.
+/// Names in a cell.
 struct Label<'c> {
-    /// Whether it has a name for people.
+    /// True for a column with names for people.
     is_name: bool,
-    /// One, or several where a vehicle is offered in several stores.
+    /// One store, or several where a vehicle is offered in several.
     stores: Vec<NamedStore<'c>>,
 }
 
-/// What a row calls a dealer or a rooftop, and whom that stands for.
+/// A name of a dealer or rooftop in a row, with its meanings.
 struct NamedStore<'c> {
     name: &'c str,
     claims: &'c [Claim],
@@ -122,7 +122,7 @@ impl<'c> Label<'c> {
         Self { is_name, stores: names.map(store).collect() }
     }
 
-    /// What the first of the stores stands for that is one of a target.
+    /// Returns the meaning of the first store that belongs to a target.
     fn claim_of(&self, target: usize) -> Option<Claim> {
         let of_target = |store: &NamedStore<'_>| {
             store.claims.iter().find(|claim| claim.target == target).copied()
@@ -131,7 +131,7 @@ impl<'c> Label<'c> {
     }
 }
 
-/// Whose row it is, by everything that it says about it.
+/// Finds the owner of a row by all of its names.
 fn find(claims: &HashMap<String, Vec<Claim>>, rooftops: &[usize], cells: &Cells) -> Whose {
     let cells: Vec<Label<'_>> = LABELS
         .iter()
@@ -158,7 +158,7 @@ fn find(claims: &HashMap<String, Vec<Claim>>, rooftops: &[usize], cells: &Cells)
             of_target(target, has_several, &cells)
         })
         .collect();
-    // Who is meant by every name is meant rather than who is meant by some.
+    // A target that matches every name wins over targets that match some.
     if ours.len() > 1 {
         ours.retain(|whose| matches!(whose, Whose::Ours { odd: None, .. }));
     }
@@ -174,14 +174,15 @@ fn find(claims: &HashMap<String, Vec<Claim>>, rooftops: &[usize], cells: &Cells)
     Whose::Nobodys(Reason::AnotherDealer, message)
 }
 
-/// Whether a row with these labels is a target's, which may have several rooftops.
+/// Returns the owner when a row with these labels belongs to a target, which may have several
+/// rooftops.
 fn of_target(target: usize, has_several: bool, labels: &[Label<'_>]) -> Option<Whose> {
     let mut rooftop: Option<usize> = None;
     let mut odd: Option<(&str, bool)> = None;
     for label in labels {
         match label.claim_of(target) {
             Some(Claim { rooftop: Some(place), .. }) => match rooftop {
-                // It cannot stand at two rooftops.
+                // A vehicle cannot be at two rooftops.
                 Some(other) if other != place => return None,
                 Some(_) | None => rooftop = Some(place),
             },
@@ -192,8 +193,8 @@ fn of_target(target: usize, has_several: bool, labels: &[Label<'_>]) -> Option<W
             }
         }
     }
-    // The dealer's id beside the name of a rooftop that it does not have: the row is of another. So is a
-    // store's code that none of several rooftops has: none of them may get what is not there.
+    // The dealer's id beside the name of an unknown rooftop means another dealer. So does a store
+    // code that none of several rooftops has: no rooftop may get a vehicle that is elsewhere.
     if rooftop.is_none() && odd.is_some_and(|(_, is_name)| is_name || has_several) {
         return None;
     }

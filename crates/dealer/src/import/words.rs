@@ -1,8 +1,8 @@
-//! The words of feeds in the words of AAP (requirements §3.3, §3.4).
+//! Translation of values in feeds to those of AAP (requirements §3.3, §3.4).
 
 use tradepost_wire::aap::vehicle::{Condition, Status};
 
-/// Lower case, with every run of other characters than letters and digits as one `_`.
+/// Folds a text: lower case, with every run of characters other than letters and digits as one `_`.
 pub(super) fn fold(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
@@ -20,22 +20,22 @@ pub(super) fn fold(text: &str) -> String {
     out
 }
 
-/// What a feed says about whether a unit can be bought.
+/// Availability of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Availability {
-    /// It can, with this status.
+    /// On offer, with this status.
     Offered(Status),
-    /// It is sold.
+    /// Sold.
     Sold,
-    /// It is not built, or not on its way yet.
+    /// Not built, or not in transit yet.
     InProduction,
-    /// It is in the feed and not for sale.
+    /// Listed and not for sale.
     NotForSale,
-    /// The words mean nothing to us.
+    /// An unknown value.
     Unknown,
 }
 
-/// Reads a status. Feeds without one list what is in stock.
+/// Reads a status. Feeds without one list vehicles in stock.
 pub(super) fn availability(text: &str) -> Availability {
     let folded = fold(text);
     let is = |words: &str| words.split(' ').any(|word| word == folded);
@@ -66,16 +66,16 @@ pub(super) fn availability(text: &str) -> Availability {
     }
 }
 
-/// Reads a condition: `BMW Certified` and the like are certified.
+/// Reads a condition: `BMW Certified` and similar values are certified.
 pub(super) fn condition(text: &str) -> Option<Condition> {
     let folded = fold(text);
     let has = |word: &str| folded.split('_').any(|part| part == word);
     let certified = has("certified") || has("cpo");
-    // `Not Certified` says that it is used.
+    // `Not Certified` means used.
     if folded == "c" || (certified && !has("not") && !has("non") && !has("uncertified")) {
         return Some(Condition::Cpo);
     }
-    // A demonstrator is used in the sense of the FTC's Used Car Rule (16 CFR 455.1).
+    // A demonstrator is used by the FTC's Used Car Rule (16 CFR 455.1).
     if certified
         || has("used")
         || has("preowned")
@@ -89,9 +89,9 @@ pub(super) fn condition(text: &str) -> Option<Condition> {
     (has("new") || folded == "n").then_some(Condition::New)
 }
 
-/// Reads a `Certified` cell; `None` when its words mean nothing to us.
+/// Reads a `Certified` cell; `None` when the value is unknown.
 pub(super) fn certified(text: &str) -> Option<bool> {
-    // Most exports fill the cell only where it is so.
+    // Most exports fill the cell only for certified vehicles.
     if matches!(fold(text).as_str(), "" | "none") {
         return Some(false);
     }
@@ -107,17 +107,17 @@ pub(super) fn truth(text: &str) -> Option<bool> {
     }
 }
 
-/// A word for a listing, and whether it is one that buyers expect.
+/// A value for a listing, and true when it is a common one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Word {
     pub(super) text: String,
     pub(super) usual: bool,
 }
 
-/// Words, each with the folded phrases that mean it.
+/// Values, each with the folded phrases that mean it.
 pub(super) type Rules = &'static [(&'static str, &'static str)];
 
-/// The first rule of which a phrase occurs as whole words decides.
+/// Returns the value of the first rule with a phrase that occurs as whole words.
 pub(super) fn by_rules(text: &str, rules: Rules) -> Option<Word> {
     let folded = fold(text);
     if folded.is_empty() {
@@ -143,7 +143,7 @@ fn has_phrase(folded: &str, phrase: &str) -> bool {
     })
 }
 
-/// The driven wheels.
+/// Values of the driveline.
 pub(super) const DRIVELINE: Rules = &[
     ("awd", "awd all_wheel 4matic xdrive quattro 4motion"),
     ("4wd", "4wd 4x4 four_wheel 4_wheel"),
@@ -151,9 +151,9 @@ pub(super) const DRIVELINE: Rules = &[
     ("rwd", "rwd rear_wheel rear"),
 ];
 
-/// The transmission.
+/// Values of the transmission.
 pub(super) const TRANSMISSION: Rules = &[
-    // First: many name it `Automatic CVT`.
+    // First, because many feeds write `Automatic CVT`.
     ("cvt", "cvt ecvt e_cvt ivt continuously variable c"),
     (
         "automatic",
@@ -163,22 +163,22 @@ pub(super) const TRANSMISSION: Rules = &[
     ("manual", "manual m m_t mt stick stick_shift 6mt 5mt"),
 ];
 
-/// The fuel.
+/// Values of the fuel.
 pub(super) const FUEL: Rules = &[
     // First, because a plug-in hybrid is called a hybrid as well.
     ("phev", "phev plug_in plugin"),
-    // A mild hybrid never drives on electricity alone: its fuel is the engine's.
+    // A mild hybrid never drives on electricity alone, so its fuel is the engine's.
     ("gas", "mild_hybrid mhev"),
     ("hybrid", "hybrid hev gas_electric gasoline_electric"),
     ("hydrogen", "hydrogen fuel_cell"),
     ("cng", "cng natural_gas"),
     ("diesel", "diesel biodiesel d"),
     ("gas", "gas gasoline unleaded regular premium petrol flex e85 ffv flexible g"),
-    // Last: hybrids name electricity, too.
+    // Last, because hybrids name electricity too.
     ("bev", "bev ev electric electricity battery"),
 ];
 
-/// The body style.
+/// Values of the body style.
 pub(super) const BODY: Rules = &[
     ("minivan", "minivan mini_van"),
     (

@@ -1,6 +1,6 @@
-//! XML: RSS, and whatever has an element for each vehicle. What stands in such an element becomes a
-//! cell under the names that lead to it: `mileage.value`. There are no entities but those of XML
-//! itself, and no document type.
+//! Reader for XML feeds: RSS, and any XML with an element for each vehicle. Values become cells by
+//! the path of their element: `mileage.value`. Only XML's own entities are resolved, and document
+//! types are rejected.
 
 use std::cell::Cell;
 use std::io::{self, BufReader, Read};
@@ -14,23 +14,23 @@ use super::columns::{Cells, ITEM_TEXT};
 use super::report::Reason;
 use super::{MAX_CELL, MAX_ROW, Unreadable};
 
-/// The format's name in a report.
+/// Name of the format in a report.
 const FORMAT: &str = "xml";
 
-/// What exports call the element of a vehicle.
+/// Element names of a vehicle in exports.
 const ROWS: &[&str] =
     &["item", "entry", "listing", "vehicle", "car", "auto", "unit", "record", "row"];
 
-/// How deep elements may stand in each other.
+/// Maximum nesting depth.
 const MAX_DEPTH: usize = 32;
 
-/// How many values a vehicle may have.
+/// Maximum number of values of a vehicle.
 const MAX_VALUES: usize = 2_000;
 
 const HINT: &str = "give RSS with an <item> for each vehicle, or XML with a <listing> or <vehicle> for \
                     each";
 
-/// Reads XML, one vehicle at a time.
+/// Reads XML one vehicle at a time.
 pub(super) fn read(text: impl Read, sorter: &mut Sorter<'_>) -> Result<(), Unreadable> {
     sorter.format(FORMAT, None);
     let since = Rc::new(Cell::new(0));
@@ -53,10 +53,10 @@ pub(super) fn read(text: impl Read, sorter: &mut Sorter<'_>) -> Result<(), Unrea
     }
 }
 
-/// A text whose items have a greatest size.
+/// A reader that limits the size of an item.
 struct Guarded<R> {
     text: R,
-    /// How many bytes have come since an item ended.
+    /// Number of bytes since the last item ended.
     since: Rc<Cell<u64>>,
 }
 
@@ -72,37 +72,37 @@ impl<R: Read> Read for Guarded<R> {
     }
 }
 
-/// The element of a vehicle, as far as it has been read.
+/// The element of a vehicle while it is read.
 struct Row {
-    /// How many elements are around it.
+    /// Number of enclosing elements.
     depth: usize,
-    /// In the order of the file.
+    /// Values in the order of the file.
     values: Vec<NamedValue>,
-    /// Why it is no vehicle, if so.
+    /// Reason why it cannot be used.
     trouble: Option<(Reason, String)>,
 }
 
 /// A value of a vehicle.
 struct NamedValue {
-    /// The names of the elements that lead to it.
+    /// Path of element names.
     name: String,
     text: String,
-    /// Its place among those of this name, where an attribute says it.
+    /// Number in the attribute `sequence`, for ordering values of the same name.
     sequence: Option<u32>,
 }
 
-/// An element that is open.
+/// An open element.
 struct Open {
     name: String,
-    /// Its text so far.
+    /// Text so far.
     text: String,
-    /// The number in its attribute `sequence`.
+    /// Number in its attribute `sequence`.
     sequence: Option<u32>,
 }
 
 struct Walk<'s, 'a> {
     sorter: &'s mut Sorter<'a>,
-    /// The elements that are open.
+    /// Open elements.
     path: Vec<Open>,
     row: Option<Row>,
     cells: Cells,
@@ -110,7 +110,7 @@ struct Walk<'s, 'a> {
 }
 
 impl Walk<'_, '_> {
-    /// Whether it was the end of a vehicle.
+    /// Handles an event. Returns true at the end of a vehicle.
     fn event(&mut self, event: Event<'_>) -> Result<bool, Unreadable> {
         match event {
             Event::Start(start) => self.start(&start)?,
@@ -143,7 +143,7 @@ impl Walk<'_, '_> {
         if self.path.is_empty() && name == "html" {
             return Err(Unreadable::new("the file is HTML, not a feed", HINT));
         }
-        // Within a vehicle such a name is that of a value.
+        // Within a vehicle such a name belongs to a value.
         if self.row.is_none() && ROWS.contains(&name.as_str()) {
             let row = Row { depth: self.path.len(), values: Vec::new(), trouble: None };
             self.row = Some(row);
@@ -154,7 +154,7 @@ impl Walk<'_, '_> {
     }
 
     fn text(&mut self, text: &str) {
-        // Text around the vehicles says nothing of one, and would only take memory.
+        // Text outside the vehicles is ignored, to save memory.
         let Some(row) = &mut self.row else { return };
         let Some(Open { text: so_far, .. }) = self.path.last_mut() else { return };
         if so_far.len() + text.len() > MAX_CELL {
@@ -181,7 +181,7 @@ impl Walk<'_, '_> {
             row.trouble.get_or_insert((Reason::OversizedCell, message));
             return false;
         }
-        // Without the vehicle's own element: exports name it as they like.
+        // The path leaves out the vehicle's own element, whose name differs between exports.
         let around = self.path.get(row.depth + 1..).unwrap_or_default();
         let mut names: Vec<&str> = around.iter().map(|open| open.name.as_str()).collect();
         names.push(&name);
@@ -205,10 +205,10 @@ impl Walk<'_, '_> {
             }
         }
         for (_, of_name) in &mut values {
-            // Those without a number stay as they are among each other, behind the others.
+            // Values without a number keep their order, after the others.
             of_name.sort_by_key(|value| value.sequence.unwrap_or(u32::MAX));
         }
-        // XML has no heading: the names in the first vehicle tell which format it is.
+        // XML has no heading: the element names of the first vehicle determine the format.
         if self.items == 1 {
             self.sorter.guess(values.iter().map(|(name, _)| *name));
         }
@@ -216,12 +216,12 @@ impl Walk<'_, '_> {
         for (name, of_name) in &values {
             let heading = self.sorter.heading(name);
             match of_name.as_slice() {
-                // What stands there several times is a list, whatever is in its items.
+                // Repeated elements form a list, whatever characters they contain.
                 [_, _, ..] if heading.keeps_all_values() => {
                     let items = of_name.iter().flat_map(|value| [value.text.as_str(), ITEM_TEXT]);
                     self.cells.fill(&heading, &items.collect::<String>());
                 }
-                // Of what can be there once, the first counts.
+                // The first of several values counts when the field takes one.
                 [first, ..] => self.cells.fill(&heading, &first.text),
                 [] => {}
             }
@@ -232,7 +232,7 @@ impl Walk<'_, '_> {
     fn end(self) -> Result<(), Unreadable> {
         if !self.path.is_empty() {
             let seen = format!("the file ends in the middle of the XML, after item {}", self.items);
-            // Of nothing it cannot even be said that the rest is missing.
+            // Without any vehicle the file is unreadable, not truncated.
             if !self.sorter.has_units() {
                 return Err(Unreadable::new(seen, HINT));
             }
@@ -244,14 +244,14 @@ impl Walk<'_, '_> {
     }
 }
 
-/// The number in an element's attribute `sequence`: CarGurus numbers the photos of a vehicle so.
+/// Returns the number in an element's attribute `sequence`, by which CarGurus orders photos.
 fn sequence(start: &BytesStart<'_>) -> Option<u32> {
     let attributes = start.attributes().flatten();
     let found = attributes.into_iter().find(|one| one.key.as_ref() == "sequence")?;
     found.value.trim().parse().ok()
 }
 
-/// A character by its number, or one of XML's own five entities.
+/// Resolves a character reference, or one of XML's five entities.
 fn resolve(reference: &BytesRef<'_>) -> Option<String> {
     if reference.is_char_ref() {
         return reference.resolve_char_ref().ok().flatten().map(String::from);

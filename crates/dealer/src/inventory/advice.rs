@@ -1,5 +1,5 @@
-//! What there is to say about an answer: how the query was read and, where nothing matches, which
-//! filter is in the way, how many match without it, and which values there are instead.
+//! Notes about an answer: the interpretation of the query and, where nothing matches, each filter
+//! with the number of matches without it and the values that exist instead.
 
 use std::cmp::Reverse;
 
@@ -13,49 +13,49 @@ use super::matching::{Constraint, Source};
 use crate::query::spelling::nearest;
 use crate::query::{Meaning, Number, Understood};
 
-/// How many values are suggested instead of one.
+/// Number of values suggested for one.
 const SUGGESTIONS: usize = 3;
 
-/// What there is to say about an answer.
+/// Notes about an answer.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
-    /// How many match.
+    /// Number of matches.
     pub(crate) total: usize,
-    /// The query, as it was understood.
+    /// Interpretation of the query.
     pub(crate) query: Option<Understood>,
-    /// Where nothing matches: every filter, in the order of the request.
+    /// Every filter in the order of the request, where nothing matches.
     pub(crate) reasons: Vec<Reason>,
 }
 
-/// What a filter does to an answer.
+/// Effect of a filter on an answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Reason {
-    /// The filter with what it asks for: `make Hundai`.
+    /// The filter with its value: `make Hundai`.
     pub(crate) filter: String,
-    /// How many match it when it is alone.
+    /// Number of matches of this filter alone.
     pub(crate) alone: usize,
-    /// How many match everything else.
+    /// Number of matches of all other filters.
     pub(crate) without: usize,
-    /// What there is instead, among what matches everything else or, where nothing does and nothing
-    /// matches this, among everything.
+    /// Existing values among the matches of all other filters or, where neither these nor this
+    /// filter match anything, in the whole inventory.
     pub(crate) instead: Instead,
 }
 
-/// What there is instead of a value that is not there.
+/// Values that exist in place of a missing one.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Instead {
-    /// Values that look like it, with how many have them.
+    /// Similar values with their counts.
     Alike(Vec<(String, usize)>),
-    /// The most frequent values, because none looks like it.
+    /// The most frequent values, because none is similar.
     Frequent(Vec<(String, usize)>),
-    /// Numbers from the lowest to the highest, by the name of the member.
+    /// Range of numbers, from lowest to highest, with the name of the member.
     Between(&'static str, u32, u32),
-    /// Nothing that could be said.
+    /// No suggestion.
     Nothing,
 }
 
 impl Index {
-    /// The notes of an answer.
+    /// Returns the notes of an answer.
     pub(super) fn notes(
         &self,
         filters: &Filters,
@@ -69,23 +69,23 @@ impl Index {
         Notes { total, query, reasons }
     }
 
-    /// What every filter does. Each set of rows is made once; what the others leave is put
-    /// together from those before and those behind.
+    /// Returns the effect of every filter. Each set of rows is built once; the matches of the other
+    /// filters are combined from the sets before and after.
     fn reasons(&self, filters: &Filters, query: Option<&Understood>) -> Vec<Reason> {
         let all = self.by_id.len();
         let mut found: Vec<(Source<'_>, Bitmap)> = Vec::new();
         self.constraints(filters, query, |source, constraint: Constraint<'_>| {
             found.push((source, constraint.to_bitmap(all)));
         });
-        // Each with what all behind it leave, and below with what those before it leave: put
-        // together anew for each filter, the work would grow with the square of their number.
+        // `behind` holds the intersection of all sets after each position. Combining all sets anew
+        // for each filter would take quadratic time.
         let mut behind: Vec<Bitmap> = vec![Bitmap::full(all)];
         for (_, set) in found.iter().rev() {
             let mut next = behind.last().cloned().unwrap_or_default();
             next.intersect(set);
             behind.push(next);
         }
-        // That of all filters together is nobody's: no filter would be left out.
+        // The intersection of all sets belongs to no filter, because none is left out.
         behind.pop();
         let mut before = Bitmap::full(all);
         let mut reasons = Vec::with_capacity(found.len());
@@ -93,8 +93,8 @@ impl Index {
             let mut others = behind.pop().unwrap_or_default();
             others.intersect(&before);
             let (alone, without) = (set.len(), others.len());
-            // Where others are in the way as well, a filter is not discussed unless nothing at all
-            // satisfies it.
+            // Where other filters exclude everything as well, a filter gets suggestions only if it
+            // matches nothing at all.
             let instead = match (alone, without) {
                 (1.., 0) => Instead::Nothing,
                 (0, 0) => self.instead(*source, filters, None),
@@ -106,7 +106,7 @@ impl Index {
         reasons
     }
 
-    /// What there is instead, among some rows or all.
+    /// Returns the values that exist instead, among some rows or all.
     fn instead(&self, source: Source<'_>, filters: &Filters, among: Option<&Bitmap>) -> Instead {
         match source {
             Source::Text(attribute, wanted) => {
@@ -150,7 +150,7 @@ impl Index {
     }
 }
 
-/// The values that rows of a set have, or all rows, with how many have them, by code.
+/// Returns the values of a set of rows, or of all rows, with their counts by code.
 fn counted<'a>(column: &'a TextColumn, among: Option<&Bitmap>) -> Vec<(&'a str, usize)> {
     let counts = match among {
         None => {
@@ -181,7 +181,7 @@ fn owned(values: Vec<(&str, usize)>) -> Vec<(String, usize)> {
     values.into_iter().map(|(text, count)| (short(text), count)).collect()
 }
 
-/// A filter as it was sent.
+/// Formats a filter as it was sent.
 fn named(source: Source<'_>, filters: &Filters) -> String {
     match source {
         Source::Text(attribute, wanted) => {
@@ -202,7 +202,7 @@ fn named(source: Source<'_>, filters: &Filters) -> String {
     }
 }
 
-/// A text cut to a length that fits into a sentence.
+/// Shortens a text to 40 characters.
 fn short(text: &str) -> String {
     let mut short: String = text.chars().take(40).collect();
     if short.len() < text.len() {

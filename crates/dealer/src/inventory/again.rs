@@ -1,5 +1,5 @@
-//! What is asked again and again: its answers are kept as they are sent, from the second time on, until
-//! others displace them. What is asked once costs no more than a look.
+//! Cache of serialised answers. An answer is cached when its question comes a second time, until
+//! another one displaces it. A question that comes once costs only the lookup.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Mutex, PoisonError};
@@ -9,24 +9,26 @@ use tradepost_wire::aap::{Filters, Raw, Reply, ReplyData, Search, Skill};
 use super::snapshot::Broken;
 use crate::settings::SearchPolicy;
 
-/// What is asked of an inventory as a whole; with the inventory it is all that an answer depends on.
+/// A question about a whole inventory. Together with the inventory it determines the answer.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Question {
     /// `inventory.facets`.
     Facets(Filters),
-    /// `inventory.search`, by a dealer's limits.
+    /// `inventory.search`, with a dealer's limits.
     Search(Search, SearchPolicy),
 }
 
-/// How many answers are kept, of all inventories that share them, and how long one is at most: 32 MB in all.
+/// Maximum number of cached answers over all inventories that share the cache, and maximum size of
+/// one in bytes: 32 MB in all.
 pub(super) const ANSWERS: usize = 512;
 const LONGEST: usize = 64 * 1024;
 
-/// Answers by inventory and question. Each has one place, where it displaces whatever is there.
+/// Cached answers by inventory and question. Each has one slot, where it displaces the previous
+/// answer.
 #[derive(Debug)]
 pub(super) struct Answers {
     places: Vec<Mutex<Place>>,
-    /// Its keys are drawn: nobody can choose questions that displace those of others.
+    /// Hasher with random keys, so that nobody can choose questions that displace those of others.
     hasher: RandomState,
 }
 
@@ -34,7 +36,7 @@ pub(super) struct Answers {
 enum Place {
     #[default]
     Empty,
-    /// Something with this hash was asked once.
+    /// Hash of a question that came once.
     Asked(u64),
     Kept(Box<Kept>),
 }
@@ -60,13 +62,13 @@ impl Kept {
 }
 
 impl Answers {
-    /// Keeps so many at most.
+    /// Creates a cache with this many slots.
     pub(super) fn of(places: usize) -> Self {
         let places = (0..places).map(|_| Mutex::default()).collect();
         Self { places, hasher: RandomState::new() }
     }
 
-    /// The answer of `work`, or what it was before.
+    /// Returns the cached answer, or the answer of `work`.
     pub(super) fn answer(
         &self,
         inventory: u64,
@@ -86,7 +88,7 @@ impl Answers {
                 false
             }
         };
-        // Nobody waits at the place meanwhile.
+        // The lock on the slot is not held while the answer is computed.
         let reply = work()?;
         if !is_again || reply.data.size_hint() > LONGEST {
             return Ok(reply);

@@ -1,46 +1,45 @@
-//! A set of rows as one bit each.
+//! A set of rows as a bitmap.
 
 use std::ops::Range;
 
 use super::codes::{ByRow, Entry, each_width};
 
-/// A set of rows. It has room for a fixed number of rows; every set over one inventory has the
-/// same room.
+/// A set of rows. Its capacity is fixed; all sets over one inventory have the same.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Bitmap {
-    /// Their ones are its rows.
+    /// One bit per row.
     pub(super) words: Vec<u64>,
 }
 
-/// How many words are looked at together by who searches for a row: a processor does several at once.
+/// Number of words that a search for a row combines, because a processor handles several at once.
 const BLOCK: usize = 16;
 
 impl Bitmap {
-    /// The empty set over `rows` rows.
+    /// Creates the empty set over `rows` rows.
     pub(super) fn empty(rows: usize) -> Self {
         Self { words: vec![0; rows.div_ceil(64)] }
     }
 
-    /// Every one of `rows` rows.
+    /// Creates the set of all of `rows` rows.
     pub(super) fn full(rows: usize) -> Self {
         let mut words = vec![u64::MAX; rows.div_ceil(64)];
         if let Some(last) = words.last_mut()
             && !rows.is_multiple_of(64)
         {
-            // What is behind the last row stays zero, because `len` counts every bit of a word.
+            // Bits after the last row stay zero, because `len` counts every bit of a word.
             *last = (1 << (rows % 64)) - 1;
         }
         Self { words }
     }
 
-    /// These of so many rows.
+    /// Creates a set of `members` over `rows` rows.
     pub(super) fn of_rows(members: &[u32], rows: usize) -> Self {
         let mut set = Self::empty(rows);
         set.extend(members);
         set
     }
 
-    /// The rows whose code satisfies a condition; `codes` has one entry per row.
+    /// Creates the set of the rows whose code satisfies a condition; `codes` has one entry per row.
     pub(super) fn scan(codes: &ByRow, mut keep: impl FnMut(u32) -> bool) -> Self {
         Self { words: each_width!(codes, codes => scanned(codes, &mut keep)) }
     }
@@ -65,13 +64,13 @@ impl Bitmap {
         }
     }
 
-    /// The word with the bit of a row in it, and that bit lowest.
+    /// Returns the word that contains a row, shifted so that the row's bit is lowest.
     #[inline]
     pub(super) fn word_from(&self, row: u32) -> u64 {
         self.words.get(row as usize / 64).map_or(0, |word| word >> (row % 64))
     }
 
-    /// The members of one set that another does not have.
+    /// Returns the members of `with` that are not in `without`.
     pub(super) fn difference(with: &Self, without: &Self) -> Self {
         let words = with.words.iter().zip(&without.words);
         Self { words: words.map(|(with, without)| with & !without).collect() }
@@ -83,7 +82,7 @@ impl Bitmap {
         }
     }
 
-    /// Adds the members of one set that another does not have.
+    /// Adds the members of `with` that are not in `without`.
     pub(super) fn add_difference(&mut self, with: &Self, without: &Self) {
         let others = with.words.iter().zip(&without.words);
         for (word, (with, without)) in self.words.iter_mut().zip(others) {
@@ -91,7 +90,7 @@ impl Bitmap {
         }
     }
 
-    /// Leaves out what is not in one set or is in another.
+    /// Keeps only the members that are in `with` and not in `without`.
     pub(super) fn intersect_difference(&mut self, with: &Self, without: &Self) {
         let others = with.words.iter().zip(&without.words);
         for (word, (with, without)) in self.words.iter_mut().zip(others) {
@@ -105,25 +104,25 @@ impl Bitmap {
         }
     }
 
-    /// Leaves out the members of another set.
+    /// Removes the members of another set.
     pub(super) fn subtract(&mut self, other: &Self) {
         for (word, other) in self.words.iter_mut().zip(&other.words) {
             *word &= !other;
         }
     }
 
-    /// Leaves out the rows that do not satisfy a condition.
+    /// Removes the rows that do not satisfy a condition.
     pub(super) fn retain(&mut self, mut keep: impl FnMut(u32) -> bool) {
         for (word, base) in self.words.iter_mut().zip((0u32..).step_by(64)) {
             for bit in Bits(*word) {
-                // The bits that are gone through are a copy: to clear one here disturbs nothing.
+                // The iterator works on a copy of the word, so clearing a bit here is safe.
                 *word &= !(u64::from(!keep(base + bit)) << bit);
             }
         }
     }
 
-    /// Leaves out the rows whose code is not within a range; `codes` has one entry per row. Does
-    /// what [`Bitmap::retain`] would do in half the time: this is where a search spends most.
+    /// Removes the rows whose code is not within a range; `codes` has one entry per row. Twice as
+    /// fast as [`Bitmap::retain`], because searches spend most of their time here.
     pub(super) fn retain_within(&mut self, codes: &ByRow, range: &Range<u32>) {
         each_width!(codes, codes => self.retain_among(codes, range));
     }
@@ -135,7 +134,7 @@ impl Bitmap {
             for bit in Bits(*word) {
                 if let Some(code) = codes.get(bit as usize) {
                     // One comparison for both bounds: a code below the start wraps around to more
-                    // than any width. `ABSENT` is at or behind every end.
+                    // than any width. `ABSENT` is at or after every end.
                     kept |= u64::from(code.code().wrapping_sub(range.start) < width) << bit;
                 }
             }
@@ -143,22 +142,22 @@ impl Bitmap {
         }
     }
 
-    /// How many bytes it takes.
+    /// Returns its memory in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.words.capacity() * size_of::<u64>()
     }
 
-    /// Whether both sets have a row.
+    /// Returns true when both sets have a row in common.
     pub(super) fn meets(&self, other: &Self) -> bool {
         self.any(other, |word, other| word & other)
     }
 
-    /// Whether the other set has each of its rows.
+    /// Returns true when the other set contains this one.
     pub(super) fn is_within(&self, other: &Self) -> bool {
         !self.any(other, |word, other| word & !other)
     }
 
-    /// Whether the words of both sets together have a row anywhere.
+    /// Returns true when any combined word of both sets is not zero.
     fn any(&self, other: &Self, together: impl Fn(u64, u64) -> u64) -> bool {
         let one = |all, (word, other): (&u64, &u64)| all | together(*word, *other);
         let (blocks, rest) = self.words.as_chunks::<BLOCK>();
@@ -172,13 +171,14 @@ impl Bitmap {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// The rows, ascending.
+    /// Iterates over the rows in ascending order.
     pub(super) fn rows(&self) -> impl Iterator<Item = u32> {
         let words = self.words.iter().zip((0u32..).step_by(64));
         words.flat_map(|(word, base)| Bits(*word).map(move |bit| base + bit))
     }
 
-    /// Hands the rows out, ascending. A loop in a loop: an iterator over all of them takes twice as long.
+    /// Calls `take` for each row in ascending order. Nested loops are twice as fast as one
+    /// iterator.
     pub(super) fn for_each(&self, mut take: impl FnMut(u32)) {
         for (word, base) in self.words.iter().zip((0u32..).step_by(64)) {
             for bit in Bits(*word) {
@@ -187,8 +187,8 @@ impl Bitmap {
         }
     }
 
-    /// Some of the rows, ascending: `skip` are left out at the start. Whole words are skipped at
-    /// the cost of counting them.
+    /// Returns up to `limit` rows in ascending order, without the first `skip`. Whole words are
+    /// skipped at the cost of counting them.
     pub(super) fn page(&self, mut skip: usize, limit: usize) -> Vec<u32> {
         let mut page = Vec::with_capacity(limit);
         for (word, base) in self.words.iter().zip((0u32..).step_by(64)) {
@@ -207,13 +207,13 @@ impl Bitmap {
         page
     }
 
-    /// How much work it is to count a set over so many rows, compared with looking at one row.
+    /// Returns the cost of counting a set over this many rows, relative to examining one row.
     pub(super) fn count_cost(rows: usize) -> usize {
         rows.div_ceil(64 / 2)
     }
 
-    /// How much work it is to combine two sets, compared with looking at one row: a few words
-    /// take as long.
+    /// Returns the cost of combining two sets, relative to examining one row: a few words cost as
+    /// much.
     pub(super) fn combine_cost(rows: usize) -> usize {
         rows.div_ceil(64 * 4)
     }
@@ -227,7 +227,7 @@ fn scanned<E: Entry>(codes: &[E], keep: &mut impl FnMut(u32) -> bool) -> Vec<u64
     codes.chunks(64).map(word).collect()
 }
 
-/// The positions of the ones in a word, ascending.
+/// Iterator over the positions of the set bits of a word, ascending.
 struct Bits(u64);
 
 impl Iterator for Bits {

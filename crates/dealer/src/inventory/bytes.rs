@@ -1,5 +1,5 @@
-//! Numbers and texts as bytes and back. What is read is believed of nobody: no length is taken for
-//! memory before as many bytes are there.
+//! Serialisation of numbers and texts to bytes and back. Input is not trusted: memory is allocated
+//! only for bytes that are present.
 
 use std::io;
 
@@ -9,10 +9,10 @@ use super::codes::ByRow;
 use super::snapshot::Broken;
 use super::texts::Texts;
 
-/// Something is missing.
+/// Error for truncated data.
 const SHORT: Broken = Broken("it is cut off");
 
-/// Where bytes go.
+/// Destination of bytes.
 pub(super) trait Sink {
     fn put(&mut self, bytes: &[u8]);
 }
@@ -29,7 +29,7 @@ impl Sink for Sha256 {
     }
 }
 
-/// A file or the like. It is asked at the end whether all went well.
+/// A file or similar. Errors are reported at the end.
 #[derive(Debug)]
 pub(super) struct Out<W> {
     pub(super) to: W,
@@ -44,7 +44,7 @@ impl<W: io::Write> Sink for Out<W> {
     }
 }
 
-/// What is written, little end first.
+/// Writer of little-endian values.
 #[derive(Debug, Default)]
 pub(super) struct Writer<S>(pub(super) S);
 
@@ -100,7 +100,7 @@ impl<S: Sink> Writer<S> {
     }
 }
 
-/// What is left to read.
+/// Reader over the remaining bytes.
 #[derive(Debug)]
 pub(super) struct Reader<'b>(pub(super) &'b [u8]);
 
@@ -117,7 +117,7 @@ impl<'b> Reader<'b> {
         Ok(*taken)
     }
 
-    /// One byte, which says what follows.
+    /// Reads one byte that tells the kind of the next value.
     pub(super) fn kind(&mut self) -> Result<u8, Broken> {
         self.array().map(|[kind]| kind)
     }
@@ -169,13 +169,13 @@ impl<'b> Reader<'b> {
         Texts::of(all, ends).ok_or(Broken("texts end where they cannot"))
     }
 
-    /// The codes of so many rows, each below `distinct` or absent.
+    /// Reads the codes of this many rows, each below `distinct` or absent.
     pub(super) fn codes(&mut self, rows: usize, distinct: usize) -> Result<ByRow, Broken> {
-        // Every value is some row's.
+        // Every distinct value occurs in some row.
         if distinct > rows {
             return Err(Broken("a column has more values than rows"));
         }
-        // How wide codes are is not written: it follows from the number of values, as in
+        // The width of codes is not written: it follows from the number of values, as in
         // `ByRow::of`.
         let codes = if distinct <= usize::from(u8::MAX) {
             ByRow::One(self.take(rows)?.to_vec())

@@ -1,26 +1,26 @@
-//! The rows of one attribute by the rank of its value among the distinct values, and the rows listed
-//! in the order of these ranks. The listing serves as sort order, as posting lists and as range index
-//! at once. Values that many rows share have a bitmap in addition.
+//! Rows of one attribute by the rank of their value among the distinct values (the code), and the
+//! rows listed in the order of these codes. That list serves as sort order, posting lists and range
+//! index at once. Values of many rows have a bitmap in addition.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use super::bitmap::Bitmap;
 
-/// The code of a row without a value. It is in no range of codes.
+/// Code of a row without a value. It is in no range of codes.
 pub(super) const ABSENT: u32 = u32::MAX;
 
-/// An index into rows, codes or postings.
+/// Converts an index into rows, codes or postings.
 pub(super) fn index(position: usize) -> u32 {
     u32::try_from(position).expect("an inventory has fewer than four billion listings and words")
 }
 
-/// The entry at a position that the index itself has written.
+/// Returns the entry at a position that the index itself has written.
 pub(super) fn at(entries: &[u32], position: u32) -> u32 {
     entries.get(position as usize).copied().unwrap_or(ABSENT)
 }
 
-/// What stands for a row, as narrow as the number of distinct values permits. The highest number is a
+/// One code per row, as narrow as the number of distinct values permits. The highest number is a
 /// row without a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ByRow {
@@ -29,9 +29,9 @@ pub(super) enum ByRow {
     Four(Vec<u32>),
 }
 
-/// A code of some width.
+/// A code of one width.
 pub(super) trait Entry: Copy {
-    /// The code, whatever its width.
+    /// Returns the code.
     fn code(self) -> u32;
 }
 
@@ -56,7 +56,7 @@ impl Entry for u32 {
     }
 }
 
-/// Does the same with codes of each width.
+/// Evaluates an expression with the codes of any width.
 macro_rules! each_width {
     ($codes:expr, $entries:ident => $work:expr) => {
         match $codes {
@@ -75,7 +75,7 @@ impl Default for ByRow {
 }
 
 impl ByRow {
-    /// Codes below `distinct`, or [`ABSENT`].
+    /// Stores codes below `distinct`, or [`ABSENT`].
     fn of(codes: &[u32], distinct: usize) -> Self {
         // 255 values have the codes 0 to 254, which leaves one for rows without a value: `ABSENT`
         // is the only code that does not fit, and becomes the highest number of its width.
@@ -97,7 +97,7 @@ impl ByRow {
         each_width!(self, codes => codes.len())
     }
 
-    /// Whether each is below `distinct`, or absent.
+    /// Returns true when each code is below `distinct`, or absent.
     pub(super) fn are_below(&self, distinct: usize) -> bool {
         let is = |code: u32| code == ABSENT || (code as usize) < distinct;
         each_width!(self, codes => codes.iter().all(|code| is(code.code())))
@@ -112,12 +112,12 @@ impl ByRow {
     }
 }
 
-/// Some rows, as they are kept.
+/// Rows in their stored form.
 #[derive(Debug)]
 pub(super) enum Rows<'a> {
     /// A list.
     List(Cow<'a, [u32]>),
-    /// A set, and how many are in it.
+    /// A set with the number of its members.
     Set(&'a Bitmap, usize),
 }
 
@@ -129,7 +129,7 @@ impl Rows<'_> {
         }
     }
 
-    /// Puts them at the end of a list.
+    /// Appends the rows to a list.
     pub(super) fn append_to(&self, rows: &mut Vec<u32>) {
         match self {
             Self::List(list) => rows.extend_from_slice(list),
@@ -137,7 +137,7 @@ impl Rows<'_> {
         }
     }
 
-    /// Adds them to a set.
+    /// Adds the rows to a set.
     pub(super) fn add_to(&self, set: &mut Bitmap) {
         match self {
             Self::List(rows) => set.extend(rows),
@@ -149,27 +149,27 @@ impl Rows<'_> {
 /// The coded rows of an attribute.
 #[derive(Debug, Default)]
 pub(super) struct Codes {
-    /// By row.
+    /// Codes by row.
     pub(super) codes: ByRow,
-    /// By code: where its rows begin in `order`. One more, for the end of the last.
+    /// Start of each code's rows in `order`, and the end of the last one's.
     starts: Vec<u32>,
-    /// The rows by code and within a code by vehicle id; rows without a value at the end.
+    /// Rows by code and within a code by vehicle id; rows without a value at the end.
     order: Vec<u32>,
-    /// Where nothing is sorted by it: where the rows of a code begin in `order`, which lists only those
-    /// of codes without a bitmap.
+    /// For attributes that are not sorted by: start of each code's rows in `order`, which then
+    /// lists only codes without a bitmap.
     sparse: Option<Vec<u32>>,
     /// Bitmaps of the codes for which a bitmap is smaller than a list of rows, by code.
     dense: Vec<(u32, Bitmap)>,
-    /// Where ranges are asked for: the rows of `order` up to some places, ascending, so that a long
-    /// range is the difference of two bitmaps and what is left at its ends.
+    /// For attributes with range filters: the rows of `order` up to some positions as bitmaps, so
+    /// that a long range is the difference of two bitmaps and the rows at its ends.
     strides: Vec<(usize, Bitmap)>,
 }
 
-/// A column's rows are divided into so many strides at most. Their bitmaps take eight bytes for each
-/// row, as its code and its place in the order do.
+/// Maximum number of strides of a column. Their bitmaps take eight bytes per row, as its code and
+/// its place in the order do.
 const STRIDES: usize = 64;
 
-/// A range of codes, in strides.
+/// A range of codes as a difference of strides.
 struct Long<'a> {
     without: &'a Bitmap,
     with: &'a Bitmap,
@@ -197,12 +197,12 @@ impl Codes {
             end += size;
             end
         }));
-        // Counted into place and not sorted: it takes one pass, and rows of one code stay in the
-        // order of their ids (C-37).
+        // A counting sort: it takes one pass, and rows of one code stay in the order of their ids
+        // (C-37).
         let mut free = starts.clone();
         let mut order = vec![0; codes.len()];
         for row in by_id {
-            // The end of the last code is where the rows without a value begin.
+            // Rows without a value begin at the end of the last code.
             let code = codes.get(*row).min(index(distinct));
             if let Some(free) = free.get_mut(code as usize)
                 && let Some(place) = order.get_mut(*free as usize)
@@ -223,7 +223,7 @@ impl Codes {
         this
     }
 
-    /// Gives up what only sorting needs: the places of rows whose code has a bitmap.
+    /// Drops what only sorting needs: the positions of rows whose code has a bitmap.
     pub(super) fn for_filters(mut self) -> Self {
         let (mut order, mut sparse) = (Vec::new(), Vec::with_capacity(self.starts.len()));
         for code in 0..self.distinct() {
@@ -238,13 +238,13 @@ impl Codes {
         self
     }
 
-    /// The bitmap of a code, when it has one.
+    /// Returns the bitmap of a code, when it has one.
     fn bitmap(&self, code: u32) -> Option<&Bitmap> {
         let place = self.dense.binary_search_by_key(&code, |(code, _)| *code).ok()?;
         self.dense.get(place).map(|(_, set)| set)
     }
 
-    /// The rows of a code.
+    /// Returns the rows of a code.
     pub(super) fn rows(&self, code: u32) -> Rows<'_> {
         match self.bitmap(code) {
             Some(set) => Rows::Set(set, self.count(code..code.saturating_add(1))),
@@ -252,34 +252,34 @@ impl Codes {
         }
     }
 
-    /// The rows of codes of which none has a bitmap.
+    /// Returns the rows of codes of which none has a bitmap.
     fn list(&self, codes: Range<u32>) -> &[u32] {
         let starts = self.sparse.as_ref().unwrap_or(&self.starts);
         let (from, to) = (at(starts, codes.start), at(starts, codes.end));
         self.order.get(from as usize..to as usize).unwrap_or_default()
     }
 
-    /// How many rows have one of these codes.
+    /// Returns the number of rows with one of these codes.
     pub(super) fn count(&self, codes: Range<u32>) -> usize {
         let (from, to) = (at(&self.starts, codes.start), at(&self.starts, codes.end));
         to.saturating_sub(from) as usize
     }
 
-    /// By code: how many rows have it.
+    /// Returns the number of rows of each code.
     pub(super) fn counts(&self) -> Vec<u32> {
         let ends = self.starts.iter().skip(1);
         self.starts.iter().zip(ends).map(|(start, end)| end - start).collect()
     }
 
-    /// Prepares for long ranges.
+    /// Builds the bitmaps for long ranges.
     pub(super) fn add_strides(&mut self) {
         let rows = self.codes.len();
         let present = rows - self.absent().len();
-        // Of a few values each is a stride, and ranges have no ends.
+        // With few values each is a stride, and ranges have no ends.
         let places: Vec<usize> = if self.starts.len() <= STRIDES {
             self.starts.iter().map(|start| *start as usize).collect()
         } else {
-            // The last one ends with the last row that has a value.
+            // The last stride ends with the last row that has a value.
             (0..present).step_by(rows.div_ceil(STRIDES).max(1)).chain([present]).collect()
         };
         let (mut set, mut from) = (Bitmap::empty(rows), 0);
@@ -290,7 +290,7 @@ impl Codes {
         }
     }
 
-    /// A range in strides, where it has a whole one and there are any.
+    /// Returns a range in strides, when it contains at least one whole stride.
     fn long(&self, codes: &Range<u32>) -> Option<Long<'_>> {
         let (from, to) = (at(&self.starts, codes.start), at(&self.starts, codes.end));
         let (from, to) = (from as usize, to as usize);
@@ -305,12 +305,12 @@ impl Codes {
         Some(Long { without, with, ends })
     }
 
-    /// The code of a row.
+    /// Returns the code of a row.
     pub(super) fn code(&self, row: u32) -> u32 {
         self.codes.get(row)
     }
 
-    /// How many bytes it takes.
+    /// Returns its memory in bytes.
     pub(super) fn bytes(&self) -> usize {
         let dense = self.dense.iter().map(|(_, set)| set.bytes() + size_of::<(u32, Bitmap)>());
         let strides =
@@ -324,24 +324,24 @@ impl Codes {
             + strides.sum::<usize>()
     }
 
-    /// How many distinct values there are.
+    /// Returns the number of distinct values.
     pub(super) fn distinct(&self) -> u32 {
         index(self.starts.len().saturating_sub(1))
     }
 
-    /// The rows of some codes, in ascending order. Only for what is sorted by.
+    /// Returns the rows of some codes in ascending order. Only for attributes that are sorted by.
     pub(super) fn span(&self, codes: Range<u32>) -> &[u32] {
         let (from, to) = (at(&self.starts, codes.start), at(&self.starts, codes.end));
         self.order.get(from as usize..to as usize).unwrap_or_default()
     }
 
-    /// All rows in ascending order, those without a value at the end.
+    /// Returns all rows in ascending order, those without a value at the end.
     pub(super) fn ascending(&self) -> &[u32] {
         &self.order
     }
 
-    /// The lowest and the highest code that rows of a set have; only for what is prepared for ranges. The
-    /// strides tell between which places of the order they are.
+    /// Returns the lowest and the highest code among the rows of a set. Only for attributes with
+    /// strides, which narrow the search.
     pub(super) fn ends_in(&self, set: &Bitmap) -> Option<(u32, u32)> {
         let (_, present) = self.strides.last()?;
         let mut valued = set.clone();
@@ -355,20 +355,20 @@ impl Codes {
         Some((self.code(*first), self.code(*last)))
     }
 
-    /// The rows of a stride.
+    /// Returns the rows of a stride.
     fn stride(&self, number: usize) -> Option<&[u32]> {
         let (from, _) = self.strides.get(number.checked_sub(1)?)?;
         let (to, _) = self.strides.get(number)?;
         self.order.get(*from..*to)
     }
 
-    /// The rows without a value.
+    /// Returns the rows without a value.
     pub(super) fn absent(&self) -> &[u32] {
         let from = at(&self.starts, self.distinct());
         self.order.get(from as usize..).unwrap_or_default()
     }
 
-    /// The rows of some codes as a set: what there is already is copied, and not added to an empty one.
+    /// Returns the rows of some codes as a set, copying an existing bitmap where there is one.
     pub(super) fn set(&self, codes: Range<u32>) -> Bitmap {
         if let Some(long) = self.cheap_long(&codes) {
             let mut set = Bitmap::difference(long.with, long.without);
@@ -384,7 +384,7 @@ impl Codes {
         set
     }
 
-    /// Leaves out of a set the rows that have none of some codes.
+    /// Removes from a set the rows that have none of some codes.
     pub(super) fn narrow(&self, set: &mut Bitmap, codes: Range<u32>) {
         let Some(long) = self.cheap_long(&codes) else {
             set.intersect(&self.set(codes));
@@ -398,7 +398,7 @@ impl Codes {
         set.extend(&kept);
     }
 
-    /// A range in strides, where that is less work than going by its codes.
+    /// Returns a range in strides, when that is less work than going code by code.
     fn cheap_long(&self, codes: &Range<u32>) -> Option<Long<'_>> {
         self.long(codes).filter(|long| self.long_cost(long) < self.short_cost(codes))
     }
@@ -413,7 +413,7 @@ impl Codes {
         self.add_short(set, codes);
     }
 
-    /// The same code by code.
+    /// Adds the rows code by code.
     fn add_short(&self, set: &mut Bitmap, codes: Range<u32>) {
         let mut next = codes.start;
         for (code, members) in self.dense_in(&codes) {
@@ -424,13 +424,13 @@ impl Codes {
         set.extend(self.list(next..codes.end));
     }
 
-    /// How many values have a bitmap.
+    /// Returns the number of values with a bitmap.
     #[cfg(test)]
     pub(super) fn bitmaps(&self) -> usize {
         self.dense.len()
     }
 
-    /// About how many steps [`Codes::add_to`] takes.
+    /// Estimates the cost of [`Codes::add_to`].
     pub(super) fn add_cost(&self, codes: Range<u32>) -> usize {
         let short = self.short_cost(&codes);
         self.long(&codes).map_or(short, |long| short.min(self.long_cost(&long)))
@@ -454,7 +454,7 @@ impl Codes {
     }
 }
 
-/// Whether a bitmap over `rows` rows is smaller than a list of `members` of them.
+/// Returns true when a bitmap over `rows` rows is smaller than a list of `members` of them.
 pub(super) fn is_dense(members: usize, rows: usize) -> bool {
     members * 32 > rows
 }

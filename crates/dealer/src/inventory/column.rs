@@ -1,5 +1,5 @@
-//! One attribute of all vehicles, dictionary-encoded: its distinct values in ascending order, and the
-//! rows by the rank of their value.
+//! Dictionary-encoded columns: the distinct values of one attribute in ascending order, and the
+//! rows by the rank of their value (the code).
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -9,7 +9,7 @@ use super::gather::Words;
 use super::texts::Texts;
 use crate::query::fold::{Field, fold, tidy};
 
-/// A number with its distinct values in ascending order; the position is the code.
+/// A numeric attribute. The position of a value in ascending order is its code.
 #[derive(Debug, Default)]
 pub(super) struct Column {
     pub(super) keys: Vec<u32>,
@@ -27,28 +27,28 @@ impl Column {
         Self { keys, rows }
     }
 
-    /// The same, prepared for filters that ask for a range.
+    /// Prepares the column for range filters.
     pub(super) fn for_ranges(mut self) -> Self {
         self.rows.add_strides();
         self
     }
 
-    /// The same where nothing is sorted by it.
+    /// Drops what only sorting needs.
     pub(super) fn for_filters(self) -> Self {
         Self { rows: self.rows.for_filters(), ..self }
     }
 
-    /// The value of a code.
+    /// Returns the value of a code.
     pub(super) fn key(&self, code: u32) -> Option<u32> {
         self.keys.get(code as usize).copied()
     }
 
-    /// The lowest and the highest value.
+    /// Returns the lowest and the highest value.
     pub(super) fn ends(&self) -> Option<(u32, u32)> {
         self.keys.first().copied().zip(self.keys.last().copied())
     }
 
-    /// Those that some rows have.
+    /// Returns the lowest and the highest value among some rows.
     pub(super) fn ends_among(&self, rows: impl Iterator<Item = u32>) -> Option<(u32, u32)> {
         let codes = rows.map(|row| self.rows.code(row)).filter(|code| *code != ABSENT);
         let ends = codes.fold(None, |ends: Option<(u32, u32)>, code| {
@@ -58,27 +58,27 @@ impl Column {
         self.values(ends?)
     }
 
-    /// The values of two codes.
+    /// Returns the values of two codes.
     pub(super) fn values(&self, (one, other): (u32, u32)) -> Option<(u32, u32)> {
         self.key(one).zip(self.key(other))
     }
 
-    /// The codes of the values from `min` to `max`, both included. Rows without a value have none
-    /// of them (C-38).
+    /// Returns the codes of the values from `min` to `max`, both inclusive. Rows without a value
+    /// are in no range (C-38).
     pub(super) fn between(&self, min: Option<u32>, max: Option<u32>) -> Range<u32> {
         let from = min.map_or(0, |min| self.keys.partition_point(|key| *key < min));
         let to = max.map_or(self.keys.len(), |max| self.keys.partition_point(|key| *key <= max));
-        // A minimum above the maximum is an empty range, and none that runs backwards (C-40).
+        // A minimum above the maximum is an empty range (C-40).
         index(from)..index(to.max(from))
     }
 
-    /// How many bytes it takes.
+    /// Returns its memory in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.keys.capacity() * size_of::<u32>() + self.rows.bytes()
     }
 }
 
-/// The rows by the rank of their value among `keys`, which are ascending.
+/// Encodes the rows by the rank of their value among `keys`, which are ascending.
 pub(super) fn encode<K: Ord>(values: &[Option<K>], keys: &[K], by_id: &[u32]) -> Codes {
     let code = |value: &Option<K>| {
         let place = value.as_ref().map(|value| keys.binary_search(value));
@@ -88,26 +88,25 @@ pub(super) fn encode<K: Ord>(values: &[Option<K>], keys: &[K], by_id: &[u32]) ->
     Codes::new(&codes, keys.len(), by_id)
 }
 
-/// A text attribute: compared by folded key, shown as it is mostly written.
+/// A text attribute: compared by folded key, displayed in its most frequent spelling.
 #[derive(Debug, Default)]
 pub(super) struct TextColumn {
     pub(super) field: Field,
-    /// In ascending order; the position is the code.
+    /// Folded values in ascending order; the position is the code.
     pub(super) keys: Texts,
     pub(super) rows: Codes,
-    /// By code: how its values are mostly written. There are none of identifiers, which are not shown.
+    /// Most frequent spelling of each code. Empty for identifiers, which are not displayed.
     pub(super) spellings: Texts,
 }
 
 impl TextColumn {
-    /// Encodes what all rows say; `by_id` lists the rows by vehicle id.
+    /// Encodes the texts of all rows; `by_id` lists the rows by vehicle id.
     pub(super) fn new(field: Field, words: &Words, by_id: &[u32]) -> Self {
-        // Folded once for each distinct text, however many rows have it.
+        // Folded once per distinct text, however many rows have it.
         let folded: Vec<(&str, u32, usize, Box<str>)> = words
             .counted()
             .map(|(text, number, count)| (text, number, count, fold(field, text).into_boxed_str()))
-            // What folds to nothing, such as `-`, is how feeds leave a cell empty: the row has no
-            // value.
+            // A text that folds to nothing, such as `-`, stands for a missing value.
             .filter(|(_, _, _, key)| !key.is_empty())
             .collect();
         let mut keys: Vec<&str> = folded.iter().map(|(_, _, _, key)| &**key).collect();
@@ -115,7 +114,7 @@ impl TextColumn {
         keys.dedup();
         let mut codes: HashMap<u32, u32> = HashMap::with_capacity(folded.len());
         // In text order, because a snapshot is named by its content: the order of a hash table
-        // would give the same rows other spellings, and another name.
+        // would vary the spellings, and with them the name.
         let mut written: BTreeMap<(u32, String), usize> = BTreeMap::new();
         for (text, number, count, key) in &folded {
             if let Ok(code) = keys.binary_search(&&**key) {
@@ -125,7 +124,7 @@ impl TextColumn {
         }
         let mut spellings: Vec<(usize, Box<str>)> = vec![Default::default(); keys.len()];
         for ((code, text), count) in written {
-            // Of equally frequent spellings the first in text order stays.
+            // Of equally frequent spellings the first in text order wins.
             if let Some(best) = spellings.get_mut(code as usize)
                 && count > best.0
             {
@@ -139,8 +138,8 @@ impl TextColumn {
         Self { field, keys: keys.into_iter().collect(), rows, spellings }
     }
 
-    /// Encodes identifiers, which nearly every row has for itself and which are not shown: `folded` by
-    /// row, and empty where there is none.
+    /// Encodes identifiers, which are mostly unique and not displayed: one folded text per row,
+    /// empty for a missing one.
     pub(super) fn identifiers(folded: &Texts, by_id: &[u32]) -> Self {
         let text = |row: u32| folded.get(row as usize);
         let mut sorted: Vec<u32> =
@@ -162,32 +161,32 @@ impl TextColumn {
         Self { field: Field::Identifier, keys, rows, spellings: Texts::default() }
     }
 
-    /// The same where nothing is sorted by it.
+    /// Drops what only sorting needs.
     pub(super) fn for_filters(self) -> Self {
         Self { rows: self.rows.for_filters(), ..self }
     }
 
-    /// The code of the values that mean the same as `text`.
+    /// Returns the code of the values that fold to the same key as `text`.
     pub(super) fn code(&self, text: &str) -> Option<u32> {
         self.keys.find(&fold(self.field, text))
     }
 
-    /// How many bytes it takes.
+    /// Returns its memory in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.keys.bytes() + self.spellings.bytes() + self.rows.bytes()
     }
 
-    /// The rows with a value that means the same as `text`, by vehicle id.
+    /// Returns the rows whose value folds to the same key as `text`, by vehicle id.
     pub(super) fn find(&self, text: &str) -> &[u32] {
         self.code(text).map_or(&[], |code| self.rows.span(code..code + 1))
     }
 
-    /// The rows whose key begins with `prefix`.
+    /// Returns the rows whose key begins with `prefix`.
     pub(super) fn starting_with(&self, prefix: &str) -> &[u32] {
         self.rows.span(self.keys.starting_with(prefix))
     }
 
-    /// How the values of a code are mostly written.
+    /// Returns the most frequent spelling of a code.
     pub(super) fn spelling(&self, code: u32) -> &str {
         self.spellings.get(code as usize)
     }

@@ -1,5 +1,6 @@
-//! Which columns there are: one table each for what is a text and what is a number. Whoever has something
-//! for each column has it by name, and goes through all of them in the order of the table.
+//! The columns of an inventory: one table for text attributes and one for numeric ones. A struct
+//! with one value per column has a named field for each, and iterates over them in the order of the
+//! table.
 
 use std::convert::identity;
 
@@ -11,8 +12,8 @@ use super::gather::Words;
 use crate::query::fold::Field;
 use crate::query::seats::Seats;
 
-/// Declares a struct of one thing for each column. A row says how the column is made, and what it gathers of
-/// a listing.
+/// Declares a struct with one value per column. Each row says how the column is built, and which
+/// value of a listing it takes.
 macro_rules! columns {
     (
         $(#[doc = $doc:literal])+
@@ -24,22 +25,22 @@ macro_rules! columns {
         pub(super) struct $name<T> { $(pub(super) $member: T),+ }
 
         impl<T> $name<T> {
-            /// In the order of the table.
+            /// Iterates over the values in the order of the table.
             pub(super) fn each(&self) -> impl Iterator<Item = &T> {
                 [$(&self.$member),+].into_iter()
             }
 
-            /// In the order of the table.
+            /// Iterates mutably over the values in the order of the table.
             pub(super) fn each_mut(&mut self) -> impl Iterator<Item = &mut T> {
                 [$(&mut self.$member),+].into_iter()
             }
 
-            /// What becomes of each; what it was is given back before the next is looked at.
+            /// Converts each value, dropping the old one before the next is converted.
             pub(super) fn map<U>(self, mut make: impl FnMut($made, T) -> U) -> $name<U> {
                 $name { $($member: make($how, self.$member)),+ }
             }
 
-            /// The same, unless one fails.
+            /// Converts each value, and stops at the first error.
             pub(super) fn try_map<U, E>(
                 self,
                 mut make: impl FnMut($made, T) -> Result<U, E>,
@@ -49,7 +50,7 @@ macro_rules! columns {
         }
 
         impl $name<$gathered> {
-            /// Adds what a listing says.
+            /// Adds the values of a listing.
             pub(super) fn push(&mut self, $($from: $of),+) {
                 $(self.$member.push($said);)+
             }
@@ -58,7 +59,7 @@ macro_rules! columns {
 }
 
 columns! {
-    /// One of something for each attribute that is a text.
+    /// One value per text attribute.
     struct ByText, made by (Field, fn(TextColumn) -> TextColumn), gathered in Words, from (vehicle: &Vehicle)
     make = (Field::Make, identity), vehicle.make.as_deref();
     model = (Field::Plain, identity), vehicle.model.as_deref();
@@ -76,7 +77,7 @@ columns! {
 }
 
 columns! {
-    /// One of something for each attribute that is a number.
+    /// One value per numeric attribute.
     struct ByNumber, made by fn(Column) -> Column, gathered in Vec<Option<u32>>, from (vehicle: &Vehicle, room: Seats)
     year = Column::for_ranges, vehicle.year.map(u32::from);
     price = Column::for_ranges, vehicle.price;

@@ -1,5 +1,5 @@
-//! Snapshots that were cut off, changed or made by somebody else: they are refused, and what is sealed
-//! all the same answers or says that it is broken, and does not panic.
+//! Tests of damaged, truncated and forged snapshots: they are rejected; a forged one with a valid
+//! checksum answers or returns an error, and never panics.
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -26,7 +26,8 @@ fn inventory() -> Inventory {
 fn a_snapshot_that_was_cut_off_or_changed_anywhere_is_refused() {
     let bytes = inventory().snapshot().to_bytes();
     assert!(Inventory::read(&bytes).is_ok());
-    // Every place near the ends, and some in between: each costs a sum over all of it.
+    // Every position near the ends, and some in between, because each costs a checksum of the
+    // whole.
     let places =
         (0..200).chain((200..bytes.len()).step_by(97)).chain(bytes.len() - 50..bytes.len());
     for place in places {
@@ -57,7 +58,7 @@ fn a_vehicle_takes_little_room() {
     assert!(listings / 3_000 <= 500, "{} bytes of listings", listings / 3_000);
 }
 
-/// Asks for a bit of everything.
+/// Runs every kind of query once.
 fn ask(inventory: &Inventory) {
     let policy = SearchPolicy { default_limit: 20, max_limit: 100 };
     let texts = |text: &str| vec![text.to_owned()];
@@ -80,7 +81,7 @@ fn ask(inventory: &Inventory) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, rng_seed: RngSeed::Fixed(13), ..ProptestConfig::default() })]
 
-    /// Somebody who knows how to seal cannot make it panic.
+    /// A forged snapshot with a valid checksum cannot cause a panic.
     #[test]
     fn what_is_sealed_and_wrong_does_not_panic(
         changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),

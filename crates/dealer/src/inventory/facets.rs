@@ -1,4 +1,4 @@
-//! Counts over matches (`R-FA-02` to `R-FA-05`).
+//! Counts over matches (AAP 1.1 `inventory.facets`, `R-FA-02` to `R-FA-05`).
 
 use tradepost_wire::aap::Facets;
 use tradepost_wire::aap::inventory::{Range, Term, TermValue};
@@ -10,7 +10,7 @@ use super::column::{Column, TextColumn};
 use super::groups::Groups;
 use super::matching::Matches;
 
-/// How many columns matches are counted by.
+/// Number of columns by which matches are counted.
 const COUNTED: usize = 13;
 
 impl Index {
@@ -48,7 +48,7 @@ impl Index {
         facets
     }
 
-    /// The columns by which matches are counted. What mostly follows from each other is side by side, for
+    /// Returns the columns by which matches are counted. Correlated columns are neighbours, for
     /// [`Groups`].
     fn counted(&self) -> [&Codes; COUNTED] {
         [
@@ -68,12 +68,13 @@ impl Index {
         ]
     }
 
-    /// The counted columns, grouped. Whoever is first makes them, which takes a second for a million vehicles.
+    /// Returns the grouped columns, built on first use, which takes a second for a million
+    /// vehicles.
     pub(super) fn groups(&self) -> &Groups {
         self.groups.get_or_init(|| Groups::of(&self.counted()))
     }
 
-    /// By column that is counted: how many matches have which code.
+    /// Returns the number of matches per code, by column.
     fn counts(&self, matches: &Matches) -> [Vec<u32>; COUNTED] {
         let by_groups = |rows: &Rows<'_>| {
             let counts = self.groups().count(rows).try_into();
@@ -85,7 +86,7 @@ impl Index {
             Matches::Many(set, count) if *count <= self.by_id.len() / 2 => {
                 by_groups(&Rows::Set(set, *count))
             }
-            // There are fewer others.
+            // Counting the rows that do not match is less work.
             Matches::Many(set, count) => {
                 let mut others = Bitmap::full(self.by_id.len());
                 others.subtract(set);
@@ -100,7 +101,7 @@ impl Index {
     }
 }
 
-/// The values that any match has, the most frequent first.
+/// Returns the values of any match, the most frequent first.
 fn terms(column: &TextColumn, counts: &[u32]) -> Vec<Term> {
     let met = (0..).zip(counts).filter(|(_, count)| **count > 0);
     let mut met: Vec<(u32, &str)> =
@@ -109,7 +110,7 @@ fn terms(column: &TextColumn, counts: &[u32]) -> Vec<Term> {
     met.into_iter().map(|(count, text)| term(TermValue::Text(text.to_owned()), count)).collect()
 }
 
-/// The years that any match has, the latest first.
+/// Returns the years of any match, the latest first.
 fn years(column: &Column, counts: &[u32]) -> Vec<Term> {
     let years = column.keys.iter().zip(counts).filter(|(_, count)| **count > 0);
     years.map(|(year, count)| term(TermValue::Number(*year), *count)).rev().collect()

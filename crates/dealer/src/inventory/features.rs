@@ -1,4 +1,4 @@
-//! Features of vehicles: each distinct one with its rows.
+//! Features of vehicles, each with the rows that have it.
 
 use std::collections::BTreeMap;
 
@@ -6,16 +6,16 @@ use super::bitmap::Bitmap;
 use super::codes::{Rows, is_dense};
 use super::texts::Texts;
 
-/// Features and where they occur.
+/// Distinct features with their rows.
 #[derive(Debug, Default)]
 pub(super) struct Features {
     /// Each distinct feature, ascending.
     pub(super) names: Texts,
-    /// By feature.
+    /// Rows by feature.
     members: Vec<Members>,
 }
 
-/// The rows with a feature.
+/// Rows with a feature.
 #[derive(Debug)]
 enum Members {
     Few(Vec<u32>),
@@ -23,13 +23,13 @@ enum Members {
 }
 
 impl Features {
-    /// The rows of each, among `all`.
+    /// Creates features with their rows among `all` rows.
     pub(super) fn new(found: BTreeMap<String, Vec<u32>>, all: usize) -> Self {
         let names = found.keys().collect();
         Self::of(names, found.into_values(), all)
     }
 
-    /// Features with their rows, among `all`.
+    /// Creates features from names and rows among `all` rows.
     pub(super) fn of(names: Texts, rows: impl Iterator<Item = Vec<u32>>, all: usize) -> Self {
         let members = rows.map(|mut rows| {
             if is_dense(rows.len(), all) {
@@ -42,12 +42,12 @@ impl Features {
         Self { names, members: members.collect() }
     }
 
-    /// The features with their ids.
+    /// Iterates over the features with their ids.
     pub(super) fn names(&self) -> impl Iterator<Item = (u32, &str)> {
         (0..).zip(self.names.iter())
     }
 
-    /// The rows with a feature.
+    /// Returns the rows with a feature.
     pub(super) fn rows(&self, id: u32) -> Rows<'_> {
         match self.members.get(id as usize) {
             Some(Members::Few(rows)) => Rows::List(rows.into()),
@@ -56,7 +56,7 @@ impl Features {
         }
     }
 
-    /// How many bytes it takes.
+    /// Returns its memory in bytes.
     pub(super) fn bytes(&self) -> usize {
         let rows = self.members.iter().map(|members| match members {
             Members::Few(rows) => rows.capacity() * size_of::<u32>(),

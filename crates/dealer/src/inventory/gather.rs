@@ -1,5 +1,5 @@
-//! What listings say, gathered one after another until an index is made of it: no listing has to be in
-//! memory as a whole but the one that is looked at.
+//! Collection of the values of listings, from which an index is built. Only one listing at a time
+//! is in memory as a whole.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -13,19 +13,19 @@ use super::texts::Texts;
 use crate::query::fold::{Field, fold, tidy};
 use crate::query::seats::seats;
 
-/// What listings say, by row.
+/// Values of listings by row.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
     rows: u32,
     pub(super) ids: Texts,
     pub(super) texts: ByText<Words>,
-    /// Folded; empty where there is none.
+    /// Folded VINs; empty where there is none.
     pub(super) vin: Texts,
-    /// Likewise.
+    /// Folded stock numbers; empty where there is none.
     pub(super) stock: Texts,
     pub(super) numbers: ByNumber<Vec<Option<u32>>>,
     pub(super) updated_at: Vec<Option<Timestamp>>,
-    /// The rows of each.
+    /// Rows by feature.
     pub(super) features: BTreeMap<String, Vec<u32>>,
 }
 
@@ -42,7 +42,7 @@ impl Gathered {
         self.updated_at.push(vehicle.updated_at);
         for feature in &vehicle.features {
             let rows = self.features.entry(tidy(feature)).or_default();
-            // A feature that a listing says twice is still one.
+            // A feature that a listing repeats counts once.
             if rows.last() != Some(&self.rows) {
                 rows.push(self.rows);
             }
@@ -50,8 +50,8 @@ impl Gathered {
         self.rows += 1;
     }
 
-    /// The rows in the default order: `updated_at` descending, then vehicle id (C-37). `None` where they
-    /// are in it.
+    /// Returns the rows in the default order: `updated_at` descending, then vehicle id (C-37).
+    /// `None` when they already are.
     pub(super) fn default_order(&self) -> Option<Vec<u32>> {
         let key = |row: &u32| {
             let moment = self.updated_at.get(*row as usize).copied().flatten();
@@ -66,7 +66,7 @@ impl Gathered {
         Some(order)
     }
 
-    /// Puts the rows into another order.
+    /// Reorders the rows.
     pub(super) fn put_in(&mut self, order: &[u32]) {
         for texts in [&mut self.ids, &mut self.vin, &mut self.stock] {
             *texts = order.iter().map(|row| texts.get(*row as usize)).collect();
@@ -92,19 +92,19 @@ fn ordered<T: Copy>(all: &[T], order: &[u32]) -> Vec<T> {
     order.iter().filter_map(|row| all.get(*row as usize).copied()).collect()
 }
 
-/// The texts of an attribute, of which each is kept once: few, however many rows have one.
+/// Texts of an attribute, interned: few distinct ones, however many rows.
 #[derive(Debug, Default)]
 pub(super) struct Words {
-    /// The number of each.
+    /// Number of each text.
     known: HashMap<Box<str>, u32>,
-    /// By number: how many rows have it.
+    /// Number of rows by text number.
     counts: Vec<usize>,
-    /// By row: the number of its text, or [`ABSENT`].
+    /// Text number by row, or [`ABSENT`].
     pub(super) rows: Vec<u32>,
 }
 
 impl Words {
-    /// Adds what the next row says.
+    /// Adds the text of the next row.
     pub(super) fn push(&mut self, text: Option<&str>) {
         let number = text.map_or(ABSENT, |text| {
             let number = self.known.get(text).copied().unwrap_or_else(|| {
@@ -121,7 +121,7 @@ impl Words {
         self.rows.push(number);
     }
 
-    /// Each text with its number, and how many rows have it; in no order.
+    /// Iterates over the texts with their numbers and row counts, in no order.
     pub(super) fn counted(&self) -> impl Iterator<Item = (&str, u32, usize)> {
         self.known.iter().map(|(text, number)| {
             (&**text, *number, self.counts.get(*number as usize).copied().unwrap_or_default())

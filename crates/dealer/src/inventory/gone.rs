@@ -1,4 +1,4 @@
-//! Units that left the offer, and how they are found.
+//! Tombstones of units that left the offer, and lookups by identifier.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::Tombstone;
 use crate::query::fold::{Field, fold};
 
-/// Units that left the offer, by identifier; the latest to leave when several had the same.
+/// Tombstones by identifier; the latest removal wins when several share one.
 #[derive(Debug, Default)]
 pub(super) struct Graveyard {
     pub(super) units: Vec<Tombstone>,
@@ -17,8 +17,8 @@ pub(super) struct Graveyard {
 
 impl Graveyard {
     pub(super) fn new(mut units: Vec<Tombstone>) -> Self {
-        // The latest first, because below the first to have an identifier keeps it. Ties go by id,
-        // so that the order does not depend on whoever lists them.
+        // Latest removal first, because the first unit with an identifier keeps it below. Ties are
+        // ordered by id, so that the order of the input does not matter.
         units.sort_by(|a, b| {
             (Reverse(a.removed_at), &a.vehicle_id).cmp(&(Reverse(b.removed_at), &b.vehicle_id))
         });
@@ -35,7 +35,7 @@ impl Graveyard {
             if let Some(stock) = known(&unit.stock) {
                 stocks.entry(stock).or_insert(position);
             }
-            // As it is written, like the ids of vehicles that are on offer.
+            // Not folded, like the ids of vehicles on offer.
             vehicle_ids.entry(unit.vehicle_id.clone()).or_insert(position);
         }
         Self { units, vins, vehicle_ids, stocks }
@@ -53,9 +53,9 @@ impl Graveyard {
         self.units.get(*self.stocks.get(&identifier(stock))?)
     }
 
-    /// About how many bytes it takes.
+    /// Returns an estimate of its memory in bytes.
     pub(super) fn bytes(&self) -> usize {
-        /// A unit with its texts, and its entries in three tables.
+        /// Bytes of a unit with its texts and its entries in three tables.
         const UNIT: usize = size_of::<Tombstone>() + 400;
         self.units.len() * UNIT
     }

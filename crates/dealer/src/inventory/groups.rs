@@ -1,22 +1,22 @@
-//! Columns that are counted together. What one of them says of a vehicle mostly follows from what another
-//! does, the make from the model, or is one of a few words. So the columns are put into a few groups, and
-//! rows that agree in all columns of a group have one code there: whoever counts rows takes a step for each
-//! row and group, and then one for each code that was met, instead of a step for each row and column.
+//! Groups of columns for counting. Columns are correlated (the model implies the make) or have few
+//! values, so a few groups can combine them: rows with equal values in all columns of a group have
+//! one code there. Counting takes one step per row and group, then one per code that occurred,
+//! instead of one per row and column.
 
 use super::codes::{Codes, Rows, index};
 
 /// Groups of columns.
 #[derive(Debug)]
 pub(super) struct Groups {
-    /// How many there are.
+    /// Number of groups.
     width: usize,
-    /// Row by row: the code in each group. The codes of all groups are numbered through.
+    /// Codes of each row, one per group. The codes of all groups are numbered consecutively.
     codes: RowByRow,
-    /// Group by group: how many codes and how many columns it has.
+    /// Number of codes and of columns of each group.
     shapes: Vec<(usize, usize)>,
-    /// Code by code: the values that rows with it have, as places in a list of the values of all columns.
+    /// Values of each code, as indices into a list of the values of all columns.
     values: Vec<u32>,
-    /// By column: how many values it has.
+    /// Number of values of each column.
     sizes: Vec<usize>,
 }
 
@@ -27,16 +27,17 @@ enum RowByRow {
     Four(Vec<u32>),
 }
 
-/// How many codes a group may have at least and at most, and one for how many rows: to go through those
-/// that were met must take less than to go through the rows, and the counts must fit into a fast cache.
+/// Minimum and maximum number of codes of a group, and number of rows per code: visiting the codes
+/// must be cheaper than visiting the rows, and the counts must fit into a fast cache.
 const CODES: (usize, usize) = (64, 4096);
 const ROWS_OF_CODE: usize = 32;
 
-/// What is at the end of the list of values: rows without one are counted, too, and nobody asks.
+/// Number of entries at the end of the list of values for rows without a value, which are counted
+/// and ignored.
 const NOTHING: usize = 1;
 
 impl Groups {
-    /// Groups these columns, all of which have the same rows; neighbours are most likely to join.
+    /// Groups these columns, which have the same rows; neighbours are most likely to share a group.
     pub(super) fn of(columns: &[&Codes]) -> Self {
         let sizes: Vec<usize> = columns.iter().map(|it| it.distinct() as usize).collect();
         let nothing = index(sizes.iter().sum());
@@ -75,7 +76,7 @@ impl Groups {
         Self { width: drafts.len(), codes, shapes, values, sizes }
     }
 
-    /// By column: how many of some rows have which code.
+    /// Counts some rows by code, for each column.
     pub(super) fn count(&self, rows: &Rows<'_>) -> Vec<Vec<u32>> {
         let mut met = vec![0_u32; self.shapes.iter().map(|(codes, _)| codes).sum()];
         match &self.codes {
@@ -102,7 +103,7 @@ impl Groups {
         self.sizes.iter().map(|size| rest.by_ref().take(*size).collect()).collect()
     }
 
-    /// How many bytes they take.
+    /// Returns its memory in bytes.
     pub(super) fn bytes(&self) -> usize {
         let codes = match &self.codes {
             RowByRow::Two(codes) => codes.capacity() * size_of::<u16>(),
@@ -111,17 +112,17 @@ impl Groups {
         codes + self.values.capacity() * size_of::<u32>()
     }
 
-    /// How many groups there are.
+    /// Returns the number of groups.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.width
     }
 }
 
-/// Counts the codes of rows of so many codes.
+/// Counts the codes of rows with `width` codes each.
 fn meet<E: Copy + Into<u32>>(codes: &[E], width: usize, rows: &Rows<'_>, met: &mut [u32]) {
-    // The usual widths are known to the compiler: what a loop over three codes takes around them is as
-    // much as what it does with them.
+    // Common widths are constants for the compiler, because loop overhead is as large as the work
+    // on three codes.
     match width {
         1 => meet_in(|row| codes.as_chunks::<1>().0.get(row), rows, met),
         2 => meet_in(|row| codes.as_chunks::<2>().0.get(row), rows, met),
@@ -150,47 +151,47 @@ fn meet_in<'c, E: Copy + Into<u32> + 'c, C: IntoIterator<Item = &'c E>>(
     }
 }
 
-/// Where a column's values are among those of all.
+/// Range of a column's values in the list of all values.
 #[derive(Clone, Copy)]
 struct Values {
     begin: u32,
-    /// What a row without a value has.
+    /// Index for rows without a value.
     nothing: u32,
 }
 
-/// A group that columns may join.
+/// A group while columns are added.
 struct Draft {
-    /// How many columns there are.
+    /// Number of columns.
     width: usize,
-    /// By row.
+    /// Code of each row.
     codes: Vec<u32>,
-    /// Code by code: a value of each column.
+    /// Values of each code, one per column.
     values: Vec<u32>,
 }
 
 impl Draft {
-    /// A column alone.
+    /// Creates a group of a single column.
     fn of(column: &Codes, values: Values) -> Self {
         let (rows, distinct) = (0..index(column.codes.len()), column.distinct());
         let Values { begin, nothing } = values;
         Self {
             width: 1,
-            // Those without a value have a code of their own.
+            // Rows without a value have a code of their own.
             codes: rows.map(|row| column.code(row).min(distinct)).collect(),
             values: (begin..begin + distinct).chain([nothing]).collect(),
         }
     }
 
-    /// Takes a column in, unless there would be more than so many codes.
+    /// Adds a column, unless the group would exceed `most` codes.
     fn join(&mut self, column: &Codes, values: Values, most: usize) -> bool {
         let distinct = column.distinct();
         let width = distinct as usize + 1;
         let pairs = (self.values.len() / self.width).saturating_mul(width);
-        // A table of pairs that is much longer than the rows would be slower than the rows are.
+        // A table of pairs that is much longer than the rows would take more time than the rows.
         if pairs > self.codes.len().saturating_mul(ROWS_OF_CODE) {
             return false;
         }
-        // By pair of codes: the code that it has, and one more.
+        // New code of each pair of codes, plus one; 0 for none.
         let mut known = vec![0_u32; pairs];
         let (mut joined, mut codes) = (Vec::new(), Vec::with_capacity(self.codes.len()));
         let mut count = 0;
@@ -221,7 +222,7 @@ mod tests {
     use super::super::codes::ABSENT;
     use super::*;
 
-    /// A column of values, of which `None` is a row without one.
+    /// Builds a column, in which `None` is a row without a value.
     fn column(rows: u32, value: impl Fn(u32) -> Option<u32>) -> Codes {
         let codes: Vec<u32> = (0..rows).map(|row| value(row).unwrap_or(ABSENT)).collect();
         let distinct =
@@ -242,7 +243,7 @@ mod tests {
         let own = column(rows, Some);
         let columns = [&model, &make, &colour, &always, &never, &own];
         let groups = Groups::of(&columns);
-        // The colour and what each row has alone are for themselves.
+        // The colour and the unique column have groups of their own.
         assert_eq!(groups.len(), 3);
         let all: Vec<u32> = (0..rows).collect();
         let some: Vec<u32> = all.iter().copied().filter(|row| row % 7 == 3).collect();

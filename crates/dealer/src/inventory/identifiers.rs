@@ -1,4 +1,5 @@
-//! Stock numbers as they are said, and VINs by their end: orders in which they can be searched.
+//! Search orders for identifiers: stock numbers without punctuation, and VINs by their last
+//! characters.
 
 use std::cmp::Ordering;
 
@@ -9,9 +10,9 @@ use crate::query::fold::squeeze;
 /// Identifiers in further orders.
 #[derive(Debug, Default)]
 pub(super) struct Order {
-    /// The codes of stock numbers by what is left of them without punctuation.
+    /// Codes of stock numbers, ordered by their text without punctuation.
     pub(super) stocks: Vec<u32>,
-    /// The codes of VINs by how they read backwards.
+    /// Codes of VINs, ordered by their reversed text.
     pub(super) backwards: Vec<u32>,
 }
 
@@ -26,14 +27,14 @@ impl Order {
         Self { stocks: stocks.into_iter().map(|(_, code)| code).collect(), backwards }
     }
 
-    /// The codes of a squeezed stock number.
+    /// Returns the codes of stock numbers that equal `key` without punctuation.
     pub(super) fn stocks<'a>(
         &'a self,
         stock: &'a TextColumn,
         key: &'a str,
     ) -> impl Iterator<Item = u32> {
-        // Squeezed anew at each of the few steps of a search, so that the squeezed texts need not
-        // be kept.
+        // Punctuation is removed at each of the few steps of a search, so that the squeezed texts
+        // need no memory.
         let squeezed = |code: u32| squeeze(stock.keys.get(code as usize));
         let code = |place: usize| self.stocks.get(place).copied().unwrap_or_default();
         let from = partition_point(self.stocks.len(), |place| *squeezed(code(place)) < *key);
@@ -41,7 +42,7 @@ impl Order {
         rest.copied().take_while(move |code| squeezed(*code) == *key)
     }
 
-    /// The codes of the VINs that end so.
+    /// Returns the codes of the VINs with this ending.
     pub(super) fn vins_ending(&self, vin: &TextColumn, end: &str) -> &[u32] {
         let text = |place: usize| {
             vin.keys.get(self.backwards.get(place).copied().unwrap_or_default() as usize)
@@ -53,13 +54,13 @@ impl Order {
         self.backwards.get(from..to).unwrap_or_default()
     }
 
-    /// How many bytes it takes.
+    /// Returns its memory in bytes.
     pub(super) fn bytes(&self) -> usize {
         (self.stocks.capacity() + self.backwards.capacity()) * size_of::<u32>()
     }
 }
 
-/// Which of two texts is first when both are read backwards.
+/// Compares two texts read backwards.
 fn compare_ends(one: &str, other: &str) -> Ordering {
     one.chars().rev().cmp(other.chars().rev())
 }

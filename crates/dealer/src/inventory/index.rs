@@ -1,4 +1,4 @@
-//! What searches look at: columns, orders and words.
+//! The search index: columns, orders and words.
 
 use std::sync::OnceLock;
 
@@ -16,15 +16,15 @@ use super::identifiers;
 use super::texts::Texts;
 use crate::query::{Attribute, Lexicon, Understood, Value, understand};
 
-/// What searches look at. Rows are numbered in the default order: `updated_at` descending, then
-/// vehicle id (C-37).
+/// The search index. Rows are numbered in the default order: `updated_at` descending, then vehicle
+/// id (C-37).
 #[derive(Debug, Default)]
 pub(super) struct Index {
     /// Vehicle ids, ascending.
     pub(super) ids: Texts,
-    /// The rows by vehicle id.
+    /// Rows by vehicle id.
     pub(super) by_id: Vec<u32>,
-    /// By row: its position in `by_id`.
+    /// Position of each row in `by_id`.
     pub(super) id_ranks: Vec<u32>,
     pub(super) texts: ByText<TextColumn>,
     pub(super) vin: TextColumn,
@@ -34,13 +34,13 @@ pub(super) struct Index {
     pub(super) features: Features,
     pub(super) order: identifiers::Order,
     pub(super) lexicon: Lexicon,
-    /// What facets count by, once somebody asks for those of some vehicles.
+    /// Column groups for facet counts, built on first use.
     pub(super) groups: OnceLock<Groups>,
 }
 
 impl Index {
-    /// Indexes what was gathered of vehicles in the default order. What is in a column is given back
-    /// before the next is made.
+    /// Indexes collected vehicles in the default order. Memory of a column's values is freed before
+    /// the next column is built.
     pub(super) fn new(all: Gathered) -> Self {
         let mut by_id: Vec<u32> = (0..index(all.ids.len())).collect();
         let id = |row: u32| (all.ids.get(row as usize), row);
@@ -78,17 +78,17 @@ impl Index {
         this
     }
 
-    /// The row of a vehicle id.
+    /// Returns the row of a vehicle id.
     pub(super) fn row_of(&self, vehicle_id: &str) -> Option<u32> {
         self.by_id.get(self.ids.find(vehicle_id)? as usize).copied()
     }
 
-    /// The vehicle id of a row.
+    /// Returns the vehicle id of a row.
     pub(super) fn vehicle_id(&self, row: u32) -> &str {
         self.ids.get(at(&self.id_ranks, row) as usize)
     }
 
-    /// How many bytes it takes.
+    /// Returns its memory in bytes.
     pub(super) fn bytes(&self) -> usize {
         let texts = self.texts.each().chain([&self.vin, &self.stock]);
         self.ids.bytes()
@@ -102,7 +102,7 @@ impl Index {
             + self.groups.get().map_or(0, Groups::bytes)
     }
 
-    /// The words of the columns.
+    /// Returns the lexicon of the words in the columns.
     pub(super) fn words(&self) -> Lexicon {
         let mut lexicon = Lexicon::default();
         for attribute in Attribute::ALL.iter().copied() {
@@ -123,7 +123,7 @@ impl Index {
         for (make, model) in pairs {
             let (makes, models) =
                 (self.texts.make.spelling(make), self.texts.model.spelling(model));
-            // A row without a make or without a model is a pair, too; what is absent has the empty
+            // A row without a make or model forms a pair too; a missing value has the empty
             // spelling.
             if !makes.is_empty() {
                 lexicon.add_pair((make, makes), (model, models));
@@ -132,15 +132,15 @@ impl Index {
         lexicon
     }
 
-    /// The query of some filters, understood once.
+    /// Interprets the query of some filters.
     pub(super) fn understand(&self, filters: &Filters) -> Option<Understood> {
-        // A query of no characters is none.
+        // An empty query is no query.
         let query = filters.query.as_deref().filter(|query| !query.is_empty())?;
         Some(understand(query, &self.lexicon, self))
     }
 }
 
-/// By row: its place in a list of all rows.
+/// Returns the rank of each row in a list of all rows.
 pub(super) fn ranks(rows: &[u32]) -> Vec<u32> {
     let mut ranks = vec![0; rows.len()];
     for (row, rank) in rows.iter().zip(0..) {

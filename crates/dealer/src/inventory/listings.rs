@@ -1,5 +1,4 @@
-//! Listings as they are sent, each packed by itself; those that were asked for lately are kept as they
-//! are.
+//! Listings as JSON, compressed one by one; recently requested ones are cached uncompressed.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,15 +15,15 @@ pub(super) struct Listings {
     pub(super) dictionary: Dictionary,
     unpacker: Unpacker,
     pub(super) packed: Vec<u8>,
-    /// By row: where its listing ends.
+    /// End of each row's listing in `packed`.
     pub(super) ends: Vec<u64>,
     recent: Arc<Recent>,
-    /// What these listings are called there.
+    /// Name of these listings in the cache.
     name: u64,
 }
 
 impl Listings {
-    /// What was packed before; `None` where that cannot be.
+    /// Restores compressed listings; `None` when the data is inconsistent.
     pub(super) fn of(dictionary: Dictionary, packed: Vec<u8>, ends: Vec<u64>) -> Option<Self> {
         let is_ordered =
             ends.is_sorted() && ends.last().copied().unwrap_or(0) == packed.len() as u64;
@@ -33,7 +32,7 @@ impl Listings {
         Some(Self { dictionary, unpacker, packed, ends, name: recent.name(), recent })
     }
 
-    /// The same, with listings that were asked for kept there.
+    /// Returns the listings with a shared cache.
     pub(super) fn remembered_in(self, recent: &Arc<Recent>) -> Self {
         Self { name: recent.name(), recent: Arc::clone(recent), ..self }
     }
@@ -42,7 +41,7 @@ impl Listings {
         self.ends.len()
     }
 
-    /// The listing of a row.
+    /// Returns the listing of a row.
     pub(super) fn get(&self, row: u32) -> Result<Raw, Broken> {
         if let Some(listing) = self.recent.get(self.name, row) {
             return Ok(listing);
@@ -62,7 +61,7 @@ impl Listings {
         Ok(listing)
     }
 
-    /// What `work` answers, or what it has answered lately.
+    /// Returns the cached answer, or the answer of `work`.
     pub(super) fn again(
         &self,
         question: &Question,
@@ -71,7 +70,7 @@ impl Listings {
         self.recent.answers.answer(self.name, question, work)
     }
 
-    /// How many bytes they take.
+    /// Returns its memory in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.packed.capacity()
             + self.ends.capacity() * size_of::<u64>()
@@ -87,18 +86,18 @@ impl Default for Listings {
     }
 }
 
-/// Packs listings one after another.
+/// Compresses listings one after another.
 #[derive(Debug)]
 pub(super) struct Packing {
     dictionary: Dictionary,
     packer: Packer,
     packed: Vec<u8>,
     ends: Vec<u64>,
-    /// How many there will be, as far as is known.
+    /// Expected number of listings.
     expected: usize,
 }
 
-/// After how many listings it is estimated how much room all will need.
+/// Number of listings after which the total size is estimated.
 const ESTIMATED: usize = 256;
 
 impl Packing {
@@ -111,14 +110,15 @@ impl Packing {
         self.packed.extend(self.packer.pack(text)?);
         self.ends.push(self.packed.len() as u64);
         if self.ends.len() == ESTIMATED {
-            // Whoever grows has everything twice for a moment. A tenth more, because they differ.
+            // Reserved at once, because growing briefly doubles the memory. A tenth more, because
+            // listings differ in size.
             let all = self.packed.len() / ESTIMATED * self.expected;
             self.packed.reserve_exact((all + all / 10).saturating_sub(self.packed.len()));
         }
         Ok(())
     }
 
-    /// The listings, in another order where there is one.
+    /// Returns the listings, reordered if an order is given.
     pub(super) fn finish(mut self, order: Option<&[u32]>) -> Option<Listings> {
         if let Some(order) = order {
             let end = |row: usize| self.ends.get(row).copied().unwrap_or_default();
@@ -138,9 +138,9 @@ impl Packing {
     }
 }
 
-/// Listings and answers that were asked for lately, of every inventory that shares this: what is asked
-/// for often is not unpacked, or worked out, each time. Each listing has one place, where it displaces
-/// whatever is there.
+/// Cache of recent listings and answers, shared by all inventories of a process, so that frequent
+/// ones are not decompressed or computed each time. Each listing has one slot, where it displaces
+/// the previous one.
 #[derive(Debug)]
 pub struct Recent {
     places: Vec<Mutex<Option<Kept>>>,
@@ -156,11 +156,12 @@ struct Kept {
     listing: Raw,
 }
 
-/// How many benches wait for the next who unpacks.
+/// Number of pooled decompression buffers.
 const BENCHES: usize = 8;
 
 impl Recent {
-    /// Keeps so many listings, of a kilobyte or two, and as many answers as have room in 32 MB.
+    /// Creates a cache of this many listings, of a kilobyte or two each, and of answers up to 32
+    /// MB.
     #[must_use]
     pub fn of(listings: usize) -> Self {
         let places = (0..listings).map(|_| Mutex::default()).collect();
@@ -172,13 +173,13 @@ impl Recent {
         Self { places, benches, names, answers: Answers::of(0) }
     }
 
-    /// A name that no inventory has here.
+    /// Returns a new name for an inventory.
     fn name(&self) -> u64 {
         self.names.fetch_add(1, Ordering::Relaxed)
     }
 
     fn place(&self, inventory: u64, row: u32) -> Option<&Mutex<Option<Kept>>> {
-        // Neighbouring rows have neighbouring places; inventories begin anywhere.
+        // Neighbouring rows have neighbouring slots; each inventory starts at a different one.
         let start = inventory.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let place = start.wrapping_add(u64::from(row)).checked_rem(self.places.len() as u64)?;
         self.places.get(usize::try_from(place).ok()?)

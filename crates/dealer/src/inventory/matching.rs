@@ -1,5 +1,5 @@
-//! Which vehicles satisfy the filters. The most selective filter comes first; what is left is
-//! narrowed by whichever is cheaper, combining bitmaps or looking at each remaining row.
+//! Matching of vehicles with filters. The most selective filter comes first; its result is narrowed
+//! by the cheaper of combining bitmaps and examining each remaining row.
 
 use std::ops::Range;
 
@@ -18,9 +18,9 @@ use crate::query::{Attribute, Bounds, Identifiers, Meaning, Number, Understood, 
 pub(super) enum Matches {
     /// Every row.
     All(u32),
-    /// A few, in no particular order.
+    /// A few rows, unordered.
     Few(Vec<u32>),
-    /// Many, and how many.
+    /// Many rows, with their number.
     Many(Bitmap, usize),
 }
 
@@ -34,10 +34,10 @@ impl Matches {
     }
 }
 
-/// A filter, resolved against the dictionaries.
+/// A filter, resolved to codes and rows.
 #[derive(Debug)]
 pub(super) enum Constraint<'a> {
-    /// The row's code is in one of these ascending, separate ranges.
+    /// The row's code is in one of these ascending, disjoint ranges.
     Codes(&'a Codes, Vec<Range<u32>>),
     /// The row is in one of these lists.
     Listed(Vec<Rows<'a>>),
@@ -46,7 +46,7 @@ pub(super) enum Constraint<'a> {
 }
 
 impl Constraint<'_> {
-    /// At most how many of `all` rows satisfy it.
+    /// Returns an upper bound of the number of matching rows among `all`.
     fn bound(&self, all: usize) -> usize {
         match self {
             Self::Codes(column, spans) => spans.iter().map(|span| column.count(span.clone())).sum(),
@@ -97,7 +97,7 @@ impl Constraint<'_> {
         }
     }
 
-    /// About how many steps it takes to collect the rows in a bitmap.
+    /// Estimates the cost of collecting the rows in a bitmap.
     fn build_cost(&self) -> usize {
         match self {
             Self::Codes(column, spans) => {
@@ -118,24 +118,24 @@ impl Constraint<'_> {
         }
     }
 
-    /// `by_row` is whether looking at each row that is left is the least work.
+    /// Narrows a set. `by_row` says that examining each remaining row is cheapest.
     fn narrow_bitmap(&self, set: &mut Bitmap, by_row: bool, all: usize) {
         match self {
-            // Nearly always there is one range.
+            // Usually there is one range.
             Self::Codes(column, spans) => match spans.as_slice() {
                 [span] if by_row => set.retain_within(&column.codes, span),
                 _ if by_row => set.retain(|row| allows(spans, column.code(row))),
                 [span] if self.build_cost() <= all => column.narrow(set, span.clone()),
                 _ => set.intersect(&self.to_bitmap(all)),
             },
-            // Not by its own bitmap, which would begin with all rows and take the same away.
+            // Its own bitmap would begin with all rows and subtract the same ones.
             Self::Unlisted(lists) => set.subtract(&gathered(lists, all)),
             Self::Listed(_) => set.intersect(&self.to_bitmap(all)),
         }
     }
 }
 
-/// The rows of some lists.
+/// Returns the union of some lists of rows.
 fn gathered(lists: &[Rows<'_>], all: usize) -> Bitmap {
     let mut set = Bitmap::empty(all);
     lists.iter().for_each(|rows| rows.add_to(&mut set));
@@ -143,7 +143,7 @@ fn gathered(lists: &[Rows<'_>], all: usize) -> Bitmap {
 }
 
 fn allows(spans: &[Range<u32>], code: u32) -> bool {
-    // Nearly always there is one range.
+    // Usually there is one range.
     if let [span] = spans {
         return span.contains(&code);
     }
@@ -152,7 +152,7 @@ fn allows(spans: &[Range<u32>], code: u32) -> bool {
 }
 
 impl Index {
-    /// The rows that satisfy every filter (`R-IS-07`), and the query as it was understood.
+    /// Returns the rows that satisfy every filter (AAP 1.1 `inventory.search`, `R-IS-07`).
     pub(super) fn matches(&self, filters: &Filters, query: Option<&Understood>) -> Matches {
         let all = self.by_id.len();
         let mut constraints: Vec<(usize, Constraint<'_>)> = Vec::new();
@@ -176,13 +176,13 @@ impl Index {
         }
         let mut set = first.to_bitmap(all);
         let mut known = match first {
-            // No row has two codes, so that the bound is exact.
+            // No row has two codes, so the bound is exact.
             Constraint::Codes(..) => Some(bound),
             Constraint::Listed(_) | Constraint::Unlisted(_) => None,
         };
         for (_, constraint) in constraints {
             let cost = constraint.build_cost();
-            // Counted where more than that depends on it.
+            // The set is counted where more work than the counting depends on it.
             if cost > Bitmap::count_cost(all) {
                 known = known.or_else(|| Some(set.len()));
             }
@@ -196,7 +196,7 @@ impl Index {
         Matches::Many(set, survivors)
     }
 
-    /// Every filter that constrains, with what it is called.
+    /// Calls `found` with every filter that constrains, and its source.
     pub(super) fn constraints<'a>(
         &'a self,
         filters: &'a Filters,
@@ -250,7 +250,7 @@ impl Index {
         }
     }
 
-    /// The codes of the values that mean the same as one of the texts, or are of the class or the
+    /// Returns the codes of the values that fold like one of the texts, or belong to the class or
     /// family that it names.
     fn any_of<'t>(
         &self,
@@ -267,7 +267,7 @@ impl Index {
         spans(codes)
     }
 
-    /// The column of a number.
+    /// Returns the column of a number.
     pub(super) fn number(&self, number: Number) -> &Column {
         match number {
             Number::Price => &self.numbers.price,
@@ -278,7 +278,7 @@ impl Index {
         }
     }
 
-    /// The column of an attribute; features have none, because a vehicle has several.
+    /// Returns the column of an attribute; features have none, because a vehicle has several.
     pub(super) fn text(&self, attribute: Attribute) -> Option<&TextColumn> {
         match attribute {
             Attribute::Make => Some(&self.texts.make),
@@ -311,7 +311,7 @@ impl Index {
         }
     }
 
-    /// The column and the codes of values that are all of one attribute.
+    /// Returns the column and the codes of values that share one attribute.
     fn one_column(&self, values: &[Value]) -> Option<(&TextColumn, Vec<u32>)> {
         let attribute = values.first()?.attribute;
         let column = self.text(attribute)?;
@@ -319,7 +319,7 @@ impl Index {
         same.then(|| (column, values.iter().map(|value| value.id).collect()))
     }
 
-    /// The rows that one of some meanings holds of, some more than once.
+    /// Returns the rows with one of the meanings; a row may occur more than once.
     fn listed<'a>(&'a self, any: &'a [Meaning]) -> Vec<Rows<'a>> {
         let mut lists: Vec<Rows<'a>> = Vec::new();
         for meaning in any {
@@ -337,8 +337,8 @@ impl Index {
                     lists.extend(values.iter().map(|value| self.value_rows(*value)));
                 }
                 Meaning::Pair { make, model } => {
-                    // `span` needs an order that lists every row; the models have it, because
-                    // listings are sorted by them.
+                    // `span` needs an order that lists every row; models have one, because listings
+                    // are sorted by them.
                     let rows = self.texts.model.rows.span(*model..model.saturating_add(1)).iter();
                     let of_make = |row: &&u32| self.texts.make.rows.code(**row) == *make;
                     let rows: Vec<u32> = rows.filter(of_make).copied().collect();
@@ -386,22 +386,22 @@ impl Identifiers for Index {
     }
 }
 
-/// What constrains.
+/// Source of a constraint.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Source<'a> {
-    /// One of these texts.
+    /// Texts of a filter.
     Text(Attribute, &'a [String]),
-    /// One of the conditions.
+    /// The condition filter.
     Condition,
-    /// A VIN or a stock number, by the name of its filter.
+    /// A VIN or stock number, with the name of its filter.
     Identifier(&'static str, &'a str),
-    /// A number within bounds.
+    /// A number with bounds.
     Range(Number, Bounds),
     /// A phrase of the query.
     Asked(&'a Want),
 }
 
-/// Codes as ranges, each once and in ascending order.
+/// Converts codes to disjoint ranges in ascending order.
 fn spans(mut codes: Vec<u32>) -> Vec<Range<u32>> {
     codes.sort_unstable();
     codes.dedup();

@@ -1,6 +1,6 @@
-//! The index against a naive model: one look at every vehicle, a comparator, and no data structure
-//! at all. The model shares only the folding of texts and the understanding of queries, which have
-//! tests of their own.
+//! Property tests of the index against a naive model, which examines every vehicle with a
+//! comparator and has no data structures. The model shares only the folding of texts and the
+//! interpretation of queries, which have their own tests.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -138,7 +138,7 @@ prop_compose! {
     }
 }
 
-/// Small inventories have ties and rare values only, larger ones bitmaps and rare values.
+/// Small inventories have ties and rare values only, larger ones have bitmaps too.
 fn vehicles() -> impl Strategy<Value = Vec<Vehicle>> {
     let vehicles = prop_oneof![vec(vehicle(), 0..12), vec(vehicle(), 100..300)];
     vehicles.prop_map(|mut vehicles| {
@@ -175,7 +175,7 @@ fn sort() -> impl Strategy<Value = Option<Sort>> {
     of(sort.prop_map(|(field, order)| Sort { field, order }))
 }
 
-/// The key of a text; `None` when it says nothing.
+/// Returns the key of a text; `None` when it folds to nothing.
 fn key(field: Field, text: &Option<String>) -> Option<String> {
     let key = fold(field, text.as_deref()?);
     (!key.is_empty()).then_some(key)
@@ -193,7 +193,8 @@ fn within(number: Option<u32>, min: Option<u32>, max: Option<u32>) -> bool {
     }
 }
 
-/// Whether a value means the same as one of the texts, or is of the class or family one names.
+/// Returns true when a value folds like one of the texts, or belongs to the class or family that
+/// one names.
 fn classed(attribute: Attribute, text: &Option<String>, wanted: &[String]) -> bool {
     let field = attribute.field();
     let of_class = |wanted: &String| {
@@ -280,7 +281,7 @@ fn naive_search<'a>(
     found
 }
 
-/// The spelling that most vehicles of the inventory use for a folded value.
+/// Returns the most frequent spelling of a folded value in the inventory.
 fn spelling(
     all: &[Vehicle],
     field: Field,
@@ -405,7 +406,7 @@ fn json(vehicles: &[&Vehicle]) -> Vec<String> {
 
 type Taken = (fn(&mut Filters), fn(&mut Filters, &Filters));
 
-/// How each filter is taken away from others, and how it is kept alone, in the order of the notes.
+/// For each filter, in the order of the notes: how to remove it, and how to keep it alone.
 const TAKEN: &[Taken] = &[
     (|f| f.make.clear(), |f, all| f.make.clone_from(&all.make)),
     (|f| f.model.clear(), |f, all| f.model.clone_from(&all.model)),
@@ -432,7 +433,7 @@ const TAKEN: &[Taken] = &[
     (|f| f.query = None, |f, all| f.query.clone_from(&all.query)),
 ];
 
-/// An inventory that was built, kept as a snapshot and read again: what answers.
+/// Builds an inventory, and restores it from its snapshot.
 fn kept(vehicles: &[Vehicle], gone: Vec<Tombstone>) -> Inventory {
     let snapshot = Inventory::build(vehicles.to_vec(), gone).unwrap().snapshot();
     let read = Inventory::read(&snapshot.to_bytes()).unwrap();
@@ -445,7 +446,7 @@ const SEED: u64 = 20; // The same cases on every run.
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, rng_seed: RngSeed::Fixed(SEED), ..ProptestConfig::default() })]
 
-    /// Searching answers as the model does, and pages partition the result (C-37 to C-39).
+    /// Searches equal those of the model, and pages partition the result (C-37 to C-39).
     #[test]
     fn searches_equal_the_model_and_pages_partition_them(
         vehicles in vehicles(),
@@ -472,13 +473,13 @@ proptest! {
         }
     }
 
-    /// Where nothing matches, what is said of each filter is what a look at every vehicle finds.
+    /// The notes about each filter of an empty answer equal those of the model.
     #[test]
     fn reasons_for_an_empty_answer_equal_the_model(vehicles in vehicles(), filters in vec(filters(), 24)) {
         let inventory = kept(&vehicles, Vec::new());
         let count = |filters: &Filters| naive_search(&inventory, &vehicles, filters, None).len();
         for mut filters in filters {
-            // An empty query is none.
+            // An empty query is no query.
             filters.query = filters.query.filter(|query| !query.is_empty());
             let (page, notes) = inventory.search(&Search { filters: filters.clone(), ..Search::default() }, SearchPolicy { default_limit: 1, max_limit: 1 }).unwrap();
             prop_assert_eq!(notes.total, page.total);
@@ -486,7 +487,7 @@ proptest! {
                 prop_assert!(notes.reasons.is_empty());
                 continue;
             }
-            // Each filter is taken away, and is alone, by setting members of the request.
+            // Each filter is removed, and kept alone, by setting members of the request.
             let mut expected = Vec::new();
             for (take, keep) in TAKEN {
                 let (mut without, mut alone) = (filters.clone(), Filters::default());
@@ -527,7 +528,7 @@ proptest! {
         for (vehicle, id) in vehicles.iter_mut().zip(0..) {
             vehicle.vehicle_id = Some(format!("v{id}"));
         }
-        // The model takes the first: the latest to leave.
+        // The model takes the first one: the latest removal.
         let gone: Vec<Tombstone> = gone.into_iter().zip(0..).map(|((id, vin, stock), age)| Tombstone {
             vehicle_id: format!("v{id}"),
             vin,
@@ -549,7 +550,7 @@ proptest! {
     }
 }
 
-/// How many vehicles a page has.
+/// Returns the number of vehicles on a page.
 fn size_of_page(page: &SearchPage) -> u32 {
     u32::try_from(page.vehicles.len()).unwrap()
 }

@@ -1,5 +1,6 @@
 //! Pages of matches in a requested order. Every order is total: by field, vehicles without a value
-//! last in both directions, ties by vehicle id (C-37, C-38), so that pages never overlap.
+//! last in both directions, ties by vehicle id (AAP 1.1 `inventory.search`; C-37, C-38), so that
+//! pages never overlap.
 
 use std::ops::Range;
 
@@ -12,7 +13,7 @@ use super::codes::{ABSENT, Codes, at};
 use super::matching::Matches;
 
 impl Index {
-    /// The rows of a page. Rows are numbered in the default order.
+    /// Returns the rows of a page. Rows are numbered in the default order.
     pub(super) fn page(
         &self,
         matches: &Matches,
@@ -21,8 +22,8 @@ impl Index {
         skip: usize,
         limit: usize,
     ) -> Vec<u32> {
-        // A page behind the end is seen to be empty before anything is sorted for it: how much to
-        // skip is whatever the caller says.
+        // A page after the end is recognised before anything is sorted, because the caller chooses
+        // how much to skip.
         let limit = limit.min(matches.len().saturating_sub(skip));
         if limit == 0 {
             return Vec::new();
@@ -61,7 +62,7 @@ impl Index {
         }
     }
 
-    /// The codes that matches can have in the field of the order.
+    /// Returns the codes that matches can have in the field of the order.
     fn bounds(&self, field: SortField, filters: &Filters) -> Option<Range<u32>> {
         let (column, min, max) = match field {
             SortField::Price => (&self.numbers.price, filters.price_min, filters.price_max),
@@ -77,8 +78,8 @@ impl Index {
         (min.is_some() || max.is_some()).then(|| column.between(min, max))
     }
 
-    /// Goes through the rows in order when that promises to be cheaper than sorting the matches,
-    /// and gives up when the promise is not kept: matches may be rare where the order begins.
+    /// Walks the rows in order when that is expected to be cheaper than sorting the matches, and
+    /// gives up beyond a budget, because matches may be rare where the order begins.
     fn try_walk(
         &self,
         column: &Codes,
@@ -87,7 +88,7 @@ impl Index {
         (set, count): (&Bitmap, usize),
         (skip, limit): (usize, usize),
     ) -> Option<Vec<u32>> {
-        // Sorting costs several steps for each match.
+        // Sorting costs several steps per match.
         let budget = count.saturating_mul(4);
         let bounds = self.bounds(sort.field, filters);
         let rows = match &bounds {
@@ -114,7 +115,7 @@ impl Index {
                 // The highest code first, and still before the rows without a value (C-38).
                 (code, SortOrder::Desc) => ABSENT - 1 - code,
             };
-            // No two keys are equal, so that an unstable selection gives the same page each time
+            // No two keys are equal, so an unstable selection returns the same page each time
             // (C-37).
             u64::from(code) << 32 | u64::from(at(&self.id_ranks, row))
         };
@@ -124,10 +125,10 @@ impl Index {
     }
 }
 
-/// How rows are stored.
+/// The order in which rows are stored.
 const STORED: Sort = Sort { field: SortField::UpdatedAt, order: SortOrder::Desc };
 
-/// All rows of a column in order, or only those with codes within bounds.
+/// Returns all rows of a column in order, or only those with codes within bounds.
 fn slices(
     column: &Codes,
     order: SortOrder,
@@ -141,12 +142,13 @@ fn slices(
         SortOrder::Desc => (None, Some(codes)),
     };
     let descending = descending.into_iter().flat_map(Iterator::rev);
-    // Code by code, and not the rows backwards: those of one value stay in the order of their ids.
+    // Code by code instead of reversed rows, because rows with equal values stay in the order of
+    // their ids.
     let descending = descending.map(|code| column.span(code..code + 1));
     ascending.into_iter().chain(descending).chain(absent)
 }
 
-/// The rows of the page when no row is left out.
+/// Returns the rows of a page when every row matches.
 fn cut<'a>(rows: impl Iterator<Item = &'a [u32]>, mut skip: usize, limit: usize) -> Vec<u32> {
     let mut page = Vec::with_capacity(limit);
     for rows in rows {
@@ -160,7 +162,7 @@ fn cut<'a>(rows: impl Iterator<Item = &'a [u32]>, mut skip: usize, limit: usize)
     page
 }
 
-/// The members of a set on the page, unless that takes more than `budget` rows.
+/// Returns the members of a set on a page; `None` when that takes more than `budget` rows.
 fn walk<'a>(
     slices: impl Iterator<Item = &'a [u32]>,
     set: &Bitmap,
@@ -168,8 +170,8 @@ fn walk<'a>(
     mut budget: usize,
 ) -> Option<Vec<u32>> {
     let mut page = Vec::with_capacity(limit);
-    // Loops in loops: a flattened iterator takes three times as long, and the budget is counted
-    // in blocks. Of most blocks none is a member, which is seen without a question for each row.
+    // Nested loops are three times as fast as a flattened iterator, and the budget is counted in
+    // blocks. Most blocks have no member, which one test for the whole block shows.
     for rows in slices.flat_map(|rows| rows.chunks(16)) {
         budget = budget.checked_sub(rows.len())?;
         if rows.iter().fold(0, |any, row| any | set.word_from(*row)) & 1 == 0 {
@@ -192,7 +194,7 @@ fn walk<'a>(
     Some(page)
 }
 
-/// The keys from `skip` on in ascending order, at most `limit`.
+/// Returns up to `limit` keys from `skip` on, in ascending order.
 fn smallest(mut keys: Vec<u64>, skip: usize, limit: usize) -> impl Iterator<Item = u64> {
     let end = skip.saturating_add(limit).min(keys.len());
     if 0 < end && end < keys.len() {

@@ -1,5 +1,5 @@
-//! What shoppers ask, with the cars that they must and must not find: `questions.txt` about the
-//! cars of `cars.txt`.
+//! Questions of shoppers (`questions.txt`) with the cars of `cars.txt` that they must and must not
+//! find.
 
 use expect_test::expect;
 use jiff::SignedDuration;
@@ -20,7 +20,7 @@ fn lines(table: &'static str) -> impl Iterator<Item = &'static str> {
     table.lines().filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// A line of `cars.txt`.
+/// Reads a line of `cars.txt`.
 fn car((number, line): (usize, &str)) -> Vehicle {
     let cells: Vec<&str> = line.split('|').map(str::trim).collect();
     let [id, name, body, condition, fuel, driveline, transmission, outside, inside, rest @ ..] =
@@ -101,7 +101,7 @@ fn shoppers_find_what_they_ask_for_and_nothing_else() {
     assert!(failures.is_empty(), "{right} of {asked} are answered:\n{}", failures.join("\n"));
 }
 
-/// What is said to a request for cars.
+/// Returns the message of the answer to a search.
 fn said(filters: &tradepost_wire::json::Value) -> String {
     let terms = Terms {
         now: Timestamp::UNIX_EPOCH,

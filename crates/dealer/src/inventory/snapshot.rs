@@ -1,6 +1,6 @@
-//! An inventory as one piece of bytes, named by its content: made once for each import, and read
-//! whole. What can be worked out in one pass over the rows, such as orders and bitmaps, is not in it:
-//! what is not stored cannot disagree with what is.
+//! Snapshots: an inventory serialised to bytes that are named by their content, written once per
+//! import and read as a whole. Data that one pass over the rows can compute, such as orders and
+//! bitmaps, is left out, so that it cannot contradict the rest.
 
 use std::fmt;
 use std::io::{self, Write as _};
@@ -23,7 +23,7 @@ use crate::packed::Dictionary;
 use crate::query::Lexicon;
 use crate::query::fold::Field;
 
-/// What is wrong with a snapshot.
+/// Defect of a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Broken(pub(super) &'static str);
 
@@ -37,8 +37,8 @@ impl std::error::Error for Broken {}
 
 const MAGIC: &[u8] = b"tradepost inventory 1\n";
 
-/// The keys of values are made by this code: a snapshot is good for the same code alone, because other
-/// synonyms would look for other keys.
+/// Hash of the code that builds keys. A snapshot is valid only for the same code, because other
+/// synonyms would produce other keys.
 static MADE_BY: LazyLock<[u8; 32]> = LazyLock::new(|| {
     let sources = [
         include_str!("../query/fold.rs"),
@@ -59,7 +59,7 @@ static MADE_BY: LazyLock<[u8; 32]> = LazyLock::new(|| {
     hash.finalize().into()
 });
 
-/// A snapshot.
+/// A snapshot with its checksum.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Snapshot {
     sum: [u8; 32],
@@ -67,25 +67,25 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Puts a seal on what is inside of a snapshot.
+    /// Adds the checksum to a payload.
     #[must_use]
     pub fn seal(payload: Vec<u8>) -> Self {
         Self { sum: sum(&payload), payload }
     }
 
-    /// Its name: two of one name have the same content.
+    /// Returns the name; equal names mean equal content.
     #[must_use]
     pub fn name(&self) -> String {
         tradepost_wire::format::hex(&self.sum)
     }
 
-    /// What stands before the payload, and the payload.
+    /// Returns the magic bytes, the checksum and the payload.
     #[must_use]
     pub fn parts(&self) -> [&[u8]; 3] {
         [MAGIC, &self.sum, &self.payload]
     }
 
-    /// All of it.
+    /// Returns the whole snapshot.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         self.parts().concat()
@@ -102,13 +102,13 @@ fn sum(payload: &[u8]) -> [u8; 32] {
     begun().chain_update(payload).finalize().into()
 }
 
-/// The sum of no payload yet.
+/// Starts a checksum.
 fn begun() -> Sha256 {
     Sha256::new().chain_update(*MADE_BY)
 }
 
 impl Inventory {
-    /// It as a snapshot.
+    /// Serialises the inventory.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         let mut out = Writer::default();
@@ -116,7 +116,7 @@ impl Inventory {
         Snapshot::seal(out.0)
     }
 
-    /// Writes its snapshot, which is never in memory as a whole; `sum` is its own.
+    /// Writes the snapshot as a stream; `sum` is its checksum.
     ///
     /// # Errors
     /// Those of `to`.
@@ -130,8 +130,8 @@ impl Inventory {
         done.and_then(|()| to.flush())
     }
 
-    /// The sum of its snapshot, by which it is named and which stands in front: to know it, everything is
-    /// said once.
+    /// Computes the checksum of its snapshot, which is its name and comes first, by serialising
+    /// once without storing.
     #[must_use]
     pub fn snapshot_sum(&self) -> [u8; 32] {
         let mut out = Writer(begun());
@@ -152,12 +152,12 @@ impl Inventory {
     /// Reads a snapshot.
     ///
     /// # Errors
-    /// That it is not one of this version, was cut off or was changed.
+    /// When it has another version, was truncated or was changed.
     pub fn read(snapshot: &[u8]) -> Result<Self, Broken> {
         let rest = snapshot.strip_prefix(MAGIC).ok_or(Broken("it begins otherwise"))?;
         let (expected, payload) = rest.split_first_chunk().ok_or(Broken("it is cut off"))?;
-        // The sum covers the code that made it, so that the snapshot of another release is refused
-        // here and made again, and is not searched with other keys.
+        // The checksum covers the code that made it, so that the snapshot of another release is
+        // rejected and made again.
         if *expected != sum(payload) {
             return Err(Broken("it was cut off, changed, or made by another version"));
         }
@@ -165,7 +165,7 @@ impl Inventory {
         let rows = from.size()?;
         let dictionary = Dictionary::from_bytes(from.bytes()?.to_vec());
         let packed = from.bytes()?.to_vec();
-        // Grown as the bytes come: a number of rows that is a lie would otherwise ask for its
+        // Grown while bytes arrive, because a false number of rows would otherwise allocate its
         // memory before the end is noticed.
         let mut ends: Vec<u64> = (0..rows).map(|_| from.u64()).collect::<Result<_, _>>()?;
         ends.shrink_to_fit();
@@ -182,7 +182,8 @@ impl Inventory {
 }
 
 fn write_index(index: &Index, out: &mut Writer<impl Sink>) {
-    // In the order in which `read_index` takes them: nothing in a snapshot names its members.
+    // In the order in which `read_index` reads them, because nothing in a snapshot names its
+    // members.
     out.texts(&index.ids);
     out.u32s(&index.by_id);
     for column in index.texts.each().chain([&index.vin, &index.stock]) {
@@ -206,7 +207,7 @@ fn write_index(index: &Index, out: &mut Writer<impl Sink>) {
     out.u32s(&index.order.backwards);
 }
 
-/// A list, or the words of a set where that is shorter.
+/// Writes a list, or the words of a bitmap where that is shorter.
 fn write_rows(rows: &[u32], all: usize, out: &mut Writer<impl Sink>) {
     if super::codes::is_dense(rows.len(), all) {
         out.u8(1);
@@ -221,8 +222,8 @@ fn read_index(rows: usize, from: &mut Reader<'_>) -> Result<Index, Broken> {
     let ids = ascending(from)?;
     let by_id = from.u32s()?;
     let seen = Bitmap::of_rows(&by_id, by_id.len());
-    // A row that is listed twice, or is none, leaves the set of those seen too small: then another
-    // row would have no id.
+    // A duplicate or invalid row makes the set of seen rows too small, and then another row would
+    // have no id.
     if [ids.len(), by_id.len(), seen.len()] != [rows; 3] {
         return Err(Broken("its rows are not those of its ids"));
     }

@@ -401,15 +401,15 @@ fn the_most_specific_identifier_decides_r_iv_02() {
     assert_eq!(listed(find(Some("VIN1"), Some("2"), Some("S2"))).as_deref(), Some("1"));
     assert_eq!(listed(find(None, Some("2"), Some("S1"))).as_deref(), Some("2"));
     assert_eq!(listed(find(None, None, Some(" s2 "))).as_deref(), Some("2"));
-    // E-064: the VIN is unknown, the stock number is not.
+    // The VIN is unknown, the stock number is not (AAP 1.1 `inventory.vehicle`, E-064).
     assert_eq!(listed(find(Some("VIN9"), None, Some("S2"))).as_deref(), Some("2"));
-    // E-063: sold.
+    // The unit was sold (E-063).
     assert_eq!(departed(&find(Some("VIN3"), None, None)), Some("3"));
     assert_eq!(departed(&find(None, Some("3"), None)), Some("3"));
     assert_eq!(departed(&find(None, None, Some("s3"))), Some("3"));
-    // The VIN names one unit; that its stock number is in use again does not bring it back.
+    // A VIN identifies one unit, so a stock number that is in use again is ignored.
     assert_eq!(departed(&find(Some("VIN3"), None, Some("S1"))), Some("3"));
-    // E-062.
+    // No identifier matches (E-062).
     assert!(matches!(find(Some("VIN9"), Some("9"), Some("S9")), Lookup::Unknown));
     assert!(matches!(find(None, None, None), Lookup::Unknown));
     assert!(matches!(find(None, None, Some(" ")), Lookup::Unknown));
@@ -474,7 +474,7 @@ fn an_empty_inventory_answers_everything() {
 
 #[test]
 fn an_order_is_found_by_walking_and_by_sorting_alike() {
-    // The expensive half has the rarer make, so that walking from the cheap end gives up.
+    // The expensive half has the rarer make, so walking from the cheap end gives up.
     let cars = (0..2_000u32).map(|n| {
         let make = if n >= 1_800 { "Porsche" } else { "Kia" };
         let car = car(&format!("{n:04}"), make, "Model", i64::from(n * 7 % 13));

@@ -1,4 +1,4 @@
-//! Many short texts in one allocation: an allocation for each would take as much again.
+//! Many short texts in one allocation, which halves the memory of separate ones.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -8,19 +8,19 @@ use super::codes::index;
 /// A list of texts.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Texts {
-    /// One after the other.
+    /// All texts, concatenated.
     pub(super) all: String,
-    /// By text: where it ends.
+    /// End of each text.
     pub(super) ends: Vec<u32>,
 }
 
 impl Texts {
-    /// Texts of which each ends where the next begins; `None` where that cannot be.
+    /// Creates a list from concatenated texts and their ends; `None` when the ends are invalid.
     pub(super) fn of(all: String, ends: Vec<u32>) -> Option<Self> {
         let mut start = 0;
         for end in &ends {
-            // `get` answers a cut that cannot be made with an empty text, so that nobody would
-            // notice later.
+            // `get` returns an empty text for an invalid range, so the error would go unnoticed
+            // later.
             if *end < start || !all.is_char_boundary(*end as usize) {
                 return None;
             }
@@ -33,7 +33,7 @@ impl Texts {
         self.ends.len()
     }
 
-    /// Puts one behind the others.
+    /// Appends a text.
     pub(crate) fn push(&mut self, text: &str) {
         self.all.push_str(text);
         self.ends.push(index(self.all.len()));
@@ -52,39 +52,39 @@ impl Texts {
         (0..self.len()).map(|place| self.get(place))
     }
 
-    /// Where a text stands among texts in ascending order.
+    /// Returns the position of a text in an ascending list.
     pub(super) fn find(&self, text: &str) -> Option<u32> {
         let place = self.partition_point(|known| known < text);
         (place < self.len() && self.get(place) == text).then(|| index(place))
     }
 
-    /// Where the texts with a prefix stand among texts in ascending order.
+    /// Returns the positions of the texts with a prefix in an ascending list.
     pub(super) fn starting_with(&self, prefix: &str) -> Range<u32> {
-        // Texts with a prefix stand together, beginning where the prefix itself would stand.
+        // Texts with a prefix are adjacent, beginning where the prefix itself would be.
         let from = self.partition_point(|text| text < prefix);
         let to = self.partition_point(|text| text < prefix || text.starts_with(prefix));
         index(from)..index(to)
     }
 
-    /// Whether each is behind the one before.
+    /// Returns true when each text is greater than the one before.
     pub(super) fn is_ascending(&self) -> bool {
         let next = self.iter().skip(1);
-        // Two that are equal are in disorder, too: each value has one code.
+        // Equal neighbours are an error too, because each value has one code.
         self.iter().zip(next).all(|(one, next)| one.cmp(next) == Ordering::Less)
     }
 
-    /// How many texts at the start satisfy a condition; behind them none does.
+    /// Returns the number of texts at the start that satisfy a condition; all others do not.
     fn partition_point(&self, mut is_before: impl FnMut(&str) -> bool) -> usize {
         partition_point(self.len(), |place| is_before(self.get(place)))
     }
 
-    /// Gives back the room that further ones would have.
+    /// Frees unused capacity.
     pub(crate) fn shrink(&mut self) {
         self.all.shrink_to_fit();
         self.ends.shrink_to_fit();
     }
 
-    /// How many bytes it takes.
+    /// Returns its memory in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.all.capacity() + self.ends.capacity() * size_of::<u32>()
     }
@@ -101,7 +101,7 @@ impl<T: AsRef<str>> FromIterator<T> for Texts {
     }
 }
 
-/// How many places from 0 on satisfy a condition; behind them none does.
+/// Returns the number of positions from 0 that satisfy a condition; all others do not.
 pub(super) fn partition_point(places: usize, mut is_before: impl FnMut(usize) -> bool) -> usize {
     let (mut from, mut to) = (0, places);
     while from < to {

@@ -1,4 +1,4 @@
-//! Answers to a caller that sends again what the dealer's people have settled meanwhile.
+//! Answers to repeated requests whose appointment staff have changed meanwhile.
 
 use tradepost_wire::aap::lead::AppointmentRequest;
 use tradepost_wire::aap::{LeadReceipt, Refusal, Reply};
@@ -10,11 +10,11 @@ use crate::record::{AppointmentRecord, AppointmentState};
 use crate::settings::Rooftop;
 
 impl Submission<'_> {
-    /// The answer to an earlier request with the same key. A scope in which it is known with this
-    /// payload counts before one in which it is known with another.
+    /// Returns the answer to an earlier request with the same key. A scope in which the key has
+    /// this payload wins over one in which it has another.
     ///
-    /// It is the same answer, except that an appointment that the dealer has changed since is told as it
-    /// stands now: a booking that was cancelled must not be promised to a customer
+    /// The answer is the same, except that an appointment that staff have changed since is
+    /// described as it is now: a cancelled booking must not be promised to a customer
     /// (`docs/decisions/0020-one-calendar.md`).
     pub(super) fn replay(
         &self,
@@ -51,9 +51,9 @@ impl Submission<'_> {
     }
 }
 
-/// Returns true for a request that asks again for an appointment that the dealer's people have settled since: at the
-/// time that was asked for then, or at the one that they have moved it to. What they decided is not
-/// undone by a repetition; another time is a new wish.
+/// Returns true for a repeated request for an appointment that staff have changed since: at the
+/// time requested then, or at the new one. A repetition does not undo their decision; another time
+/// is a new request.
 pub(super) fn is_settled(current: &AppointmentRecord, request: &AppointmentRequest) -> bool {
     let is_by_staff = current.version > 1
         && match current.state {

@@ -1,4 +1,4 @@
-//! What a dealer lets happen by itself: which leads are held back for a person to look at, and how
+//! A dealer's limits for automatic handling: which leads are held for a person to look at, and how
 //! many appointments are confirmed to callers without credentials.
 
 use jiff::Timestamp;
@@ -10,18 +10,18 @@ use crate::lot::Lot;
 use crate::record::HeldFor;
 use crate::settings::LeadPolicy;
 
-/// For how long what was sent and booked counts: the longest window there is.
+/// Longest window in which submissions and bookings are counted.
 pub(super) const DAY: jiff::SignedDuration = jiff::SignedDuration::from_hours(24);
 
-/// What a submission counts for, and what that says of it.
+/// Limits for a submission, and the subjects under which it is counted.
 pub(super) struct Policy<'a> {
     rules: &'a LeadPolicy,
     dealer_id: &'a str,
     now: Timestamp,
     is_anonymous: bool,
-    /// How the agent is called: by its credential and by what the lead says.
+    /// Names of the agent: by its credential and by the lead.
     agents: Vec<&'a str>,
-    /// Who sent it, as far as its quota is concerned.
+    /// Sender for the purpose of quotas.
     agent: String,
     address: String,
     contacts: &'a [String],
@@ -40,7 +40,7 @@ impl<'a> Policy<'a> {
         let is_anonymous = caller.is_anonymous();
         let stated = lead.source_agent.name.trim();
         let named = (!is_anonymous).then_some(caller.name.as_str());
-        // Of a caller with a credential that name counts, which it cannot choose.
+        // A credential's name cannot be chosen by the caller, so it wins over the stated one.
         let agent = match named {
             Some(name) => format!("caller {name}"),
             None => format!("agent {}", stated.to_lowercase()),
@@ -58,14 +58,14 @@ impl<'a> Policy<'a> {
         }
     }
 
-    /// Why the lead is held back, if it is.
+    /// Returns the reason why the lead is held, if it is.
     pub(super) fn held_for(&self, lot: &dyn Lot) -> Result<Option<HeldFor>, Fault> {
         let agents = &self.rules.agents;
         let is_named = |list: &[String]| {
             let is = |known: &String| self.agents.iter().any(|agent| same(known, agent));
             list.iter().any(is)
         };
-        // Before the others: who is on both lists is denied.
+        // First, because an agent on both lists is denied.
         if is_named(&agents.deny) {
             return Ok(Some(HeldFor::DeniedAgent));
         }
@@ -91,8 +91,8 @@ impl<'a> Policy<'a> {
         Ok(None)
     }
 
-    /// Whether an appointment may be confirmed without a person. `lead_id` is the lead that it
-    /// belongs to: moving an appointment is not a further one.
+    /// Returns true when an appointment may be confirmed without a person. `lead_id` is its lead:
+    /// moving an appointment is not another booking.
     pub(super) fn may_confirm(&self, lot: &dyn Lot, lead_id: Option<&str>) -> Result<bool, Fault> {
         if !self.is_anonymous {
             return Ok(true);
@@ -110,7 +110,7 @@ impl<'a> Policy<'a> {
         Ok(true)
     }
 
-    /// What the submission counts for from now on.
+    /// Returns the subjects under which the submission is counted.
     pub(super) fn tallies(&self, is_booked: bool) -> Vec<String> {
         let common = if self.is_anonymous { self.subjects() } else { Vec::new() };
         let quota = self.rules.agents.quota.map(|_| format!("sent {}", self.agent));
@@ -121,13 +121,13 @@ impl<'a> Policy<'a> {
     }
 
     fn limits(&self, per_address: u32, per_contact: u32, all: u32) -> Vec<(String, u32)> {
-        // In the order of `subjects`: the address, all, and as many contacts as there are.
+        // In the order of `subjects`: address, all, and one for each contact.
         let limits = [per_address, all].into_iter().chain(std::iter::repeat(per_contact));
         self.subjects().into_iter().zip(limits).collect()
     }
 
-    /// What every lead of a caller without credentials has: an address, a place among all, and
-    /// contacts.
+    /// Returns the subjects of a caller without credentials: its address, all callers, and the
+    /// customer's contacts.
     fn subjects(&self) -> Vec<String> {
         let first = [self.address.clone(), "all".to_owned()];
         first.into_iter().chain(self.contacts.iter().cloned()).collect()

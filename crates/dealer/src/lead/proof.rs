@@ -1,18 +1,18 @@
-//! By what a caller is known again (C-17, C-19). An address or an agent's name alone proves
-//! nothing, because millions share them; nor does a customer's e-mail address, which others know.
+//! Recognition of a caller (C-17, C-19). An address or an agent's name alone proves nothing,
+//! because many share them; nor does a customer's e-mail address, which others know.
 
 use tradepost_wire::aap::LeadSubmit;
 
 use super::{Caller, Conversation};
 
-/// Who sends a lead, as far as it can be known again.
+/// Sender of a lead, as far as it can be recognised.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Sender {
-    /// What shows that a later caller is the same; each is enough.
+    /// Proofs that a later caller is the same; each is sufficient.
     pub(super) proofs: Vec<String>,
-    /// By whom its idempotency key is known again; each is enough. Strangers' keys never meet.
+    /// Scopes of its idempotency key; each is sufficient. Keys of different callers never collide.
     pub(super) key_scopes: Vec<String>,
-    /// The customer's addresses in the form in which they are compared.
+    /// Contact values of the customer, normalised for comparison.
     pub(super) contacts: Vec<String>,
 }
 
@@ -23,13 +23,13 @@ impl Sender {
         let named = !caller.is_anonymous();
         let principal = named.then(|| format!("caller:{}", caller.name));
         let context = conversation.is_ours.then(|| format!("context:{}", conversation.id));
-        // The contact is part of what a lead is known by in any case. Who has a name has keys of
-        // its own, which are no other's.
+        // The contact is part of a lead's identity in any case. A caller with a credential has keys
+        // of its own.
         let key = lead.idempotency_key.as_ref().filter(|_| !named);
-        // With its length: no key and agent together read as another key and agent.
+        // The length prevents another key and agent from producing the same text.
         let key = key.map(|key| format!("key:{} {key} {agent}", key.len()));
-        // Without a credential a retry may come from another network: that is enough, and so
-        // is the agent with the customer.
+        // A caller without credentials is recognised by its network, or by agent and customer
+        // together, because a retry may come from another network.
         let key_scopes = match &principal {
             Some(principal) => vec![principal.clone()],
             None => {

@@ -1,4 +1,4 @@
-//! What a buyer reads in words (`R-LD-18`).
+//! Messages to the buyer (AAP 1.1 `lead.submit`, `R-LD-18`).
 
 use jiff::Timestamp;
 
@@ -7,7 +7,7 @@ use crate::local_time::spoken;
 use crate::record::{AppointmentRecord, AppointmentState, HeldFor};
 use crate::settings::Rooftop;
 
-/// The next step.
+/// Writes the next step after a submission.
 pub(super) fn message(taken: &Taken<'_>, now: Timestamp) -> String {
     let name = &taken.rooftop.profile.name;
     let received = match taken.held_for() {
@@ -46,7 +46,7 @@ fn appointment(taken: &Taken<'_>, now: Timestamp) -> Option<String> {
         AppointmentState::Requested => {
             "No time is booked yet; an advisor will arrange one.".to_owned()
         }
-        // With its lead, whatever the rooftop offers.
+        // A held lead's appointment is rejected with it, whatever the rooftop offers.
         AppointmentState::Rejected if taken.held_for().is_some() => {
             "No appointment is booked.".to_owned()
         }
@@ -55,7 +55,7 @@ fn appointment(taken: &Taken<'_>, now: Timestamp) -> Option<String> {
         }
         AppointmentState::Superseded => return None,
     };
-    // Who asked for another time might otherwise think that the first one is gone.
+    // After a request for another time, the message confirms that the first one stands.
     let standing = taken.lead.appointment.as_ref().filter(|current| is_booked(current));
     let standing = standing.filter(|current| current.appointment_id != asked.appointment_id);
     let standing = standing.and_then(|current| current.starts_at);
@@ -65,7 +65,8 @@ fn appointment(taken: &Taken<'_>, now: Timestamp) -> Option<String> {
     })
 }
 
-/// What stands, to a caller who sends again what was answered before the dealer's people changed it.
+/// Describes the current appointment to a caller that repeats a request from before staff changed
+/// it.
 pub(super) fn standing(rooftop: &Rooftop, current: &AppointmentRecord, now: Timestamp) -> String {
     let name = &rooftop.profile.name;
     let received = format!("{name} already has this lead.");
@@ -75,7 +76,7 @@ pub(super) fn standing(rooftop: &Rooftop, current: &AppointmentRecord, now: Time
     }
 }
 
-/// An appointment that is booked, or was called off or missed; nothing of others.
+/// Describes an appointment that is booked, cancelled or missed; `None` for others.
 fn settled(rooftop: &Rooftop, current: &AppointmentRecord, now: Timestamp) -> Option<String> {
     let local = |at: Timestamp| spoken(at, &rooftop.time_zone, now);
     match current.state {

@@ -1,9 +1,9 @@
-//! What counts as the same text (C-39): spellings that differ in case, white space, punctuation or
-//! by a synonym of the vocabulary fold to the same key. Keys are compared and sorted, never shown.
+//! Folding of texts to keys (C-39): spellings that differ in case, white space, punctuation or by a
+//! synonym of the vocabulary have the same key. Keys are compared and sorted, never displayed.
 
 use super::vocabulary::vocabulary;
 
-/// What kind of text a value is; it decides which synonyms hold.
+/// Kind of text; it determines the synonyms.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Field {
     /// Text without synonyms: model, trim, rooftop.
@@ -20,8 +20,8 @@ pub(crate) enum Field {
     Condition,
 }
 
-/// The key of a value. It is empty when the value says nothing, such as `-`: the vehicle then
-/// counts as without that value.
+/// Returns the key of a value. It is empty for a text without content, such as `-`: the vehicle
+/// then counts as without that value.
 pub(crate) fn fold(field: Field, text: &str) -> String {
     let key = match field {
         Field::Identifier => return lower(text.trim()),
@@ -37,19 +37,18 @@ pub(crate) fn fold(field: Field, text: &str) -> String {
     vocabulary().whole(field, &key).map_or(key, str::to_owned)
 }
 
-/// The words of a text in lower case: what stands between characters that are neither letters nor
-/// digits.
+/// Splits a text into words in lower case, at characters other than letters and digits.
 pub(crate) fn words(text: &str) -> Vec<String> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(lower).collect()
 }
 
-/// A text as it is shown: without surrounding and repeated white space.
+/// Trims a text and collapses repeated white space, for display.
 pub(crate) fn tidy(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Only letters and digits, in lower case, with two exceptions that tell cars apart: a plus
-/// (`SE+`) and a decimal point between digits (`2.0T`). `&` reads `and`.
+/// Keeps letters and digits in lower case, with two exceptions that distinguish cars: a plus
+/// (`SE+`) and a decimal point between digits (`2.0T`). `&` becomes `and`.
 pub(crate) fn squeeze(text: &str) -> String {
     let mut key = String::with_capacity(text.len());
     let mut before = None;
@@ -68,7 +67,8 @@ pub(crate) fn squeeze(text: &str) -> String {
     key
 }
 
-/// Character by character, so that the result does not depend on what stands around it.
+/// Converts to lower case character by character, so that the result does not depend on the
+/// context.
 fn lower(text: &str) -> String {
     text.chars().flat_map(char::to_lowercase).collect()
 }

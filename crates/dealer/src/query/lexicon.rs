@@ -1,4 +1,4 @@
-//! The words of one inventory: which values its attributes have, and what finds them.
+//! The lexicon of an inventory: words, and the attribute values that they find.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,24 +7,25 @@ use tradepost_wire::catalog;
 use super::fold::{Field, squeeze};
 use super::vocabulary::vocabulary;
 
-/// How many neighbouring words of a value are also found written as one: `cr v` and `crv` are the
-/// same.
+/// Maximum number of neighbouring words of a value that are also found when written as one: `cr v`
+/// and `crv` are equal.
 const LONGEST_RUN: usize = 4;
 
 catalog! {
-    /// An attribute with words in it, by the name of the filter or of the member of a listing.
+    /// Attributes with words, by the name of the filter or of the member of a listing.
     pub(crate) enum Attribute {
-        /// Which synonyms hold.
+        /// Kind of text, which determines the synonyms.
         field: Field,
-        /// What the filter by it is called, where it has one.
+        /// Name of the filter, where there is one.
         filter: &'static str,
-        /// Whether its words are those of the vocabulary. One that it does not know counts as a whole.
+        /// True when its words are those of the vocabulary. An unknown one is not split.
         is_coded: bool,
-        /// What its values may say of other attributes. Feeds often leave the fuel and the driven wheels to
-        /// the name of the car, and list the latter among its features. An electric parking brake is no fuel.
+        /// Other attributes that its values may state. Feeds often have fuel and driveline only in
+        /// the name of the car, and list the latter among its features. An electric parking brake
+        /// is no fuel.
         tells: &'static [Attribute],
     }
-    /// Who made it.
+    /// The manufacturer.
     Make = "make" { field: Field::Make, filter: "make", is_coded: false, tells: &[] }
     /// The model.
     Model = "model" { field: Field::Plain, filter: "model", is_coded: false, tells: FUEL_AND_WHEELS }
@@ -32,70 +33,70 @@ catalog! {
     Trim = "trim" { field: Field::Plain, filter: "trim", is_coded: false, tells: FUEL_AND_WHEELS }
     /// New, used or certified.
     Condition = "condition" { field: Field::Condition, filter: "condition", is_coded: true, tells: &[] }
-    /// How it shifts.
+    /// The transmission.
     Transmission = "transmission" { field: Field::Transmission, filter: "transmission", is_coded: true, tells: &[] }
-    /// What it runs on.
+    /// The fuel.
     Fuel = "fuel" { field: Field::Fuel, filter: "fuel", is_coded: true, tells: &[] }
-    /// Which wheels are driven.
+    /// The driven wheels.
     Driveline = "driveline" { field: Field::Driveline, filter: "driveline", is_coded: true, tells: &[] }
-    /// Its shape.
+    /// The body style.
     Body = "body" { field: Field::Body, filter: "body", is_coded: false, tells: &[] }
-    /// The colour outside.
+    /// The exterior colour.
     ExteriorColor = "exterior_color" { field: Field::Colour, filter: "exterior_color", is_coded: false, tells: &[] }
-    /// The colour inside.
+    /// The interior colour.
     InteriorColor = "interior_color" { field: Field::Colour, filter: "interior_color", is_coded: false, tells: &[] }
-    /// Where it stands.
+    /// The location.
     Rooftop = "rooftop" { field: Field::Plain, filter: "rooftops", is_coded: false, tells: &[] }
     /// The engine.
     Engine = "engine" { field: Field::Plain, filter: "engine", is_coded: false, tells: FUEL_AND_WHEELS }
-    /// What it has besides.
+    /// A feature.
     Feature = "feature" { field: Field::Plain, filter: "feature", is_coded: false, tells: &[Attribute::Driveline] }
 }
 
 const FUEL_AND_WHEELS: &[Attribute] = &[Attribute::Fuel, Attribute::Driveline];
 
-/// A value of an attribute: its place in the dictionary of whoever built the lexicon.
+/// A value of an attribute: its code in the dictionary of the inventory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Value {
     pub(crate) attribute: Attribute,
     pub(crate) id: u32,
 }
 
-/// How much of a value a phrase is.
+/// Part of a value that a phrase covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Part {
-    /// All of it.
+    /// The whole value.
     Whole,
-    /// How it begins.
+    /// Its beginning.
     Start,
-    /// Some of it.
+    /// Any other part.
     Middle,
 }
 
-/// What a phrase finds.
+/// A meaning of a phrase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Sense {
-    /// A value that has it in it.
+    /// A value that contains the phrase.
     Value(Value, Part),
-    /// A make and a model, whose name alone is too short to be found by: `Mazda 3`.
+    /// A make and a model whose name alone is too short to be found: `Mazda 3`.
     Pair(u32, u32),
 }
 
 /// The words of an inventory.
 #[derive(Debug, Default)]
 pub(crate) struct Lexicon {
-    /// By phrase, in text order.
+    /// Meanings by phrase, in text order.
     terms: BTreeMap<Box<str>, Vec<Sense>>,
-    /// By class of an attribute: the values of that attribute.
+    /// Values of an attribute, by class.
     classes: HashMap<(Attribute, &'static str), Vec<u32>>,
-    /// By class: values of other attributes that say the same, `Bolt EV` of electricity.
+    /// Values of other attributes that imply a class, as `Bolt EV` implies electricity.
     elsewhere: HashMap<(Attribute, &'static str), Vec<Value>>,
-    /// How values are written.
+    /// Spellings of values.
     names: HashMap<Value, Box<str>>,
 }
 
 impl Lexicon {
-    /// Takes in a value, as it is written.
+    /// Adds a value with its spelling.
     pub(crate) fn add(&mut self, value: Value, text: &str) {
         self.names.insert(value, text.into());
         self.classify(value, text);
@@ -106,7 +107,7 @@ impl Lexicon {
         }
     }
 
-    /// Takes in that a make has a model.
+    /// Adds a pair of make and model.
     pub(crate) fn add_pair(
         &mut self,
         (make, make_text): (u32, &str),
@@ -121,9 +122,9 @@ impl Lexicon {
         }
     }
 
-    /// The values of an attribute that are of a class.
+    /// Returns the values of an attribute that belong to a class.
     pub(crate) fn class(&self, attribute: Attribute, class: &str) -> &[u32] {
-        // The key is looked up by what it says, whose static copy the vocabulary has.
+        // Converted to the vocabulary's static copy of the class, which is the key.
         let field = attribute.field();
         let class = if field == Field::Colour {
             vocabulary().family(class)
@@ -134,17 +135,17 @@ impl Lexicon {
         found.map_or(&[], Vec::as_slice)
     }
 
-    /// What else says that a vehicle is of a class.
+    /// Returns values of other attributes that imply a class.
     pub(super) fn elsewhere(&self, attribute: Attribute, class: &'static str) -> &[Value] {
         self.elsewhere.get(&(attribute, class)).map_or(&[], Vec::as_slice)
     }
 
-    /// What a phrase finds.
+    /// Returns the meanings of a phrase.
     pub(super) fn senses(&self, phrase: &str) -> &[Sense] {
         self.terms.get(phrase).map_or(&[], Vec::as_slice)
     }
 
-    /// What the phrases find that begin so.
+    /// Returns the meanings of the phrases with this beginning.
     pub(super) fn starting_with<'a>(&'a self, start: &'a str) -> impl Iterator<Item = &'a [Sense]> {
         let from = (std::ops::Bound::Included(start), std::ops::Bound::Unbounded);
         let terms = self.terms.range::<str, _>(from);
@@ -153,19 +154,19 @@ impl Lexicon {
             .map(|(_, senses)| senses.as_slice())
     }
 
-    /// Every phrase of one word that finds something.
+    /// Iterates over all phrases without spaces.
     pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
         self.terms.keys().map(AsRef::as_ref)
     }
 
-    /// How a value is written.
+    /// Returns the spelling of a value.
     pub(crate) fn name(&self, value: Value) -> &str {
         self.names.get(&value).map_or("", AsRef::as_ref)
     }
 
-    /// About how many bytes it takes.
+    /// Returns an estimate of its memory in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        /// What a tree or a table adds to an entry, with what it leaves free.
+        /// Overhead of an entry in a tree or table, with its free space.
         const ENTRY: usize = 16;
         let terms = self.terms.iter().map(|(term, senses)| {
             term.len()
@@ -203,7 +204,7 @@ impl Lexicon {
                 let part = match (first, length == parts.len()) {
                     (_, true) => Part::Whole,
                     (0, false) => Part::Start,
-                    // `1500` is what a Silverado is asked for by.
+                    // People search for a Silverado by `1500`.
                     (_, false) if key.len() > 2 && key.bytes().all(|b| b.is_ascii_digit()) => {
                         Part::Start
                     }
@@ -218,7 +219,7 @@ impl Lexicon {
         let whole = parts.concat();
         self.term(&whole, Sense::Value(value, Part::Whole));
         if value.attribute == Attribute::Make {
-            // Who writes Chevy is found by Chevrolet.
+            // `Chevy` is found by `Chevrolet`.
             let key = super::fold::fold(Field::Make, text);
             self.term(&key, Sense::Value(value, Part::Whole));
         }
@@ -238,7 +239,7 @@ impl Lexicon {
     }
 }
 
-/// The words of a value. A hyphen parts long words, and holds short ones together: `CR-V`, `F-150`
+/// Splits a value into words. A hyphen separates long words and joins short ones: `CR-V`, `F-150`
 /// and `EX-L` are one word, `Transit-250` and `Off-Road` are two.
 fn parts(text: &str) -> Vec<String> {
     let words = text.split(|c: char| c.is_whitespace() || "/,;()|".contains(c));

@@ -1,4 +1,4 @@
-//! Prices, miles, years and seats in words: `under 40k`, `2020 or newer`, `7 seater`.
+//! Prices, mileages, years and seats in queries: `under 40k`, `2020 or newer`, `7 seater`.
 
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::words;
@@ -7,11 +7,11 @@ use super::tokens::{Token, together};
 use super::vocabulary::vocabulary;
 
 words! {
-    /// What is counted.
+    /// Numeric attributes.
     pub(crate) enum Number {
-        /// The price out of the door.
+        /// The out-the-door price.
         Price = "price",
-        /// Miles driven.
+        /// Mileage.
         Mileage = "mileage",
         /// The model year.
         Year = "year",
@@ -23,7 +23,7 @@ words! {
 }
 
 impl Number {
-    /// Bounds in the words of the filters.
+    /// Describes bounds in terms of the filters.
     pub(crate) fn in_filters(self, (min, max): Bounds) -> String {
         let name = self.name();
         match (min, max) {
@@ -42,43 +42,43 @@ impl Number {
     }
 }
 
-/// From the smallest to the largest that is meant.
+/// Minimum and maximum, both inclusive.
 pub(crate) type Bounds = (Option<u32>, Option<u32>);
 
-/// What some tokens say in numbers.
+/// Meaning of a phrase with a number.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Said {
-    /// What is counted, and within which bounds.
+    /// A numeric attribute with bounds.
     Range(Number, Bounds),
-    /// Nothing that a listing has.
+    /// Something that no listing states.
     Unsearchable,
-    /// How old a car is. The model year would have to be reckoned from today.
+    /// An age of a car, which would need the current date.
     Age,
 }
 
 words! {
-    /// What a word before or after a number says of it, as the vocabulary has it.
+    /// Meanings of a word before or after a number, as named in the vocabulary.
     enum Bound {
-        /// Not more.
+        /// At most.
         Most = "most",
-        /// Not less.
+        /// At least.
         Least = "least",
-        /// More.
+        /// More than.
         After = "after",
-        /// Of a year: it or a later one.
+        /// For a year: this one or a later one.
         Since = "since",
-        /// Of a year: one before it.
+        /// For a year: an earlier one.
         Earlier = "earlier",
-        /// Of a year: it or one before it.
+        /// For a year: this one or an earlier one.
         Until = "until",
-        /// More or less.
+        /// Approximately.
         About = "about",
-        /// From here on, and to what follows.
+        /// From this number to the next.
         Between = "between",
     }
 }
 
-/// What is written behind or before a number.
+/// Unit before or after a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unit {
     Of(Number),
@@ -86,15 +86,16 @@ enum Unit {
     Kilometers,
     /// Years of age.
     Age,
-    /// How far a car goes with one charge or tank. A range of prices is called so as well.
+    /// Range of a car with one charge or tank; also a range of prices.
     Range,
-    /// `city`, `speed` and the like, which belong to small numbers alone.
+    /// `city`, `speed` and the like, which belong to small numbers only.
     Weak,
     Unsearchable,
 }
 
 impl Unit {
-    /// Whether an amount may be so many of it. In `under 30k seats 7` the seats belong to the 7.
+    /// Returns true when an amount is plausible for the unit. In `under 30k seats 7` the seats
+    /// belong to the 7.
     fn fits(self, amount: Amount) -> bool {
         let is_large = amount.is_large || amount.is_money;
         match self {
@@ -109,32 +110,32 @@ impl Unit {
     }
 }
 
-/// What stands before a number and says what it is of.
+/// Words before a number that say what it counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Heading {
     unit: Unit,
-    /// It is said of cars without a number as well, as in `towing under 40k`.
+    /// True for words that also describe cars without a number, as in `towing under 40k`.
     is_trait: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Amount {
     value: u32,
-    /// It was written in thousands or with a dollar sign.
+    /// True when written in thousands or with a dollar sign.
     is_large: bool,
     is_money: bool,
 }
 
-/// Years that somebody may mean by four digits.
+/// Numbers that may be a model year.
 const YEARS: std::ops::RangeInclusive<u32> = 1950..=2035;
 
-/// The tokens from `at` on as a phrase with a number, and how many they are. A number that
-/// nothing says anything of is none: it may be a name.
+/// Reads a phrase with a number from `at` on, and returns the number of its tokens. A number
+/// without any hint is none, because it may be a name.
 pub(super) fn read(tokens: &[Token], at: usize) -> Option<(usize, Said)> {
     let start = at;
     let mut at = at;
     let mut heading = None;
-    // `mileage under 40k`, `budget of 20k`, `seats 7`.
+    // As in `mileage under 40k`, `budget of 20k`, `seats 7`.
     if let Some((length, said)) = heading_at(tokens, at) {
         let next = skip(tokens, at + length);
         if bound_at(tokens, next, "before").is_some() || amount_at(tokens, next).is_some() {
@@ -146,7 +147,7 @@ pub(super) fn read(tokens: &[Token], at: usize) -> Option<(usize, Said)> {
     let is_near = tokens.get(at).is_some_and(|token| token.text == "within");
     if let Some((length, _)) = bound {
         at = skip(tokens, at + length);
-        // `under the price of 20k`.
+        // As in `under the price of 20k`.
         if let Some((length, said)) = heading_at(tokens, at) {
             let next = skip(tokens, at + length);
             if amount_at(tokens, next).is_some() {
@@ -162,11 +163,11 @@ pub(super) fn read(tokens: &[Token], at: usize) -> Option<(usize, Said)> {
         && heading.is_trait
         && (first.is_money || first.is_large && bound == Some(Bound::Most))
     {
-        // The words before the number are read by themselves, and then the price.
+        // The words before the number are read separately, and then the price.
         return None;
     }
     let mut unit = heading.map(|heading| heading.unit).filter(|unit| unit.fits(first));
-    // `between 20k miles and 30k miles`.
+    // As in `between 20k miles and 30k miles`.
     pass_unit(tokens, &mut at, &mut unit, first);
     let range_word = tokens.get(at).and_then(|token| word(&token.text, "word"));
     let is_range = range_word == Some("and") && bound_allows_range(bound, tokens, at);
@@ -184,7 +185,7 @@ pub(super) fn read(tokens: &[Token], at: usize) -> Option<(usize, Said)> {
     let belongs_to_next = bound_at(tokens, at, "before")
         .is_some_and(|(length, _)| amount_at(tokens, skip(tokens, at + length)).is_some());
     let after = bound_at(tokens, at, "after").filter(|_| second.is_none() && !belongs_to_next);
-    // `2020+` and `40k+`.
+    // As in `2020+` and `40k+`.
     let plus = tokens.get(at.wrapping_sub(1)).is_some_and(|token| token.plus);
     let bound = match (bound, after) {
         (None, Some((length, after))) => {
@@ -198,10 +199,10 @@ pub(super) fn read(tokens: &[Token], at: usize) -> Option<(usize, Said)> {
     let largest = second.unwrap_or(first);
     let is_sum = largest.is_large || largest.is_money || largest.value >= 1000;
     unit = match unit {
-        // `in the 20k range`.
+        // As in `in the 20k range`.
         Some(Unit::Range) => (!is_sum).then_some(Unit::Unsearchable),
         Some(Unit::Weak) => Some(Unit::Unsearchable),
-        // `3 years` are an age, `within 50 miles` is how far somebody would go for it.
+        // `3 years` are an age, `within 50 miles` is a distance to the dealer.
         Some(Unit::Of(Number::Year)) if !is_likely_year(largest) => Some(Unit::Age),
         Some(Unit::Of(Number::Mileage) | Unit::Kilometers) if is_near && !is_sum => {
             Some(Unit::Unsearchable)
@@ -215,8 +216,8 @@ pub(super) fn read(tokens: &[Token], at: usize) -> Option<(usize, Said)> {
     Some((at - start, said))
 }
 
-/// `from 2018 to 2020` is a range, `over 20k to 30k miles` is hardly said: only some words that
-/// stand before a number let another one follow.
+/// Returns true when a second number may follow: `from 2018 to 2020` is a range, `over 20k to 30k
+/// miles` is not.
 fn bound_allows_range(bound: Option<Bound>, tokens: &[Token], at: usize) -> bool {
     let is_and = tokens.get(at).is_some_and(|token| token.text == "and");
     match bound {
@@ -228,7 +229,7 @@ fn bound_allows_range(bound: Option<Bound>, tokens: &[Token], at: usize) -> bool
 
 fn between(first: Amount, second: Amount, unit: Option<Unit>) -> Option<Said> {
     let (mut low, mut high) = (first.value, second.value);
-    // `20 to 30k`.
+    // As in `20 to 30k`.
     if second.is_large && !first.is_large && low < 1000 && high >= 1000 {
         low = low.saturating_mul(1000);
     }
@@ -249,13 +250,14 @@ fn between(first: Amount, second: Amount, unit: Option<Unit>) -> Option<Said> {
     Some(Said::Range(number, in_miles(bounds, unit)))
 }
 
-/// Bounds in miles, where they were said in kilometres.
+/// Converts bounds from kilometres to miles, where the unit is kilometres.
 fn in_miles(bounds: Bounds, unit: Option<Unit>) -> Bounds {
     let (min, max) = bounds;
     if unit != Some(Unit::Kilometers) {
         return (min, max);
     }
-    // A mile has 1,609,344 millimetres. No car that is within the bounds falls out, nor one without.
+    // A mile has 1,609,344 millimetres. Rounded so that a car is within the bounds in both units or
+    // in neither.
     let miles = |kilometers: u32, up: u64| {
         let miles = (u64::from(kilometers) * 1_000_000 + up) / 1_609_344;
         u32::try_from(miles).unwrap_or(u32::MAX)
@@ -269,7 +271,7 @@ fn is_likely_year(amount: Amount) -> bool {
 
 fn single(amount: Amount, bound: Option<Bound>, unit: Option<Unit>) -> Option<Said> {
     let Amount { mut value, is_large, is_money } = amount;
-    // 2000 is a year as well as a round sum; after `under` it is rather the latter.
+    // 2000 may be a year or a round sum; after `under` the sum is more likely.
     let year = YEARS.contains(&value) && !is_large && value != 2000;
     let number = match (unit, bound) {
         (Some(Unit::Unsearchable | Unit::Range | Unit::Weak), _) => {
@@ -286,7 +288,7 @@ fn single(amount: Amount, bound: Option<Bound>, unit: Option<Unit>) -> Option<Sa
         (None, None) if is_large => Number::Price,
         (None, Some(_) | None) => return None,
     };
-    // Nobody asks for a car for 30 dollars.
+    // No car costs 30 dollars, so small numbers are thousands.
     let in_thousands = matches!(number, Number::Price | Number::Mileage) && value <= 250;
     if in_thousands && !is_money {
         value = value.saturating_mul(1000);
@@ -303,26 +305,26 @@ fn single(amount: Amount, bound: Option<Bound>, unit: Option<Unit>) -> Option<Sa
         }
         Some(Bound::About) => (Some(value - value / 10), Some(value.saturating_add(value / 10))),
         None if number == Number::Year => (Some(value), Some(value)),
-        // Who needs seven seats fits into eight; who wants two does not want five.
+        // Seven seats also fit into eight; for two, five are not wanted.
         None if counted && value > 2 => (Some(value), None),
         None if counted => (Some(value), Some(value)),
-        // A price or a mileage alone is what one is ready to accept.
+        // A price or a mileage alone is a maximum.
         None => (None, Some(value)),
     };
     Some(Said::Range(number, in_miles(bounds, unit)))
 }
 
-/// A number that stands alone, where no name claims it: a year, or a price.
+/// Interprets a number without context that is no name: a year, or a maximum price.
 pub(super) fn alone(token: &Token) -> Option<(Number, Bounds)> {
     let value = token.text.parse().ok()?;
     if YEARS.contains(&value) {
         return Some((Number::Year, (Some(value), Some(value))));
     }
-    // Less is rather part of a name, and more is no car's price.
+    // A smaller number is more likely part of a name, and a larger one is no car's price.
     (3_000..=500_000).contains(&value).then_some((Number::Price, (None, Some(value))))
 }
 
-/// Whether a token may be a year: names and numbers of cars come second.
+/// Returns true when a token may be a model year.
 pub(super) fn is_year(token: &Token) -> bool {
     token.text.parse().is_ok_and(|value| YEARS.contains(&value))
 }
@@ -338,12 +340,12 @@ fn amount_at(tokens: &[Token], at: usize) -> Option<(usize, Amount)> {
     let is_large = thousands || scaled || token.money;
     let factor = if thousands || scaled { 1000 } else { 1 };
     let value = match digits.split_once('.') {
-        // `19.5k`: the first digit behind the point is enough.
+        // In `19.5k` one decimal is enough.
         Some((whole, part)) if thousands || scaled || token.money => {
             let tenths: u32 = part.get(..1)?.parse().ok()?;
             whole.parse::<u32>().ok()?.checked_mul(factor)?.checked_add(tenths * factor / 10)?
         }
-        // `2.5` by itself is an engine, with a unit it is a measure.
+        // `2.5` by itself is an engine, with a unit it is an amount.
         Some((whole, _)) => {
             unit_at(tokens, at + 1)?;
             whole.parse().ok()?
@@ -367,18 +369,18 @@ fn amount_at(tokens: &[Token], at: usize) -> Option<(usize, Amount)> {
     Some((1 + usize::from(scaled), Amount { value, is_large, is_money: token.money }))
 }
 
-/// Whether a word is a unit.
+/// Returns true when a word is a unit.
 pub(super) fn is_unit(text: &str) -> bool {
     word(text, "unit").is_some()
 }
 
-/// A unit behind a number.
+/// Reads a unit after a number.
 fn unit_at(tokens: &[Token], at: usize) -> Option<(usize, Unit)> {
     let (length, unit) = phrase(tokens, at, "unit")?;
     let unit = match unit {
         "dollars" => Unit::Of(Number::Price),
         "miles" | "kilometers" => {
-            // `300 miles of range`, `30 miles per gallon`, `50 miles from here`.
+            // As in `300 miles of range`, `30 miles per gallon`, `50 miles from here`.
             if let Some((more, _)) = phrase(tokens, at + length, "distance") {
                 return Some((length + more, Unit::Unsearchable));
             }
@@ -387,13 +389,13 @@ fn unit_at(tokens: &[Token], at: usize) -> Option<(usize, Unit)> {
         "seats" => Unit::Of(Number::Seats),
         "years" => Unit::Of(Number::Year),
         "age" => Unit::Age,
-        // `under 40k Range Rover`.
+        // As in `under 40k Range Rover`.
         "range" if tokens.get(at + length).is_some_and(|next| next.text == "rover") => return None,
         "range" => Unit::Range,
         "weak" => Unit::Weak,
         "unsearchable" => Unit::Unsearchable,
         "rows" => {
-            // `3rd row seating` is one thing.
+            // `3rd row seating` is one phrase.
             let (more, _) = phrase(tokens, at + length, "unit")
                 .filter(|(_, unit)| *unit == "seats")
                 .unwrap_or_default();
@@ -404,7 +406,7 @@ fn unit_at(tokens: &[Token], at: usize) -> Option<(usize, Unit)> {
     Some((length, unit))
 }
 
-/// What stands before a number and says what it is of.
+/// Reads words before a number that say what it counts.
 fn heading_at(tokens: &[Token], at: usize) -> Option<(usize, Heading)> {
     if let Some((length, heading)) = phrase(tokens, at, "heading") {
         let unit = match heading {
@@ -419,10 +421,10 @@ fn heading_at(tokens: &[Token], at: usize) -> Option<(usize, Heading)> {
         .then_some((length, Heading { unit, is_trait: false }))
 }
 
-/// Passes a unit that fits the amount before it, if there is one. The first that is said counts; a rate
-/// such as `a month` counts in any case.
+/// Skips a unit that fits the amount before it, if there is one. The first unit counts; a rate such
+/// as `a month` counts in any case.
 fn pass_unit(tokens: &[Token], at: &mut usize, unit: &mut Option<Unit>, amount: Amount) {
-    // `2019, miles under 30k`.
+    // As in `2019, miles under 30k`.
     let is_next = tokens.get(*at).is_some_and(|token| !token.after_pause);
     if let Some((length, said)) = unit_at(tokens, *at).filter(|_| is_next)
         && said.fits(amount)
@@ -440,14 +442,14 @@ fn bound_at(tokens: &[Token], at: usize, kind: &str) -> Option<(usize, Bound)> {
     Some((length, Bound::from_name(bound)?))
 }
 
-/// Past articles and prepositions: `seating for 7`, `under about 20k` is not one.
+/// Skips articles and prepositions, as in `seating for 7`.
 fn skip(tokens: &[Token], at: usize) -> usize {
     let is_small =
         |token: &&Token| matches!(token.text.as_str(), "of" | "for" | "the" | "a" | "is");
     at + tokens.iter().skip(at).take_while(is_small).count()
 }
 
-/// The longest phrase of a kind that begins at `at`.
+/// Returns the longest phrase of a kind that begins at `at`.
 fn phrase(tokens: &[Token], at: usize, kind: &str) -> Option<(usize, &'static str)> {
     (1..=4)
         .rev()

@@ -1,25 +1,25 @@
-//! How many seats a vehicle has. AAP has no member for it: dealers say it in members of their own,
-//! among the features and in the trim, or leave it to the model and the body.
+//! Seats of a vehicle. AAP has no member for them: dealers state them in members of their own,
+//! among the features or in the trim, or leave them to model and body.
 
 use tradepost_wire::aap::Vehicle;
 
 use super::fold::{Field, fold, words};
 use super::vocabulary::vocabulary;
 
-/// Members in which dealers state it.
+/// Members in which dealers state the seats.
 const MEMBERS: [&str; 6] =
     ["seats", "seating", "seating_capacity", "passenger_capacity", "passengers", "number_of_seats"];
 
 /// Seats and rows of seats.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Seats {
-    /// How many seats.
+    /// Number of seats.
     pub(crate) seats: Option<u32>,
-    /// 3, where there are three rows.
+    /// Number of rows: 3 or unknown.
     pub(crate) rows: Option<u32>,
 }
 
-/// The seats of a vehicle.
+/// Determines the seats of a vehicle.
 pub(crate) fn seats(vehicle: &Vehicle) -> Seats {
     let body = vehicle.body.as_deref().and_then(|body| vocabulary().class(Field::Body, body));
     let texts = || vehicle.features.iter().chain(&vehicle.trim).map(|text| words(text));
@@ -47,14 +47,14 @@ fn stated(vehicle: &Vehicle) -> Option<u32> {
     number.or_else(text).filter(is_likely)
 }
 
-/// `7-Passenger Seating`, `Seats 8`, `Seating for 5`.
+/// Reads seats from a text: `7-Passenger Seating`, `Seats 8`, `Seating for 5`.
 fn in_words(words: &[String]) -> Option<u32> {
     let is_seats = |word: &String| vocabulary().said("unit", word) == Some("seats");
     let before = words.windows(2).find_map(|pair| match pair {
         [number, unit] if is_seats(unit) => number.parse().ok().filter(is_likely),
         _ => None,
     });
-    // Elsewhere in a text a number is that of the ways in which a seat moves.
+    // Elsewhere in a text a number is that of a seat's adjustments.
     let leads = words.first().is_some_and(|word| word == "seats" || word == "seating");
     let after = || words.iter().skip(1).take(2).find_map(|word| word.parse().ok());
     before.or_else(|| after().filter(|seats| leads && is_likely(seats)))

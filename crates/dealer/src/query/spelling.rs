@@ -1,21 +1,21 @@
-//! What a misspelt word may mean.
+//! Correction of misspelt words.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-/// Common English words, which are not misspelt.
+/// Common English words, which are not corrected.
 const COMMON: &str = include_str!("../../data/words/common.txt");
 
 static COMMON_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| common_words().collect());
 
-/// The words of the table of common English words.
+/// Iterates over the common English words.
 pub(crate) fn common_words() -> impl Iterator<Item = &'static str> {
     let lines = COMMON.lines().filter(|line| !line.starts_with('#'));
     lines.flat_map(str::split_whitespace)
 }
 
-/// Whether a word in lower case is a common English word, or a regular form of one.
+/// Returns true when a word in lower case is a common English word, or a regular form of one.
 pub(super) fn is_common(word: &str) -> bool {
     let is_known = |word: &str| COMMON_WORDS.contains(word);
     let endings = ["s", "es", "ed", "ing", "ly"];
@@ -30,7 +30,7 @@ pub(super) fn is_common(word: &str) -> bool {
     is_known(word) || stems.into_iter().any(is_base)
 }
 
-/// How many letters may be wrong in a word that is corrected without asking.
+/// Returns the number of wrong letters that are corrected without asking.
 fn tolerance(letters: usize) -> usize {
     match letters {
         0..=3 => 0,
@@ -39,24 +39,24 @@ fn tolerance(letters: usize) -> usize {
     }
 }
 
-/// The word that a misspelt one is nearest to, among candidates with a rank. Where two are as
-/// near, the one that begins alike is meant, and then the one of the lower rank.
+/// Returns the candidate nearest to a misspelt word. Of equally near ones, the one with the same
+/// first letter wins, and then the lower rank.
 pub(super) fn correct<'a>(
     word: &str,
     candidates: impl Iterator<Item = (u8, &'a str)>,
 ) -> Option<&'a str> {
     let letters = word.chars().count();
     let most = tolerance(letters);
-    // With another digit it would be another car.
+    // Another digit would mean another car.
     if most == 0 || !word.chars().all(char::is_alphabetic) {
         return None;
     }
     let first = word.chars().next();
     let mine = alphabet(word);
     let distance = |candidate: &'a str| {
-        // An answer for most candidates without comparing them letter by letter.
+        // Most candidates are ruled out without an edit distance.
         let length = candidate.chars().count();
-        // A wrong letter is one too many and one too few.
+        // A substituted letter counts as one missing and one additional.
         let others = (alphabet(candidate) ^ mine).count_ones() as usize;
         (length > 3 && length.abs_diff(letters) <= most && others <= 2 * most)
             .then(|| strsim::osa_distance(word, candidate))
@@ -68,7 +68,7 @@ pub(super) fn correct<'a>(
     near.min().map(|(.., candidate)| candidate)
 }
 
-/// Which letters a word has, one bit each; what is no letter of the alphabet shares a bit.
+/// Returns the set of a word's letters, one bit each; other characters share a bit.
 fn alphabet(word: &str) -> u32 {
     word.bytes().fold(0, |bits, byte| {
         let letter = byte.wrapping_sub(b'a');
@@ -76,8 +76,8 @@ fn alphabet(word: &str) -> u32 {
     })
 }
 
-/// The texts that look most like another one, the nearest first: suggestions, for which more may
-/// be wrong than for what is corrected without asking.
+/// Returns the most similar texts, the nearest first: suggestions, which may differ more than a
+/// correction.
 pub(crate) fn nearest<'a>(
     wanted: &str,
     texts: &[(&'a str, usize)],
@@ -92,8 +92,8 @@ pub(crate) fn nearest<'a>(
         }
         let distance = strsim::osa_distance(&wanted, &text);
         let letters = wanted.chars().count().max(text.chars().count());
-        // A part of a name is near to it, however much longer the name is. Two letters are a part
-        // of nearly anything.
+        // A part of a name is similar, however long the name is. Two letters are part of nearly
+        // anything.
         let contained = wanted.len() > 2 && (text.contains(&wanted) || wanted.contains(&text));
         (distance * 3 <= letters || contained).then_some(distance)
     };

@@ -1,30 +1,30 @@
-//! A query cut into tokens. What tells amounts, ranges and names apart stays visible: a dollar
-//! sign, a plus, and what was joined by a hyphen.
+//! Splitting of a query into tokens. Marks that distinguish amounts, ranges and names are kept: a
+//! dollar sign, a plus, and a joining hyphen.
 
-/// A word or a number of a query.
+/// A word or number of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Token {
     /// Lower case letters and digits, and a decimal point between digits.
     pub(super) text: String,
-    /// A dollar sign stood before it.
+    /// True after a dollar sign.
     pub(super) money: bool,
-    /// A plus stood behind it.
+    /// True before a plus.
     pub(super) plus: bool,
-    /// A hyphen or the like joins it to the one before.
+    /// True when a hyphen or similar mark joins it to the token before.
     pub(super) joined: bool,
-    /// A comma or the end of a sentence stands before it.
+    /// True after a comma or the end of a sentence.
     pub(super) after_pause: bool,
 }
 
 impl Token {
-    /// A word that nothing marks.
+    /// Creates a word without marks.
     pub(super) fn plain(text: &str) -> Self {
         let text = text.to_owned();
         Self { text, money: false, plus: false, joined: false, after_pause: false }
     }
 }
 
-/// What was said before the token that is being read.
+/// Marks before the token that is being read.
 #[derive(Debug, Default)]
 struct Marks {
     money: bool,
@@ -32,15 +32,15 @@ struct Marks {
     after_pause: bool,
 }
 
-/// The tokens of a query. `/` between words reads `or`, `&` reads `and`, and `<` and `>` read as
-/// the words for them. A hyphen before a word and behind a space reads `not`, as in `suv -honda`; marks of
-/// feet, inches, percent and other currencies read as the words for them.
+/// Splits a query into tokens. `/` between words becomes `or`, `&` becomes `and`, and `<` and `>`
+/// become words. A hyphen after a space and before a word becomes `not`, as in `suv -honda`; marks
+/// of feet, inches, percent and other currencies become words.
 pub(super) fn tokens(query: &str) -> Vec<Token> {
     let mut found: Vec<Token> = Vec::new();
     let mut text = String::new();
     let mut marks = Marks::default();
     let mut quotes = 0_usize;
-    // Nobody's address is said back.
+    // E-mail addresses are not repeated in answers.
     let query = query.split_whitespace().map(|word| if word.contains('@') { "@" } else { word });
     let chars: Vec<char> = query.collect::<Vec<_>>().join(" ").chars().collect();
     let digit = |at: usize| chars.get(at).is_some_and(char::is_ascii_digit);
@@ -55,7 +55,7 @@ pub(super) fn tokens(query: &str) -> Vec<Token> {
                 text.push('.');
                 continue;
             }
-            // A thousand: what follows are three digits and no fourth.
+            // A thousands separator is followed by exactly three digits.
             ',' if between_digits && digit(at + 2) && digit(at + 3) && !digit(at + 4) => continue,
             // `don't` and `dealer's` stay one word.
             _ if is_apostrophe(c) && !text.is_empty() && !is_length(&text, &chars, at) => continue,
@@ -63,7 +63,7 @@ pub(super) fn tokens(query: &str) -> Vec<Token> {
         }
         // `SUV/truck` means either; `w/` and `3/4` mean something else.
         let long = text.chars().count() > 2 && !text.ends_with(|c: char| c.is_ascii_digit());
-        // A second quotation mark ends what was quoted.
+        // A second quotation mark ends the quotation.
         let is_length = quotes.is_multiple_of(2) && is_length(&text, &chars, at);
         let ended = push(&mut found, &mut text, &mut marks);
         let next_is_word =
@@ -111,7 +111,8 @@ fn is_apostrophe(c: char) -> bool {
     matches!(c, '\'' | '\u{2019}' | '\u{2bc}' | '\u{b4}' | '`')
 }
 
-/// Whether a mark behind a text may be that of feet or inches: behind a small number, and before no letter.
+/// Returns true when a mark after a text may mean feet or inches: after a small number, and before
+/// no letter.
 fn is_length(text: &str, chars: &[char], at: usize) -> bool {
     let is_number = text.starts_with(|c: char| c.is_ascii_digit())
         && text.chars().all(|c| c.is_ascii_digit() || c == '.');
@@ -122,23 +123,23 @@ fn is_length(text: &str, chars: &[char], at: usize) -> bool {
         && !letter_follows
 }
 
-/// Whether `/100` follows, as in `6.5L/100km`.
+/// Returns true when `/100` follows, as in `6.5L/100km`.
 fn is_per_100(chars: &[char], at: usize) -> bool {
     chars.get(at + 1..at + 4).is_some_and(|next| next == ['1', '0', '0'])
 }
 
-/// Whether a hyphen excludes the word behind it, as in the search fields of the web.
+/// Returns true when a hyphen excludes the word after it, as in web searches.
 fn is_minus(chars: &[char], at: usize) -> bool {
     let is_first = at == 0 || chars.get(at - 1) == Some(&' ');
     is_first && chars.get(at + 1).is_some_and(|next| next.is_alphabetic())
 }
 
-/// Tokens as one word.
+/// Joins tokens to one word.
 pub(super) fn together(run: &[Token]) -> String {
     run.iter().map(|token| token.text.as_str()).collect()
 }
 
-/// Ends a token; whether there was one.
+/// Ends a token. Returns true when there was one.
 fn push(found: &mut Vec<Token>, text: &mut String, marks: &mut Marks) -> bool {
     if text.is_empty() {
         return false;

@@ -1,4 +1,4 @@
-//! Reading a query.
+//! Interpretation of a query.
 
 mod identifier;
 mod measure;
@@ -13,14 +13,14 @@ use super::vocabulary::vocabulary;
 use super::{Identifiers, Meaning, Remark, Understood, Want, unique};
 use negation::{Negation, complement};
 
-/// How many tokens a phrase has at most.
+/// Maximum number of tokens of a phrase.
 const LONGEST_PHRASE: usize = 5;
 
-/// How many words of one query are looked at for misspellings: comparing with every word that is
-/// known takes its time.
+/// Maximum number of words of a query that are checked for misspellings, because each is compared
+/// with every known word.
 const MAX_CORRECTIONS: usize = 4;
 
-/// What a query means, in the words and numbers of an inventory.
+/// Interprets a query with the words and numbers of an inventory.
 pub(crate) fn understand(
     query: &str,
     lexicon: &Lexicon,
@@ -55,24 +55,24 @@ struct Reader<'a> {
     lexicon: &'a Lexicon,
     identifiers: &'a dyn Identifiers,
     understood: Understood,
-    /// What negations and conjunctions wait for.
+    /// State of negations and conjunctions.
     negation: Negation,
-    /// The next colour is meant inside.
+    /// True when the next colour is the interior's.
     is_inside: bool,
     corrections: usize,
-    /// The token at which the phrase begins that is read.
+    /// Token at which the current phrase begins.
     at: usize,
-    /// It has a meaning that was added.
+    /// True when the current phrase has added a meaning.
     has_meaning: bool,
 }
 
 impl Reader<'_> {
-    /// Reads what begins at a token, and returns how many tokens it took.
+    /// Reads the phrase at a token, and returns the number of tokens it took.
     fn step(&mut self, at: usize) -> usize {
         self.at = at;
         self.has_meaning = false;
         self.pause(at);
-        // Before amounts: behind `stock` a number is not a price.
+        // Before amounts, because a number after `stock` is not a price.
         if let Some(length) = self.identifier_named(at) {
             return length;
         }
@@ -101,11 +101,11 @@ impl Reader<'_> {
         self.unknown(at)
     }
 
-    /// Reads a phrase of some tokens, if it is one.
+    /// Reads a phrase of `length` tokens, if it is one.
     fn phrase(&mut self, at: usize, length: usize) -> bool {
         let Some(run) = self.tokens.get(at..at + length) else { return false };
         let key = together(run);
-        // A model that is called like a year comes first.
+        // A model with a year as its name wins.
         if let [token] = run
             && numbers::is_year(token)
             && let Some((number, bounds)) = numbers::alone(token)
@@ -122,7 +122,7 @@ impl Reader<'_> {
                 return true;
             }
         }
-        // As it was written first: Lexus and Prius are no plurals.
+        // The exact word first, because Lexus and Prius are no plurals.
         let singular = key.strip_suffix('s').filter(|key| key.chars().count() > 2);
         std::iter::once(key.as_str()).chain(singular).any(|key| self.read_key(key, at, length))
     }
@@ -131,7 +131,7 @@ impl Reader<'_> {
     fn read_key(&mut self, key: &str, at: usize, length: usize) -> bool {
         if let Some(wish) = vocabulary().said("vague", key) {
             let said = self.shown(at, length);
-            // Who asks for few miles hears how to ask.
+            // A wish for few miles gets a hint about the filter.
             let hint = if self.is_negated() { "" } else { hint(wish) };
             self.leave_out(said, hint, at + length);
             return true;
@@ -165,7 +165,7 @@ impl Reader<'_> {
         self.shaded(key)
     }
 
-    /// Words with a task, and words without one.
+    /// Reads a function word, or a word that is ignored.
     fn function_word(&mut self, key: &str, at: usize, length: usize) -> bool {
         // `the SE` is not `these`.
         let rest = self.tokens.get(at + 1..at + length).unwrap_or_default();
@@ -173,10 +173,10 @@ impl Reader<'_> {
             return false;
         }
         match vocabulary().said("word", key) {
-            // With nothing before it, it has no other side.
+            // Without anything before it, it has no other side.
             Some("or") if self.understood.wants.is_empty() && !self.negation.may_spread() => {}
             Some("interior") => self.is_inside = true,
-            // Where a number followed, it has been read already.
+            // A number after it has been read already.
             Some("vin" | "stock") => {}
             Some("shade") if self.is_family(at + length) => {}
             Some(kind) if self.negating_word(kind, at, length) => {}
@@ -185,7 +185,7 @@ impl Reader<'_> {
         true
     }
 
-    /// A word of the trade: what the vocabulary has a class for.
+    /// Interprets a word of the trade, by its class in the vocabulary.
     fn classed(&self, key: &str) -> Option<Want> {
         const ATTRIBUTES: [(&str, Attribute); 5] = [
             ("body", Attribute::Body),
@@ -207,7 +207,7 @@ impl Reader<'_> {
         Some(Want::values(values, Some(attribute), label))
     }
 
-    /// A family of colours, outside unless the inside is meant.
+    /// Interprets a colour family: of the exterior, unless the interior is meant.
     fn coloured(&mut self, key: &str, at: usize, length: usize) -> Option<Want> {
         let family = family(key)?;
         let inside = std::mem::take(&mut self.is_inside) || self.interior_follows(at + length);
@@ -225,7 +225,7 @@ impl Reader<'_> {
         ids.map(move |id| Value { attribute, id: *id })
     }
 
-    /// A make or a model, by its whole name or how it begins.
+    /// Interprets a make or a model, by its whole name or its beginning.
     fn named(&self, key: &str) -> Option<Want> {
         let make = vocabulary().said("make", key).unwrap_or(key);
         let senses = self.lexicon.senses(key);
@@ -270,7 +270,8 @@ impl Reader<'_> {
         Some(Want { any, negated: false, attribute, label })
     }
 
-    /// A word of a listing: colour, trim, engine, features, what is left of a model.
+    /// Interprets a word of a listing: colour, trim, engine, feature, or another part of a model's
+    /// name.
     fn worded(&self, key: &str) -> Option<Want> {
         const WORDS: &[Attribute] = &[
             Attribute::ExteriorColor,
@@ -289,7 +290,7 @@ impl Reader<'_> {
         self.of(key, if fabric { FABRICS } else { WORDS })
     }
 
-    /// What a phrase finds among some attributes.
+    /// Interprets a phrase as a value of some attributes.
     fn of(&self, key: &str, attributes: &[Attribute]) -> Option<Want> {
         let values = wanted(self.lexicon.senses(key), attributes).collect();
         self.found(values, key)
@@ -305,8 +306,8 @@ impl Reader<'_> {
         Some(Want::values(values, attribute, label))
     }
 
-    /// Words of one feature, in any order and not next to each other: `heated seats` is what
-    /// `Heated front seats` are, and a heated wheel and leather seats are not.
+    /// Interprets words of one feature, in any order and not adjacent: `heated seats` matches
+    /// `Heated front seats`, and not a heated wheel with leather seats.
     fn featured(&self, at: usize, length: usize) -> Option<Want> {
         let run = self.tokens.get(at..at + length).filter(|run| run.len() > 1)?;
         let mut common: Option<Vec<Value>> = None;
@@ -324,7 +325,8 @@ impl Reader<'_> {
             }
             common = Some(both);
         }
-        // What means something by itself is not a word of a feature: each is wanted then.
+        // A word with a meaning of its own is not part of a feature; each such word is a separate
+        // condition.
         let is_other = |token: &Token| {
             let word = token.text.as_str();
             let name = || vocabulary().name(word).is_some() || self.named(word).is_some();
@@ -336,9 +338,9 @@ impl Reader<'_> {
         self.found(common?, &self.shown(at, length))
     }
 
-    /// A shade that no listing has is read as its family.
+    /// Reads a shade that no listing has as its colour family.
     fn shaded(&mut self, key: &str) -> bool {
-        // Who drives in snow asks for no colour.
+        // `snow` and other common words are no colours.
         let Some(family) = vocabulary().family_of_shade(key).filter(|_| !is_common(key)) else {
             return false;
         };
@@ -347,8 +349,8 @@ impl Reader<'_> {
         true
     }
 
-    /// A word that is no phrase: a number alone, the beginning of a word, a misspelling, or
-    /// nothing that is known. How many tokens it takes; none where a correction is to be read.
+    /// Reads a word that is no phrase: a number alone, the beginning of a word, a misspelling, or
+    /// an unknown word. Returns the number of tokens; 0 when a correction is to be read again.
     fn unknown(&mut self, at: usize) -> usize {
         let joined = self.tokens.iter().skip(at + 1).take_while(|token| token.joined).count();
         let length = if self.parts_a_name(at, 1) { 1 + joined } else { 1 };
@@ -374,7 +376,7 @@ impl Reader<'_> {
         }
         let said = self.shown(at, length);
         if self.is_negated() {
-            // What nothing has is what is wanted.
+            // Excluding an unknown word excludes nothing.
             self.leave_out(said, "", at + length);
         } else {
             self.remark(Remark::Unknown(said.clone()));
@@ -383,7 +385,7 @@ impl Reader<'_> {
         length
     }
 
-    /// The words that a word begins, names before others.
+    /// Finds the words that a word begins, names first.
     fn beginning(&self, word: &str) -> Option<Want> {
         const TIERS: [&[Attribute]; 4] = [
             &[Attribute::Make, Attribute::Model],
@@ -395,7 +397,7 @@ impl Reader<'_> {
             return None;
         }
         let senses = || self.lexicon.starting_with(word).flatten();
-        // `high` is no Highlander, and `heat` may well be that of the seats.
+        // `high` is no Highlander, and `heat` may mean heated seats.
         if is_common(word) {
             return self.found(wanted(senses(), &[Attribute::Feature]).collect(), word);
         }
@@ -408,14 +410,14 @@ impl Reader<'_> {
             return None;
         }
         self.corrections += 1;
-        // What is on offer is meant before what is not.
+        // Words of vehicles on offer win over others.
         let here = self.lexicon.words().map(|word| (0, word));
         let said = vocabulary().phrases().map(|word| (1, word));
         let elsewhere = vocabulary().names().map(|word| (2, word));
         spelling::correct(word, here.chain(said).chain(elsewhere)).map(str::to_owned)
     }
 
-    /// How a corrected word is shown.
+    /// Returns the spelling of a corrected word for display.
     fn spelt(&self, key: &str) -> String {
         let named = self.lexicon.senses(key).iter().find_map(|sense| match sense {
             Sense::Value(value, Part::Whole) => Some(self.lexicon.name(*value).to_owned()),
@@ -435,7 +437,8 @@ impl Reader<'_> {
         self.push(Want { any, negated: false, attribute: None, label });
     }
 
-    /// Says that something was left out; `end` is the token behind it, `hint` says how to ask instead.
+    /// Records that a phrase was left out; `end` is the token after it, `hint` says how to ask
+    /// instead.
     fn leave_out(&mut self, said: String, hint: &str, end: usize) {
         let said = self.with_negation(said, end);
         self.remark(Remark::LeftOut(format!("{said}{hint}")));
@@ -447,7 +450,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Adds a want, or makes it an alternative to the one before.
+    /// Adds a condition, or an alternative to the one before.
     fn push(&mut self, mut want: Want) {
         self.has_meaning = true;
         if self.narrows_excluded(&want, self.at) {
@@ -462,7 +465,7 @@ impl Reader<'_> {
             && last.attribute == want.attribute
             && want.attribute.is_some()
             && last.negated == want.negated
-            // No car has two makes or bodies: who names two means either.
+            // No car has two makes or bodies, so two of them are alternatives.
             && (is_alternative || last.excludes(&want))
         {
             last.any.append(&mut want.any);
@@ -474,7 +477,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether a phrase ends within a name such as `F-150` or `CR-V`, whose halves mean nothing.
+    /// Returns true when a phrase ends within a name such as `F-150` or `CR-V`, whose parts mean
+    /// nothing.
     fn parts_a_name(&self, at: usize, length: usize) -> bool {
         let ends_within = self.tokens.get(at + length).is_some_and(|token| token.joined);
         let first = (0..at + length)
@@ -489,7 +493,7 @@ impl Reader<'_> {
         self.tokens.get(at).is_some_and(|token| family(&token.text).is_some())
     }
 
-    /// Whether what follows a colour says that it is the inside's.
+    /// Returns true when the words after a colour refer to the interior.
     fn interior_follows(&self, at: usize) -> bool {
         let word = |at: usize| {
             let token = self.tokens.get(at)?;
@@ -498,7 +502,7 @@ impl Reader<'_> {
         matches!(word(at), Some("interior" | "fabric"))
     }
 
-    /// The attribute of values, if they have one.
+    /// Returns the attribute of values, if they share one.
     fn common_attribute(&self, values: &[Value]) -> Option<Attribute> {
         let first = values.first()?.attribute;
         values.iter().all(|value| value.attribute == first).then_some(first)
@@ -512,7 +516,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Some tokens as they were written, more or less.
+    /// Returns tokens approximately as they were written.
     fn shown(&self, at: usize, length: usize) -> String {
         let mut shown = String::new();
         for token in self.tokens.iter().skip(at).take(length) {
@@ -520,7 +524,7 @@ impl Reader<'_> {
                 shown.push(if token.joined { '-' } else { ' ' });
             }
             shown.push_str(if token.money { "$" } else { "" });
-            // Addresses and telephone numbers do not belong here and are not repeated.
+            // Addresses and telephone numbers are not repeated.
             let is_number = token.text.chars().all(|c| c.is_ascii_digit());
             if token.text == "@" || is_number && token.text.len() > 6 {
                 shown.push_str("...");
@@ -532,8 +536,8 @@ impl Reader<'_> {
     }
 }
 
-/// The values among senses that are of some attributes. Of a body only the whole name counts:
-/// `Sport Utility` is not what `sport` is asked for.
+/// Filters meanings to values of some attributes. A body counts only as a whole: `sport` does not
+/// mean `Sport Utility`.
 fn wanted<'a>(
     senses: impl IntoIterator<Item = &'a Sense>,
     attributes: &'a [Attribute],
@@ -547,7 +551,7 @@ fn wanted<'a>(
     })
 }
 
-/// Which filter finds what was wished for without a number.
+/// Returns the filter for a wish without a number.
 fn hint(wish: &str) -> &'static str {
     match wish {
         "miles" => " (mileage_max finds it)",

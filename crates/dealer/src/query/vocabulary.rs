@@ -1,4 +1,4 @@
-//! The words of the trade, read once from the tables in `data/words`.
+//! The vocabulary of the trade, read once from the tables in `data/words`.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -12,7 +12,7 @@ const SEATS: &str = include_str!("../../data/words/seats.txt");
 
 static TABLES: LazyLock<Vocabulary> = LazyLock::new(Vocabulary::read);
 
-/// Squeezed phrases and what they mean.
+/// Squeezed phrases with their meanings.
 pub(super) type Table = HashMap<String, &'static str>;
 
 /// A phrase that classifies the values it occurs in.
@@ -21,68 +21,68 @@ type Mark = (Vec<String>, &'static str);
 /// The tables of `data/words`.
 #[derive(Debug, Default)]
 pub(crate) struct Vocabulary {
-    /// By kind of line: what is said.
+    /// Meanings of phrases in queries, by kind of line.
     said: HashMap<&'static str, Table>,
-    /// The squeezed phrases that are written as several words.
+    /// Squeezed phrases that are written as several words.
     spaced: HashSet<String>,
-    /// By kind of line: what a whole value means.
+    /// Meanings of whole values, by kind of line.
     whole: HashMap<&'static str, Table>,
-    /// By kind of line, in the order of the table.
+    /// Classifying phrases by kind of line, in the order of the table.
     marks: HashMap<&'static str, Vec<Mark>>,
-    /// By kind and meaning: what is meant as well.
+    /// Additional meanings by kind and meaning.
     also: HashMap<(&'static str, &'static str), Vec<&'static str>>,
-    /// Words that name a family of colours.
+    /// Words that name a colour family.
     colours: Table,
-    /// Phrases that suggest one.
+    /// Phrases that suggest a colour family.
     hints: Vec<Mark>,
-    /// Makes and models that exist.
+    /// Existing makes and models.
     names: Table,
     /// Make and model of cars with three rows of seats.
     rows: HashSet<(String, String)>,
-    /// How many seats a body has at least.
+    /// Minimum number of seats by body.
     seats: HashMap<&'static str, u32>,
 }
 
-/// The tables of `data/words`.
+/// Returns the tables of `data/words`.
 pub(crate) fn vocabulary() -> &'static Vocabulary {
     &TABLES
 }
 
 impl Vocabulary {
-    /// What a whole value of an attribute means, by its squeezed text.
+    /// Returns the meaning of a whole value of an attribute, by its squeezed text.
     pub(crate) fn whole(&self, field: Field, key: &str) -> Option<&'static str> {
         self.whole.get(field.kind()?)?.get(key).copied()
     }
 
-    /// What a squeezed phrase means where it is said.
+    /// Returns the meaning of a squeezed phrase in a query.
     pub(super) fn said(&self, kind: &str, key: &str) -> Option<&'static str> {
         self.said.get(kind)?.get(key).copied()
     }
 
-    /// Whether a squeezed phrase is written as several words.
+    /// Returns true when a squeezed phrase is written as several words.
     pub(super) fn is_spaced(&self, key: &str) -> bool {
         self.spaced.contains(key)
     }
 
-    /// Every phrase that is said of cars, for telling misspellings.
+    /// Iterates over every phrase about cars, for the correction of misspellings.
     pub(crate) fn phrases(&self) -> impl Iterator<Item = &str> {
         let kinds = KINDS.iter().filter_map(|(kind, _)| self.said.get(kind));
         let said = kinds.flat_map(HashMap::keys);
         said.chain(self.colours.keys()).map(String::as_str)
     }
 
-    /// What else is meant by a word for one thing.
+    /// Returns additional meanings of a word.
     pub(super) fn also(&self, field: Field, meaning: &'static str) -> &[&'static str] {
         let kind = field.kind().unwrap_or_default();
         self.also.get(&(kind, meaning)).map_or(&[], Vec::as_slice)
     }
 
-    /// The class of a value: what it means as a whole, or the first phrase in it that says so.
+    /// Returns the class of a value: of the whole text, or of the first classifying phrase in it.
     pub(crate) fn class(&self, field: Field, text: &str) -> Option<&'static str> {
         self.whole(field, &squeeze(text)).or_else(|| self.mark(field, text))
     }
 
-    /// What a name says of an attribute of the car: never that it burns gas, as hybrids do too.
+    /// Returns the class that a model's name implies: never gas, because hybrids burn it too.
     pub(super) fn class_in_name(&self, field: Field, name: &str) -> Option<&'static str> {
         self.mark(field, name).filter(|class| *class != "gas")
     }
@@ -93,19 +93,18 @@ impl Vocabulary {
         marks.iter().find(|(mark, _)| contains(&words, mark)).map(|(_, class)| *class)
     }
 
-    /// The families that a colour belongs to: those it names, and only where it names none, the
-    /// one it suggests.
+    /// Returns the families of a colour: those it names, or else the one it suggests.
     pub(crate) fn families(&self, colour: &str) -> Vec<&'static str> {
         let mut words = words(colour);
-        // What stands behind describes the roof.
+        // The words after `with` describe the roof.
         words.truncate(words.iter().position(|word| word == "with").unwrap_or(words.len()));
         let named = words.iter().filter_map(|word| self.colours.get(word).copied());
         let mut families: Vec<&'static str> = named.collect();
         if families.is_empty() {
-            // Of several phrases the longest says most.
+            // The longest phrase is the most specific.
             let hints = self.hints.iter().filter(|(hint, _)| contains(&words, hint));
-            // From the back, because of several that are as long `max_by_key` takes the
-            // last: the table's first counts.
+            // `max_by_key` takes the last of equally long ones, so the reversed order finds the
+            // table's first.
             let longest = hints.rev().max_by_key(|(hint, _)| hint.len());
             families.extend(longest.map(|(_, family)| *family));
         }
@@ -114,12 +113,12 @@ impl Vocabulary {
         families
     }
 
-    /// The family that a word names: the word for it, not a shade of it.
+    /// Returns the colour family that a word names itself, not as a shade.
     pub(crate) fn family(&self, key: &str) -> Option<&'static str> {
         self.colours.get(key).copied().filter(|family| *family == key)
     }
 
-    /// The family of a colour that no listing names so.
+    /// Returns the colour family of a shade.
     pub(super) fn family_of_shade(&self, word: &str) -> Option<&'static str> {
         let named = self.colours.get(word).copied();
         named.or_else(|| {
@@ -129,22 +128,22 @@ impl Vocabulary {
         })
     }
 
-    /// A make or model that exists, as it is written.
+    /// Returns the spelling of an existing make or model.
     pub(crate) fn name(&self, key: &str) -> Option<&'static str> {
         self.names.get(key).copied()
     }
 
-    /// The keys of every make and model that exists.
+    /// Iterates over the keys of existing makes and models.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.names.keys().map(String::as_str)
     }
 
-    /// Whether every version of a model has three rows of seats.
+    /// Returns true when every version of a model has three rows of seats.
     pub(super) fn has_three_rows(&self, make: &str, model: &str) -> bool {
         self.rows.contains(&(make.to_owned(), model.to_owned()))
     }
 
-    /// How many seats a body has at least.
+    /// Returns the minimum number of seats of a body.
     pub(super) fn seats(&self, body: &str) -> Option<u32> {
         self.seats.get(body).copied()
     }
@@ -217,7 +216,7 @@ impl Vocabulary {
     }
 }
 
-/// The kinds of lines that are attributes of a car.
+/// Kinds of lines that are attributes of a car.
 pub(super) const KINDS: &[(&str, Field)] = &[
     ("make", Field::Make),
     ("body", Field::Body),
@@ -233,7 +232,7 @@ impl Field {
     }
 }
 
-/// The lines of a table: what stands before and after the first colon.
+/// Iterates over the lines of a table, split at the first colon.
 fn lines(table: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
     let lines = table.lines().filter(|line| !line.starts_with('#'));
     lines.filter_map(|line| line.split_once(':'))
@@ -243,7 +242,7 @@ fn list(texts: &'static str) -> impl Iterator<Item = &'static str> {
     texts.split(',').map(str::trim).filter(|text| !text.is_empty())
 }
 
-/// Whether some words stand next to each other among others.
+/// Returns true when the words of a phrase are adjacent in a text.
 pub(super) fn contains(words: &[String], phrase: &[String]) -> bool {
     words.windows(phrase.len().max(1)).any(|window| window == phrase)
 }
@@ -263,7 +262,7 @@ mod tests {
                 };
                 for phrase in std::iter::once(meaning).chain(list(phrases)) {
                     let key = squeeze(phrase.trim_start_matches('~'));
-                    // `mini van` and `minivan` are two phrases where values are searched for them.
+                    // `mini van` and `minivan` are two phrases in values.
                     let before = seen.insert(key, meaning).unwrap_or(meaning);
                     assert_eq!(before, meaning, "{kind}: {phrase}");
                 }
@@ -284,7 +283,7 @@ mod tests {
         }
     }
 
-    /// Names as real feeds have them.
+    /// Colour names from real feeds.
     const COLOURS_OF_FEEDS: &str = include_str!("colours.txt");
 
     #[test]
@@ -297,7 +296,7 @@ mod tests {
             for colour in colours.split(';').map(str::trim) {
                 names += 1;
                 let found = vocabulary().families(colour);
-                // A name with the words of two families is looked for in both.
+                // A name with the words of two families is searched in both.
                 let says = |family: &&&str| words(colour).iter().any(|word| word == **family);
                 let extra = found.iter().filter(|family| !expected.contains(family));
                 let is_right = extra.clone().count() == extra.filter(says).count();

@@ -1,19 +1,20 @@
-//! The sentence beside an answer: how many match, how a query was read, and where nothing matches,
-//! what to change.
+//! Messages beside an answer: the number of matches, the interpretation of the query, and
+//! suggestions where nothing matches.
 
 use tradepost_wire::aap::Filters;
 
 use super::super::inventory::{Instead, Notes, Reason};
 use super::super::query::{Remark, Understood};
 
-/// `message` has at most so many characters (AAP inventory-search-response schema).
+/// Maximum length of `message` in characters (AAP 1.1, inventory-search-response schema).
 const LONGEST: usize = 2000;
 
-/// How many filters are named, and how many phrases of a query.
+/// Maximum number of filters and of phrases of a query in a message.
 const MOST_REASONS: usize = 4;
 const MOST_PHRASES: usize = 12;
 
-/// How many match, how the query was read, and what to change where nothing matches (C-40).
+/// Writes the number of matches, the interpretation of the query, and suggestions where nothing
+/// matches (C-40).
 pub(super) fn sentence(notes: &Notes, filters: &Filters) -> String {
     let mut said = match notes.total {
         0 => format!("No vehicle matches{}", why(notes, filters)),

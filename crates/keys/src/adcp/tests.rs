@@ -7,7 +7,7 @@ const NOW: i64 = 1_777_550_400;
 const NONCE: &str = "AAAAAAAAAAAAAAAAAAAAAA";
 const ALL: &str = r#""@method" "@target-uri" "@authority" "content-type" "content-digest""#;
 
-/// What becomes of a request with these terms.
+/// Returns the result of verifying a request with these parameters.
 fn verdict(components: &str, terms: &str, policy: Digest, content_type: &str) -> String {
     let target = Target::read("https://seller.example/mcp").unwrap();
     let input = format!("sig1=({components}){terms}");

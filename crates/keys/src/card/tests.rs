@@ -57,7 +57,7 @@ fn verdicts(card: &Value, keys: &KeySet) -> Vec<Verdict> {
     verdicts_at(card, keys, NOW)
 }
 
-/// A signature with this protected header, made by the key.
+/// Makes a signature with this protected header.
 fn with_header(key: &SigningKey, header: &str) -> Value {
     let protected = encode(header);
     let payload = encode(signing_payload(&card()).unwrap());
@@ -65,7 +65,7 @@ fn with_header(key: &SigningKey, header: &str) -> Value {
     json!({"protected": protected, "signature": signature})
 }
 
-/// Every pointer of a value, with the root left out.
+/// Returns every pointer of a value except the root.
 fn pointers(value: &Value, at: &str, out: &mut Vec<String>) {
     let mut visit = |name: &str, child: &Value| {
         let at = format!("{at}/{name}");
@@ -126,7 +126,7 @@ fn what_is_signed_verifies_whatever_its_order_and_spelling() {
         let text = reversed.to_string().replace("1.5", "15.0e-1").replace("\"A\"", "\"\\u0041\"");
         assert_ne!(text, reversed.to_string());
         assert_eq!(verdicts(&json::read(&text).unwrap(), &keys), [Verdict::Valid]);
-        // A reader that rebuilt the card from its messages has lost nothing that counts.
+        // A card that was parsed and written again still has everything that was signed.
         let text = card.to_string().replace("\"version\"", "\"provider\":null,\"version\"");
         assert_eq!(verdicts(&json::read(&text).unwrap(), &keys), [Verdict::Valid]);
     }
@@ -186,7 +186,7 @@ fn several_signatures_are_judged_one_by_one() {
     assert!(is_trusted(&found));
     assert!(!is_trusted(&verdicts(&card, &KeySet::default())));
     assert!(!is_trusted(&[]));
-    // One that is forged spoils the others.
+    // A forged signature spoils the others.
     let impostor = key(Algorithm::Es256, "old");
     let found = verdicts(&signed_by(&[&new, &impostor]), &key_set(&[&old, &new]));
     assert_eq!(found, [Verdict::Valid, Verdict::Invalid("the signature does not match the card")]);
@@ -382,16 +382,16 @@ fn hostile_cards_are_refused_and_do_no_harm() {
     let mut odd = card();
     odd.as_object_mut().unwrap().insert("signatures".to_owned(), json!({"0": entry}));
     assert_eq!(describe(&Signed::read(&odd).unwrap_err()), ["/signatures: must be an array"]);
-    // A member that another reader takes from elsewhere.
+    // A member that another reader would take from elsewhere.
     let text = with_signatures(card(), vec![entry.clone()]).to_string();
     let twice = text.replacen('{', r#"{"name":"Other","#, 1);
     assert!(describe(&json::read(&twice).unwrap_err())[0].contains("twice"));
-    // A number that our own parser would take for the signed one.
+    // A number that our own parser would read as the signed one.
     let smuggled = text.replacen("1.5", r#"{"$serde_json::private::Number":"1.5"}"#, 1);
     assert_ne!(smuggled, text);
     let found = verdicts(&json::read(&smuggled).unwrap(), &keys);
     assert!(matches!(found[..], [Verdict::Invalid(_)]), "{found:?}");
-    // Large ones are only work.
+    // Large cards only cost work.
     let mut large = card();
     large.as_object_mut().unwrap().insert("x".to_owned(), "x".repeat(4_000_000).into());
     let found = verdicts(&with_signatures(large, vec![entry]), &keys);

@@ -1,9 +1,9 @@
-//! Where a request goes, in the one form in which both sides sign it (RFC 3986 §6.2.2 and §6.2.3,
-//! and AdCP's rules for URLs that are compared).
+//! Address of a request in the canonical form that both sides sign (RFC 3986 §6.2.2 and §6.2.3, and
+//! AdCP's rules for comparing URLs).
 
 use std::fmt;
 
-/// Where a request goes.
+/// A canonical address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     scheme: String,
@@ -12,14 +12,14 @@ pub struct Target {
     query: Option<String>,
 }
 
-/// Why an address cannot be signed.
+/// Reason why an address cannot be signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BadTarget {
-    /// It has characters that are not ASCII: names of other scripts are written `xn--…`.
+    /// Characters that are not ASCII: international names are written as `xn--…`.
     Characters,
-    /// It names no host, or one that two readers could read differently.
+    /// No host, or one that two readers could read differently.
     Authority,
-    /// It is not an absolute web address.
+    /// Not an absolute web address.
     Shape,
 }
 
@@ -39,7 +39,7 @@ impl Target {
     /// Reads an address. User name, password and fragment are left out.
     ///
     /// # Errors
-    /// Why it cannot be signed.
+    /// The reason why it cannot be signed.
     pub fn read(url: &str) -> Result<Self, BadTarget> {
         if !url.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(BadTarget::Characters);
@@ -59,31 +59,31 @@ impl Target {
         Ok(Self { scheme, authority, path: path_of(path), query })
     }
 
-    /// `https` or `http`.
+    /// Returns `https` or `http`.
     #[must_use]
     pub fn scheme(&self) -> &str {
         &self.scheme
     }
 
-    /// The host, and the port when it is not the scheme's own.
+    /// Returns the host, with the port when it is not the scheme's default.
     #[must_use]
     pub fn authority(&self) -> &str {
         &self.authority
     }
 
-    /// The path, which is never empty.
+    /// Returns the path, which is never empty.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// The query, byte for byte.
+    /// Returns the query, byte for byte.
     #[must_use]
     pub fn query(&self) -> Option<&str> {
         self.query.as_deref()
     }
 
-    /// The whole address (`@target-uri`).
+    /// Returns the whole address (`@target-uri`).
     #[must_use]
     pub fn uri(&self) -> String {
         let query = self.query.as_ref().map(|query| format!("?{query}")).unwrap_or_default();
@@ -93,12 +93,12 @@ impl Target {
 
 fn authority_of(scheme: &str, authority: &str) -> Result<String, BadTarget> {
     const BAD: BadTarget = BadTarget::Authority;
-    // The last `@`: a password may have one.
+    // The last `@`, because a password may contain one.
     let named = authority.rsplit_once('@').map_or(authority, |(_, named)| named);
     let (host, port) = match named.strip_prefix('[') {
         Some(rest) => {
             let (inside, after) = rest.split_once(']').ok_or(BAD)?;
-            // As it was written: an address has many spellings, and only the case is leveled.
+            // Kept as written except for the case, because an address has many spellings.
             inside.parse::<std::net::Ipv6Addr>().map_err(|_| BAD)?;
             let port = match after {
                 "" => None,
@@ -109,7 +109,7 @@ fn authority_of(scheme: &str, authority: &str) -> Result<String, BadTarget> {
         None => {
             let split = named.split_once(':');
             let (host, port) = split.map_or((named, None), |(host, port)| (host, Some(port)));
-            // With the dot of the root it is the same host.
+            // A host with the final dot of the root is the same host.
             let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
             let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=".contains(&b);
             if host.is_empty() || host.ends_with('.') || !host.bytes().all(plain) {
@@ -119,7 +119,7 @@ fn authority_of(scheme: &str, authority: &str) -> Result<String, BadTarget> {
         }
     };
     let port = port.filter(|port| !port.is_empty());
-    // A number may have a sign, a port may not.
+    // Rust parses a number with a sign; a port may not have one.
     if port.is_some_and(|port| port.parse::<u16>().is_err() || port.starts_with('+')) {
         return Err(BAD);
     }
@@ -157,7 +157,7 @@ fn without_dots(path: &str) -> String {
     format!("/{}", kept.join("/"))
 }
 
-/// Writes what needs no escape without one, and the others in capitals.
+/// Decodes escapes of unreserved characters, and writes the others in capitals.
 fn escapes(path: &str) -> String {
     let mut out = String::new();
     let mut rest = path;

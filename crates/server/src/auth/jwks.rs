@@ -1,6 +1,6 @@
-//! An issuer's public keys: a JSON Web Key Set (RFC 7517) from a file, read again when it
-//! changes, or from the web, kept for a while and fetched again when a token names a key that is
-//! not in it. How often that happens is bounded, since anybody can write such a token.
+//! Public keys of a token issuer: a JSON Web Key Set (RFC 7517) from a file, read again when it
+//! changes, or from the web, cached and fetched again when a token names an unknown key. Fetches
+//! are rate-limited, because anyone can write such a token.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -17,23 +17,22 @@ use super::{KeySource, Means};
 use crate::clock::Clock;
 use crate::fault::Fault;
 
-/// For how long keys from the web are taken for current, so that a withdrawn key goes.
+/// Time for which fetched keys count as current, so that withdrawn keys expire.
 const FRESH: Duration = Duration::from_mins(60);
 
-/// The least time between two attempts to fetch.
+/// Minimum time between two fetches.
 const PAUSE: Duration = Duration::from_secs(30);
 
-/// Gets documents from the web.
+/// Fetches documents from the web.
 pub trait Fetch: fmt::Debug + Send + Sync {
-    /// The body at an address, when the answer is a success.
+    /// Returns the body at an address, when the answer is a success.
     ///
     /// # Errors
-    /// Why there is none. Whoever fetches sees to it that it does not take long, and that nothing
-    /// large comes.
+    /// The reason why there is none. The implementation limits the time and the size of the answer.
     fn fetch(&self, url: Url) -> BoxFuture<'_, Result<Vec<u8>, String>>;
 }
 
-/// Fetches nothing.
+/// A client that fetches nothing.
 #[derive(Debug)]
 pub(super) struct Nowhere;
 
@@ -43,11 +42,11 @@ impl Fetch for Nowhere {
     }
 }
 
-/// A public key, and the name under which tokens name it.
+/// A public key with its key id.
 #[derive(Debug, Clone)]
 pub struct IssuerKey {
     id: Option<String>,
-    /// The key.
+    /// Public key.
     pub key: PublicKey,
 }
 
@@ -57,15 +56,15 @@ impl IssuerKey {
         PublicKey::of_issuer(jwk).map(|key| Self { id, key })
     }
 
-    /// Whether a token that names this key and algorithm can be signed with it. A token without
-    /// a key's name fits every key.
+    /// Returns true when a token with this key id and algorithm may be signed with it. A token
+    /// without a key id matches every key.
     #[must_use]
     pub fn fits(&self, id: Option<&str>, algorithm: Algorithm) -> bool {
         self.key.algorithm() == algorithm && id.is_none_or(|id| self.id.as_deref() == Some(id))
     }
 }
 
-/// The keys of a set that we can use. Others are left out, as RFC 7517 §5 asks.
+/// Reads the supported keys of a set. Others are ignored, as RFC 7517 §5 requires.
 fn read_set(bytes: &[u8]) -> Result<Vec<IssuerKey>, &'static str> {
     let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8")?;
     let set = json::read(text).map_err(|_| "it is not JSON, or has a member twice")?;
@@ -77,24 +76,24 @@ fn read_set(bytes: &[u8]) -> Result<Vec<IssuerKey>, &'static str> {
     Ok(keys)
 }
 
-/// Keys, as they are now.
+/// Keys with the time at which they were fetched.
 #[derive(Debug, Clone)]
 struct Held {
     keys: Arc<[IssuerKey]>,
-    /// When they were fetched, by the clock's running.
+    /// Time of the fetch, by [`Clock::elapsed`].
     since: Duration,
 }
 
-/// The keys of an issuer.
+/// Public keys of an issuer.
 #[derive(Debug)]
 pub enum KeySet {
-    /// From a file.
+    /// Keys from a file.
     File(FromFile),
-    /// From the web.
+    /// Keys from the web.
     Web(Box<FromWeb>),
 }
 
-/// What tells one state of a file from another.
+/// State of a file, by which changes are detected.
 type FileState = (Option<SystemTime>, u64);
 
 /// Keys from a file.
@@ -111,15 +110,15 @@ pub struct FromWeb {
     web: Arc<dyn Fetch>,
     clock: Clock,
     held: RwLock<Option<Held>>,
-    /// When it was last attempted to fetch; whoever holds it is fetching.
+    /// Time of the last fetch. The lock is held while fetching.
     attempted: tokio::sync::Mutex<Option<Duration>>,
 }
 
 impl KeySet {
-    /// The keys from a source. A file is read now, the web when the first token comes.
+    /// Opens a source. A file is read now, a web address when the first token arrives.
     ///
     /// # Errors
-    /// When the file cannot be read or is no key set.
+    /// When the file cannot be read or is not a key set.
     pub fn open(source: &KeySource, means: &Means) -> Result<Self, Fault> {
         match source {
             KeySource::File(path) => FromFile::open(path).map(Self::File),
@@ -127,7 +126,7 @@ impl KeySet {
         }
     }
 
-    /// The keys, among which one with this id should be.
+    /// Returns the keys, fetching them again when none has this id.
     ///
     /// # Errors
     /// When there are none because the issuer cannot be reached.
@@ -152,27 +151,27 @@ impl FromFile {
 
     fn read(path: &Path) -> Result<(FileState, Arc<[IssuerKey]>), Fault> {
         const WHAT: &str = "reading the file with the keys of the tokens' issuer";
-        // The state first: what is written in between is noticed the next time.
+        // The state is read first, so that a change during the read is noticed next time.
         let state = Self::state(path).map_err(Fault::on(WHAT))?;
         let bytes = std::fs::read(path).map_err(Fault::on(WHAT))?;
         Ok((state, read_set(&bytes).map_err(Fault::on(WHAT))?.into()))
     }
 
-    /// The keys as the file has them now; while it is absent or broken, those from before.
+    /// Returns the keys in the file; while it is missing or invalid, the previous ones.
     fn current(&self) -> Arc<[IssuerKey]> {
         let held = self.held.read().unwrap_or_else(PoisonError::into_inner).clone();
-        // A file that is being replaced may be gone for a moment.
+        // A file that is being replaced may be missing for a moment.
         let Ok(state) = Self::state(&self.path) else {
             return held.1;
         };
         if state == held.0 {
             return held.1;
         }
-        // Two that see the change at once both read the file: that costs little, and nobody waits
-        // for a lock while a disk is read.
+        // Two threads that see a change may both read the file, so that none waits for a lock while
+        // a disk is read.
         let fresh = Self::read(&self.path).unwrap_or_else(|fault| {
             tracing::error!(cause = %fault.chain(), "the issuer's keys stay as they were");
-            // Said once for each state of the file.
+            // Logged once per state of the file.
             (state, held.1)
         });
         let keys = Arc::clone(&fresh.1);
@@ -201,7 +200,7 @@ impl FromWeb {
         let held = self.held();
         match &held {
             Some(held) if has(held) => {
-                // Somebody has to look whether they are current, but not everybody has to wait.
+                // One caller refreshes the keys, and the others continue with the current ones.
                 if now.saturating_sub(held.since) >= FRESH
                     && let Ok(mut attempted) = self.attempted.try_lock()
                 {
@@ -210,14 +209,13 @@ impl FromWeb {
             }
             Some(_) | None => {
                 let mut attempted = self.attempted.lock().await;
-                // Who waited may have been waiting for just this.
+                // Another caller may have fetched the key while this one waited.
                 if !self.held().as_ref().is_some_and(has) {
                     self.attempt(&mut attempted, now).await;
                 }
             }
         }
-        // Those from before when the attempt failed, or came too soon after the last one: keys that
-        // were good are better than none.
+        // Previous keys remain in use after a failed or postponed fetch.
         let keys = self.held().map(|held| held.keys);
         keys.ok_or_else(|| Fault::new("checking a token", "the issuer's keys cannot be fetched"))
     }
@@ -226,7 +224,8 @@ impl FromWeb {
         if attempted.is_some_and(|last| now.saturating_sub(last) < PAUSE) {
             return;
         }
-        // Noted before the attempt, so that it also counts when it fails or its caller goes away.
+        // Recorded before the attempt, so that it counts when the fetch fails or its caller
+        // disconnects.
         *attempted = Some(now);
         match self.fetch().await {
             Ok(keys) => {

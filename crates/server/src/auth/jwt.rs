@@ -1,5 +1,5 @@
-//! Access tokens ([`tradepost_keys::jwt`]) of the one issuer that the agent trusts, and which
-//! permissions they grant.
+//! Access tokens ([`tradepost_keys::jwt`]) of the one trusted issuer, and the permissions they
+//! grant.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use super::{Denied, Jwt, Means, Principal};
 use crate::fault::Fault;
 use crate::permission::{Permission, Scopes};
 
-/// Checks tokens.
+/// Verifies access tokens.
 #[derive(Debug)]
 pub struct Verifier {
     policy: Jwt,
@@ -20,20 +20,19 @@ pub struct Verifier {
 }
 
 impl Verifier {
-    /// For tokens as the policy wants them.
+    /// Creates a verifier for a policy.
     ///
     /// # Errors
-    /// When the keys are in a file that cannot be read.
+    /// When the file with the keys cannot be read.
     pub fn open(policy: Jwt, means: &Means) -> Result<Self, Fault> {
         let keys = KeySet::open(&policy.keys, means)?;
         Ok(Self { policy, keys })
     }
 
-    /// Whose token this is.
+    /// Returns the principal of a token.
     pub(super) async fn judge(&self, text: &str, now: Timestamp) -> Result<Principal, Denied> {
         let token = Token::read(text).map_err(|reason| Denied::Invalid { reason })?;
-        // These two are what the caller says, before anything is verified; all that they choose
-        // among is the issuer's own keys.
+        // Key id and algorithm are not verified yet; they only select among the issuer's keys.
         let key_id = token.key_id();
         let keys = self.keys.find(key_id).await.map_err(Denied::unavailable)?;
         let candidates = keys.iter().filter(|key| key.fits(key_id, token.algorithm()));
@@ -41,15 +40,15 @@ impl Verifier {
         if candidates.is_empty() {
             return Err(Denied::Invalid { reason: "no key of the issuer fits the token" });
         }
-        // From here on the issuer speaks.
+        // The signature is verified from here on.
         let claims = token.claims(&candidates)?;
         let Jwt { issuer, audience, .. } = &self.policy;
         let subject = Expected { issuer, audience }.subject(&claims, now)?;
-        // Where the policy names a claim, a token without it permits nothing.
+        // When the policy names a claim, a token without it has no permissions.
         let scopes = self.policy.scope_claim.as_ref().map_or(Scopes::All, |name| {
             Scopes::Only(claims.get(name).map(granted).unwrap_or_default())
         });
-        // A key's name has no colon (see `key::is_name`), so that no subject can be taken for one.
+        // The name of an API key has no colon (see `key::is_name`), so no subject can imitate one.
         Ok(Principal { name: format!("jwt:{subject}"), scopes })
     }
 }
@@ -63,8 +62,8 @@ impl From<Refused> for Denied {
     }
 }
 
-/// The permissions in a claim: a text with spaces (RFC 9068 §2.2.3) or a list of texts. Those that
-/// mean nothing to us permit nothing.
+/// Reads the permissions in a claim: a string with spaces (RFC 9068 §2.2.3) or a list of strings.
+/// Unknown ones permit nothing.
 fn granted(claim: &Value) -> BTreeSet<Permission> {
     let words = |text: &str| {
         let words = text.split(' ').filter(|word| !word.is_empty());

@@ -1,5 +1,5 @@
-//! API keys: `tp_<id>_<secret>`. The id finds the row, so that no lookup depends on the secret;
-//! the secret has 256 random bits, so that one round of SHA-256 is enough to keep it.
+//! API keys: `tp_<id>_<secret>`. The id finds the row, so the lookup does not depend on the secret;
+//! the secret has 256 random bits, so one round of SHA-256 is sufficient.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -15,27 +15,27 @@ use super::{ANONYMOUS, Denied, Principal};
 use crate::fault::Fault;
 use crate::permission::{Permission, Scopes};
 
-/// What every key begins with, so that people and scanners recognise one.
+/// Prefix of every key, by which people and secret scanners recognise one.
 pub const PREFIX: &str = "tp_";
 
 const ID_BYTES: usize = 8;
 const SECRET_BYTES: usize = 32;
 
-/// The keys that agents have given out.
+/// Lookup of issued API keys.
 pub trait Keys: fmt::Debug + Send + Sync {
-    /// The key with this id, of this agent. It is looked up each time, so that what others create
-    /// or revoke holds from the next request on.
+    /// Returns the key of this agent with this id. It is looked up each time, so that changes by
+    /// other processes take effect with the next request.
     ///
     /// # Errors
     /// When it cannot be looked up.
     fn find(&self, agent_id: &str, id: &str) -> Result<Option<ApiKey>, Fault>;
 
-    /// Notes the day on which a key was used, when there is time. Nobody waits for it, and a
-    /// failure is no reason to turn a caller away.
+    /// Records the day on which a key was used, asynchronously. A failure does not affect the
+    /// caller.
     fn note_use(&self, id: &str, day: Date);
 }
 
-/// Nobody was given a key.
+/// A lookup without keys.
 #[derive(Debug, Clone, Copy)]
 pub struct NoKeys;
 
@@ -47,48 +47,48 @@ impl Keys for NoKeys {
     fn note_use(&self, _: &str, _: Date) {}
 }
 
-/// An API key, as far as it is kept.
+/// A stored API key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiKey {
-    /// Its public part.
+    /// Public part.
     pub id: String,
-    /// Whose callers it lets in.
+    /// Id of the agent.
     pub agent_id: String,
-    /// The caller's name. Several keys may share it, and are the same caller then.
+    /// Name of the caller. Keys with the same name belong to the same caller.
     pub name: String,
     /// SHA-256 of the whole key.
     pub hash: [u8; 32],
-    /// What it permits; everything when `None`.
+    /// Permissions; all when `None`.
     pub scopes: Option<BTreeSet<Permission>>,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it ends.
+    /// Time of expiry.
     pub expires_at: Option<Timestamp>,
-    /// When it was revoked.
+    /// Time of revocation.
     pub revoked_at: Option<Timestamp>,
-    /// The day (UTC) on which it was used last.
+    /// Day (UTC) of the last use.
     pub last_used_on: Option<Date>,
 }
 
-/// A new key: the only moment at which its text exists on our side.
+/// A new key, with the only copy of its text.
 pub struct Fresh {
-    /// The public part, by which it is listed and revoked.
+    /// Public part, by which it is listed and revoked.
     pub id: String,
     /// The whole key, for the caller.
     pub text: String,
-    /// What is kept of it.
+    /// Hash to be stored.
     pub hash: [u8; 32],
 }
 
 impl Fresh {
-    /// A key from the operating system's randomness.
+    /// Generates a key from the operating system's random source.
     ///
     /// # Errors
     /// When the operating system has none.
     pub fn generate() -> Result<Self, Fault> {
         let mut random = [0; ID_BYTES + SECRET_BYTES];
         getrandom::fill(&mut random).map_err(|error| {
-            // The error type implements the trait only with a feature that is not needed here.
+            // The error type implements `Error` only with a feature that is not needed here.
             Fault::new("reading the operating system's randomness", error.to_string())
         })?;
         let (id, secret) = random.split_at(ID_BYTES);
@@ -99,10 +99,11 @@ impl Fresh {
     }
 }
 
-/// Whether a key can have this name: it becomes the caller's, beside `anonymous` and `jwt:…`.
+/// Returns true when a key can have this name, which becomes the caller's beside `anonymous` and
+/// `jwt:…`.
 #[must_use]
 pub fn is_name(name: &str) -> bool {
-    // No colon, which stands in the names of everybody else who has a credential.
+    // No colon, which separates the parts of other callers' names.
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
     (1..=64).contains(&name.len())
         && name.bytes().all(plain)
@@ -110,14 +111,14 @@ pub fn is_name(name: &str) -> bool {
         && !name.eq_ignore_ascii_case(ANONYMOUS)
 }
 
-/// Whose key this is.
+/// Returns the principal of a key.
 pub(super) fn judge(
     keys: &dyn Keys,
     agent_id: &str,
     text: &str,
     now: Timestamp,
 ) -> Result<Principal, Denied> {
-    // What has not the form is not looked up: nonsense does not reach the store.
+    // A malformed key is not looked up, so it does not reach the store.
     let id = id_of(text).ok_or(Denied::Invalid { reason: "malformed key" })?;
     let record = keys.find(agent_id, id).map_err(Denied::unavailable)?;
     let hash = hash(text);
@@ -130,8 +131,8 @@ pub(super) fn judge(
     if !right {
         return Err(Denied::Invalid { reason: "wrong secret" });
     }
-    // After the secret, so that the public part alone tells nobody that a key was revoked or has
-    // ended.
+    // After the secret, so that the public part alone does not tell that a key was revoked or has
+    // expired.
     if record.revoked_at.is_some() {
         return Err(Denied::Invalid { reason: "revoked key" });
     }
@@ -139,7 +140,7 @@ pub(super) fn judge(
         return Err(Denied::Expired);
     }
     let today = now.to_zoned(TimeZone::UTC).date();
-    // Once a day, so that a busy key is not written with every request.
+    // Once a day, so that a busy key does not cause a write with every request.
     if record.last_used_on != Some(today) {
         keys.note_use(id, today);
     }

@@ -1,5 +1,5 @@
-//! Keys that were looked up, for the while in which they cannot be: callers that are known go on, others
-//! hear that we cannot tell.
+//! Cache of API keys for outages of the store: known callers continue, others get a transient
+//! error.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,17 +11,17 @@ use super::key::{ApiKey, Keys};
 use crate::clock::Clock;
 use crate::fault::Fault;
 
-/// For how long a key is believed after it was looked up. Where the database cannot be asked, nobody here
-/// hears that a key was revoked elsewhere.
+/// Time for which a cached key is accepted. While the database is unavailable, a revocation
+/// elsewhere takes effect here after this time.
 const HOLDS: Duration = Duration::from_mins(5);
 
-/// While keys cannot be looked up, one request in this time tries; the others do not wait for it.
+/// Time between attempts to look up a key during an outage; other requests do not wait.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// How many keys are remembered.
+/// Maximum number of cached keys.
 const MOST: usize = 10_000;
 
-/// Keys that somewhere else has, remembered for a while.
+/// Cache in front of a key store.
 #[derive(Debug)]
 pub struct KnownKeys {
     keys: Arc<dyn Keys>,
@@ -29,14 +29,14 @@ pub struct KnownKeys {
     state: Mutex<State>,
 }
 
-/// An agent and the public part of a key of its.
+/// An agent id and the public part of a key.
 type Name = (String, String);
 
 #[derive(Debug, Default)]
 struct State {
-    /// Each with the moment at which it was looked up, as the clock runs.
+    /// Keys with the time of their lookup, by [`Clock::elapsed`].
     known: HashMap<Name, (ApiKey, Duration)>,
-    /// When somebody tried last, since it went wrong.
+    /// Time of the last attempt since the outage began.
     tried_at: Option<Duration>,
 }
 
@@ -50,7 +50,7 @@ impl State {
         if self.known.len() >= MOST && !self.known.contains_key(&name) {
             self.known.retain(|_, (_, at)| now.saturating_sub(*at) < HOLDS);
         }
-        // Who finds no room is asked about each time, as everybody is.
+        // When the cache is full, further keys are looked up each time.
         if self.known.len() < MOST || self.known.contains_key(&name) {
             self.known.insert(name, (key, now));
         }
@@ -58,7 +58,7 @@ impl State {
 }
 
 impl KnownKeys {
-    /// These keys, by this clock.
+    /// Creates a cache in front of these keys.
     #[must_use]
     pub fn of(keys: Arc<dyn Keys>, clock: Clock) -> Self {
         Self { keys, clock, state: Mutex::default() }
@@ -75,7 +75,7 @@ impl Keys for KnownKeys {
         let meanwhile = self.with(|state| {
             let tried_at = state.tried_at?;
             if now.saturating_sub(tried_at) >= PAUSE {
-                // This one tries.
+                // This request makes the next attempt.
                 state.tried_at = Some(now);
                 return None;
             }
@@ -106,7 +106,8 @@ impl Keys for KnownKeys {
     }
 
     fn note_use(&self, id: &str, day: Date) {
-        // Known as noted: while the database is away, it would be noted anew with each request.
+        // Recorded in the cache as well, because during an outage it would be recorded again with
+        // each request.
         self.with(|state| {
             for ((_, known), (key, _)) in &mut state.known {
                 if known == id {
@@ -126,7 +127,7 @@ mod tests {
 
     use super::*;
 
-    /// One key, while it can be asked for.
+    /// A key store with one key, which can be made unavailable.
     #[derive(Debug, Default)]
     struct Far {
         is_away: AtomicBool,

@@ -1,12 +1,12 @@
-//! Whether a caller that was let in may do what it asks for.
+//! Authorization: permissions of an authenticated caller.
 
 use tradepost_wire::a2a::Operation;
 
 use super::{Denied, Principal};
 use crate::permission::Permission;
 
-/// Lets a caller pass or names the permission that it lacks. To be asked before anything is looked
-/// up (A2A §13.1).
+/// Checks that a caller has the permission for an operation, before anything is looked up (A2A 1.0
+/// §13.1).
 ///
 /// # Errors
 /// [`Denied::Scope`], without a credential [`Denied::Page`], and for the extended card without one
@@ -16,22 +16,22 @@ pub fn check(
     operation: Operation,
     needed: Option<Permission>,
 ) -> Result<(), Denied> {
-    // It is for those who say who they are, whoever else is let in (A2A §13.3).
+    // The extended card always requires authentication (A2A 1.0 §13.3).
     if operation == Operation::GetExtendedAgentCard && principal.is_anonymous() {
         return Err(Denied::Missing);
     }
     permit(principal, needed)
 }
 
-/// The same of whatever is asked for.
+/// Checks that a caller has a permission.
 ///
 /// # Errors
 /// [`Denied::Scope`], and without a credential [`Denied::Page`].
 pub fn permit(principal: &Principal, needed: Option<Permission>) -> Result<(), Denied> {
     match needed {
         Some(missing) if !principal.scopes.permit(missing.clone()) => {
-            // Who shows no credential lacks something only where a web page is between (see
-            // `http::cors`).
+            // A caller without a credential lacks a permission only when it comes from a web page
+            // (see `http::cors`).
             Err(match principal.is_anonymous() {
                 true => Denied::Page,
                 false => Denied::Scope { missing },

@@ -1,15 +1,15 @@
-//! One card that clients of A2A 1.0 and of 0.3 both read. What 1.0 calls otherwise stands there
-//! twice; readers of either release ignore what they do not know (A2A §5.7).
+//! Agent cards for clients of both A2A 1.0 and 0.3. Members with another name in 0.3 are written
+//! twice; readers of either release ignore unknown members (A2A 1.0 §5.7).
 
 use tradepost_wire::a2a::OLDER_VERSION;
 use tradepost_wire::a2a::card::{AgentCard, Interface};
 use tradepost_wire::json::{self, Map, Value, json};
 
-/// The release as cards of its time name it.
+/// Protocol version in cards of 0.3.
 const OLDER: &str = "0.3.0";
 
-/// The card of an agent whose JSON-RPC is spoken in 0.3, too: it is what has the server let clients of
-/// 0.3 in. Of the bindings of 0.3 there is no other.
+/// Converts a card for an agent that also supports JSON-RPC of 0.3. The server accepts clients of
+/// 0.3 by this declaration. Other bindings of 0.3 are not supported.
 #[must_use]
 pub fn for_both_releases(mut card: AgentCard) -> Value {
     let is_jsonrpc = |interface: &&Interface| interface.protocol_binding == "JSONRPC";
@@ -26,7 +26,7 @@ pub fn for_both_releases(mut card: AgentCard) -> Value {
     document
 }
 
-/// Adds what clients of 0.3 look for (A2A 0.3 §5.5).
+/// Adds the members of 0.3 (A2A 0.3 §5.5).
 fn add_older(members: &mut Map, url: &str, extended: bool) {
     let transport = json!([{"url": url, "transport": "JSONRPC"}]);
     for (name, value) in [
@@ -48,21 +48,21 @@ fn add_older(members: &mut Map, url: &str, extended: bool) {
             continue;
         };
         scheme.extend(older);
-        // One requirement for each scheme: any of them is enough, as in 1.0.
+        // One requirement per scheme, so that any of them is sufficient, as in 1.0.
         security.push(json!({name.as_str(): []}));
     }
-    // What is merely offered is not required in 0.3, either.
+    // Optional schemes are not required in 0.3 either.
     if members.contains_key("securityRequirements") {
         members.insert("security".to_owned(), security.into());
     }
 }
 
-/// A way of saying who calls, as OpenAPI has it.
+/// Returns a security scheme in the OpenAPI form of 0.3.
 fn older_scheme(scheme: &Value) -> Map {
     let mut older = Map::new();
     let mut insert = |name: &str, value: Value| older.insert(name.to_owned(), value);
     let Some(http) = scheme.get("httpAuthSecurityScheme") else {
-        // Cards of ours have two kinds of schemes, and this is the other one.
+        // Our cards have two kinds of schemes, and this is the other one.
         insert("type", "mutualTLS".into());
         return older;
     };

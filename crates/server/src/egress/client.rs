@@ -1,4 +1,4 @@
-//! HTTP clients that go where the guard lets them, and nowhere else.
+//! HTTP clients that connect only to addresses that the guard permits.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -8,30 +8,30 @@ use reqwest::{Certificate, Client, ClientBuilder, redirect};
 use super::Egress;
 use crate::fault::Fault;
 
-/// How long a connection that nobody uses is kept.
+/// Maximum idle time of a connection.
 const IDLE: Duration = Duration::from_secs(30);
 
-/// A client for addresses with TLS, or for those without. It follows no redirect and sends nothing
-/// twice; a request takes at most `timeout`.
+/// Creates a client for addresses with TLS, or for those without. It follows no redirects and sends
+/// each request once; a request takes at most `timeout`.
 ///
 /// # Errors
-/// When this machine has no certificates to trust.
+/// When this machine has no trusted certificates.
 pub fn build(egress: &Egress, timeout: Duration, secure: bool) -> Result<Client, Fault> {
     finish(base(timeout).dns_resolver(Guarded(egress.clone())), secure)
 }
 
-/// The same for an address that the operator has set, wherever it is: nobody else can name it.
+/// Creates a client without the guard, for addresses that the operator has configured.
 ///
 /// # Errors
-/// When this machine has no certificates to trust.
+/// When this machine has no trusted certificates.
 pub fn unguarded(timeout: Duration, secure: bool) -> Result<Client, Fault> {
     finish(base(timeout), secure)
 }
 
-/// The same for one whom the machine trusts, or these do.
+/// Creates a client without the guard that trusts additional certificates.
 ///
 /// # Errors
-/// When neither has certificates to trust.
+/// When there are no trusted certificates.
 pub fn trusting(timeout: Duration, secure: bool, roots: Vec<Certificate>) -> Result<Client, Fault> {
     finish(base(timeout).tls_certs_merge(roots), secure)
 }
@@ -40,12 +40,12 @@ fn base(timeout: Duration) -> ClientBuilder {
     Client::builder()
         .user_agent(concat!("tradepost/", env!("CARGO_PKG_VERSION")))
         .redirect(redirect::Policy::none())
-        // Whoever sends knows when to send again.
+        // The caller decides about retries.
         .retry(reqwest::retry::never())
         .referer(false)
-        // HTTP/2 is for calls of gRPC, which nobody makes here.
+        // HTTP/2 is only needed for gRPC, which these clients do not use.
         .http1_only()
-        // A proxy would resolve the name for itself.
+        // A proxy would resolve the name itself.
         .no_proxy()
         .pool_idle_timeout(IDLE)
         .pool_max_idle_per_host(2)
@@ -54,13 +54,14 @@ fn base(timeout: Duration) -> ClientBuilder {
 }
 
 fn finish(builder: ClientBuilder, secure: bool) -> Result<Client, Fault> {
-    // When the process has a provider already, that one is used.
+    // An installed provider of the process stays in use.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = if secure { builder.https_only(true) } else { without_tls(builder)? };
     builder.build().map_err(Fault::on("making an HTTP client"))
 }
 
-/// A machine without certificates can still call itself.
+/// Configures a client without trusted certificates, because a machine without any can still call
+/// itself.
 fn without_tls(builder: ClientBuilder) -> Result<ClientBuilder, Fault> {
     let provider = rustls::crypto::ring::default_provider();
     let tls = rustls::ClientConfig::builder_with_provider(provider.into())
@@ -71,7 +72,7 @@ fn without_tls(builder: ClientBuilder) -> Result<ClientBuilder, Fault> {
     Ok(builder.tls_backend_preconfigured(tls))
 }
 
-/// Resolves for the client: what it gets has been judged, and it connects to nothing else.
+/// Resolver of the client: it returns checked addresses, and the client connects to no others.
 struct Guarded(Egress);
 
 impl reqwest::dns::Resolve for Guarded {

@@ -186,7 +186,7 @@ fn p_04_what_may_be_called_and_what_not() {
         ("https://printer.local/", LITERAL),
         ("https://router.home.arpa/", LITERAL),
         ("https://a.localhost/", LITERAL),
-        // Odd spellings, of loopback and of public addresses alike.
+        // Unusual spellings, of loopback and of public addresses.
         ("https://2130706433/", HOST),
         ("https://0x7f000001/", HOST),
         ("https://0x7f.0.0.1/", HOST),
@@ -250,7 +250,7 @@ async fn p_04_a_name_is_refused_when_any_of_its_addresses_is_forbidden() {
     assert_eq!(admit(false, name, &["::ffff:8.8.8.8"]).await, Err(NAME));
     assert_eq!(admit(false, name, &[]).await, Err(NAME), "the same for a name that leads nowhere");
     assert_eq!(admit(false, "https://8.8.8.8/", &[]).await, Ok(()), "there is no name");
-    // The switch is for names of this machine, not for names that lead to it.
+    // The switch permits names of this machine, not names that resolve to it.
     assert_eq!(admit(true, name, &["127.0.0.1"]).await, Err(NAME));
     assert_eq!(admit(true, "http://localhost:1/", &["127.0.0.1", "::1"]).await, Ok(()));
     assert_eq!(admit(true, "http://localhost:1/", &["10.0.0.1"]).await, Err(NAME));
@@ -279,7 +279,8 @@ async fn names_that_take_for_ever_to_resolve_hold_up_no_deliveries() {
     assert!(delivering.resolve("quick.example.com").await.is_ok());
 }
 
-/// What the client would connect to must be public, or a name that is resolved and judged later.
+/// Every host that the client would connect to is public, or a name that is resolved and checked
+/// later.
 fn check(text: &str) {
     let Ok(read) = egress(false, &[]).read(text) else { return };
     let url = Url::parse(text).expect("what is read is an address");

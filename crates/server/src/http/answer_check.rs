@@ -1,5 +1,5 @@
-//! Checks what agents answer before a binding writes it. A client reads nothing of an answer that breaks the data
-//! model, and the log tells the agent's developer what is wrong with it.
+//! Validation of agents' answers before a binding writes them. Clients cannot read an answer that
+//! violates the data model, and the log tells the agent's developer what is wrong.
 
 use tradepost_wire::a2a::error::FieldViolation;
 use tradepost_wire::a2a::response_check::{in_one_line, message_problems, task_problems};
@@ -7,11 +7,11 @@ use tradepost_wire::a2a::response_check::{in_one_line, message_problems, task_pr
 use crate::agent::{Agent, Answer};
 use crate::fault::Fault;
 
-/// Returns an answer that keeps to the data model. Of a list the tasks that do not are left out and logged, so
-/// that one of them does not hide the others.
+/// Returns an answer that conforms to the data model. Invalid tasks of a list are left out and
+/// logged, so that one of them does not hide the others.
 ///
-/// What an agent has written itself, and events of a stream, which are checked when they are reported, are not
-/// looked at here.
+/// Answers that the agent has serialised itself are not checked, nor are events of a stream, which
+/// are checked when they are reported.
 ///
 /// # Errors
 /// What is wrong with the answer, for the log.

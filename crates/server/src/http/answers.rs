@@ -1,4 +1,4 @@
-//! What the HTTP bindings say alike.
+//! Parts of answers that the HTTP bindings share.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -24,38 +24,38 @@ use crate::fault::Fault;
 use crate::limit::Exceeded;
 use crate::tasks::{PushPage, TaskPage};
 
-/// Names the extensions in use; as a name that is known it is not read from its text each time.
+/// Header that names the extensions in use. A constant, so that it is not parsed for each answer.
 const EXTENSIONS: HeaderName = HeaderName::from_static(a2a::EXTENSIONS_HEADER);
 
-/// How a binding says no. A status that is given is the answer's; otherwise it is the binding's
+/// Writer of refusals in the format of a binding. A given status is used; otherwise the binding's
 /// usual one for the error.
 pub trait Dialect {
-    /// The protocol's no.
+    /// Writes a refusal by the protocol.
     fn protocol(&self, refusal: &Refusal, status: Option<StatusCode>) -> Parcel;
-    /// A profile's no.
+    /// Writes a refusal by a profile.
     fn profile(&self, refusal: ProfileRefusal) -> Parcel;
-    /// The binding.
+    /// Returns the binding.
     fn binding(&self) -> Binding;
-    /// What broke on our side.
+    /// Writes an internal error.
     fn broken(&self, agent: &dyn Agent, fault: &Fault) -> Parcel {
         let (refusal, error_id) = broken(agent, fault);
         let (response, stamp) = self.protocol(&refusal, None);
         (response, Stamp { error_id: Some(error_id), ..stamp })
     }
-    /// The no to a caller that comes too often.
+    /// Writes the refusal for an exceeded rate limit.
     fn too_often(&self, exceeded: Exceeded) -> Parcel {
         self.protocol(&too_often(exceeded), None)
     }
 }
 
-/// JSON text of something of ours.
+/// Serialises a value of ours to JSON.
 pub fn json<T: Serialize>(value: &T) -> String {
     tradepost_wire::json::to_string(value)
         .unwrap_or_else(|_| unreachable!("our own documents have text keys and finite numbers"))
 }
 
-/// A page of tasks.
-// O-06
+/// Writes a page of tasks.
+// `nextPageToken` is always present, and empty on the last page (A2A 1.0 §3.1.4, O-06).
 pub(super) fn page(page: &TaskPage) -> Value {
     value!({
         "tasks": page.tasks,
@@ -65,14 +65,14 @@ pub(super) fn page(page: &TaskPage) -> Value {
     })
 }
 
-/// The webhooks of a task.
+/// Writes the webhook configurations of a task.
 pub(super) fn push_configs(page: &PushPage) -> Value {
     value!({"configs": page.configs, "nextPageToken": page.next_page_token})
 }
 
-/// What a caller reads when we broke: an error id, under which the log has the cause. What will be over soon is
-/// another error than what will not, and alone says when to come back.
-// E-14
+/// Logs an internal error and returns the caller's refusal with its error id. A temporary error has
+/// another code than a permanent one, and alone has a retry-after.
+// Temporary errors differ from permanent ones (A2A 1.0 §3.3.2, E-14).
 pub(super) fn broken(agent: &dyn Agent, fault: &Fault) -> (Refusal, String) {
     let error_id = format!("err_{}", uuid::Uuid::now_v7().simple());
     let cause = fault.chain();
@@ -87,8 +87,7 @@ pub(super) fn broken(agent: &dyn Agent, fault: &Fault) -> (Refusal, String) {
     (refusal.with("errorId", error_id.clone()), error_id)
 }
 
-/// The no of an agent, with what `WWW-Authenticate` has to say where the agent has not said it
-/// (RFC 9110 §11.6.1).
+/// Adds the value of `WWW-Authenticate` to an agent's refusal that has none (RFC 9110 §11.6.1).
 pub(super) fn with_usual_challenge(agent: &dyn Agent, refusal: Refusal) -> Refusal {
     if refusal.code != Code::Unauthenticated || refusal.challenge().is_some() {
         return refusal;
@@ -99,13 +98,13 @@ pub(super) fn with_usual_challenge(agent: &dyn Agent, refusal: Refusal) -> Refus
     refusal.with_challenge(challenge)
 }
 
-/// What the protocol says of a caller that comes too often.
+/// Returns the protocol's refusal for an exceeded rate limit.
 pub(super) fn too_often(exceeded: Exceeded) -> Refusal {
     let refusal = Refusal::new(Code::ResourceExhausted, Code::ResourceExhausted.title());
     refusal.with_wait(exceeded.wait)
 }
 
-/// What programs read of a profile's no, as a detail of a status.
+/// Returns a profile's refusal as `ErrorInfo`, a detail of a status.
 pub(super) fn error_info(refusal: &ProfileRefusal) -> Value {
     let texts = refusal.metadata.iter();
     let metadata: Map =
@@ -118,8 +117,8 @@ pub(super) fn error_info(refusal: &ProfileRefusal) -> Value {
     })
 }
 
-/// Names the extensions in use, where the answer does not name them already.
-//
+/// Adds the header with the extensions in use, unless the answer has it already.
+// The response lists the activated extensions (A2A extension guide, "Activation"; X-04).
 pub(super) fn echo_extensions(
     response: &mut Response,
     agent: &dyn Agent,
@@ -128,7 +127,7 @@ pub(super) fn echo_extensions(
 ) {
     let header = release.extensions_header();
     let known = agent.extensions(binding);
-    // What the agent does not know is not in use, and is not repeated.
+    // Extensions that the agent does not know are not in use, and not repeated.
     let used: Vec<_> =
         activated.iter().map(String::as_str).filter(|uri| known.contains(uri)).collect();
     if !used.is_empty()
@@ -139,20 +138,20 @@ pub(super) fn echo_extensions(
     }
 }
 
-/// An answer that is for one caller: no cache keeps it for another.
-//
+/// Marks an answer as private, so that no cache returns it to another caller.
+// Caching headers for the extended card (A2A 1.0 §13.3, A-08).
 pub(super) fn private(mut response: Response) -> Response {
     let value = HeaderValue::from_static("private, no-store");
     response.headers_mut().insert(header::CACHE_CONTROL, value);
     response
 }
 
-/// Says when to come back, in whole seconds and never early (RFC 9110 §10.2.3).
+/// Sets `Retry-After` in whole seconds, rounded up (RFC 9110 §10.2.3).
 pub(super) fn retry_after(response: &mut Response, wait: Duration) {
     response.headers_mut().insert(header::RETRY_AFTER, whole_seconds(wait).into());
 }
 
-/// Says in headers of HTTP what clients look at first: when to come back, and how to authenticate.
+/// Sets the headers of a protocol refusal: `Retry-After` and `WWW-Authenticate`.
 pub(super) fn mark_refusal(response: &mut Response, refusal: &Refusal) {
     head(response, None, refusal.challenge());
     if let Some(wait) = refusal.wait {
@@ -160,7 +159,7 @@ pub(super) fn mark_refusal(response: &mut Response, refusal: &Refusal) {
     }
 }
 
-/// What HTTP says of a profile's no besides its body.
+/// Sets the headers of a profile's refusal.
 pub(super) fn mark(response: &mut Response, refusal: &ProfileRefusal) {
     head(response, refusal.extension, refusal.challenge.as_deref());
     if let Some(wait) = refusal.wait {
@@ -168,7 +167,7 @@ pub(super) fn mark(response: &mut Response, refusal: &ProfileRefusal) {
     }
 }
 
-/// Names the extension of an answer, and what is wanted of its caller.
+/// Sets the headers for the extension in use and for the authentication challenge.
 pub(super) fn head(response: &mut Response, extension: Option<&str>, challenge: Option<&str>) {
     for (name, text) in [(EXTENSIONS, extension), (header::WWW_AUTHENTICATE, challenge)] {
         if let Some(value) = text.and_then(|text| HeaderValue::from_str(text).ok()) {
@@ -177,7 +176,7 @@ pub(super) fn head(response: &mut Response, extension: Option<&str>, challenge: 
     }
 }
 
-/// What the log says of a profile's no.
+/// Returns the log fields of a profile's refusal.
 pub(super) fn stamp(refusal: ProfileRefusal) -> Stamp {
     Stamp {
         code: refusal.row.name,
@@ -189,21 +188,21 @@ pub(super) fn stamp(refusal: ProfileRefusal) -> Stamp {
     }
 }
 
-/// What the log says of the protocol's no.
+/// Returns the log fields of a protocol refusal.
 pub(super) fn stamp_of(refusal: &Refusal) -> Stamp {
     let too_often = refusal.code == Code::ResourceExhausted;
     Stamp { code: refusal.code.name(), too_often, ..Stamp::default() }
 }
 
-/// What the log says of an answer.
+/// Returns the log fields of an answer.
 pub(super) fn stamp_answer(agent: &dyn Agent, answer: &Answer) -> Stamp {
     let skill = if let Answer::Written(written) = answer { Some(written.skill) } else { None };
     Stamp { code: agent.code_of(answer), skill, ..Stamp::default() }
 }
 
-/// What an agent has written itself, with JSON of ours around it.
+/// Writes an answer that an agent has serialised itself, with our own JSON around it.
 pub(super) fn written(before: String, written: Written, after: &'static str) -> Response {
-    /// What is longer is copied for more than it takes to send it in pieces.
+    /// Size in bytes from which copying costs more than sending the pieces separately.
     const LONG: usize = 4 * 1024;
     let Written { json, extension, .. } = written;
     let mut pieces = vec![before.into()];
@@ -217,7 +216,7 @@ pub(super) fn written(before: String, written: Written, after: &'static str) -> 
     response
 }
 
-/// A body whose pieces are sent as they are.
+/// Creates a body whose pieces are sent without copying.
 pub(super) fn in_pieces(pieces: Vec<Bytes>) -> Body {
     Body::new(Pieces(pieces.into_iter()))
 }
@@ -232,7 +231,7 @@ impl HttpBody for Pieces {
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        // An empty piece would be an empty frame.
+        // An empty piece would become an empty frame.
         let next = self.0.by_ref().find(|piece| !piece.is_empty());
         Poll::Ready(next.map(|piece| Ok(Frame::data(piece))))
     }
@@ -246,12 +245,12 @@ impl HttpBody for Pieces {
     }
 }
 
-/// What is written of something of ours.
+/// Serialises a value of ours to a JSON response.
 pub(super) fn write<T: Serialize>(envelope: &T) -> Response {
     write_around(envelope, 0)
 }
 
-/// The same around so many bytes that are written already.
+/// Serialises a value around this many bytes that are already serialised.
 pub(super) fn write_around<T: Serialize>(envelope: &T, written: usize) -> Response {
     const SIZE_OF_ENVELOPE: usize = 1024;
     let mut bytes = Vec::with_capacity(SIZE_OF_ENVELOPE + written);

@@ -1,4 +1,4 @@
-//! `GET /.well-known/agent-card.json`, cacheable (A2A §8.6).
+//! `GET /.well-known/agent-card.json`, cacheable (A2A 1.0 §8.6).
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::head::host;
 use super::plain::{json_response, not_found};
 use crate::desk::Desk;
 
-/// For how long a buyer need not ask again.
+/// Time for which a client need not ask again.
 pub(super) const CACHE_CONTROL: HeaderValue = HeaderValue::from_static("public, max-age=300");
 
 pub(super) async fn get(State(desk): State<Arc<Desk>>, request: Request) -> Response {
@@ -28,7 +28,7 @@ pub(super) async fn get(State(desk): State<Arc<Desk>>, request: Request) -> Resp
     } else {
         json_response(StatusCode::OK, card.body.clone())
     };
-    // Also with 304, by which the buyer renews what it has kept (RFC 9110 §15.4.5).
+    // Also with status 304, by which the client renews its copy (RFC 9110 §15.4.5).
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, CACHE_CONTROL);
     for (name, value) in [
@@ -43,7 +43,7 @@ pub(super) async fn get(State(desk): State<Arc<Desk>>, request: Request) -> Resp
     response
 }
 
-/// Whether the buyer's copy is current. `If-None-Match` decides where it is sent (RFC 9110
+/// Returns true when the client's copy is current. `If-None-Match` wins over the date (RFC 9110
 /// §13.2.2).
 fn is_unchanged(headers: &HeaderMap, etag: &str, modified_at: Timestamp) -> bool {
     if headers.contains_key(header::IF_NONE_MATCH) {
@@ -53,11 +53,11 @@ fn is_unchanged(headers: &HeaderMap, etag: &str, modified_at: Timestamp) -> bool
         .get(header::IF_MODIFIED_SINCE)
         .and_then(|value| value.to_str().ok())
         .and_then(date::read);
-    // Dates of HTTP have no parts of seconds.
+    // HTTP dates have no fractions of seconds.
     since.is_some_and(|since| modified_at.as_second() <= since.as_second())
 }
 
-/// Whether `If-None-Match` has a tag.
+/// Returns true when `If-None-Match` contains a tag.
 pub(super) fn names_tag(headers: &HeaderMap, etag: &str) -> bool {
     let known = headers.get_all(header::IF_NONE_MATCH).iter();
     known.filter_map(|value| value.to_str().ok()).any(|list| {

@@ -1,17 +1,16 @@
-//! Answers in gzip, for those who ask for it.
+//! Compression of answers with gzip, for clients that accept it.
 //!
-//! An answer that is whole is compressed whole, here and at once. A layer that compresses while it
-//! sends keeps its encoder, some 300 KiB, for as long as a client takes to read, and a hundred
-//! requests of one HTTP/2 connection would keep a hundred. Streams stay as they are, because their
-//! events are to arrive one by one.
+//! A complete answer is compressed at once. A compressing stream would keep its encoder, about 300
+//! KiB, as long as a client takes to read, and one HTTP/2 connection can have a hundred requests.
+//! Event streams are not compressed, because each event has to arrive at once.
 //!
-//! Lengths of compressed answers tell secrets (BREACH) where an answer holds a secret beside text of
-//! an attacker's, and the attacker has somebody else's browser ask for it with credentials that the
-//! browser adds by itself. No answer here repeats a credential; credentials stand in headers that a
-//! page would have to know, and pages are never let in with a browser's own (see `cors`).
+//! The length of a compressed answer leaks secrets (BREACH) where it contains a secret beside an
+//! attacker's text, and the attacker makes another browser request it with credentials that the
+//! browser adds itself. No answer here repeats a credential; credentials are in headers that a page
+//! would have to know, and pages are never admitted with a browser's own (see `cors`).
 //!
-//! What is refused stays as it is: refusals of what is another's and of what is nowhere are to be as long
-//! as each other wherever the requests are, and how small they become depends on their ids.
+//! Refusals are not compressed, because those for another caller's data and for missing data must
+//! have the same length, and a compressed length depends on the ids in them.
 
 use std::io::Write as _;
 
@@ -22,14 +21,14 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use http_body_util::BodyExt as _;
 
-/// What is shorter fits into a packet as it is.
+/// Minimum size in bytes; a smaller answer fits into one packet.
 const WORTH: u64 = 1_024;
 
-/// Marks an answer that stays as it is.
+/// Marks an answer that must not be compressed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AsItIs;
 
-/// Whether a request permits answers in gzip (RFC 9110 §12.5.3).
+/// Returns true when a request accepts gzip (RFC 9110 §12.5.3).
 pub(super) fn is_wanted(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(header::ACCEPT_ENCODING).iter();
     let mut listed = accepted.filter_map(|value| value.to_str().ok()).flat_map(|v| v.split(','));
@@ -43,7 +42,7 @@ pub(super) fn is_wanted(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Whether an answer is of a kind that is compressed.
+/// Returns true for an answer that is worth compressing.
 fn is_worth_it(response: &Response) -> bool {
     let headers = response.headers();
     let kind = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
@@ -54,7 +53,7 @@ fn is_worth_it(response: &Response) -> bool {
         && response.extensions().get::<AsItIs>().is_none()
 }
 
-/// The same answer in gzip, where that is worth it.
+/// Compresses an answer, where that is worth it.
 pub(super) async fn whole(response: Response) -> Response {
     if !is_worth_it(&response) {
         return response;
@@ -63,16 +62,16 @@ pub(super) async fn whole(response: Response) -> Response {
     let Ok(plain) = body.collect().await.map(http_body_util::Collected::to_bytes) else {
         unreachable!("what is in memory can be read");
     };
-    // This is done on a thread that serves others, too: quick is worth more than small.
+    // Fast compression, because this thread serves other requests too.
     let mut encoder = GzEncoder::new(Vec::with_capacity(plain.len() / 4), Compression::fast());
     let Ok(compressed) = encoder.write_all(&plain).and_then(|()| encoder.finish()) else {
         unreachable!("a buffer takes everything");
     };
     let headers = &mut parts.headers;
     headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-    // It is that of the plain text; hyper writes the other one.
+    // It is the length of the plain text; hyper writes the new one.
     headers.remove(header::CONTENT_LENGTH);
-    // Other bytes need another strong tag; a weak one is for both (RFC 9110 §8.8.1).
+    // Other bytes need another strong tag; a weak one covers both (RFC 9110 §8.8.1).
     let strong = headers.get(header::ETAG).filter(|tag| tag.as_bytes().starts_with(b"\""));
     let weak =
         strong.and_then(|tag| HeaderValue::from_bytes(&[b"W/", tag.as_bytes()].concat()).ok());
@@ -82,7 +81,7 @@ pub(super) async fn whole(response: Response) -> Response {
     Response::from_parts(parts, Body::from(compressed))
 }
 
-/// Says that the answer depends on what was asked for, also where it stays as it is.
+/// Sets `Vary` on answers that may be compressed, also where this one is not.
 pub(super) fn vary(response: &mut Response) {
     let depends = response.headers().contains_key(header::CONTENT_ENCODING)
         || response.status() == StatusCode::NOT_MODIFIED

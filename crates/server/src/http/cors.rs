@@ -1,10 +1,9 @@
-//! What web pages of other origins may do (CORS, Fetch §3.2): read the card and call the endpoint.
+//! Access of web pages from other origins (CORS, Fetch §3.2) to the card and the endpoint.
 //!
-//! Pages of every origin may read what is for everybody, unless the configuration says otherwise.
-//! Only those whose origin it names may do what changes something, such as submitting a lead: it is
-//! their visitor's address that an agent sees then, and not theirs. No page is ever let in with
-//! credentials that the browser adds by itself; one that has a credential sends it in
-//! `Authorization`.
+//! By default pages of every origin may read public data. Only pages of configured origins may
+//! change data, such as submitting a lead, because the agent then sees the address of the page's
+//! visitor. No page is admitted with credentials that the browser adds itself; a page with a
+//! credential sends it in `Authorization`.
 
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
@@ -17,34 +16,34 @@ use crate::auth::Principal;
 use crate::card::ENDPOINT_PATH;
 use crate::desk::Desk;
 
-/// What a page may send, besides what every page may.
+/// Request headers that a page may send, beside the standard ones.
 const SENT: HeaderValue = HeaderValue::from_static(
     "content-type, authorization, a2a-version, a2a-extensions, last-event-id",
 );
 
-/// What a page may read of an answer's head, besides what every page may.
+/// Response headers that a page may read, beside the standard ones.
 const READ: HeaderValue =
     HeaderValue::from_static("a2a-extensions, etag, retry-after, www-authenticate");
 
-/// For how many seconds a browser need not ask again: browsers keep it no longer.
+/// Time in seconds for which browsers may cache a preflight answer; their maximum.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("7200");
 
-/// Which web page a request comes from.
+/// Web page that a request comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Page {
     /// No page.
     Absent,
-    /// A page whose origin is named.
+    /// A page of a configured origin.
     Named,
-    /// A page of another origin, all of which may read.
+    /// A page of any other origin, when all may read.
     Other,
-    /// A page that may do nothing.
+    /// A page without access.
     Unwelcome,
 }
 
 impl Page {
     fn of(desk: &Desk, headers: &HeaderMap) -> Self {
-        // Browsers send one; of several none is believed.
+        // Browsers send one origin; of several none is trusted.
         let mut origins = headers.get_all(header::ORIGIN).iter();
         let origin = match (origins.next(), origins.next()) {
             (Some(origin), None) => origin,
@@ -66,18 +65,18 @@ impl Page {
     }
 }
 
-/// Lets the page read that a request came from, if it may.
+/// Sets the headers that let a page read the answer, if it may.
 pub(super) fn open(desk: &Desk, asked: &HeaderMap, response: &mut Response) {
     let headers = response.headers_mut();
     let any = HeaderValue::from_static("*");
-    // An answer to whom anybody may read is the same for all of them, and can be cached so.
+    // An answer that every page may read is the same for all of them, and can be cached as such.
     let readers = match Page::of(desk, asked) {
         Page::Absent if desk.settings.web_origins.contains(&WebOrigin::Any) => Some(any),
         Page::Named | Page::Other if desk.settings.web_origins == [WebOrigin::Any] => Some(any),
         Page::Other | Page::Named => asked.get(header::ORIGIN).cloned(),
         Page::Absent | Page::Unwelcome => None,
     };
-    // Without this a cache could give one page the answer that names another.
+    // Otherwise a cache could return an answer for one page to another.
     if desk.settings.web_origins != [WebOrigin::Any] {
         headers.append(header::VARY, HeaderValue::from_static("origin"));
     }
@@ -87,18 +86,16 @@ pub(super) fn open(desk: &Desk, asked: &HeaderMap, response: &mut Response) {
     }
 }
 
-/// What is left of what somebody may do who has not said who they are and comes by a web page.
+/// Restricts a caller without a credential that comes from a web page.
 pub(super) fn limit(desk: &Desk, headers: &HeaderMap, principal: Principal) -> Principal {
     match Page::of(desk, headers) {
-        // A credential that a page shows is one that somebody gave to it, so that it counts in
-        // full.
+        // A user gave the page its credential, so it has all its permissions.
         Page::Other | Page::Unwelcome if principal.is_anonymous() => principal.reading(),
         Page::Absent | Page::Named | Page::Other | Page::Unwelcome => principal,
     }
 }
 
-/// The answer to a browser that asks whether a page may send a request here; `None` to whoever asks
-/// for something else.
+/// Answers a preflight request; `None` for other requests.
 pub(super) fn preflight(desk: &Desk, request: &Request) -> Option<Response> {
     let (headers, path) = (request.headers(), request.uri().path());
     let path = path.strip_suffix('/').unwrap_or(path);

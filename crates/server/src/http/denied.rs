@@ -1,7 +1,6 @@
-//! The answer to a caller that is not let in (A2A §3.3.2): the HTTP status is the real
-//! one and `WWW-Authenticate` says what is wanted, because clients look at nothing else before
-//! they fetch a credential.
-// E-110
+//! The answer to a refused caller (A2A 1.0 §3.3.2): it has the real HTTP status and
+//! `WWW-Authenticate`, because clients look at nothing else before they fetch a credential.
+// Missing or invalid credentials get 401 with `WWW-Authenticate` (A2A 1.0 §3.3.2, E-110).
 
 use axum::http::StatusCode;
 

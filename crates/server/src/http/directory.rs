@@ -1,5 +1,5 @@
-//! `GET /.well-known/api-catalog` (RFC 9727): where the cards of all agents of the process are, as a set of
-//! links (RFC 9264 §4.2). Agents can choose not to be among them.
+//! `GET /.well-known/api-catalog` (RFC 9727): addresses of the cards of all agents of the process,
+//! as a link set (RFC 9264 §4.2). Agents can opt out.
 
 use std::sync::Arc;
 
@@ -14,12 +14,12 @@ use super::plain::not_found;
 use crate::background::piece;
 use crate::desk::Desk;
 
-/// What the document is (RFC 9727 §4).
+/// Media type of the document (RFC 9727 §4).
 const MEDIA_TYPE: HeaderValue = HeaderValue::from_static(
     "application/linkset+json; profile=\"https://www.rfc-editor.org/info/rfc9727\"",
 );
 
-/// What `HEAD` is for (RFC 9727 §2).
+/// Value of `Link` in the answer to `HEAD` (RFC 9727 §2).
 const LINK: HeaderValue =
     HeaderValue::from_static("</.well-known/api-catalog>; rel=\"api-catalog\"");
 
@@ -28,7 +28,8 @@ pub(super) async fn get(State(desk): State<Arc<Desk>>, request: Request) -> Resp
         return not_found().await;
     }
     let agents = desk.agents();
-    // The first who asks has it written, which takes too long for a thread that serves others.
+    // The first request builds the document, which takes too long for a thread that serves other
+    // requests.
     let written = piece("writing the directory", move || {
         let directory = agents.directory();
         (directory.body.clone(), directory.etag.clone())

@@ -1,4 +1,4 @@
-//! What was posted, and what is sent back with what the log says of it.
+//! Raw requests, and responses with their log fields.
 
 use std::sync::Arc;
 
@@ -12,44 +12,44 @@ use crate::desk::Desk;
 use crate::metrics::Kind;
 use crate::refusals::Misfit;
 
-/// What was posted to the endpoint of JSON-RPC, as it came.
+/// A raw request to the JSON-RPC endpoint.
 #[derive(Debug, Clone, Copy)]
 pub struct Posted<'a> {
-    /// Where it came.
+    /// Agents of the process.
     pub desk: &'a Desk,
-    /// For whom.
+    /// Agent that is addressed.
     pub agent: &'a SharedAgent,
-    /// Its head.
+    /// Head of the request.
     pub parts: &'a Parts,
-    /// Its body.
+    /// Body of the request.
     pub bytes: &'a [u8],
 }
 
-/// An answer with what the log says about it.
+/// A response with its log fields.
 pub type Parcel = (Response, Stamp);
 
-/// What a binding says about its answer, for the log.
+/// Log fields of an answer.
 #[derive(Debug, Clone)]
 pub struct Stamp {
-    /// The agent, where one was meant.
+    /// The agent, where one was addressed.
     pub agent: Option<SharedAgent>,
-    /// The catalog code, or `OK`.
+    /// Error code, or `OK`.
     pub code: &'static str,
-    /// The skill, where one was called.
+    /// The called skill, if any.
     pub skill: Option<&'static str>,
-    /// The operation of the protocol.
+    /// Operation of the protocol.
     pub operation: Option<&'static str>,
-    /// Who called.
+    /// Kind of caller.
     pub caller: Kind,
-    /// The id that an error carries.
+    /// Error id.
     pub error_id: Option<String>,
-    /// Whether its sender comes too often.
+    /// True when the sender exceeds a rate limit.
     pub too_often: bool,
-    /// Where the request was wrong.
+    /// Problems of the request.
     pub misfits: Vec<Misfit>,
 }
 
-/// An answer of an agent, with what the log says of it inside.
+/// Attaches the log fields to an agent's response.
 pub(super) fn stamped((mut response, stamp): Parcel, agent: &SharedAgent) -> Response {
     let agent = Some(Arc::clone(agent));
     response.extensions_mut().insert(Stamp { agent, ..stamp });
@@ -57,7 +57,7 @@ pub(super) fn stamped((mut response, stamp): Parcel, agent: &SharedAgent) -> Res
 }
 
 impl Default for Stamp {
-    /// Nothing to say.
+    /// Creates empty fields.
     fn default() -> Self {
         Self {
             agent: None,
@@ -73,13 +73,13 @@ impl Default for Stamp {
 }
 
 impl Stamp {
-    /// The same, of a caller who was let in.
+    /// Sets the caller, after authentication.
     #[must_use]
     pub fn by(self, caller: &Caller) -> Self {
         Self { caller: Kind::of(caller), ..self }
     }
 
-    /// The same, of an operation.
+    /// Sets the operation.
     #[must_use]
     pub fn of(self, operation: Operation) -> Self {
         Self { operation: Some(operation.name()), ..self }

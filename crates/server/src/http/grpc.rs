@@ -1,14 +1,14 @@
-//! The gRPC binding (A2A §10): a path and a message of protocol buffers become a request for the
-//! desk, and what the desk says becomes messages and a status.
+//! The gRPC binding (A2A 1.0 §10): converts paths and protobuf messages to requests, and results to
+//! protobuf messages and a status.
 //!
-//! A message is read as the JSON that it stands for ([`protobuf`]), which is what the other
-//! bindings read, so that parameters have one reader and the same names in its complaints:
-//! `message.parts[0].data`. What is answered is written from the same documents, too. Calls,
-//! deadlines and statuses are few and are done here ([`call`], [`errors`]), because every refusal
-//! of a framework would be one without details.
+//! A message is converted to the equivalent JSON ([`protobuf`]), which the other bindings read too,
+//! so that parameters have one parser and the same names in error messages:
+//! `message.parts[0].data`. Answers are converted from the same JSON. Calls, deadlines and statuses
+//! are handled here ([`call`], [`errors`]) instead of by a framework, whose refusals would have no
+//! details.
 //!
-//! To a host of an agent whose card does not name this binding, as to a host that nobody has, this
-//! service is an unknown one.
+//! On the host of an agent whose card does not list this binding, and on unknown hosts, the service
+//! is unknown.
 
 use std::sync::Arc;
 
@@ -40,13 +40,13 @@ mod call;
 mod errors;
 mod stream;
 
-/// Where the paths of the methods begin: package and service, as published.
+/// Path prefix of the methods: package and service, as published.
 const SERVICE: &str = "/lf.a2a.v1.A2AService/";
 
-/// The path of the service, for the router.
+/// Path of the service, for the router.
 pub(super) const ROUTE: &str = "/lf.a2a.v1.A2AService/{method}";
 
-/// Every method of the service.
+/// Handles every method of the service.
 pub(super) async fn handle(State(desk): State<Arc<Desk>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let agent = desk.agent(host(&parts.uri, &parts.headers));
@@ -71,7 +71,7 @@ pub(super) async fn handle(State(desk): State<Arc<Desk>>, request: Request) -> R
     stamped(parcel, agent)
 }
 
-/// An unknown service, whoever asks for it: gRPC's word for it where gRPC is spoken.
+/// Answers an unknown service: in the format of gRPC where the caller uses it.
 pub(super) async fn unknown(parts: &Parts) -> Response {
     if call::is_grpc(&parts.headers) && parts.version >= Version::HTTP_2 {
         errors::unknown_service().into_parcel().0
@@ -80,13 +80,13 @@ pub(super) async fn unknown(parts: &Parts) -> Response {
     }
 }
 
-/// A path of this service as the log names it.
+/// Returns a path of this service for the log.
 pub(super) fn template(path: &str) -> Option<String> {
-    // Of a name that is known alone, so that the log names ours and never a caller's.
+    // Only known names, so that the log contains no text of a caller.
     Operation::from_name(path.strip_prefix(SERVICE)?).map(|_| path.to_owned())
 }
 
-/// An answer of gRPC, which succeeds as far as HTTP is concerned.
+/// Creates an HTTP response for a gRPC answer, whose HTTP status is always 200.
 fn head(body: Body) -> Response {
     const ENCODING: HeaderName = HeaderName::from_static("grpc-accept-encoding");
     let grpc = HeaderValue::from_static("application/grpc");
@@ -94,7 +94,7 @@ fn head(body: Body) -> Response {
     ([(header::CONTENT_TYPE, grpc), (ENCODING, plain)], body).into_response()
 }
 
-/// The answer to what is no call at all; gRPC leaves it to HTTP to say so.
+/// Answers a request that is no gRPC call, with an HTTP status as gRPC requires.
 fn not_grpc(parts: &Parts) -> Option<Response> {
     if parts.method != Method::POST {
         let message = "call methods with POST";
@@ -110,7 +110,7 @@ fn not_grpc(parts: &Parts) -> Option<Response> {
     if parts.version < Version::HTTP_2 {
         let status = StatusCode::HTTP_VERSION_NOT_SUPPORTED;
         let mut response = plain_error(status, "UNIMPLEMENTED", "gRPC needs HTTP/2");
-        // What is left of the body would be read as the next request.
+        // The rest of the body would be read as the next request.
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         return Some(response);
     }
@@ -150,7 +150,7 @@ async fn answer(
     (response, stamp.by(&caller).of(operation))
 }
 
-/// The refusal of a method that the service does not have, with the one that is most likely meant.
+/// Refuses an unknown method, and suggests a similar one.
 fn unknown_method(name: &str) -> Refusal {
     match Operation::suggested_for(name).map(Operation::name) {
         Some(meant) => {
@@ -164,7 +164,7 @@ fn unknown_method(name: &str) -> Refusal {
     }
 }
 
-/// An answer of the protocol itself.
+/// Writes an answer of the protocol.
 fn result(
     agent: &SharedAgent,
     operation: Operation,
@@ -176,7 +176,7 @@ fn result(
             document(&Event::Message(message))
         }
         Answer::Written(written) => {
-            // It is written as the other bindings send it.
+            // The agent serialised it as JSON for the other bindings.
             tradepost_wire::json::from_slice(&written.json.concat())
                 .map_err(Fault::on("reading an answer"))
         }
@@ -201,7 +201,7 @@ fn document(answer: &impl Serialize) -> Result<Value, Fault> {
     tradepost_wire::json::to_value(answer).map_err(Fault::on("writing an answer"))
 }
 
-/// An answer as a message of the operation's type.
+/// Encodes an answer as a message of the operation's type.
 fn message(operation: Operation, document: &Value) -> Result<Vec<u8>, Fault> {
     protobuf::write(schema::answer(operation), document).map_err(Fault::on("writing an answer"))
 }

@@ -1,4 +1,4 @@
-//! What the head of a request says, whatever the binding: from where it comes, and for which host.
+//! Facts in the head of a request: network address and host.
 
 use std::net::SocketAddr;
 
@@ -9,20 +9,20 @@ use tradepost_wire::http::MediaType;
 
 use super::plain::plain_error;
 
-/// The address that a connection came from; the server adds it to every request.
+/// Network address of a connection; the server adds it to every request.
 #[derive(Debug, Clone, Copy)]
 pub struct Peer(pub SocketAddr);
 
-/// The peer of a connection: noted by our server or, where the router is nested in one of somebody else's, by
-/// axum. `None` where neither has noted it, as in tests that call a router.
+/// Returns the peer of a connection, as recorded by our server or, where the router is nested in
+/// another server, by axum. `None` without either, as in tests that call a router.
 pub(super) fn peer(extensions: &Extensions) -> Option<SocketAddr> {
     let ours = extensions.get::<Peer>().map(|peer| peer.0);
     ours.or_else(|| extensions.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0))
 }
 
-/// Refuses a request that names no host or several (RFC 9112 §3.2): proxies in front of us could
-/// have read another one than we would. In HTTP/2 `:authority` names it, and a `Host` header must
-/// then agree (RFC 9113 §8.3.1).
+/// Refuses a request without a host or with several (RFC 9112 §3.2), because a proxy in front could
+/// have read another one. In HTTP/2 `:authority` is the host, and a `Host` header must agree (RFC
+/// 9113 §8.3.1).
 pub(super) fn name_one_host(request: &Request) -> Result<(), Box<Response>> {
     let mut hosts = request.headers().get_all(header::HOST).iter();
     let host = hosts.next();
@@ -32,10 +32,10 @@ pub(super) fn name_one_host(request: &Request) -> Result<(), Box<Response>> {
                 let same = |host: &header::HeaderValue| {
                     host.as_bytes().eq_ignore_ascii_case(authority.as_str().as_bytes())
                 };
-                // Credentials have no place there, and hide what the host is.
+                // Credentials are not allowed there, and would hide the host.
                 !authority.as_str().contains('@') && host.is_none_or(same)
             }
-            // HTTP/1.0 does not demand the header.
+            // HTTP/1.0 does not require the header.
             (version, _, host) => host.is_some() || version < Version::HTTP_11,
         };
     if one {
@@ -49,14 +49,14 @@ pub(super) fn name_one_host(request: &Request) -> Result<(), Box<Response>> {
     Err(Box::new(plain_error(StatusCode::BAD_REQUEST, "INVALID_ARGUMENT", message)))
 }
 
-/// The host that a request is for: in HTTP/2 that of `:authority`, which is in the URI.
+/// Returns the host of a request: in HTTP/2 that of `:authority`, which is in the URI.
 pub fn host<'r>(request_uri: &'r axum::http::Uri, headers: &'r HeaderMap) -> Option<&'r str> {
-    // A target with a host of its own counts before the header in HTTP/1.1, too (RFC 9112 §3.2.2).
+    // A target with a host wins over the header in HTTP/1.1 too (RFC 9112 §3.2.2).
     let header = headers.get(header::HOST).and_then(|value| value.to_str().ok());
     request_uri.host().or(header)
 }
 
-/// Whether a request asks for a format by its name.
+/// Returns true when `Accept` names a media type itself.
 pub(super) fn asks_for(headers: &HeaderMap, format: &str) -> bool {
     let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     MediaType::listed(accepted).any(|range| range.is(format))

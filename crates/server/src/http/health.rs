@@ -1,4 +1,4 @@
-//! Whether the process lives, whether it can answer, and what it has counted.
+//! Health and metrics endpoints.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,12 +12,12 @@ use crate::background::piece;
 use crate::desk::Desk;
 use crate::metrics::MEDIA_TYPE;
 
-/// The process answers.
+/// Answers that the process runs.
 pub(super) async fn live() -> Response {
     json_response(StatusCode::OK, r#"{"status":"live"}"#)
 }
 
-/// Something new can be taken and is stored. What is wrong has been logged.
+/// Answers whether new data can be stored. The cause of a failure has been logged.
 pub(super) async fn ready(State(desk): State<Arc<Desk>>) -> Response {
     match desk.check().await {
         Ok(()) => json_response(StatusCode::OK, with_remarks(desk).await),
@@ -25,14 +25,13 @@ pub(super) async fn ready(State(desk): State<Arc<Desk>>) -> Response {
     }
 }
 
-/// How long whoever asks waits for what is only remarked.
+/// Maximum time for collecting warnings.
 const REMARKS: Duration = Duration::from_secs(1);
 
-/// That it is ready, with the numbers that a person should look at, where they are not zero. The
-/// names are ours.
+/// Writes the ready state with the warnings whose count is not zero. The names are fixed.
 async fn with_remarks(desk: Arc<Desk>) -> String {
     let remarks = tokio::task::spawn_blocking(move || desk.remarks());
-    // A store that is slow to count is no reason to be taken for dead.
+    // A slow store is no reason to report the process as not ready.
     let remarks = tokio::time::timeout(REMARKS, remarks).await;
     let remarks = remarks.ok().and_then(Result::ok).unwrap_or_default();
     let some = remarks.into_iter().filter(|(_, count)| *count > 0);
@@ -40,7 +39,7 @@ async fn with_remarks(desk: Arc<Desk>) -> String {
     format!(r#"{{"status":"ready"{some}}}"#)
 }
 
-/// What was counted. Some of it is in the store, for which no request must wait.
+/// Writes the metrics. Some are read from the store, so this runs on a blocking thread.
 pub(super) async fn metrics(State(desk): State<Arc<Desk>>) -> Response {
     let metrics = Arc::clone(&desk.metrics);
     match piece("writing what was counted", move || metrics.write()).await {

@@ -1,5 +1,5 @@
-//! `GET /`: a person who comes here sees what this is and how to try it, and a program learns where
-//! the card is. Both are told what the card says and nothing else.
+//! `GET /`: shows people what the agent is and how to try it, and tells programs the address of the
+//! card. Both get only what the card says.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::agent::Agent;
 use crate::card::ENDPOINT_PATH;
 use crate::desk::Desk;
 
-/// What a page of ours may load: its own style, and nothing from anywhere.
+/// Content security policy of our pages: their own style, and nothing else.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; \
      frame-ancestors 'none'",
@@ -33,7 +33,7 @@ struct Page<'c> {
     documentation: Option<&'c str>,
     skills: Vec<(&'c str, &'c str)>,
     interfaces: Vec<(&'c str, &'c str, &'c str)>,
-    /// An address and a body that get an answer.
+    /// Address and body of an example request.
     example: Option<(String, String)>,
     needs_credential: bool,
 }

@@ -1,5 +1,5 @@
-//! What every HTTP binding does with a request before it is looked into: the body within its
-//! limits, the protocol version, the extensions, and who calls.
+//! Steps that every HTTP binding takes before it parses a request: the body within its limits, the
+//! protocol version, the extensions, and the caller.
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -30,27 +30,27 @@ use crate::fault::{Fault, LATE};
 use crate::limit::Key;
 use crate::tls::client::ClientCertificate;
 
-/// Why a body was not taken: for the binding to say in its own words' shape.
+/// Reason why a body was not read, for which each binding has its own error format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unread {
-    /// It is longer than this, which is permitted.
+    /// The body is longer than the permitted number of bytes.
     TooLarge(usize),
-    /// It is of another media type.
+    /// The body has another media type.
     OtherType,
-    /// It is compressed, or encoded in another way.
+    /// The body is compressed, or encoded in another way.
     Encoded,
-    /// It ended before its end.
+    /// The connection ended before the body.
     Broken,
-    /// It did not arrive in this time.
+    /// The body did not arrive within this time.
     Late(Duration),
-    /// It came more slowly than a body has to come.
+    /// The body arrived below the minimum rate.
     Slow,
-    /// Too much of other bodies is under way.
+    /// Pending bodies use all the memory reserved for them.
     NoRoom,
 }
 
 impl Unread {
-    /// The status by which HTTP says it.
+    /// Returns the HTTP status.
     #[must_use]
     pub const fn status(self) -> StatusCode {
         match self {
@@ -85,8 +85,7 @@ impl Unread {
         }
     }
 
-    /// What the protocol says, where a binding has no other word for it. Limits are named for
-    /// programs, too.
+    /// Returns the protocol's refusal. Limits are in the metadata for programs.
     pub fn refusal(self) -> Refusal {
         let code =
             if self == Self::NoRoom { Code::ResourceExhausted } else { Code::InvalidRequest };
@@ -100,13 +99,13 @@ impl Unread {
         }
     }
 
-    /// Adds what HTTP says to the answer.
+    /// Sets the HTTP headers of the answer.
     pub fn mark(self, response: &mut Response) {
         let headers = response.headers_mut();
-        // What is left of the body would be read as the next request.
+        // The rest of the body would be read as the next request.
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         match self {
-            // RFC 9110 §12.5.3
+            // The answer names the accepted codings (RFC 9110 §12.5.3).
             Self::Encoded => {
                 headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
             }
@@ -117,7 +116,7 @@ impl Unread {
         }
     }
 
-    /// Whether the rest of the body may still be on its way.
+    /// Returns true when the rest of the body may still arrive.
     const fn is_under_way(self) -> bool {
         match self {
             Self::TooLarge(_) | Self::OtherType | Self::Encoded | Self::NoRoom => true,
@@ -126,20 +125,20 @@ impl Unread {
     }
 }
 
-/// Least rate of a body in bytes per second, on every listener: what other servers ask for, and less
-/// than the slowest network gives.
+/// Minimum rate of a body in bytes per second, on every listener: as in other servers, and below
+/// that of the slowest network.
 pub(super) const MIN_BYTES_PER_SECOND: u64 = 240;
 
-/// After how many seconds to come back when others are being read.
+/// Retry-after in seconds when pending bodies use all the memory.
 const SOON: u16 = 2;
 
-/// How much of a refused body is still taken, and how long. A client that is sending when its
-/// connection is closed loses the answer, because the bytes that nobody reads reset the connection
-/// (RFC 9112 §9.6).
+/// Maximum number of bytes and maximum time for reading the rest of a refused body. A client that
+/// is still sending when its connection is closed loses the answer, because unread bytes reset the
+/// connection (RFC 9112 §9.6).
 const DRAINED_BYTES: usize = 32 * 1024 * 1024;
 const DRAINING: Duration = Duration::from_secs(5);
 
-/// A whole body. It counts among those that are kept as long as it is there.
+/// A complete body. Its memory counts as pending while it exists.
 #[derive(Debug)]
 pub struct Whole<'d> {
     bytes: Vec<u8>,
@@ -154,8 +153,8 @@ impl Deref for Whole<'_> {
     }
 }
 
-/// Reads a body of JSON, within the limits.
-// E-004, E-005
+/// Reads a JSON body, within the limits.
+// Bodies that are too large or have another type are refused before parsing (E-004, E-005).
 pub async fn receive<'d>(
     desk: &'d Desk,
     parts: &Parts,
@@ -168,16 +167,15 @@ pub async fn receive<'d>(
     read
 }
 
-/// Takes what is left of a body for which the answer is known already, while that is sent, and
-/// throws it away. Nobody waits for it.
+/// Reads and discards the rest of a body in the background, while its refusal is sent.
 pub fn discard(headers: &HeaderMap, body: Body) {
-    // Who asks before sending has nothing under way, and must not be told to send it.
+    // A client with `Expect` waits before it sends, and must not be told to continue.
     if !body.is_end_stream() && !headers.contains_key(header::EXPECT) {
         tokio::spawn(tokio::time::timeout(DRAINING, drain(body)));
     }
 }
 
-/// Throws away what is left of a body.
+/// Discards the rest of a body.
 async fn drain(mut body: Body) {
     let mut drained = 0;
     while let Some(Ok(frame)) = body.frame().await
@@ -187,8 +185,8 @@ async fn drain(mut body: Body) {
     }
 }
 
-/// Reads the bodies of a listener that has no agents, such as that of the console: within a time, and
-/// no more of them at once than its memory permits, of which one address has a share.
+/// Reads the bodies of a listener without agents, such as the console's: within a time, and within
+/// a memory limit of which each address has a share.
 #[derive(Debug)]
 pub struct BodyReader {
     pending: Pending,
@@ -197,7 +195,8 @@ pub struct BodyReader {
 }
 
 impl BodyReader {
-    /// Takes the limits of a listener; `largest` is how many bytes its largest body may have.
+    /// Creates a reader with the limits of a listener; `largest` is the maximum size of a body in
+    /// bytes.
     #[must_use]
     pub fn new(settings: &Settings, largest: usize) -> Self {
         Self {
@@ -207,10 +206,10 @@ impl BodyReader {
         }
     }
 
-    /// Reads a body of any type that has at most `limit` bytes.
+    /// Reads a body of any type with at most `limit` bytes.
     ///
     /// # Errors
-    /// Why it was not taken.
+    /// The reason why it was not read.
     pub async fn read(
         &self,
         parts: &Parts,
@@ -238,7 +237,7 @@ async fn read_json<'d>(
     collect(desk, parts, body, limit).await
 }
 
-/// Whether a body says that it is longer than that.
+/// Returns true when the declared length of a body exceeds the limit.
 fn is_longer(headers: &HeaderMap, limit: usize) -> bool {
     let declared = headers
         .get(header::CONTENT_LENGTH)
@@ -247,7 +246,7 @@ fn is_longer(headers: &HeaderMap, limit: usize) -> bool {
     declared.is_some_and(|length| length > limit)
 }
 
-/// Whether a body is in any other form than that of its media type.
+/// Returns true when a body has a content coding.
 fn is_encoded(headers: &HeaderMap) -> bool {
     let codings = headers.get_all(header::CONTENT_ENCODING).iter();
     codings.flat_map(|value| value.as_bytes().split(|byte| *byte == b',')).any(|coding| {
@@ -256,7 +255,7 @@ fn is_encoded(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Reads a body of any type that is not longer than that, within the time that it may take.
+/// Reads a body of any type within the size limit and the time limit.
 pub async fn collect<'d>(
     desk: &'d Desk,
     parts: &Parts,
@@ -268,7 +267,7 @@ pub async fn collect<'d>(
     hold_whole(held, desk.settings.read_timeout, &parts.headers, body, limit).await
 }
 
-/// Reads a body of any type into the memory that is counted by `held`.
+/// Reads a body of any type into memory counted by `held`.
 async fn hold_whole<'p>(
     mut held: Held<'p>,
     patience: Duration,
@@ -287,7 +286,7 @@ async fn hold_whole<'p>(
     Ok(Whole { bytes, _held: held })
 }
 
-/// Copies what arrives into a buffer of its own: a frame of one byte keeps the whole buffer alive
+/// Copies the body into its own buffer, because a frame of one byte keeps the whole buffer alive
 /// that it was read into.
 async fn gather(
     held: &mut Held<'_>,
@@ -295,8 +294,7 @@ async fn gather(
     body: &mut Body,
     limit: usize,
 ) -> Result<Vec<u8>, Unread> {
-    // Heads are kept as long as bodies: a crowd of requests with large ones and hardly a body would
-    // count for nothing otherwise.
+    // Heads are counted too, because they stay in memory as long as bodies.
     let head: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
     if !held.grow(head) {
         return Err(Unread::NoRoom);
@@ -307,15 +305,15 @@ async fn gather(
             true => Unread::Slow,
             false => Unread::Broken,
         })?;
-        // Trailers say nothing here.
+        // Trailers are ignored.
         let Ok(data) = frame.into_data() else { continue };
         let length = bytes.len() + data.len();
-        // Whatever was declared: a chunked body declares nothing.
+        // Checked while reading, because a chunked body declares no length.
         if length > limit {
             return Err(Unread::TooLarge(limit));
         }
         if length > bytes.capacity() {
-            // Twice as much each time, so that what arrives in small pieces is copied seldom.
+            // Doubled each time, so that a body in small pieces is copied seldom.
             let capacity = length.max(bytes.capacity() * 2).min(limit);
             if !held.grow(capacity - bytes.capacity()) {
                 return Err(Unread::NoRoom);
@@ -327,16 +325,16 @@ async fn gather(
     Ok(bytes)
 }
 
-/// What the body is said to be.
+/// Returns the media type of the body.
 pub(super) fn media_type(headers: &HeaderMap) -> MediaType<'_> {
     let named = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     MediaType::of(named.unwrap_or_default())
 }
 
-/// In which the version is named; as a name that is known it is not read from its text each time.
+/// Header that names the version. A constant, so that it is not parsed for each request.
 const VERSION: HeaderName = HeaderName::from_static(a2a::VERSION_HEADER);
 
-/// The versions of the protocol that a request asks for, by header and query (A2A §3.6).
+/// Returns the protocol versions that a request asks for, by header and query (A2A 1.0 §3.6).
 pub fn versions(parts: &Parts) -> Vec<Cow<'_, str>> {
     let in_query = parts.uri.query().into_iter();
     let in_query = in_query
@@ -347,13 +345,14 @@ pub fn versions(parts: &Parts) -> Vec<Cow<'_, str>> {
         .headers
         .get_all(VERSION)
         .iter()
-        // What is not ASCII is no version of ours, and must not pass for none at all.
+        // A value that is not ASCII counts as an unknown version, not as none.
         .map(|value| Cow::Borrowed(value.to_str().unwrap_or("?").trim()));
     in_headers.chain(in_query).filter(|version| !version.is_empty()).collect()
 }
 
-/// Checks the version that a request asks for; every one that it names has to be ours.
-// C-33
+/// Checks that every version that a request asks for is supported.
+// AAP's own examples send no version, so a missing one is accepted unless the agent requires it
+// (A2A 1.0 §3.6.2, C-33).
 pub fn check_version(agent: &dyn Agent, parts: &Parts) -> Result<(), Refusal> {
     let asked = versions(parts);
     if asked.is_empty() && agent.requires_version() {
@@ -362,19 +361,19 @@ pub fn check_version(agent: &dyn Agent, parts: &Parts) -> Result<(), Refusal> {
     asked.iter().try_for_each(|version| a2a::check_version(version))
 }
 
-/// The release that a request to the endpoint of JSON-RPC is in. Its method tells the two apart where
-/// it names no version, as clients of 0.3 do (A2A §3.6.2).
+/// Returns the protocol release of a request to the JSON-RPC endpoint. Without a version its method
+/// tells, as for clients of 0.3 (A2A 1.0 §3.6.2).
 ///
 /// # Errors
-/// That the agent does not speak every version that is named.
+/// When the agent does not support every version that is named.
 pub fn release(agent: &dyn Agent, parts: &Parts, method: &str) -> Result<Release, Refusal> {
     if !agent.card().claims.older {
         return check_version(agent, parts).map(|()| Release::V1_0);
     }
     let asked = versions(parts);
     if asked.is_empty() {
-        // Where a version is required, to name none means 0.3 (A2A §3.6.2); elsewhere the method
-        // tells.
+        // Where a version is required, a missing one means 0.3 (A2A 1.0 §3.6.2); elsewhere the
+        // method tells.
         let is_older = agent.requires_version() || older::is_method(method);
         return Ok(if is_older { Release::V0_3 } else { Release::V1_0 });
     }
@@ -384,13 +383,13 @@ pub fn release(agent: &dyn Agent, parts: &Parts, method: &str) -> Result<Release
     spoken.into_iter().find(all).ok_or_else(|| a2a::other_version(&spoken.map(Release::name)))
 }
 
-/// The extensions that a request of A2A 1.0 activates.
+/// Returns the extensions that a request of A2A 1.0 activates.
 pub fn activated_extensions(headers: &HeaderMap) -> Vec<String> {
     extensions_of(headers, Release::V1_0)
 }
 
-/// The extensions that a request of a release activates.
-//
+/// Returns the extensions that a request of a release activates.
+// The header is a comma-separated list and may be repeated (A2A 1.0 §3.2.6, X-05).
 pub(super) fn extensions_of(headers: &HeaderMap, release: Release) -> Vec<String> {
     headers
         .get_all(release.extensions_header())
@@ -402,8 +401,8 @@ pub(super) fn extensions_of(headers: &HeaderMap, release: Release) -> Vec<String
         .collect()
 }
 
-/// Who calls.
-// E-110
+/// Authenticates the caller.
+// Missing or invalid credentials are refused before the request is parsed (A2A 1.0 §3.3.2, E-110).
 pub async fn caller(desk: &Desk, agent: &dyn Agent, parts: &Parts) -> Result<Caller, Denied> {
     let address = address(desk, parts);
     let now = desk.clock.now();
@@ -414,17 +413,16 @@ pub async fn caller(desk: &Desk, agent: &dyn Agent, parts: &Parts) -> Result<Cal
     Ok(Caller { address, principal })
 }
 
-/// What is found out about a caller in the time that an answer may take.
+/// Runs work on authentication within the request timeout.
 ///
 /// # Errors
-/// That it takes longer.
+/// When it takes longer.
 pub async fn in_time<T>(desk: &Desk, found: impl Future<Output = T>) -> Result<T, Denied> {
     let late = |_| Denied::unavailable(Fault::new("finding out who calls", LATE));
     clock::within(desk.settings.request_timeout, found).await.map_err(late)
 }
 
-/// Who calls for something that is open to everybody: whoever shows a credential is judged all the
-/// same.
+/// Identifies the caller of a public resource: a credential is checked all the same.
 pub async fn visitor(desk: &Desk, agent: &dyn Agent, parts: &Parts) -> Result<Caller, Denied> {
     let certificate = parts.extensions.get::<ClientCertificate>();
     if agent.auth().is_shown(&parts.headers, certificate) {
@@ -433,20 +431,20 @@ pub async fn visitor(desk: &Desk, agent: &dyn Agent, parts: &Parts) -> Result<Ca
     Ok(Caller { address: address(desk, parts), principal: Principal::anonymous() })
 }
 
-/// From where a request comes that came here.
+/// Returns the network address of the caller.
 pub fn address(desk: &Desk, parts: &Parts) -> IpAddr {
     address_of(desk.settings.trust_forwarded_for, &parts.headers, &parts.extensions)
 }
 
-/// From where a request comes.
+/// Returns the network address of a caller, from the connection or a trusted proxy.
 pub fn address_of(
     trust_forwarded_for: bool,
     headers: &HeaderMap,
     extensions: &Extensions,
 ) -> IpAddr {
     let forwarded = || {
-        // The last entry is by the proxy that we know; what stands before it came from the caller,
-        // who can write anything there.
+        // The last entry is by the trusted proxy; the entries before it come from the caller, who
+        // can write anything there.
         let last = headers.get_all("x-forwarded-for").iter().next_back()?;
         last.to_str().ok()?.rsplit(',').next()?.trim().parse().ok()
     };
@@ -455,13 +453,13 @@ pub fn address_of(
     address.unwrap_or(peer)
 }
 
-/// The last event of a stream that the caller has seen.
+/// Returns the last event of a stream that the caller has received.
 pub fn resume_after(headers: &HeaderMap) -> Option<i64> {
     const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
     headers.get(LAST_EVENT_ID)?.to_str().ok()?.trim().parse().ok()
 }
 
-/// How a request was sent.
+/// Returns the raw request data for evidence.
 pub fn sent<'a>(parts: &'a Parts, body: &'a [u8]) -> Sent<'a> {
     let user_agent = parts.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok());
     Sent { user_agent, body }

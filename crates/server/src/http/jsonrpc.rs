@@ -1,6 +1,7 @@
-//! The JSON-RPC binding: bytes become a request for the desk, and what the desk says becomes
-//! bytes. Errors are HTTP 200 except where the transport itself refuses, or the caller may not.
-// C-30
+//! The JSON-RPC binding (A2A 1.0 §9): parses requests and serialises answers. Errors have HTTP
+//! status 200 except refusals by the transport and of authentication.
+// AAP names status 429 for rate limits, but JSON-RPC answers with 200 by default, because some SDKs
+// drop other bodies (C-30).
 
 use std::sync::Arc;
 
@@ -25,7 +26,7 @@ use crate::agent::{Agent, Answer, Binding, Caller, ProfileRefusal, SharedAgent};
 use crate::desk::Desk;
 use crate::fault::Fault;
 
-/// `POST /a2a`.
+/// Handles `POST /a2a`.
 pub(super) async fn post(State(desk): State<Arc<Desk>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let host = host(&parts.uri, &parts.headers);
@@ -58,7 +59,7 @@ pub(super) async fn post(State(desk): State<Arc<Desk>>, request: Request) -> Res
     stamped((response, stamp), agent)
 }
 
-/// What is said of a body that was not taken.
+/// Returns the refusal of a body that was not read.
 fn not_taken(agent: &dyn Agent, unread: Unread) -> ProtocolRefusal {
     let mut refusal = unread.refusal();
     if unread == Unread::OtherType {
@@ -69,7 +70,8 @@ fn not_taken(agent: &dyn Agent, unread: Unread) -> ProtocolRefusal {
 
 async fn admit(posted: Posted<'_>) -> Parcel {
     let Posted { desk, agent, parts, bytes } = posted;
-    // Before the body is read: who is not let in is told nothing about it, not even its id.
+    // Authentication comes before parsing, so a refused caller learns nothing about its body, not
+    // even its id.
     let caller = match intake::caller(desk, &**agent, parts).await {
         Ok(caller) => caller,
         Err(denied) => return denied::respond(&**agent, &JsonRpc(&Id::null()), denied),
@@ -80,15 +82,15 @@ async fn admit(posted: Posted<'_>) -> Parcel {
     }
 }
 
-/// What is said to bytes that are no request.
+/// Answers bytes that are not a request.
 pub fn rejected(reject: &jsonrpc::Reject) -> Parcel {
     JsonRpc(&reject.id).protocol(&reject.refusal(), None)
 }
 
-/// Has a request of a caller that was let in answered.
+/// Performs an authenticated caller's request.
 pub async fn answer(posted: Posted<'_>, caller: &Caller, envelope: jsonrpc::Request) -> Parcel {
     let of = |release: Release| release.operation(&envelope.method);
-    // For the log, which names it also where the request is refused before its release is known.
+    // For the log, also where the request is refused before its release is known.
     let operation = of(Release::V1_0).or_else(|| of(Release::V0_3));
     let (response, stamp) = perform(posted, caller, envelope).await;
     (response, Stamp { operation: operation.map(Operation::name), ..stamp.by(caller) })
@@ -109,8 +111,9 @@ async fn perform(posted: Posted<'_>, caller: &Caller, envelope: jsonrpc::Request
     super::perform::perform(posted, caller, spoken, request, &JsonRpc(id), write).await
 }
 
-/// The operation of this name.
-// E-015, E-016
+/// Returns the operation of a method name.
+// An unknown method gets -32601 with a suggestion, also when it is the name in A2A 0.3 (E-015,
+// E-016).
 fn operation(release: Release, method: &str) -> Result<Operation, ProtocolRefusal> {
     release.operation(method).ok_or_else(|| {
         let suggested = Operation::suggested_for(method).and_then(|meant| release.method(meant));
@@ -134,7 +137,7 @@ fn operation(release: Release, method: &str) -> Result<Operation, ProtocolRefusa
     })
 }
 
-/// Errors as members of an envelope with this id. Where no HTTP status is asked for it is
+/// Writer of errors in an envelope with this id. The HTTP status is the given one or
 /// [`Code::jsonrpc_http`].
 #[derive(Debug)]
 pub struct JsonRpc<'a>(pub &'a Id);
@@ -153,7 +156,7 @@ impl Dialect for JsonRpc<'_> {
         let ProfileRefusal { row, summary, document, .. } = &refusal;
         let error = ErrorBody { code: row.jsonrpc, message: summary, data: Some(document) };
         let failure = Failure { jsonrpc: "2.0", id: self.0, error };
-        // The summary says what the document does, in fewer words.
+        // The summary is a short form of the document.
         let mut response = answers::write_around(&failure, document.get().len() + summary.len());
         let status = refusal.jsonrpc_status.and_then(|status| StatusCode::from_u16(status).ok());
         *response.status_mut() = status.unwrap_or(StatusCode::OK);
@@ -166,7 +169,7 @@ impl Dialect for JsonRpc<'_> {
     }
 }
 
-/// An answer of the protocol itself.
+/// Writes an answer of the protocol.
 fn result(agent: &SharedAgent, id: &Id, release: Release, answer: Answer) -> Response {
     let frame = || Frame { id: id.clone(), agent: Arc::clone(agent), release };
     match (release, answer) {
@@ -187,7 +190,7 @@ fn result(agent: &SharedAgent, id: &Id, release: Release, answer: Answer) -> Res
         (Release::V1_0, Answer::PushConfig(config)) => succeed(id, config),
         (Release::V1_0, Answer::PushConfigs(page)) => succeed(id, answers::push_configs(&page)),
         (Release::V0_3, Answer::Written(written)) => {
-            // Agents write in 1.0 alone; for clients of 0.3 it is read and written again.
+            // Agents serialise only for 1.0; for clients of 0.3 the JSON is parsed and converted.
             let json = written.json.concat();
             let json = String::from_utf8_lossy(&json);
             json_response(StatusCode::OK, frame().event(&json, true))
@@ -208,8 +211,8 @@ fn list<T>(items: &[T], write: fn(&T) -> Value) -> Value {
     items.iter().map(write).collect()
 }
 
-/// An event of a stream is a whole JSON-RPC answer.
-// CT-03
+/// Frames of a stream, each of which is a complete JSON-RPC response.
+// Each event has the id of the request (A2A 1.0 §9.4.2, CT-03).
 struct Frame {
     id: Id,
     agent: SharedAgent,
@@ -252,7 +255,7 @@ fn error_body(refusal: &ProtocolRefusal) -> ErrorBody<'_, ProtocolRefusal> {
     }
 }
 
-/// A result of the request with this id.
+/// Writes a result for the request with this id.
 pub fn succeed(id: &Id, result: impl Serialize) -> Response {
     answers::write(&Success { jsonrpc: "2.0", id, result })
 }

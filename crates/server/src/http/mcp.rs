@@ -1,6 +1,5 @@
-//! MCP over streamable HTTP at `/mcp`, for agents that have [`Tools`]: without
-//! sessions, every message is answered by itself, in JSON. To an agent that has none the path is an
-//! unknown one.
+//! MCP over streamable HTTP at `/mcp`, for agents with [`Tools`]. There are no sessions: every
+//! message gets its own JSON answer. Without tools the path is unknown.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -28,13 +27,13 @@ use crate::agent::{Caller, SharedAgent};
 use crate::desk::Desk;
 use crate::tools::{Answer, Call, Called, Knock, Tools, Turned};
 
-/// The path.
+/// Path of the endpoint.
 pub const PATH: &str = "/mcp";
 
-/// Clients join paths in different ways.
+/// Path with a slash, because clients join paths in different ways.
 pub(super) const PATH_WITH_SLASH: &str = "/mcp/";
 
-/// Every method on the path.
+/// Handles every method on the path.
 pub(super) async fn handle(State(desk): State<Arc<Desk>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let agent = desk.agent(host(&parts.uri, &parts.headers));
@@ -58,7 +57,7 @@ pub(super) async fn handle(State(desk): State<Arc<Desk>>, request: Request) -> R
     stamped((response, stamp), agent)
 }
 
-/// Looks at a request before its body.
+/// Checks the head of a request before its body is read.
 fn may_come_in(tools: &dyn Tools, parts: &Parts) -> Result<(), Fail> {
     let invalid = |status: StatusCode, message| {
         Err(Fail::new(Code::InvalidRequest, message).with_status(status.as_u16()))
@@ -67,7 +66,7 @@ fn may_come_in(tools: &dyn Tools, parts: &Parts) -> Result<(), Fail> {
         let mut allowed = tools.origins().iter();
         allowed.any(|known| known.as_bytes().eq_ignore_ascii_case(origin.as_bytes()))
     };
-    // A request without the header comes from no page.
+    // A request without the header does not come from a web page.
     if !parts.headers.get_all(header::ORIGIN).iter().all(known) {
         return invalid(StatusCode::FORBIDDEN, "web pages of this origin are not allowed here");
     }
@@ -84,7 +83,7 @@ fn may_come_in(tools: &dyn Tools, parts: &Parts) -> Result<(), Fail> {
 
 fn reads_json(headers: &HeaderMap) -> bool {
     let mut named = headers.get_all(header::ACCEPT).iter().peekable();
-    // To say nothing is to permit everything (RFC 9110 §12.5.1).
+    // A missing header accepts everything (RFC 9110 §12.5.1).
     if named.peek().is_none() {
         return true;
     }
@@ -92,7 +91,7 @@ fn reads_json(headers: &HeaderMap) -> bool {
     MediaType::listed(named).any(|range| range.covers("application/json"))
 }
 
-/// A request that may be looked into.
+/// A request whose head has been checked.
 #[derive(Clone, Copy)]
 struct Inside<'a> {
     desk: &'a Desk,
@@ -107,7 +106,7 @@ impl Inside<'_> {
             Ok(bytes) => return self.answer(&bytes).await,
             Err(unread) => unread,
         };
-        // Of two media types a credential over the body could mean either.
+        // A signature over a body with two media types would be ambiguous, so it is checked first.
         if unread == Unread::OtherType
             && let Some(Err(turned)) = self.admit(&[], None).await
         {
@@ -121,7 +120,7 @@ impl Inside<'_> {
         (response, stamp)
     }
 
-    /// Has the agent find out who calls, if it does.
+    /// Lets the agent authenticate the caller, if it does so itself.
     async fn admit(
         self,
         bytes: &[u8],
@@ -135,7 +134,8 @@ impl Inside<'_> {
         let message = match jsonrpc::read_message(bytes) {
             Ok(message) => message,
             Err(reject) => {
-                // Of a body that can be read in two ways a credential over it says nothing.
+                // A signature over a body with duplicate members would be ambiguous, so it is
+                // checked first.
                 if !reject.twice.is_empty()
                     && let Some(Err(turned)) = self.admit(bytes, None).await
                 {
@@ -147,7 +147,7 @@ impl Inside<'_> {
         let header = |name: &str| self.parts.headers.get(name).map(HeaderValue::as_bytes);
         let request = match mcp::request(message, header) {
             Ok(Some(request)) => request,
-            // Nothing here waits for being told of something.
+            // Notifications are accepted and ignored.
             Ok(None) => return (json_response(StatusCode::ACCEPTED, ""), Stamp::default()),
             Err((id, fail)) => return respond(&fail, &id),
         };
@@ -170,7 +170,7 @@ impl Inside<'_> {
         (response, Stamp { operation, ..stamp.by(&caller) })
     }
 
-    /// Whatever is no call of a tool.
+    /// Answers every message that is not a tool call.
     fn introduce(self, request: &mcp::Request) -> Parcel {
         let introduction = || self.tools.introduction();
         match mcp::answer(request, introduction, self.tools.listing()) {
@@ -191,7 +191,7 @@ impl Inside<'_> {
     async fn call(self, caller: &Caller, mut request: mcp::Request, bytes: &[u8]) -> Parcel {
         let Self { desk, agent, tools, parts } = self;
         let tool = match request.tool(|name| tools.has(name)) {
-            // A copy, because the arguments are taken out of the request next.
+            // Copied, because the arguments are taken out of the request next.
             Ok(tool) => &tool.to_owned(),
             Err(fail) => return respond(&fail, &request.id),
         };
@@ -213,7 +213,7 @@ impl Inside<'_> {
     }
 }
 
-/// A body of a text: what is kept is sent from where it lies, as long as it is in few pieces.
+/// Creates a body of a text, without copying when it has few pieces.
 fn body_of(text: Pieces) -> Body {
     const FEW: RangeInclusive<usize> = 2..=8;
     if !FEW.contains(&text.count()) {

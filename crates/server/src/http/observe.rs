@@ -1,6 +1,6 @@
-//! Logs every request once, except for refusals of callers who come too often: of those is said how
-//! many there were. What is never logged: bodies, header values, queries, addresses of customers; of
-//! an error only its code and id.
+//! The request log: one entry per request, except for excess refusals of an address, which are
+//! counted instead. Bodies, header values, queries and customers' contact values are never logged;
+//! of an error only code and id.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -28,19 +28,19 @@ use crate::panics;
 use crate::refusals::Refused;
 use crate::traces::{self, Begun, Side, Tracer};
 
-/// How many refusals of one address are written, each in a line of its own.
+/// Rate limit of logged refusals per address.
 const WRITTEN: RateLimit = RateLimit { requests: 60, window: SignedDuration::from_mins(1) };
 
-/// How often is said how many were not.
+/// Interval of the entries that count the other refusals.
 pub(super) const SUMMARIES: Duration = Duration::from_secs(10);
 
-/// Which refusals are written, and how many were not.
+/// Refusals that are logged, and counts of the others.
 #[derive(Debug)]
 pub(super) struct Refusals {
-    /// Whether the client's address is taken from the last entry of `X-Forwarded-For`.
+    /// True when the client's address is taken from the last entry of `X-Forwarded-For`.
     trust_forwarded_for: bool,
     written: Limiter,
-    /// By agent and code.
+    /// Counts by agent and code.
     unwritten: Mutex<BTreeMap<(String, &'static str), u64>>,
 }
 
@@ -50,20 +50,20 @@ impl Refusals {
         Self { trust_forwarded_for, written, unwritten: Mutex::default() }
     }
 
-    /// Whether a refusal is written. One for coming too often never is: callers can have any number
-    /// of them for nothing.
+    /// Returns true when a refusal is logged. Refusals for rate limits never are, because callers
+    /// can cause any number of them.
     fn is_written(&self, caller: &Key, agent: &str, stamp: &Stamp) -> bool {
         if !stamp.too_often && self.written.admit(caller).is_ok() {
             return true;
         }
         let code = stamp.code;
         let mut unwritten = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner);
-        // Agents and codes are ours, so that this stays small whoever calls.
+        // Agents and codes are ours, so the table stays small.
         *unwritten.entry((agent.to_owned(), code)).or_default() += 1;
         false
     }
 
-    /// Says how many were not written since it was said last.
+    /// Logs the counts since the last call.
     pub(super) fn summarize(&self) {
         self.written.tidy();
         let unwritten =
@@ -74,8 +74,8 @@ impl Refusals {
     }
 }
 
-/// Has a request answered and logs it. This is a function around the router and no layer in it:
-/// axum keeps a layer behind two boxes for each request.
+/// Runs a request and logs it. A function around the router instead of a layer, which would cost
+/// two allocations per request.
 pub(super) async fn observe(
     mut site: Site,
     request: Request,
@@ -92,7 +92,7 @@ pub(super) async fn observe(
     let caller = intake::address_of(refusals.trust_forwarded_for, headers, extensions);
     let tracer = desk.as_ref().and_then(|desk| desk.tracer());
     let begun = tracer.and_then(|tracer| tracer.begin(caller_trace(headers)));
-    // Before everything else, because every route depends on the host.
+    // First, because every route depends on the host.
     let mut response = match name_one_host(&request) {
         Ok(()) => {
             let answered = traces::within(begun.as_ref(), site.router.call(request));
@@ -137,7 +137,7 @@ pub(super) async fn observe(
     Ok(response)
 }
 
-/// Has a refusal remembered; one of a flood only counts.
+/// Records a refusal; excess ones only as a count.
 fn note(desk: &Desk, stamp: Stamp, is_written: bool) {
     if let (Some(ledger), Some(agent)) = (desk.ledger(), &stamp.agent) {
         ledger.note(Refused {
@@ -152,14 +152,14 @@ fn note(desk: &Desk, stamp: Stamp, is_written: bool) {
     }
 }
 
-/// In which trace a caller is, as it says. More than one header is none.
+/// Returns the trace of the caller. A repeated header is ignored.
 fn caller_trace(headers: &HeaderMap) -> Option<Trace> {
     let mut said = headers.get_all(TRACEPARENT).iter();
     let (first, second) = (said.next()?, said.next());
     Trace::read(first.to_str().ok()?).filter(|_| second.is_none())
 }
 
-/// Ends the part of a trace that a request is, with what the log says of it.
+/// Ends the span of a request, with the log fields.
 fn trace(
     tracer: &Tracer,
     begun: &Begun,
@@ -189,19 +189,19 @@ fn trace(
     tracer.end(begun, Side::Server, name, attributes, failed);
 }
 
-/// Whether a code says that we broke.
+/// Returns true for codes of internal errors.
 fn is_ours(code: &str) -> bool {
     matches!(code, "FAILED" | "INTERNAL_ERROR" | "SERVICE_UNAVAILABLE" | "UNAVAILABLE")
 }
 
-/// Counts a request that was answered.
+/// Counts a request in the metrics.
 fn count(metrics: &Metrics, path: &str, status: u16, stamp: Option<&Stamp>, took: Duration) {
     const BAD_REQUEST: u16 = 400;
     let agent = stamp.and_then(|stamp| stamp.agent.as_ref()).map_or("", |agent| agent.id_or_none());
     let operation = stamp.and_then(|stamp| stamp.skill.or(stamp.operation)).unwrap_or_default();
     let code = match stamp {
         Some(stamp) => stamp.code,
-        // What is outside of every binding has no code of its own.
+        // Answers outside every binding have no error code.
         None if status < BAD_REQUEST => "OK",
         None => "HTTP_ERROR",
     };
@@ -212,7 +212,7 @@ fn count(metrics: &Metrics, path: &str, status: u16, stamp: Option<&Stamp>, took
     metrics.ended(asked, stamp.map_or(Kind::Unproven, |stamp| stamp.caller), code, took);
 }
 
-/// The binding of a path as the log names it.
+/// Returns the binding of a path for the log.
 fn binding(path: &str) -> &'static str {
     match path {
         ENDPOINT_PATH => "jsonrpc",

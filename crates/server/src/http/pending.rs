@@ -1,16 +1,15 @@
-//! How much of requests that are not yet answered is kept at once. Nobody has to say who they are
-//! before a body is read, so that without a common limit a few connections with a hundred requests
-//! each would fill the memory.
+//! Limit on the memory of pending requests. Callers are not authenticated before a body is read, so
+//! without a common limit a few connections with a hundred requests each could fill the memory.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use crate::limit::{Key, give_back};
 
-/// Which part of the whole one address may have, and requests for one agent of several.
+/// Divisor for the share of one address, and of the requests for one agent among several.
 const SHARES: usize = 4;
 
-/// What is kept, in all and by address.
+/// Memory of pending requests, in total and by address.
 #[derive(Debug)]
 pub(crate) struct Pending {
     limit: usize,
@@ -21,30 +20,30 @@ pub(crate) struct Pending {
 #[derive(Debug, Default)]
 struct Kept {
     total: usize,
-    /// Ordered: to hash an address takes longer than to find one among those that send at once.
+    /// Ordered, because hashing an address takes longer than finding it among few.
     by_address: BTreeMap<Key, usize>,
     by_agent: BTreeMap<String, usize>,
 }
 
 impl Pending {
-    /// At most `limit` bytes in all; one address may have a quarter of them, and one agent of several
-    /// another quarter, and each at least `largest`.
+    /// Creates a limit of `limit` bytes in total; one address may use a quarter of them, and so may
+    /// the requests for one agent among several, each at least `largest`.
     #[must_use]
     pub(crate) fn new(limit: usize, largest: usize) -> Self {
-        // A head belongs to a body, too.
+        // A head counts with its body.
         const HEAD: usize = 64 * 1024;
         let share = (limit / SHARES).max(largest.saturating_add(HEAD));
-        // The largest body that is permitted always fits, however little the setting leaves.
+        // The largest permitted body always fits, however small the setting.
         Self { limit: limit.max(share), share, kept: Mutex::default() }
     }
 
-    /// Nothing yet of a request from an address, for one agent among several.
+    /// Starts counting a request from an address, for one agent among several.
     pub(super) fn hold(&self, address: Key, agent: Option<String>) -> Held<'_> {
         Held { pending: self, address, agent, bytes: 0 }
     }
 }
 
-/// What is kept of one request.
+/// Memory of one request.
 #[derive(Debug)]
 pub(super) struct Held<'p> {
     pending: &'p Pending,
@@ -54,7 +53,7 @@ pub(super) struct Held<'p> {
 }
 
 impl Held<'_> {
-    /// Keeps so much more; `false` when there is no room for it.
+    /// Counts `more` bytes; `false` when they exceed a limit.
     pub(super) fn grow(&mut self, more: usize) -> bool {
         let mut kept = self.pending.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let Kept { total, by_address, by_agent } = &mut *kept;

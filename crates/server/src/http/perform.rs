@@ -1,5 +1,4 @@
-//! What the bindings of A2A do alike with a request that was read: it is performed, and each says in its own
-//! way what came of it.
+//! Performing of parsed requests, which all A2A bindings share.
 
 use axum::response::Response;
 use tradepost_wire::a2a::error::Refusal;
@@ -11,8 +10,8 @@ use super::{answer_check, denied, intake};
 use crate::agent::{Answer, Caller, Incoming, Outcome};
 use crate::fault::Fault;
 
-/// Has a request performed, unless it was refused when it was read. In its release a caller activates these
-/// extensions, and `write` is how the binding writes an answer.
+/// Performs a request, unless parsing refused it. `activated` are the extensions that the caller
+/// activates in its release, and `write` serialises an answer for the binding.
 pub(super) async fn perform(
     Posted { desk, agent, parts, bytes }: Posted<'_>,
     caller: &Caller,
@@ -56,7 +55,8 @@ pub(super) async fn perform(
             }
         }
     };
-    // Who activates an extension is told which ones are in use.
+    // A caller that activates extensions is told which ones are in use (A2A extension guide,
+    // "Activation"; X-04).
     answers::echo_extensions(&mut response, agent, activated, (binding, release));
     (response, stamp)
 }

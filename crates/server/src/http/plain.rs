@@ -7,7 +7,7 @@ use tradepost_wire::json::json;
 
 use crate::fault::Fault;
 
-/// A JSON answer.
+/// Creates a JSON response.
 pub fn json_response(status: StatusCode, body: impl Into<Body>) -> Response {
     let mut response = Response::new(body.into());
     *response.status_mut() = status;
@@ -16,7 +16,7 @@ pub fn json_response(status: StatusCode, body: impl Into<Body>) -> Response {
     response
 }
 
-/// An error outside every binding, in the shape of google.rpc.Status (A2A §11.6).
+/// Writes an error outside every binding, in the format of google.rpc.Status (A2A 1.0 §11.6).
 pub(super) fn plain_error(status: StatusCode, name: &str, message: &str) -> Response {
     json_response(status, plain_error_body(status, name, message))
 }
@@ -26,8 +26,8 @@ pub(super) fn plain_error_body(status: StatusCode, name: &str, message: &str) ->
     json!({"error": error}).to_string()
 }
 
-/// What is said when something failed outside of every binding. The log has the cause under the id that the
-/// answer names.
+/// Writes the answer to an internal error outside every binding. The log has the cause under the
+/// answer's error id.
 pub(super) fn failed(fault: &Fault) -> Response {
     let error_id = format!("err_{}", uuid::Uuid::now_v7().simple());
     tracing::error!(%error_id, cause = %fault.chain(), "a request could not be answered");
@@ -35,8 +35,8 @@ pub(super) fn failed(fault: &Fault) -> Response {
     plain_error(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL", &message)
 }
 
-/// An unknown path or an unknown host: both look the same.
-// E-111
+/// Answers an unknown path or an unknown host; both look the same.
+// Tenants are not revealed (E-111).
 pub async fn not_found() -> Response {
     plain_error(StatusCode::NOT_FOUND, "NOT_FOUND", "nothing is here")
 }

@@ -1,8 +1,8 @@
-//! The HTTP+JSON binding (A2A §11): path, query and body become a request for the desk, and what
-//! the desk says becomes bytes. Whatever goes wrong has the one body of §11.6.
+//! The HTTP+JSON binding (A2A 1.0 §11): converts path, query and body to requests, and serialises
+//! answers. Every error has the format of §11.6.
 //!
-//! What the request is in, JSON-RPC's `params`, is put together in [`http_json`] and read by the
-//! same reader. To an agent whose card does not name this binding these paths are unknown ones.
+//! [`http_json`] builds JSON-RPC's `params` from a request, so that all bindings share one parser.
+//! On the host of an agent whose card does not list this binding, the paths are unknown.
 
 use std::sync::Arc;
 
@@ -32,14 +32,14 @@ use crate::fault::Fault;
 
 mod errors;
 
-/// The binding's own media type.
-// CT-02
+/// Media type of the binding.
+// Requests, responses and errors have this type (A2A 1.0 §11.1, CT-02).
 const A2A_JSON: &str = "application/a2a+json";
 
-/// What older clients call it.
+/// Media type of older clients.
 const JSON: &str = "application/json";
 
-/// Every path and method under `/rest`.
+/// Handles every path and method under `/rest`.
 pub(super) async fn handle(State(desk): State<Arc<Desk>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let agent = desk.agent(host(&parts.uri, &parts.headers));
@@ -49,7 +49,7 @@ pub(super) async fn handle(State(desk): State<Arc<Desk>>, request: Request) -> R
     let answered = answer(&desk, agent, &parts, body);
     let answered = desk.guard(agent, "answering a request", answered).await;
     let (mut response, stamp) = answered.unwrap_or_else(|fault| HttpJson.broken(&**agent, &fault));
-    // Streams have a type of their own.
+    // Streams have another type.
     if let Some(kind) =
         response.headers_mut().get_mut(header::CONTENT_TYPE).filter(|kind| **kind == JSON)
     {
@@ -58,17 +58,17 @@ pub(super) async fn handle(State(desk): State<Arc<Desk>>, request: Request) -> R
     stamped((response, stamp), agent)
 }
 
-/// What a path of ours means.
+/// Returns the meaning of a path.
 fn find(path: &str) -> Option<Target> {
     http_json::find(path.strip_prefix(HTTP_JSON_PATH)?)
 }
 
-/// A path as the log names it.
+/// Returns a path's template for the log.
 pub(super) fn template(path: &str) -> Option<String> {
     find(path).map(|target| format!("{HTTP_JSON_PATH}{}", target.template()))
 }
 
-/// Which name of the format the caller wants: the older one only when it asks for nothing else.
+/// Returns the media type for the caller: the older one only when it accepts nothing else.
 fn media_type(headers: &HeaderMap) -> &'static str {
     if asks_for(headers, JSON) && !asks_for(headers, A2A_JSON) { JSON } else { A2A_JSON }
 }
@@ -99,14 +99,14 @@ async fn answer(desk: &Desk, agent: &SharedAgent, parts: &Parts, body: Body) -> 
     (response, stamp.by(&caller).of(operation))
 }
 
-/// Reads the body, where the operation has one. It may be left out where the path says all.
+/// Reads the body, where the operation has one. It is optional where the path is sufficient.
 async fn receive<'d>(
     desk: &'d Desk,
     operation: Operation,
     parts: &Parts,
     body: Body,
 ) -> Result<Option<Whole<'d>>, Unread> {
-    // What comes as the body of another method means nothing, and is not read.
+    // The body of another method has no meaning, and is not read.
     if parts.method != axum::http::Method::POST {
         return Ok(None);
     }
@@ -118,7 +118,7 @@ async fn receive<'d>(
     Ok(Some(bytes).filter(|bytes| !(optional && bytes.trim_ascii().is_empty())))
 }
 
-/// What is known of a request before its parameters are read.
+/// Facts about a request before its parameters are parsed.
 #[derive(Clone, Copy)]
 struct Given<'a> {
     target: &'a Target,
@@ -148,7 +148,7 @@ fn read(
     }
 }
 
-/// A path of ours that this method does nothing with.
+/// Refuses a method that a path does not support.
 fn wrong_method(target: &Target) -> Parcel {
     let allowed = target.allowed();
     let refusal = Refusal::new(Code::MethodNotFound, format!("use {allowed} on this path"));
@@ -160,7 +160,8 @@ fn wrong_method(target: &Target) -> Parcel {
     (response, stamp)
 }
 
-/// A body that was not taken. Of another media type it is A2A's own error (§1.5 row 9).
+/// Refuses a body that was not read. Another media type is the protocol's own error
+/// `CONTENT_TYPE_NOT_SUPPORTED`.
 fn not_taken(unread: Unread) -> Parcel {
     let (mut response, stamp) = if unread == Unread::OtherType {
         let message = "the Content-Type must be application/a2a+json or application/json";
@@ -174,7 +175,7 @@ fn not_taken(unread: Unread) -> Parcel {
     (response, stamp)
 }
 
-/// An answer of the protocol itself.
+/// Writes an answer of the protocol.
 fn result(agent: &SharedAgent, answer: Answer) -> Response {
     let frame = || Frame(Arc::clone(agent));
     match answer {
@@ -194,8 +195,8 @@ fn result(agent: &SharedAgent, answer: Answer) -> Response {
     }
 }
 
-/// An event of a stream is a `StreamResponse` and nothing around it.
-// CT-03
+/// Frames of a stream, each of which is a `StreamResponse` alone.
+// The data of an event is a StreamResponse (A2A 1.0 §11.7, CT-03).
 struct Frame(SharedAgent);
 
 impl sse::Frame for Frame {
@@ -203,8 +204,8 @@ impl sse::Frame for Frame {
         json.to_owned()
     }
 
-    /// The specification has no form for this, so the event has a name by which no client takes
-    /// it for a `StreamResponse` (§1.5 row 4).
+    /// Writes an event with its own name, so that clients do not read it as a `StreamResponse`,
+    /// because the specification has no format for errors in a stream.
     fn broken(&self, fault: &Fault) -> String {
         let (refusal, _) = answers::broken(&*self.0, fault);
         format!("event: error\ndata: {}\n\n", errors::body(&refusal, None))

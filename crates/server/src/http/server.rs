@@ -1,5 +1,4 @@
-//! Listening, serving and stopping: connections in, requests to the router, and on the way out
-//! everything that has begun is finished.
+//! Listening, serving and graceful shutdown.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -26,7 +25,7 @@ mod connection;
 mod handshake;
 mod room;
 
-/// Where connections come from.
+/// Source of connections.
 #[derive(Debug)]
 pub struct Listener {
     tcp: TcpListener,
@@ -34,7 +33,7 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Connections over TLS.
+    /// Listens for TLS connections.
     #[must_use]
     pub fn over_tls(tcp: TcpListener, identity: Arc<Identity>) -> Self {
         Self { tcp, identity: Some(identity) }
@@ -42,14 +41,14 @@ impl Listener {
 }
 
 impl From<TcpListener> for Listener {
-    /// Connections in clear text.
+    /// Listens for unencrypted connections.
     fn from(tcp: TcpListener) -> Self {
         Self { tcp, identity: None }
     }
 }
 
-/// Serves until `stop` resolves, and then until every request in progress is answered, at most
-/// `shutdown_grace` long. HTTP/1.1 and HTTP/2 are spoken on the same port.
+/// Serves until `stop` resolves, and then until every request in progress is answered, at most for
+/// `shutdown_grace`. HTTP/1.1 and HTTP/2 share the port.
 pub async fn serve(
     listener: impl Into<Listener>,
     site: impl Into<Site>,
@@ -77,8 +76,7 @@ pub async fn serve(
     let room = Room::new(settings);
     tokio::pin!(stop);
     loop {
-        // Without room, and while everybody in it is busy, the next connection waits in the
-        // system's queue.
+        // When all places are taken by busy connections, the next one waits in the system's queue.
         let accept = async {
             let (stream, address) = tcp.accept().await?;
             let place = room.enter(address.ip()).await;
@@ -91,14 +89,14 @@ pub async fn serve(
         let (stream, address, place) = match accepted {
             Ok((stream, address, Some(place))) => (stream, address, place),
             Ok((stream, _, None)) => {
-                // Over TLS nothing can be said before the handshake, for which there is no room.
+                // Over TLS no answer is possible before the handshake, which would need a place.
                 if identity.is_none() {
                     turn_away(&stream);
                 }
                 continue;
             }
             Err(error) => {
-                // Out of descriptors, most likely: others have to finish first.
+                // Usually out of file descriptors, until other connections end.
                 tracing::warn!(%error, "a connection could not be accepted");
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
@@ -114,8 +112,8 @@ pub async fn serve(
             }
         };
     }
-    // The system lets nobody else in from here on, and the receivers that are left are those of
-    // connections.
+    // The system accepts no more connections from here on, and the remaining receivers belong to
+    // open connections.
     drop((tcp, stopped));
     stopping.send_replace(());
     if tokio::time::timeout(settings.shutdown_grace, stopping.closed()).await.is_err() {
@@ -125,8 +123,8 @@ pub async fn serve(
     host.refusals.summarize();
 }
 
-/// Tells an address that is busy on all its connections why it gets no further one, as far as that
-/// can be done without waiting.
+/// Tells an address that is busy on all its connections why it gets no more, as far as that is
+/// possible without waiting.
 fn turn_away(stream: &TcpStream) {
     let status = StatusCode::SERVICE_UNAVAILABLE;
     let message = "your address has all the connections that one may have; use those";
@@ -135,7 +133,7 @@ fn turn_away(stream: &TcpStream) {
         stream.try_write(closing_answer(status, &[(header::RETRY_AFTER, "1")], &body).as_bytes());
 }
 
-/// An answer written by hand, after which the connection is closed.
+/// Writes an answer by hand, after which the connection is closed.
 fn closing_answer(status: StatusCode, more: &[(HeaderName, &str)], body: &str) -> String {
     let more: String = more.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     format!(
@@ -147,7 +145,7 @@ fn closing_answer(status: StatusCode, more: &[(HeaderName, &str)], body: &str) -
     )
 }
 
-/// What serves a connection.
+/// Dependencies of a connection.
 #[derive(Debug, Clone)]
 struct Host {
     protocol: Protocol,
@@ -167,7 +165,7 @@ impl Host {
         self.protocol.serve(stream, client, (self.site, self.refusals), place, stopped).await;
     }
 
-    /// Apart from the one in clear text, each of which would take a kilobyte more with the room for this.
+    /// Separate from the unencrypted variant, whose futures would otherwise be a kilobyte larger.
     async fn welcome_over_tls(
         self,
         stream: TcpStream,
@@ -177,8 +175,8 @@ impl Host {
         identity: Arc<Identity>,
     ) {
         let peer = Peer(address);
-        // Nothing has been asked yet, so that nothing is lost when the server stops or when somebody
-        // else needs the place.
+        // No request has begun, so nothing is lost when the server stops or another connection
+        // needs the place.
         let shaken = tokio::select! {
             _ = stopped.changed() => None,
             () = place.needed() => None,

@@ -1,36 +1,37 @@
-//! How requests are taken.
+//! Limits and options for requests.
 
 use std::time::Duration;
 
-/// How requests are taken.
+/// Limits and options for requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// The largest request body in bytes.
+    /// Maximum size of a request body in bytes.
     pub max_body_bytes: usize,
-    /// How long a request may take to arrive, headers and body each.
+    /// Maximum time for receiving a request, for headers and body each.
     pub read_timeout: Duration,
-    /// How long an answer may take, once the request has arrived.
+    /// Maximum time for an answer, after the request was received.
     pub request_timeout: Duration,
-    /// How many connections may be open at once.
+    /// Maximum number of connections.
     pub max_connections: usize,
-    /// How many of them one address may have, or one IPv6 network of 64 bits.
+    /// Maximum number of connections per address, or per IPv6 network of 64 bits.
     pub connections_per_address: usize,
-    /// How many bytes of unanswered requests are kept at once.
+    /// Maximum number of bytes of pending requests.
     pub max_pending_bytes: usize,
-    /// How many requests may be at work at once; beyond it agents, and the callers of each, take turns.
+    /// Maximum number of requests that run at once; beyond it, fair scheduling among agents and
+    /// among the callers of each.
     pub max_running_requests: usize,
-    /// The hosts (without port, in lower case) on which the directory of all agents is, and nothing else.
+    /// Hosts (without port, in lower case) that serve only the directory of all agents.
     pub directory_hosts: Vec<String>,
-    /// How long requests in progress may take to finish when the server stops.
+    /// Maximum time for requests in progress when the server stops.
     pub shutdown_grace: Duration,
-    /// Whether the client's address is taken from the last entry of `X-Forwarded-For`.
+    /// True when the client's address is taken from the last entry of `X-Forwarded-For`.
     pub trust_forwarded_for: bool,
-    /// The web pages whose visitors' browsers may call.
+    /// Web pages that may call from a browser.
     pub web_origins: Vec<WebOrigin>,
 }
 
 impl Default for Settings {
-    /// What suits a small machine that everybody can reach.
+    /// Defaults for a small machine on the public Internet.
     fn default() -> Self {
         Self {
             max_body_bytes: 256 * 1024,
@@ -53,6 +54,6 @@ impl Default for Settings {
 pub enum WebOrigin {
     /// Every page may read.
     Any,
-    /// The pages of this origin, such as `https://example.com`, may do what everybody may.
+    /// Pages of this origin, such as `https://example.com`, have the same access as other callers.
     Named(String),
 }

@@ -1,4 +1,4 @@
-//! Everything that can be asked for, and what the log calls it.
+//! The routes of a process, with their names in the log.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,31 +12,31 @@ use super::{grpc, mcp, rest};
 use crate::card::ENDPOINT_PATH;
 use crate::desk::Desk;
 
-/// Whether the process lives.
+/// Path of the liveness check.
 pub(super) const LIVE_PATH: &str = "/healthz";
 
-/// Whether it can answer.
+/// Path of the readiness check.
 pub(super) const READY_PATH: &str = "/readyz";
 
-/// What was counted, for operators alone.
+/// Path of the metrics, for operators only.
 pub(super) const METRICS_PATH: &str = "/metrics";
 
-/// The page for people.
+/// Path of the page for people.
 pub(super) const HOME_PATH: &str = "/";
 
-/// Everything that can be asked for.
+/// The routes of a process.
 #[derive(Debug, Clone)]
 pub struct Site {
     pub(super) router: Router,
-    /// Whose metrics, tracer and ledger are asked.
+    /// Process whose metrics, tracer and recorder are used.
     pub(super) desk: Option<Arc<Desk>>,
-    /// The paths that no binding of A2A has, and what the log calls them.
+    /// Paths outside the A2A bindings, with their names in the log.
     pub(super) paths: &'static [(&'static str, &'static str)],
 }
 
 impl Site {
-    /// Whether a request is for a host that is published with `https`: then a proxy in front speaks
-    /// TLS where this process does not.
+    /// Returns true when a request is for a host that is published with `https`: then a proxy in
+    /// front may speak TLS where this process does not.
     pub(super) fn is_published_over_tls(&self, request: &Request) -> bool {
         let host = host(request.uri(), request.headers());
         self.desk.as_ref().is_some_and(|desk| desk.is_published_over_tls(host))
@@ -55,7 +55,7 @@ impl From<Router> for Site {
     }
 }
 
-/// A path as the log names it: those of the router, and nothing that a caller made up.
+/// Returns a path's name for the log: those of the router, and none that a caller made up.
 pub(super) fn known_path(path: &str, others: &[(&'static str, &'static str)]) -> Cow<'static, str> {
     let known = [
         HOME_PATH,

@@ -1,4 +1,4 @@
-//! Streams as server-sent events.
+//! Task streams as server-sent events.
 
 use std::time::Duration;
 
@@ -12,22 +12,22 @@ use crate::fault::Fault;
 use crate::panics;
 use crate::tasks::{Item, TaskStream};
 
-/// How long a connection may be silent before a comment keeps it open.
+/// Time of silence after which a comment keeps the connection open.
 const SILENCE: Duration = Duration::from_secs(15);
 
-/// How a binding writes what a stream brings.
+/// Writer of stream events in the format of a binding.
 pub(super) trait Frame: Send + 'static {
-    /// The data of an event; whether no other follows is for those who say so.
+    /// Returns the data of an event; `is_last` is for bindings that mark the last one.
     fn event(&self, json: &str, is_last: bool) -> String;
-    /// What is sent when the stream breaks, as a whole event; the cause is for the log.
+    /// Returns a whole event for a failed stream; the cause is for the log.
     fn broken(&self, fault: &Fault) -> String;
 }
 
-/// A response that brings a task's events until it pauses or ends.
+/// Creates a response with a task's events until it pauses or ends.
 pub(super) fn task_events(events: TaskStream, frame: impl Frame) -> Response {
     let body = stream::unfold(Some((events, frame)), |state| async move {
         let (mut events, frame) = state?;
-        // To stop waiting loses nothing: `next` takes an entry only when it is about to return it.
+        // Cancelling is safe: `next` takes an entry only when it is about to return it.
         let next = panics::catch("following a task", events.next());
         let next = tokio::time::timeout(SILENCE, next).await.map(Result::flatten);
         let (text, more) = match next {
@@ -44,7 +44,7 @@ pub(super) fn task_events(events: TaskStream, frame: impl Frame) -> Response {
     response(Body::from_stream(body))
 }
 
-/// A response that brings one event.
+/// Creates a response with one event.
 pub(super) fn one_event(json: &str, frame: &impl Frame) -> Response {
     response(Body::from(format!("data: {}\n\n", frame.event(json, true))))
 }

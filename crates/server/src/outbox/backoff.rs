@@ -1,40 +1,40 @@
-//! When to try again, as a pure function: the clock, the wait and the dice are somebody else's.
+//! Retry schedule as a pure function, without clock, sleep or random source.
 
 use std::time::Duration;
 
 use tradepost_wire::backoff::{Backoff, drawn};
 
-/// When attempts are repeated.
+/// Schedule of retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
-    /// How many attempts in a row may fail before the webhook is given up; at least one.
+    /// Number of consecutive failures after which the webhook is given up; at least one.
     pub attempts: u32,
-    /// The longest pause after the first failure. It doubles with each one.
+    /// Maximum pause after the first failure. It doubles with each one.
     pub first: Duration,
-    /// The longest pause at all, also when the receiver asks for a longer one.
+    /// Maximum pause, also when the receiver asks for a longer one.
     pub longest: Duration,
 }
 
 impl Default for Schedule {
-    /// Twelve attempts within some two hours.
+    /// Twelve attempts within about two hours.
     fn default() -> Self {
         Self { attempts: 12, first: Duration::from_secs(2), longest: Duration::from_secs(60 * 60) }
     }
 }
 
-/// What to do after a failure.
+/// Decision after a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Advice {
-    /// Try again after this pause.
+    /// Retry after this pause.
     Again(Duration),
-    /// Leave it.
+    /// Give up.
     GiveUp,
 }
 
 impl Schedule {
-    /// What to do after the `failures`th failure in a row. The pause is anything up to twice the
-    /// one before (full jitter, by `random` from 0 to 1), so that receivers that come back are not
-    /// met by everybody at once; at least what the receiver asks for.
+    /// Decides after the `failures`th consecutive failure. The pause is random between zero and a
+    /// maximum that doubles with each failure (full jitter, with `random` from 0 to 1), so that a
+    /// recovering receiver does not get all retries at once; at least what the receiver asks for.
     #[must_use]
     pub fn advise(self, failures: u32, retry_after: Option<Duration>, random: f64) -> Advice {
         if failures >= self.attempts {

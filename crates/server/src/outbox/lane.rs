@@ -1,4 +1,4 @@
-//! A turn at one webhook: what stands after its place in the log, one entry after the other.
+//! Deliveries to one webhook: the entries after its position in the log, one after another.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,26 +12,26 @@ use super::{Outbox, pump};
 use crate::fault::Fault;
 use crate::tasks::log::{self, Entry, EntryKind, LogWriter, PushPlace};
 
-/// How many entries a turn delivers before others have theirs.
+/// Maximum number of entries before other webhooks get their turn.
 const TURN: usize = 64;
 
-/// How many entries are read at once: what a webhook costs in memory.
+/// Number of entries read at once, which bounds the memory per webhook.
 const BATCH: usize = 8;
 
-/// A turn.
+/// A series of deliveries to one webhook.
 pub(super) struct Lane<'a> {
     outbox: &'a Arc<Outbox>,
     key: i64,
-    /// Entries after the place, as far as they have been read.
+    /// Entries after the position that have been read.
     read: VecDeque<Entry>,
 }
 
-/// What comes next.
+/// The next delivery.
 struct Next {
     place: PushPlace,
-    /// The entry's number; for the task at the beginning the number that it includes.
+    /// Number of the entry; for the initial task the last entry that it includes.
     seq: i64,
-    /// The `StreamResponse`, unless the entry is one that streams do not show.
+    /// The `StreamResponse`, unless streams do not contain the entry.
     json: Option<String>,
 }
 
@@ -40,8 +40,9 @@ impl<'a> Lane<'a> {
         Self { outbox, key, read: VecDeque::new() }
     }
 
-    /// Delivers until there is nothing more, the receiver fails or the turn is over. The webhook
-    /// is looked at before each delivery: nothing is sent once it is deleted (A2A §3.1.10).
+    /// Delivers until there are no more entries, the receiver fails, or the turn is over. The
+    /// webhook is read before each delivery, because nothing may be sent once it is deleted (A2A
+    /// 1.0 §3.1.10).
     pub(super) async fn work(mut self) -> Result<(), Fault> {
         for _ in 0..TURN {
             if self.outbox.stopping.load(Ordering::SeqCst) {
@@ -57,16 +58,16 @@ impl<'a> Lane<'a> {
                 self.outbox.counts.delivered.fetch_add(1, Ordering::Relaxed);
                 tracing::debug!(webhook = self.key, task_id = %place.task_id, seq, "delivered");
             }
-            // Also past an entry that is not shown, or the place would never move on.
+            // Entries that are not sent move the position too.
             let key = self.key;
             self.note(move |tx| tx.push_delivered(key, seq)).await?;
         }
-        // With more to tell the webhook is due again at once, behind those that have waited longer.
+        // With more entries the webhook is due again at once, after those that have waited longer.
         let (key, now) = (self.key, self.outbox.tasks.clock().now());
         self.note(move |tx| tx.push_rested(key, now)).await
     }
 
-    /// What comes next; `None` when there is nothing, or the webhook is gone.
+    /// Returns the next delivery; `None` when there is none, or the webhook was deleted.
     async fn next(&mut self) -> Result<Option<Next>, Fault> {
         let key = self.key;
         let mut read = std::mem::take(&mut self.read);
@@ -78,7 +79,7 @@ impl<'a> Lane<'a> {
                 let seq = place.from_seq;
                 return Ok((Some(Next { place, seq, json }), read));
             };
-            // Entries do not change, so that they are read in batches; the webhook may, and is
+            // Entries do not change, so they are read in batches; the webhook may change, and is
             // read for each.
             if read.is_empty() {
                 let range = (sent, place.last_seq);
@@ -109,7 +110,7 @@ impl<'a> Lane<'a> {
         };
         let next = match advice {
             Advice::Again(pause) => {
-                // A moment that is still to come, so that it is waited for.
+                // In the future, so that the retry waits.
                 let pause = SignedDuration::try_from(pause).unwrap_or(SignedDuration::MAX);
                 let pause = pause.max(SignedDuration::from_millis(1));
                 Ok(now.checked_add(pause).unwrap_or(jiff::Timestamp::MAX))

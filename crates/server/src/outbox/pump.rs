@@ -1,6 +1,6 @@
-//! Deliveries that run beside each other: whatever is due is taken from its queue, as far as there
-//! is room in all, for a host and for an owner. What a delivery is and where it is kept is the
-//! queue's affair; nothing is remembered here but who is busy.
+//! Concurrent deliveries: takes due deliveries from a queue within the limits in total, per host
+//! and per owner. The queue defines what a delivery is and where it is stored; only deliveries in
+//! progress are kept here.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,53 +17,53 @@ use super::{Edge, Limits};
 use crate::fault::Fault;
 use crate::tasks::log::PushBusy;
 
-/// How long to leave a delivery alone, or everything, after a fault of ours.
+/// Pause after an internal error.
 const FAULT_PAUSE: Duration = Duration::from_secs(10);
 
-/// Who is being delivered to.
+/// A delivery in progress.
 pub struct Busy {
-    /// What is not to be begun twice.
+    /// Key that prevents a second delivery.
     pub key: i64,
-    /// The receiver's host.
+    /// Host of the receiver.
     pub host: String,
-    /// Whose delivery it is.
+    /// Owner of the delivery.
     pub owner: String,
 }
 
-/// What is to be delivered.
+/// A queue of deliveries.
 pub trait Queue: fmt::Debug + Send + Sync + Sized + 'static {
-    /// Something that is due.
+    /// A due delivery.
     type Turn: Send + 'static;
 
-    /// The moment.
+    /// Returns the current time.
     fn now(&self) -> Timestamp;
 
-    /// Waiting and chance.
+    /// Returns sleep and random numbers.
     fn edge(&self) -> &Edge;
 
-    /// How many run at once.
+    /// Returns the limits on concurrent deliveries.
     fn limits(&self) -> Limits;
 
-    /// What is due, but for those who have to wait; at most `room`. May wait for a disk.
+    /// Returns due deliveries without those that have to wait; at most `room`. May block on a disk.
     fn due(&self, now: Timestamp, busy: &PushBusy, room: usize) -> Result<Vec<Self::Turn>, Fault>;
 
-    /// When the next becomes due after a moment. May wait for a disk.
+    /// Returns the time at which the next delivery becomes due. May block on a disk.
     fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, Fault>;
 
-    /// Whom it concerns.
+    /// Returns key, host and owner of a delivery.
     fn who(turn: &Self::Turn) -> Busy;
 
     /// Delivers.
     fn work(self: Arc<Self>, turn: Self::Turn) -> impl Future<Output = Result<(), Fault>> + Send;
 
-    /// Resolves when something may have become due.
+    /// Resolves when a delivery may have become due.
     fn stirred(&self) -> impl Future<Output = ()> + Send;
 
-    /// Nothing more is to be begun.
+    /// Prevents further deliveries from starting.
     fn stop(&self);
 }
 
-/// Delivers until `stop` resolves, and then lets what is under way end, at most `grace` long.
+/// Delivers until `stop` resolves, and then waits for deliveries in progress, at most for `grace`.
 pub async fn run<Q: Queue>(queue: Arc<Q>, stop: impl Future<Output = ()>, grace: Duration) {
     let mut running = JoinSet::new();
     let mut busy = HashMap::new();
@@ -93,13 +93,14 @@ pub async fn run<Q: Queue>(queue: Arc<Q>, stop: impl Future<Output = ()>, grace:
     }
     queue.stop();
     let rest = async { while running.join_next().await.is_some() {} };
-    // What still runs is dropped with the set; its place is where it was, for the next process.
+    // Deliveries still in progress are dropped; their positions are unchanged, for the next
+    // process.
     if tokio::time::timeout(grace, rest).await.is_err() {
         tracing::warn!("some deliveries were still under way when the grace period ended");
     }
 }
 
-/// Starts what is due, as far as there is room. Returns how long until more becomes due.
+/// Starts due deliveries within the limits. Returns the time until more become due.
 async fn fill<Q: Queue>(
     queue: &Arc<Q>,
     running: &mut JoinSet<()>,
@@ -109,7 +110,7 @@ async fn fill<Q: Queue>(
     loop {
         let room = limits.all.saturating_sub(running.len());
         if room == 0 {
-            // Whoever ends makes room, and is waited for.
+            // A delivery that ends makes room.
             return Ok(None);
         }
         let passed_over = passed_over(limits, busy);
@@ -117,7 +118,8 @@ async fn fill<Q: Queue>(
         let (found, mut started) = (due.len(), 0);
         for turn in due {
             let who = Q::who(&turn);
-            // The queue knows who was busy when it was asked, and not whom else it found.
+            // The queue knows what was in progress when it was asked, and not what else it
+            // returned.
             let count = |is: &dyn Fn(&Busy) -> bool| busy.values().filter(|b| is(b)).count();
             if count(&|b| b.host == who.host) < limits.per_host
                 && count(&|b| b.owner == who.owner) < limits.per_owner
@@ -126,7 +128,7 @@ async fn fill<Q: Queue>(
                 start(queue, turn, who, running, busy);
             }
         }
-        // Those that were found and not started stood before others, who are looked for now.
+        // Deliveries that were found and not started displaced others, which are looked for now.
         if started == 0 || (started == found && found < room) {
             break;
         }
@@ -149,14 +151,14 @@ fn start<Q: Queue>(
         let panicked = |_| Err(Fault::new("delivering to a webhook", "it panicked"));
         if let Err(fault) = worked.unwrap_or_else(panicked) {
             tracing::error!(webhook = key, cause = %fault.chain(), "a delivery broke");
-            // It is still due, and would break again at once.
+            // It is still due, and would fail again at once.
             (queue.edge().sleep)(FAULT_PAUSE).await;
         }
     });
     busy.insert(handle.id(), who);
 }
 
-/// Who has to wait: whoever is being delivered to, and whoever is at a bound.
+/// Returns what has to wait: deliveries in progress, and hosts and owners at their limit.
 fn passed_over(limits: Limits, busy: &HashMap<Id, Busy>) -> PushBusy {
     let at_bound = |name: fn(&Busy) -> &String, bound: usize| {
         let mut counts: HashMap<&String, usize> = HashMap::new();
@@ -173,7 +175,7 @@ fn passed_over(limits: Limits, busy: &HashMap<Id, Busy>) -> PushBusy {
     }
 }
 
-/// Reads where nobody else has to wait for it.
+/// Reads from the queue on a blocking thread.
 pub(super) async fn read<Q: Queue, T: Send + 'static>(
     queue: &Arc<Q>,
     job: impl FnOnce(&Q) -> Result<T, Fault> + Send + 'static,

@@ -1,5 +1,5 @@
-//! One notification on the wire: a POST that follows no redirect, asks the guard where it may go,
-//! and reads of the answer what a header says.
+//! Sending of a notification: a POST that follows no redirects, goes only where the guard permits,
+//! and reads little of the answer.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -15,89 +15,89 @@ use tradepost_wire::http::date;
 use crate::egress::{Egress, Unresolved, client};
 use crate::fault::Fault;
 
-/// The media type of a notification.
-// CT-04
+/// Media type of a notification.
+// The body is one StreamResponse of this type (A2A 1.0 §4.3.3, CT-04).
 const A2A_JSON: &str = "application/a2a+json";
 
-/// The header of a webhook's token, as the protocol's earlier versions name it: 1.0 keeps the
-/// token and names no header.
+/// Header for a webhook's token, as in earlier versions of the protocol: 1.0 has the token but
+/// names no header.
 const TOKEN_HEADER: &str = "x-a2a-notification-token";
 
-/// The header by which a receiver knows a notification that it has had.
-// P-06
+/// Header by which a receiver recognises a repeated notification.
+// Receivers treat duplicates as one (A2A 1.0 §4.3.3, P-06).
 const ID_HEADER: &str = "idempotency-key";
 
-/// How much of an answer is read, so that its connection can be used again.
+/// Maximum number of bytes of an answer that are read, so that its connection can be reused.
 const MAX_ANSWER: usize = 16 * 1024;
 
-/// How long the rest of an answer may take. It is of no interest, and somebody else may wait.
+/// Maximum time for the rest of an answer, which is not needed.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// How long a receiver can ask to be left alone; whoever asks for more gets this.
+/// Maximum `Retry-After` of a receiver that is honoured.
 const LONGEST_WAIT: Duration = Duration::from_hours(24);
 
-/// What is sent.
+/// A notification.
 pub struct Notification {
-    /// Where to.
+    /// Address of the webhook.
     pub url: String,
-    /// The value of `Authorization`.
+    /// Value of `Authorization`.
     pub authorization: Option<String>,
-    /// What the receiver wants to see again.
+    /// Token for the receiver.
     pub token: Option<String>,
-    /// The same for the same entry of a task, however often it is sent.
+    /// Id of the notification, the same for each attempt with the same entry.
     pub id: String,
-    /// A `StreamResponse`.
+    /// The `StreamResponse`.
     pub body: String,
 }
 
 impl fmt::Debug for Notification {
-    /// Without everything that is secret or somebody's.
+    /// Leaves out secrets and personal data.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Notification").field("id", &self.id).finish_non_exhaustive()
     }
 }
 
-/// What a receiver answered that has taken something.
+/// Answer of a receiver that accepted a notification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Taken {
-    /// The status, which is 2xx.
+    /// HTTP status, 2xx.
     pub status: u16,
-    /// The body; empty when it was long, or did not come at once.
+    /// Body; empty when it was long or late.
     pub said: Vec<u8>,
 }
 
-/// Why a receiver has not taken a notification.
+/// A failed attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Failed {
-    /// Why.
+    /// Reason.
     pub why: Why,
-    /// How long the receiver asks to be left alone.
+    /// Pause that the receiver asks for.
     pub retry_after: Option<Duration>,
 }
 
-/// In short, and without anything that the receiver said.
+/// Reasons for a failed attempt, without text of the receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
-    /// It answered with a status that is not 2xx.
+    /// The HTTP status is not 2xx.
     Status(u16),
-    /// It answered 410: nobody is there and nobody will be.
+    /// HTTP status 410: the receiver is gone for good.
     Gone,
-    /// It does not believe our signature, and would not believe it again.
+    /// The receiver rejects our signature, and would do so again.
     Unverified,
-    /// It did not answer in time.
+    /// No answer in time.
     TimedOut,
-    /// There was no connection.
+    /// No connection.
     Unreachable,
-    /// Its name leads to an address that may not be called.
+    /// The name resolves to an address that may not be called.
     Forbidden,
-    /// Its address is one that may not be called any more.
+    /// The address is no longer permitted.
     NotPermitted,
-    /// The connection broke, or what came is not HTTP.
+    /// The connection broke, or the answer is not HTTP.
     Broken,
 }
 
 impl Why {
-    /// Whether trying again is of no use.
+    /// Returns true when a retry is useless.
     #[must_use]
     pub fn is_final(self) -> bool {
         match self {
@@ -126,19 +126,19 @@ impl fmt::Display for Why {
     }
 }
 
-/// An attempt.
+/// Future of an attempt.
 pub type Sending<'a> = BoxFuture<'a, Result<(), Failed>>;
 
 /// Sends notifications.
 pub trait Sender: Send + Sync + fmt::Debug {
-    /// Sends one, once.
+    /// Sends a notification once.
     fn send(&self, notification: Notification) -> Sending<'_>;
 }
 
-/// Sends them by HTTP.
+/// Sends notifications by HTTP.
 #[derive(Debug)]
 pub struct HttpSender {
-    /// Who says where it may go; `None` when the addresses are the operator's own.
+    /// Guard for addresses; `None` when the operator has configured them.
     egress: Option<Egress>,
     timeout: Duration,
     plain: OnceLock<Client>,
@@ -146,30 +146,30 @@ pub struct HttpSender {
 }
 
 impl HttpSender {
-    /// Sends where `egress` permits; an attempt takes at most `timeout`.
+    /// Creates a sender for addresses that `egress` permits; an attempt takes at most `timeout`.
     #[must_use]
     pub fn new(egress: Egress, timeout: Duration) -> Self {
         Self { egress: Some(egress), timeout, plain: OnceLock::new(), secure: OnceLock::new() }
     }
 
-    /// Sends to addresses that the operator has set, wherever they are: nobody else can name them.
+    /// Creates a sender without a guard, for addresses that the operator has configured.
     #[must_use]
     pub fn unguarded(timeout: Duration) -> Self {
         Self { egress: None, timeout, plain: OnceLock::new(), secure: OnceLock::new() }
     }
 
     async fn attempt(&self, notification: Notification) -> Result<(), Failed> {
-        // What no header can hold cannot be sent by trying again.
+        // A value that does not fit into a header cannot be sent by retrying.
         let not_permitted = Failed { why: Why::NotPermitted, retry_after: None };
         let headers = headers(&notification).ok_or(not_permitted)?;
         self.post(&notification.url, |_| Some(headers), notification.body).await
     }
 
-    /// Sends a body, once. The headers are made for the address as it is going to be called;
-    /// without them nothing is sent.
+    /// Sends a body once. The headers are built for the final address; nothing is sent when
+    /// `headers` returns `None`.
     ///
     /// # Errors
-    /// Why the receiver has not taken it.
+    /// The reason why the receiver has not accepted it.
     pub async fn post(
         &self,
         url: &str,
@@ -179,10 +179,10 @@ impl HttpSender {
         self.ask(url, headers, body).await.map(|_| ())
     }
 
-    /// The same, for an answer that is of interest.
+    /// Sends a body once and returns the answer.
     ///
     /// # Errors
-    /// Why the receiver has not taken it.
+    /// The reason why the receiver has not accepted it.
     pub async fn ask(
         &self,
         url: &str,
@@ -190,7 +190,8 @@ impl HttpSender {
         body: String,
     ) -> Result<Taken, Failed> {
         let failed = |why| Failed { why, retry_after: None };
-        // Judged again: the setting that permitted it may have changed since it was kept.
+        // Checked again, because the setting that permitted it may have changed since it was
+        // stored.
         let url = self.destination(url).ok_or_else(|| failed(Why::NotPermitted))?;
         let client = self.client(url.scheme() == "https").map_err(|fault| {
             tracing::error!(cause = %fault.chain(), "no client for webhooks");
@@ -227,7 +228,7 @@ impl HttpSender {
             Some(egress) => client::build(egress, self.timeout, secure)?,
             None => client::unguarded(self.timeout, secure)?,
         };
-        // Two may have made one each; the first stays.
+        // Two threads may each have created a client; the first one stays.
         Ok(slot.get_or_init(|| client))
     }
 }
@@ -255,7 +256,7 @@ fn headers(notification: &Notification) -> Option<HeaderMap> {
     Some(headers)
 }
 
-/// Whether a receiver says that it does not believe a webhook's signature (AdCP, "Retry semantics for
+/// Returns true when a receiver rejects a webhook's signature (AdCP 3.1, "Retry semantics for
 /// verification failures").
 fn doubts_signature(headers: &HeaderMap) -> bool {
     let said = headers.get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok());
@@ -271,7 +272,7 @@ fn retry_after(response: &Response) -> Option<Duration> {
     Some(wait.min(LONGEST_WAIT))
 }
 
-/// Reads a little of the answer; nothing when there is more than that.
+/// Reads a short answer; a longer one counts as empty.
 async fn drain(mut response: Response) -> Vec<u8> {
     let mut read = Vec::new();
     while let Ok(Some(chunk)) = response.chunk().await {
@@ -284,7 +285,7 @@ async fn drain(mut response: Response) -> Vec<u8> {
 }
 
 fn why(error: &reqwest::Error) -> Why {
-    // The guard's word stands below what the client makes of it.
+    // The guard's error is a source of the client's error.
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = cause {
         if let Some(Unresolved::Forbidden) = error.downcast_ref::<Unresolved>() {

@@ -1,4 +1,4 @@
-//! The schedule in virtual time: waiting moves the clock, and the dice always fall the same way.
+//! The schedule in virtual time: sleeping moves the clock, and random numbers are constant.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -20,12 +20,12 @@ use crate::tasks::{Ended, Progress, Tasks, Webhooks};
 const AGENT: &str = "agent";
 const NOW: &str = "2026-04-30T12:00:00Z";
 
-/// A receiver for each path, told beforehand what to answer; it says yes to everything else.
+/// A receiver with scripted answers by path; it accepts everything else.
 #[derive(Debug)]
 struct Script {
     clock: Clock,
     answers: Mutex<HashMap<String, Vec<Result<(), Failed>>>>,
-    /// Paths that never answer, once their answers are used up.
+    /// Paths that never answer, once their scripted answers are used up.
     mute: Vec<&'static str>,
     seen: Mutex<Vec<Seen>>,
     open: Mutex<HashMap<String, usize>>,
@@ -80,7 +80,7 @@ impl Script {
         seen.iter().filter(|seen| seen.path == path).cloned().collect()
     }
 
-    /// What a path has been told: kind and number or state of each notification.
+    /// Returns the notifications of a path: kind and number or state of each.
     fn received(&self, path: &str) -> Vec<String> {
         let kind = |body: &str| {
             let body: Value = tradepost_wire::json::from_str(body).unwrap();
@@ -93,10 +93,10 @@ impl Script {
     }
 }
 
-/// What receivers answer, by path.
+/// Scripted answers by path.
 type Answers<'a> = &'a [(&'a str, Vec<Result<(), Failed>>)];
 
-/// A log with tasks, and an outbox that waits in virtual time.
+/// A log with tasks, and an outbox in virtual time.
 struct World {
     log: Arc<Memory>,
     clock: Clock,
@@ -152,7 +152,7 @@ impl World {
         let stopped = async {
             let _ = stopped.await;
         };
-        // Nobody waits for those who never answer.
+        // Paths that never answer are not waited for.
         let grace = if mute.is_empty() { Duration::from_secs(30) } else { Duration::ZERO };
         let run = Arc::clone(&outbox).run(stopped, grace);
         let running = match answers {
@@ -162,14 +162,14 @@ impl World {
         Self { log, clock, hand, tasks, webhooks, script, outbox, running, stop }
     }
 
-    /// Another process on what this one has left behind; without answers it delivers nothing.
+    /// Starts another process on the same log; without answers it delivers nothing.
     async fn restart(self, mute: &[&'static str], answers: Option<Answers<'_>>) -> Self {
         drop(self.stop);
         self.running.await.unwrap();
         Self::on(self.log, (self.clock, self.hand), mute, answers)
     }
 
-    /// A task that waits for input, and its webhooks at these hosts and paths.
+    /// Creates a task that waits for input, with webhooks at these hosts and paths.
     async fn task(&self, owner: &str, hooks: &[&str]) -> String {
         let owner = self.owner(owner);
         let work: crate::tasks::Work = Box::new(|progress| {
@@ -188,7 +188,7 @@ impl World {
         begun.task_id
     }
 
-    /// Continues a task with so many artifacts, and ends it.
+    /// Continues a task with this many artifacts, and ends it.
     async fn finish(&self, owner: &str, task_id: &str, artifacts: usize) {
         let owner = self.owner(owner);
         let said = message(Some(task_id));
@@ -258,7 +258,7 @@ fn message(task_id: Option<&str>) -> Message {
     Message { role: Role::User, ..message }
 }
 
-/// `host/path`; the path is the id, too.
+/// Splits `host/path`; the path is also the id.
 fn config(task_id: &str, hook: &str) -> PushConfig {
     let (_, path) = hook.split_once('/').unwrap();
     PushConfig {
@@ -287,7 +287,7 @@ async fn p_03_a_failing_receiver_is_retried_on_schedule_and_given_up() {
     assert_eq!(world.outbox.counts().failed(), 6);
     let off = world.log.given_up();
     assert_eq!((off[0].failures, off[0].failure.as_deref()), (6, Some("HTTP 503")));
-    // What happens meanwhile is not lost, and wakes nobody.
+    // Entries in the meantime are not lost, and do not start a delivery.
     world.finish("ada", &task_id, 2).await;
     assert_eq!(world.seen("down").len(), 6);
     assert_eq!(world.log.revive(world.clock.now()), 1);
@@ -337,10 +337,10 @@ async fn another_process_goes_on_where_this_one_stopped() {
     let world = World::new(&[], &answers);
     let task_id = world.task("ada", &["a.example/hook"]).await;
     world.until_received("hook", 1).await;
-    // The rest happens while nobody delivers, and is delivered by two processes.
+    // The rest is recorded without an outbox, and delivered by two processes.
     let world = world.restart(&[], None).await;
     world.finish("ada", &task_id, 200).await;
-    // However quick it is, it gets no further.
+    // It gets no further, however fast it is.
     let world = world.restart(&["hook"], Some(&answers)).await;
     world.until_received("hook", 4).await;
     let before = Arc::clone(&world.script);
@@ -361,7 +361,7 @@ async fn another_process_goes_on_where_this_one_stopped() {
 #[tokio::test]
 async fn receivers_that_never_answer_delay_nobody_else() {
     let world = World::new(&["mute"], &[]);
-    // More of them than the bounds of their host and their owner let through.
+    // More webhooks than the limits of their host and their owner permit.
     for _ in 0..5 {
         world.task("mallory", &["slow.example/mute"]).await;
     }

@@ -1,4 +1,5 @@
-//! Page tokens: opaque, bound to their owner and filter, and signed, so that nobody can make one.
+//! Page tokens: opaque, signed, and bound to their owner and filter, so that callers cannot make
+//! them.
 
 use jiff::Timestamp;
 use tradepost_wire::a2a::error::Refusal;
@@ -9,23 +10,23 @@ use super::log::{Owner, TaskFilter, TaskRow};
 use crate::fault::Fault;
 use crate::seal::{Seal, Secrets};
 
-/// Signs page tokens.
+/// Signer of page tokens.
 #[derive(Debug)]
 pub(super) struct Signer(Seal);
 
 impl Signer {
-    /// The log's own key, so that tokens outlive the process.
+    /// Opens the log's key, so that tokens outlive the process.
     pub(super) fn open(secrets: &dyn Secrets) -> Result<Self, Fault> {
         Seal::open(secrets, "page-tokens").map(Self)
     }
 
-    /// The token for what comes after a task.
+    /// Writes the token for the tasks after one.
     pub(super) fn write(&self, owner: &Owner, filter: &TaskFilter, last: &TaskRow) -> String {
         let place = format!("{}.{}", last.status_at.as_millisecond(), last.task_id);
         self.0.write(&of_tasks(owner, filter), &place)
     }
 
-    /// What a token says, if it is one of ours for this owner and filter.
+    /// Reads a token, if it was issued for this owner and filter.
     pub(super) fn read(
         &self,
         owner: &Owner,
@@ -37,7 +38,8 @@ impl Signer {
         Some((Timestamp::from_millisecond(at.parse().ok()?).ok()?, task_id.to_owned()))
     }
 
-    /// Whether a token is one of ours for this owner and list. Of an unknown list only its form is judged.
+    /// Returns true when a token was issued for this owner and list. For an unknown list only its
+    /// form is checked.
     pub(super) fn is_known(&self, owner: &Owner, page: &RequestedPage) -> bool {
         let token = page.token.as_str();
         match &page.list {
@@ -51,34 +53,35 @@ impl Signer {
         }
     }
 
-    /// The token for what comes after a webhook of a task.
+    /// Writes the token for the webhooks after one.
     pub(super) fn write_push(&self, owner: &Owner, task_id: &str, last: &str) -> String {
         self.0.write(&of_webhooks(owner, task_id), last)
     }
 
-    /// The webhook after which to go on, if the token is one of ours for this owner and task.
+    /// Returns the last webhook of the previous page, if the token was issued for this owner and
+    /// task.
     pub(super) fn read_push(&self, owner: &Owner, task_id: &str, token: &str) -> Option<String> {
         self.0.read(&of_webhooks(owner, task_id), token).map(str::to_owned)
     }
 }
 
-/// Cuts a list, of which one more was read than a page holds, and says by which token to go on; empty at
-/// the end.
+/// Cuts a list to a page, of which one item more was read, and returns the next token; empty at the
+/// end.
 pub(super) fn cut<T>(found: &mut Vec<T>, limit: usize, token: impl FnOnce(&T) -> String) -> String {
     let more = found.len() > limit;
     found.truncate(limit);
     found.last().filter(|_| more).map(token).unwrap_or_default()
 }
 
-/// What is wrong with a token that is none of ours for a list.
+/// Message for a token that was not issued for a list.
 pub(crate) const FOREIGN_TOKEN: &str = "must be a nextPageToken of the same list";
 
-/// The refusal of a token that is none of ours for a list.
+/// Returns the refusal of a token that was not issued for a list.
 pub(super) fn foreign_token() -> Refusal {
     invalid_param("pageToken", FOREIGN_TOKEN)
 }
 
-/// What a token of a list of tasks is bound to.
+/// Returns what a token of a list of tasks is bound to.
 fn of_tasks(owner: &Owner, filter: &TaskFilter) -> [String; 5] {
     let state = filter.state.map(tradepost_wire::a2a::TaskState::name).unwrap_or_default();
     let since = filter.since.map(|at| at.to_string()).unwrap_or_default();
@@ -86,8 +89,8 @@ fn of_tasks(owner: &Owner, filter: &TaskFilter) -> [String; 5] {
     [owner.agent_id.clone(), owner.principal.clone(), context, state.to_owned(), since]
 }
 
-/// What a token of a list of webhooks is bound to: nothing that a list of tasks could be, which
-/// names as many things.
+/// Returns what a token of a list of webhooks is bound to. It has another length than for tasks, so
+/// the two cannot be confused.
 fn of_webhooks(owner: &Owner, task_id: &str) -> [String; 4] {
     [owner.agent_id.clone(), owner.principal.clone(), "webhooks".to_owned(), task_id.to_owned()]
 }

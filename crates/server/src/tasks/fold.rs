@@ -1,4 +1,4 @@
-//! A task is what its log says: entries folded into the task as it was at any moment.
+//! Replay of a task's log: combines entries to the task as it was at any moment.
 
 use jiff::Timestamp;
 use tradepost_wire::a2a::{
@@ -8,19 +8,20 @@ use tradepost_wire::a2a::{
 use super::log::{Entry, EntryKind, TaskLog, TaskRow};
 use crate::fault::Fault;
 
-/// How many entries are read at once.
+/// Number of entries read at once.
 const BATCH: usize = 500;
 
-/// Why a task cannot be read.
+/// Reason why a task cannot be read.
 pub(super) enum Unfolded {
-    /// An entry of its log says nothing that can be understood: the store works, and so do other tasks.
+    /// An entry of its log is unreadable: the store works, and so do other tasks.
     Unreadable(Fault),
     /// The store fails.
     Broken(Fault),
 }
 
 impl Unfolded {
-    // Not a `From` of `Fault`: a second one would make `?` ambiguous wherever a closure returns faults.
+    // Not a `From` of `Fault`, because a second one would make `?` ambiguous in closures that
+    // return faults.
     fn into_fault(self) -> Fault {
         match self {
             Self::Unreadable(fault) | Self::Broken(fault) => fault,
@@ -28,7 +29,7 @@ impl Unfolded {
     }
 }
 
-/// The task as it was after entry `until`.
+/// Returns the task as it was after entry `until`.
 pub(super) fn task(
     log: &dyn TaskLog,
     row: &TaskRow,
@@ -39,7 +40,8 @@ pub(super) fn task(
     read(log, row, until, history, with_artifacts).map_err(Unfolded::into_fault)
 }
 
-/// The same, which tells an entry that cannot be read from a store that fails.
+/// Returns the task as it was after entry `until`, and distinguishes an unreadable entry from a
+/// failing store.
 pub(super) fn read(
     log: &dyn TaskLog,
     row: &TaskRow,
@@ -62,7 +64,7 @@ pub(super) fn read(
     }
     let Folded { status, artifacts, history: mut said } = folded;
     if let Some(most) = history {
-        // The latest ones (O-05); none at all leaves the member out.
+        // The latest messages (A2A 1.0 §3.2.4, O-05); an empty history is left out.
         said.drain(..said.len().saturating_sub(most as usize));
     }
     Ok(Task {
@@ -100,12 +102,12 @@ impl Folded {
                     tradepost_wire::json::from_str(&entry.body).map_err(on("reading an event"))?;
                 match event {
                     Event::StatusUpdate(update) => {
-                        // What the agent said before becomes history (A2A §4.1.1).
+                        // The previous message of the agent becomes history (A2A 1.0 §4.1.1).
                         let before = std::mem::replace(&mut self.status, update.status);
                         self.history.extend(before.message);
                     }
                     Event::ArtifactUpdate(update) => self.add_artifact(update),
-                    // Nobody writes these into a log.
+                    // These are never written to a log.
                     Event::Task(_) | Event::Message(_) => {}
                 }
             }
@@ -123,18 +125,18 @@ impl Folded {
     }
 }
 
-/// The entry that ends a task as failed.
+/// Writes the entry that ends a task as failed.
 pub(super) fn failure(row: &TaskRow, text: &str, now: Timestamp) -> Result<String, Fault> {
     status_event(row, TaskState::Failed, Some(said(row, text)), now)
 }
 
-/// Something that the agent says about a task.
+/// Creates a message of the agent about a task.
 pub(super) fn said(row: &TaskRow, text: &str) -> Message {
     let (context_id, task_id) = (row.context_id.clone(), Some(row.task_id.clone()));
     by_agent(context_id, task_id, vec![Part::text(text)])
 }
 
-/// A message of the agent's.
+/// Creates a message of the agent.
 pub(super) fn by_agent(context_id: String, task_id: Option<String>, parts: Vec<Part>) -> Message {
     Message {
         message_id: uuid::Uuid::now_v7().to_string(),
@@ -148,7 +150,7 @@ pub(super) fn by_agent(context_id: String, task_id: Option<String>, parts: Vec<P
     }
 }
 
-/// A status entry, as it is streamed.
+/// Writes a status entry, as it is streamed.
 pub(super) fn status_event(
     row: &TaskRow,
     state: TaskState,

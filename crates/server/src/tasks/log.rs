@@ -1,5 +1,5 @@
-//! What tasks are kept in: a log of entries for each, and webhooks with their places in it. Whoever
-//! keeps them implements [`TaskLog`]; what is read and written here is written in its terms.
+//! Storage interface of tasks: an event log for each, and webhooks with their positions in it. A
+//! store implements [`TaskLog`].
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -10,60 +10,60 @@ use tradepost_wire::a2a::{ListTasks, TaskState};
 use crate::fault::Fault;
 use crate::seal::Secrets;
 
-/// A task's head.
+/// Head of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskRow {
-    /// Its id.
+    /// Id of the task.
     pub task_id: String,
-    /// The conversation.
+    /// Conversation.
     pub context_id: String,
-    /// Where it stands.
+    /// State.
     pub state: TaskState,
-    /// Since when.
+    /// Time of the state.
     pub status_at: Timestamp,
-    /// The number of its last event.
+    /// Number of the last entry.
     pub last_seq: i64,
 }
 
-/// Whose tasks.
+/// Owner of tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Owner {
-    /// The agent.
+    /// Id of the agent.
     pub agent_id: String,
-    /// The caller.
+    /// Name of the caller.
     pub principal: String,
 }
 
-/// What an entry of a task's log is.
+/// Kinds of entries of a task's log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryKind {
-    /// Something that was said; not streamed.
+    /// A message, which is not streamed.
     Message,
-    /// The task stands elsewhere.
+    /// A change of the state.
     Status,
-    /// There is more of an artifact.
+    /// An artifact, or a part of one.
     Artifact,
 }
 
 /// An entry of a task's log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Its number, from 1, without gaps.
+    /// Number, from 1, without gaps.
     pub seq: i64,
-    /// What it is.
+    /// Kind.
     pub kind: EntryKind,
-    /// The JSON.
+    /// Body as JSON.
     pub body: String,
 }
 
-/// Which tasks to list.
+/// Filter of a list of tasks.
 #[derive(Debug, Clone, Default)]
 pub struct TaskFilter {
-    /// Of this conversation.
+    /// Conversation.
     pub context_id: Option<String>,
-    /// In this state.
+    /// State.
     pub state: Option<TaskState>,
-    /// Whose state is not older than this.
+    /// Earliest time of the state.
     pub since: Option<Timestamp>,
 }
 
@@ -77,98 +77,99 @@ impl From<&ListTasks> for TaskFilter {
     }
 }
 
-/// A webhook as it is kept.
+/// A stored webhook.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PushTarget {
-    /// Its id, unique within the task.
+    /// Id, unique within the task.
     pub config_id: String,
-    /// The address.
+    /// Address.
     pub url: String,
-    /// The address's host.
+    /// Host of the address.
     pub host: String,
-    /// What the receiver wants to see again.
+    /// Token for the receiver.
     pub token: Option<String>,
-    /// The scheme of a credential.
+    /// Scheme of the credential.
     pub scheme: Option<String>,
-    /// The credential.
+    /// Credential.
     pub credentials: Option<String>,
 }
 
 impl fmt::Debug for PushTarget {
-    /// Without what is secret: the address may hold a secret, too.
+    /// Leaves out secrets, including the address, which may contain one.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PushTarget").field("config_id", &self.config_id).finish_non_exhaustive()
     }
 }
 
-/// A webhook with its place in the task's log.
+/// A webhook with its position in the task's log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PushPlace {
-    /// The webhook, under a number that no other one ever has.
+    /// Key of the webhook, which is never reused.
     pub key: i64,
-    /// The task.
+    /// Id of the task.
     pub task_id: String,
-    /// Whose.
+    /// Name of the owner.
     pub owner: String,
-    /// Where to.
+    /// The webhook.
     pub target: PushTarget,
-    /// The task as it was after this entry is told first.
+    /// Entry up to which the initial task is built.
     pub from_seq: i64,
-    /// The last entry that was delivered; `None` before the task itself was.
+    /// Last delivered entry; `None` before the initial task was delivered.
     pub sent_seq: Option<i64>,
-    /// The last entry of the task's log.
+    /// Last entry of the task's log.
     pub last_seq: i64,
-    /// How many attempts have failed in a row.
+    /// Number of consecutive failed attempts.
     pub failures: u32,
-    /// How the last one failed.
+    /// Reason of the last failure.
     pub failure: Option<String>,
-    /// When to deliver; `None` when nothing waits.
+    /// Time of the next delivery; `None` without one.
     pub due_at: Option<Timestamp>,
-    /// When it was given up.
+    /// Time at which it was given up.
     pub off_at: Option<Timestamp>,
 }
 
-/// Whether a webhook was kept.
+/// Result of storing a webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PushKept {
-    /// It was.
+    /// Stored.
     Kept,
-    /// There is no such task of this owner.
+    /// The owner has no such task.
     NoTask,
-    /// The task has as many as it can have.
+    /// The task has the maximum number of webhooks.
     TooMany,
 }
 
-/// Which webhooks have to wait although they are due.
+/// Webhooks that have to wait although they are due.
 #[derive(Debug, Clone, Default)]
 pub struct PushBusy {
-    /// Keys that are being delivered to.
+    /// Keys with a delivery in progress.
     pub keys: Vec<i64>,
-    /// Hosts that have as many deliveries as they can.
+    /// Hosts at their limit.
     pub hosts: Vec<String>,
-    /// Owners that have as many deliveries as they can.
+    /// Owners at their limit.
     pub owners: Vec<String>,
 }
 
-/// What is done in a transaction. It may be done again when the first time is not kept.
+/// A transaction. It may be run again when the first attempt is not committed.
 pub type Job = Box<dyn FnMut(&dyn LogWriter) -> Result<(), Fault> + Send>;
 
-/// Who is told how a job ended.
+/// Callback for the result of a transaction.
 pub type Done = Box<dyn FnOnce(Result<(), Fault>) + Send>;
 
-/// Told of what other processes do to a log that they share.
+/// Listener for changes by other processes that share a log.
 pub trait Ear: Send + Sync {
-    /// Another process has appended up to an entry, and has ended the task with it or not.
+    /// Called after another process has appended up to an entry; `ended` is true when that ended
+    /// the task.
     fn appended(&self, task_id: &str, seq: i64, ended: bool);
 
-    /// Something may have been missed. Called every few seconds at least.
+    /// Called when notifications may have been missed, and at least every few seconds.
     fn look(&self);
 }
 
-/// The tasks of agents.
+/// Storage of tasks.
 pub trait TaskLog: Secrets {
-    /// Has somebody told of what other processes do, from now on, on a thread that may wait. A log
-    /// that has no other process has nothing to tell.
+    /// Registers a listener for changes by other processes. It is called on a thread that may
+    /// block. A log of a single process never calls it.
     ///
     /// # Errors
     /// When the log fails.
@@ -176,28 +177,28 @@ pub trait TaskLog: Secrets {
         Ok(())
     }
 
-    /// The number of a task's last entry, whosever it is, and whether the task has ended; 0 where there is
-    /// no such task.
+    /// Returns the number of the last entry of a task of any owner, and true when it has ended; 0
+    /// for an unknown task.
     ///
     /// # Errors
     /// When it cannot be read.
     fn standing(&self, task_id: &str) -> Result<(i64, bool), Fault>;
 
-    /// Queues `job` and returns at once; `done` is called when what it did is kept, in the order of
-    /// the queue. When `job` fails or panics, nothing has changed.
+    /// Queues `job` and returns at once; `done` is called when its changes are committed, in the
+    /// order of the queue. When `job` fails or panics, nothing has changed.
     ///
     /// # Errors
     /// When nothing can be queued; then `done` is never called.
     fn submit(&self, job: Job, done: Done) -> Result<(), Fault>;
 
-    /// The owner's task.
+    /// Returns the owner's task.
     ///
     /// # Errors
     /// When it cannot be read.
     fn task(&self, owner: &Owner, task_id: &str) -> Result<Option<TaskRow>, Fault>;
 
-    /// Entries of a task's log after one and up to another, at most `limit`; those of artifacts
-    /// only when asked for.
+    /// Returns entries of a task's log within a range (start exclusive, end inclusive), at most
+    /// `limit`; those of artifacts only on request.
     ///
     /// # Errors
     /// When they cannot be read.
@@ -209,8 +210,8 @@ pub trait TaskLog: Secrets {
         limit: usize,
     ) -> Result<Vec<Entry>, Fault>;
 
-    /// The owner's tasks, newest state first, after the one with this moment and id; and how many
-    /// match in all.
+    /// Returns the owner's tasks, most recent status first, after the one with this time and id;
+    /// and the number of all matches.
     ///
     /// # Errors
     /// When they cannot be read.
@@ -222,14 +223,15 @@ pub trait TaskLog: Secrets {
         limit: usize,
     ) -> Result<(Vec<TaskRow>, usize), Fault>;
 
-    /// An agent's tasks that somebody was working on, in a process that is there no more. A moment
-    /// later it may be there again; who ends them asks once more in the transaction.
+    /// Returns an agent's unfinished tasks of processes that no longer run. Such a process may
+    /// return, so check again in the transaction that ends them.
     ///
     /// # Errors
     /// When they cannot be read.
     fn unfinished_tasks(&self, agent_id: &str) -> Result<Vec<TaskRow>, Fault>;
 
-    /// The webhooks of the owner's task after one id, by id, at most `limit`; with `only` that one.
+    /// Returns the webhooks of the owner's task after an id, ordered by id, at most `limit`; with
+    /// `only` that one.
     ///
     /// # Errors
     /// When they cannot be read.
@@ -242,13 +244,13 @@ pub trait TaskLog: Secrets {
         limit: usize,
     ) -> Result<Vec<PushPlace>, Fault>;
 
-    /// A webhook by its key, unless it was deleted, replaced or given up.
+    /// Returns a webhook by its key, unless it was deleted, replaced or given up.
     ///
     /// # Errors
     /// When it cannot be read.
     fn push_place(&self, key: i64) -> Result<Option<PushPlace>, Fault>;
 
-    /// An agent's webhooks that are due, the longest due first, without the busy ones.
+    /// Returns an agent's due webhooks, the longest due first, without the busy ones.
     ///
     /// # Errors
     /// When they cannot be read.
@@ -260,23 +262,23 @@ pub trait TaskLog: Secrets {
         limit: usize,
     ) -> Result<Vec<PushPlace>, Fault>;
 
-    /// When the next of an agent's webhooks becomes due after a moment.
+    /// Returns the time at which the next of an agent's webhooks becomes due.
     ///
     /// # Errors
     /// When it cannot be read.
     fn push_next_due(&self, agent_id: &str, after: Timestamp) -> Result<Option<Timestamp>, Fault>;
 }
 
-/// What a job can do with tasks.
+/// Operations on tasks in a transaction.
 pub trait TaskWriter {
-    /// Keeps a new task without entries.
+    /// Stores a new task without entries.
     ///
     /// # Errors
     /// When it cannot be written.
     fn create_task(&self, owner: &Owner, task: &TaskRow) -> Result<(), Fault>;
 
-    /// Appends an entry to a task's log, and with a status moves the task; its webhooks that wait
-    /// for something new are due. `None` when the task has ended: nothing is appended then.
+    /// Appends an entry to a task's log, and changes the state if one is given; the task's waiting
+    /// webhooks become due. Returns `None`, without appending, when the task has ended.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -288,18 +290,18 @@ pub trait TaskWriter {
         status: Option<(TaskState, Timestamp)>,
     ) -> Result<Option<i64>, Fault>;
 
-    /// An agent's tasks that somebody was working on, in a process that is there no more. Until the
-    /// transaction ends, nobody else appends to them.
+    /// Returns an agent's unfinished tasks of processes that no longer run. Until the transaction
+    /// ends, nobody else appends to them.
     ///
     /// # Errors
     /// When they cannot be read.
     fn unfinished_tasks(&self, agent_id: &str) -> Result<Vec<TaskRow>, Fault>;
 }
 
-/// What a job can do with webhooks.
+/// Operations on webhooks in a transaction.
 pub trait PushWriter {
-    /// Keeps a webhook in the place of the one with its id, if there is one. It is due at once: it
-    /// begins with the task as it is.
+    /// Stores a webhook, replacing one with the same id. It is due at once, beginning with the
+    /// current task.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -312,7 +314,7 @@ pub trait PushWriter {
         now: Timestamp,
     ) -> Result<PushKept, Fault>;
 
-    /// Forgets a webhook, if there is one.
+    /// Deletes a webhook, if there is one.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -323,20 +325,20 @@ pub trait PushWriter {
         config_id: &str,
     ) -> Result<(), Fault>;
 
-    /// Notes that a webhook has taken an entry.
+    /// Records that a webhook has accepted an entry.
     ///
     /// # Errors
     /// When it cannot be written.
     fn push_delivered(&self, key: i64, seq: i64) -> Result<(), Fault>;
 
-    /// Lets a webhook rest until there is more to tell; when there is already, it is due at `now`.
+    /// Sets a webhook to wait for new entries; when there are some already, it is due at `now`.
     ///
     /// # Errors
     /// When it cannot be written.
     fn push_rested(&self, key: i64, now: Timestamp) -> Result<(), Fault>;
 
-    /// Notes a failed attempt: the next one is at a moment, or there is none and the webhook was
-    /// given up at a moment (`Err`).
+    /// Records a failed attempt: the time of the next one (`Ok`), or the time at which the webhook
+    /// was given up (`Err`).
     ///
     /// # Errors
     /// When it cannot be written.
@@ -348,12 +350,12 @@ pub trait PushWriter {
     ) -> Result<(), Fault>;
 }
 
-/// What a job can do.
+/// Operations in a transaction.
 pub trait LogWriter: TaskWriter + PushWriter {}
 
 impl<T: TaskWriter + PushWriter> LogWriter for T {}
 
-/// Queues a job that comes to something.
+/// Queues a transaction with a result.
 ///
 /// # Errors
 /// When nothing can be queued; then `done` is never called.
@@ -366,7 +368,7 @@ pub(crate) fn submit<T: Send + 'static>(
     let kept = Arc::clone(&outcome);
     let job = move |tx: &dyn LogWriter| {
         let value = job(tx)?;
-        // Of several times the last is the one that is kept.
+        // When the transaction ran several times, the last one was committed.
         *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
         Ok(())
     };
@@ -378,26 +380,26 @@ pub(crate) fn submit<T: Send + 'static>(
     log.submit(Box::new(job), Box::new(done))
 }
 
-/// Does a job and returns when what it did is kept.
+/// Runs a transaction and returns when it is committed.
 ///
 /// # Errors
-/// What the job returned, or that nothing can be kept.
+/// Those of `job`, or when nothing can be stored.
 pub(crate) async fn write<T: Send + 'static>(
     log: &dyn TaskLog,
     job: impl FnMut(&dyn LogWriter) -> Result<T, Fault> + Send + 'static,
 ) -> Result<T, Fault> {
     let (sender, receiver) = tokio::sync::oneshot::channel();
     submit(log, job, move |ended| {
-        // The caller may have gone; what was done is done.
+        // The caller may have disconnected; the transaction is committed all the same.
         let _ = sender.send(ended);
     })?;
     receiver.await.map_err(Fault::on("waiting for the writer"))?
 }
 
-/// The same where nobody else has to wait.
+/// Runs a transaction on a thread that may block.
 ///
 /// # Errors
-/// As [`write`].
+/// Those of [`write`].
 pub(crate) fn write_blocking<T: Send + 'static>(
     log: &dyn TaskLog,
     job: impl FnMut(&dyn LogWriter) -> Result<T, Fault> + Send + 'static,

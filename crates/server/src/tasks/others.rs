@@ -1,4 +1,5 @@
-//! What other processes do to tasks: of a log that is shared, and of one that another process has left.
+//! Changes to tasks by other processes: of a shared log, and of one that a previous process has
+//! left.
 
 use std::sync::PoisonError;
 
@@ -9,9 +10,9 @@ use super::{Tasks, fold};
 use crate::fault::Fault;
 
 impl Tasks {
-    /// Ends tasks as failed on which nobody works any more.
+    /// Ends tasks without a worker as failed.
     pub(super) fn end_left(&self) -> Result<(), Fault> {
-        // Mostly there are none, and a look keeps nobody waiting.
+        // Usually there are none, and reading blocks nobody.
         if self.log.unfinished_tasks(&self.agent_id)?.is_empty() {
             return Ok(());
         }
@@ -23,7 +24,7 @@ impl Tasks {
                 let seq = tx.append(&row.task_id, EntryKind::Status, &event, failed)?;
                 Ok(seq.map(|seq| (row.task_id, seq)))
             };
-            // Judged here, and not by the look: whoever has gone on meanwhile, goes on.
+            // Decided in the transaction, because a process may have returned since the read.
             let left = tx.unfinished_tasks(&agent_id)?;
             left.into_iter().map(end).collect::<Result<Vec<_>, Fault>>()
         })?;
@@ -33,9 +34,9 @@ impl Tasks {
         Ok(())
     }
 
-    /// Finds out what was appended to the tasks that are worked on or followed here, by whomever.
+    /// Reads what any process has appended to tasks with work or followers here.
     fn catch_up(&self) -> Result<(), Fault> {
-        // Not held while the log is read: `committed` takes the lock, too.
+        // Not held while the log is read, because `committed` takes the lock too.
         let live: Vec<String> = {
             let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
             live.keys().cloned().collect()
@@ -43,7 +44,7 @@ impl Tasks {
         for task_id in live {
             let (seq, ended) = self.log.standing(&task_id)?;
             self.committed(&task_id, seq);
-            // Who canceled it has told us, and may not have been heard.
+            // The notification of a cancellation may have been missed.
             if ended {
                 self.stop(&task_id);
             }

@@ -1,4 +1,4 @@
-//! How work reports: every report is an entry of the task's log.
+//! Progress reports of work: each is an entry of the task's log.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -11,14 +11,14 @@ use super::log::{self, EntryKind, LogWriter, TaskRow};
 use super::{Tasks, fold};
 use crate::fault::Fault;
 
-/// How many entries may wait for the disk before work has to wait too.
+/// Maximum number of a task's entries in the queue before its work has to wait.
 const IN_FLIGHT: u32 = 256;
 
-/// The task has ended: whatever was to be reported does not matter any more.
+/// The task has ended, so further reports are ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ended;
 
-/// A handle on the task being worked on. Copies are of the same task.
+/// Handle on the task being worked on. Clones refer to the same task.
 #[derive(Debug, Clone)]
 pub struct Progress(Arc<Inner>);
 
@@ -27,12 +27,12 @@ struct Inner {
     tasks: Arc<Tasks>,
     row: TaskRow,
     room: Arc<Semaphore>,
-    /// Whether the last status reported lets the work end.
+    /// True when the last reported status permits the work to end.
     settled: AtomicBool,
-    /// Whether the task has ended without this work.
+    /// True when the task has ended without this work.
     ended: Arc<watch::Sender<bool>>,
     broken: Arc<AtomicBool>,
-    /// What is wrong with the first artifact that could not be reported, for the log.
+    /// Problem of the first invalid artifact, for the log.
     invalid: OnceLock<String>,
 }
 
@@ -49,13 +49,13 @@ impl Progress {
         }))
     }
 
-    /// The task.
+    /// Returns the id of the task.
     #[must_use]
     pub fn task_id(&self) -> &str {
         &self.0.row.task_id
     }
 
-    /// Reports a state, with something to say.
+    /// Reports a state, with an optional message.
     ///
     /// # Errors
     /// When the task has ended.
@@ -69,9 +69,10 @@ impl Progress {
         self.append(EntryKind::Status, body, Some((state, now))).await
     }
 
-    /// Reports an artifact, or with `append` more of it. One that breaks A2A's data model, as one without parts
-    /// or with a [`Content::Raw`](tradepost_wire::a2a::Content::Raw) that is not base64, ends the task as failed,
-    /// and the log says what is wrong with it.
+    /// Reports an artifact, or with `append` a part of one. An artifact that violates A2A's data
+    /// model, such as one without parts or with a
+    /// [`Content::Raw`](tradepost_wire::a2a::Content::Raw) that is not base64, ends the task as
+    /// failed, and the log has the reason.
     ///
     /// # Errors
     /// When the task has ended, or ends by this.
@@ -83,7 +84,7 @@ impl Progress {
     ) -> Result<(), Ended> {
         let problems = artifact_problems(&artifact);
         if !problems.is_empty() {
-            // Later reports change nothing: the first one ends the task.
+            // Only the first problem is kept, because it ends the task.
             let _ = self.0.invalid.set(in_one_line(&problems));
             return Err(self.lost());
         }
@@ -98,7 +99,7 @@ impl Progress {
         self.append(EntryKind::Artifact, body, None).await
     }
 
-    /// A report cannot be told, so that the work has broken.
+    /// Records that a report was lost, which ends the task as failed.
     fn lost(&self) -> Ended {
         self.0.broken.store(true, Ordering::SeqCst);
         Ended
@@ -111,7 +112,7 @@ impl Progress {
         status: Option<(TaskState, jiff::Timestamp)>,
     ) -> Result<(), Ended> {
         let inner = &self.0;
-        // The own bound first, so that work that is at it holds nothing of what all share.
+        // The task's own limit first, so that work at its limit holds no place in the shared queue.
         let room = Arc::clone(&inner.room).acquire_owned().await.map_err(|_| Ended)?;
         let place = Arc::clone(&inner.tasks.room).acquire_owned().await.map_err(|_| Ended)?;
         // After the wait, in which the task may have ended.
@@ -143,21 +144,22 @@ impl Progress {
         queued.map_err(|_| Ended)
     }
 
-    /// Whether the work may end here: it has settled the task, or somebody else has ended it.
+    /// Returns true when the work may end: it has reported a final or paused state, or the task has
+    /// ended without it.
     pub(super) fn may_be_left(&self) -> bool {
         self.0.settled.load(Ordering::SeqCst) || *self.0.ended.borrow()
     }
 
-    /// Waits until somebody else has ended the task.
+    /// Waits until the task has ended without this work.
     pub(super) async fn stopped(&self) {
         let mut ended = self.0.ended.subscribe();
-        // The sender is part of this handle, so that it outlives the wait.
+        // The sender is part of this handle, so it outlives the wait.
         let _ = ended.wait_for(|ended| *ended).await;
     }
 
-    /// Waits until everything reported is on disk.
+    /// Waits until all reports are on disk.
     pub(super) async fn flush(&self) -> Result<(), Fault> {
-        // Every entry under way holds one: who gets them all knows that there is none.
+        // Every pending entry holds a permit, so acquiring all of them means that none is pending.
         let _all = self.0.room.acquire_many(IN_FLIGHT).await;
         if let Some(problems) = self.0.invalid.get() {
             let cause = format!("the artifact is not valid in A2A: {problems}");
@@ -181,8 +183,8 @@ impl Progress {
     }
 }
 
-/// Room for an entry while it waits for the disk. A batch that cannot even begin drops what waits
-/// in it without a word, so an entry is lost unless the log says otherwise.
+/// Permits of an entry while it is queued. A transaction that cannot begin is dropped silently, so
+/// an entry counts as lost unless it was stored.
 struct Receipt {
     broken: Arc<AtomicBool>,
     stored: bool,
@@ -192,7 +194,7 @@ struct Receipt {
 
 impl Drop for Receipt {
     fn drop(&mut self) {
-        // Before the room is free: whoever waits for that looks at this next.
+        // Before the permits are released, because whoever waits for them reads this next.
         if !self.stored {
             self.broken.store(true, Ordering::SeqCst);
         }

@@ -1,5 +1,5 @@
-//! What agents that make tasks of messages do alike: the agent says what is to be done about a
-//! message, and everything that A2A has for tasks follows from that.
+//! Task operations for agents that turn messages into tasks: the agent decides about each message,
+//! and this service implements the rest of A2A.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -19,24 +19,24 @@ use crate::memory::Memory;
 use crate::metrics::Metrics;
 use crate::panics;
 
-/// What an agent does about a message.
+/// Decision of an agent about a message.
 pub enum Plan {
-    /// Answers it at once; no task comes of it.
+    /// Answers at once, without a task.
     Answer(Vec<Part>),
-    /// Works on it.
+    /// Starts work on a task.
     Work(Work),
 }
 
 impl Plan {
-    /// Work that ends when it has reported a state in which the task pauses or ends, or when the task
-    /// has ended without it.
+    /// Creates work that ends after it has reported a paused or final state, or when the task has
+    /// ended without it.
     pub fn work<F>(work: impl FnOnce(Progress) -> F + Send + 'static) -> Self
     where
         F: Future<Output = Result<(), Ended>> + Send + 'static,
     {
         Self::Work(Box::new(move |progress| {
             Box::pin(async move {
-                // That the task was canceled meanwhile is nobody's fault.
+                // A cancellation meanwhile is no error.
                 let _: Result<(), Ended> = work(progress).await;
                 Ok(())
             })
@@ -44,7 +44,7 @@ impl Plan {
     }
 }
 
-/// The tasks of an agent and their webhooks, as its callers ask for them.
+/// The tasks of an agent and their webhooks.
 #[derive(Debug)]
 pub struct Service {
     agent_id: String,
@@ -53,7 +53,7 @@ pub struct Service {
 }
 
 impl Service {
-    /// An agent's tasks in a log, with webhooks at public addresses.
+    /// Opens an agent's tasks in a log, with webhooks at public addresses.
     ///
     /// # Errors
     /// When the log cannot be read or written.
@@ -62,7 +62,7 @@ impl Service {
         Ok(Self::of(agent_id, tasks, Egress::new(Resolver::system(), false)))
     }
 
-    /// The same tasks, with webhooks that go where `egress` permits.
+    /// Sets the guard for webhooks.
     #[must_use]
     pub fn calling(self, egress: Egress) -> Self {
         Self::of(&self.agent_id, self.tasks, egress)
@@ -73,16 +73,16 @@ impl Service {
         Self { agent_id: agent_id.to_owned(), tasks, webhooks }
     }
 
-    /// The tasks.
+    /// Returns the tasks.
     #[must_use]
     pub fn tasks(&self) -> &Arc<Tasks> {
         &self.tasks
     }
 
-    /// An agent's tasks in memory, by the machine's clock.
+    /// Creates an agent's tasks in memory, with the machine's clock.
     ///
     /// # Errors
-    /// When the machine has no random numbers.
+    /// When the machine has no random source.
     pub fn in_memory(agent_id: &str) -> Result<Self, Fault> {
         Self::open(Arc::new(Memory::default()), Clock::system(), agent_id)
     }
@@ -92,7 +92,7 @@ impl Service {
         Owner { agent_id: self.agent_id.clone(), principal }
     }
 
-    /// Performs a request, for [`Agent::perform`](crate::agent::Agent::perform); as
+    /// Performs a request, for [`Agent::perform`](crate::agent::Agent::perform); see
     /// [`Self::answer`].
     pub fn perform<'a>(
         &'a self,
@@ -102,8 +102,8 @@ impl Service {
         Box::pin(async move { self.answer(incoming, plan).await.into() })
     }
 
-    /// Performs a request. `plan` is asked what is to be done about a message, with the task that it
-    /// continues. The card for callers who say who they are is the agent's own affair.
+    /// Performs a request. `plan` decides about a message, with the task that it continues. The
+    /// extended card is not handled here.
     ///
     /// # Errors
     /// When the log cannot be read or written.
@@ -172,7 +172,7 @@ impl Service {
         let message = &send.message;
         let webhook = self.webhooks.of_message(&send)?;
         let continues = self.tasks.addressed(owner, message)?;
-        // After all that can be decided without the network.
+        // After all checks that need no network.
         if let Some(webhook) = &webhook {
             self.webhooks.admit(owner, continues.as_ref(), webhook).await?;
         }
@@ -187,7 +187,7 @@ impl Service {
         let work = match plan(message, earlier.as_ref())? {
             Plan::Work(work) => self.counted(Arc::clone(metrics), work),
             Plan::Answer(parts) => {
-                // No task comes of it, so that there is nothing to tell a webhook.
+                // Without a task, a webhook would get nothing.
                 let reply = reply(message, parts);
                 let answer = if streams { Answer::MessageStream } else { Answer::Message };
                 return Ok(answer(reply));
@@ -206,12 +206,12 @@ impl Service {
         Ok(Answer::Begun(task))
     }
 
-    /// The same work, of which a panic is counted and fails the task.
+    /// Wraps work so that a panic is counted and fails the task.
     fn counted(&self, metrics: Arc<Metrics>, work: Work) -> Work {
         let agent_id = self.agent_id.clone();
         Box::new(move |progress| {
             Box::pin(async move {
-                // Inside of the guard: the closure itself may panic before it returns its future.
+                // Inside the guard, because the closure may panic before it returns its future.
                 let worked = panics::catch("working on a task", async { work(progress).await });
                 worked.await.unwrap_or_else(|fault| {
                     metrics.count_panic(&agent_id);

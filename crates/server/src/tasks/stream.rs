@@ -1,4 +1,4 @@
-//! Following a task: first the task as it was, then every entry after that, in order.
+//! Streams of a task: first the task as it was, then every later entry in order.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,28 +10,28 @@ use super::Tasks;
 use super::log::{Entry, EntryKind};
 use crate::fault::Fault;
 
-/// How many entries are read at once: what one slow reader costs in memory.
+/// Number of entries read at once, which bounds the memory of a slow reader.
 const BATCH: usize = 100;
 
-/// When a stream closes.
+/// Condition for closing a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Until {
-    /// When the task pauses or ends: the stream of a message that was sent.
+    /// The task pauses or ends: for the stream of a sent message.
     Pause,
-    /// When the task ends: a subscription (§1.5 row 3).
+    /// The task ends: for a subscription.
     End,
 }
 
-/// What a stream brings: an event as JSON, and the number after which to resume.
+/// An item of a stream: an event as JSON, and the number after which to resume.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
-    /// The entry's number; for the task at the beginning the number that it includes.
+    /// Number of the entry; for the initial task the last entry that it includes.
     pub seq: i64,
     /// The `StreamResponse`.
     pub json: String,
 }
 
-/// A stream. Dropping it ends it.
+/// A stream of a task's events. Dropping it ends it.
 #[derive(Debug)]
 pub struct TaskStream {
     watch: Watch,
@@ -40,7 +40,7 @@ pub struct TaskStream {
     until: Until,
     read: VecDeque<Entry>,
     closed: bool,
-    /// Tells when the process stops; it does not matter to a stream that is followed to the end.
+    /// Signals that the process stops; `None` for a stream that is followed to the end.
     closing: Option<watch::Receiver<bool>>,
 }
 
@@ -51,19 +51,19 @@ impl TaskStream {
         Self { watch, first: Some(task), seen, until, read, closed: false, closing }
     }
 
-    /// The same stream, which does not end when the process stops.
+    /// Returns a stream that does not end when the process stops.
     pub(super) fn until_the_end(self) -> Self {
         Self { closing: None, ..self }
     }
 
-    /// The next item; waits for it, and is `None` at the end: when the task pauses or ends, or when
+    /// Waits for the next item. Returns `None` at the end: when the task pauses or ends, or when
     /// the process stops (see [`Tasks::close_streams`]).
     ///
     /// # Errors
     /// When the log fails.
     pub async fn next(&mut self) -> Result<Option<Item>, Fault> {
         if let Some(task) = self.first.take() {
-            // Where more has happened since, what follows says whether it is over.
+            // With more entries, those decide whether the stream is over.
             self.closed = self.is_over(task.status.state) && !self.lags();
             let json = tradepost_wire::json::to_string(&Event::Task(task))
                 .map_err(Fault::on("writing a task"))?;
@@ -78,8 +78,7 @@ impl TaskStream {
                 continue;
             }
             let watch = &mut self.watch;
-            // Marked as seen before the log is read: what is committed after that ends the wait
-            // below.
+            // Marked as seen before the log is read, so that a later commit ends the wait below.
             let until = *watch.committed.borrow_and_update();
             if until > self.seen {
                 let range = (self.seen, until);
@@ -97,8 +96,8 @@ impl TaskStream {
                 };
                 tokio::select! {
                     changed = watch.committed.changed() => {
-                        // The sender lives as long as somebody follows; without it nothing more
-                        // will come.
+                        // The sender exists as long as the task has followers; without it there are
+                        // no more entries.
                         self.closed = changed.is_err();
                     }
                     () = stopped => {}
@@ -108,12 +107,12 @@ impl TaskStream {
         Ok(None)
     }
 
-    /// Whether nothing more will come.
+    /// Returns true when no more items will come.
     pub(crate) fn is_closed(&self) -> bool {
         self.closed
     }
 
-    /// Whether a stream at its end has ended because the process stops, with more to come.
+    /// Returns true when a stream has ended because the process stops, with more to come.
     #[must_use]
     pub fn was_cut(&self) -> bool {
         !self.is_closed()
@@ -132,7 +131,7 @@ impl TaskStream {
                 let event = tradepost_wire::json::from_str(&item.json)
                     .map_err(Fault::on("reading an event"))?;
                 if let Event::StatusUpdate(StatusUpdate { status, .. }) = event {
-                    // A pause that is over by now is passed by; an end is one in any case.
+                    // A pause that is already over is skipped; an end always closes the stream.
                     self.closed =
                         self.is_over(status.state) && (status.state.terminal() || !self.has_more());
                 }
@@ -141,7 +140,7 @@ impl TaskStream {
         }
     }
 
-    /// Whether entries are known that have not been told.
+    /// Returns true when there are entries that have not been returned.
     fn has_more(&self) -> bool {
         !self.read.is_empty() || self.lags()
     }
@@ -151,7 +150,7 @@ impl TaskStream {
     }
 }
 
-/// An eye on a task's log. The task is live as long as there is one.
+/// Watch on a task's log. It keeps the task live.
 #[derive(Debug)]
 pub(super) struct Watch {
     pub(super) tasks: Arc<Tasks>,
@@ -161,7 +160,7 @@ pub(super) struct Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        // The receiver is still counted here; take it out of the count first.
+        // Replaced before `release`, because the receiver still counts.
         let (_, nobody) = watch::channel(0);
         self.committed = nobody;
         self.tasks.release(&self.task_id);

@@ -1,9 +1,9 @@
-//! Webhooks of tasks: who may be called, where, and with which credentials (A2A §3.1.7 to
-//! §3.1.10). What is delivered to them is for the outbox.
+//! Webhooks of tasks: checks of address and credentials, and storage (A2A 1.0 §3.1.7 to §3.1.10).
+//! The outbox delivers to them.
 //!
-//! Credentials and tokens go in and never come out: A2A §13.2 calls them secrets, their owner has
-//! them already, and whoever may read a task need not be able to act as its agent. An answer has
-//! the address and the scheme, which are the details that §3.1.8 demands.
+//! Credentials and tokens are stored and never returned: A2A 1.0 §13.2 calls them secrets, their
+//! owner has them already, and a caller that may read a task need not be able to act as its agent.
+//! Answers have the address and the scheme, which are the details that §3.1.8 requires.
 
 use std::sync::Arc;
 
@@ -18,16 +18,16 @@ use super::{Tasks, Undone, cursor, not_found};
 use crate::egress::{Destination, Egress};
 use crate::fault::Fault;
 
-/// How many webhooks a task can have.
+/// Maximum number of webhooks of a task.
 const MOST: usize = 10;
 
-/// How many a page holds when the caller does not say: all of them.
+/// Page size when the caller names none: all of them.
 const PAGE_SIZE: u32 = 50;
 
-/// The longest id of a webhook, in bytes.
+/// Maximum length of a webhook's id in bytes.
 const LONGEST_ID: usize = 128;
 
-/// The longest token or credential, in bytes. A header of a request has to hold it.
+/// Maximum length of a token or credential in bytes, which has to fit into a request header.
 const LONGEST_SECRET: usize = 4_096;
 
 /// The webhooks of an agent's tasks.
@@ -37,17 +37,17 @@ pub struct Webhooks {
     egress: Egress,
 }
 
-/// A webhook that may be kept, as far as that shows without resolving its name.
+/// A webhook that passed the checks that need no name resolution.
 #[derive(Debug, Clone)]
 pub struct Webhook {
     target: PushTarget,
     destination: Destination,
-    /// Where it stands in the request, for whoever has to be told that it is wrong.
+    /// Path of the webhook in the request, for error messages.
     prefix: String,
 }
 
 impl Webhook {
-    /// Keeps it with the task, which begins with the entry that is the last one now.
+    /// Stores the webhook with a task, beginning with its current last entry.
     pub(super) fn keep(
         &self,
         tx: &dyn LogWriter,
@@ -57,7 +57,7 @@ impl Webhook {
     ) -> Result<(), Fault> {
         match tx.put_push_config(owner, task_id, &self.target, MOST, now)? {
             PushKept::Kept => Ok(()),
-            // `admit` has counted them; somebody else was quicker.
+            // `admit` has checked this, and another request was faster.
             PushKept::NoTask | PushKept::TooMany => {
                 Err(Fault::new("keeping a webhook", "the task has no room for it any more"))
             }
@@ -68,24 +68,24 @@ impl Webhook {
 /// A page of a task's webhooks.
 #[derive(Debug)]
 pub struct PushPage {
-    /// The webhooks, by id.
+    /// Webhooks, ordered by id.
     pub configs: Vec<PushConfig>,
-    /// Where to go on; empty at the end.
+    /// Token of the next page; empty at the end.
     pub next_page_token: String,
 }
 
 impl Webhooks {
-    /// The webhooks of these tasks; only what `egress` permits is kept.
+    /// Creates the webhooks of these tasks; only addresses that `egress` permits are stored.
     #[must_use]
     pub fn new(tasks: Arc<Tasks>, egress: Egress) -> Self {
         Self { tasks, egress }
     }
 
-    /// Adds a webhook to a task, or replaces the one with its id. It is told of the task as it is,
-    /// and of what happens from then on.
+    /// Adds a webhook to a task, or replaces the one with its id. It gets the current task, and the
+    /// events from then on.
     ///
     /// # Errors
-    /// Why it cannot be added, or when the log fails.
+    /// The reason why it cannot be added, or when the log fails.
     pub async fn create(&self, owner: &Owner, config: PushConfig) -> Result<PushConfig, Undone> {
         let task_id = config.task_id.clone().unwrap_or_default();
         let webhook = self.read(config, "")?;
@@ -106,22 +106,23 @@ impl Webhooks {
         }
     }
 
-    /// A webhook of a task.
+    /// Returns a webhook of a task.
     ///
     /// # Errors
-    /// That there is none such, or when the log fails.
+    /// When it does not exist, or when the log fails.
     pub fn get(&self, owner: &Owner, task_id: &str, id: &str) -> Result<PushConfig, Undone> {
         let found = self.tasks.log.push_configs(owner, task_id, Some(id), "", 1)?;
         let found = found.into_iter().next().map(|place| shown(task_id, place.target));
-        // One answer for a task and for a webhook that are not there, or not the caller's.
+        // The same answer for a missing task, a missing webhook, and those of another caller.
         let none = Refusal::new(Code::TaskNotFound, "no task of yours has this webhook");
         Ok(found.ok_or_else(|| none.with("taskId", clip(task_id)))?)
     }
 
-    /// A page of a task's webhooks.
+    /// Returns a page of a task's webhooks.
     ///
     /// # Errors
-    /// That there is no such task or the page is none of the list, or when the log fails.
+    /// When the task does not exist or the page token is not one of this list, or when the log
+    /// fails.
     pub fn list(
         &self,
         owner: &Owner,
@@ -142,11 +143,12 @@ impl Webhooks {
         Ok(PushPage { configs, next_page_token })
     }
 
-    /// Removes a webhook from a task. Repeating it changes nothing.
+    /// Deletes a webhook of a task. Repeating it changes nothing.
     ///
     /// # Errors
-    /// That there is no such task, or when the log fails.
-    // E-23
+    /// When the task does not exist, or when the log fails.
+    // Deleting a deleted webhook succeeds, and an unknown task is refused (A2A 1.0 §3.1.7 to
+    // §3.1.10, E-23).
     pub async fn delete(&self, owner: &Owner, task_id: &str, id: &str) -> Result<(), Undone> {
         self.tasks.found(owner, task_id)?;
         let (owner, task_id, id) = (owner.clone(), task_id.to_owned(), id.to_owned());
@@ -154,7 +156,7 @@ impl Webhooks {
         Ok(log::write(&*self.tasks.log, job).await?)
     }
 
-    /// Reads the webhook that comes with a message.
+    /// Reads the webhook of a message.
     ///
     /// # Errors
     /// Every wrong field of it.
@@ -168,11 +170,11 @@ impl Webhooks {
         self.read(config.clone(), FIELD).map(Some)
     }
 
-    /// Whether a webhook may be kept with a task, or with a new one: its name is resolved, and
-    /// there is room.
+    /// Checks that a webhook may be stored with a task, or with a new one: its name resolves to
+    /// permitted addresses, and the task has fewer than the maximum.
     ///
     /// # Errors
-    /// Why it may not, or when the log fails.
+    /// The reason why not, or when the log fails.
     pub async fn admit(
         &self,
         owner: &Owner,
@@ -238,7 +240,7 @@ impl Webhooks {
     }
 }
 
-/// A webhook without what is secret.
+/// Returns a webhook without its secrets.
 fn shown(task_id: &str, target: PushTarget) -> PushConfig {
     PushConfig {
         id: Some(target.config_id),
@@ -257,14 +259,14 @@ fn is_id(text: &str) -> bool {
     (1..=LONGEST_ID).contains(&text.len()) && !text.contains(char::is_control)
 }
 
-/// Whether a header can hold it as it is.
+/// Returns true when a header can contain the text unchanged.
 fn is_secret(text: &str) -> bool {
     text.len() <= LONGEST_SECRET
         && text.bytes().all(|b| b == b' ' || b.is_ascii_graphic())
         && text.trim() == text
 }
 
-/// A token of RFC 9110 §5.6.2.
+/// Returns true for a token of RFC 9110 §5.6.2.
 fn is_scheme(text: &str) -> bool {
     let is_token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
     (1..=64).contains(&text.len()) && text.bytes().all(is_token)

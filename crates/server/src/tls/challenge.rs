@@ -1,8 +1,8 @@
-//! How an authority is shown that a name leads here (`tls-alpn-01`, RFC 8737): by a certificate that we
-//! signed ourselves, on a connection that asks for nothing else.
+//! Answers to an authority that validates a name (`tls-alpn-01`, RFC 8737): a self-signed
+//! certificate on a connection for nothing else.
 //!
-//! What is to be shown stands in files, so that any process that has the folder can show it: the authority
-//! comes back to a name, and not to the process that ordered.
+//! Challenges are stored in files, so that every process with access to the folder can answer: the
+//! authority connects to a name, and not to the process that ordered.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use rustls::sign::{CertifiedKey, SingleCertAndKey};
 
 use super::{private_key, server};
 
-/// What an authority offers to speak, and nothing besides (RFC 8737 §6.2).
+/// The only protocol that an authority offers (RFC 8737 §6.2).
 pub const PROTOCOL: &[u8] = b"acme-tls/1";
 
-/// The challenges that are open, and where they are.
+/// Pending challenges, in a folder.
 #[derive(Debug)]
 pub struct Challenges {
     folder: PathBuf,
@@ -26,21 +26,21 @@ pub struct Challenges {
 }
 
 impl Challenges {
-    /// Those of these names, in a folder. The names are in lower case.
+    /// Creates the challenges of these names in a folder. The names are in lower case.
     #[must_use]
     pub fn new(folder: PathBuf, names: Vec<String>) -> Self {
         Self { folder, names }
     }
 
-    /// The file with the certificate and the key that are shown for a name, in PEM; `None` for a name that
-    /// is not ours, so that nobody names a file by it.
+    /// Returns the file with the certificate and the key for a name, in PEM; `None` for an unknown
+    /// name, so that a client cannot choose a file.
     #[must_use]
     pub fn file(&self, name: &str) -> Option<PathBuf> {
         let known = self.names.iter().find(|known| known.eq_ignore_ascii_case(name))?;
         Some(self.at(known))
     }
 
-    /// The files of all names.
+    /// Returns the files of all names.
     pub fn files(&self) -> impl Iterator<Item = PathBuf> {
         self.names.iter().map(|name| self.at(name))
     }
@@ -49,7 +49,7 @@ impl Challenges {
         self.folder.join(format!("challenge-{name}.pem"))
     }
 
-    /// The file for somebody who connects to look, when it is an authority that does.
+    /// Returns the challenge file for a connection of an authority; `None` for other clients.
     #[must_use]
     pub(crate) fn asked_for(&self, hello: &ClientHello<'_>) -> Option<PathBuf> {
         let mut offered = hello.alpn()?;
@@ -58,12 +58,12 @@ impl Challenges {
     }
 }
 
-/// What is spoken with an authority; `None` when nothing has been ordered for the name. It reads from
-/// the disk.
+/// Returns the configuration for an authority; `None` when nothing has been ordered for the name.
+/// Reads from the disk.
 pub(crate) fn answer(file: &Path) -> Option<Arc<ServerConfig>> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    // Not as other certificates are read: the digest in it is a critical extension that is of no use to
-    // anybody else (RFC 8737 §3), and so not known there.
+    // Not read like other certificates, which do not know the critical extension with the digest
+    // (RFC 8737 §3).
     let pem = std::fs::read(file).ok()?;
     let chain = CertificateDer::pem_slice_iter(&pem).collect::<Result<Vec<_>, _>>().ok()?;
     let key = private_key(file, &provider).ok()?;

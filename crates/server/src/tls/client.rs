@@ -1,5 +1,5 @@
-//! What a client's certificate says about the client. Whoever has one was verified: its chain ends
-//! at an authority of `client_ca`, and it was valid when the connection began.
+//! Verified client certificates: the chain ends at an authority of `client_ca`, and the certificate
+//! was valid when the connection began.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ impl ClientCertificate {
     #[must_use]
     pub fn read(certificate: &CertificateDer<'_>) -> Self {
         let names = webpki::EndEntityCert::try_from(certificate);
-        // A certificate whose names cannot be read can still be known by its fingerprint.
+        // A certificate whose names cannot be read can still be identified by its fingerprint.
         let (dns, uris) = names.map_or_else(
             |_| (Vec::new(), Vec::new()),
             |names| {
@@ -43,7 +43,7 @@ impl ClientCertificate {
         }))
     }
 
-    /// Whether the certificate is meant.
+    /// Returns true when the certificate matches.
     #[must_use]
     pub fn is(&self, subject: &Subject) -> bool {
         match subject {
@@ -53,33 +53,33 @@ impl ClientCertificate {
         }
     }
 
-    /// Whether it has ended: connections may live longer than certificates.
+    /// Returns true when it has expired, because connections may live longer than certificates.
     #[must_use]
     pub fn has_expired(&self, now: Timestamp) -> bool {
         self.0.expires_at.is_some_and(|end| end < now)
     }
 }
 
-/// Which certificate is meant.
+/// Criterion for a certificate.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Subject {
-    /// This one and no other.
+    /// A single certificate.
     Fingerprint(Fingerprint),
-    /// Every one with this DNS name, in lower case, among its alternative names.
+    /// Every certificate with this DNS name, in lower case, among its alternative names.
     Dns(String),
-    /// Every one with this URI among its alternative names, such as a SPIFFE id.
+    /// Every certificate with this URI among its alternative names, such as a SPIFFE id.
     Uri(String),
 }
 
-/// The SHA-256 of a certificate in DER.
+/// SHA-256 of a certificate in DER.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fingerprint([u8; 32]);
 
 impl FromStr for Fingerprint {
     type Err = ();
 
-    /// 64 hexadecimal digits, with or without `sha256:` before them and colons between the bytes,
-    /// as tools write them.
+    /// Reads 64 hexadecimal digits, with or without the prefix `sha256:` and colons between the
+    /// bytes, as tools write them.
     fn from_str(text: &str) -> Result<Self, ()> {
         let prefix = text.get(..7).filter(|start| start.eq_ignore_ascii_case("sha256:"));
         let digits = text.get(prefix.map_or(0, str::len)..).ok_or(())?;

@@ -1,5 +1,5 @@
-//! The one fact about a certificate that neither rustls nor webpki tells: from when to when it is good
-//! (RFC 5280 §4.1.2.5). What is read here has been verified, or is our own.
+//! Validity of a certificate (RFC 5280 §4.1.2.5), which neither rustls nor webpki returns.
+//! Certificates read here have been verified, or are our own.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -10,16 +10,16 @@ const VERSION: u8 = 0xa0;
 const UTC_TIME: u8 = 0x17;
 const GENERALIZED_TIME: u8 = 0x18;
 
-/// The end of a certificate's validity, when it has the form that RFC 5280 demands.
+/// Returns the end of a certificate's validity, when it has the form that RFC 5280 requires.
 pub(super) fn not_after(certificate: &[u8]) -> Option<Timestamp> {
     validity(certificate).map(|(_, end)| end)
 }
 
-/// Its beginning and its end.
+/// Returns the start and the end of a certificate's validity.
 pub(super) fn validity(certificate: &[u8]) -> Option<(Timestamp, Timestamp)> {
     let (_, certificate, _) = element(certificate)?;
     let (_, fields, _) = element(certificate)?;
-    // The version may be left out; after it serialNumber, signature and issuer.
+    // The version is optional; serialNumber, signature and issuer follow it.
     let (tag, _, rest) = element(fields)?;
     let mut fields = if tag == VERSION { rest } else { fields };
     for _ in 0..3 {
@@ -32,13 +32,13 @@ pub(super) fn validity(certificate: &[u8]) -> Option<(Timestamp, Timestamp)> {
     Some((read(begin_tag, begin)?, read(end_tag, end)?))
 }
 
-/// The first element: its tag, its content, and what follows it.
+/// Returns the first element: its tag, its content, and the bytes after it.
 fn element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (&tag, rest) = bytes.split_first()?;
     let (&first, rest) = rest.split_first()?;
     let (length, rest) = match first {
         0..0x80 => (usize::from(first), rest),
-        // No certificate is longer than three bytes can say.
+        // Three bytes are enough for the length of any certificate.
         0x81..=0x83 => {
             let (digits, rest) = rest.split_at_checked(usize::from(first & 0x7f))?;
             (digits.iter().fold(0, |length, digit| length << 8 | usize::from(*digit)), rest)
@@ -52,7 +52,7 @@ fn element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
 fn time(tag: u8, text: &str) -> Option<Timestamp> {
     let digits = text.strip_suffix('Z')?;
     let full = match tag {
-        // Two digits of the year mean 1950 to 2049.
+        // A year of two digits means 1950 to 2049.
         UTC_TIME if digits.get(..2)? < "50" => format!("20{digits}"),
         UTC_TIME => format!("19{digits}"),
         GENERALIZED_TIME => digits.to_owned(),

@@ -1,5 +1,5 @@
-//! What a server elsewhere shows whoever connects: whether it is there, and whether its certificate is
-//! one to trust. Nothing is said to it beyond the handshake.
+//! Connection check of a remote server: reachable, and with a trusted certificate. Nothing is sent
+//! beyond the handshake.
 
 use std::sync::Arc;
 
@@ -13,29 +13,28 @@ use tokio_rustls::TlsConnector;
 
 use super::der;
 
-/// The certificate of a server that was trusted.
+/// Certificate of a trusted server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shown {
-    /// When it ends, as far as it says so in a way that we read.
+    /// End of the certificate, when it could be read.
     pub expires_at: Option<Timestamp>,
 }
 
-/// Why nothing can be sent there.
+/// Reason why a server cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unfit {
-    /// Nobody takes the connection; in the system's words.
+    /// The connection failed; with the system's message.
     Unreachable(String),
-    /// There is no TLS that this machine trusts, and why.
+    /// The certificate is not trusted; with the reason.
     Untrusted(String),
-    /// This machine has no certificates to trust.
+    /// This machine has no trusted certificates.
     NoRoots,
 }
 
-/// Connects, and with `secure` makes the handshake. Takes as long as it takes: whoever calls has a
-/// deadline.
+/// Connects, and with `secure` performs the handshake. There is no time limit; the caller sets one.
 ///
 /// # Errors
-/// Why nothing can be sent there.
+/// The reason why the server cannot be used.
 pub async fn look(host: &str, port: u16, secure: bool) -> Result<Option<Shown>, Unfit> {
     let bare = host.trim_matches(['[', ']']);
     let stream = TcpStream::connect((bare, port)).await;
@@ -61,7 +60,7 @@ fn config() -> Result<ClientConfig, Error> {
     Ok(builder.with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth())
 }
 
-/// Whether a certificate is for a host.
+/// Returns true when a certificate is valid for a host.
 #[must_use]
 pub fn is_for(certificate: &CertificateDer<'_>, host: &str) -> bool {
     let name = ServerName::try_from(host.trim_matches(['[', ']']));

@@ -1,5 +1,5 @@
-//! The agent card as we publish it (A2A §4.4.1, §8). Reading someone else's card is the buyer's
-//! business and stays with the JSON.
+//! The agent card as we publish it (A2A 1.0 §4.4.1, §8). Cards of other agents are read by the
+//! buyer as JSON.
 
 use std::collections::BTreeMap;
 
@@ -10,48 +10,48 @@ pub use signing::signing_payload;
 
 mod signing;
 
-/// Where every agent publishes its card.
+/// Path of an agent's card.
 pub const WELL_KNOWN_PATH: &str = "/.well-known/agent-card.json";
 
-/// Where a host says which agents it knows of (RFC 9727).
+/// Path of a host's directory of agents (RFC 9727).
 pub const DIRECTORY_PATH: &str = "/.well-known/api-catalog";
 
 /// An agent card.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentCard {
-    /// The agent's name.
+    /// Name of the agent.
     pub name: String,
-    /// What it does.
+    /// Description of the agent.
     pub description: String,
     /// The agent's own version, not the protocol's.
     pub version: String,
-    /// Who operates it.
+    /// Operator of the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider: Option<Provider>,
-    /// How it is reached, in order of preference.
+    /// Interfaces in order of preference.
     pub supported_interfaces: Vec<Interface>,
-    /// What it can do beyond answering messages, and its profiles.
+    /// Optional capabilities, and extensions.
     pub capabilities: Capabilities,
-    /// Media types read.
+    /// Accepted media types.
     pub default_input_modes: Vec<String>,
-    /// Media types written.
+    /// Produced media types.
     pub default_output_modes: Vec<String>,
-    /// What it can be asked for.
+    /// Skills.
     pub skills: Vec<Skill>,
-    /// Documentation for people.
+    /// Address of the documentation for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub documentation_url: Option<String>,
-    /// How callers can say who they are, by a name of the agent's choice.
+    /// Security schemes by a name of the agent's choice.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub security_schemes: BTreeMap<&'static str, SecurityScheme>,
-    /// Of these a caller must satisfy one; none means that anybody may call.
+    /// Requirements of which a caller must satisfy one; none when callers need no credential.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub security_requirements: Vec<SecurityRequirement>,
 }
 
-/// A way for callers to say who they are. In the JSON of A2A v1.0 the member's name tells the
-/// kind (A2A §4.5.1).
+/// A security scheme. In the JSON of A2A 1.0 the name of the member tells the kind (A2A 1.0
+/// §4.5.1).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub enum SecurityScheme {
     /// A credential in the header `Authorization`.
@@ -65,7 +65,7 @@ pub enum SecurityScheme {
 /// A client certificate, shown in the TLS handshake.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MutualTls {
-    /// For people.
+    /// Description for people.
     pub description: String,
 }
 
@@ -73,11 +73,11 @@ pub struct MutualTls {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HttpAuth {
-    /// For people.
+    /// Description for people.
     pub description: String,
-    /// The name of the HTTP authentication scheme, such as `Bearer`.
+    /// Name of the HTTP authentication scheme, such as `Bearer`.
     pub scheme: &'static str,
-    /// What a bearer credential is, such as `JWT`.
+    /// Format of a bearer credential, such as `JWT`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bearer_format: Option<&'static str>,
 }
@@ -85,80 +85,80 @@ pub struct HttpAuth {
 /// Schemes that have to be satisfied together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SecurityRequirement {
-    /// By the name of the scheme, what it must grant.
+    /// Required scopes by name of the scheme.
     pub schemes: BTreeMap<&'static str, StringList>,
 }
 
-/// A list, as the protocol's definition wraps it.
+/// A list, wrapped as in the protocol's definition.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct StringList {
-    /// Its items.
+    /// Items of the list.
     pub list: Vec<String>,
 }
 
-/// Who operates an agent.
+/// The operator of an agent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Provider {
-    /// The organisation.
+    /// Name of the organisation.
     pub organization: String,
-    /// Its site.
+    /// Address of its website.
     pub url: String,
 }
 
-/// One way to reach an agent.
+/// An interface of an agent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Interface {
-    /// The absolute address; a host and a port for `GRPC`.
+    /// Absolute address; host and port for `GRPC`.
     pub url: String,
-    /// `JSONRPC`, `HTTP+JSON` or `GRPC`.
+    /// Binding: `JSONRPC`, `HTTP+JSON` or `GRPC`.
     pub protocol_binding: &'static str,
-    /// `Major.Minor`.
+    /// Protocol version: `Major.Minor`.
     pub protocol_version: &'static str,
 }
 
-/// What an agent can do beyond answering messages.
+/// Optional capabilities of an agent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Capabilities {
-    /// Whether it streams.
+    /// True when it supports streaming.
     pub streaming: bool,
-    /// Whether it pushes.
+    /// True when it supports push notifications.
     pub push_notifications: bool,
-    /// Whether authenticated callers get a card of their own; left out when not.
+    /// True when authenticated callers get an extended card; left out when false.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub extended_agent_card: bool,
-    /// The profiles it speaks.
+    /// Supported extensions.
     pub extensions: Vec<Extension>,
 }
 
-/// A profile that an agent speaks.
+/// An extension that an agent supports.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Extension {
-    /// The profile and its version.
+    /// URI of the extension with its version.
     pub uri: String,
-    /// For people.
+    /// Description for people.
     pub description: String,
-    /// Whether a caller must ask for it.
+    /// True when callers must activate it.
     pub required: bool,
-    /// The profile's own facts.
+    /// Parameters of the extension.
     pub params: Value,
 }
 
-/// Something an agent can be asked for.
+/// A skill of an agent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Skill {
-    /// The profile's id of the skill.
+    /// Id of the skill.
     pub id: String,
-    /// For people.
+    /// Name for people.
     pub name: String,
-    /// For people and models.
+    /// Description for people and models.
     pub description: String,
     /// Key words; at least one.
     pub tags: Vec<String>,
-    /// Media types read.
+    /// Accepted media types.
     pub input_modes: Vec<String>,
-    /// Media types written.
+    /// Produced media types.
     pub output_modes: Vec<String>,
 }

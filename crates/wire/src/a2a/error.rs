@@ -1,4 +1,4 @@
-//! Catalog 1: the errors of JSON-RPC 2.0 and A2A v1.0 (A2A §5.4, §9.5), one row each.
+//! Errors of JSON-RPC 2.0 and A2A 1.0 (A2A 1.0 §5.4, §9.5), one row each.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,27 +8,28 @@ use serde::{Serialize, Serializer};
 use crate::catalog::{Vocabulary, catalog};
 use crate::json::{Value, json};
 
-/// The domain of every `ErrorInfo` (A2A §9.5).
+/// Domain of every `ErrorInfo` (A2A 1.0 §9.5).
 pub const DOMAIN: &str = "a2a-protocol.org";
 
 catalog! {
-    /// An error of the protocol, as opposed to one of a commerce profile.
+    /// Error codes of the protocol, as opposed to those of a commerce profile.
     pub enum Code {
-        /// The JSON-RPC error code.
+        /// JSON-RPC error code.
         jsonrpc: i32,
-        /// The HTTP status of the HTTP+JSON binding.
+        /// HTTP status in the HTTP+JSON binding.
         http: u16,
-        /// The gRPC status code's name.
+        /// Name of the gRPC status code.
         grpc: &'static str,
-        /// Whether it is one of A2A's own errors, which carry an `ErrorInfo`.
+        /// True for A2A's own errors, which carry an `ErrorInfo`.
         a2a: bool,
-        /// What a person reads when nothing more exact is known.
+        /// Message for people when nothing more precise is known.
         title: &'static str,
-        /// What the caller does next.
+        /// Advice for the caller.
         hint: &'static str;
-        /// The HTTP status of an answer in JSON-RPC.
+        /// HTTP status of the JSON-RPC answer.
         jsonrpc_http: u16 = 200,
-        /// Whether other rows have the same JSON-RPC code, so that `ErrorInfo.reason` tells this one.
+        /// True when other rows have the same JSON-RPC code, so that only `ErrorInfo.reason`
+        /// identifies this one.
         by_reason: bool = false,
     }
     /// The body is not JSON: truncated, not UTF-8, or nested too deep.
@@ -141,16 +142,16 @@ catalog! {
 }
 
 impl Code {
-    /// The row that this JSON-RPC code means by itself; `None` for -32000, of which only the reason in the
-    /// details tells anything.
+    /// Returns the row of a JSON-RPC code; `None` for -32000, which only the reason in the details
+    /// explains.
     #[must_use]
     pub fn from_jsonrpc(code: i64) -> Option<Self> {
         let mut rows = Self::ALL.iter().copied();
         rows.find(|row| i64::from(row.jsonrpc()) == code && !row.by_reason())
     }
 
-    /// The row of an error with this JSON-RPC code and this `ErrorInfo.reason` of [`DOMAIN`]. The reason is more
-    /// exact; one that belongs to another code counts for nothing.
+    /// Returns the row of an error with this JSON-RPC code and this `ErrorInfo.reason` of
+    /// [`DOMAIN`]. The reason is more precise; one that belongs to another code is ignored.
     #[must_use]
     pub fn from_jsonrpc_and_reason(code: i64, reason: Option<&str>) -> Option<Self> {
         let named = reason.and_then(Self::from_name);
@@ -158,28 +159,28 @@ impl Code {
     }
 }
 
-/// One wrong field of the parameters, by its path (`message.parts[0].data`).
+/// A wrong field of the parameters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FieldViolation {
-    /// The path, in A2A's notation.
+    /// Path in A2A's notation: `message.parts[0].data`.
     pub field: String,
-    /// What is wrong and what is permitted.
+    /// Description of the problem and of permitted values.
     pub description: String,
 }
 
-/// A protocol error with what it has to say.
+/// A protocol error with its details.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Refusal {
-    /// The catalog row.
+    /// Error code.
     pub code: Code,
-    /// What is wrong, for people.
+    /// Message for people.
     pub message: String,
-    /// Text facts for programs, in `ErrorInfo.metadata`.
+    /// Facts for programs, in `ErrorInfo.metadata`.
     pub metadata: Vec<(&'static str, String)>,
     /// Every wrong field, for [`Code::InvalidParams`].
     pub violations: Vec<FieldViolation>,
-    /// How long to wait before the same request may succeed, where waiting helps.
+    /// Retry-after, where retrying helps.
     pub wait: Option<Duration>,
 }
 
@@ -192,7 +193,7 @@ impl fmt::Display for Refusal {
 impl std::error::Error for Refusal {}
 
 impl Refusal {
-    /// An error with a message of its own.
+    /// Creates an error with a message of its own.
     #[must_use]
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         let message = message.into();
@@ -206,29 +207,30 @@ impl Refusal {
         self
     }
 
-    /// Says how long to wait before the same request may succeed. Every binding sends it as
-    /// `google.rpc.RetryInfo` and as `metadata.retryAfterSeconds`, and those of HTTP as `Retry-After`.
+    /// Sets the retry-after. Every binding sends it as `google.rpc.RetryInfo` and as
+    /// `metadata.retryAfterSeconds`, and those of HTTP as `Retry-After`.
     #[must_use]
     pub fn with_wait(mut self, wait: Duration) -> Self {
         self.wait = Some(wait);
         self
     }
 
-    /// Says how the caller is to authenticate, in the form of `WWW-Authenticate` (RFC 9110 §11.6.1). Every
-    /// binding sends it as that header (gRPC as metadata of the call) and as `metadata.challenge`.
+    /// Sets the authentication challenge, in the form of `WWW-Authenticate` (RFC 9110 §11.6.1).
+    /// Every binding sends it as that header (gRPC as metadata of the call) and as
+    /// `metadata.challenge`.
     #[must_use]
     pub fn with_challenge(self, challenge: impl Into<String>) -> Self {
         self.with(CHALLENGE, challenge)
     }
 
-    /// How the caller is to authenticate, where that is said.
+    /// Returns the authentication challenge, if there is one.
     #[must_use]
     pub fn challenge(&self) -> Option<&str> {
         let said = self.metadata.iter().find(|(key, _)| *key == CHALLENGE);
         said.map(|(_, challenge)| challenge.as_str())
     }
 
-    /// Whether there are details to send along.
+    /// Returns true when there are details to send.
     #[must_use]
     pub fn has_details(&self) -> bool {
         self.says_reason() || !self.violations.is_empty()
@@ -239,8 +241,8 @@ impl Refusal {
         needs_reason || !self.metadata.is_empty() || self.wait.is_some()
     }
 
-    /// The `@type`d details (A2A §3.3.2): `ErrorInfo`, `BadRequest` where fields are wrong, and `RetryInfo`
-    /// where waiting helps.
+    /// Returns the details with `@type` (A2A 1.0 §3.3.2): `ErrorInfo`, `BadRequest` for wrong
+    /// fields, and `RetryInfo` where retrying helps.
     fn details(&self, says_reason: bool) -> Vec<Value> {
         let info = says_reason.then(|| {
             let metadata = self.metadata.iter().map(|(key, value)| (*key, value.clone()));
@@ -262,19 +264,19 @@ impl Refusal {
     }
 }
 
-/// The key of a challenge in `ErrorInfo.metadata`.
+/// Key of the challenge in `ErrorInfo.metadata`.
 const CHALLENGE: &str = "challenge";
 
-/// The key of a wait in `ErrorInfo.metadata`.
+/// Key of the retry-after in `ErrorInfo.metadata`.
 const RETRY_AFTER_SECONDS: &str = "retryAfterSeconds";
 
-/// A wait in whole seconds, rounded up so that nobody comes back early.
+/// Converts a retry-after to whole seconds, rounded up.
 #[must_use]
 pub fn whole_seconds(wait: Duration) -> u64 {
     wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
 }
 
-/// A wait as `google.rpc.RetryInfo`, rounded up to milliseconds.
+/// Converts a retry-after to `google.rpc.RetryInfo`, rounded up to milliseconds.
 #[must_use]
 pub fn retry_info(wait: Duration) -> Value {
     let millis = wait.as_nanos().div_ceil(1_000_000);
@@ -286,15 +288,15 @@ pub fn retry_info(wait: Duration) -> Value {
     json!({"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay})
 }
 
-/// Its [details](Refusal::has_details).
+/// Serialises the [details](Refusal::has_details).
 impl Serialize for Refusal {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.details(self.says_reason()).serialize(serializer)
     }
 }
 
-/// The details where every error says its reason: those of google.rpc.Status (A2A §11.6), whose
-/// reader has no JSON-RPC code to go by.
+/// Details in which every error has its reason: those of google.rpc.Status (A2A 1.0 §11.6), whose
+/// reader has no JSON-RPC code.
 #[derive(Debug)]
 pub struct StatusDetails<'a>(pub &'a Refusal);
 

@@ -1,5 +1,5 @@
-//! How the HTTP+JSON binding writes a request (A2A §11.3, §11.5): method and path say which
-//! operation is meant, and path, query and body together are its parameters.
+//! Requests of the HTTP+JSON binding (A2A 1.0 §11.3, §11.5): method and path determine the
+//! operation, and path, query and body together its parameters.
 
 pub use params::read as params;
 pub use route::{Target, find};

@@ -1,5 +1,5 @@
-//! What A2A talks about: messages, tasks, artifacts and the events of a task (A2A §4.1, §4.2).
-//! Structured data and metadata stay the JSON that they were.
+//! The data model of A2A: messages, tasks, artifacts and events of a task (A2A 1.0 §4.1, §4.2).
+//! Structured data and metadata stay unchanged JSON.
 
 use jiff::Timestamp;
 use serde::ser::SerializeMap;
@@ -9,7 +9,7 @@ use crate::catalog::{Vocabulary as _, catalog, words};
 use crate::json::{Map, Value, put};
 
 words! {
-    /// Who speaks.
+    /// Sender of a message.
     pub enum Role {
         /// The buyer's side.
         User = "ROLE_USER",
@@ -19,15 +19,15 @@ words! {
 }
 
 catalog! {
-    /// Where a task stands (A2A §4.1.3).
+    /// States of a task (A2A 1.0 §4.1.3).
     pub enum TaskState {
-        /// The number in protobuf.
+        /// Number in protobuf.
         number: i32,
-        /// The name in A2A 0.3.
+        /// Name in A2A 0.3.
         older: &'static str;
-        /// Whether nothing more will happen.
+        /// True when the task has ended.
         terminal: bool = false,
-        /// Whether the task waits for the buyer.
+        /// True when the task waits for the buyer.
         interrupted: bool = false,
     }
     /// Accepted, not begun.
@@ -53,7 +53,7 @@ catalog! {
 }
 
 impl TaskState {
-    /// The state of this name in A2A 0.3.
+    /// Returns the state with a name of A2A 0.3.
     #[must_use]
     pub fn from_older(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|state| state.older() == name)
@@ -78,25 +78,25 @@ impl<'de> Deserialize<'de> for TaskState {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Message {
-    /// The sender's unique id of this message.
+    /// Unique id, chosen by the sender.
     pub message_id: String,
-    /// The conversation.
+    /// Conversation.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub context_id: Option<String>,
-    /// The task that it belongs to.
+    /// Task that the message belongs to.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub task_id: Option<String>,
-    /// Who speaks.
+    /// Sender.
     pub role: Role,
-    /// What is said; at least one part.
+    /// Parts; at least one.
     pub parts: Vec<Part>,
-    /// Anything else.
+    /// Metadata.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub metadata: Option<Map>,
-    /// The extensions that the message activates.
+    /// Extensions that the message activates.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub extensions: Vec<String>,
-    /// Other tasks that it refers to.
+    /// Other tasks that the message refers to.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub reference_task_ids: Vec<String>,
 }
@@ -104,26 +104,26 @@ pub struct Message {
 /// A part of a message or artifact.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
-    /// The one content member.
+    /// Content.
     pub content: Content,
-    /// Anything else.
+    /// Metadata.
     pub metadata: Option<Map>,
-    /// A name for what is carried.
+    /// File name.
     pub filename: Option<String>,
-    /// The media type.
+    /// Media type.
     pub media_type: Option<String>,
 }
 
-/// What a part carries.
+/// Content of a part.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Content {
     /// Text.
     Text(String),
-    /// Bytes, in base64.
+    /// Bytes in base64.
     Raw(String),
-    /// A reference.
+    /// Address of a file.
     Url(String),
-    /// Structured data, untouched.
+    /// Structured data, unchanged.
     Data(Value),
 }
 
@@ -134,7 +134,7 @@ impl From<Content> for Part {
 }
 
 impl Message {
-    /// The text of its first part, when that is text.
+    /// Returns the text of the first part, if it is text.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         match &self.parts.first()?.content {
@@ -145,7 +145,7 @@ impl Message {
 }
 
 impl Artifact {
-    /// An artifact of these parts.
+    /// Creates an artifact of these parts.
     #[must_use]
     pub fn new(artifact_id: impl Into<String>, parts: Vec<Part>) -> Self {
         let (artifact_id, extensions) = (artifact_id.into(), Vec::new());
@@ -154,19 +154,20 @@ impl Artifact {
 }
 
 impl Part {
-    /// A part with text.
+    /// Creates a part with text.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Content::Text(text.into()).into()
     }
 
-    /// A part with structured data.
+    /// Creates a part with structured data.
     #[must_use]
     pub fn data(data: Value) -> Self {
         Content::Data(data).into()
     }
 
-    /// A part that is a file: [`Content::Raw`] with its bytes or [`Content::Url`] with its address.
+    /// Creates a part with a file: [`Content::Raw`] with its bytes or [`Content::Url`] with its
+    /// address.
     #[must_use]
     pub fn file(content: Content, filename: &str, media_type: &str) -> Self {
         let (filename, media_type) = (Some(filename.to_owned()), Some(media_type.to_owned()));
@@ -190,8 +191,8 @@ impl Serialize for Part {
     }
 }
 
-/// Reads what we wrote. What a peer wrote is read by [`request`](super::request), which reports
-/// every problem.
+/// Reads our own JSON. That of a peer is read by [`request`](super::request), which reports every
+/// problem.
 impl<'de> Deserialize<'de> for Part {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
@@ -225,33 +226,33 @@ impl<'de> Deserialize<'de> for Part {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Artifact {
-    /// Unique within the task.
+    /// Id, unique within the task.
     pub artifact_id: String,
-    /// For people.
+    /// Name for people.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub name: Option<String>,
-    /// For people.
+    /// Description for people.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub description: Option<String>,
-    /// What it is; at least one part.
+    /// Parts; at least one.
     pub parts: Vec<Part>,
-    /// Anything else.
+    /// Metadata.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub metadata: Option<Map>,
-    /// The extensions in use.
+    /// Extensions in use.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub extensions: Vec<String>,
 }
 
-/// Where a task stands, since when, and what the agent says about it.
+/// Status of a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TaskStatus {
-    /// The state.
+    /// State.
     pub state: TaskState,
-    /// What the agent says.
+    /// Message of the agent.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub message: Option<Message>,
-    /// Since when.
+    /// Time of the state.
     #[serde(with = "moment")]
     pub timestamp: Timestamp,
 }
@@ -260,103 +261,103 @@ pub struct TaskStatus {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Task {
-    /// Its id.
+    /// Id of the task.
     pub id: String,
-    /// The conversation.
+    /// Conversation.
     pub context_id: String,
-    /// Where it stands.
+    /// Status.
     pub status: TaskStatus,
-    /// What has come of it; `None` leaves the member out.
+    /// Artifacts; `None` leaves the member out.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub artifacts: Option<Vec<Artifact>>,
-    /// What was said; `None` leaves the member out.
+    /// Messages so far; `None` leaves the member out.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub history: Option<Vec<Message>>,
-    /// Anything else.
+    /// Metadata.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub metadata: Option<Map>,
 }
 
-/// A task stands elsewhere.
+/// A change of a task's status.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StatusUpdate {
-    /// The task.
+    /// Id of the task.
     pub task_id: String,
-    /// Its conversation.
+    /// Conversation.
     pub context_id: String,
-    /// Where it stands now.
+    /// New status.
     pub status: TaskStatus,
 }
 
-/// There is more of an artifact.
+/// An artifact, or a part of one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ArtifactUpdate {
-    /// The task.
+    /// Id of the task.
     pub task_id: String,
-    /// Its conversation.
+    /// Conversation.
     pub context_id: String,
-    /// The artifact, or what is to be appended to it.
+    /// The artifact, or what is appended to it.
     pub artifact: Artifact,
-    /// Whether the parts continue the artifact of this id.
+    /// True when the parts are appended to the artifact with this id.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub append: bool,
-    /// Whether nothing more of it will come.
+    /// True for the last part of the artifact.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub last_chunk: bool,
 }
 
-/// An item of a stream (A2A §3.2.3).
+/// An event of a stream (A2A 1.0 §3.2.3).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Event {
-    /// The task as it is.
+    /// The current task.
     Task(Task),
     /// An answer without a task.
     Message(Message),
-    /// The task stands elsewhere.
+    /// A change of the task's status.
     StatusUpdate(StatusUpdate),
-    /// There is more of an artifact.
+    /// An artifact, or a part of one.
     ArtifactUpdate(ArtifactUpdate),
 }
 
-/// An answering message, ready to be written: `{"message": …}` is `SendMessage`'s result.
+/// A reply message for serialisation: `{"message": …}` is the result of `SendMessage`.
 #[derive(Debug, Serialize)]
 pub struct MessageResult<P> {
     /// The message.
     pub message: Answer<P>,
 }
 
-/// A message of the seller's side with one data part.
+/// A message of the agent with one data part.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Answer<P> {
-    /// Unique, and never the request's.
-    // R-ENV-03
+    /// Unique id, different from the request's.
+    // The id differs from the request's (AAP 1.1 json-rpc, R-ENV-03).
     pub message_id: String,
-    /// The conversation: echoed, or new.
+    /// Conversation: the request's, or a new one.
     pub context_id: String,
     /// Always [`Role::Agent`].
     pub role: Role,
     /// The part.
     pub parts: [DataPart<P>; 1],
-    /// The extensions in use.
+    /// Extensions in use.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub extensions: Vec<&'static str>,
 }
 
-/// A structured part, ready to be written.
+/// A data part for serialisation.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DataPart<P> {
-    /// The payload.
+    /// Payload.
     pub data: P,
-    /// Its media type.
+    /// Media type.
     pub media_type: String,
 }
 
-/// Moments in UTC with milliseconds (A2A §5.6.1).
+/// Serialisation of timestamps in UTC with milliseconds (A2A 1.0 §5.6.1).
 mod moment {
     use jiff::Timestamp;
     use serde::{Deserialize as _, Deserializer, Serializer};

@@ -1,7 +1,7 @@
-//! A2A 0.3, by what is other than in 1.0: methods with a slash, members called `kind`, states and
-//! roles in lower case. What a request says is read into the same types, and the same answers are
-//! written in the older form. Names that have a table elsewhere have a column there:
-//! [`Operation::older`], [`TaskState::older`].
+//! A2A 0.3, as far as it differs from 1.0: methods with a slash, members called `kind`, states and
+//! roles in lower case. Requests are read into the same types, and the same answers are written in
+//! the older format. Names that have a catalog elsewhere have a column there: [`Operation::older`],
+//! [`TaskState::older`].
 //!
 //! [`TaskState::older`]: super::TaskState::older
 
@@ -16,28 +16,28 @@ use crate::parse::{self, read_object};
 use crate::problem::{At, Problems};
 
 catalog! {
-    /// What an answer or an event says that it is, in its member `kind`.
+    /// Types of answers and events, in the member `kind`.
     pub enum Kind {
-        /// The member that it stands in, in 1.0.
+        /// Name of the corresponding member in 1.0.
         member: &'static str,
     }
     /// A task.
     Task = "task" { member: "task" }
     /// A message.
     Message = "message" { member: "message" }
-    /// A task stands elsewhere.
+    /// A change of a task's status.
     StatusUpdate = "status-update" { member: "statusUpdate" }
-    /// There is more of an artifact.
+    /// An artifact, or a part of one.
     ArtifactUpdate = "artifact-update" { member: "artifactUpdate" }
 }
 
-/// Whether a method is named as those of 0.3 are.
+/// Returns true when a method has the form of 0.3.
 #[must_use]
 pub fn is_method(name: &str) -> bool {
     name.contains('/')
 }
 
-/// Whether a message's parameters ask for calls to a webhook, well-formed or not.
+/// Returns true when a message's parameters ask for push notifications, well-formed or not.
 #[must_use]
 pub fn asks_for_push(params: &Value) -> bool {
     let configuration = params.get("configuration");
@@ -110,7 +110,7 @@ fn read_configuration(
         accepted_output_modes: modes.unwrap_or_default(),
         push_config,
         history_length,
-        // Who does not say so waits, as in 1.0.
+        // The default is to wait, as in 1.0.
         return_immediately: blocking == Some(false),
     })
 }
@@ -125,7 +125,8 @@ fn read_push_config(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opti
     Some(PushConfig { id, task_id: None, url: url?, token, authentication })
 }
 
-/// Of several schemes the first: there is one credential.
+/// Reads the authentication of a webhook. The first of several schemes is used, because there is
+/// one credential.
 fn read_authentication(
     value: &Value,
     at: &At<'_>,
@@ -147,7 +148,8 @@ fn task_and_config(params: &Value, problems: &mut Problems) -> Option<(String, S
     task_id.zip(id)
 }
 
-/// A message in the form of 1.0. What fits neither form stays as it is, for the reader to refuse.
+/// Converts a message to the form of 1.0. Values with neither form stay unchanged, and are refused
+/// by the parser.
 fn modern(mut message: Value) -> Value {
     if let Some(role) = message.get_mut("role") {
         match role.as_str() {
@@ -158,7 +160,7 @@ fn modern(mut message: Value) -> Value {
     }
     let parts = message.get_mut("parts").and_then(Value::as_array_mut);
     for part in parts.into_iter().flatten().filter_map(Value::as_object_mut) {
-        // In 0.3 a file is an object of its own; in 1.0 its members stand in the part.
+        // In 0.3 a file is an object of its own; in 1.0 its members are in the part.
         let Some(Value::Object(file)) = part.swap_remove("file") else { continue };
         let names =
             [("uri", "url"), ("bytes", "raw"), ("name", "filename"), ("mimeType", "mediaType")];
@@ -171,7 +173,7 @@ fn modern(mut message: Value) -> Value {
     message
 }
 
-/// An event of a stream, or an answer that is one; `is_last` says that no other event follows.
+/// Writes an event of a stream, or an answer that is one; `is_last` means that no event follows.
 #[must_use]
 pub fn event(event: &Event, is_last: bool) -> Value {
     match event {
@@ -198,7 +200,7 @@ pub fn event(event: &Event, is_last: bool) -> Value {
     }
 }
 
-/// A task.
+/// Writes a task.
 #[must_use]
 pub fn task(task: &Task) -> Value {
     let Task { id, context_id, status: standing, artifacts, history, metadata } = task;
@@ -213,7 +215,7 @@ pub fn task(task: &Task) -> Value {
     ])
 }
 
-/// A message.
+/// Writes a message.
 #[must_use]
 pub fn message(message: &Message) -> Value {
     let Message { message_id, context_id, task_id, role, parts, .. } = message;
@@ -234,7 +236,7 @@ pub fn message(message: &Message) -> Value {
     ])
 }
 
-/// A webhook of a task.
+/// Writes a webhook of a task.
 #[must_use]
 pub fn push_config(config: &PushConfig) -> Value {
     let PushConfig { id, task_id, url, token, authentication } = config;
@@ -299,7 +301,6 @@ fn texts(texts: &[String]) -> Option<Value> {
     (!texts.is_empty()).then(|| texts.iter().map(|text| Value::from(text.as_str())).collect())
 }
 
-/// The members that there are.
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,5 +1,5 @@
-//! What the operations take: parameters in the ProtoJSON form become typed requests, or every
-//! field that is wrong (A2A §3.1). Unknown members are ignored (A2A §5.7).
+//! Parsing of requests: parameters in ProtoJSON become typed requests, or a list of every wrong
+//! field (A2A 1.0 §3.1). Unknown members are ignored (A2A 1.0 §5.7).
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -15,63 +15,63 @@ mod page;
 
 pub use page::{ListScope, RequestedPage, requested_page};
 
-/// A request for an operation.
+/// A request of an operation.
 #[derive(Debug, Clone)]
 pub enum Request {
-    /// Answer this, when done.
+    /// Sends a message and waits for the answer.
     SendMessage(SendMessage),
-    /// Answer this, as it goes.
+    /// Sends a message and streams the answer.
     SendStreamingMessage(SendMessage),
-    /// How does it stand?
+    /// Reads a task.
     GetTask {
-        /// The task.
+        /// Id of the task.
         id: String,
-        /// How much of what was said to tell (A2A §3.2.4).
+        /// Maximum number of messages in its history (A2A 1.0 §3.2.4).
         history_length: Option<u32>,
     },
-    /// What is there?
+    /// Lists tasks.
     ListTasks(ListTasks),
-    /// Stop it.
+    /// Cancels a task.
     CancelTask {
-        /// The task.
+        /// Id of the task.
         id: String,
     },
-    /// Keep me posted.
+    /// Streams further events of a task.
     SubscribeToTask {
-        /// The task.
+        /// Id of the task.
         id: String,
     },
-    /// Call me at this address.
+    /// Adds a webhook to a task.
     CreatePushConfig(PushConfig),
-    /// Where do you call me?
+    /// Reads a webhook.
     GetPushConfig {
-        /// The task.
+        /// Id of the task.
         task_id: String,
-        /// The configuration.
+        /// Id of the webhook.
         id: String,
     },
-    /// Everywhere that you call me.
+    /// Lists the webhooks of a task.
     ListPushConfigs {
-        /// The task.
+        /// Id of the task.
         task_id: String,
-        /// How many at once.
+        /// Page size.
         page_size: Option<u32>,
-        /// Where to go on.
+        /// Token of the page.
         page_token: Option<String>,
     },
-    /// Do not call me there.
+    /// Deletes a webhook.
     DeletePushConfig {
-        /// The task.
+        /// Id of the task.
         task_id: String,
-        /// The configuration.
+        /// Id of the webhook.
         id: String,
     },
-    /// Who are you, to me?
+    /// Reads the extended card.
     GetExtendedAgentCard,
 }
 
 impl Request {
-    /// The operation that it asks for.
+    /// Returns the operation.
     #[must_use]
     pub fn operation(&self) -> Operation {
         match self {
@@ -90,62 +90,62 @@ impl Request {
     }
 }
 
-/// A message with the caller's wishes about the answer.
+/// A message with its options.
 #[derive(Debug, Clone)]
 pub struct SendMessage {
     /// The message.
     pub message: Message,
-    /// The media types that the caller can read; empty when it does not say.
+    /// Media types that the caller accepts; empty when unspecified.
     pub accepted_output_modes: Vec<String>,
-    /// Where to call about the task.
+    /// Webhook for the task.
     pub push_config: Option<PushConfig>,
-    /// How much of what was said to tell.
+    /// Maximum number of messages in the answer's history.
     pub history_length: Option<u32>,
-    /// Whether to answer before the task is done.
+    /// True when the answer should not wait for the task.
     pub return_immediately: bool,
 }
 
-/// Which tasks, and what of them.
+/// Filter and options of a list of tasks.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ListTasks {
-    /// Of this conversation.
+    /// Conversation.
     pub context_id: Option<String>,
-    /// In this state.
+    /// State.
     pub status: Option<TaskState>,
-    /// How many, 1 to 100; 50 when `None`.
+    /// Page size, 1 to 100; 50 when `None`.
     pub page_size: Option<u32>,
-    /// Where to go on.
+    /// Token of the page.
     pub page_token: Option<String>,
-    /// How much of what was said to tell.
+    /// Maximum number of messages in each history.
     pub history_length: Option<u32>,
-    /// Whose state is not older than this.
+    /// Earliest time of the state.
     pub status_timestamp_after: Option<Timestamp>,
-    /// Whether to tell what has come of them.
+    /// True when artifacts are included.
     pub include_artifacts: bool,
 }
 
-/// Where to call about a task.
+/// Configuration of a webhook.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PushConfig {
-    /// Its id, unique within the task.
+    /// Id, unique within the task.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub id: Option<String>,
-    /// The task.
+    /// Id of the task.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub task_id: Option<String>,
-    /// The address.
+    /// Address.
     pub url: String,
-    /// What the receiver wants to see again.
+    /// Token for the receiver.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub token: Option<String>,
-    /// How to prove who calls.
+    /// Authentication at the receiver.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub authentication: Option<Authentication>,
 }
 
 impl std::fmt::Debug for PushConfig {
-    /// Without the address and the token, which are secrets or may hold some.
+    /// Leaves out address and token, which may contain secrets.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("PushConfig")
             .field("id", &self.id)
@@ -157,15 +157,15 @@ impl std::fmt::Debug for PushConfig {
 /// A credential for a webhook.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Authentication {
-    /// Such as `Bearer`.
+    /// Name of the scheme, such as `Bearer`.
     pub scheme: String,
-    /// The credential itself.
+    /// The credential.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub credentials: Option<String>,
 }
 
 impl std::fmt::Debug for Authentication {
-    /// Without the credential.
+    /// Leaves out the credential.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Authentication").field("scheme", &self.scheme).finish_non_exhaustive()
     }
@@ -194,8 +194,7 @@ pub fn read(operation: Operation, params: Option<&Value>) -> Result<Request, Ref
         Operation::SubscribeToTask => read_id(params, p).map(|id| Request::SubscribeToTask { id }),
         Operation::CreateTaskPushNotificationConfig => {
             let config = read_push_config(params, &At::Root, p);
-            // The configuration of a message has no task of its own yet, so that only this
-            // operation requires one.
+            // Only this operation requires the task: the webhook of a message has none yet.
             let empty = |value: &Value| value.is_null() || value.as_str() == Some("");
             let named = |name: &str| params.get(name).is_some_and(|value| !empty(value));
             if params.is_object() && !named("taskId") && !named("task_id") {
@@ -221,12 +220,12 @@ pub fn read(operation: Operation, params: Option<&Value>) -> Result<Request, Ref
     problems.into_result(request).map_err(|problems| invalid_params(&problems))
 }
 
-/// The same of parameters that nobody else needs: the data of a message is moved and not copied.
+/// Reads owned parameters, which moves the data of a message instead of copying it.
 ///
 /// # Errors
 /// `INVALID_PARAMS` with every wrong field.
 pub fn take(operation: Operation, mut params: Option<Value>) -> Result<Request, Refusal> {
-    // What stands in their place is as good: nothing here looks into data.
+    // Replaced by null, because the parser does not examine data.
     let data: Vec<Value> = params.iter_mut().flat_map(data).map(std::mem::take).collect();
     let mut request = read(operation, params.as_ref())?;
     if let Request::SendMessage(send) | Request::SendStreamingMessage(send) = &mut request {
@@ -239,25 +238,26 @@ pub fn take(operation: Operation, mut params: Option<Value>) -> Result<Request, 
     Ok(request)
 }
 
-/// The data of a message's parts, in their order.
+/// Returns the data of a message's parts, in their order.
 fn data(params: &mut Value) -> impl Iterator<Item = &mut Value> {
     let parts = params.get_mut("message").and_then(|message| message.get_mut("parts"));
     let parts = parts.and_then(Value::as_array_mut).into_iter().flatten();
     parts.filter_map(|part| part.get_mut("data"))
 }
 
-/// Reads `SendMessage`'s parameters.
+/// Reads the parameters of `SendMessage`.
 ///
 /// # Errors
 /// `INVALID_PARAMS` with every wrong field.
-// E-25, E-26, E-025 to E-030
+// Messages need an id, the role of a user and parts with one content each (A2A 1.0 §3.1.1; E-25,
+// E-26, E-025 to E-030).
 pub fn send_message(params: Option<&Value>) -> Result<SendMessage, Refusal> {
     let mut problems = Problems::new();
     let params = read_send(params.unwrap_or(&Value::Null), &mut problems);
     problems.into_result(params).map_err(|problems| invalid_params(&problems))
 }
 
-/// Whether a message's parameters ask for calls to a webhook, well-formed or not.
+/// Returns true when a message's parameters ask for push notifications, well-formed or not.
 #[must_use]
 pub fn asks_for_push(params: &Value) -> bool {
     let Some(configuration) = params.get("configuration") else { return false };
@@ -266,7 +266,7 @@ pub fn asks_for_push(params: &Value) -> bool {
         .any(|name| configuration.get(name).is_some_and(|config| !config.is_null()))
 }
 
-/// A wrong parameter that only the work itself could find.
+/// Returns the refusal of a parameter that only the operation itself could check.
 #[must_use]
 pub fn invalid_param(field: &str, description: &str) -> Refusal {
     invalid_fields(vec![FieldViolation {
@@ -275,14 +275,14 @@ pub fn invalid_param(field: &str, description: &str) -> Refusal {
     }])
 }
 
-/// Wrong parameters that only the work itself could find; at least one.
+/// Returns the refusal of parameters that only the operation itself could check; at least one.
 #[must_use]
 pub fn invalid_fields(violations: Vec<FieldViolation>) -> Refusal {
     let total = violations.len();
     wrong(violations, total)
 }
 
-/// The same refusal of wrong parameters with one more wrong field.
+/// Adds a wrong field to a refusal.
 #[must_use]
 pub fn with_violation(refusal: Refusal, field: &str, description: &str) -> Refusal {
     let mut violations = refusal.violations;
@@ -291,9 +291,8 @@ pub fn with_violation(refusal: Refusal, field: &str, description: &str) -> Refus
     invalid_fields(violations)
 }
 
-/// The refusal of wrong parameters, of which these are known by name. The first ones stand in the
-/// message and in the metadata as well: some official clients show their users neither the
-/// `BadRequest` nor any other detail.
+/// Builds the refusal of wrong parameters. The first ones are also in the message and in the
+/// metadata, because some official clients show neither the `BadRequest` nor any other detail.
 fn wrong(violations: Vec<FieldViolation>, total: usize) -> Refusal {
     const IN_WORDS: usize = 10;
     let first = || violations.iter().take(IN_WORDS);
@@ -359,7 +358,7 @@ fn read_list(params: &Value, problems: &mut Problems) -> Option<ListTasks> {
     })
 }
 
-/// A state to filter by; the unspecified one filters nothing.
+/// Reads a state to filter by; the unspecified one does not filter.
 fn state_filter(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Option<TaskState>> {
     if value.as_str() == Some("TASK_STATE_UNSPECIFIED") || value.as_u64() == Some(0) {
         return Some(None);
@@ -398,7 +397,7 @@ fn read_send(params: &Value, problems: &mut Problems) -> Option<SendMessage> {
     Some(configuration.unwrap_or_default().of(message?))
 }
 
-/// The caller's wishes about the answer.
+/// Options of a message.
 #[derive(Default)]
 pub(super) struct Configuration {
     pub(super) accepted_output_modes: Vec<String>,
@@ -408,7 +407,7 @@ pub(super) struct Configuration {
 }
 
 impl Configuration {
-    /// Those about the answer to this message.
+    /// Combines the options with a message.
     pub(super) fn of(self, message: Message) -> SendMessage {
         let Self { accepted_output_modes, push_config, history_length, return_immediately } = self;
         SendMessage {
@@ -457,7 +456,7 @@ pub(super) fn read_message(value: &Value, at: &At<'_>, problems: &mut Problems) 
         optional "referenceTaskIds" | "reference_task_ids" => reference_task_ids:
             or_null(parse::texts),
     });
-    // After all the rest, so that a wrong role hides no other mistake.
+    // After everything else, so that a wrong role hides no other problem.
     role?;
     Some(Message {
         message_id: message_id?,
@@ -479,7 +478,7 @@ fn object(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Map> {
     members
 }
 
-/// In ProtoJSON an optional member that is `null` is absent.
+/// Reads a member for which null means absent, as in ProtoJSON.
 pub(super) fn or_null<T>(
     reader: impl Fn(&Value, &At<'_>, &mut Problems) -> Option<T>,
 ) -> impl Fn(&Value, &At<'_>, &mut Problems) -> Option<T> {
@@ -488,13 +487,13 @@ pub(super) fn or_null<T>(
     }
 }
 
-/// A text that says something; none is the same as an empty one.
+/// Reads a string; an empty one means absent.
 pub(super) fn given(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
     or_null(parse::text)(value, at, problems).filter(|text| !text.is_empty())
 }
 
 fn read_role(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<()> {
-    // The enum's number is ProtoJSON too: ROLE_USER is 1.
+    // ProtoJSON accepts the number of an enum: ROLE_USER is 1.
     if value.as_str() == Some("ROLE_USER") || value.as_u64() == Some(1) {
         return Some(());
     }
@@ -516,7 +515,7 @@ fn read_part(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Part
         optional "mediaType" | "media_type" => media_type: or_null(parse::text),
     });
     let members = value.as_object()?;
-    // A null `data` is the value null; any other null member is absent.
+    // For `data` null is a value; for any other member it means absent.
     let present =
         |name: &&&str| members.get(**name).is_some_and(|v| **name == "data" || !v.is_null());
     let present = CONTENT_NAMES.iter().filter(present).count();
@@ -549,8 +548,8 @@ pub(super) fn invalid_params(problems: &Problems) -> Refusal {
     wrong(violations, problems.total())
 }
 
-/// A JSON Pointer in A2A's notation: `/message/parts/0/data` is `message.parts[0].data`; the
-/// parameters themselves are `params`.
+/// Converts a JSON Pointer to A2A's notation: `/message/parts/0/data` becomes
+/// `message.parts[0].data`, and the parameters themselves `params`.
 pub(crate) fn path(pointer: &str) -> String {
     let mut out = String::new();
     for segment in pointer.split('/').skip(1) {

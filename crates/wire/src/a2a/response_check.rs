@@ -1,5 +1,6 @@
-//! Checks what an agent answers against the data model (A2A §4.1, §5.7): required ids are there, lists of parts
-//! are not empty, bytes are base64, and artifacts of a task have ids of their own.
+//! Validation of an agent's answers against the data model (A2A 1.0 §4.1, §5.7): required ids are
+//! present, lists of parts are not empty, bytes are base64, and artifacts of a task have unique
+//! ids.
 
 use std::collections::HashSet;
 
@@ -7,7 +8,7 @@ use super::error::FieldViolation;
 use super::{Artifact, Content, Message, Part, Task};
 use crate::format;
 
-/// Everything that is wrong with a message of an agent.
+/// Returns every problem of an agent's message.
 #[must_use]
 pub fn message_problems(message: &Message) -> Vec<FieldViolation> {
     let mut found = Found::default();
@@ -15,7 +16,7 @@ pub fn message_problems(message: &Message) -> Vec<FieldViolation> {
     found.problems
 }
 
-/// Everything that is wrong with a task.
+/// Returns every problem of a task.
 #[must_use]
 pub fn task_problems(task: &Task) -> Vec<FieldViolation> {
     let mut found = Found::default();
@@ -38,7 +39,7 @@ pub fn task_problems(task: &Task) -> Vec<FieldViolation> {
     found.problems
 }
 
-/// Everything that is wrong with an artifact by itself.
+/// Returns every problem of a single artifact.
 #[must_use]
 pub fn artifact_problems(artifact: &Artifact) -> Vec<FieldViolation> {
     let mut found = Found::default();
@@ -46,7 +47,7 @@ pub fn artifact_problems(artifact: &Artifact) -> Vec<FieldViolation> {
     found.problems
 }
 
-/// Problems in one line for a log. They name places and never repeat what stands there.
+/// Formats problems on one line for the log. They name paths, and never repeat values.
 #[must_use]
 pub fn in_one_line(problems: &[FieldViolation]) -> String {
     let said: Vec<_> = problems

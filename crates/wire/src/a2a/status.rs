@@ -1,47 +1,47 @@
-//! The status codes of gRPC, by which google.rpc.Status names errors on every binding (A2A §5.4).
+//! Status codes of gRPC, which google.rpc.Status uses in every binding (A2A 1.0 §5.4).
 
 use super::error::Code;
 use crate::catalog::{Vocabulary as _, catalog};
 
 catalog! {
-    /// How a call ended.
+    /// Status of a call.
     pub enum Status {
-        /// The number that travels.
+        /// Number on the wire.
         number: i32,
     }
-    /// It succeeded.
+    /// Success.
     Ok = "OK" { number: 0 }
-    /// The caller gave up.
+    /// The caller cancelled the call.
     Cancelled = "CANCELLED" { number: 1 }
-    /// Nobody knows.
+    /// An unknown error.
     Unknown = "UNKNOWN" { number: 2 }
-    /// The request is wrong, whatever the state of things.
+    /// The request is invalid, in any state of the system.
     InvalidArgument = "INVALID_ARGUMENT" { number: 3 }
-    /// The caller's time was up first.
+    /// The deadline passed.
     DeadlineExceeded = "DEADLINE_EXCEEDED" { number: 4 }
-    /// It is not there, or not for the caller to see.
+    /// Not found, or not visible to the caller.
     NotFound = "NOT_FOUND" { number: 5 }
-    /// It is there already.
+    /// The resource already exists.
     AlreadyExists = "ALREADY_EXISTS" { number: 6 }
-    /// The caller is known and may not.
+    /// The caller is authenticated, but has no permission.
     PermissionDenied = "PERMISSION_DENIED" { number: 7 }
-    /// It was too much or too often.
+    /// A quota or rate limit is exceeded.
     ResourceExhausted = "RESOURCE_EXHAUSTED" { number: 8 }
-    /// The state of things has to change first.
+    /// The state of the system does not permit it.
     FailedPrecondition = "FAILED_PRECONDITION" { number: 9 }
-    /// Somebody else was faster.
+    /// Aborted by a concurrent operation.
     Aborted = "ABORTED" { number: 10 }
-    /// It is beyond the end.
+    /// Out of the valid range.
     OutOfRange = "OUT_OF_RANGE" { number: 11 }
-    /// There is no such method.
+    /// No such method.
     Unimplemented = "UNIMPLEMENTED" { number: 12 }
-    /// The server broke.
+    /// An internal error.
     Internal = "INTERNAL" { number: 13 }
-    /// The server cannot answer now.
+    /// Temporarily unavailable.
     Unavailable = "UNAVAILABLE" { number: 14 }
-    /// Something is lost for good.
+    /// Data is lost.
     DataLoss = "DATA_LOSS" { number: 15 }
-    /// The caller has to say who it is.
+    /// The caller has to authenticate.
     Unauthenticated = "UNAUTHENTICATED" { number: 16 }
 }
 

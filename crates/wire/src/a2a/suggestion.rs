@@ -1,12 +1,12 @@
-//! Which operation a caller most likely means by a method that A2A does not have.
+//! Suggestions for unknown methods.
 
 use super::Operation;
 use crate::catalog::Vocabulary as _;
 
-/// The longest method, in bytes, for which a suggestion is looked for.
+/// Maximum length of a method for a suggestion, in bytes.
 const LONGEST_METHOD: usize = 64;
 
-/// Methods of earlier releases and of other bindings that no column of the operations' table has.
+/// Methods of earlier releases and of other bindings that the catalog of operations does not have.
 const OTHER_METHODS: [(&str, Operation); 9] = [
     ("tasks/list", Operation::ListTasks),
     // A2A 0.2
@@ -22,8 +22,9 @@ const OTHER_METHODS: [(&str, Operation); 9] = [
 ];
 
 impl Operation {
-    /// The operation whose method, in whatever release, is written most like this one. Case and punctuation do
-    /// not count, and at most one letter in three may differ. `None` where no method is that similar.
+    /// Returns the operation whose method, in any release, is most similar to this one. Case and
+    /// punctuation are ignored, and at most one letter in three may differ. `None` without a
+    /// similar method.
     #[must_use]
     pub fn suggested_for(method: &str) -> Option<Self> {
         if method.len() > LONGEST_METHOD {
@@ -44,17 +45,17 @@ impl Operation {
     }
 }
 
-/// How much a method differs from a known one.
+/// Difference between a method and a known one.
 struct Comparison {
-    /// Letters that have to be changed.
+    /// Number of letters to change.
     slips: usize,
-    /// Letters of the longer of the two.
+    /// Number of letters of the longer one.
     longer: usize,
     /// The operation of the known method.
     operation: Operation,
 }
 
-/// The letters and digits of a method, in lower case.
+/// Returns the letters and digits of a method in lower case.
 fn letters(method: &str) -> String {
     let counted = method.chars().filter(|letter| letter.is_ascii_alphanumeric());
     counted.map(|letter| letter.to_ascii_lowercase()).collect()

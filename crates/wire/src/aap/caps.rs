@@ -1,33 +1,34 @@
-//! How much a lead may hold. The published schema gives most of its texts no greatest length, and
-//! whoever stores what strangers send needs one: a name of 240 KB is no name. What is refused here is
-//! refused in the schema's own terms, `maxLength` and `maxItems`.
-// C-51
+//! Maximum sizes of a lead. The published schema has no maximum length for most strings, but a
+//! dealer that stores data of strangers needs one. Violations are reported in the schema's terms,
+//! `maxLength` and `maxItems`.
+// Valid leads that are too large to keep are refused for every caller (C-51).
 
 use crate::json::Value;
 
 use crate::parse;
 use crate::problem::{At, Keyword, Problems};
 
-/// Names, and the lines of an address, in characters.
+/// Maximum length of names and address lines in characters.
 pub const NAME: usize = 200;
 
-/// Any other text, in characters.
+/// Maximum length of other strings in characters.
 pub const TEXT: usize = 2_000;
 
-/// What people read in full: the consent's text, a vehicle's description and notes.
+/// Maximum length of long texts in characters: the consent's text, a vehicle's description and
+/// notes.
 pub const PROSE: usize = 10_000;
 
-/// Items of a list, and members of an object.
+/// Maximum number of items of a list, and of members of an object.
 pub const ITEMS: usize = 200;
 
-/// A number, in characters.
+/// Maximum length of a number in characters.
 pub const NUMBER: usize = 64;
 
-/// Members whose size the schema or their format limits.
+/// Members whose size is limited by the schema or by their format.
 const LIMITED: &[&str] =
     &["type", "message", "appointment", "idempotency_key", "submitted_at", "email", "phone"];
 
-/// Notes what of a lead's member is too large. `name` is the member's.
+/// Records every value of a lead's member that is too large.
 pub(super) fn check(name: &str, value: &Value, at: &At<'_>, problems: &mut Problems) {
     let limit = match name {
         "customer" | "source_agent" => NAME,

@@ -1,32 +1,32 @@
-//! What `dealer.information` answers: the dealer and its rooftops.
-// R-DI-02 to R-DI-06
+//! Data of `dealer.information`: the dealer and its rooftops.
+// The members are those of AAP 1.1 dealer-information (R-DI-02 to R-DI-06).
 
 use serde::{Deserialize, Serialize};
 
 /// A dealer or dealer group.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DealerInformation {
-    /// The group's name.
+    /// Name of the dealer or group.
     pub name: String,
-    /// A greeting.
+    /// Greeting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub welcome_message: Option<String>,
-    /// At least one.
+    /// Rooftops; at least one.
     pub rooftops: Vec<Rooftop>,
 }
 
-/// A physical store.
+/// A location of a dealer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rooftop {
-    /// The name; listings and filters refer to it.
+    /// Name, to which listings and filters refer.
     pub name: String,
-    /// The registered name.
+    /// Registered name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub legal_name: Option<String>,
-    /// Absolute address of its site.
+    /// Absolute address of its website.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub website: Option<String>,
-    /// Where it is.
+    /// Position.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub geo: Option<Geo>,
     /// E-mail addresses.
@@ -44,7 +44,7 @@ pub struct Rooftop {
     /// IANA time zone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timezone: Option<String>,
-    /// Remarks.
+    /// Notes for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notes: Option<String>,
     /// Services such as `sales`, `service`, `financing`.
@@ -55,24 +55,24 @@ pub struct Rooftop {
 /// A position in degrees.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Geo {
-    /// -90 to 90.
+    /// Latitude, -90 to 90.
     pub latitude: f64,
-    /// -180 to 180.
+    /// Longitude, -180 to 180.
     pub longitude: f64,
 }
 
 /// A labelled contact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedValue {
-    /// Such as `Sales`.
+    /// Label, such as `Sales`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The address or number.
+    /// E-mail address or telephone number.
     pub value: String,
 }
 
 /// A postal address; without a country it is in the US.
-// R-DI-05
+// A country that is left out means the US (AAP 1.1 behavior-rules, R-DI-05).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Address {
     /// Country.
@@ -87,7 +87,7 @@ pub struct Address {
     /// Street and number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address_line_1: Option<String>,
-    /// Suite and the like.
+    /// Suite or similar.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address_line_2: Option<String>,
     /// Postal code.
@@ -95,17 +95,17 @@ pub struct Address {
     pub zip: Option<String>,
 }
 
-/// A department's opening hours.
+/// Opening hours of a department.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schedule {
-    /// Such as `sales`.
+    /// Name of the department, such as `sales`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// By day.
+    /// Hours by day.
     pub value: WeeklyHours,
 }
 
-/// Opening hours by day; `null` is closed.
+/// Opening hours by day; `null` means closed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WeeklyHours {
     /// Monday.
@@ -124,11 +124,11 @@ pub struct WeeklyHours {
     pub sunday: Option<DayHours>,
 }
 
-/// From when to when a department is open, in the rooftop's time zone.
+/// Opening hours of a day, in the rooftop's time zone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DayHours {
-    /// `HH:MM`, 24 hours.
+    /// Opening time as `HH:MM`, 24 hours.
     pub open: String,
-    /// `HH:MM`, 24 hours.
+    /// Closing time as `HH:MM`, 24 hours.
     pub close: String,
 }

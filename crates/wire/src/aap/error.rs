@@ -1,6 +1,6 @@
-//! What each of AAP's error codes says in its details, and the `aap.error` object both ways. The codes
-//! are a table in `code`.
-// R-ER-01 to R-ER-09
+//! Refusals of AAP: the details of each error code, and reading and writing of the `aap.error`
+//! object. The codes are a catalog in `code`.
+// The rules are those of AAP 1.1 errors (R-ER-01 to R-ER-09).
 
 use std::fmt;
 use std::time::Duration;
@@ -20,25 +20,25 @@ mod code;
 
 pub use code::{Asked, Code, Remedy};
 
-/// The payload type of an error.
+/// Payload type of an error.
 pub const TYPE: &str = "aap.error";
 
-/// The domain of the `ErrorInfo` that v1.0's HTTP+JSON binding puts before it.
+/// Domain of the `ErrorInfo` in the HTTP+JSON binding of AAP 1.0.
 pub const DOMAIN: &str = "autoagentprotocol.org";
 
-/// A request that we read and say no to.
+/// A refused request.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Refusal {
-    /// The catalog row.
+    /// Error code.
     pub code: Code,
-    /// For people; may be shown to the user.
+    /// Message for people; may be shown to the user.
     pub message: String,
-    /// For programs. What is in `problems` is added when it is written.
+    /// Details for programs. The content of `problems` is added during serialisation.
     pub details: Map,
     /// Every problem found.
     pub problems: Problems,
-    /// After how long to come back, where that helps. The details say the same in numbers.
+    /// Retry-after, where retrying helps. The details contain it in numbers.
     pub wait: Option<Duration>,
 }
 
@@ -55,7 +55,7 @@ impl std::error::Error for Refusal {
 }
 
 impl Refusal {
-    /// A refusal that says nothing besides its code and this text.
+    /// Creates a refusal with a code and a message only.
     #[must_use]
     pub fn of(code: Code, message: impl Into<String>) -> Self {
         Self::new(code, message, Value::Null, Problems::new())
@@ -66,7 +66,7 @@ impl Refusal {
         Self { code, message: message.into(), details, problems, wait: None }
     }
 
-    /// The refusal of somebody who is to come back after a while. `details` are about the limit.
+    /// Creates a refusal with a retry-after. `details` describe the limit.
     fn to_come_back(code: Code, message: &str, wait: Duration, details: &[(&str, u64)]) -> Self {
         let millis = millis(wait);
         let members = [("retry_after_ms", millis), ("retry_after_seconds", millis.div_ceil(1000))];
@@ -76,8 +76,8 @@ impl Refusal {
         Self { wait: Some(wait), ..Self::new(code, message, details, Problems::new()) }
     }
 
-    /// The code that the problems deserve: absent, wrong vocabulary, or anything else.
-    // C-06, C-07
+    /// Selects the code for some problems: missing members, the wrong vocabulary, or anything else.
+    // The rule is deterministic where AAP permits several codes (C-06, C-07).
     #[must_use]
     pub fn from_problems(problems: Problems) -> Self {
         if problems.all_absences() {
@@ -89,23 +89,23 @@ impl Refusal {
         }
     }
 
-    /// `SCHEMA_VALIDATION_FAILED`.
+    /// Creates `SCHEMA_VALIDATION_FAILED`.
     #[must_use]
     pub fn schema_validation_failed(problems: Problems) -> Self {
         let message = format!("the request failed validation: {}", summary(&problems));
         Self::new(Code::SchemaValidationFailed, message, Value::Null, problems)
     }
 
-    /// `MISSING_REQUIRED_FIELD`.
+    /// Creates `MISSING_REQUIRED_FIELD`.
     #[must_use]
     pub fn missing_required_field(problems: Problems) -> Self {
         let message = summary(&problems);
         Self::new(Code::MissingRequiredField, message, Value::Null, problems)
     }
 
-    /// `MISSING_REQUIRED_FIELD` for a test drive of no vehicle in particular, by the dealer's
-    /// policy.
-    // E-097
+    /// Creates `MISSING_REQUIRED_FIELD` for a test drive without a vehicle, where the dealer
+    /// requires one.
+    // The dealer's policy is marked in the details (E-097).
     #[must_use]
     pub fn test_drive_without_vehicle() -> Self {
         let mut problems = Problems::new();
@@ -128,7 +128,7 @@ impl Refusal {
         Self::new(Code::InvalidCondition, message, details, problems)
     }
 
-    /// `UNSUPPORTED_SKILL`. `requested` is a well-formed payload type.
+    /// Creates `UNSUPPORTED_SKILL`. `requested` is a well-formed payload type.
     #[must_use]
     pub fn unsupported_skill(requested: &str, offered: &[Skill]) -> Self {
         let supported: Vec<_> = offered.iter().map(|skill| skill.request_type()).collect();
@@ -137,8 +137,8 @@ impl Refusal {
         Self::new(Code::UnsupportedSkill, message, details, Problems::new())
     }
 
-    /// `CONTACT_CONSENT_REQUIRED`, because there is no consent at all.
-    // C-01
+    /// Creates `CONTACT_CONSENT_REQUIRED` for a lead without any consent.
+    // This code wins over all other problems of the lead (AAP 1.1 behavior-rules, C-01).
     #[must_use]
     pub fn consent_missing(problems: Problems) -> Self {
         let message = "no consent: add a consent grant with scope [\"lead_submission\"]";
@@ -146,9 +146,9 @@ impl Refusal {
         Self::new(Code::ContactConsentRequired, message, details, problems)
     }
 
-    /// `CONTACT_CONSENT_REQUIRED`, because the dealer could not answer on a permitted
-    /// channel. `channel` is the one asked for, when one was.
-    // C-05
+    /// Creates `CONTACT_CONSENT_REQUIRED` for a lead without a usable permitted channel. `channel`
+    /// is the requested one, if there is one.
+    // The channel rule has this code and not `INVALID_CONSENT` (AAP 1.1 behavior-rules, C-05).
     #[must_use]
     pub fn channel_not_permitted(channel: Option<&str>, allowed: &[&str]) -> Self {
         let listed = allowed.join(", ");
@@ -166,16 +166,16 @@ impl Refusal {
         Self::new(Code::ContactConsentRequired, message, details, Problems::new())
     }
 
-    /// `INVALID_CONSENT` for a malformed grant; the grant's problems come first.
-    // C-04
+    /// Creates `INVALID_CONSENT` for a malformed grant, whose problems come first.
+    // Schema problems inside the consent get this code (C-04).
     #[must_use]
     pub fn malformed_consent(problems: Problems) -> Self {
         let message = format!("the consent grant is malformed: {}", summary(&problems));
         Self::new(Code::InvalidConsent, message, json!({"reason": "malformed"}), problems)
     }
 
-    /// `INVALID_CONSENT` for a grant that is not usable now.
-    // E-071, E-072
+    /// Creates `INVALID_CONSENT` for a grant that is not valid now.
+    // Grants in the future and expired ones are refused (E-071, E-072).
     #[must_use]
     pub fn unusable_consent(reason: ConsentDefect, problems: Problems) -> Self {
         let (name, message) = reason.facts();
@@ -187,10 +187,10 @@ impl Refusal {
         Self::new(Code::InvalidConsent, message, details, problems)
     }
 
-    /// `VEHICLE_NOT_FOUND`. `identifiers` are the well-formed ones that were sent.
+    /// Creates `VEHICLE_NOT_FOUND`. `identifiers` are the well-formed ones of the request.
     #[must_use]
     pub fn vehicle_not_found(identifiers: &[(&'static str, &str)], dealer_id: &str) -> Self {
-        // An identifier of more than 64 characters is none.
+        // Identifiers have at most 64 characters.
         let named = identifiers.iter().map(|(name, value)| (*name, Value::from(clip(value))));
         let suggestion = Skill::InventorySearch.name().into();
         let besides = [("dealer_id", dealer_id.into()), ("suggestion", suggestion)];
@@ -199,7 +199,7 @@ impl Refusal {
         Self::new(Code::VehicleNotFound, message, details, Problems::new())
     }
 
-    /// `VEHICLE_UNAVAILABLE`. `similar` are vehicle ids of comparable listings.
+    /// Creates `VEHICLE_UNAVAILABLE`. `similar` are vehicle ids of similar listings.
     #[must_use]
     pub fn vehicle_unavailable(gone: &Gone<'_>, similar: &[String]) -> Self {
         let details = present([
@@ -214,8 +214,8 @@ impl Refusal {
         Self::new(Code::VehicleUnavailable, message, details, Problems::new())
     }
 
-    /// `APPOINTMENT_TIME_UNAVAILABLE`; the lead was received all the same.
-    // C-20
+    /// Creates `APPOINTMENT_TIME_UNAVAILABLE`; the lead was received all the same.
+    // Used only by dealers with strict appointments (C-20).
     #[must_use]
     pub fn appointment_time_unavailable(lead_id: &str, requested_at: Option<Timestamp>) -> Self {
         let details = present([
@@ -228,7 +228,7 @@ impl Refusal {
         Self::new(Code::AppointmentTimeUnavailable, message, details, Problems::new())
     }
 
-    /// `IDEMPOTENCY_CONFLICT`.
+    /// Creates `IDEMPOTENCY_CONFLICT`.
     #[must_use]
     pub fn idempotency_conflict(key: &str, first_seen_at: Timestamp) -> Self {
         let details = json!({"idempotency_key": key, "first_seen_at": rfc3339(first_seen_at)});
@@ -236,7 +236,7 @@ impl Refusal {
         Self::new(Code::IdempotencyConflict, message, details, Problems::new())
     }
 
-    /// `RATE_LIMITED`: `limit` requests in `window` are permitted.
+    /// Creates `RATE_LIMITED`: `limit` requests in `window` are permitted.
     #[must_use]
     pub fn rate_limited(wait: Duration, limit: u32, window: Duration) -> Self {
         let message = "the request rate is above the dealer's limit";
@@ -244,8 +244,8 @@ impl Refusal {
         Self::to_come_back(Code::RateLimited, message, wait, &details)
     }
 
-    /// `RATE_LIMITED` for a lead, because leads from there have filled what the dealer keeps of one
-    /// network address in a window.
+    /// Creates `RATE_LIMITED` for a lead that would exceed the bytes per network address in a
+    /// window.
     #[must_use]
     pub fn too_much_to_keep(wait: Duration, limit_bytes: u64, window: Duration) -> Self {
         let message = "the leads from this network address are more than the dealer keeps in a \
@@ -254,14 +254,14 @@ impl Refusal {
         Self::to_come_back(Code::RateLimited, message, wait, &details)
     }
 
-    /// `INTERNAL_ERROR`; says when to come back, and nothing about the cause.
+    /// Creates `INTERNAL_ERROR` with a retry-after, and without the cause.
     #[must_use]
     pub fn internal_error(wait: Duration) -> Self {
         let message = "the dealer's agent failed to answer; try again later";
         Self::to_come_back(Code::InternalError, message, wait, &[])
     }
 
-    /// Where the request was wrong and which constraint it broke, without a word of whoever sent it.
+    /// Returns location and keyword of each problem, without text of the caller.
     #[must_use]
     pub fn misfits(&self) -> Vec<(String, Keyword)> {
         let listed = self.problems.listed().iter();
@@ -276,14 +276,14 @@ impl Refusal {
         misfits.collect()
     }
 
-    /// Gives the refusal its identity.
+    /// Adds version, error id and time, for serialisation.
     #[must_use]
     pub fn stamp(self, version: Version, error_id: String, created_at: Timestamp) -> ErrorObject {
         ErrorObject { version, error_id, created_at, refusal: self }
     }
 }
 
-/// Never early: a part of a millisecond counts as a whole one.
+/// Converts to milliseconds, rounded up.
 fn millis(wait: Duration) -> u64 {
     u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }
@@ -292,8 +292,8 @@ fn whole_millis(window: Duration) -> u64 {
     u64::try_from(window.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The first problems in words: an SDK that drops the details still tells them.
-// C-11
+/// Summarises the first problems, for SDKs that drop the details.
+// Some SDKs show the message only (C-11).
 fn summary(problems: &Problems) -> String {
     const IN_WORDS: usize = 10;
     let said = || problems.listed().iter().take(IN_WORDS);
@@ -316,21 +316,21 @@ fn summary(problems: &Problems) -> String {
     text
 }
 
-/// Why a well-formed grant is not usable now.
+/// Reason why a well-formed grant is not valid now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConsentDefect {
     /// Granted in the future.
     GrantedInFuture,
-    /// Expired at this moment.
+    /// Expired at this time.
     Expired(Timestamp),
     /// Expires before it was granted.
     ExpiresBeforeGrant,
-    /// The consent text is only white space.
+    /// Its text is white space only.
     BlankText,
 }
 
 impl ConsentDefect {
-    /// What the details call it, and what is said of it.
+    /// Returns the name in the details, and the message.
     fn facts(self) -> (&'static str, &'static str) {
         match self {
             Self::GrantedInFuture => ("granted_in_future", "consent.granted_at is in the future"),
@@ -349,31 +349,32 @@ impl ConsentDefect {
 /// A unit that was on offer.
 #[derive(Debug, Clone, Copy)]
 pub struct Gone<'a> {
-    /// Its VIN, when known.
+    /// VIN, when known.
     pub vin: Option<&'a str>,
-    /// Its stock number, when known.
+    /// Stock number, when known.
     pub stock: Option<&'a str>,
-    /// The last status it had: `available`, `intransit`, `pending`, or `sold`.
+    /// Last status: `available`, `intransit`, `pending`, or `sold`.
     pub last_status: &'a str,
-    /// When it left the offer.
+    /// Time at which it left the offer.
     pub since: Timestamp,
 }
 
-/// The `aap.error` object: a refusal with its identity, written in the form of a version.
+/// An `aap.error` object: a refusal with its error id, serialised in the format of a version.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ErrorObject {
     version: Version,
-    /// Unique; the log has it too.
+    /// Unique error id, which the log has too.
     pub error_id: String,
     created_at: Timestamp,
-    /// What is refused and why.
+    /// The refusal.
     pub refusal: Refusal,
 }
 
 impl ErrorObject {
-    /// The text of the JSON-RPC error: the code leads, because one official SDK drops the data.
-    // C-11
+    /// Returns the message of the JSON-RPC error, which begins with the code because one official
+    /// SDK drops the data.
+    // The message repeats the code for SDKs that drop the data (C-11).
     #[must_use]
     pub fn jsonrpc_message(&self) -> String {
         format!("{}: {}", self.refusal.code, self.refusal.message)
@@ -412,7 +413,7 @@ impl Serialize for Details<'_> {
         let listed = self.problems.listed();
         if let Some(first) = listed.first() {
             if self.version == Version::V1_0 {
-                // v1.0 knows one problem, by this name; a buyer of either version finds its own.
+                // 1.0 has one problem, with this name; buyers of either version find theirs.
                 out.serialize_entry("instancePath", &first.pointer)?;
             }
             out.serialize_entry("errors", listed)?;
@@ -425,19 +426,19 @@ impl Serialize for Details<'_> {
     }
 }
 
-/// An `aap.error` that a dealer sent, of whatever version.
+/// An `aap.error` object that a dealer sent, in any version.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Received {
-    /// The code; an unknown one is kept.
+    /// Error code; an unknown one is kept.
     pub code: Open<Code>,
-    /// The text for people, as sent.
+    /// Message for people, as sent.
     pub message: String,
-    /// What the dealer says about retrying; the buyer honours it.
-    // R-ER-05
+    /// True when the dealer permits a retry.
+    // The buyer uses this value instead of the catalog's (AAP 1.1 errors, R-ER-05).
     pub retryable: bool,
-    /// For support.
+    /// Error id, for support.
     pub error_id: String,
-    /// Everything else, as sent.
+    /// Details, as sent.
     pub details: Value,
 }
 
@@ -460,7 +461,7 @@ impl Received {
         })
     }
 
-    /// The listed problems: where, which keyword, what.
+    /// Iterates over the listed problems: location, keyword and message.
     pub fn problems(&self) -> impl Iterator<Item = (&str, Open<Keyword>, &str)> {
         let units = self.details.get("errors").and_then(Value::as_array);
         units.into_iter().flatten().map(|unit| {

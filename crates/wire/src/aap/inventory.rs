@@ -1,4 +1,4 @@
-//! The three inventory skills: what is asked and what is answered.
+//! Requests and answers of the three inventory skills.
 
 use serde::Serialize;
 
@@ -9,9 +9,10 @@ use crate::json::Value;
 use crate::parse::{self, read_object};
 use crate::problem::{At, Problems};
 
-/// What vehicles must satisfy: every filter, and of a list at least one entry. An absent or empty
-/// list constrains nothing.
-// R-IS-07
+/// Filters of vehicles: all have to match, and of a list at least one entry. An absent or empty
+/// list matches everything.
+// Bounds are inclusive, and several values of a filter are alternatives (AAP 1.1 inventory-search,
+// R-IS-07).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Filters {
     /// Makes.
@@ -30,9 +31,9 @@ pub struct Filters {
     pub driveline: Vec<String>,
     /// Body styles.
     pub body: Vec<String>,
-    /// Colours outside, by name or by family.
+    /// Exterior colours, by name or by family.
     pub exterior_color: Vec<String>,
-    /// Colours inside, by name or by family.
+    /// Interior colours, by name or by family.
     pub interior_color: Vec<String>,
     /// Rooftop names.
     pub rooftops: Vec<String>,
@@ -40,52 +41,52 @@ pub struct Filters {
     pub year_min: Option<u32>,
     /// Last model year.
     pub year_max: Option<u32>,
-    /// Lowest `price`, whole US dollars.
+    /// Minimum `price` in whole US dollars.
     pub price_min: Option<u32>,
-    /// Highest `price`, whole US dollars.
+    /// Maximum `price` in whole US dollars.
     pub price_max: Option<u32>,
-    /// Highest mileage.
+    /// Maximum mileage.
     pub mileage_max: Option<u32>,
-    /// This VIN.
+    /// VIN.
     pub vin: Option<String>,
-    /// This stock number.
+    /// Stock number.
     pub stock: Option<String>,
-    /// What it must be, in words.
+    /// Query in words.
     pub query: Option<String>,
 }
 
-/// A search.
+/// A search request.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Search {
-    /// What the vehicles must satisfy.
+    /// Filters.
     pub filters: Filters,
-    /// How many matches to leave out at the start.
+    /// Number of matches to skip.
     pub skip: u32,
-    /// How many to return, 1 to 1000; the dealer's default when `None`.
+    /// Maximum number of vehicles, 1 to 1000; the dealer's default when `None`.
     pub limit: Option<u32>,
-    /// In which order; the dealer's default when `None`.
+    /// Order; the dealer's default when `None`.
     pub sort: Option<Sort>,
 }
 
-/// An order.
+/// Sort order of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Sort {
-    /// By what.
+    /// Field.
     pub field: SortField,
-    /// In which direction.
+    /// Direction.
     pub order: SortOrder,
 }
 
 words! {
-    /// What a search can be sorted by.
+    /// Fields by which a search can be sorted.
     pub enum SortField {
-        /// The price out of the door.
+        /// Out-the-door price.
         Price = "price",
-        /// The advertised price.
+        /// Advertised price.
         ListPrice = "list_price",
-        /// The manufacturer's suggested price.
+        /// Manufacturer's suggested price.
         Msrp = "msrp",
-        /// Miles driven.
+        /// Mileage.
         Mileage = "mileage",
         /// Model year.
         Year = "year",
@@ -95,27 +96,27 @@ words! {
         Model = "model",
         /// Stock number.
         Stock = "stock",
-        /// When the listing was last confirmed.
+        /// Time at which the listing was last confirmed.
         UpdatedAt = "updated_at",
     }
 }
 
 words! {
-    /// A direction.
+    /// Directions of a sort order.
     pub enum SortOrder {
-        /// Smallest first.
+        /// Ascending.
         Asc = "asc",
-        /// Largest first.
+        /// Descending.
         Desc = "desc",
     }
 }
 
-/// Which vehicle is meant; at least one member is there.
+/// Identifiers of a requested vehicle; at least one is present.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VehicleQuery {
-    /// The VIN.
+    /// VIN.
     pub vin: Option<String>,
-    /// The stock number.
+    /// Stock number.
     pub stock: Option<String>,
     /// The dealer's id.
     pub vehicle_id: Option<String>,
@@ -171,8 +172,8 @@ pub(super) fn read_vehicle(
                 optional "vin" => vin: parse::vin,
                 optional "stock" => stock: parse::text,
                 optional "vehicle_id" => vehicle_id: parse::text,
-                // Any text: only a vehicle's ZIP code has a pattern. Only desking would use it, and
-                // this dealer does none (§1.3).
+                // Any string: only a vehicle's ZIP code has a pattern. It is for desking, which
+                // this dealer does not offer (§1.3).
                 optional "zip" => _zip: parse::text,
             });
             (kind, vin, stock, vehicle_id)
@@ -249,8 +250,8 @@ fn read_pagination(
     Some((skip.unwrap_or_default(), limit))
 }
 
-/// `Some(None)` is an order that v1.0 permits and that this dealer has no value for: without
-/// desking no vehicle has an `offered_price`, so it orders nothing.
+/// Reads a sort order. `Some(None)` is an order that 1.0 permits and that has no effect: without
+/// desking no vehicle has an `offered_price`.
 fn read_sort(
     value: &Value,
     at: &At<'_>,
@@ -270,104 +271,105 @@ fn read_sort(
 
 fn read_privacy(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<()> {
     read_object!(value, at, problems, closed {
-        // Every inventory call is served anonymously, whatever the buyer asks (`R-IS-01`).
+        // Every inventory request is served anonymously, whatever the buyer asks (AAP 1.1
+        // inventory-search, `R-IS-01`).
         optional "anonymous" => _anonymous: parse::boolean,
     });
     Some(())
 }
 
-/// A page of a search's matches.
+/// A page of matches.
 #[derive(Debug, Clone, Serialize)]
 pub struct SearchPage {
-    /// All matches across pages.
+    /// Number of all matches.
     pub total: usize,
-    /// How many were left out at the start.
+    /// Number of skipped matches.
     pub skip: u32,
-    /// How many this page can hold.
+    /// Maximum number of vehicles on the page.
     pub limit: u32,
-    /// The vehicles, in the requested order.
+    /// Vehicles in the requested order.
     pub vehicles: Vec<Raw>,
 }
 
-/// Counts over the inventory or a part of it. What has no entry is omitted.
-// R-FA-03
+/// Counts over the inventory or a part of it. Facets without entries are omitted.
+// The keys are the same with any filter (AAP 1.1 inventory-facets, R-FA-03).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Facets {
-    /// By make.
+    /// Counts by make.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub makes: Vec<Term>,
-    /// By model.
+    /// Counts by model.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<Term>,
-    /// By trim line.
+    /// Counts by trim line.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub trims: Vec<Term>,
-    /// By model year; the values are numbers.
+    /// Counts by model year; the values are numbers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub years: Vec<Term>,
-    /// By condition.
+    /// Counts by condition.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Term>,
-    /// By transmission.
+    /// Counts by transmission.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub transmissions: Vec<Term>,
-    /// By fuel.
+    /// Counts by fuel.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fuels: Vec<Term>,
-    /// By driven wheels.
+    /// Counts by driven wheels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub drivelines: Vec<Term>,
-    /// By body style.
+    /// Counts by body style.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bodies: Vec<Term>,
-    /// By colour outside.
+    /// Counts by exterior colour.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub exterior_colors: Vec<Term>,
-    /// By colour inside.
+    /// Counts by interior colour.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub interior_colors: Vec<Term>,
-    /// By rooftop.
+    /// Counts by rooftop.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rooftops: Vec<Term>,
-    /// By status.
+    /// Counts by status.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub statuses: Vec<Term>,
-    /// From the lowest to the highest `price`.
-    // R-FA-05
+    /// Lowest and highest `price`.
+    // The range is of `price`, not of `list_price` (AAP 1.1 pricing-and-ftc, R-FA-05).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price_range: Option<Range>,
-    /// From the lowest to the highest mileage.
+    /// Lowest and highest mileage.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mileage_range: Option<Range>,
-    /// From the earliest to the latest model year.
+    /// Earliest and latest model year.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub year_range: Option<Range>,
 }
 
-/// A value and how many vehicles have it.
+/// A value with the number of vehicles that have it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Term {
     /// The value.
     pub value: TermValue,
-    /// How many.
+    /// Number of vehicles.
     pub count: usize,
 }
 
-/// A facet's value.
+/// Value of a facet.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(untagged)]
 pub enum TermValue {
     /// A number, for years.
     Number(u32),
-    /// A text, for everything else.
+    /// A string, for everything else.
     Text(String),
 }
 
-/// The extent of a number over some vehicles.
+/// Lowest and highest value of a number over some vehicles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Range {
-    /// The smallest.
+    /// Lowest value.
     pub min: u32,
-    /// The largest.
+    /// Highest value.
     pub max: u32,
 }

@@ -1,7 +1,7 @@
-//! `lead.submit`: a lead with its consent. Holding a [`LeadSubmit`] means that the consent is
-//! whole, valid at the moment of the call, and covers a channel on which the customer can be
+//! `lead.submit`: a lead with its consent. The type [`LeadSubmit`] guarantees that the consent is
+//! complete, valid at the time of the request, and covers a channel on which the customer can be
 //! reached.
-// R-LD-01 to R-LD-11
+// The rules are those of AAP 1.1 lead-submit and behavior-rules (R-LD-01 to R-LD-11).
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ use crate::parse::{self, read_object};
 use crate::problem::{At, Keyword, Problems};
 
 words! {
-    /// A way to contact somebody.
+    /// Contact channels.
     pub enum Channel {
         /// E-mail.
         Email = "email",
@@ -30,35 +30,35 @@ words! {
 }
 
 words! {
-    /// How a customer would like to be contacted.
+    /// Contact preferences of a customer.
     pub enum PreferredContact {
-        /// By e-mail.
+        /// E-mail.
         Email = "email",
-        /// By a call.
+        /// Telephone call.
         Phone = "phone",
-        /// By text message.
+        /// Text message.
         Sms = "sms",
-        /// However it suits.
+        /// No preference.
         Any = "any",
     }
 }
 
 words! {
-    /// What a grant permits.
+    /// Purposes of a consent grant.
     pub enum Scope {
-        /// Sending one lead.
+        /// Submitting one lead.
         LeadSubmission = "lead_submission",
     }
 }
 
 words! {
-    /// What an appointment is for.
+    /// Types of appointments.
     pub enum AppointmentType {
-        /// A talk with sales.
+        /// A meeting with sales.
         Sales = "sales",
         /// A workshop visit.
         Service = "service",
-        /// Driving a vehicle.
+        /// A test drive.
         TestDrive = "test_drive",
         /// An appraisal.
         TradeIn = "trade_in",
@@ -68,92 +68,92 @@ words! {
 /// A lead.
 #[derive(Debug, Clone)]
 pub struct LeadSubmit {
-    /// Who.
+    /// Customer.
     pub customer: Customer,
-    /// With which permission.
+    /// Consent grant.
     pub consent: ConsentGrant,
-    /// About which vehicle.
+    /// Vehicle of interest.
     pub vehicle_of_interest: Option<Vehicle>,
-    /// With which vehicle in exchange.
+    /// Trade-in.
     pub trade_in: Option<Vehicle>,
-    /// When.
+    /// Requested appointment.
     pub appointment: Option<AppointmentRequest>,
-    /// In the customer's words.
+    /// Message in the customer's words.
     pub message: Option<String>,
-    /// Through which agent.
+    /// Agent that submits the lead.
     pub source_agent: SourceAgent,
-    /// When the agent sent it.
+    /// Time at which the agent sent it.
     pub submitted_at: Option<Timestamp>,
-    /// The buyer's key of this intent.
+    /// Idempotency key.
     pub idempotency_key: Option<String>,
-    /// The version it was sent in.
+    /// AAP version of the request.
     pub version: Version,
-    /// The payload as it was sent, for the record.
+    /// Payload as sent, for the record.
     pub payload: Value,
 }
 
-/// A customer; `email`, `phone` or both are there.
+/// A customer; `email`, `phone` or both are present.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Customer {
     /// Given name; may be empty.
-    // C-42
+    // A lead without a name is accepted (C-42).
     pub first_name: String,
     /// Family name; may be empty.
-    // C-42
+    // A lead without a name is accepted (C-42).
     pub last_name: String,
     /// E-mail address.
     pub email: Option<String>,
     /// Telephone number in E.164.
     pub phone: Option<String>,
-    /// The channel asked for.
+    /// Preferred channel.
     pub preferred_contact: Option<PreferredContact>,
     /// Postal address.
     pub address: Option<Address>,
 }
 
-/// The customer's permission.
+/// A consent grant: the customer's permission to be contacted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConsentGrant {
-    /// When it was given.
+    /// Time at which it was given.
     pub granted_at: Timestamp,
-    /// For which channels; at least one, none twice.
+    /// Permitted channels; at least one, without duplicates.
     pub allowed_channels: Vec<Channel>,
-    /// The text that the customer agreed to, verbatim.
+    /// Text that the customer agreed to, verbatim.
     pub consent_text: String,
-    /// Until when it holds.
+    /// Time at which it expires.
     pub expires_at: Option<Timestamp>,
-    /// v1.0: through which agent.
+    /// Agent that the consent names, in 1.0.
     pub source_agent: Option<String>,
 }
 
 /// A request for an appointment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppointmentRequest {
-    /// What for.
+    /// Type of appointment.
     pub kind: AppointmentType,
-    /// When it should start.
+    /// Requested start.
     pub at: Option<Timestamp>,
-    /// How long, at least 15.
+    /// Length in minutes, at least 15.
     pub duration_minutes: Option<u32>,
-    /// Remarks.
+    /// Notes.
     pub notes: Option<String>,
 }
 
 /// The agent that acts for the customer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceAgent {
-    /// Its name.
+    /// Name of the agent.
     pub name: String,
-    /// Its site.
+    /// Address of its website.
     pub url: Option<String>,
-    /// Its card.
+    /// Address of its agent card.
     pub agent_card_url: Option<String>,
 }
 
 impl LeadSubmit {
-    /// The text that two submissions share when they are the same: the payload in
-    /// canonical form, without the key and the time of sending.
-    // C-17
+    /// Returns the text by which submissions are compared: the payload in canonical form, without
+    /// the idempotency key and the time of sending.
+    // A retry may have a new time of sending (C-17).
     #[must_use]
     pub fn canonical_payload(&self) -> String {
         let mut out = String::new();
@@ -165,7 +165,7 @@ impl LeadSubmit {
         out
     }
 
-    /// The channels that the consent permits and the customer can be reached on.
+    /// Returns the channels that the consent permits and on which the customer can be reached.
     #[must_use]
     pub fn usable_channels(&self) -> Vec<Channel> {
         usable_channels(&self.customer, &self.consent)
@@ -181,7 +181,7 @@ fn usable_channels(customer: &Customer, consent: &ConsentGrant) -> Vec<Channel> 
 }
 
 /// Reads a lead and applies the consent rules in their order.
-// requirements §2.1 rows 5 to 7
+// The order of checks is that of requirements §2.1, rows 5 to 7.
 pub(super) fn read(data: &Value, version: Version, terms: &Terms) -> Result<LeadSubmit, Refusal> {
     // The consent's problems decide the code and are listed first (C-04).
     let (mut of_consent, mut problems) = (Problems::new(), Problems::new());
@@ -201,7 +201,7 @@ pub(super) fn read(data: &Value, version: Version, terms: &Terms) -> Result<Lead
             |v, at, p| parse::text_of(v, at, p, 1, Some(128)),
     });
     if version == Version::V1_1 {
-        // A buyer of v1.0 has the name of its agent in both places (C-35).
+        // A buyer of 1.0 has the name of its agent in both places (C-35).
         of_consent.reword(
             "/consent/source_agent",
             Keyword::AdditionalProperties,
@@ -213,7 +213,7 @@ pub(super) fn read(data: &Value, version: Version, terms: &Terms) -> Result<Lead
             "must be object; in v1.1 it has a name and may have url and agent_card_url",
         );
     }
-    // Before all other problems: without a consent nothing that is mended would help.
+    // First, because without a consent no other correction would help.
     if data.as_object().is_some_and(|members| !members.contains_key("consent")) {
         return Err(Refusal::consent_missing(problems));
     }
@@ -262,8 +262,8 @@ fn consent_defect(consent: &ConsentGrant, terms: &Terms) -> Option<ConsentDefect
     (expires_at <= consent.granted_at).then_some(ConsentDefect::ExpiresBeforeGrant)
 }
 
-/// What is as the schema says may still be too large to be kept.
-// C-51
+/// Checks the size of a valid lead.
+// A lead that is too large to keep is refused in the schema's terms (C-51).
 fn check_size(data: &Value) -> Result<(), Refusal> {
     let (mut of_consent, mut problems) = (Problems::new(), Problems::new());
     for (name, value) in data.as_object().into_iter().flatten() {
@@ -277,10 +277,11 @@ fn check_size(data: &Value) -> Result<(), Refusal> {
     problems.into_result(Some(())).map_err(Refusal::from_problems)
 }
 
-/// The channel rule.
-// C-05, E-082, E-083
+/// Checks that the consent permits the preferred channel, and any usable one.
+// The preferred channel must be permitted, and one permitted channel must be usable (C-05, E-082,
+// E-083).
 fn check_channel(lead: &LeadSubmit) -> Result<(), Refusal> {
-    // Who prefers any names none.
+    // The preference `any` names no channel.
     let preferred = lead.customer.preferred_contact;
     let wanted = preferred.and_then(|preferred| Channel::from_name(preferred.name()));
     let allowed: Vec<_> = lead.consent.allowed_channels.iter().map(|c| c.name()).collect();
@@ -421,70 +422,70 @@ fn read_source_agent(
 }
 
 words! {
-    /// What a dealer says of a lead.
+    /// Statuses of a lead.
     pub enum LeadStatus {
-        /// The dealer has it.
+        /// The dealer has received it.
         Received = "received",
-        /// The dealer has it already.
+        /// The dealer already had it.
         Duplicate = "duplicate",
-        /// The dealer does not take it.
+        /// The dealer does not accept it.
         Rejected = "rejected",
     }
 }
 
 words! {
-    /// What a dealer says of an appointment.
+    /// Statuses of an appointment.
     pub enum AppointmentStatus {
-        /// A person has to find a time.
+        /// A member of staff has to find a time.
         Requested = "requested",
-        /// Not possible then; there are other times.
+        /// The requested time is not possible; others are proposed.
         Proposed = "proposed",
         /// Booked.
         Confirmed = "confirmed",
-        /// The dealer does not offer this.
+        /// The dealer does not offer it.
         Rejected = "rejected",
     }
 }
 
-/// What became of a lead.
+/// Receipt of a lead.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeadReceipt {
-    /// The dealer's id of the lead.
+    /// Id of the lead.
     pub lead_id: String,
-    /// What the dealer says of it.
+    /// Status of the lead.
     pub status: LeadStatus,
-    /// What became of the appointment, when one was asked for.
+    /// Receipt of the appointment, if one was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub appointment: Option<AppointmentReceipt>,
-    /// Whom to call.
+    /// Contact at the dealer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dealer: Option<DealerContact>,
 }
 
-/// What became of an appointment.
+/// Receipt of an appointment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppointmentReceipt {
-    /// The dealer's id of the appointment.
+    /// Id of the appointment.
     pub appointment_id: String,
-    /// What the dealer says of it.
+    /// Status of the appointment.
     pub status: AppointmentStatus,
-    /// The booked time, exactly when confirmed.
-    // R-LD-23
+    /// Booked time, present exactly when confirmed.
+    // Each of the two times belongs to one status (AAP 1.1 lead-submit, R-LD-23).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confirmed_at: Option<String>,
-    /// Times to choose from, exactly when proposed.
-    // R-LD-23
+    /// Proposed times, present exactly when proposed.
+    // Each of the two times belongs to one status (AAP 1.1 lead-submit, R-LD-23).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proposed_times: Option<Vec<String>>,
 }
 
-/// Whom to call.
+/// Contact at the dealer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DealerContact {
-    /// The rooftop.
+    /// Name of the rooftop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Its telephone number in E.164.
+    /// Telephone number in E.164.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phone: Option<String>,
 }

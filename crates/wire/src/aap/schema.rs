@@ -1,8 +1,8 @@
-//! The requests of AAP v1.1 as JSON Schema 2020-12, for whoever has to tell a program or a model
-//! what may be sent: whole, without references, with a sentence for each member.
+//! JSON Schemas (2020-12) of the requests of AAP 1.1, for programs and models that build requests:
+//! complete, without references, with a description of each member.
 //!
-//! The readers beside this module are the rules; a test damages requests at random and finds that
-//! these schemas see the same problems in them.
+//! The parsers beside this module are authoritative; a test mutates requests at random and checks
+//! that these schemas find the same problems.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -15,7 +15,7 @@ use crate::aap::lead::{AppointmentType, Channel, PreferredContact, Scope};
 use crate::aap::vehicle::{Condition, Status, TradeInCondition, Vocabularies};
 use crate::catalog::Vocabulary;
 
-/// The schema of a request of v1.1: an object that holds nothing but what is listed.
+/// Returns the schema of a request of 1.1: an object without additional members.
 #[must_use]
 pub fn request(skill: Skill) -> Map {
     let (members, required, any_of): (Members, &[&str], &[&str]) = match skill {
@@ -51,7 +51,7 @@ pub fn request(skill: Skill) -> Map {
     schema
 }
 
-/// The names of all members of all requests.
+/// Names of all members of all requests.
 static NAMES: LazyLock<HashSet<String>> = LazyLock::new(|| {
     let mut names = HashSet::default();
     for skill in Skill::ALL {
@@ -70,12 +70,12 @@ fn collect(schema: &Value, names: &mut HashSet<String>) {
     }
 }
 
-/// A JSON Pointer with `*` in the place of each name that no request has: whoever sent it made it up,
-/// and may have written anything there.
+/// Masks every name in a JSON Pointer that no request has as `*`, because the caller chose it and
+/// it may contain anything.
 #[must_use]
 pub fn known_pointer(pointer: &str) -> String {
     let known = |step: &str| {
-        // More than three digits are no index, and may be somebody's telephone number.
+        // More than three digits are no index, and may be a telephone number.
         let is_index = !step.is_empty() && step.bytes().all(|byte| byte.is_ascii_digit());
         is_index && step.len() < 4 || NAMES.contains(step)
     };
@@ -295,7 +295,7 @@ fn source_agent() -> Value {
     described(object(members, &["name"]), "The agent that acts for the customer.")
 }
 
-/// The one open object of AAP.
+/// Returns the schema of a vehicle, the only open object of AAP.
 fn vehicle(vocabulary: Vocabularies, about: &str) -> Value {
     let condition = match vocabulary {
         Vocabularies::Sale => word::<Condition>("New, pre-owned, certified pre-owned."),

@@ -1,4 +1,4 @@
-//! A vehicle: the one open object of AAP, used for listings, vehicles of interest and trade-ins.
+//! A vehicle: the only open object of AAP, used for listings, vehicles of interest and trade-ins.
 
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
@@ -11,7 +11,7 @@ use crate::parse::{self, read_object};
 use crate::problem::{At, Extra, Keyword, Problems};
 
 words! {
-    /// The condition of a vehicle for sale.
+    /// Conditions of a vehicle for sale.
     pub enum Condition {
         /// Never registered.
         New = "new",
@@ -23,7 +23,7 @@ words! {
 }
 
 words! {
-    /// The condition of a trade-in.
+    /// Conditions of a trade-in.
     pub enum TradeInCondition {
         /// As new.
         Excellent = "excellent",
@@ -37,7 +37,7 @@ words! {
 }
 
 words! {
-    /// Either vocabulary: what the base schema accepts.
+    /// Conditions of both vocabularies, as the base schema accepts them.
     pub enum AnyCondition {
         /// Never registered.
         New = "new",
@@ -57,18 +57,18 @@ words! {
 }
 
 words! {
-    /// Whether a listing can be bought.
+    /// Statuses of a listing.
     pub enum Status {
-        /// On the lot.
+        /// At the dealer.
         Available = "available",
-        /// On its way to the dealer.
+        /// In transit to the dealer.
         InTransit = "intransit",
-        /// Somebody is buying it.
+        /// A sale is in progress.
         Pending = "pending",
     }
 }
 
-/// Which conditions a vehicle may have where it stands.
+/// Vocabulary of conditions that is expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Vocabularies {
     /// A vehicle of interest or a listing: new, used, cpo.
@@ -81,112 +81,112 @@ pub enum Vocabularies {
 /// and `updated_at`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Vehicle {
-    /// The dealer's own id.
+    /// Id of the dealer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dealer_id: Option<String>,
     /// The dealer's id of the unit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vehicle_id: Option<String>,
-    /// 17 characters, upper case.
+    /// VIN: 17 characters in upper case.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vin: Option<String>,
-    /// The stock number.
+    /// Stock number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stock: Option<String>,
-    /// The rooftop's name; the one member that may be `null`.
-    // R-DI-06
+    /// Name of the rooftop; the only member that may be `null`.
+    // The name is the key that joins listings and rooftops (AAP 1.1 dealer-information, R-DI-06).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rooftop: Option<String>,
     /// Model year.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub year: Option<u16>,
-    /// The make.
+    /// Make.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub make: Option<String>,
-    /// The model.
+    /// Model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The trim line.
+    /// Trim line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trim: Option<String>,
-    /// The body style.
+    /// Body style.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
-    /// The condition.
+    /// Condition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub condition: Option<AnyCondition>,
-    /// Whether it can be bought.
+    /// Status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
-    /// Manufacturer's suggested price, whole US dollars.
+    /// Manufacturer's suggested price in whole US dollars.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub msrp: Option<u32>,
-    /// The advertised price before fees, whole US dollars.
+    /// Advertised price before fees in whole US dollars.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub list_price: Option<u32>,
-    /// The price out of the door: mandatory fees included, whole US dollars.
-    // R-PR-01
+    /// Out-the-door price in whole US dollars, with mandatory fees.
+    // The price is final and omits nothing (AAP 1.1 pricing-and-ftc, R-PR-01).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price: Option<u32>,
-    /// Miles driven.
+    /// Mileage.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mileage: Option<u32>,
-    /// The transmission.
+    /// Transmission.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transmission: Option<String>,
-    /// The driven wheels.
+    /// Driven wheels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub driveline: Option<String>,
-    /// The engine.
+    /// Engine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub engine: Option<String>,
-    /// The fuel.
+    /// Fuel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fuel: Option<String>,
-    /// Miles per gallon in town.
+    /// Miles per gallon in the city.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub city_mpg: Option<u32>,
-    /// Miles per gallon on the road.
+    /// Miles per gallon on the highway.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub highway_mpg: Option<u32>,
     /// Electric range in miles.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "number")]
     pub electric_range_mi: Option<f64>,
-    /// The colour outside.
+    /// Exterior colour.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exterior_color: Option<String>,
-    /// The colour inside.
+    /// Interior colour.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interior_color: Option<String>,
-    /// Equipment.
+    /// Features.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub features: Vec<String>,
-    /// Absolute addresses of pictures.
+    /// Absolute addresses of photos.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub photos: Vec<String>,
-    /// The address of the vehicle's page.
+    /// Address of the vehicle's page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vdp_url: Option<String>,
-    /// Text for people.
+    /// Description for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Remarks.
+    /// Notes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notes: Option<String>,
-    /// Since when it is in stock, `YYYY-MM-DD`.
+    /// Date since which it is in stock, `YYYY-MM-DD`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inventory_date: Option<String>,
-    /// When the listing was last confirmed.
+    /// Time at which the listing was last confirmed.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "moment")]
     pub updated_at: Option<Timestamp>,
-    /// What the dealer tells besides: the object is open.
+    /// Additional members, because the object is open.
     #[serde(flatten)]
     pub others: Map,
 }
 
 impl Vehicle {
-    /// Reads a vehicle where a condition of `vocabulary` is expected. Members that AAP
-    /// does not know are kept as they are.
+    /// Reads a vehicle, with conditions of one vocabulary. Members that AAP does not define are
+    /// kept.
     pub fn read(
         value: &Value,
         at: &At<'_>,
@@ -230,7 +230,7 @@ impl Vehicle {
             optional "notes" => notes: parse::text,
             optional "inventory_date" => inventory_date: parse::date,
             optional "updated_at" => updated_at: parse::timestamp,
-            // v1.0 knows these two; they are checked there, and no skill of ours needs them.
+            // 1.0 has these two; they are validated there, and no skill of ours needs them.
             optional "offered_price" => _offered: |v, at, p| is_v1_0.then(|| parse::count(v, at, p)),
             optional "zip" => _zip: |v, at, p| is_v1_0.then(|| zip_code(v, at, p)),
         });
@@ -271,7 +271,7 @@ impl Vehicle {
         })
     }
 
-    /// `2023 Honda CR-V EX`: year, make, model and trim, as far as known.
+    /// Formats year, make, model and trim, as far as known: `2023 Honda CR-V EX`.
     #[must_use]
     pub fn title(&self) -> String {
         let year = self.year.map(|year| year.to_string());
@@ -284,7 +284,7 @@ impl Vehicle {
 }
 
 fn number<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
-    // Whole numbers are written as such.
+    // Whole numbers are written without a fraction.
     match *value {
         #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and small")]
         Some(number) if number.fract() == 0.0 && number.abs() < 1e15 => {
@@ -315,7 +315,7 @@ fn nullable_text(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<
     None
 }
 
-/// A US ZIP code (v1.0 only).
+/// Reads a US ZIP code (1.0 only).
 fn zip_code(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
     fn is_zip(text: &str) -> bool {
         let (five, four) = text.split_once('-').unwrap_or((text, "0000"));
@@ -327,9 +327,10 @@ fn zip_code(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Strin
     parse::matching(value, at, problems, is_zip, r"^\d{5}(-\d{4})?$", HINT)
 }
 
-/// Reads a condition. The base schema takes either vocabulary, the place only one: a word of the
-/// other one is told apart from no word at all, and both are one `enum` problem.
-// C-07, C-13
+/// Reads a condition. The base schema accepts both vocabularies, each place only one: a value of
+/// the wrong vocabulary is distinguished from an unknown one, and both are one `enum` problem.
+// The two cases have different error codes (C-07), and JSON Schema's `if` problem is dropped
+// (C-13).
 fn condition_of(
     value: &Value,
     at: &At<'_>,

@@ -1,7 +1,8 @@
-//! What a seller answers, in the one form that every binding carries: on MCP it is
-//! `structuredContent`, on A2A the data part of the artifact. A failure stands in both layers, the
-//! envelope's `adcp_error` and the payload's `errors[]`; a warning in `errors[]` alone.
-// T-1 to T-3
+//! Answers of a seller, in one form for all bindings: on MCP it is `structuredContent`, on A2A the
+//! data part of the artifact. A failure is in both layers, the envelope's `adcp_error` and the
+//! payload's `errors[]`; a warning is in `errors[]` only.
+// Both layers carry a failure, and only the payload a warning (AdCP 3.1, "Error handling"; T-1 to
+// T-3).
 
 use std::sync::Arc;
 
@@ -15,30 +16,30 @@ use crate::json::{Map, Pieces, Value, Written, literal, to_string};
 /// An answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// How far the task is; `failed` exactly when [`errors`](Self::errors) are failures.
+    /// Status of the task; `failed` exactly when [`errors`](Self::errors) are failures.
     pub standing: Standing,
-    /// One sentence for people.
+    /// Message for people.
     pub message: String,
-    /// Members of the payload that were written before; they go before the others.
+    /// Members of the payload that are already serialised; they come first.
     pub written: Vec<(&'static str, Pieces)>,
-    /// The other members of the payload. A member of this name wins over one of the envelope.
+    /// Other members of the payload. A member wins over one of the envelope with the same name.
     pub body: Map,
-    /// The failures of a failed task, at least one; the warnings of any other.
+    /// Failures of a failed task, at least one; warnings of any other task.
     pub errors: Vec<Error>,
-    /// The caller's `context`, as it came.
-    // X-2
+    /// The caller's `context`, unchanged.
+    // The context is echoed on success and on error (AdCP 3.1, "Error handling"; X-2).
     pub context: Option<Value>,
-    /// Whether an earlier answer to the same key is repeated; `None` where keys are not taken.
+    /// True when an earlier answer to the same key is repeated; `None` for tools without keys.
     pub replayed: Option<bool>,
-    /// The release in which it is answered (`adcp_version`).
+    /// Release of the answer (`adcp_version`).
     pub release: Release,
-    /// The document as far as it does not depend on who is answered, where it was written before: what
-    /// [`begun`](Self::begun) came to. The members above it are not looked at then.
+    /// Serialised members that do not depend on the request, if [`begun`](Self::begun) has produced
+    /// them. The members above are not used then.
     pub beginning: Option<Arc<Written>>,
 }
 
 impl Answer {
-    /// A failed task, with the error that stands in the envelope first.
+    /// Creates a failed task, with the first error also in the envelope.
     #[must_use]
     pub fn failed(first: Error, others: Vec<Error>) -> Self {
         let message = first.message.clone();
@@ -57,15 +58,16 @@ impl Answer {
         }
     }
 
-    /// Whether the transport shows a failure: `isError` of MCP, the failed state of A2A.
+    /// Returns true when the transport shows a failure: `isError` in MCP, the failed state in A2A.
     #[must_use]
     pub fn is_failure(&self) -> bool {
         self.standing == Standing::Failed
     }
 
-    /// The same answer for a caller that is pinned to a release, which it then names: codes that
-    /// came later become their equivalents, where there are any.
-    // D-6
+    /// Converts the answer for a caller pinned to a release: newer error codes become their
+    /// equivalents, where there are any.
+    // A code from the pinned release is preferred where an equivalent exists (AdCP 3.1, "Error
+    // handling"; D-6).
     #[must_use]
     pub fn pinned(mut self, release: Release) -> Self {
         self.release = release;
@@ -75,8 +77,8 @@ impl Answer {
         self
     }
 
-    /// The same answer of a tool to a caller that speaks a release: what that release says otherwise
-    /// is said as it says it.
+    /// Converts the answer of a tool for a caller of a release, including members that differ in
+    /// it.
     #[must_use]
     pub fn spoken(self, tool: Tool, release: Release) -> Self {
         let mut answer = self.pinned(release);
@@ -87,8 +89,8 @@ impl Answer {
         answer
     }
 
-    /// The same answer for whoever asks the same again, with its beginning written; `None` when a member
-    /// that belongs to one request alone would not stand at the end.
+    /// Returns the answer with its request-independent members serialised, for reuse; `None` when a
+    /// member that belongs to one request would not come last.
     #[must_use]
     pub fn begun(&self) -> Option<Self> {
         let lasting = self.lasting();
@@ -110,7 +112,7 @@ impl Answer {
         })
     }
 
-    /// The answer's document, flat.
+    /// Returns the answer as a flat JSON document.
     #[must_use]
     pub fn document(&self) -> Value {
         if self.beginning.is_some() {
@@ -120,10 +122,10 @@ impl Answer {
         Value::Object(members.map(|(name, member)| (name.to_owned(), member.value())).collect())
     }
 
-    /// The text of [`document`](Self::document).
+    /// Serialises [`document`](Self::document).
     #[must_use]
     pub fn text(&self) -> Pieces {
-        /// How long a refusal mostly is, at most.
+        /// Typical maximum size of a refusal in bytes.
         const USUAL: usize = 2 * 1024;
         let mut text = Pieces::new();
         match &self.beginning {
@@ -140,14 +142,14 @@ impl Answer {
         text
     }
 
-    /// The members of the document, in their order.
+    /// Returns the members of the document in their order.
     fn members(&self) -> Vec<(&str, Member<'_>)> {
         let mut members = self.lasting();
         self.last().into_iter().for_each(|(name, member)| put(&mut members, name, member));
         members
     }
 
-    /// Those that whoever asks the same is told.
+    /// Returns the members that do not depend on the request.
     fn lasting(&self) -> Vec<(&str, Member<'_>)> {
         let mut members = Vec::with_capacity(self.written.len() + self.body.len() + 7);
         members.push(("status", Member::Text(self.standing.name())));
@@ -161,7 +163,7 @@ impl Answer {
         let written = self.written.iter().map(|(name, pieces)| (*name, Member::Written(pieces)));
         let body = self.body.iter().map(|(name, value)| (name.as_str(), Member::Value(value)));
         for (name, member) in written.chain(body) {
-            // Among the envelope's alone: the payload has each name once.
+            // Only among those of the envelope, because the payload has each name once.
             match members.iter_mut().take(envelope).find(|(known, _)| *known == name) {
                 Some((_, earlier)) => *earlier = member,
                 None => members.push((name, member)),
@@ -173,7 +175,7 @@ impl Answer {
         members
     }
 
-    /// Those that belong to one request, at the end.
+    /// Returns the members that belong to one request, which come last.
     fn last(&self) -> Vec<(&'static str, Member<'_>)> {
         let [context, replayed, release] = LAST;
         let mut members = Vec::with_capacity(LAST.len());
@@ -184,10 +186,10 @@ impl Answer {
     }
 }
 
-/// The members of a document that belong to one request, in their order.
+/// Names of the members that belong to one request, in their order.
 const LAST: [&str; 3] = ["context", "replayed", "adcp_version"];
 
-/// Puts a member in place of the one of its name, or at the end.
+/// Replaces the member with a name, or appends it.
 fn put<'a>(members: &mut Vec<(&'a str, Member<'a>)>, name: &'a str, member: Member<'a>) {
     match members.iter_mut().find(|(known, _)| *known == name) {
         Some((_, earlier)) => *earlier = member,
@@ -195,13 +197,13 @@ fn put<'a>(members: &mut Vec<(&'a str, Member<'a>)>, name: &'a str, member: Memb
     }
 }
 
-/// Writes members, the first of them behind this letter and the others behind commas.
+/// Serialises members, the first one after `before` and the others after commas.
 fn write(members: Vec<(&str, Member<'_>)>, before: &str, text: &mut Pieces) {
-    // The first error stands there twice: before the list that begins with it.
+    // The first error is written twice: in the envelope and as the first item of the list.
     let mut first: Option<String> = None;
     for (index, (name, member)) in members.into_iter().enumerate() {
         text.push(if index == 0 { before } else { "," });
-        // Of a plain name nothing has to be escaped.
+        // A plain name needs no escaping.
         if name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
             ["\"", name, "\":"].iter().for_each(|part| text.push(part));
         } else {
@@ -226,7 +228,7 @@ fn write(members: Vec<(&str, Member<'_>)>, before: &str, text: &mut Pieces) {
     }
 }
 
-/// What a member of the document is.
+/// A member of the document.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Member<'a> {
@@ -249,7 +251,7 @@ impl Member<'_> {
     }
 }
 
-/// All members of a payload of which some were written before.
+/// Returns all members of a payload, parsing the serialised ones.
 #[must_use]
 pub fn whole(written: Vec<(&'static str, Pieces)>, body: Map) -> Map {
     let written = written.into_iter().map(|(name, pieces)| (name.to_owned(), read(&pieces)));

@@ -1,18 +1,19 @@
-//! Credentials in the wrong place: AdCP takes them on the transport alone. A seller refuses them
-//! with `CREDENTIAL_IN_ARGS`; a buyer looks before it sends, because whatever was
-//! sent once may have been logged.
-// A-7, A-9
+//! Detection of credentials in arguments: AdCP permits them on the transport only. A seller refuses
+//! them with `CREDENTIAL_IN_ARGS`; a buyer checks before it sends, because sent data may have been
+//! logged.
+// Sellers refuse them, and buyers check their own arguments (AdCP 3.1, "Authentication" and "Error
+// handling"; A-7, A-9).
 
 use crate::json::Value;
 
 use crate::problem::At;
 
-/// How many places are listed.
+/// Maximum number of listed members.
 const MAX_LISTED: usize = 50;
 
-/// Names of members that hold a credential or key material (L2 authentication, "Credential placement"; the names
-/// beyond that page's are those of widespread providers). A name that ends in `_` and one of these counts too:
-/// `meta_access_token`.
+/// Names of members that contain a credential or key material (AdCP 3.1 L2 authentication,
+/// "Credential placement"; further names are those of common providers). A name that ends in `_`
+/// and one of these counts too: `meta_access_token`.
 const NAMES: &[&str] = &[
     "access_key",
     "access_key_id",
@@ -52,8 +53,8 @@ const NAMES: &[&str] = &[
     "subscription_key",
 ];
 
-/// Members of AdCP's own requests that hold what another party needs to call back, with the members in which
-/// they are legal.
+/// Members of AdCP's own requests that contain what another party needs to call back, with the
+/// members in which they are legal.
 const LEGAL: &[(&str, &[&str])] = &[
     ("credentials", &["authentication", "access"]),
     (
@@ -62,15 +63,17 @@ const LEGAL: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// A member of published posts that describes an authorization and holds none (`published-post-asset.json`).
+/// Member of published posts that describes an authorization without containing it
+/// (`published-post-asset.json`).
 const DESCRIPTION: &str = "reference_authorization";
 
-/// Members that AdCP leaves open: nothing in them is legal by its place.
+/// Members with arbitrary content, in which no credential is legal.
 const OPEN: [&str; 2] = ["ext", "context"];
 
-/// JSON Pointers to every member of `arguments`, at any depth, whose name is that of a credential;
-/// at most fifty. `push_notification_config.authentication.credentials` is legal. No value is looked at.
-// A-8
+/// Returns JSON Pointers to every member of `arguments`, at any depth, with the name of a
+/// credential; at most fifty. `push_notification_config.authentication.credentials` is legal.
+/// Values are not examined.
+// The receiver's credentials are an exception (AdCP 3.1, "Error handling"; A-8).
 #[must_use]
 pub fn find(arguments: &Value) -> Vec<String> {
     let mut found = Vec::new();
@@ -78,10 +81,11 @@ pub fn find(arguments: &Value) -> Vec<String> {
     found
 }
 
-/// What is nested deeper is refused by every reader of JSON.
+/// Maximum depth; every JSON parser refuses deeper nesting.
 const MAX_DEPTH: usize = 128;
 
-/// `parent` is the name of the member that holds `value`; `None` within members that AdCP leaves open.
+/// Collects the credentials in `value`. `parent` is the name of the member that contains it; `None`
+/// within members with arbitrary content.
 fn walk(value: &Value, at: &At<'_>, parent: Option<&str>, depth: usize, found: &mut Vec<String>) {
     if depth > MAX_DEPTH {
         return;
@@ -115,11 +119,11 @@ fn is_legal(name: &str, parent: Option<&str>) -> bool {
 }
 
 fn is_credential(name: &str) -> bool {
-    // Nearly every name is told apart without being taken apart.
+    // A cheap test rules out nearly every name.
     may_be_credential(name) && is_spelled_as_credential(name)
 }
 
-/// Whether the letters of a name end with those of a credential's.
+/// Returns true when the letters of a name end with those of a credential's name.
 fn may_be_credential(name: &str) -> bool {
     fn letters(text: &str) -> impl Iterator<Item = u8> {
         let bytes = text.bytes().rev().filter(|byte| !matches!(byte, b'_' | b'-'));

@@ -1,5 +1,5 @@
-//! The error object of AdCP, both ways: written by sellers, read by buyers. It stands alone as
-//! `adcp_error` in the envelope of a failed task and in lists as `errors[]` in the payload.
+//! The error object of AdCP, for sellers and buyers. It is `adcp_error` in the envelope of a failed
+//! task, and an item of `errors[]` in the payload.
 
 use std::fmt::Write as _;
 
@@ -13,27 +13,27 @@ mod code;
 
 pub use code::Code;
 
-/// The longest code, in characters.
-// O-1
+/// Maximum length of a code in characters.
+// A code has 1 to 64 characters (AdCP 3.1, "Error handling"; O-1).
 pub const MAX_CODE: usize = 64;
 
-/// The largest error object that a client may accept, in bytes of JSON.
-// T-6
+/// Maximum size of an error object that clients accept, in bytes of JSON.
+// A larger object counts as no structured error (AdCP 3.1, "Transport errors"; T-6).
 pub const MAX_BYTES: usize = 4096;
 
-/// The bounds of `retry_after`, in seconds.
-// E-2
+/// Bounds of `retry_after` in seconds.
+// Values are clamped to these bounds (AdCP 3.1, "Transport errors"; E-2).
 pub const RETRY_AFTER: std::ops::RangeInclusive<u32> = 1..=3600;
 
-/// How many errors of one list are read.
+/// Maximum number of errors that are read from a list.
 pub const MAX_LISTED: usize = 100;
 
 words! {
-    /// How one recovers from an error.
+    /// Recovery classes.
     pub enum Recovery {
         /// The same request may succeed later.
         Transient = "transient",
-        /// Another request may succeed.
+        /// A corrected request may succeed.
         Correctable = "correctable",
         /// A person has to act.
         Terminal = "terminal",
@@ -41,7 +41,7 @@ words! {
 }
 
 words! {
-    /// A release of AdCP that brought codes.
+    /// Releases of AdCP that added error codes.
     pub enum Release {
         /// 3.0
         V3_0 = "3.0",
@@ -53,155 +53,154 @@ words! {
 }
 
 words! {
-    /// Who wrote an error into an answer.
+    /// Authors of an error in an answer.
     pub enum Source {
         /// The agent that answers.
         Producer = "producer",
-        /// A library on the way, which noticed something; `sdk_id` names it.
-        // D-8
+        /// A library between agent and caller; `sdk_id` names it.
+        // Only libraries set `sdk_id` (AdCP 3.1, "Error handling"; D-8).
         Sdk = "sdk",
     }
 }
 
 catalog! {
-    /// What a buyer has to know about a code besides its recovery class.
+    /// Rules for a buyer beyond the recovery class of a code.
     pub enum Rule {
-        /// Whether the same request may ever be sent again, when the error states the class for it.
+        /// True when the same request may be repeated at all, if the error's class permits it.
         permits_repeating: bool,
     }
-    /// Nothing: the class says it all.
+    /// No additional rule.
     Class = "class" { permits_repeating: true }
-    /// A note beside a result rather than a failure; not to be retried.
+    /// A note beside a result; not to be retried.
     Advisory = "advisory" { permits_repeating: false }
-    /// Give a credential once where none was sent; never present a rejected one again.
-    // A-1 to A-3
+    /// Send a credential once where none was sent; never repeat a rejected one.
+    // See AdCP 3.1, "Error handling", for missing and rejected credentials (A-1 to A-3).
     Credentials = "credentials" { permits_repeating: true }
-    /// An expired token may be renewed once.
-    // A-5
+    /// Renew an expired token once.
+    // An expired token may be refreshed silently (AdCP 3.1, "Error handling"; A-5).
     Renewal = "renewal" { permits_repeating: true }
-    /// A conversation that the seller has forgotten may be left behind once.
-    // X-1
+    /// Drop a context that the seller no longer knows, once.
+    // The retry leaves out `context_id` (AdCP 3.1, "Error handling"; X-1).
     Context = "context" { permits_repeating: true }
-    /// The rules of throttling hold.
-    // H-1 to H-5
+    /// The rules for rate limits apply.
+    // See AdCP 3.1, "Rate limiting" (H-1 to H-5).
     Throttled = "throttled" { permits_repeating: true }
     /// Read the resource again before sending.
-    // Y-6
+    // The change is sent against the present state (AdCP 3.1, "Error handling"; Y-6).
     Reread = "reread" { permits_repeating: false }
-    /// The same key until there is an answer.
-    // E-4
+    /// Use the same key until there is an answer.
+    // A retry never uses a new key (AdCP 3.1, "Security"; E-4).
     InFlight = "in_flight" { permits_repeating: true }
-    /// The key belongs to another request.
+    /// Use a new key, because this one belongs to another request.
     NewKey = "new_key" { permits_repeating: true }
-    /// Look for the effect of the first request before making another.
+    /// Check for the effect of the first request before sending another.
     Reconcile = "reconcile" { permits_repeating: true }
-    /// A few retries tell a missing scope from a replica that lags.
-    // R-8
+    /// Retry a few times, because a replica may lag behind a new scope.
+    // At most three attempts within 15 seconds (AdCP 3.1, "Accounts"; R-8).
     Scope = "scope" { permits_repeating: true }
-    /// Leave the field out; never the same request again.
-    // R-9
+    /// Leave out the field; never repeat the same request.
+    // The field is removed and the request sent again (AdCP 3.1, "Error handling"; R-9).
     Strip = "strip" { permits_repeating: false }
-    /// A governance token may be missing; the gate of agents hides here too.
-    // G-1
+    /// Get a governance token; the code also stands for a blocked agent.
+    // Sandbox-only agents get this code too (AdCP 3.1, "Error handling"; G-1).
     Permission = "permission" { permits_repeating: true }
-    /// The seller's relationship with the agent: a person, and no retry whatever the answer
-    /// says.
-    // G-8
+    /// Involve a person, because the seller has restricted the agent; never retry, whatever the
+    /// answer permits.
+    // These codes always go to a person (AdCP 3.1, "Error handling"; G-8).
     Gate = "gate" { permits_repeating: false }
-    /// The seller's own fault; repeated, it is an outage.
-    // Y-3, Y-4
+    /// An error of the seller's configuration; repeated, it is an outage.
+    // A person is told, and repetitions count as an outage (AdCP 3.1, "Error handling"; Y-3, Y-4).
     Misconfigured = "misconfigured" { permits_repeating: false }
-    /// A credential leaked into the arguments: no retry, and replace it.
-    // A-9
+    /// Replace the credential that was in the arguments; never retry.
+    // The credential counts as leaked (AdCP 3.1, "Error handling"; A-9).
     Leak = "leak" { permits_repeating: false }
-    /// Another way of billing may be accepted.
-    // B-6
+    /// Choose another billing model.
+    // Supported models are in the details (AdCP 3.1, "Error handling"; B-6).
     Billing = "billing" { permits_repeating: true }
-    /// The way of billing that the seller suggests, once.
-    // B-5
+    /// Use the billing model that the seller suggests, once.
+    // A second rejection goes to a person (AdCP 3.1, "Error handling"; B-5).
     AgentBilling = "agent_billing" { permits_repeating: false }
-    /// A person completes a setup at an address.
-    // Z-3
+    /// Have a person complete a setup at an address.
+    // The address is checked before it is shown (AdCP 3.1, "Transport errors"; Z-3).
     Setup = "setup" { permits_repeating: true }
-    /// A person has to agree or connect something before the request can be corrected.
+    /// Have a person agree to or connect something before the request can be corrected.
     Person = "person" { permits_repeating: true }
-    /// The reason in the details decides.
+    /// Follow the reason in the details.
     Action = "action" { permits_repeating: true }
-    /// The account to use is in the details.
+    /// Use the account in the details.
     Moved = "moved" { permits_repeating: true }
-    /// The seller has to mend its data.
+    /// Tell the seller, which has to correct its data.
     Seller = "seller" { permits_repeating: false }
-    /// The write has happened: never send it again.
+    /// Never repeat the request, because the write has happened.
     Never = "never" { permits_repeating: false }
-    /// There is nothing to be done about it.
+    /// Stop; nothing can be done.
     Final = "final" { permits_repeating: false }
 }
 
 /// An error object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Error {
-    /// The code; an unknown one is kept.
-    // D-1
+    /// Error code; an unknown one is kept.
+    // Any code is accepted (AdCP 3.1, "Error handling"; D-1).
     pub code: Open<Code>,
-    /// For people, as sent.
+    /// Message for people, as sent.
     pub message: String,
-    /// How to recover, as sent; `None` when absent. A value that is no word at all is kept as its
-    /// JSON.
+    /// Recovery class, as sent; `None` when absent. A value that is not a string is kept as JSON.
     pub recovery: Option<Open<Recovery>>,
-    /// The field at fault, in AdCP's path notation (`packages[0].budget`). For display: never a
-    /// path by which to change a request.
+    /// Field at fault, in AdCP's path notation (`packages[0].budget`). For display only: never
+    /// change a request by it.
     pub field: Option<String>,
-    /// What the seller suggests.
+    /// Suggestion of the seller.
     pub suggestion: Option<String>,
-    /// How many seconds to wait: rounded up, then brought into [`RETRY_AFTER`]; `None` when absent
-    /// or no finite number.
+    /// Retry-after in seconds: rounded up, then clamped to [`RETRY_AFTER`]; `None` when absent or
+    /// not a finite number.
     pub retry_after: Option<u32>,
     /// Every violated constraint.
     pub issues: Vec<Issue>,
-    /// Whatever else the code's shape has, as sent.
+    /// Other members of the code's details, as sent.
     pub details: Map,
-    /// Who wrote it; absent means the agent that answers.
+    /// Author; absent for the agent that answers.
     pub source: Option<Open<Source>>,
-    /// Which library, when one did.
+    /// Library that wrote it, if one did.
     pub sdk_id: Option<String>,
-    /// `warning` for what is no failure.
-    // T-2
+    /// `warning` for errors that are no failure.
+    // A warning is in `errors[]` only (AdCP 3.1, "Error handling"; T-2).
     pub severity: Option<String>,
 }
 
 /// A violated constraint.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Issue {
-    /// A JSON Pointer into the request.
+    /// JSON Pointer into the request.
     pub pointer: String,
-    /// What is wrong, for people.
+    /// Message for people.
     pub message: String,
-    /// The JSON Schema keyword.
+    /// JSON Schema keyword.
     pub keyword: String,
-    /// The published `$id` of the schema that refused.
+    /// Published `$id` of the violated schema.
     pub schema_id: Option<String>,
-    /// The place within that schema.
+    /// Location within that schema.
     pub schema_path: Option<String>,
-    /// The variant that was taken for meant, by property and value.
+    /// Variant of the union that was assumed, by property and value.
     pub discriminator: Vec<(String, Value)>,
 }
 
-/// Why something is no error object.
+/// Reason why a value is not an error object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Malformed {
-    /// It is not an object.
+    /// Not an object.
     NotAnObject,
-    /// It has no `code`, or one that is no text.
+    /// No `code`, or one that is not a string.
     NoCode,
     /// The code is empty or longer than [`MAX_CODE`].
     CodeLength,
-    /// It is larger than [`MAX_BYTES`].
+    /// Larger than [`MAX_BYTES`].
     TooLarge,
 }
 
 impl Malformed {
-    /// In words, to follow "the error object".
+    /// Returns the reason, to follow "the error object".
     #[must_use]
     pub const fn why(self) -> &'static str {
         match self {
@@ -214,7 +213,7 @@ impl Malformed {
 }
 
 impl Error {
-    /// An error of this code, with the recovery class of its row.
+    /// Creates an error with the recovery class of its code.
     #[must_use]
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self {
@@ -232,16 +231,16 @@ impl Error {
         }
     }
 
-    /// The same with a member of `details`.
+    /// Adds a member of `details`.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.details.insert(name.to_owned(), value.into());
         self
     }
 
-    /// How to recover: what the error says, an unknown word being terminal; else
-    /// the row's class; else transient, which every budget bounds.
-    // D-2, D-4, D-3
+    /// Returns the recovery class: the error's, where an unknown value is terminal; else that of
+    /// the code; else transient, which every budget limits.
+    // The order is that of AdCP 3.1, "Error handling" and "Transport errors" (D-2, D-4, D-3).
     #[must_use]
     pub fn class(&self) -> Recovery {
         match (&self.recovery, &self.code) {
@@ -252,15 +251,16 @@ impl Error {
         }
     }
 
-    /// What the code's row says besides; nothing for an unknown code.
+    /// Returns the additional rule of the code; none for an unknown code.
     #[must_use]
     pub fn rule(&self) -> Rule {
         self.code.known().map_or(Rule::Class, Code::rule)
     }
 
-    /// Names it by the equivalent that a release has, when it does not have the code itself. The
-    /// recovery class stays as it is: it is the class of what happened.
-    // D-6
+    /// Replaces a code that a release does not have by its equivalent in that release. The recovery
+    /// class is unchanged, because it describes what happened.
+    // A code from the pinned release is preferred where an equivalent exists (AdCP 3.1, "Error
+    // handling"; D-6).
     pub fn pin(&mut self, release: Release) {
         let Open::Known(code) = self.code else {
             return;
@@ -275,8 +275,8 @@ impl Error {
     /// Reads an error object.
     ///
     /// # Errors
-    /// What makes it none; the caller then goes on as if there were no structured error.
-    // T-6
+    /// The reason why it is none; callers then treat the answer as one without a structured error.
+    // The limits on code and size decide what counts as one (AdCP 3.1, "Transport errors"; T-6).
     pub fn read(value: &Value) -> Result<Self, Malformed> {
         let members = value.as_object().ok_or(Malformed::NotAnObject)?;
         let text = |name: &str| members.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
@@ -305,15 +305,16 @@ impl Error {
         })
     }
 
-    /// Reads a list of errors: what is no error object is left out, and so is what comes after the
-    /// first [`MAX_LISTED`].
+    /// Reads a list of errors. Items that are no error objects are left out, and so are items after
+    /// the first [`MAX_LISTED`].
     #[must_use]
     pub fn read_list(value: &Value) -> Vec<Self> {
         let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
         items.iter().take(MAX_LISTED).filter_map(|item| Self::read(item).ok()).collect()
     }
 
-    /// The fields at fault, each once: those of the issues, `field`, and `details.fields`.
+    /// Returns the fields at fault without duplicates: of the issues, of `field`, and of
+    /// `details.fields`.
     #[must_use]
     pub fn fields(&self) -> Vec<String> {
         let listed = self.details.get("fields").and_then(Value::as_array);
@@ -344,7 +345,7 @@ impl Issue {
     }
 }
 
-/// Whether the JSON of a value is at most [`MAX_BYTES`] long; stops writing as soon as it is not.
+/// Returns true when the JSON of a value has at most [`MAX_BYTES`]; stops serialising beyond that.
 fn fits(value: &Value) -> bool {
     struct Room(usize);
     impl std::io::Write for Room {
@@ -359,8 +360,8 @@ fn fits(value: &Value) -> bool {
     crate::json::to_writer(Room(MAX_BYTES), value).is_ok()
 }
 
-/// A delay, never shorter than written.
-// E-2, O-3
+/// Reads a delay in seconds, rounded up.
+// Fractions are rounded up and values clamped (AdCP 3.1, "Transport errors"; E-2, O-3).
 fn seconds(value: &Value) -> Option<u32> {
     let seconds = value.as_number()?.as_f64().filter(|seconds| seconds.is_finite())?;
     let (least, most) = (*RETRY_AFTER.start(), *RETRY_AFTER.end());
@@ -368,8 +369,8 @@ fn seconds(value: &Value) -> Option<u32> {
     Some((seconds.ceil() as u32).clamp(least, most))
 }
 
-/// A JSON Pointer in AdCP's path notation: `/packages/0/a~1b` is `packages[0].a/b`.
-// O-4
+/// Converts a JSON Pointer to AdCP's path notation: `/packages/0/a~1b` becomes `packages[0].a/b`.
+// `field` is the first issue's pointer in this notation (AdCP 3.1, "Error handling"; O-4).
 #[must_use]
 pub fn path(pointer: &str) -> String {
     let mut path = String::new();

@@ -1,6 +1,6 @@
-//! Where AdCP's data is in what a seller sends: in the result of an MCP tool, in a task or an event of
-//! A2A, 1.0 or 0.3, and in a webhook (AdCP, "MCP response extraction", "A2A response extraction",
-//! "Payload extraction").
+//! Extraction of AdCP's data from a seller's answer: from the result of an MCP tool, a task or
+//! event of A2A 1.0 or 0.3, or a webhook (AdCP 3.1, "MCP response extraction", "A2A response
+//! extraction", "Payload extraction").
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,14 +10,13 @@ use crate::json::{Map, Value};
 use super::Standing;
 use crate::catalog::Vocabulary as _;
 
-/// The longest text that is read as JSON, in bytes.
+/// Maximum length of a text that is parsed as JSON, in bytes.
 const MAX_TEXT: usize = 1024 * 1024;
 
-/// What A2A 1.0 puts an answer or an event into.
+/// Members in which A2A 1.0 wraps an answer or an event.
 const ENVELOPES: [&str; 4] = ["task", "message", "statusUpdate", "artifactUpdate"];
 
-/// The data stands in an object of some framework (`{"response": {…}}`), which is the seller's
-/// mistake.
+/// Error for data in a framework's wrapper (`{"response": {…}}`), which is the seller's mistake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wrapped;
 
@@ -29,7 +28,7 @@ impl fmt::Display for Wrapped {
 
 impl std::error::Error for Wrapped {}
 
-/// The data of an MCP tool result that is no failure; `None` when it is one or has none.
+/// Returns the data of a successful MCP tool result; `None` for a failure, or without data.
 #[must_use]
 pub fn of_tool(result: &Value) -> Option<Cow<'_, Value>> {
     let failed = result
@@ -38,7 +37,7 @@ pub fn of_tool(result: &Value) -> Option<Cow<'_, Value>> {
     if failed {
         return None;
     }
-    // An error that has forgotten to say that it is one is no data.
+    // An error without `isError` is no data.
     let is_data = |object: &Map| object.len() != 1 || !object.contains_key("adcp_error");
     if let Some(structured @ Value::Object(members)) = result.get("structuredContent") {
         return is_data(members).then_some(Cow::Borrowed(structured));
@@ -55,11 +54,11 @@ fn is_text(kind: &Value) -> bool {
     kind == "text"
 }
 
-/// The data of a task or an event of A2A, by itself or in the envelope of 1.0; `None` when it has
-/// none, or is in a state that nobody knows.
+/// Returns the data of a task or event of A2A, with or without the envelope of 1.0; `None` without
+/// data, or in an unknown state.
 ///
 /// # Errors
-/// When it is wrapped.
+/// When the data is wrapped.
 pub fn of_task(answer: &Value) -> Result<Option<&Value>, Wrapped> {
     let Some(task) = unwrapped(answer) else { return Ok(None) };
     let state = task.pointer("/status/state").and_then(Value::as_str);
@@ -69,7 +68,7 @@ pub fn of_task(answer: &Value) -> Result<Option<&Value>, Wrapped> {
     };
     match state.and_then(standing) {
         Some(Standing::Completed | Standing::Failed | Standing::Canceled | Standing::Rejected) => {
-            // Parts come one after the other; the last one replaces those before it.
+            // The last part replaces those before it.
             let parts = task.pointer("/artifacts/0/parts").and_then(Value::as_array);
             match parts.into_iter().flatten().rev().find_map(data) {
                 Some(data) if is_wrapped(data) => Err(Wrapped),
@@ -87,10 +86,10 @@ pub fn of_task(answer: &Value) -> Result<Option<&Value>, Wrapped> {
     }
 }
 
-/// The data of a webhook, in whichever form it is.
+/// Returns the data of a webhook in either format.
 ///
 /// # Errors
-/// When it is wrapped.
+/// When the data is wrapped.
 pub fn of_webhook(payload: &Value) -> Result<Option<&Value>, Wrapped> {
     match payload.get("status") {
         Some(Value::String(_)) => Ok(payload.get("result").filter(|result| !result.is_null())),
@@ -98,14 +97,14 @@ pub fn of_webhook(payload: &Value) -> Result<Option<&Value>, Wrapped> {
     }
 }
 
-/// The standing that a state of A2A stands for, as 1.0 or as 0.3 spells it.
+/// Returns the status for a state of A2A, in the spelling of 1.0 or 0.3.
 #[must_use]
 pub fn standing(state: &str) -> Option<Standing> {
     let name = state.strip_prefix("TASK_STATE_").unwrap_or(state);
     Standing::from_name(&name.to_ascii_lowercase().replace('_', "-"))
 }
 
-/// What is in the envelope, or the thing itself; `None` for an envelope in an envelope.
+/// Returns the content of the envelope, or the value itself; `None` for nested envelopes.
 fn unwrapped(answer: &Value) -> Option<&Value> {
     let mut members = answer.as_object()?.iter();
     let (Some((name, inner @ Value::Object(within))), None) = (members.next(), members.next())

@@ -1,25 +1,26 @@
-//! What other releases of AdCP say otherwise than 3.1, in which a publisher's answers are written: one
-//! table of what is renamed, left out or said in other words, and one of what 3.2 adds to requests and
-//! this publisher does not do. A seller hands a finished answer to [`translate`], and looks into a
-//! request by [`undone`]; nothing else in it knows more than one release.
+//! Differences of other AdCP releases from 3.1, in which a publisher's answers are written: one
+//! table of members that are renamed, left out or have other values, and one of additions of 3.2
+//! that this publisher does not support. A seller passes a finished answer to [`translate`], and
+//! checks a request with [`undone`]; all other code knows one release only.
 
 use super::Tool;
 use super::error::Release;
 use crate::json::{Map, Value};
 
-/// What a release does with a member of an answer.
+/// Change of a member in a release.
 enum Change {
-    /// It has this name there.
+    /// The member has this name there.
     Renamed(&'static str),
-    /// Of a list of words, those that are known there; and these, where all of theirs are listed.
+    /// Values of a list: those known there are kept, and each of `made_of` is added where all of
+    /// its parts are listed.
     Words { known: &'static str, made_of: &'static [(&'static str, &'static [&'static str])] },
-    /// A word that is not known there is said by another one.
+    /// A value that is unknown there is replaced by another one.
     Word(&'static str, &'static str),
-    /// Items of a list that have this member; others cannot be said.
+    /// Only items of a list with this member are kept.
     With(&'static str),
 }
 
-/// A change of the answers of some tools. A place is the way to a member, where `[]` is every item of
+/// A change of some tools' answers. A place is the path of a member, where `[]` means every item of
 /// a list.
 struct Row {
     tools: &'static [Tool],
@@ -31,7 +32,7 @@ const fn row(tools: &'static [Tool], place: &'static str, change: Change) -> Row
     Row { tools, place, change }
 }
 
-/// Actions on a buy (`enums/media-buy-valid-action.json`); 3.1 tells finer ones apart.
+/// Actions on a media buy (`enums/media-buy-valid-action.json`); 3.1 distinguishes more.
 const ACTIONS: Change = Change::Words {
     known: "pause resume cancel add_packages sync_creatives",
     made_of: &[
@@ -41,10 +42,10 @@ const ACTIONS: Change = Change::Words {
     ],
 };
 
-/// A creative that is suspended runs no more and may run again, which 3.0 says of one under review.
+/// A suspended creative is not delivered and may be again, which 3.0 expresses as `pending_review`.
 const SUSPENDED: Change = Change::Word("suspended", "pending_review");
 
-/// Everything that 3.0 says otherwise. 3.2 reads what 3.1 says: it has no rows.
+/// Differences of 3.0. 3.2 is compatible with 3.1, so it has no rows.
 const ROWS: &[Row] = &[
     row(
         &[Tool::CreateMediaBuy, Tool::UpdateMediaBuy],
@@ -59,7 +60,7 @@ const ROWS: &[Row] = &[
     row(
         &[Tool::GetAdcpCapabilities],
         "specialisms",
-        // Those of ours that it has (`enums/specialism.json`).
+        // The values of ours that it has (`enums/specialism.json`).
         Change::Words {
             known: "sales-non-guaranteed sales-guaranteed sales-proposal-mode \
                     governance-aware-seller signal-owned property-lists \
@@ -68,7 +69,7 @@ const ROWS: &[Row] = &[
         },
     ),
     row(&[Tool::ListCreatives, Tool::SyncCreatives], "creatives[].status", SUSPENDED),
-    // There, a signal has its price with it.
+    // In 3.0 a signal has its price with it.
     row(&[Tool::GetSignals], "signals", Change::With("pricing_options")),
     row(
         &[Tool::GetAdcpCapabilities],
@@ -96,17 +97,17 @@ fn rows(tool: Tool, release: Release) -> impl Iterator<Item = &'static Row> {
     ROWS.iter().filter(move |row| release == Release::V3_0 && row.tools.contains(&tool))
 }
 
-/// Whether a release says something of a tool's answers otherwise.
+/// Returns true when a tool's answers differ in a release.
 pub(super) fn differs(tool: Tool, release: Release) -> bool {
     rows(tool, release).next().is_some()
 }
 
-/// Brings the payload of a tool's answer into the words of a release.
+/// Converts the payload of a tool's answer to a release.
 pub fn translate(tool: Tool, release: Release, body: &mut Map) {
     for row in rows(tool, release) {
         change(body, row.place, &row.change);
     }
-    // The result of a task is an answer of the tool that the task came of.
+    // The result of a task is an answer of the tool that started it.
     let of = body.get("task_type").and_then(Value::as_str).and_then(Tool::of_name);
     if let (Tool::GetTaskStatus, Some(of)) = (tool, of)
         && let Some(result) = body.get_mut("result").and_then(Value::as_object_mut)
@@ -115,11 +116,11 @@ pub fn translate(tool: Tool, release: Release, body: &mut Map) {
     }
 }
 
-/// What 3.2 adds to the requests of all tools and this publisher does not do: accounts that are told
-/// apart by more than brand, operator and sandbox.
+/// Additions of 3.2 to the requests of all tools that this publisher does not support: accounts
+/// that differ in more than brand, operator and sandbox.
 const OF_ACCOUNTS: &str = "account.currency account.operator_unit account.timezone";
 
-/// What 3.2 adds to a tool's requests and this publisher does not do.
+/// Additions of 3.2 to a tool's requests that this publisher does not support.
 const ADDED: &[(Tool, &str)] = &[
     (
         Tool::GetProducts,
@@ -197,8 +198,8 @@ const ADDED: &[(Tool, &str)] = &[
     ),
 ];
 
-/// Where a request has what its release has added and this publisher does not do, as JSON Pointers. Of
-/// older releases there is nothing: what they do not know is nothing in their requests.
+/// Returns JSON Pointers to unsupported additions of its release in a request. Older releases have
+/// none, because their requests cannot contain them.
 #[must_use]
 pub fn undone(tool: Tool, release: Release, request: &Value) -> Vec<String> {
     let mut found = Vec::new();
@@ -209,7 +210,7 @@ pub fn undone(tool: Tool, release: Release, request: &Value) -> Vec<String> {
     found
 }
 
-/// The places of [`undone`] in a tool's requests.
+/// Returns the paths of [`undone`] in a tool's requests.
 pub fn places(tool: Tool) -> impl Iterator<Item = &'static str> {
     let added = ADDED.iter().filter(move |(with, _)| *with == tool).map(|(_, places)| *places);
     added.chain([OF_ACCOUNTS]).flat_map(|places| places.split(' '))

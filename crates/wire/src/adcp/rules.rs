@@ -1,10 +1,10 @@
-//! Requests of AdCP checked as published: every violated constraint at once, with a JSON Pointer,
-//! the JSON Schema keyword and a sentence that never repeats a value.
+//! Validation of AdCP requests against the published schemas: every violated constraint at once,
+//! with a JSON Pointer, the JSON Schema keyword and a message that never repeats a value.
 //!
-//! The rules are data, in a notation of our own (`rules/*.rules`; `notation` explains it): the
-//! facts of the published schemas [`VERSION`], and none of their text. Tests prove them equal.
-//! Members that no rule names are accepted exactly where the schemas accept them.
-// I-1 to I-8
+//! The rules are data in our own notation (`rules/*.rules`; `notation` explains it): the
+//! constraints of the published schemas [`VERSION`] without their text. Tests prove them
+//! equivalent. Members without a rule are accepted exactly where the schemas accept them.
+// Issues are those of AdCP 3.1, "Error handling" (I-1 to I-8).
 
 use std::sync::LazyLock;
 
@@ -28,28 +28,28 @@ mod walk;
 
 pub use shape::{Format, Limit, Type};
 
-/// The release whose schemas the rules are, at patch precision, as in their `$id`.
+/// Patch release of the schemas, as in their `$id`.
 pub const VERSION: &str = "3.1.19";
 
-/// How many issues one answer lists.
+/// Maximum number of issues in an answer.
 pub const MAX_ISSUES: usize = 20;
 
-/// How many bytes of JSON the issues of one answer may take, so that the error object that they
-/// are in stays within [`MAX_BYTES`](super::error::MAX_BYTES).
+/// Maximum size of the issues of an answer in bytes of JSON, so that their error object stays
+/// within [`MAX_BYTES`](super::error::MAX_BYTES).
 const MAX_ISSUE_BYTES: usize = 3000;
 
-/// Whether issues name the place in the published schemas that rejected.
-// I-8
+/// Setting for naming the violated schema in issues.
+// The three members may be left out in production (AdCP 3.1, "Error handling"; I-8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Internals {
-    /// They have `pointer`, `message` and `keyword`.
+    /// Issues have `pointer`, `message` and `keyword`.
     Off,
-    /// They also have `schema_id`, `schemaPath` and, where a union is decided by constants,
+    /// Issues also have `schema_id`, `schemaPath` and, where constants decide a union,
     /// `discriminator`, as far as there is room.
     On,
 }
 
-/// What is wrong with a request.
+/// Problems of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Issues {
     listed: Vec<Issue>,
@@ -57,28 +57,28 @@ pub struct Issues {
 }
 
 impl Issues {
-    /// The issues in the order of the request; what an object lacks comes before what is wrong
-    /// within it. At most [`MAX_ISSUES`], and no more than an error object has room for.
+    /// Returns the issues in the order of the request; missing members of an object come before
+    /// problems within it. At most [`MAX_ISSUES`], and no more than fit into an error object.
     #[must_use]
     pub fn listed(&self) -> &[Issue] {
         &self.listed
     }
 
-    /// How many there are in all; of a request with hundreds, at least so many.
+    /// Returns the number of all issues; for a request with hundreds, a lower bound.
     #[must_use]
     pub fn total(&self) -> usize {
         self.total
     }
 
-    /// How many are not listed.
+    /// Returns the number of issues that are not listed.
     #[must_use]
     pub fn unlisted(&self) -> usize {
         self.total.saturating_sub(self.listed.len())
     }
 
-    /// The error object that says all this: `VALIDATION_ERROR`. It fits
-    /// into [`MAX_BYTES`](super::error::MAX_BYTES).
-    // requirements §1.11, 9
+    /// Converts the issues to the error object `VALIDATION_ERROR`, which fits into
+    /// [`MAX_BYTES`](super::error::MAX_BYTES).
+    // The format is that of requirements §1.11, 9.
     #[must_use]
     pub fn into_error(self) -> Error {
         let mut message = match self.total {
@@ -124,40 +124,40 @@ pub fn check_shape(name: &str, value: &Value, internals: Internals) -> Result<()
     Err(Issues { listed: listed(found), total })
 }
 
-/// The names of all shapes.
+/// Iterates over the names of all shapes.
 pub fn shapes() -> impl Iterator<Item = &'static str> {
     book().shapes.iter().map(|shape| shape.name)
 }
 
-/// The JSON Schema (2020-12) of a tool's request, with definitions for whatever it refers to.
+/// Returns the JSON Schema (2020-12) of a tool's request, with the definitions it refers to.
 #[must_use]
 pub fn json_schema(tool: Tool) -> Value {
     schema::whole(book(), tool.request()).expect("a test looks up the shape of every tool")
 }
 
-/// What a model needs in order to call a tool: of its request the members that most callers use,
-/// each with a sentence, in the words of JSON Schema that every provider of models takes. It says
-/// less than [`json_schema`], and never refuses what that accepts for being a union.
+/// Returns a short schema of a tool's request for language models: the members that most callers
+/// use, each with a description, in the subset of JSON Schema that every model provider supports.
+/// It has fewer constraints than [`json_schema`], and accepts every variant of a union.
 #[must_use]
 pub fn outline(tool: Tool) -> Value {
     outline::of(book(), tool.request()).expect("a test looks up the shape of every tool")
 }
 
-/// One shape in the form in which it is published: JSON Schema draft 7, with references to the
-/// others by their `$id`, without what is no rule. `None` when there is no such shape.
+/// Returns a shape in its published form: JSON Schema draft 7, with references to others by their
+/// `$id`, without annotations. `None` for an unknown shape.
 #[must_use]
 pub fn published(name: &str) -> Option<Value> {
     schema::published(book(), name)
 }
 
-/// As many issues as fit; then, as far as there is room, where in the schemas they lie.
+/// Selects as many issues as fit, and adds the violated schema as far as there is room.
 fn listed(found: Vec<place::Found>) -> Vec<Issue> {
     let size = |issue: &Issue| crate::json::to_string(issue).map_or(usize::MAX, |text| text.len());
     let mut room = MAX_ISSUE_BYTES;
     let mut listed = Vec::new();
     for found in found.into_iter().take(MAX_ISSUES) {
         let (issue, internals) = found.into_issue();
-        // With the comma that parts it from the next one.
+        // With the comma that separates it from the next one.
         let Some(left) = room.checked_sub(size(&issue) + 1) else { break };
         room = left;
         listed.push((issue, internals));

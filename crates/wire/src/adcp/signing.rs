@@ -1,30 +1,30 @@
-//! How AdCP speaks of signatures: what is signed, what of it, and what a signature is called that is
-//! not believed (AdCP 3.1, "Signed requests" and "Webhook callbacks"; the two differ in a tag and in
-//! the names of errors).
+//! The vocabulary of AdCP signatures: the signed messages, the covered body digest, and the error
+//! codes for rejected signatures (AdCP 3.1, "Signed requests" and "Webhook callbacks"; the two
+//! profiles differ in a tag and in the names of errors).
 
 use crate::algorithm::Algorithm;
 use crate::catalog::catalog;
 
 catalog! {
-    /// What is signed.
+    /// A kind of signed message.
     pub enum Surface {
-        /// The tag that keeps the two apart.
+        /// The `tag` parameter that separates the two profiles.
         tag: &'static str,
     }
     /// A request to a seller.
     Request = "request" { tag: "adcp/request-signing/v1" }
-    /// A webhook of a seller.
+    /// A webhook from a seller.
     Webhook = "webhook" { tag: "adcp/webhook-signing/v1" }
 }
 
 catalog! {
-    /// Whether a signature covers the digest of the body (`covers_content_digest`).
+    /// The rule for covering the digest of the body (`covers_content_digest`).
     pub enum Digest {}
-    /// It has to.
+    /// The signature must cover it.
     Required = "required" {}
-    /// It must not.
+    /// The signature must not cover it.
     Forbidden = "forbidden" {}
-    /// As the signer likes.
+    /// The signer decides.
     Either = "either" {}
 }
 
@@ -39,67 +39,68 @@ impl Default for Digest {
 pub const ALGORITHMS: [Algorithm; 2] = [Algorithm::EdDsa, Algorithm::Es256];
 
 catalog! {
-    /// Why a signature is not believed, in the words of the published table.
+    /// The reasons for rejecting a signature, by the names of the published table.
     pub enum Fault {
-        /// Whether the same signature may be believed later: whose it is could not be found out.
+        /// True when the same signature may be accepted later, because the signer's identity could
+        /// not be established for now.
         is_passing: bool,
     }
-    /// There is none, and one is needed.
+    /// A signature is needed and absent.
     Required = "signature_required" { is_passing: false }
-    /// The headers are not in their form.
+    /// The headers are malformed.
     HeaderMalformed = "signature_header_malformed" { is_passing: false }
-    /// A term is missing.
+    /// A parameter is missing.
     ParamsIncomplete = "signature_params_incomplete" { is_passing: false }
-    /// It is for something else.
+    /// The tag is that of another profile.
     TagInvalid = "signature_tag_invalid" { is_passing: false }
-    /// Its algorithm is not allowed.
+    /// The algorithm is not allowed.
     AlgNotAllowed = "signature_alg_not_allowed" { is_passing: false }
-    /// It does not hold now, or holds too long.
+    /// The signature is not valid at this time, or is valid for too long.
     WindowInvalid = "signature_window_invalid" { is_passing: false }
-    /// It does not cover enough.
+    /// The signature covers too few components.
     ComponentsIncomplete = "signature_components_incomplete" { is_passing: false }
-    /// It covers what it must not.
+    /// The signature covers a forbidden component.
     ComponentsUnexpected = "signature_components_unexpected" { is_passing: false }
-    /// Nobody known has its key.
+    /// The key is not known.
     KeyUnknown = "signature_key_unknown" { is_passing: false }
-    /// Its key is for something else.
+    /// The key is for another purpose.
     KeyPurposeInvalid = "signature_key_purpose_invalid" { is_passing: false }
-    /// Its key was revoked.
+    /// The key was revoked.
     KeyRevoked = "signature_key_revoked" { is_passing: false }
-    /// Nobody knows whether its key was revoked.
+    /// Revocation of the key cannot be checked.
     RevocationStale = "signature_revocation_stale" { is_passing: false }
-    /// There are too many signatures of its key.
+    /// The key has made too many signatures.
     RateAbuse = "signature_rate_abuse" { is_passing: false }
-    /// It is not of this request.
+    /// The signature does not match the request.
     Invalid = "signature_invalid" { is_passing: false }
-    /// The body is another.
+    /// The body does not match its digest.
     DigestMismatch = "signature_digest_mismatch" { is_passing: false }
-    /// It was used before.
+    /// The signature was used before.
     Replayed = "signature_replayed" { is_passing: false }
-    /// The address is not one that can be signed, or names another host.
+    /// The address cannot be signed, or names another host.
     TargetMalformed = "target_uri_malformed" { is_passing: false }
     /// The body can be read in two ways.
     BodyMalformed = "body_malformed" { is_passing: false }
-    /// The signer's keys cannot be had at the moment.
+    /// The signer's keys cannot be fetched at the moment.
     JwksUnavailable = "signature_jwks_unavailable" { is_passing: true }
-    /// The signer's keys are where nothing may be fetched.
+    /// The signer's keys are at an address from which nothing may be fetched.
     JwksUntrusted = "signature_jwks_untrusted" { is_passing: false }
-    /// The signer says nowhere where its keys are.
+    /// The document that names the signer's keys cannot be fetched.
     BrandJsonUnreachable = "signature_brand_json_unreachable" { is_passing: true }
-    /// What says it cannot be read.
+    /// The document that names the signer's keys cannot be read.
     BrandJsonMalformed = "signature_brand_json_malformed" { is_passing: false }
-    /// What says it does not know the signer.
+    /// The document that names the signer's keys does not list the signer.
     AgentNotInBrandJson = "signature_agent_not_in_brand_json" { is_passing: false }
-    /// What says it knows the signer twice.
+    /// The document that names the signer's keys lists the signer twice.
     BrandJsonAmbiguous = "signature_brand_json_ambiguous" { is_passing: false }
-    /// What says it is somebody else's.
+    /// The document that names the signer's keys belongs to another party.
     BrandOriginMismatch = "signature_brand_origin_mismatch" { is_passing: false }
-    /// A webhook shows whose it is in another way than was agreed on.
+    /// A webhook is authenticated in another way than agreed.
     ModeMismatch = "mode_mismatch" { is_passing: false }
 }
 
 impl Fault {
-    /// Its code on the wire.
+    /// Returns the error code on the wire, such as `request_signature_invalid`.
     #[must_use]
     pub fn code(self, surface: Surface) -> String {
         format!("{surface}_{self}")

@@ -1,24 +1,24 @@
-//! The tasks of AdCP up to 3.2, whoever has them: what a buyer has to know of a task before it sends one
-//! again. Those that our own seller has are in [`tool`](super::tool).
+//! The tasks of AdCP up to 3.2, of sellers and others: what a buyer must know before it sends a
+//! task again. The tasks that our seller offers are in [`tool`](super::tool).
 
 use crate::catalog::catalog;
 
-/// What carrying out a task may have changed, and so whether it can be sent again in doubt
+/// The effect of carrying out a task, which decides whether it can be sent again in doubt
 /// (`manifest.json`, `mutating`; each request schema's `idempotency_key`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing: it can be sent as often as one likes.
+    /// No change: it can be sent any number of times.
     Read,
-    /// Something, once for each `idempotency_key`, which the request must have.
+    /// A change that happens once for each `idempotency_key`, which the request must have.
     Keyed,
-    /// Something, each time that it is sent: the request has no `idempotency_key`.
+    /// A change each time it is sent, because the request has no `idempotency_key`.
     Once,
 }
 
 catalog! {
-    /// A task of AdCP. It is called a tool on MCP.
+    /// A task of AdCP, called a tool on MCP.
     pub enum Task {
-        /// What carrying it out may change.
+        /// The effect of carrying it out.
         effect: Effect,
     }
 
@@ -58,93 +58,93 @@ catalog! {
     DeleteCollectionList = "delete_collection_list" { effect: Effect::Keyed }
     /// Deletes a list of properties.
     DeletePropertyList = "delete_property_list" { effect: Effect::Keyed }
-    /// How an account stands financially.
+    /// Returns the finances of an account.
     GetAccountFinancials = "get_account_financials" { effect: Effect::Read }
-    /// What this seller can do, and which releases it speaks.
+    /// Returns the seller's capabilities and the releases it supports.
     GetAdcpCapabilities = "get_adcp_capabilities" { effect: Effect::Read }
-    /// What a brand says of itself.
+    /// Returns a brand's description of itself.
     GetBrandIdentity = "get_brand_identity" { effect: Effect::Read }
-    /// A list of collections.
+    /// Returns a list of collections.
     GetCollectionList = "get_collection_list" { effect: Effect::Read }
-    /// Content standards.
+    /// Returns content standards.
     GetContentStandards = "get_content_standards" { effect: Effect::Read }
-    /// What creatives have delivered.
+    /// Returns the delivery of creatives.
     GetCreativeDelivery = "get_creative_delivery" { effect: Effect::Read }
-    /// What an evaluation finds in a creative.
+    /// Returns the findings of an evaluation of a creative.
     GetCreativeFeatures = "get_creative_features" { effect: Effect::Read }
-    /// The pieces of content beside which a media buy ran.
+    /// Returns the pieces of content beside which a media buy ran.
     GetMediaBuyArtifacts = "get_media_buy_artifacts" { effect: Effect::Read }
-    /// What media buys have delivered.
+    /// Returns the delivery of media buys.
     GetMediaBuyDelivery = "get_media_buy_delivery" { effect: Effect::Read }
-    /// The media buys of an account.
+    /// Returns the media buys of an account.
     GetMediaBuys = "get_media_buys" { effect: Effect::Read }
-    /// What was decided about a plan.
+    /// Returns the decisions about a plan.
     GetPlanAuditLogs = "get_plan_audit_logs" { effect: Effect::Read }
-    /// What a seller knows of the caller itself.
+    /// Returns a seller's record of the caller.
     GetPrincipal = "get_principal" { effect: Effect::Read }
-    /// Products that fit a brief, the whole catalogue, or the next draft of proposals.
+    /// Returns products that fit a brief, the whole catalogue, or the next draft of proposals.
     GetProducts = "get_products" { effect: Effect::Read }
-    /// A list of properties.
+    /// Returns a list of properties.
     GetPropertyList = "get_property_list" { effect: Effect::Read }
-    /// How the reporting of a media buy stands.
+    /// Returns the state of a media buy's reporting.
     GetReportingStatus = "get_reporting_status" { effect: Effect::Read }
-    /// The rights that can be licensed.
+    /// Returns the rights that can be licensed.
     GetRights = "get_rights" { effect: Effect::Read }
-    /// Signals that can be bought for targeting.
+    /// Returns the signals that can be bought for targeting.
     GetSignals = "get_signals" { effect: Effect::Read }
-    /// How far a submitted task is.
+    /// Returns the progress of a submitted task.
     GetTaskStatus = "get_task_status" { effect: Effect::Read }
     /// Asks which packages a user may see.
     IdentityMatch = "identity_match" { effect: Effect::Read }
-    /// What has changed in an account.
+    /// Returns the changes of an account.
     ListAccountChanges = "list_account_changes" { effect: Effect::Read }
-    /// The accounts that the caller may use.
+    /// Returns the accounts that the caller may use.
     ListAccounts = "list_accounts" { effect: Effect::Read }
-    /// The lists of collections of an account.
+    /// Returns the lists of collections of an account.
     ListCollectionLists = "list_collection_lists" { effect: Effect::Read }
-    /// The content standards of an account.
+    /// Returns the content standards of an account.
     ListContentStandards = "list_content_standards" { effect: Effect::Read }
-    /// The creative formats that are accepted.
+    /// Returns the accepted creative formats.
     ListCreativeFormats = "list_creative_formats" { effect: Effect::Read }
-    /// The creatives of the library.
+    /// Returns the creatives of the library.
     ListCreatives = "list_creatives" { effect: Effect::Read }
-    /// Products that fit criteria.
+    /// Returns products that fit criteria.
     ListProducts = "list_products" { effect: Effect::Read }
-    /// The lists of properties of an account.
+    /// Returns the lists of properties of an account.
     ListPropertyLists = "list_property_lists" { effect: Effect::Read }
-    /// The caller's tasks.
+    /// Returns the caller's tasks.
     ListTasks = "list_tasks" { effect: Effect::Read }
-    /// What can be built by `build_creative`.
+    /// Returns what `build_creative` can build.
     ListTransformers = "list_transformers" { effect: Effect::Read }
     /// Reports conversion events.
     LogEvent = "log_event" { effect: Effect::Keyed }
-    /// Shows how a creative will look.
+    /// Renders a preview of a creative.
     PreviewCreative = "preview_creative" { effect: Effect::Read }
-    /// Tells how well a media buy performs.
+    /// Reports how well a media buy performs.
     ProvidePerformanceFeedback = "provide_performance_feedback" { effect: Effect::Keyed }
     /// Changes draft proposals, or commits them.
     RefineProposals = "refine_proposals" { effect: Effect::Keyed }
-    /// Tells the governance agent of a change to a plan.
+    /// Reports a change of a plan to the governance agent.
     ReportPlanAdjustment = "report_plan_adjustment" { effect: Effect::Keyed }
-    /// Tells the governance agent what came of an action.
+    /// Reports the outcome of an action to the governance agent.
     ReportPlanOutcome = "report_plan_outcome" { effect: Effect::Keyed }
-    /// Tells what was used of signals and rights.
+    /// Reports the use of signals and rights.
     ReportUsage = "report_usage" { effect: Effect::Keyed }
     /// Asks for draft proposals for a brief.
     RequestProposals = "request_proposals" { effect: Effect::Keyed }
-    /// Looks for brands.
+    /// Searches for brands.
     SearchBrands = "search_brands" { effect: Effect::Read }
-    /// What is offered in a sponsored conversation.
+    /// Returns the offering of a sponsored conversation.
     SiGetOffering = "si_get_offering" { effect: Effect::Read }
     /// Begins a sponsored conversation.
     SiInitiateSession = "si_initiate_session" { effect: Effect::Keyed }
-    /// Says something in a sponsored conversation.
+    /// Sends a message in a sponsored conversation.
     SiSendMessage = "si_send_message" { effect: Effect::Keyed }
     /// Ends a sponsored conversation.
     SiTerminateSession = "si_terminate_session" { effect: Effect::Once }
     /// Opens advertiser accounts and changes how they are billed.
     SyncAccounts = "sync_accounts" { effect: Effect::Keyed }
-    /// Says where notifications about an agent go.
+    /// Sets the addresses for notifications about an agent.
     SyncAgentNotificationConfigs = "sync_agent_notification_configs" { effect: Effect::Keyed }
     /// Uploads audiences and changes who belongs to them.
     SyncAudiences = "sync_audiences" { effect: Effect::Keyed }
@@ -152,17 +152,17 @@ catalog! {
     SyncCatalogs = "sync_catalogs" { effect: Effect::Keyed }
     /// Puts creatives into the library, changes them and assigns them to packages.
     SyncCreatives = "sync_creatives" { effect: Effect::Keyed }
-    /// Sets up where conversion events come from.
+    /// Sets up the sources of conversion events.
     SyncEventSources = "sync_event_sources" { effect: Effect::Keyed }
     /// Names the governance agent of an account.
     SyncGovernance = "sync_governance" { effect: Effect::Keyed }
     /// Registers campaign plans with the governance role.
     SyncPlans = "sync_plans" { effect: Effect::Keyed }
-    /// Says where notifications and reports for the caller go.
+    /// Sets the addresses for the caller's notifications and reports.
     SyncPrincipal = "sync_principal" { effect: Effect::Keyed }
-    /// Says which reports have come, and what they came to.
+    /// Reports which reports were received, and their totals.
     SyncReportingReceipts = "sync_reporting_receipts" { effect: Effect::Keyed }
-    /// Says which reports are missing or wrong.
+    /// Reports missing or wrong reports.
     SyncReportingStatus = "sync_reporting_status" { effect: Effect::Keyed }
     /// Changes a list of collections.
     UpdateCollectionList = "update_collection_list" { effect: Effect::Keyed }

@@ -1,32 +1,34 @@
-//! The tools that a seller has: one table from which the lists of both bindings, the gates and the
-//! checks of requests are made.
+//! The tools of a seller: one table from which the tool lists of both bindings, the account checks
+//! and the request checks are made.
 
 use super::task::{Effect, Task};
 use crate::catalog::{Vocabulary as _, catalog};
 
-/// What a tool needs an account for (Accounts, "Operations by Account Status"), the least first.
+/// The use of an account that a tool needs (Accounts, "Operations by Account Status"), the least
+/// first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Need {
-    /// To know about it.
+    /// Knowing of the account.
     Know,
-    /// To look at what was bought and made.
+    /// Reading what was bought and made.
     Look,
-    /// To find something new.
+    /// Searching for products and signals.
     Discover,
-    /// To change what is there.
+    /// Changing what exists.
     Manage,
-    /// To spend.
+    /// Spending money.
     Spend,
 }
 
 catalog! {
     /// A tool of AdCP, called a task on A2A.
     pub enum Tool {
-        /// Its name for people.
+        /// The name shown to people.
         title: &'static str,
-        /// The shape of its arguments in [`rules`](super::rules), named like the published schema.
+        /// The shape of its arguments in [`rules`](super::rules), by the name of the published
+        /// schema.
         request: &'static str,
-        /// What it needs an account for.
+        /// The use of an account that it needs.
         need: Need,
     }
 
@@ -183,38 +185,38 @@ catalog! {
     }
 }
 
-/// Whether AdCP has a task of this name, if not this seller.
+/// Returns true if AdCP has a task of this name that this seller does not offer.
 #[must_use]
 pub fn is_of_others(name: &str) -> bool {
     Tool::of_name(name).is_none() && Task::from_name(name).is_some()
 }
 
 impl Tool {
-    /// The task that it carries out.
+    /// The task that the tool carries out.
     #[must_use]
     pub fn task(self) -> Task {
         Task::from_name(self.name()).unwrap_or_else(|| unreachable!("each tool is a task of AdCP"))
     }
 
-    /// Whether it changes anything that the seller keeps.
+    /// Returns true if the tool changes data of the seller.
     #[must_use]
     pub fn mutates(self) -> bool {
         self.task().effect() != Effect::Read
     }
 
-    /// The protocol of AdCP that it belongs to (`enums/adcp-protocol.json`).
+    /// The AdCP protocol that the tool belongs to (`enums/adcp-protocol.json`).
     #[must_use]
     pub fn protocol(self) -> &'static str {
         self.request().split_once('/').map_or(self.request(), |(protocol, _)| protocol)
     }
 
-    /// Whether a request must have an `idempotency_key`.
+    /// Returns true if a request must have an `idempotency_key`.
     #[must_use]
     pub fn keyed(self) -> bool {
         self.task().effect() == Effect::Keyed
     }
 
-    /// The tool that a request names; `tasks_get` and `tasks_list` are older names.
+    /// Returns the tool of this name; `tasks_get` and `tasks_list` are older names.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         match name {

@@ -1,6 +1,6 @@
-//! A webhook of a seller, as its receiver reads it (`core/mcp-webhook-payload.json` of 3.0 and 3.1,
-//! and the payloads of `notification_configs`). What is in it besides is the seller's affair: it has
-//! been sent, and nobody can mend it.
+//! Reads webhooks of sellers (`core/mcp-webhook-payload.json` of 3.0 and 3.1, and the payloads of
+//! `notification_configs`). Unknown members are ignored, because the sender cannot correct a
+//! webhook that it has already sent.
 
 use std::fmt;
 
@@ -11,53 +11,53 @@ use crate::json::Value;
 use crate::parse::{self, read_object};
 use crate::problem::{At, Extra, Problem, Problems};
 
-/// What tells one event from another that is no step of a task: the members that name it.
+/// The members that name the event of a webhook that is not about a task.
 const NAMES: [&str; 4] = ["notification_type", "event", "batch_id", "rights_id"];
 
-/// The longest name of a task, in characters: it is kept, and shown in tables.
+/// The longest name of a task, in characters; names are stored and shown in tables.
 const MAX_NAME: usize = 255;
 
 /// A webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Webhook {
-    /// A task has come to a standing.
+    /// A change of a task's status.
     Task(Step),
-    /// Something changed that is no task: an account, a creative, a list.
+    /// A change of something other than a task: an account, a creative or a list.
     Event {
-        /// The same at every attempt, and for no other event of the sender.
+        /// The idempotency key: the same at every attempt, and unique per sender and event.
         key: String,
-        /// What changed, by the first member that says so.
+        /// The event's name, from the first naming member that is present.
         name: String,
     },
-    /// A question whether we are who answers here; what is named has to be said back.
+    /// A check that this address is ours; the text is to be sent back.
     Challenge(String),
 }
 
-/// Where a task stands.
+/// A task's status as reported by a webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// The same at every attempt, and for no other event of the sender.
+    /// The idempotency key: the same at every attempt, and unique per sender and event.
     pub key: String,
-    /// Of which task.
+    /// The task's id.
     pub task_id: String,
-    /// The tool that it came of.
+    /// The tool that created the task.
     pub task_type: String,
-    /// How far it is.
+    /// The task's status.
     pub standing: Standing,
-    /// When that was said.
+    /// The time of the status.
     pub timestamp: Timestamp,
 }
 
-/// A body that is no webhook.
+/// A body that is not a webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NoWebhook {
-    /// Every problem.
+    /// The problems.
     pub problems: Problems,
 }
 
 impl NoWebhook {
-    /// What is wrong in one word, by the names of the published vectors.
+    /// The problem as one word, by the names of the published test vectors.
     #[must_use]
     pub fn code(&self) -> &'static str {
         let listed = self.problems.listed();
@@ -87,10 +87,11 @@ impl std::error::Error for NoWebhook {
     }
 }
 
-/// Reads one.
+/// Reads a webhook.
 ///
 /// # Errors
-/// Every problem.
+///
+/// All problems.
 pub fn read(document: &Value) -> Result<Webhook, NoWebhook> {
     let mut problems = Problems::new();
     let has = |name: &str| document.get(name).is_some();
@@ -102,7 +103,7 @@ pub fn read(document: &Value) -> Result<Webhook, NoWebhook> {
     } else if has("idempotency_key")
         && !has("task_id")
         && !has("task_type")
-        // An account that is announced has a status of its own.
+        // An announcement of an account has a `status` that is not a task's.
         && (!has("status") || NAMES.into_iter().any(has))
     {
         event(document, &mut problems)
@@ -121,7 +122,7 @@ fn step(document: &Value, problems: &mut Problems) -> Option<Webhook> {
         required "status" => standing: parse::word::<Standing>,
         required "timestamp" => timestamp: parse::timestamp,
     });
-    // 3.0 did not demand it, so that a webhook that lacks nothing else is one of 3.0.
+    // 3.0 did not require `operation_id`, so a webhook that lacks nothing else is one of 3.0.
     let lacking = problems.listed().iter().filter(|problem| problem.is_absence()).count();
     if lacking > 1 && document.get("operation_id").is_none() {
         parse::missing(&At::Root, problems, "operation_id");

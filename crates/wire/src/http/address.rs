@@ -1,10 +1,11 @@
-//! Which IP addresses are on the public Internet. Whatever the registries reserve for another
-//! purpose is not, and neither is what embeds another address that the network could unpack.
+//! Decides which IP addresses are on the public Internet. Addresses that a registry reserves for
+//! another purpose are not, and neither are those that embed another address which the network
+//! could unpack.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Blocks of IPv4 that lead elsewhere than to a public host: prefix and length (IANA IPv4
-/// Special-Purpose Address Registry, RFC 6890 and later).
+/// The IPv4 blocks that do not lead to a public host: prefix and length (IANA IPv4 Special-Purpose
+/// Address Registry, RFC 6890 and later).
 const V4: &[(Ipv4Addr, u32)] = &[
     (Ipv4Addr::new(0, 0, 0, 0), 8), // this network; 0.0.0.0 is this machine
     (Ipv4Addr::new(10, 0, 0, 0), 8), // private
@@ -27,13 +28,13 @@ const V4: &[(Ipv4Addr, u32)] = &[
     (Ipv4Addr::new(240, 0, 0, 0), 4), // reserved, and broadcast
 ];
 
-/// The one block of IPv6 with public hosts.
+/// The only IPv6 block with public hosts.
 const GLOBAL: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
-/// Blocks within it that lead elsewhere. Outside of it are, among others, `::`, `::1`, IPv4 in
-/// IPv6 (`::ffff:0:0/96`, `::/96`), NAT64 (`64:ff9b::/96`, `64:ff9b:1::/48`), segment routing
-/// (`5f00::/16`), unique local (`fc00::/7`, with metadata at `fd00:ec2::254`), link-local
-/// (`fe80::/10`), site-local (`fec0::/10`) and multicast (`ff00::/8`).
+/// The blocks within [`GLOBAL`] that do not lead to a public host. Outside of it are, among others,
+/// `::`, `::1`, IPv4 in IPv6 (`::ffff:0:0/96`, `::/96`), NAT64 (`64:ff9b::/96`, `64:ff9b:1::/48`),
+/// segment routing (`5f00::/16`), unique local (`fc00::/7`, with metadata at `fd00:ec2::254`),
+/// link-local (`fe80::/10`), site-local (`fec0::/10`) and multicast (`ff00::/8`).
 const V6: &[(Ipv6Addr, u32)] = &[
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23), // protocols; Teredo, which embeds IPv4
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32), // documentation
@@ -42,7 +43,7 @@ const V6: &[(Ipv6Addr, u32)] = &[
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20), // documentation
 ];
 
-/// Whether an address belongs to a host on the public Internet.
+/// Returns true if an address belongs to a host on the public Internet.
 #[must_use]
 pub fn is_public(address: IpAddr) -> bool {
     match address {

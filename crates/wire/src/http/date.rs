@@ -1,23 +1,24 @@
-//! Moments as HTTP writes them, and waits (RFC 9110 §5.6.7, §10.2.3).
+//! Reads and writes HTTP dates, and reads `Retry-After` (RFC 9110 §5.6.7, §10.2.3).
 
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-/// A moment in any of the three forms.
+/// Reads a date in any of the three HTTP forms.
 #[must_use]
 pub fn read(text: &str) -> Option<Timestamp> {
     httpdate::parse_http_date(text.trim()).ok()?.try_into().ok()
 }
 
-/// A moment in the form that is written.
+/// Writes a date in the preferred HTTP form.
 #[must_use]
 pub fn write(moment: Timestamp) -> String {
     httpdate::fmt_http_date(moment.into())
 }
 
-/// A `Retry-After` header: seconds, or a moment, which is compared with that of the answer: its own
-/// `Date`, so that no clock is needed and the two sides' clocks need not agree.
+/// Reads a `Retry-After` header: seconds, or a date. A date is compared with `answered`, the
+/// response's own `Date`, so that no clock is needed and the clocks of the two sides need not
+/// agree.
 #[must_use]
 pub fn retry_after(header: &str, answered: Option<Timestamp>) -> Option<Duration> {
     let header = header.trim();
@@ -25,7 +26,7 @@ pub fn retry_after(header: &str, answered: Option<Timestamp>) -> Option<Duration
         return Some(Duration::from_secs(header.parse().unwrap_or(u64::MAX)));
     }
     let wait: SignedDuration = answered?.duration_until(read(header)?);
-    // A moment that has passed is no wait.
+    // A past date means no wait.
     Some(Duration::try_from(wait).unwrap_or_default())
 }
 

@@ -1,41 +1,41 @@
-//! Media types, as `Content-Type` names one and `Accept` several (RFC 9110 §8.3.1, §12.5.1).
+//! Media types in `Content-Type` and `Accept` headers (RFC 9110 §8.3.1, §12.5.1).
 
-/// A media type without its parameters, or a range of them such as `text/*`. Its case says nothing.
+/// A media type without its parameters, or a range such as `text/*`. Case is ignored.
 #[derive(Debug, Clone, Copy)]
 pub struct MediaType<'a>(&'a str);
 
 impl<'a> MediaType<'a> {
-    /// What a header, a card or a part names; empty when that is nothing.
+    /// Reads the media type of a header, a card or a part; empty if there is none.
     #[must_use]
     pub fn of(named: &'a str) -> Self {
         Self(named.split(';').next().unwrap_or_default().trim())
     }
 
-    /// Every one that headers list.
+    /// Returns every media type in a list of headers.
     pub fn listed(headers: impl IntoIterator<Item = &'a str>) -> impl Iterator<Item = Self> {
         headers.into_iter().flat_map(|header| header.split(',')).map(Self::of)
     }
 
-    /// As it is written.
+    /// The media type as written.
     #[must_use]
     pub fn as_str(self) -> &'a str {
         self.0
     }
 
-    /// Whether it is the one of this name.
+    /// Returns true if it is the media type `name`.
     #[must_use]
     pub fn is(self, name: &str) -> bool {
         self.0.eq_ignore_ascii_case(name)
     }
 
-    /// Whether it is written in JSON by its suffix, as `application/problem+json` is.
+    /// Returns true if its suffix is JSON, as in `application/problem+json`.
     #[must_use]
     pub fn has_json_suffix(self) -> bool {
         let suffix = self.0.rsplit_once('+').filter(|(before, _)| !before.is_empty());
         suffix.is_some_and(|(_, suffix)| suffix.eq_ignore_ascii_case("json"))
     }
 
-    /// Whether it is JSON of an application.
+    /// Returns true if it is JSON: `application/json`, or an application type with the suffix.
     #[must_use]
     pub fn is_json(self) -> bool {
         let family = self.0.split_once('/').map_or("", |(family, _)| family);
@@ -43,7 +43,7 @@ impl<'a> MediaType<'a> {
             || family.eq_ignore_ascii_case("application") && self.has_json_suffix()
     }
 
-    /// Whether it is the one of this name or a range that has it.
+    /// Returns true if it is the media type `name` or a range that contains it.
     #[must_use]
     pub fn covers(self, name: &str) -> bool {
         let family = self.0.strip_suffix('*').filter(|family| family.ends_with('/'));

@@ -1,33 +1,33 @@
-//! `traceparent`, by which systems know that what each of them does belongs to one thing that somebody
-//! asked for (W3C Trace Context §3.2).
+//! Reads and writes `traceparent`, which joins the work of several systems for one request (W3C
+//! Trace Context §3.2).
 
 use std::fmt;
 
 use crate::format::hex;
 
-/// The header.
+/// The name of the header.
 pub const TRACEPARENT: &str = "traceparent";
 
-/// A place in a trace.
+/// A position in a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trace {
-    /// The trace.
+    /// The trace id.
     pub id: [u8; 16],
-    /// The part of it in which somebody is.
+    /// The id of the current span.
     pub span: [u8; 8],
-    /// Whether whoever is in it writes down what it does.
+    /// True when the caller records the trace.
     pub is_sampled: bool,
 }
 
 impl Trace {
-    /// Reads a header; `None` when it is none, which is to be treated like an absent one.
+    /// Reads a header. `None` if it is invalid, which is to be treated like an absent one.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let mut parts = text.split('-');
         let [version] = digits(parts.next()?)?;
         let (id, span) = (digits(parts.next()?)?, digits(parts.next()?)?);
         let [flags] = digits(parts.next()?)?;
-        // Later versions may say more behind it; the first one does not, and 255 is none.
+        // Later versions may append fields; version 0 may not, and version 255 is invalid.
         let has_more = parts.next().is_some();
         let is_known = version != 0xff && !(version == 0 && has_more);
         let is_nobody = id == [0; 16] || span == [0; 8];
@@ -42,7 +42,7 @@ impl fmt::Display for Trace {
     }
 }
 
-/// Bytes in lower-case hexadecimal digits.
+/// Reads bytes in lower-case hexadecimal digits.
 fn digits<const N: usize>(text: &str) -> Option<[u8; N]> {
     let is_hex = text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     if text.len() != 2 * N || !is_hex {

@@ -1,5 +1,5 @@
-//! Reads web addresses that strangers chose: everybody who reads such an address has to see the same host,
-//! and that host has to be on the public Internet. Nothing is resolved here.
+//! Reads web addresses from untrusted sources: every reader of such an address must see the same
+//! host, and that host must be on the public Internet. Names are not resolved here.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -7,54 +7,56 @@ use percent_encoding::percent_decode_str;
 
 use super::address;
 
-/// An absolute address with the scheme `https` or `http`, whose host is written in its usual form.
+/// An absolute address with the scheme `https` or `http`, whose host is in the usual form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebAddress<'a> {
-    /// Whether the scheme is `https`.
+    /// True when the scheme is `https`.
     pub is_https: bool,
-    /// The host in lower case, without port; an IPv6 address stands in brackets.
+    /// The host in lower case, without port; an IPv6 address is in brackets.
     pub host: String,
     /// The host, if it is an IP address and not a name.
     pub ip: Option<IpAddr>,
-    /// Where the host is, as far as its name or address says.
+    /// The network of the host, as far as its name or address tells.
     pub reach: HostReach,
     /// The path with its first slash, without query and fragment; empty if there is none.
     pub path: &'a str,
 }
 
-/// Where a host is.
+/// The network of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostReach {
-    /// On the public Internet, unless its name resolves to something else.
+    /// The public Internet, unless the name resolves to something else.
     Public,
-    /// On this machine: `localhost`, or a loopback address.
+    /// This machine: `localhost`, or a loopback address.
     ThisMachine,
-    /// In a private or reserved network.
+    /// A private or reserved network.
     Private,
 }
 
-/// Why a text is not a [`WebAddress`].
+/// The reason why a text is not a [`WebAddress`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AddressProblem {
-    /// It is not absolute, or has characters that readers treat differently.
+    /// Not absolute, or with characters that readers treat differently.
     Form,
-    /// Its scheme is neither `https` nor `http`.
+    /// Scheme other than `https` and `http`.
     Scheme,
-    /// It has a user name or a password.
+    /// User name or password present.
     UserInfo,
-    /// Its host is not written in the usual form.
+    /// Host not in the usual form.
     Host,
-    /// Its port is not a number from 1 to 65535.
+    /// Port not a number from 1 to 65535.
     Port,
 }
 
 impl<'a> WebAddress<'a> {
-    /// Reads an address. A text that two readers could understand as two different hosts is refused.
+    /// Reads an address. A text that two readers could understand as two different hosts is
+    /// rejected.
     ///
     /// # Errors
-    /// The first problem, in the order scheme, user, port, host.
+    ///
+    /// The first problem, in the order form, scheme, user, port, host.
     pub fn read(text: &'a str) -> Result<Self, AddressProblem> {
-        // Parsers drop tabs and line breaks and read a backslash as a slash; other readers do not.
+        // Some parsers drop tabs and line breaks and read a backslash as a slash; others do not.
         if !text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\') {
             return Err(AddressProblem::Form);
         }
@@ -65,7 +67,7 @@ impl<'a> WebAddress<'a> {
         }
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (authority, after) = rest.split_at(end);
-        // An empty user name counts as well: some readers take what stands before it for the host.
+        // Reject an empty user name too: some readers take the part before `@` for the host.
         if authority.contains('@') {
             return Err(AddressProblem::UserInfo);
         }
@@ -84,7 +86,7 @@ impl<'a> WebAddress<'a> {
 }
 
 impl WebAddress<'_> {
-    /// The extension of the file that the path names, in lower case, with percent-encoding undone.
+    /// The file extension of the path in lower case, percent-decoded.
     #[must_use]
     pub fn extension(&self) -> Option<String> {
         let path = percent_decode_str(self.path).decode_utf8_lossy();
@@ -94,7 +96,7 @@ impl WebAddress<'_> {
     }
 }
 
-/// The host of an authority; checks the port behind it.
+/// Returns the host of an authority, and checks the port after it.
 fn host_without_port(authority: &str) -> Result<&str, AddressProblem> {
     // Colons before the bracket belong to an IPv6 address.
     let end = authority.rfind(']').unwrap_or_default();
@@ -112,7 +114,7 @@ fn host_without_port(authority: &str) -> Result<&str, AddressProblem> {
     }
 }
 
-/// Reads a host as an IP address; IPv6 stands in brackets. `None` if it is a name.
+/// Reads a host as an IP address, with IPv6 in brackets. `None` if it is a name.
 #[must_use]
 pub fn literal(host: &str) -> Option<IpAddr> {
     match host.strip_prefix('[') {
@@ -121,7 +123,8 @@ pub fn literal(host: &str) -> Option<IpAddr> {
     }
 }
 
-/// Whether an IPv4 address is written as four decimal numbers. IPv6 has no second reading.
+/// Returns true if an IP address is in its usual form: IPv4 as four decimal numbers. IPv6 is not
+/// ambiguous.
 fn is_usual_form(host: &str, ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => host == ip.to_string(),
@@ -139,7 +142,7 @@ fn reach_of_ip(ip: IpAddr) -> HostReach {
     }
 }
 
-/// Where a name leads, as far as it says so itself; `None` if it is not a full name.
+/// Returns the network of a host name, as far as the name tells; `None` if it is not a full name.
 fn reach_of_name(host: &str) -> Option<HostReach> {
     if host == "localhost" {
         return Some(HostReach::ThisMachine);
@@ -151,13 +154,14 @@ fn reach_of_name(host: &str) -> Option<HostReach> {
     if !is_full_name(host) {
         return None;
     }
-    // Names of private networks by their ending (RFC 6762, RFC 7686, RFC 8375, ICANN 2024).
+    // Name endings of private networks (RFC 6762, RFC 7686, RFC 8375, ICANN 2024).
     let private = [".local", ".internal", ".home.arpa", ".onion"];
     let is_private = private.iter().any(|ending| host.ends_with(ending));
     Some(if is_private { HostReach::Private } else { HostReach::Public })
 }
 
-/// Whether a name has two labels at least, so that no resolver completes it from its search list.
+/// Returns true if a name has at least two labels, so that no resolver completes it from its search
+/// list.
 fn is_full_name(host: &str) -> bool {
     let is_label = |label: &str| {
         (1..=63).contains(&label.len())
@@ -167,7 +171,7 @@ fn is_full_name(host: &str) -> bool {
             && !label.starts_with('-')
             && !label.ends_with('-')
     };
-    // No top-level domain begins with a digit, and parsers of addresses read a host that ends in a
+    // No top-level domain starts with a digit, and address parsers read a host that ends in a
     // number as an IPv4 address, whatever its form.
     let last = host.rsplit('.').next().unwrap_or_default();
     host.len() <= 253

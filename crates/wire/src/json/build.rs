@@ -1,4 +1,4 @@
-//! A [`Value`] from whatever serde can write.
+//! Serialises any type into a [`Value`].
 
 use serde::ser::{
     Error as _, Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant,
@@ -8,27 +8,27 @@ use serde_json::{Error, Result};
 
 use super::{Map, RAW, Value, from_str, to_value};
 
-/// Writes into a value.
+/// The serializer into a [`Value`].
 pub(super) struct Builder;
 
-/// Items that are being written, inside of a variant if there is one.
+/// Items of an array in progress, inside a variant if there is one.
 pub(super) struct Items {
     variant: Option<&'static str>,
     items: Vec<Value>,
 }
 
-/// Members that are being written, inside of a variant if there is one.
+/// Members of an object in progress, inside a variant if there is one.
 pub(super) struct Members {
     variant: Option<&'static str>,
     members: Map,
     name: Option<String>,
-    /// Whether the one member is the text of the value.
+    /// True when the single member is the raw text of the value.
     raw: bool,
 }
 
 impl Items {
     fn new(variant: Option<&'static str>, length: usize) -> Self {
-        // A length may be a claim.
+        // Cap the allocation, because the declared length may be wrong.
         Self { variant, items: Vec::with_capacity(length.min(1024)) }
     }
 }
@@ -39,7 +39,7 @@ impl Members {
     }
 }
 
-/// A value, or the variant of this name with the value in it.
+/// Wraps the value in a member with the variant's name, if there is one.
 fn within(variant: Option<&'static str>, value: Value) -> Value {
     match variant {
         Some(variant) => [(variant, value)].into_iter().collect(),
@@ -72,7 +72,7 @@ impl Serializer for Builder {
         serialize_f64(f64) serialize_str(&str)
     }
 
-    // What has no form of its own has the form that it has in a text.
+    // A type without its own method becomes what its text would be read as.
 
     fn serialize_i128(self, value: i128) -> Result<Value> {
         from_str(&value.to_string())
@@ -232,7 +232,7 @@ impl SerializeMap for Members {
     fn serialize_key<T: Serialize + ?Sized>(&mut self, name: &T) -> Result<()> {
         self.name = Some(match to_value(name)? {
             Value::String(name) => name,
-            // As in a text.
+            // Convert scalar keys to text, as `serde_json` does.
             Value::Number(name) => name.to_string(),
             Value::Bool(name) => name.to_string(),
             Value::Null | Value::Array(_) | Value::Object(_) => {

@@ -1,4 +1,4 @@
-//! What becomes a [`Value`], and what one can be compared with.
+//! Conversions into [`Value`], and comparisons with other types.
 
 use std::borrow::Cow;
 
@@ -70,7 +70,7 @@ macro_rules! made {
 
 made! {
     bool, |truth| Self::Bool(truth);
-    // `null` for what is no number.
+    // A float that JSON cannot express becomes `null`.
     f64, |number| Number::from_f64(number).map_or(Self::Null, Self::Number);
     &str, |text| Self::String(text.to_owned());
     String, |text| Self::String(text);
@@ -115,7 +115,7 @@ impl<K: Into<String>, V: Into<Self>> FromIterator<(K, V)> for Value {
     }
 }
 
-/// For whoever wants `serde_json`'s own. Order and digits are kept where its features keep them.
+/// Converts to `serde_json`'s own value. Order and digits are kept if its features keep them.
 impl From<&Value> for serde_json::Value {
     fn from(value: &Value) -> Self {
         match value {

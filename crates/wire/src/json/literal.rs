@@ -1,11 +1,11 @@
-//! Documents written in the source.
+//! The [`json!`](crate::json::json) macro, for documents in source code.
 
 use serde::Serialize;
 
 use super::{Value, to_value};
 
 #[doc(hidden)]
-/// What a Rust value inside of [`json!`](crate::json::json) is as JSON.
+/// Converts a Rust value inside [`json!`](crate::json::json).
 pub fn literal<T: Serialize + ?Sized>(value: &T) -> Value {
     match to_value(value) {
         Ok(value) => value,
@@ -13,9 +13,9 @@ pub fn literal<T: Serialize + ?Sized>(value: &T) -> Value {
     }
 }
 
-/// A [`Value`](crate::json::Value) from a document written in the source, with Rust expressions
-/// as members' values, items and names (in parentheses when they are more than one word). A member
-/// whose name has a question mark behind it is there when its value is `Some`.
+/// Builds a [`Value`](crate::json::Value) from a document in source code, with Rust expressions as
+/// members' values, items and names (in parentheses if they are more than one token). A member with
+/// a question mark after its name is present if its value is `Some`.
 ///
 /// ```
 /// use tradepost_wire::json::json;
@@ -39,7 +39,7 @@ macro_rules! __json {
         $crate::json::Value::Object(members)
     }};
 
-    // Items: those that are done in brackets, then the rest.
+    // Items: the finished ones in brackets, then the rest.
     (@items [$($done:expr),*]) => { ::std::vec![$($done),*] };
     (@items [$($done:expr),*] null $(, $($rest:tt)*)?) => {
         $crate::__json!(@items [$($done,)* $crate::__json!(null)] $($($rest)*)?)
@@ -54,7 +54,7 @@ macro_rules! __json {
         $crate::__json!(@items [$($done,)* $crate::json::literal(&$item)] $($($rest)*)?)
     };
 
-    // Members: the words of a name are gathered until its colon.
+    // Members: the tokens of a name are collected up to its colon.
     (@members $map:ident ()) => {};
     (@members $map:ident ($name:literal ?) : $value:expr $(, $($rest:tt)*)?) => {
         if let Some(value) = &$value {

@@ -10,31 +10,31 @@ use serde::de::{Deserialize, Deserializer};
 
 use super::Value;
 
-/// The members of an object in their order; equal whatever the order is.
+/// The members of an object in their order; the order does not affect equality.
 #[derive(Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(transparent)]
 pub struct Map(IndexMap<String, Value>);
 
 impl Map {
-    /// None.
+    /// Creates an empty object.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// None, with room for some.
+    /// Creates an empty object with capacity for this many members.
     #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
         Self(IndexMap::with_capacity(capacity))
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no members.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The place of a member, whether it is there or not.
+    /// Returns the entry of a member, present or not.
     pub fn entry(&mut self, name: impl Into<String>) -> Entry<'_, String, Value> {
         self.0.entry(name.into())
     }

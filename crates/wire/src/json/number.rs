@@ -1,4 +1,4 @@
-//! Numbers with the digits that were written.
+//! Numbers with the digits as written.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,25 +11,25 @@ use serde_json::value::RawValue;
 use super::Value;
 use crate::decimal::Decimal;
 
-/// A JSON number as it was written: `1.0` is not `1`, and no digit is lost.
+/// A JSON number as written: `1.0` differs from `1`, and no digit is lost.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Number(Written);
 
-/// Each text has one form, so that equal texts are equal numbers.
+/// The stored form. Each text has exactly one, so that equal texts are equal numbers.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Written {
-    /// A whole number, as a program would write it.
+    /// A whole number in its usual spelling.
     Signed(i64),
-    /// A whole number that is too large for that.
+    /// A whole number in its usual spelling, too large for `i64`.
     Unsigned(u64),
     /// Any other text.
     Other(Box<str>),
 }
 
 impl Number {
-    /// The number that is written so; the caller has seen that the grammar of JSON is kept.
+    /// Creates a number from its text; the caller has checked the JSON grammar.
     pub(super) fn written(text: &str) -> Self {
-        // Everything else is no integer, or would be written in another way.
+        // Only these texts can be integers in their usual spelling.
         let plain = text.len() <= 20
             && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
             && text != "-0";
@@ -41,14 +41,14 @@ impl Number {
         Self(written.unwrap_or_else(|| Written::Other(text.into())))
     }
 
-    /// The number in the shortest digits that mean it; `None` when it is none.
+    /// Writes `number` with the fewest digits that denote it; `None` if it is not finite.
     #[must_use]
     pub fn from_f64(number: f64) -> Option<Self> {
         let text = serde_json::to_string(&number).ok().filter(|_| number.is_finite())?;
         Some(Self::written(&text))
     }
 
-    /// The text.
+    /// The number's text.
     #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
         match &self.0 {
@@ -58,7 +58,7 @@ impl Number {
         }
     }
 
-    /// The whole number, when it is written as one and has room.
+    /// The value, if it is written as a whole number and fits.
     #[must_use]
     pub fn as_i64(&self) -> Option<i64> {
         match &self.0 {
@@ -68,7 +68,7 @@ impl Number {
         }
     }
 
-    /// The whole number, when it is written as one, has room and is not below zero.
+    /// The value, if it is written as a whole number, fits and is not negative.
     #[must_use]
     pub fn as_u64(&self) -> Option<u64> {
         match &self.0 {
@@ -78,14 +78,14 @@ impl Number {
         }
     }
 
-    /// The nearest float; `None` beyond them.
+    /// The nearest float; `None` if it is out of range.
     #[must_use]
     pub fn as_f64(&self) -> Option<f64> {
         self.text().parse::<f64>().ok().filter(|number| number.is_finite())
     }
 
     /// The number in units of `10^-places`, rounded half away from zero: `1.5` in cents (2) is 150.
-    /// `None` where it has no room.
+    /// `None` if it does not fit.
     #[must_use]
     pub fn scaled(&self, places: u32) -> Option<i128> {
         Decimal::of(&self.text()).scaled(places)
@@ -117,7 +117,7 @@ impl Serialize for Number {
         match &self.0 {
             Written::Signed(number) => serializer.serialize_i64(*number),
             Written::Unsigned(number) => serializer.serialize_u64(*number),
-            // Only its text says all of it.
+            // Raw text is the only form that keeps every digit.
             Written::Other(text) => serde_json::from_str::<&RawValue>(text)
                 .map_err(S::Error::custom)?
                 .serialize(serializer),
@@ -141,7 +141,7 @@ macro_rules! whole {
             fn from(number: $type) -> Self {
                 Self(match i64::try_from(number) {
                     Ok(number) => Written::Signed(number),
-                    // Only a `u64` or `usize` is beyond, and neither has more room.
+                    // Only a `u64` or `usize` exceeds `i64`, and both fit into `u64`.
                     Err(_) => Written::Unsigned(number as u64),
                 })
             }

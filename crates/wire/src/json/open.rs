@@ -1,4 +1,4 @@
-//! Values and serde's readers: a [`Value`] inside of a typed document, and types out of a [`Value`].
+//! Reads a [`Value`] inside a typed document, and typed values from a [`Value`].
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,17 +15,17 @@ use super::read::{Bounds, Reader};
 use super::{Map, Number, RAW, Value};
 use crate::problem::{At, Problems};
 
-/// As deep as `serde_json` reads.
+/// The same depth as `serde_json`.
 const BOUNDS: Bounds = Bounds { depth: 127, containers: usize::MAX, reserved: true };
 
 impl<'de> Deserialize<'de> for Value {
-    /// Of a text, every digit; of what is no JSON, what serde has a place for.
+    /// Reads every digit if the source is JSON text; from other formats, what serde can express.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_newtype_struct(RAW, Whole)
     }
 }
 
-/// What a text says. Of a member that is there twice the last counts.
+/// Reads a text. Of duplicate members the last counts.
 fn parse(text: &str) -> Result<Value, Error> {
     Reader::new(text, BOUNDS).whole(&At::Root, &mut Problems::new()).map_err(|_| {
         serde_json::from_str::<serde_json::Value>(text)
@@ -34,7 +34,8 @@ fn parse(text: &str) -> Result<Value, Error> {
     })
 }
 
-/// Takes the text of a value from `serde_json`, and the value itself from anybody else.
+/// A visitor that takes the text of a value from `serde_json`, and the value itself from other
+/// deserializers.
 struct Whole;
 
 impl<'de> Visitor<'de> for Whole {
@@ -45,7 +46,7 @@ impl<'de> Visitor<'de> for Whole {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
-        /// Borrowed where the whole document is.
+        /// Borrows if the whole document is borrowed.
         #[derive(Deserialize)]
         #[serde(transparent)]
         struct Text<'t>(#[serde(borrow)] Cow<'t, str>);
@@ -60,7 +61,7 @@ impl<'de> Visitor<'de> for Whole {
     }
 }
 
-/// Builds a value from what serde tells of it.
+/// A visitor that builds a value from serde's calls.
 struct Parts;
 
 impl<'de> Visitor<'de> for Parts {
@@ -167,7 +168,7 @@ impl<'de> Deserializer<'de> for &'de Value {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, Error> {
-        // In no other form do all of the digits of a number arrive.
+        // Only this form passes on all digits of a number.
         if let (RAW, Value::Number(number)) = (name, self) {
             return visitor.visit_map(MapDeserializer::new([(RAW, number.text())].into_iter()));
         }
@@ -205,7 +206,7 @@ fn of_number<'de, V: Visitor<'de>>(number: &Number, visitor: V) -> Result<V::Val
     visitor.visit_f64(float)
 }
 
-/// A variant by its name, with what is in it.
+/// A variant with its name and content.
 struct Variant<'de> {
     name: &'de str,
     inner: Option<&'de Value>,

@@ -1,5 +1,5 @@
-//! JSON text in pieces. What is sent again and again is written once, in both forms in which it is sent:
-//! as it is, and inside of a text that carries a document.
+//! JSON text in shared pieces. Text that is sent repeatedly is written once, in both forms in which
+//! it is sent: as it is, and escaped inside a JSON string.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -8,28 +8,28 @@ use serde::Serialize;
 
 use super::{Value, from_str, to_string};
 
-/// JSON text that is kept, or a part of some.
+/// A piece of JSON text that is kept for reuse.
 #[derive(Debug)]
 pub struct Written {
     plain: String,
-    /// As it stands inside of a text: made when it is asked for first.
+    /// The text as it appears inside a JSON string; computed on first use.
     quoted: OnceLock<String>,
 }
 
 impl Written {
-    /// A text that was written.
+    /// Keeps a text.
     #[must_use]
     pub fn new(plain: String) -> Arc<Self> {
         Arc::new(Self { plain, quoted: OnceLock::new() })
     }
 
-    /// What a value is written as.
+    /// Keeps the JSON text of a value.
     #[must_use]
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Arc<Self> {
         Self::new(written(value))
     }
 
-    /// How many bytes it takes, in both forms.
+    /// The size in bytes of both forms together.
     #[must_use]
     pub fn size(&self) -> usize {
         self.plain.len() + self.quoted().len()
@@ -44,7 +44,7 @@ impl Written {
     }
 }
 
-/// Two are equal that say the same.
+/// Compares the texts.
 impl PartialEq for Written {
     fn eq(&self, other: &Self) -> bool {
         self.plain == other.plain
@@ -53,7 +53,7 @@ impl PartialEq for Written {
 
 impl Eq for Written {}
 
-/// How long what is written between two pieces mostly is, at most.
+/// The usual length in bytes of a text between two kept pieces, at most.
 const USUAL: usize = 256;
 
 /// A text that consists of pieces.
@@ -67,24 +67,24 @@ pub struct Piece(Part);
 #[derive(Debug, Clone)]
 enum Part {
     Kept(Arc<Written>),
-    /// What is kept, as it stands inside of a text.
+    /// A kept text as it appears inside a JSON string.
     Quoted(Arc<Written>),
     Fresh(String),
 }
 
 impl Pieces {
-    /// None.
+    /// Creates an empty text.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds what is written for this text alone.
+    /// Appends a text that is used once.
     pub fn push(&mut self, text: &str) {
         self.fresh().push_str(text);
     }
 
-    /// What is written for this text alone, at its end.
+    /// The text at the end that is used once; appended if there is none.
     fn fresh(&mut self) -> &mut String {
         if !matches!(self.0.last(), Some(Piece(Part::Fresh(_)))) {
             self.0.push(Piece(Part::Fresh(String::with_capacity(USUAL))));
@@ -97,17 +97,17 @@ impl Pieces {
         }
     }
 
-    /// Adds what a value is written as.
+    /// Appends the JSON text of a value.
     pub fn write<T: Serialize + ?Sized>(&mut self, value: &T) {
         self.push(&written(value));
     }
 
-    /// Adds what is kept.
+    /// Appends a kept text.
     pub fn keep(&mut self, kept: &Arc<Written>) {
         self.0.push(Piece(Part::Kept(Arc::clone(kept))));
     }
 
-    /// Adds another text as it stands inside of a text in JSON, without the quotes around it.
+    /// Appends another text, escaped as the inside of a JSON string and without quotes.
     pub fn push_quoted(&mut self, other: &Self) {
         for Piece(part) in &other.0 {
             match part {
@@ -118,7 +118,7 @@ impl Pieces {
         }
     }
 
-    /// Adds another text.
+    /// Appends another text.
     pub fn append(&mut self, other: Self) {
         for piece in other.0 {
             match (self.0.last_mut(), piece) {
@@ -128,25 +128,25 @@ impl Pieces {
         }
     }
 
-    /// How many bytes it has.
+    /// The size in bytes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.iter().map(|piece| piece.plain().len()).sum()
     }
 
-    /// How many pieces there are.
+    /// The number of pieces.
     #[must_use]
     pub fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether it has none.
+    /// Returns true if the text is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// All of it as one piece. What was written in both forms before is not escaped again.
+    /// Joins all pieces into one. Pieces with both forms are not escaped again.
     #[must_use]
     pub fn joined(&self) -> Arc<Written> {
         let mut quoted = Self::new();
@@ -155,7 +155,7 @@ impl Pieces {
         Arc::new(Written { plain, quoted: String::from(quoted).into() })
     }
 
-    /// What it says, when all of it is one value.
+    /// Parses the text, if it is one JSON value.
     #[must_use]
     pub fn read(&self) -> Option<Value> {
         from_str(&self.to_string()).ok()
@@ -214,7 +214,7 @@ impl fmt::Display for Pieces {
     }
 }
 
-/// Two are equal that say the same, whatever the pieces are.
+/// Compares the texts, however they are divided.
 impl PartialEq for Pieces {
     fn eq(&self, other: &Self) -> bool {
         self.to_string() == other.to_string()
@@ -227,13 +227,13 @@ fn written<T: Serialize + ?Sized>(value: &T) -> String {
     to_string(value).unwrap_or_else(|_| unreachable!("our own have text keys and finite numbers"))
 }
 
-/// Writes JSON as it stands inside of a text. What is JSON already has no letters in it that have to be
-/// escaped but these two, and white space where somebody has indented it.
+/// Appends JSON text as the inside of a JSON string. In JSON text only quotes and backslashes need
+/// escaping, and the white space of indented text.
 fn quote(json: &str, out: &mut String) {
-    // About an eighth has to be escaped: a text that has to grow is copied.
+    // About an eighth is escaped; reserve it, because growing copies the text.
     out.reserve(json.len() + json.len() / 8);
     let mut done = 0;
-    // Byte by byte: in UTF-8 none of these is a part of another character.
+    // Go byte by byte: in UTF-8 none of these bytes is part of another character.
     for (at, letter) in json.bytes().enumerate() {
         let escaped = match letter {
             b'"' => "\\\"",
@@ -255,7 +255,7 @@ mod tests {
     use super::{Pieces, Written};
     use crate::json::{Value, json, to_string, to_string_pretty};
 
-    /// As it stands inside of a text.
+    /// Writes the pieces as a JSON string.
     fn quoted(pieces: &Pieces) -> String {
         let mut text = Pieces::from("\"".to_owned());
         text.push_quoted(pieces);
@@ -285,7 +285,7 @@ mod tests {
         one.keep(&joined);
         assert_eq!((one.to_string(), quoted(&one)), (plain.clone(), quoted(&pieces)));
         assert_eq!(joined.size(), plain.len() + quoted(&pieces).len() - 2);
-        // What is in a text may come into another one.
+        // A quoted text may be quoted again.
         let mut inside = Pieces::new();
         inside.push_quoted(&one);
         let twice = to_string(&Value::from(inside.to_string())).unwrap();

@@ -1,6 +1,6 @@
-//! The reader. Two readers of one text must see one document, so what parsers read differently is
-//! told: a member that is there twice, of which some take the first and some the last. Depth and
-//! count are bounded, because a bracket is two bytes to send and hundreds to keep.
+//! The JSON reader. It reports what parsers read differently: duplicate members, of which some take
+//! the first and some the last. Depth and the number of containers are limited, because a bracket
+//! takes two bytes to send and hundreds to store.
 
 use std::borrow::Cow;
 
@@ -10,27 +10,27 @@ use super::map::Entry;
 use super::{Map, Number, RESERVED, Value};
 use crate::problem::{At, Extra, Keyword, Problems};
 
-/// Brackets may nest this deep: an agent card needs ten.
+/// The deepest nesting of brackets; an agent card needs ten.
 pub const MAX_DEPTH: usize = 64;
 
-/// For so many members an object has room when it has one.
+/// The capacity that an object gets with its first member.
 const SOME: usize = 4;
 
-/// What a document may have at most.
+/// The limits of a document.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
-    /// How deep arrays and objects nest.
+    /// The deepest nesting of arrays and objects.
     pub depth: usize,
-    /// How many arrays and objects there are.
+    /// The largest number of arrays and objects.
     pub containers: usize,
-    /// Whether a member may have a [reserved](RESERVED) name.
+    /// True when a member may have a [reserved](RESERVED) name.
     pub reserved: bool,
 }
 
-/// Why a text was read no further.
+/// The reason why reading ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
-    /// It is not JSON, or holds text that is not Unicode.
+    /// The text is not JSON, or not Unicode.
     Syntax,
     /// Arrays and objects nest too deep.
     Deep,
@@ -40,10 +40,11 @@ pub enum Stop {
     Reserved,
 }
 
-/// Reads a text, such as one that a signature covers: every name is a plain one.
+/// Reads a text, such as one covered by a signature. Reserved member names are permitted.
 ///
 /// # Errors
-/// Every problem; one at the root when the text is not JSON at all.
+///
+/// All problems, or one at the root if the text is not JSON.
 pub fn read(text: &str) -> Result<Value, Problems> {
     let bounds = Bounds { depth: MAX_DEPTH, containers: usize::MAX, reserved: true };
     let mut problems = Problems::new();
@@ -51,21 +52,22 @@ pub fn read(text: &str) -> Result<Value, Problems> {
     if let Ok(value) = reader.whole(&At::Root, &mut problems) {
         return problems.into_result(Some(value));
     }
-    // The place is asked for when it is needed alone: this reader keeps no lines.
+    // This reader does not count lines, so `serde_json` finds the place when one is needed.
     let place = serde_json::from_str::<&RawValue>(text).err().map_or_else(
         || "no place that can be told".to_owned(),
         |error| format!("line {} column {}", error.line(), error.column()),
     );
-    // What was found on the way says nothing of a text that is not JSON.
+    // Earlier problems mean nothing in a text that is not JSON.
     let mut problems = Problems::new();
     reject(&At::Root, &mut problems, format!("is not JSON at {place}"));
     problems.into_result(None)
 }
 
-/// Reads a text within bounds, with the members in it that are there twice.
+/// Reads a text within limits. Returns its duplicate members as problems.
 ///
 /// # Errors
-/// Why it cannot be read.
+///
+/// The reason why the text cannot be read.
 pub fn document(text: &str, bounds: Bounds) -> Result<(Value, Problems), Stop> {
     let mut problems = Problems::new();
     let value = Reader::new(text, bounds).whole(&At::Root, &mut problems)?;
@@ -76,20 +78,21 @@ fn reject(at: &At<'_>, problems: &mut Problems, message: impl Into<String>) {
     crate::parse::push(at, problems, Keyword::Format, message, Extra::None);
 }
 
-/// Records that the member here is there a second time.
+/// Records a duplicate member.
 pub(crate) fn twice(at: &At<'_>, problems: &mut Problems) {
     reject(at, problems, "is there twice; readers differ in which they take");
 }
 
-/// A place in a text that is being read.
+/// A reader with its position in the text.
 pub(crate) struct Reader<'t> {
     text: &'t str,
-    /// Bytes that have been read.
+    /// The number of bytes read.
     at: usize,
     bounds: Bounds,
     depth: usize,
     containers: usize,
-    /// Whether what is too deep or no Unicode is a problem like others, behind which reading goes on.
+    /// True when too deep nesting and invalid Unicode are recorded as problems, after which reading
+    /// continues.
     every: bool,
 }
 
@@ -98,14 +101,14 @@ impl<'t> Reader<'t> {
         Self { text, at: 0, bounds, depth: 0, containers: 0, every: false }
     }
 
-    /// Reads all of the text as one value.
+    /// Reads the whole text as one value.
     pub(crate) fn whole(&mut self, at: &At<'_>, problems: &mut Problems) -> Result<Value, Stop> {
         let value = self.value(at, problems)?;
         self.end()?;
         Ok(value)
     }
 
-    /// Sees that nothing follows.
+    /// Checks that nothing follows.
     pub(crate) fn end(&mut self) -> Result<(), Stop> {
         match self.peek() {
             None => Ok(()),
@@ -113,7 +116,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The first byte of what comes, after white space.
+    /// Skips white space and returns the next byte.
     pub(crate) fn peek(&mut self) -> Option<u8> {
         let bytes = self.text.as_bytes();
         while let Some(b' ' | b'\n' | b'\r' | b'\t') = bytes.get(self.at) {
@@ -126,7 +129,7 @@ impl<'t> Reader<'t> {
         self.text.as_bytes().get(self.at..).unwrap_or_default()
     }
 
-    /// Passes this byte, when it is the one that comes.
+    /// Skips the next byte if it is `byte`.
     fn pass(&mut self, byte: u8) -> bool {
         let comes = self.peek() == Some(byte);
         self.at += usize::from(comes);
@@ -137,7 +140,7 @@ impl<'t> Reader<'t> {
         if self.pass(byte) { Ok(()) } else { Err(Stop::Syntax) }
     }
 
-    /// Reads the value that comes.
+    /// Reads the next value.
     pub(crate) fn value(&mut self, at: &At<'_>, problems: &mut Problems) -> Result<Value, Stop> {
         match self.peek().ok_or(Stop::Syntax)? {
             b'{' if !self.too_deep(at, problems)? => {
@@ -145,7 +148,8 @@ impl<'t> Reader<'t> {
                 self.members(at, problems, |reader, name, problems| {
                     let value = reader.value(&at.key(&name), problems)?;
                     if members.is_empty() {
-                        // At once what it would have after growing twice: most objects have some.
+                        // Grow to the usual size at once, because most objects have several
+                        // members.
                         members.reserve(SOME);
                     }
                     match members.entry(name.into_owned()) {
@@ -153,7 +157,7 @@ impl<'t> Reader<'t> {
                             free.insert(value);
                         }
                         Entry::Occupied(mut taken) => {
-                            // The last counts, as with most readers; that there were two is told.
+                            // The last value counts, as in most readers; the duplicate is reported.
                             twice(&at.key(taken.key()), problems);
                             taken.insert(value);
                         }
@@ -171,7 +175,7 @@ impl<'t> Reader<'t> {
                 })?;
                 Ok(Value::Array(items))
             }
-            // Too deep, and passed without being kept.
+            // Skip a value that nests too deep.
             b'{' | b'[' => self.raw().map(|_| Value::Null),
             b'"' => {
                 let text = self.string()?;
@@ -185,7 +189,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The text of the value that comes, which is passed.
+    /// Skips the next value and returns its text.
     pub(crate) fn raw(&mut self) -> Result<&'t RawValue, Stop> {
         let rest = self.text.get(self.at..).unwrap_or_default();
         let mut values = serde_json::Deserializer::from_str(rest).into_iter::<&RawValue>();
@@ -213,7 +217,7 @@ impl<'t> Reader<'t> {
                     Err(Stop::Reserved)
                 }
                 Some(name) => take(reader, name, problems),
-                // What has no name has no place; it is read for what else is wrong in it.
+                // A member whose name is invalid has no place; its value is still checked.
                 None => reader.value(at, problems).map(drop),
             }
         })
@@ -255,7 +259,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// Whether what opens here is to be passed because it nests too deep.
+    /// Returns true if the container that opens here nests too deep and is to be skipped.
     fn too_deep(&self, at: &At<'_>, problems: &mut Problems) -> Result<bool, Stop> {
         if self.depth < self.bounds.depth {
             return Ok(false);
@@ -267,7 +271,7 @@ impl<'t> Reader<'t> {
         Ok(true)
     }
 
-    /// A text that is Unicode; what is not is a problem here, or the end.
+    /// Checks that a text is Unicode; otherwise records a problem or stops.
     fn unicode(
         &self,
         text: Option<Cow<'t, str>>,
@@ -291,12 +295,12 @@ impl<'t> Reader<'t> {
         Ok(value)
     }
 
-    /// RFC 8259 §6.
+    /// Reads a number (RFC 8259 §6).
     fn number(&mut self) -> Result<Number, Stop> {
         let start = self.at;
         self.at += usize::from(self.rest().first() == Some(&b'-'));
         let whole = self.digits();
-        // No zero may lead but zero itself.
+        // Leading zeros are not permitted.
         let zeros = self.text.as_bytes().get(self.at - whole) == Some(&b'0') && whole > 1;
         if whole == 0 || zeros {
             return Err(Stop::Syntax);
@@ -324,7 +328,7 @@ impl<'t> Reader<'t> {
         count
     }
 
-    /// RFC 8259 §7; `None` for half of a surrogate pair.
+    /// Reads a string (RFC 8259 §7); `None` if it contains half of a surrogate pair.
     fn string(&mut self) -> Result<Option<Cow<'t, str>>, Stop> {
         self.at += 1;
         let plain = self.plain()?;
@@ -336,7 +340,7 @@ impl<'t> Reader<'t> {
         loop {
             match self.byte()? {
                 b'"' => return Ok(whole.then_some(Cow::Owned(text))),
-                // Only these two end what is plain.
+                // The only other end of plain text is a backslash.
                 _ => match self.escape()? {
                     Some(character) => text.push(character),
                     None => whole = false,
@@ -346,7 +350,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// What comes before the next quote or backslash.
+    /// Reads up to the next quote or backslash.
     fn plain(&mut self) -> Result<&'t str, Stop> {
         let start = self.at;
         self.at += plain(self.rest()).ok_or(Stop::Syntax)?;
@@ -362,7 +366,7 @@ impl<'t> Reader<'t> {
         Ok(byte)
     }
 
-    /// What an escape stands for, after its backslash; `None` for half of a surrogate pair.
+    /// Reads an escape after its backslash; `None` for half of a surrogate pair.
     fn escape(&mut self) -> Result<Option<char>, Stop> {
         Ok(Some(match self.byte()? {
             byte @ (b'"' | b'\\' | b'/') => char::from(byte),
@@ -380,7 +384,7 @@ impl<'t> Reader<'t> {
                     if let Some(Ok(character)) = char::decode_utf16(pair).next() {
                         return Ok(Some(character));
                     }
-                    // The second is a character of its own.
+                    // The second escape is a character of its own.
                     self.at = before;
                 }
                 return Ok(char::from_u32(unit.into()));
@@ -389,7 +393,7 @@ impl<'t> Reader<'t> {
         }))
     }
 
-    /// Four hexadecimal digits.
+    /// Reads four hexadecimal digits.
     fn unit(&mut self) -> Result<u16, Stop> {
         let digits = self.text.get(self.at..self.at + 4).ok_or(Stop::Syntax)?;
         if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -400,8 +404,8 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// How many bytes come before the first quote, backslash or control character. Eight are looked at
-/// together, because most of what is read is text.
+/// Returns the number of bytes before the first quote, backslash or control character. It looks at
+/// eight bytes at once, because most input is text.
 fn plain(bytes: &[u8]) -> Option<usize> {
     let (words, rest) = bytes.as_chunks();
     for (word, place) in words.iter().zip((0..).step_by(8)) {
@@ -414,8 +418,8 @@ fn plain(bytes: &[u8]) -> Option<usize> {
     Some(bytes.len() - rest.len() + place)
 }
 
-/// A word whose lowest bit that is set is in the first of these bytes that is special: the bytes that are
-/// less than a number, by a subtraction that borrows from higher ones alone.
+/// Returns a word whose lowest set bit is in the first special byte. Bytes below a bound are found
+/// by a subtraction, which borrows only from higher bytes.
 fn special(word: u64) -> u64 {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     let below =
@@ -437,7 +441,7 @@ mod tests {
                         let mut bytes = vec![filling; length];
                         bytes[place] = special;
                         assert_eq!(plain(&bytes), Some(place), "{bytes:?}");
-                        // Another one behind it changes nothing.
+                        // A second special byte after it changes nothing.
                         bytes[length - 1] = b'"';
                         assert_eq!(plain(&bytes), Some(place), "{bytes:?}");
                     }

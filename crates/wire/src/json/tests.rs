@@ -8,7 +8,7 @@ fn problems(text: &str) -> Vec<String> {
     problems.into_iter().map(|p| format!("{}: {}", p.pointer, p.message)).collect()
 }
 
-/// Read by serde, in bounds, and with every problem.
+/// Reads a text in three ways: by serde, within limits, and with every problem.
 fn ways(text: &str) -> [Option<String>; 3] {
     let bounds = Bounds { depth: MAX_DEPTH, containers: usize::MAX, reserved: true };
     [
@@ -38,7 +38,7 @@ fn a_document_is_written_as_it_was_read() {
         let plain = text.replace("\\u0008", "\\b");
         assert_eq!(ways(text), [0; 3].map(|_| Some(plain.clone())), "{text}");
         let value: Value = text.parse().unwrap();
-        // By serde's way out and in, and as a part of something typed.
+        // Through serde and back, and as part of a typed document.
         assert_eq!(to_value(&value).unwrap(), value);
         assert_eq!(from_value::<Value>(value.clone()).unwrap(), value);
         #[derive(Serialize, Deserialize, PartialEq, Debug)]
@@ -71,7 +71,7 @@ fn what_readers_would_read_differently_is_told() {
     assert_eq!(problems(r#"{"a":"\ud800"}"#), ["/a: holds text that is not Unicode"]);
     assert_eq!(problems(r#"{"a":"\ud800\u0041"}"#), ["/a: holds text that is not Unicode"]);
     assert_eq!(problems(r#"{"\ud800":1}"#), [": holds text that is not Unicode"]);
-    // Whoever does not ask for problems gets the last, in the place of the first.
+    // Readers that do not ask for problems get the last value in the first one's place.
     assert_eq!(
         from_str::<Value>(r#"{"a":1,"b":2,"a":3}"#).unwrap().to_string(),
         r#"{"a":3,"b":2}"#
@@ -243,7 +243,7 @@ fn serde_jsons_own_is_converted_both_ways() {
     assert_eq!(Value::from(theirs), ours);
 }
 
-/// Texts that are nearly JSON.
+/// Texts that are almost JSON.
 fn texts() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         "{", "}", "[", "]", ",", ":", "\"", "\\", "\\u00e9", "\\ud83d", "\\ude00", "1", "-", "0",

@@ -1,4 +1,4 @@
-//! What a JSON text says.
+//! The JSON value.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -18,13 +18,13 @@ pub enum Value {
     Null,
     /// `true` or `false`.
     Bool(bool),
-    /// A number, with its digits.
+    /// A number with its digits.
     Number(Number),
     /// A text.
     String(String),
     /// Items in their order.
     Array(Vec<Self>),
-    /// Members in their order; two objects are equal whatever the order is.
+    /// Members in their order, which does not affect equality.
     Object(Map),
 }
 
@@ -37,7 +37,7 @@ impl Hash for Value {
             Self::Number(number) => number.hash(state),
             Self::String(text) => text.hash(state),
             Self::Array(items) => items.hash(state),
-            // Equal objects may have another order.
+            // Equal objects may differ in order, so only the number of members is hashed.
             Self::Object(members) => members.len().hash(state),
         }
     }
@@ -80,55 +80,55 @@ impl Value {
         is_object as_object, as_object_mut: Object(Map), "an object";
     }
 
-    /// Whether it is `null`.
+    /// Returns true if it is `null`.
     #[must_use]
     pub fn is_null(&self) -> bool {
         matches!(self, Self::Null)
     }
 
-    /// Whether it is `true` or `false`.
+    /// Returns true if it is `true` or `false`.
     #[must_use]
     pub fn is_boolean(&self) -> bool {
         matches!(self, Self::Bool(_))
     }
 
-    /// It, when it is `true` or `false`.
+    /// The value, if it is `true` or `false`.
     #[must_use]
     pub fn as_bool(&self) -> Option<bool> {
         if let Self::Bool(truth) = self { Some(*truth) } else { None }
     }
 
-    /// See [`Number::as_i64`].
+    /// The number as in [`Number::as_i64`].
     #[must_use]
     pub fn as_i64(&self) -> Option<i64> {
         self.as_number()?.as_i64()
     }
 
-    /// See [`Number::as_u64`].
+    /// The number as in [`Number::as_u64`].
     #[must_use]
     pub fn as_u64(&self) -> Option<u64> {
         self.as_number()?.as_u64()
     }
 
-    /// See [`Number::as_f64`].
+    /// The number as in [`Number::as_f64`].
     #[must_use]
     pub fn as_f64(&self) -> Option<f64> {
         self.as_number()?.as_f64()
     }
 
-    /// Whether [`as_i64`](Self::as_i64) has an answer.
+    /// Returns true if [`as_i64`](Self::as_i64) returns a number.
     #[must_use]
     pub fn is_i64(&self) -> bool {
         self.as_i64().is_some()
     }
 
-    /// Whether [`as_u64`](Self::as_u64) has an answer.
+    /// Returns true if [`as_u64`](Self::as_u64) returns a number.
     #[must_use]
     pub fn is_u64(&self) -> bool {
         self.as_u64().is_some()
     }
 
-    /// The member of this name, or the item at this place.
+    /// Returns a member by name, or an item by index.
     #[must_use]
     pub fn get<I: Index>(&self, index: I) -> Option<&Self> {
         match index.step() {
@@ -137,7 +137,7 @@ impl Value {
         }
     }
 
-    /// The member of this name, or the item at this place.
+    /// Returns a member by name, or an item by index.
     pub fn get_mut<I: Index>(&mut self, index: I) -> Option<&mut Self> {
         match index.step() {
             Step::Member(name) => self.as_object_mut()?.get_mut(name),
@@ -145,7 +145,7 @@ impl Value {
         }
     }
 
-    /// What a JSON Pointer (RFC 6901) leads to.
+    /// Returns the value at a JSON Pointer (RFC 6901).
     #[must_use]
     pub fn pointer(&self, pointer: &str) -> Option<&Self> {
         steps(pointer)?.try_fold(self, |at, step| {
@@ -153,19 +153,19 @@ impl Value {
         })
     }
 
-    /// What a JSON Pointer (RFC 6901) leads to.
+    /// Returns the value at a JSON Pointer (RFC 6901).
     pub fn pointer_mut(&mut self, pointer: &str) -> Option<&mut Self> {
         steps(pointer)?.try_fold(self, |at, step| {
             if at.is_array() { at.get_mut(place(&step)?) } else { at.get_mut(step) }
         })
     }
 
-    /// It, and `null` in its place.
+    /// Takes the value and leaves `null`.
     pub fn take(&mut self) -> Self {
         std::mem::take(self)
     }
 
-    /// What it is, for an error of serde.
+    /// Describes the value for serde's errors.
     pub(super) fn unexpected(&self) -> Unexpected<'_> {
         match self {
             Self::Null => Unexpected::Unit,
@@ -178,14 +178,14 @@ impl Value {
     }
 }
 
-/// The steps of a JSON Pointer; `None` when it is none.
+/// Returns the steps of a JSON Pointer, or `None` if it is not one.
 fn steps(pointer: &str) -> Option<impl Iterator<Item = String>> {
     let mut steps = pointer.split('/');
-    // In this order (RFC 6901 §4): the other way round `~01` would become a slash.
+    // Decode in this order (RFC 6901 §4); the other order would turn `~01` into a slash.
     steps.next()?.is_empty().then(|| steps.map(|step| step.replace("~1", "/").replace("~0", "~")))
 }
 
-/// The place that a step of a pointer names: no sign and no leading zero.
+/// Reads an array index of a pointer: no sign and no leading zero.
 fn place(step: &str) -> Option<usize> {
     let plain = !step.starts_with('+') && (step == "0" || !step.starts_with('0'));
     step.parse().ok().filter(|_| plain)
@@ -242,18 +242,18 @@ impl FromStr for Value {
     }
 }
 
-/// What finds a member or an item: a name or a place.
+/// A member name or an item index.
 pub trait Index {
-    /// Which of them it is.
+    /// Returns the step that it stands for.
     fn step(&self) -> Step<'_>;
 }
 
 /// A step into a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step<'s> {
-    /// To the member of this name.
+    /// To the member with this name.
     Member(&'s str),
-    /// To the item at this place.
+    /// To the item at this index.
     Item(usize),
 }
 
@@ -281,7 +281,7 @@ impl<I: Index + ?Sized> Index for &I {
     }
 }
 
-/// `null` where there is nothing.
+/// Returns `null` for an absent member or item.
 impl<I: Index> ops::Index<I> for Value {
     type Output = Self;
 
@@ -291,10 +291,11 @@ impl<I: Index> ops::Index<I> for Value {
     }
 }
 
-/// A member that is not there becomes `null`, and `null` an object.
+/// Adds an absent member as `null`; `null` itself becomes an object.
 ///
 /// # Panics
-/// There is no such item, or the value can have no such member.
+///
+/// If there is no such item, or if the value cannot have members.
 impl<I: Index> ops::IndexMut<I> for Value {
     fn index_mut(&mut self, index: I) -> &mut Self {
         if let Step::Member(name) = index.step() {

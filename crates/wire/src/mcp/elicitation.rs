@@ -1,48 +1,49 @@
-//! Asking the person behind a client: a form that the client shows, outside of what its model can read
-//! or answer. Releases that say hello are asked by a request of the server's own (`elicitation/create`);
-//! the later one gets the form as the result of its call, and calls again with what the person said.
+//! Forms that ask the person behind a client, and that the client's model can neither read nor
+//! answer. In releases with `initialize` the server sends a request (`elicitation/create`); in the
+//! later release the form is the result of the call, and the client calls again with the person's
+//! answer.
 
 use super::release::{self, Release};
 use crate::json::{Map, Value, json};
 
-/// The method by which a server asks.
+/// The method with which a server asks.
 const ASK: &str = "elicitation/create";
 
-/// The notification that a request is not waited for any longer.
+/// The notification that the server no longer waits for a request.
 pub const CANCELLED: &str = "notifications/cancelled";
 
-/// By which the only form of a result is known.
+/// The key of the only form in a result.
 const FORM: &str = "person";
 
-/// Where a request of a later release says what the client can do.
+/// The member in which a request of the later release states the client's capabilities.
 const CAPABILITIES_META: &str = "io.modelcontextprotocol/clientCapabilities";
 
-/// A form with one box to tick: without it, nothing is agreed to.
+/// A form with one box to tick; without the tick, there is no agreement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Form {
-    /// What the person reads.
+    /// The text that the person reads.
     pub message: String,
-    /// What stands beside the box.
+    /// The label of the box.
     pub title: &'static str,
 }
 
 /// The name of the box.
 const BOX: &str = "agree";
 
-/// What the person did with a form.
+/// The person's answer to a form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Elicited {
-    /// Sent it with the box ticked.
+    /// The person sent the form with the box ticked.
     Agreed,
-    /// Sent it with the box empty, or said no.
+    /// The person declined, or sent the form with the box empty.
     Declined,
-    /// Closed it.
+    /// The person closed the form.
     Cancelled,
 }
 
 impl Form {
     fn params(&self) -> Value {
-        // Without `mode`, which is newer than forms: what has none is a form.
+        // `mode` is left out because it is newer than forms; without it, the request is for a form.
         json!({
             "message": self.message,
             "requestedSchema": {
@@ -56,14 +57,14 @@ impl Form {
         })
     }
 
-    /// The request of a server: JSON.
+    /// Writes the server's request as JSON.
     #[must_use]
     pub fn request(&self, id: &str) -> String {
         json!({"jsonrpc": "2.0", "id": id, "method": ASK, "params": self.params()}).to_string()
     }
 
-    /// The result of a call that goes on when the person has answered: JSON. What stands in `state`
-    /// comes back with the answer.
+    /// Writes the result of a call that continues after the person's answer, as JSON. The client
+    /// returns `state` with the answer.
     #[must_use]
     pub fn result(&self, state: &str) -> String {
         let form = json!({"method": ASK, "params": self.params()});
@@ -71,7 +72,7 @@ impl Form {
             .to_string()
     }
 
-    /// What a client says that the person did; `None` when it does not fit the form.
+    /// Reads the client's answer; `None` if it does not fit the form.
     #[must_use]
     pub fn read(&self, answer: &Value) -> Option<Elicited> {
         match answer.get("action").and_then(Value::as_str)? {
@@ -86,15 +87,15 @@ impl Form {
     }
 }
 
-/// What a call of a later release brings back: the state, and what the person answered.
+/// Returns the state and the person's answer from a repeated call of the later release.
 #[must_use]
 pub fn asked_within(params: &Map) -> (Option<&str>, Option<&Value>) {
     let state = params.get("requestState").and_then(Value::as_str);
     (state, params.get("inputResponses").and_then(|responses| responses.get(FORM)))
 }
 
-/// Whether a client can show the person a form: by what it says when it says hello, or of a later
-/// release with every request.
+/// Returns true if a client can show forms, by the capabilities in its `initialize` or, in the
+/// later release, in the request.
 #[must_use]
 pub fn can_be_asked(release: Release, params: &Map) -> bool {
     let capabilities = match release {
@@ -108,7 +109,7 @@ pub fn can_be_asked(release: Release, params: &Map) -> bool {
         Release::Later => params.get("_meta").and_then(|meta| meta.get(CAPABILITIES_META)),
     };
     let asking = capabilities.and_then(|capabilities| capabilities.get("elicitation"));
-    // Who names only addresses (`url`) shows no forms; who names nothing shows them.
+    // A client that names only addresses (`url`) shows no forms; one that names nothing shows them.
     asking
         .and_then(Value::as_object)
         .is_some_and(|modes| modes.contains_key("form") || !modes.contains_key("url"))
@@ -148,7 +149,7 @@ mod tests {
         };
         assert!(hello("2025-06-18", json!({"elicitation": {}})));
         assert!(hello("2025-11-25", json!({"elicitation": {"form": {}, "url": {}}})));
-        // What is unknown gets the newest release that says hello.
+        // An unknown release gets the newest one with `initialize`.
         assert!(hello("2027-01-01", json!({"elicitation": {}})));
         for (version, capabilities) in [
             ("2025-03-26", json!({"elicitation": {}})),

@@ -1,4 +1,4 @@
-//! The tools and resources of a server as MCP lists them, written once.
+//! Lists the tools and resources of a server for MCP, serialised once.
 
 use std::borrow::Cow;
 
@@ -6,78 +6,78 @@ use serde::Serialize;
 
 use crate::json::{self, Map, RawValue, Value, json};
 
-/// A tool as it is listed.
+/// A tool in the list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tool {
-    /// By which it is called.
+    /// The name for calls.
     pub name: Cow<'static, str>,
-    /// For people.
+    /// The name shown to people.
     pub title: String,
-    /// For models.
+    /// The description for models.
     pub description: String,
-    /// What it takes: a JSON Schema of an object.
+    /// The JSON Schema of the arguments, an object.
     pub input_schema: Value,
-    /// What it gives: a JSON Schema of an object.
+    /// The JSON Schema of the result, an object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Value>,
-    /// What it does to the world.
+    /// Hints on the tool's effects.
     pub annotations: Annotations,
-    /// Anything else.
+    /// Further members.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Map>,
 }
 
-/// What a tool does to the world, as far as its owner says so.
+/// Hints on a tool's effects, as far as its owner gives them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Annotations {
-    /// For people.
+    /// The name shown to people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Whether it changes nothing.
+    /// True when the tool changes nothing.
     #[serde(rename = "readOnlyHint", skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
-    /// Whether it takes something away.
+    /// True when the tool can destroy data.
     #[serde(rename = "destructiveHint", skip_serializing_if = "Option::is_none")]
     pub destructive: Option<bool>,
-    /// Whether the same call twice is one.
+    /// True when a repeated call has no further effect.
     #[serde(rename = "idempotentHint", skip_serializing_if = "Option::is_none")]
     pub idempotent: Option<bool>,
-    /// Whether it reaches others.
+    /// True when the tool reaches other systems.
     #[serde(rename = "openWorldHint", skip_serializing_if = "Option::is_none")]
     pub open_world: Option<bool>,
 }
 
-/// Something to read.
+/// A readable resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resource {
-    /// Its address.
+    /// The address.
     pub uri: String,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// For people.
+    /// The name shown to people.
     pub title: String,
-    /// For models.
+    /// The description for models.
     pub description: String,
-    /// The media type of its text.
+    /// The media type of the text.
     pub mime_type: &'static str,
-    /// What it says.
+    /// The text.
     pub text: String,
 }
 
-/// What is listed and read: the same for every caller, to the byte.
+/// The lists and resources of a server, byte for byte the same for every caller.
 #[derive(Debug)]
 pub struct Listing {
     names: Vec<Cow<'static, str>>,
     tools: Box<RawValue>,
     resources: Box<RawValue>,
-    /// The address of each resource, and its contents.
+    /// The address and the contents of each resource.
     contents: Vec<(String, Box<RawValue>)>,
 }
 
 impl Listing {
-    /// The lists of these.
+    /// Serialises the lists of these tools and resources.
     #[must_use]
     pub fn of(tools: &[Tool], resources: Vec<Resource>) -> Self {
         let listed = |Resource { uri, name, title, description, mime_type, text }: &Resource| {
@@ -107,23 +107,23 @@ impl Listing {
         self.names.iter().map(AsRef::as_ref)
     }
 
-    /// The tools: JSON.
+    /// The tools as JSON.
     pub(super) fn tools(&self) -> &str {
         self.tools.get()
     }
 
-    /// The resources: JSON.
+    /// The resources as JSON.
     pub(super) fn resources(&self) -> &str {
         self.resources.get()
     }
 
-    /// What is in a resource: JSON.
+    /// The contents of a resource as JSON.
     pub(super) fn contents(&self, uri: &str) -> Option<&str> {
         let (_, contents) = self.contents.iter().find(|(known, _)| known == uri)?;
         Some(contents.get())
     }
 
-    /// What a server with these can do.
+    /// The server's capabilities with these lists.
     pub(super) fn capabilities(&self) -> Value {
         match self.contents.is_empty() {
             true => json!({"tools": {}}),

@@ -1,5 +1,5 @@
-//! The releases of MCP. Those up to 2025-11-25 say hello with `initialize`; later ones say with
-//! every request what they speak, in `_meta` and in the headers of HTTP, and look a server up with
+//! The releases of MCP. Those up to 2025-11-25 begin with `initialize`; later ones state the
+//! release in `_meta` and the HTTP headers of every request, and describe a server by
 //! `server/discover`.
 
 use super::{BAD_REQUEST, CALL, Fail, Introduction, Listing, OK};
@@ -7,43 +7,43 @@ use crate::a2a::error::Code;
 use crate::json::{Map, Value, json};
 use crate::problem::clip;
 
-/// The releases that say hello, the newest last.
+/// The releases with `initialize`, the newest last.
 const PLAIN: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
-/// The one that does not.
+/// The release without `initialize`.
 const LATER: &str = "2026-07-28";
 
 const VERSION_HEADER: &str = "mcp-protocol-version";
 const METHOD_HEADER: &str = "mcp-method";
 const NAME_HEADER: &str = "mcp-name";
 
-/// Where a request of a later release says which it is.
+/// The member in which a request of the later release names it.
 const VERSION_META: &str = "io.modelcontextprotocol/protocolVersion";
 
-/// Where a result of a later release says who answers.
+/// The member in which a result of the later release names the server.
 const SERVER_META: &str = "io.modelcontextprotocol/serverInfo";
 
 const HEADER_MISMATCH: i32 = -32020;
 
-/// The number of an error about a release that is none of these.
+/// The error code for an unsupported release.
 pub const UNSUPPORTED_VERSION: i32 = -32022;
 
 const NOT_FOUND: u16 = 404;
 
-/// For how long what was discovered or listed holds, in milliseconds.
+/// The time for which a list or discovery may be cached, in milliseconds.
 const FRESH: u64 = 300_000;
 
-/// How a request is to be understood.
+/// The kind of release of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Release {
-    /// As one of those that say hello.
+    /// A release with `initialize`.
     Plain,
-    /// As a later one.
+    /// The later release.
     Later,
 }
 
 impl Release {
-    /// The release of a request, by the headers that it came with.
+    /// Returns the release of a request from its headers.
     pub(super) fn of<'h>(
         header: impl Fn(&str) -> Option<&'h [u8]>,
         method: &str,
@@ -53,7 +53,8 @@ impl Release {
             return Ok(Self::Plain);
         };
         let version = std::str::from_utf8(version).unwrap_or("?").trim();
-        // Who says hello is answered as those are who do, whatever the header names.
+        // `initialize` is answered in the way of the releases that have it, whatever the header
+        // names.
         if PLAIN.contains(&version) || version == LATER && method == "initialize" {
             return Ok(Self::Plain);
         }
@@ -69,13 +70,13 @@ impl Release {
         Ok(Self::Later)
     }
 
-    /// The release of a request that came without headers.
+    /// Returns the release of a request that came without headers.
     #[must_use]
     pub fn without_headers(params: &Map) -> Self {
         if said(params) == Some(LATER) { Self::Later } else { Self::Plain }
     }
 
-    /// The result with a list: JSON.
+    /// Writes a result with a list as JSON.
     pub(super) fn list(self, name: &str, list: &str) -> String {
         match self {
             Self::Plain => format!(r#"{{"{name}":{list}}}"#),
@@ -85,7 +86,7 @@ impl Release {
         }
     }
 
-    /// A result that says nothing: JSON.
+    /// An empty result as JSON.
     pub(super) const fn empty(self) -> &'static str {
         match self {
             Self::Plain => "{}",
@@ -93,7 +94,7 @@ impl Release {
         }
     }
 
-    /// The HTTP status when there is no such method.
+    /// The HTTP status for an unknown method.
     #[must_use]
     pub const fn of_unknown_methods(self) -> u16 {
         match self {
@@ -103,24 +104,24 @@ impl Release {
     }
 }
 
-/// Whether this is a release in which a server may ask the person by a request of its own.
+/// Returns true if a server may ask the person by a request of its own in this release.
 pub(super) fn asks(version: &str) -> bool {
     matches!(version, "2025-06-18" | "2025-11-25")
 }
 
-/// The release that a client which says hello gets: the one that it asks for, or else the newest.
+/// Returns the release for a client's `initialize`: the requested one, or the newest.
 pub(super) fn negotiated(asked: &str) -> &'static str {
     let newest = PLAIN.last().copied().unwrap_or(LATER);
     PLAIN.into_iter().find(|known| *known == asked).unwrap_or(newest)
 }
 
-/// The release that a request names in itself.
+/// Returns the release that the parameters name.
 fn said(params: &Map) -> Option<&str> {
     params.get("_meta")?.get(VERSION_META)?.as_str()
 }
 
-/// What stands in the headers has to stand in the body: what is between us and the caller may have
-/// gone by the headers (SEP-2243).
+/// Checks that the headers agree with the body, because intermediaries may have acted on the
+/// headers (SEP-2243).
 fn check_later<'h>(
     header: impl Fn(&str) -> Option<&'h [u8]>,
     method: &str,
@@ -154,13 +155,14 @@ fn check_later<'h>(
     }
 }
 
-/// The releases that are spoken, the newest last.
+/// The supported releases, the newest last.
 #[must_use]
 pub fn supported() -> Vec<&'static str> {
     PLAIN.into_iter().chain([LATER]).collect()
 }
 
-/// The result of `initialize`: the release that is asked for, or else the newest that says hello.
+/// Writes the result of `initialize`, with the requested release or the newest that has
+/// `initialize`.
 pub(super) fn initialize(
     params: &Map,
     introduction: &Introduction,
@@ -180,7 +182,7 @@ pub(super) fn initialize(
     Ok(result.to_string())
 }
 
-/// The result of `server/discover`.
+/// Writes the result of `server/discover`.
 pub(super) fn discovered(introduction: &Introduction, listing: &Listing) -> String {
     let result = json!({
         "resultType": "complete",

@@ -1,29 +1,29 @@
-//! What a tool answers, as the result of `tools/call`.
+//! Tool results, as the result of `tools/call`.
 
 use super::Release;
 use crate::json::Pieces;
 use crate::jsonrpc::Id;
 
-/// An answer. What it shows stands in the result twice where `is_shown`: both are the same bytes.
+/// A tool's result. If `is_shown`, the document appears twice, with the same bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolResult {
-    /// For programs: an object in JSON.
+    /// The result for programs: a JSON object.
     pub document: Pieces,
-    /// Whether the document stands among the texts as well, for those who read nothing else.
+    /// True when the document is repeated as a text, for clients that read nothing else.
     pub is_shown: bool,
-    /// For people and models.
+    /// The text for people and models.
     pub text: String,
-    /// Whether the call failed.
+    /// True when the call failed.
     pub is_error: bool,
 }
 
 impl ToolResult {
-    /// The answer to the request with this id: JSON.
+    /// Writes the response to the request `id` as JSON.
     #[must_use]
     pub fn body(self, id: &Id, release: Release) -> Pieces {
         const ENVELOPE: usize = 256;
         let Self { document, is_shown, text, is_error } = self;
-        // What is in one piece is written for this answer, and quotes are escaped in the text.
+        // A single piece is fresh text and is copied twice, with its quotes escaped in one copy.
         let fresh = if document.count() == 1 { document.len() * 5 / 2 } else { 0 };
         let mut body = Pieces::from(String::with_capacity(ENVELOPE + fresh + text.len()));
         body.push(r#"{"jsonrpc":"2.0","id":"#);
@@ -48,7 +48,7 @@ impl ToolResult {
     }
 }
 
-/// The answer to the request with this id, out of a result in JSON.
+/// Wraps a JSON result in the response to the request `id`.
 #[must_use]
 pub fn body(id: &Id, result: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, id.as_json())

@@ -1,5 +1,5 @@
-//! From bytes to JSON. Nothing recurses deeper than JSON may nest, and nothing is made that was
-//! not counted.
+//! Reads protocol buffers into JSON. Recursion never goes deeper than JSON may nest, and every
+//! container is counted before it is created.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -27,19 +27,20 @@ const fn invalid(message: &'static str) -> Reject {
     Reject { code: Code::InvalidRequest, message }
 }
 
-/// Up to here every integer is a double.
+/// The largest double up to which every integer is exact, 2^53.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// Reads a message as the JSON object that it stands for. Unknown fields are ignored, and what is
-/// a field's default is not there.
+/// Reads a message as the JSON object that it represents. Unknown fields are ignored, and default
+/// values are left out.
 ///
 /// # Errors
-/// Why not. It is never about what a field means: that is for the reader of the parameters.
+///
+/// The reason. It never concerns the meaning of a field, which the reader of the parameters checks.
 pub fn read(message: &Message, bytes: &[u8]) -> Result<Value, Reject> {
     Reader::default().message(message, None, bytes)
 }
 
-/// How deep we are, and how many arrays and objects there are.
+/// The current depth, and the number of arrays and objects.
 #[derive(Default)]
 struct Reader {
     depth: usize,
@@ -65,7 +66,7 @@ impl Reader {
         if self.containers > MAX_CONTAINERS { Err(TOO_MANY) } else { Ok(()) }
     }
 
-    /// The object to go on with: a message that comes in pieces is one.
+    /// Returns the object to continue with: a message may come in pieces.
     fn object(&mut self, before: Option<Value>) -> Result<Map, Reject> {
         match before {
             Some(Value::Object(members)) => Ok(members),
@@ -108,7 +109,7 @@ impl Reader {
         cursor: &mut Cursor<'_>,
         members: &mut Map,
     ) -> Result<(), Reject> {
-        // What came of it before: a message may come in pieces, and a list item by item.
+        // Take the earlier value, because a message may come in pieces and a list item by item.
         let before = members.get_mut(field.name).map(Value::take);
         let value = match field.rule {
             Rule::Repeated => {
@@ -124,7 +125,7 @@ impl Reader {
                         reader.value(field.kind, None, wire, cursor)
                     })
                 })?;
-                // An entry without a value has its default; for a message that is an empty one.
+                // A map entry without a value has the default; of a message, the empty one.
                 entries.insert(key, value.unwrap_or_else(|| default(field.kind)));
                 Value::Object(entries)
             }
@@ -133,7 +134,7 @@ impl Reader {
             }
         };
         if let Rule::Oneof(_) = field.rule {
-            // The last one wins.
+            // The last field of a oneof wins.
             for other in message.fields.iter().filter(|other| other.rule == field.rule) {
                 members.shift_remove(other.name);
             }
@@ -161,8 +162,8 @@ impl Reader {
             Kind::Enum(names) => {
                 let number = int32(cursor.varint_of(wire)?);
                 match names.iter().find(|(known, _)| *known == number) {
-                    // The default is a number, by which an implicit field is
-                    // known to hold nothing.
+                    // The default stays a number, by which an implicit field is recognised as
+                    // empty.
                     Some((0, _)) => 0.into(),
                     Some((_, name)) => (*name).into(),
                     None => number.to_string().into(),
@@ -173,7 +174,7 @@ impl Reader {
             Kind::Object => self.structure(before, cursor.chunk(wire)?)?,
             Kind::Timestamp => {
                 let (seconds, nanos) = moment(cursor.chunk(wire)?)?;
-                // One that no calendar has is left for the reader of the parameters to refuse.
+                // A time outside the calendar is left for the reader of the parameters to reject.
                 Timestamp::new(seconds, nanos)
                     .map_or_else(|_| format!("{seconds}s {nanos}ns"), |at| at.to_string())
                     .into()
@@ -203,11 +204,11 @@ impl Reader {
                 _ => cursor.skip(number, wire)?,
             }
         }
-        // What is stored is read again, by a reader to which these names mean something else.
+        // Stored JSON is read by `serde_json` again, to which these names mean something else.
         if key.starts_with(RESERVED) { Err(RESERVED_NAME) } else { Ok((key.to_owned(), value)) }
     }
 
-    /// `google.protobuf.Value`. One without a kind is null.
+    /// Reads a `google.protobuf.Value`. One without a kind is null.
     fn json(&mut self, before: Option<Value>, bytes: &[u8]) -> Result<Value, Reject> {
         let mut value = before.unwrap_or_default();
         let mut cursor = Cursor(bytes);
@@ -270,7 +271,7 @@ impl Reader {
         Ok(Value::Array(items))
     }
 
-    /// `google.protobuf.Any`: a message that we know as its members, another one as its bytes.
+    /// Reads a `google.protobuf.Any`: a known message as its members, another one as its bytes.
     fn any(&mut self, bytes: &[u8]) -> Result<Value, Reject> {
         let (mut url, mut content): (&str, &[u8]) = ("", &[]);
         let mut cursor = Cursor(bytes);
@@ -298,7 +299,7 @@ impl Reader {
     }
 }
 
-/// What a field without a value is.
+/// Returns the default of a field.
 fn default(kind: Kind) -> Value {
     match kind {
         Kind::Text | Kind::Bytes => "".into(),
@@ -313,13 +314,14 @@ fn text(bytes: &[u8]) -> Result<&str, Reject> {
     std::str::from_utf8(bytes).map_err(|_| NOT_UNICODE)
 }
 
-/// Negative numbers come with ten bytes, of which the lower half counts.
+/// Converts a varint to `int32`. Negative numbers have ten bytes, of which the lower half counts.
 #[expect(clippy::cast_possible_truncation, reason = "that is how an int32 is written")]
 fn int32(varint: u64) -> i32 {
     varint as i32
 }
 
-/// Whole numbers are written as such: protocol buffers do not tell `1` from `1.0`.
+/// Converts a double. Whole numbers become integers, because protocol buffers do not distinguish
+/// `1` and `1.0`.
 #[expect(clippy::cast_possible_truncation, reason = "whole and within 2^53")]
 fn double(number: f64) -> Result<Value, Reject> {
     if number.fract() == 0.0 && number.abs() <= EXACT {
@@ -328,7 +330,7 @@ fn double(number: f64) -> Result<Value, Reject> {
     Number::from_f64(number).map(Value::Number).ok_or(NOT_FINITE)
 }
 
-/// Seconds and nanoseconds.
+/// Reads seconds and nanoseconds.
 fn moment(bytes: &[u8]) -> Result<(i64, i32), Reject> {
     let (mut seconds, mut nanos) = (0, 0);
     let mut cursor = Cursor(bytes);
@@ -342,11 +344,11 @@ fn moment(bytes: &[u8]) -> Result<(i64, i32), Reject> {
     Ok((seconds, nanos))
 }
 
-/// What is left to read.
+/// The unread bytes.
 struct Cursor<'b>(&'b [u8]);
 
 impl<'b> Cursor<'b> {
-    /// The next field's number and layout; `None` at the end.
+    /// Reads the next field's number and wire type; `None` at the end.
     fn key(&mut self) -> Result<Option<(u32, u8)>, Reject> {
         if self.0.is_empty() {
             return Ok(None);
@@ -362,7 +364,7 @@ impl<'b> Cursor<'b> {
             let [byte, rest @ ..] = self.0 else { return Err(GARBLED) };
             self.0 = rest;
             let bits = u64::from(byte & 0x7f);
-            // Ten bytes have room for more than 64 bits.
+            // Ten bytes could hold more than 64 bits.
             if shift == 63 && bits > 1 {
                 return Err(GARBLED);
             }
@@ -384,7 +386,7 @@ impl<'b> Cursor<'b> {
         Ok(taken)
     }
 
-    /// What is written behind its length.
+    /// Reads a value with a length prefix.
     fn chunk(&mut self, wire: u8) -> Result<&'b [u8], Reject> {
         if wire != layout::LENGTH {
             return Err(GARBLED);
@@ -393,8 +395,7 @@ impl<'b> Cursor<'b> {
         self.take(length)
     }
 
-    /// Passes over the value of a field that nobody knows. Groups can nest, and are followed
-    /// without recursion.
+    /// Skips the value of an unknown field. Groups can nest, and are followed without recursion.
     fn skip(&mut self, number: u32, wire: u8) -> Result<(), Reject> {
         let mut open = Vec::new();
         let (mut number, mut wire) = (number, wire);

@@ -1,5 +1,5 @@
-//! From JSON to bytes. What is written is ours, so that a value which does not fit its field is a
-//! fault and no caller's error.
+//! Writes protocol buffers from JSON. Only our own documents are written, so a value that does not
+//! fit its field is an internal error and never a caller's.
 
 use std::fmt;
 
@@ -26,9 +26,10 @@ impl fmt::Display for Mismatch {
 
 impl std::error::Error for Mismatch {}
 
-/// Writes a JSON object as a message. Members that it does not have are left out.
+/// Writes a JSON object as a message. Unknown members are ignored.
 ///
 /// # Errors
+///
 /// The first member that does not fit.
 pub fn write(message: &'static Message, value: &Value) -> Result<Vec<u8>, Mismatch> {
     let mut out = Vec::new();
@@ -45,7 +46,7 @@ fn write_message(
     let members = value.as_object().ok_or_else(|| mismatch(""))?;
     for field in message.fields {
         let Some(value) = members.get(field.name) else { continue };
-        // Null is nothing, save where it is a value of its own.
+        // Null means absent, except where it is a value of its own.
         if value.is_null() && !matches!(field.kind, Kind::Json) {
             continue;
         }
@@ -55,7 +56,7 @@ fn write_message(
     Ok(())
 }
 
-/// What went wrong; `None` stands for the field at hand.
+/// An error; `None` stands for the current field.
 type Failure = Option<Mismatch>;
 
 fn write_field(field: &Field, value: &Value, out: &mut Vec<u8>) -> Result<(), Failure> {
@@ -108,7 +109,7 @@ fn write_value(number: u32, kind: Kind, value: &Value, out: &mut Vec<u8>) -> Res
         Kind::Enum(names) => {
             let name = value.as_str().ok_or(None)?;
             let known = names.iter().find(|(_, known)| *known == name);
-            // A number without a name was read as a text, and becomes the number again.
+            // An enum number without a name was read as a text, and becomes the number again.
             let known = known.map_or_else(|| name.parse().ok(), |(number, _)| Some(*number));
             scalar(number, sign_extended(known.ok_or(None)?), out);
         }
@@ -128,7 +129,7 @@ fn write_value(number: u32, kind: Kind, value: &Value, out: &mut Vec<u8>) -> Res
         }
         Kind::Duration => {
             let nanos = value.as_str().and_then(duration).ok_or(None)?;
-            // Both of one sign, other than in a timestamp.
+            // Seconds and nanoseconds have the same sign, unlike in a timestamp.
             let content = moment(nanos / 1_000_000_000, nanos % 1_000_000_000).ok_or(None)?;
             chunk(number, &content, out);
         }
@@ -145,7 +146,7 @@ fn write_value(number: u32, kind: Kind, value: &Value, out: &mut Vec<u8>) -> Res
     Ok(())
 }
 
-/// `google.protobuf.Value`.
+/// Writes a `google.protobuf.Value`.
 fn json(value: &Value) -> Vec<u8> {
     let mut out = Vec::new();
     match value {
@@ -167,7 +168,7 @@ fn json(value: &Value) -> Vec<u8> {
     out
 }
 
-/// `google.protobuf.Struct`.
+/// Writes a `google.protobuf.Struct`.
 fn structure(members: &Map) -> Vec<u8> {
     let mut out = Vec::new();
     for (name, value) in members {
@@ -189,7 +190,7 @@ fn sign_extended(number: i32) -> u64 {
     i64::from(number).cast_unsigned()
 }
 
-/// Nanoseconds.
+/// Reads a duration in nanoseconds.
 fn duration(text: &str) -> Option<i128> {
     let text = text.strip_suffix('s')?;
     let (sign, text) = text.strip_prefix('-').map_or((1, text), |text| (-1, text));
@@ -208,7 +209,7 @@ fn moment(seconds: i128, nanos: i128) -> Option<Vec<u8>> {
         (well_known::SECONDS, seconds),
         (well_known::NANOS, sign_extended(i32::try_from(nanos).ok()?)),
     ] {
-        // What is zero is left out, as of every field without presence.
+        // Zero is left out, as for every field without presence.
         if value != 0 {
             scalar(number, value, &mut out);
         }

@@ -1,5 +1,5 @@
-//! A TOML document as a JSON value that remembers where each of its parts came from: a line of
-//! the file or a variable.
+//! A TOML document as a JSON value that remembers the origin of each part: a line of the file or a
+//! variable.
 
 use std::collections::HashMap;
 
@@ -9,28 +9,32 @@ use super::{Mistake, Variables};
 use crate::json::{Map, Number, Value};
 use crate::problem::{At, Extra, Keyword, Problems, clip};
 
-/// Where a part came from.
+/// The origin of a part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Origin {
     /// A line of the file, from 1.
     Line(usize),
-    /// A variable.
+    /// A variable, by its name.
     Variable(String),
 }
 
-/// The document.
+/// A document.
 #[derive(Debug)]
 pub(super) struct Document {
-    /// Its value, with tables as objects and dates as texts.
+    /// The value, with tables as objects and dates as texts.
     pub(super) value: Value,
-    /// By JSON Pointer.
+    /// The origins by JSON Pointer.
     origins: HashMap<String, Origin>,
-    /// What variables said literally, by the JSON Pointer that they set.
+    /// The literal values of variables, by the JSON Pointer that they set.
     literals: HashMap<String, String>,
 }
 
 impl Document {
-    /// Reads TOML, with every syntax mistake and not only the first.
+    /// Parses TOML.
+    ///
+    /// # Errors
+    ///
+    /// All syntax mistakes.
     pub(super) fn parse(text: &str) -> Result<Self, Vec<Mistake>> {
         let (table, errors) = DeTable::parse_recoverable(text);
         let mut mistakes: Vec<Mistake> = errors
@@ -52,7 +56,7 @@ impl Document {
         Ok(Self { value, origins: walk.origins, literals: HashMap::new() })
     }
 
-    /// Where the value at a pointer came from, or the nearest table around it.
+    /// Returns the origin of the value at a pointer, or of the nearest table around it.
     pub(super) fn origin(&self, pointer: &str) -> Option<&Origin> {
         let mut pointer = pointer;
         loop {
@@ -63,7 +67,7 @@ impl Document {
         }
     }
 
-    /// Sets what variables say, and returns the mistakes in their names.
+    /// Applies variables, and returns the mistakes in their names.
     pub(super) fn apply(&mut self, variables: Variables<'_>) -> Vec<Mistake> {
         let mut settings: Vec<(Vec<Segment>, &str, &str)> = variables
             .all
@@ -74,7 +78,7 @@ impl Document {
                 Some((path, name.as_str(), value.as_str()))
             })
             .collect();
-        // Whole before part and 2 before 10, so that lists grow in order.
+        // Apply tables before their parts, and index 2 before 10, so that lists grow in order.
         settings.sort();
         let mut mistakes = Vec::new();
         for (path, name, text) in settings {
@@ -88,7 +92,7 @@ impl Document {
     }
 
     fn set(&mut self, path: &[Segment], name: &str, text: &str) -> Result<(), String> {
-        // A copy: a name that leads nowhere must not leave half of its way behind.
+        // Work on a copy, so that an invalid name leaves no partial change.
         let mut changed = self.value.clone();
         let mut pointers = Vec::new();
         let mut slot = &mut changed;
@@ -98,7 +102,7 @@ impl Document {
             let key = segment.text();
             pointers.push(format!("{parent}{}", At::Root.key(&key).pointer()));
         }
-        // What is no TOML is a text: nobody writes quotation marks into a variable.
+        // A value that is not TOML is a text, because nobody quotes the value of a variable.
         *slot = DeValue::parse(text)
             .ok()
             .and_then(|value| {
@@ -111,7 +115,7 @@ impl Document {
         let origin = Origin::Variable(name.to_owned());
         if let Some(leaf) = pointers.pop() {
             let inside = format!("{leaf}/");
-            // What stood below has gone with the value.
+            // The old value's parts are gone.
             self.origins.retain(|key, _| !key.starts_with(&inside));
             self.literals.insert(leaf.clone(), text.to_owned());
             self.origins.insert(leaf, origin.clone());
@@ -122,7 +126,8 @@ impl Document {
         Ok(())
     }
 
-    /// Takes variables literally where the readers wanted a text; returns whether there were any.
+    /// Uses the literal values of variables where readers expected a text. Returns whether there
+    /// were any.
     pub(super) fn restore_texts(&mut self, problems: &Problems) -> bool {
         let mut restored = false;
         for problem in problems.listed() {
@@ -163,7 +168,7 @@ impl Segment {
         }
     }
 
-    /// The value one level down, made when it is absent.
+    /// Returns the value one level down; created if it is absent.
     fn enter<'v>(&self, value: &'v mut Value) -> Result<&'v mut Value, String> {
         if value.is_null() {
             *value = match self {
@@ -249,7 +254,7 @@ fn line(text: &str, offset: usize) -> usize {
     before.iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// `/dealers/0/name` as `dealers[0].name`.
+/// Writes `/dealers/0/name` as `dealers[0].name`.
 pub(super) fn dotted(pointer: &str) -> String {
     pointer
         .split('/')
@@ -257,7 +262,7 @@ pub(super) fn dotted(pointer: &str) -> String {
         .fold(String::new(), |key, part| join(&key, &part.replace("~1", "/").replace("~0", "~")))
 }
 
-/// A dotted key with one more part.
+/// Appends a part to a dotted key.
 pub(super) fn join(key: &str, part: &str) -> String {
     let bare = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
     if !key.is_empty() && !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()) {

@@ -1,4 +1,4 @@
-//! Refusals of changes to the calendar, as a code for programs and in words for people.
+//! Refusals of changes to the calendar, as codes for programs and messages for people.
 
 use std::fmt;
 
@@ -61,44 +61,44 @@ tradepost_wire::catalog! {
     InTheWay = "in_the_way" { hint: "move or cancel what stands there, or block fewer places" }
 }
 
-/// Reason for which a change to the calendar is refused. Nothing has changed then.
+/// Reason why a change to the calendar is refused. Nothing has changed then.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CalendarRefusal {
-    /// There is no such appointment or blocked time, or it is another dealer's.
+    /// No such appointment or block exists, or it is another dealer's.
     NotFound,
-    /// Somebody has changed it since it was looked at.
+    /// The appointment was changed after the caller read it.
     ChangedMeanwhile {
-        /// Its state now.
+        /// Current state.
         state: AppointmentState,
-        /// Its beginning now.
+        /// Current start.
         starts_at: Option<Timestamp>,
-        /// Its version now.
+        /// Current version.
         version: i64,
     },
-    /// It is in a state in which this cannot be done.
+    /// The state of the appointment does not allow the change.
     WrongState {
         /// The wanted change.
         change: ChangeKind,
-        /// Its state.
+        /// Current state.
         state: AppointmentState,
     },
-    /// The lead is erased: nobody knows any more whose appointment it is.
+    /// The lead is erased, and with it the customer of the appointment.
     LeadErased,
     /// The lead is held back; a manager has to release it first.
     LeadHeld,
     /// The lead is marked lost.
     LeadLost,
-    /// The customer has withdrawn the consent, so that no time can be agreed on.
+    /// The customer has withdrawn the consent, so no time can be agreed on.
     ConsentWithdrawn,
-    /// It has not begun yet, so that nobody can have failed to come.
+    /// The appointment has not begun, so it cannot be a no-show.
     NotStarted,
-    /// No time was asked for, and none is named.
+    /// No time was requested, and none is named.
     NoTimeNamed,
-    /// It would not have begun in the future.
+    /// The new time is not in the future.
     InThePast,
-    /// It is at that time already.
+    /// The appointment is already at that time.
     SameTime,
-    /// The rooftop's department is closed then, or it does not begin at one of its slots.
+    /// The department is closed then, or the time is not the start of a slot.
     OutsideHours {
         /// The nearest free times.
         free: Vec<Timestamp>,
@@ -110,16 +110,16 @@ pub enum CalendarRefusal {
     },
     /// The configuration has no rooftop of this name.
     UnknownRooftop,
-    /// A time that is to be blocked ends before it begins, has ended, or is longer than a year.
+    /// The block ends before it begins, is in the past, or is longer than a year.
     UnusablePeriod,
-    /// There are not as many places.
+    /// The department has fewer places.
     TooManyPlaces {
-        /// The number of places.
+        /// Number of places.
         capacity: u32,
     },
-    /// A blocked time needs a reason of at most 200 characters.
+    /// The reason is missing or longer than 200 characters.
     UnusableReason,
-    /// Appointments or other blocked times stand there.
+    /// Appointments or other blocks take places in the period.
     InTheWay {
         /// Their ids.
         ids: Vec<String>,
@@ -127,7 +127,7 @@ pub enum CalendarRefusal {
 }
 
 impl CalendarRefusal {
-    /// Its code, for programs.
+    /// Returns the code for programs.
     #[must_use]
     pub const fn code(&self) -> CalendarCode {
         match self {
@@ -152,7 +152,7 @@ impl CalendarRefusal {
         }
     }
 
-    /// The nearest free times, where it names some.
+    /// Returns the nearest free times, where the refusal lists any.
     #[must_use]
     pub fn free(&self) -> &[Timestamp] {
         match self {
@@ -176,7 +176,7 @@ impl CalendarRefusal {
         }
     }
 
-    /// The same for people, with times in this zone.
+    /// Returns the message for people, with times in this zone.
     #[must_use]
     pub fn message(&self, zone: &TimeZone, now: Timestamp) -> String {
         let local = |at: Timestamp| spoken(at, zone, now);
@@ -256,7 +256,7 @@ impl CalendarRefusal {
     }
 }
 
-/// A state for people.
+/// Displays a state for people.
 struct InWords(AppointmentState);
 
 impl fmt::Display for InWords {

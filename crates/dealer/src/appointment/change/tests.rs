@@ -1,4 +1,4 @@
-//! What can be done with an appointment in each state, and at which times.
+//! Changes that are possible in each state of an appointment, and at which times.
 
 use expect_test::expect;
 use tradepost_wire::aap::Version;
@@ -17,7 +17,8 @@ fn at(text: &str) -> Timestamp {
     text.parse().unwrap()
 }
 
-/// Open from 9 to 19 o'clock on every day but Sunday, in slots of half an hour, with two places.
+/// A rooftop that is open from 9 to 19 o'clock every day but Sunday, with slots of half an hour and
+/// two places.
 fn rooftop() -> Rooftop {
     let day = json!({"open": "09:00", "close": "19:00"});
     let week = json!({
@@ -37,7 +38,7 @@ fn rooftop() -> Rooftop {
     }
 }
 
-/// An appointment in a state. What is confirmed or was is on Friday, May 1 at 11:00.
+/// An appointment in a state. Confirmed and formerly confirmed ones are on Friday, May 1 at 11:00.
 fn visit(state: AppointmentState) -> Visit {
     let starts_at = match state {
         AppointmentState::Requested | AppointmentState::Proposed | AppointmentState::Rejected => {
@@ -94,7 +95,7 @@ fn wanted(text: &str) -> WantedTime {
     WantedTime::parse(text).unwrap()
 }
 
-/// One of each kind, to a time that is open and free.
+/// One change of each kind, to a time that is open and free.
 fn each_change() -> [AppointmentChange; 4] {
     let to = wanted("2026-05-01T14:00");
     [
@@ -111,7 +112,7 @@ fn code(outcome: &Result<(), CalendarRefusal>) -> &'static str {
 
 #[test]
 fn what_can_be_done_in_each_state() {
-    // After it has begun, so that nobody may have come.
+    // After its start, so that it can be a no-show.
     let later = at("2026-05-01T18:10:00Z");
     let mut table = String::from("state        confirm move cancel no_show\n");
     for state in AppointmentState::ALL {
@@ -184,7 +185,7 @@ fn at_which_times_an_appointment_can_be() {
         places,
         held_by: "appt_2".into(),
     };
-    // Friday from 15:00 to 16:00 is full, from 16:00 to 17:00 half, Saturday is blocked.
+    // Friday from 15:00 to 16:00 is full, from 16:00 to 17:00 half full, Saturday is blocked.
     let occupied = [
         taken("2026-05-01T22:00:00Z", "2026-05-01T23:00:00Z", Some(2)),
         taken("2026-05-01T23:00:00Z", "2026-05-02T00:00:00Z", Some(1)),
@@ -252,7 +253,7 @@ fn at_which_times_an_appointment_can_be() {
         9999-12-30T11:00            outside_hours 9999-12-30T01:00:00Z 9999-12-30T01:30:00Z 9999-12-30T02:00:00Z
     "#]]
     .assert_eq(&table);
-    // A time that was asked for takes as long as was asked for, in whole slots.
+    // A requested appointment takes the requested length, in whole slots.
     let asked = visit(AppointmentState::Requested);
     let confirm = AppointmentChange::Confirm { at: None, minutes: None, outside_hours: false };
     let start = wanted_start(&confirm, &asked.appointment, &rooftop.time_zone).unwrap().unwrap();
@@ -308,7 +309,7 @@ fn times_are_of_the_rooftop_unless_they_have_an_offset() {
         ("2026-05-01T11:00:30", Some("2026-05-01T18:00:30Z")),
         ("2026-05-01T11:00:00+02:00", Some("2026-05-01T09:00:00Z")),
         ("2026-05-01T11:00:00Z", Some("2026-05-01T11:00:00Z")),
-        // The clocks skip it, and show it twice.
+        // The clocks skip the first of these times, and show the second twice.
         ("2026-03-08T02:30", Some("2026-03-08T10:30:00Z")),
         ("2026-11-01T01:30", Some("2026-11-01T08:30:00Z")),
         ("2026-05-01T11:00Z", None),

@@ -1,4 +1,4 @@
-//! The inventory in each of the formats of the field, as those who export it write it.
+//! Writers for the feed formats of the field, as their exporters write them.
 
 use std::fmt::Write as _;
 use std::io;
@@ -12,9 +12,9 @@ use super::aap_json;
 use crate::import::{Preset, Unit};
 
 catalog! {
-    /// A format, and how it is written.
+    /// Feed formats that the demo can write.
     pub enum Format {
-        /// What reads it.
+        /// Preset that reads the format.
         preset: Preset,
     }
     /// HomeNet's table, between commas.
@@ -42,7 +42,7 @@ catalog! {
 }
 
 impl Format {
-    /// Writes the units. Sold ones are left out where the format has no word for them.
+    /// Writes the units. Sold ones are left out where the format has no value for them.
     ///
     /// # Errors
     /// Never in practice: writing to memory does not fail.
@@ -67,17 +67,17 @@ fn on_offer(units: &[Unit]) -> Vec<Unit> {
     units.iter().filter(|unit| !unit.sold).cloned().collect()
 }
 
-/// A column: what it is called, and what is in it.
+/// A column: its heading and its content.
 pub(super) type Column = (&'static str, Cell);
 
-/// What is in a column.
+/// Content of a column.
 #[derive(Clone, Copy)]
 pub(super) enum Cell {
-    /// What this makes of the unit.
+    /// Text computed from the unit.
     Of(fn(&Unit) -> String),
-    /// The photo with this number, from 0.
+    /// Photo with this number, from 0.
     Photo(usize),
-    /// What nobody here can say.
+    /// Nothing, because the demo has no such data.
     Nothing,
 }
 
@@ -101,18 +101,18 @@ pub(super) fn table(
     written(if has_heading { columns } else { &[] }, rows, delimiter)
 }
 
-/// The cells of a unit.
+/// Returns the cells of a unit.
 pub(super) fn row(unit: &Unit, columns: &[Column]) -> Vec<String> {
     columns.iter().map(|(_, cell)| cell.of(unit)).collect()
 }
 
-/// Rows below the names of columns, if there are any.
+/// Writes rows below a heading, unless `heading` is empty.
 pub(super) fn written(
     heading: &[Column],
     rows: impl IntoIterator<Item = Vec<String>>,
     delimiter: u8,
 ) -> io::Result<Vec<u8>> {
-    // A row that is dirty may have a cell more than the others.
+    // A row with a defect may have one cell more than the others.
     let mut writer =
         csv::WriterBuilder::new().delimiter(delimiter).flexible(true).from_writer(Vec::new());
     if !heading.is_empty() {
@@ -210,7 +210,7 @@ fn either(truth: bool, yes: &str, no: &str) -> String {
     if truth { yes } else { no }.to_owned()
 }
 
-/// Nothing where the condition is not known.
+/// Returns one of two texts by a test of the vehicle; empty when the condition is unknown.
 fn stated(unit: &Unit, is: fn(&Vehicle) -> bool, yes: &str, no: &str) -> String {
     let known = unit.vehicle.condition.is_some();
     if known { either(is(&unit.vehicle), yes, no) } else { String::new() }
@@ -220,7 +220,7 @@ fn upper(value: Option<&String>) -> String {
     text(value).to_uppercase()
 }
 
-/// The columns that the writer fills, and the ones that dealers add to them.
+/// HomeNet's own columns, and common additions of dealers.
 pub(super) const HOMENET: &[Column] = &[
     ("Type", Cell::Of(|u| stated(u, is_new, "New", "Used"))),
     ("Stock", Cell::Of(|u| text(u.vehicle.stock.as_ref()))),
@@ -329,7 +329,7 @@ const GOOGLE_ADS: &[Column] = &[
     ("vin", Cell::Of(|u| text(u.vehicle.vin.as_ref()))),
     ("condition", Cell::Of(|u| either(is_new(&u.vehicle), "new", "used"))),
     ("certified_pre-owned", Cell::Of(|u| either(is_certified(&u.vehicle), "yes", "no"))),
-    // Where a feed is of several stores, the code is a rooftop's; feed_names say which.
+    // In a feed of several stores, the code identifies a rooftop by one of its `feed_names`.
     ("store_code", Cell::Of(|u| text(u.vehicle.rooftop.as_ref()))),
     ("vehicle_fulfillment", Cell::Of(|u| format!("in_store:{}", text(u.vehicle.rooftop.as_ref())))),
     ("brand", Cell::Of(|u| text(u.vehicle.make.as_ref()))),
@@ -399,7 +399,7 @@ const META: &[Column] = &[
 ];
 
 const AUTOTRADER: &[Column] = &[
-    // An id of AutoTrader's own; a rooftop's feed_names say whose it is.
+    // AutoTrader's own id, which a rooftop lists in its `feed_names`.
     ("DealerId", Cell::Of(|u| text(u.vehicle.rooftop.as_ref()))),
     ("StockNumber", Cell::Of(|u| text(u.vehicle.stock.as_ref()))),
     ("Year", Cell::Of(|u| shown(u.vehicle.year))),

@@ -1,4 +1,5 @@
-//! The rows of one dealer taken together: duplicates, and models that other rows explain.
+//! Collection of the rows of one dealer: removes duplicates, and separates trims from models with
+//! the help of other rows.
 
 use std::collections::hash_map::{Entry, RandomState};
 use std::collections::{HashMap, HashSet};
@@ -15,18 +16,18 @@ use crate::import::remembered::Remembered;
 use crate::import::report::{ColumnUse, MAX_COLUMNS, OtherPrice, Reason, Report, Warning};
 use crate::import::{Feed, Target, Unit, Units, fields};
 
-/// Takes the rows of one dealer.
+/// Collects the rows of one dealer.
 pub(super) struct Collector<'a> {
     pub(super) target: &'a Target,
     pub(super) now: Timestamp,
     pub(super) price: PriceRule,
     pub(super) notation: Notation,
     pub(super) offers_unbuilt: bool,
-    /// Whether units whose price is in another currency are offered without one.
+    /// True when units priced in another currency are offered without a price.
     pub(super) takes_without_prices: bool,
-    /// The units that can be in the inventory.
+    /// The usable units.
     pub(super) units: Units,
-    /// What is to be known of each of them when all rows are there.
+    /// Data about each unit that is needed once all rows are there.
     pub(super) heads: Heads,
     pub(super) remembered: Remembered,
     pub(super) report: Report,
@@ -61,8 +62,7 @@ impl Collector<'_> {
             Err(SkippedRow { reason, message }) => return self.skip(line, reason, message),
         };
         self.report.rows += 1;
-        // A word such as `Call` is what the dealer wants said, and no
-        // sign of a column that is misread.
+        // A text such as `Call` is the dealer's choice, not a sign of a misread column.
         let is_price_withheld = vehicle.price.is_none() && {
             let text = match cells.get(Column::OutTheDoor) {
                 "" => cells.first(Column::PRICES),
@@ -79,7 +79,7 @@ impl Collector<'_> {
         self.units.push(&Unit { vehicle, sold });
     }
 
-    /// Records a row that cannot be in the inventory.
+    /// Records a row that cannot be offered.
     pub(super) fn skip(&mut self, line: usize, reason: Reason, message: String) {
         self.report.rows += 1;
         self.report.skip(line, reason, message);
@@ -88,7 +88,8 @@ impl Collector<'_> {
     pub(super) fn finish(mut self, headings: &[(ColumnUse, Option<Column>)]) -> Feed {
         let splits = self.separate_trims();
         let mut lost = vec![false; self.units.len()];
-        // The surest first: a row that is gone by its VIN takes no stock number from another.
+        // VIN first, the most reliable identifier: a row dropped by its VIN takes no stock number
+        // from another.
         self.drop_duplicates(&mut lost, Reason::DuplicateVin, |names| names.vin.map(Key::of));
         self.drop_duplicates(&mut lost, Reason::DuplicateStock, |names| {
             Some(Key { rooftop: names.rooftop.unwrap_or_default(), id: names.stock? })
@@ -135,8 +136,9 @@ impl Collector<'_> {
         Feed { units, report }
     }
 
-    /// Loses all but one row of those that share an identifier: a sold one stays first, because the more
-    /// restrictive statement wins (`R-ER-10`); else the most complete one; else the last one.
+    /// Drops all but one of the rows that share an identifier. A sold one is kept first, because
+    /// the more restrictive statement wins (`R-ER-10`); else the most complete one; else the last
+    /// one.
     fn drop_duplicates(
         &mut self,
         lost: &mut [bool],
@@ -144,7 +146,7 @@ impl Collector<'_> {
         key: impl Fn(Named<'_>) -> Option<Key<'_>>,
     ) {
         let Self { heads, report, .. } = self;
-        // Hardly any row shares anything, and a table of all identifiers would be larger than they are.
+        // Few rows share an identifier, so hashes are sorted instead of a table of all identifiers.
         let state = RandomState::new();
         let mut hashes: Vec<u64> =
             heads.iter().filter_map(|(_, names)| Some(state.hash_one(key(names)?))).collect();
@@ -185,9 +187,9 @@ impl Collector<'_> {
         }
     }
 
-    /// `CR-V EX` in the column of the model is separated when other rows of the same make show
-    /// that `CR-V` is a model and `EX` one of its trims. Without such rows nothing is guessed. Returns
-    /// what becomes of the units at some places.
+    /// Separates `CR-V EX` in the model column when other rows of the same make show that `CR-V` is
+    /// a model and `EX` one of its trims. Without such rows nothing is guessed. Returns the splits
+    /// by the place of the unit.
     fn separate_trims(&mut self) -> HashMap<usize, Split> {
         let Self { heads, report, .. } = self;
         let mut seen: HashSet<(&str, &str, Option<&str>)> = HashSet::new();
@@ -215,7 +217,7 @@ impl Collector<'_> {
                 .match_indices(' ')
                 .filter_map(|(at, _)| Some((model.get(..at)?, model.get(at + 1..)?)))
                 .filter(|(_, trim)| own.as_ref().is_none_or(|own| *own == trim.to_lowercase()))
-                // From the back, so that the longest name of a model counts.
+                // Searched from the back, so that the longest model name wins.
                 .rfind(|(model, trim)| {
                     models
                         .get(&(make.clone(), model.to_lowercase()))
@@ -238,7 +240,7 @@ impl Collector<'_> {
     }
 }
 
-/// At which byte a model ends, where a space and its trim are behind it.
+/// Byte at which a model ends; a space and the trim follow.
 #[derive(Debug, Clone, Copy)]
 struct Split(usize);
 
@@ -254,10 +256,10 @@ impl Split {
     }
 }
 
-/// What a unit is told apart by.
+/// An identifier of a unit.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Key<'h> {
-    /// The rooftop within which it counts, where it does.
+    /// The rooftop within which it is unique; empty when it is unique everywhere.
     rooftop: &'h str,
     id: &'h str,
 }
@@ -268,7 +270,7 @@ impl<'h> Key<'h> {
     }
 }
 
-/// Which of two rows about the same unit to keep: the greater one.
+/// Ranks rows about the same unit: the greatest is kept.
 fn rank(head: &Head) -> (bool, u32) {
     (head.sold, head.has.len())
 }

@@ -6,21 +6,21 @@ use tradepost_wire::json::Value;
 
 use super::{Column, Heading};
 
-/// Stands between the items of a list that came as a list. It is a control character, so that at
-/// worst a strange text falls into two pieces.
+/// Separator of the items of a structured list. It is a control character, so at worst an odd text
+/// is split in two.
 pub(in crate::import) const ITEM: char = '\u{1e}';
 pub(in crate::import) const ITEM_TEXT: &str = "\u{1e}";
 const ITEM_BYTE: u8 = 0x1e;
 
-/// The items of a list: between bars when there is one, otherwise between commas.
+/// Splits a list: at bars when it has one, otherwise at commas.
 pub(in crate::import) fn items(text: &str) -> Items<'_> {
     let bytes = text.as_bytes();
-    // What came as a list is not cut at signs within its items.
+    // A structured list is not split at characters within its items.
     let separator = [ITEM_BYTE, b'|'].into_iter().find(|one| memchr(*one, bytes).is_some());
     Items { rest: Some(text), separator: separator.unwrap_or(b',') }
 }
 
-/// The items of a list that are not empty, without space around them.
+/// Items of a list, trimmed and without empty ones.
 #[derive(Debug)]
 pub(in crate::import) struct Items<'t> {
     rest: Option<&'t str>,
@@ -28,7 +28,7 @@ pub(in crate::import) struct Items<'t> {
 }
 
 impl Items<'_> {
-    /// How many there are, counting those that are empty, but for what ends the last one.
+    /// Returns an upper bound of the number of items, which counts empty ones.
     pub(in crate::import) fn at_most(&self) -> usize {
         let text = self.rest.unwrap_or_default();
         let ends = memchr_iter(self.separator, text.as_bytes()).count();
@@ -55,7 +55,7 @@ impl<'t> Iterator for Items<'t> {
     }
 }
 
-/// Without space around it. Most texts have none, which their first and last bytes tell.
+/// Trims a text. Most texts need no trimming, which their first and last bytes show.
 fn trim(text: &str) -> &str {
     let is_word = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_graphic);
     if is_word(text.as_bytes().first()) && is_word(text.as_bytes().last()) {
@@ -65,28 +65,28 @@ fn trim(text: &str) -> &str {
     }
 }
 
-/// How databases write that there is nothing.
+/// Placeholders of databases for a missing value.
 const NOTHING: &[&str] = &["null", "(null)", "nan", "n/a", "#n/a", "nil", "undefined", "\\n"];
 
-/// How long the longest of them is, in bytes.
+/// Length of the longest placeholder in bytes.
 const LONGEST_NOTHING: usize = "undefined".len();
 
-/// `="0123"` is how spreadsheets are kept from taking a text for a number.
+/// Unwraps `="0123"`, by which exports keep spreadsheets from reading a text as a number.
 fn shielded(text: &str) -> &str {
     let inner = text.strip_prefix("=\"").and_then(|rest| rest.strip_suffix('"'));
     inner.filter(|inner| !inner.contains('"')).unwrap_or(text)
 }
 
-/// How formulas begin.
+/// First characters of spreadsheet formulas.
 const FORMULA: [char; 4] = ['=', '+', '-', '@'];
 
-/// What is taken away from the front of a text before anybody sees it.
+/// Returns true for characters that are removed from the start of a text.
 fn is_removed(c: char) -> bool {
     c.is_whitespace() || c.is_control()
 }
 
-/// Whether a spreadsheet would run it: whatever begins with `=`, and calls behind the other signs that
-/// begin formulas. A dash in front of words is none.
+/// Returns true for a text that a spreadsheet would run: anything after `=`, and calls after the
+/// other formula characters. A dash before words is harmless.
 fn is_formula(text: &str) -> bool {
     let mut characters = text.trim_start_matches(is_removed).chars();
     match characters.next() {
@@ -107,8 +107,8 @@ fn is_nothing(text: &str) -> bool {
             && NOTHING.iter().any(|nothing| text.eq_ignore_ascii_case(nothing)))
 }
 
-/// The items of a list that is JSON: texts, or objects with a `url` or a `value`. So some catalogues put
-/// many photos or features into one cell. `None` is a text that is no JSON.
+/// Returns the items of a JSON list: strings, or objects with a `url` or a `value`, as some
+/// catalogues write many photos or features into one cell. `None` when the text is not JSON.
 fn items_of_json(text: &str) -> Option<Vec<String>> {
     let whole = tradepost_wire::json::read(text).ok()?;
     let items = whole.as_array().map_or(std::slice::from_ref(&whole), Vec::as_slice);
@@ -119,7 +119,7 @@ fn items_of_json(text: &str) -> Option<Vec<String>> {
     Some(items.iter().filter_map(text).collect())
 }
 
-/// An amount and its unit, where a cell has both as JSON: `{"value": 19880, "unit": "MI"}`.
+/// Returns amount and unit of a cell with both as JSON: `{"value": 19880, "unit": "MI"}`.
 fn amount_of_json(text: &str) -> Option<(String, String)> {
     let amount = tradepost_wire::json::read(text).ok()?;
     let member = |name: &str| match amount.get(name)? {
@@ -130,13 +130,13 @@ fn amount_of_json(text: &str) -> Option<(String, String)> {
     Some((member("value")?, member("unit").unwrap_or_default()))
 }
 
-/// The cells of a row by what they are about.
+/// Cells of a row by column.
 #[derive(Debug)]
 pub(in crate::import) struct Cells {
     texts: Vec<String>,
-    /// The places of the headings whose column has something in this row.
+    /// Indices of the headings whose column has content in this row.
     pub(in crate::import) filled: Vec<usize>,
-    /// Whether something in it begins as formulas do.
+    /// True when a cell begins like a formula.
     is_suspect: bool,
 }
 
@@ -146,21 +146,21 @@ impl Cells {
         Self { texts, filled: Vec::new(), is_suspect: false }
     }
 
-    /// Empties every cell for the next row.
+    /// Clears every cell for the next row.
     pub(in crate::import) fn clear(&mut self) {
         self.texts.iter_mut().for_each(String::clear);
         self.filled.clear();
         self.is_suspect = false;
     }
 
-    /// Fills a cell from the column of a heading, unless another one of the same meaning already
-    /// has; lists and sums of several columns come together.
+    /// Fills a cell from the column of a heading, unless another column with the same meaning
+    /// already has; lists and sums of several columns are combined.
     pub(in crate::import) fn fill(&mut self, heading: &Heading, text: &str) {
         let text = shielded(trim(text));
         if is_nothing(text) {
             return;
         }
-        // Also where nobody understands the column: the report says how full it is.
+        // Columns without a meaning are counted too, because the report says how full they are.
         self.filled.push(heading.place);
         let Some(column) = heading.column else {
             return;
@@ -171,7 +171,7 @@ impl Cells {
         }
     }
 
-    /// Fills a cell that no column of the row has filled. Returns whether it did.
+    /// Fills a cell that no column of the row has filled. Returns true when it did.
     pub(in crate::import) fn fill_constant(&mut self, column: Column, text: &str) -> bool {
         let is_empty = self.get(column).is_empty();
         if is_empty {
@@ -188,7 +188,7 @@ impl Cells {
             && text.starts_with('{')
             && let Some((value, unit)) = amount_of_json(text)
         {
-            // The unit is that of the amount that is kept.
+            // The unit belongs to the amount that is kept.
             if self.get(Column::Mileage).is_empty() {
                 self.put(Column::MileageUnit, &unit);
             }
@@ -197,7 +197,7 @@ impl Cells {
         let Some(cell) = self.texts.get_mut(column as usize) else {
             return;
         };
-        // What has several parts may have one that is a formula.
+        // A text of several parts may contain a formula in any part.
         self.is_suspect |= text.trim_start_matches(is_removed).starts_with(FORMULA)
             || text.starts_with('[')
             || memchr(ITEM_BYTE, text.as_bytes()).is_some();
@@ -212,7 +212,7 @@ impl Cells {
             cell.push(ITEM);
         };
         if let Some(nested) = nested {
-            // An item of JSON may have anything in it, also what parts items.
+            // A JSON item may itself contain the item separator.
             let parts = nested.iter().flat_map(|item| item.split(ITEM)).map(trim);
             parts.filter(|item| !item.is_empty()).for_each(add);
         } else if column.is_list() {
@@ -220,7 +220,7 @@ impl Cells {
         } else if column.is_sum() {
             add(text);
         } else if column == Column::DealerId && cell.is_empty() {
-            // A vehicle may be in several stores.
+            // A vehicle may belong to several stores.
             let stores = text.split(ITEM).map(trim).filter(|store| !store.is_empty());
             cell.push_str(&stores.collect::<Vec<_>>().join(ITEM_TEXT));
         } else if cell.is_empty() {
@@ -228,12 +228,12 @@ impl Cells {
         }
     }
 
-    /// What stands in a cell, without surrounding space.
+    /// Returns the trimmed text of a cell.
     pub(in crate::import) fn get(&self, column: Column) -> &str {
         self.texts.get(column as usize).map_or("", String::as_str)
     }
 
-    /// What stands in the first of some cells that is not empty.
+    /// Returns the text of the first of some cells that is not empty.
     pub(in crate::import) fn first(&self, columns: &[Column]) -> &str {
         columns
             .iter()
@@ -242,7 +242,7 @@ impl Cells {
             .unwrap_or_default()
     }
 
-    /// What a cell is about that a spreadsheet would take for a formula.
+    /// Returns the name of a column whose cell a spreadsheet would run as a formula.
     pub(in crate::import) fn formula(&self) -> Option<&'static str> {
         if !self.is_suspect {
             return None;
@@ -255,7 +255,7 @@ impl Cells {
         cells.filter(|(text, _)| !text.is_empty()).find(|(text, _)| is_one(text)).map(|(_, n)| *n)
     }
 
-    /// Whether nothing is known about the unit.
+    /// Returns true when every cell is empty.
     pub(in crate::import) fn is_blank(&self) -> bool {
         self.texts.iter().all(String::is_empty)
     }

@@ -1,4 +1,4 @@
-//! The members of a vehicle by the names that lead to them: `build.make`, `media.photo_links`.
+//! Members of a vehicle by path: `build.make`, `media.photo_links`.
 
 use std::borrow::Cow;
 
@@ -6,35 +6,35 @@ use tradepost_wire::json::{Map, Value};
 
 use crate::import::columns::ITEM;
 
-/// How deep objects may stand in each other.
+/// Maximum nesting depth.
 const MAX_DEPTH: usize = 32;
 
-/// How many values a vehicle may have.
+/// Maximum number of values of a vehicle.
 const MAX_VALUES: usize = 2_000;
 
-/// A member that has something.
+/// A member that has content.
 #[derive(Debug)]
 pub(super) struct Member<'v> {
-    /// The names that lead to it, with a point between two.
+    /// Path of member names, joined by dots.
     pub(super) path: Cow<'v, str>,
     first: Cow<'v, str>,
-    /// The values of a list, each with [`ITEM`] behind it.
+    /// Values of a list, each followed by [`ITEM`].
     list: String,
 }
 
 impl Member<'_> {
-    /// What stands there. Of several values the first, unless all of them count.
+    /// Returns the first value, or all of them.
     pub(super) fn text(&self, keeps_all_values: bool) -> &str {
         if keeps_all_values && !self.list.is_empty() { &self.list } else { &self.first }
     }
 }
 
-/// The object that is a vehicle: in lists of schema.org it stands in the member `item`.
+/// Returns the object that is the vehicle: lists of schema.org wrap it in the member `item`.
 pub(super) fn vehicle_of(object: &Map) -> &Map {
     object.get("item").and_then(Value::as_object).unwrap_or(object)
 }
 
-/// Whether an object says that it is no vehicle, by a type of schema.org.
+/// Returns true when the object's schema.org type is not a vehicle.
 pub(super) fn is_something_else(object: &Map) -> bool {
     const VEHICLES: &[&str] =
         &["Vehicle", "Car", "Motorcycle", "MotorizedBicycle", "BusOrCoach", "Product", "ListItem"];
@@ -48,10 +48,10 @@ pub(super) fn is_something_else(object: &Map) -> bool {
     })
 }
 
-/// All members, in the order of the object.
+/// Returns all members, in the order of the object.
 ///
 /// # Errors
-/// What is too much for a vehicle.
+/// When the vehicle exceeds a limit.
 pub(super) fn members(object: &Map) -> Result<Vec<Member<'_>>, String> {
     let mut found = Found { members: Vec::new(), values: 0 };
     for (key, value) in object {

@@ -1,5 +1,5 @@
-//! What a unit costs: the price out of the door is worked out from the advertised one, and a feed
-//! that names it is compared with what it names besides (`R-PR-01`).
+//! Prices of a unit: computes the out-the-door price from the advertised one, or checks the feed's
+//! against its other amounts (AAP 1.1, `R-PR-01`).
 
 use tradepost_wire::aap::Vehicle;
 
@@ -12,28 +12,30 @@ use crate::import::report::{OtherPrice, Warning};
 use crate::import::text::quote;
 use crate::price;
 
-/// What stands beside the price of a unit, whole US dollars.
+/// Amounts beside the price of a unit, in whole US dollars.
 struct Extras {
-    /// What has to be paid on top.
+    /// Mandatory amounts that are not part of the price.
     surcharge: u32,
-    /// What everybody gets off.
+    /// Rebates that every buyer gets.
     discount: u32,
-    /// Amounts of which nobody says whether the price has them.
+    /// Amounts that the price may or may not include.
     unsaid: Vec<&'static str>,
 }
 
 impl Mapper<'_> {
-    /// Works out the prices. Returns the price where it is in another currency: then the listing has none.
+    /// Sets the prices of a listing. Returns the price when it is in another currency; then the
+    /// listing gets none.
     ///
     /// # Errors
-    /// Why the price is not the whole truth; what is known of it is in the listing all the same.
+    /// The reason why the price is incomplete; the listing has the known prices all the same.
     pub(super) fn what_it_costs(
         &mut self,
         vehicle: &mut Vehicle,
         rooftop_fees: u32,
         sold: bool,
     ) -> Result<Option<OtherPrice>, String> {
-        // The price first, so that of several amounts in another currency the report shows it.
+        // The price column comes first, so that the report shows it when several amounts are in
+        // another currency.
         let places = [Column::PRICES, &[Column::OutTheDoor], &[Column::Msrp]];
         let other = places.into_iter().find_map(|columns| self.other_price(columns));
         if let Some(other) = other {
@@ -49,8 +51,8 @@ impl Mapper<'_> {
         let computed = vehicle
             .list_price
             .map(|price| price::out_the_door(price, extras.discount, extras.surcharge));
-        // A word such as `Call` in the place of the price is the dealer's decision not to name
-        // one; only an empty place is filled from the advertised price.
+        // A text such as `Call` is the dealer's decision not to name a price; only an empty cell is
+        // computed from the advertised price.
         vehicle.price = match out_the_door {
             Amount::Empty => computed.flatten(),
             Amount::Is(price) => Some(price),
@@ -67,7 +69,7 @@ impl Mapper<'_> {
         self.is_whole_truth(vehicle, out_the_door, computed, &extras).map(|()| None)
     }
 
-    /// The first of some prices that is in another currency than US dollars.
+    /// Returns the first price in a currency other than US dollars.
     fn other_price(&self, columns: &[Column]) -> Option<OtherPrice> {
         let currency = self.cells.get(Column::Currency);
         columns.iter().find_map(|column| {
@@ -79,7 +81,7 @@ impl Mapper<'_> {
         })
     }
 
-    /// The first of some prices whose cell is not empty; zero counts as empty.
+    /// Returns the first price whose cell is not empty; zero counts as empty.
     fn price(&mut self, columns: &[Column]) -> Amount {
         let mut found = Amount::Empty;
         for column in columns {
@@ -89,8 +91,8 @@ impl Mapper<'_> {
                 Amount::Is(price) => return Amount::Is(price),
                 Amount::Withheld => {
                     found = Amount::Withheld;
-                    // `Call` says that nobody is told. Zero says nothing, and the
-                    // next column may have a price.
+                    // `Call` means that no price is given. Zero means nothing, and the next column
+                    // may have a price.
                     if !text.bytes().any(|b| b.is_ascii_digit()) {
                         return found;
                     }
@@ -108,11 +110,11 @@ impl Mapper<'_> {
         found
     }
 
-    /// What stands beside the price, by the rule of the mapping.
+    /// Returns the amounts beside the price, by the rule of the mapping.
     fn extras(&mut self, rooftop_fees: u32) -> Extras {
         let rule = self.price;
         let of_unit = self.sum(Column::Fees);
-        // What the feed says of this unit is more exact than what the rooftop takes in general.
+        // The unit's own fees are more exact than those of the rooftop.
         let fees = match rule.fees {
             Some(Part::Included) => 0,
             Some(Part::Apart) | None => of_unit.unwrap_or(rooftop_fees),
@@ -133,7 +135,7 @@ impl Mapper<'_> {
         extras
     }
 
-    /// The sum of the amounts of all columns that are about the same; `None` when there is none.
+    /// Sums the amounts of all columns with this meaning; `None` when there are none.
     fn sum(&mut self, column: Column) -> Option<u32> {
         let mut sum: Option<u32> = None;
         for text in items(self.cells.get(column)) {
@@ -161,7 +163,7 @@ impl Mapper<'_> {
                 let message = "the rebates are not less than the price".to_owned();
                 Err((Warning::RebateTooLarge, message))
             }
-            // With rebates that may be in it, less may be the truth.
+            // When the price may include rebates, it may be lower than the fees suggest.
             (Amount::Is(price), Some(_), Some(list))
                 if !extras.unsaid.contains(&"rebates")
                     && price::omits_fees(price, list, Some(extras.discount), extras.surcharge) =>

@@ -1,4 +1,4 @@
-//! Whether constants of a mapping are values of their fields. A wrong one would be wrong in every row.
+//! Validation of a mapping's constants. An invalid one would be wrong in every row.
 
 use tradepost_wire::parse::{did_you_mean, reject};
 use tradepost_wire::problem::{At, Problems};
@@ -11,7 +11,7 @@ use crate::import::text::is_web_address;
 use crate::import::words::{self, Availability, Rules};
 use crate::import::{currency, dates};
 
-/// Records every constant that is no value of its field.
+/// Records a problem for every constant that is not a valid value of its field.
 pub(super) fn check_constants(
     constants: &[(Column, String)],
     notation: &Notation,
@@ -25,8 +25,10 @@ pub(super) fn check_constants(
     }
 }
 
+/// Checks one constant.
+///
 /// # Errors
-/// What the value has to be.
+/// The description of a valid value.
 fn check(column: Column, text: &str, notation: &Notation) -> Result<(), String> {
     let text = text.trim();
     if text.is_empty() {
@@ -123,7 +125,7 @@ fn rule(holds: bool, message: &str) -> Result<(), String> {
     if holds { Ok(()) } else { Err(message.to_owned()) }
 }
 
-/// A word that buyers filter by.
+/// Checks that a text is a value that buyers filter by.
 fn known(text: &str, rules: Rules) -> Result<(), String> {
     if words::by_rules(text, rules).is_some_and(|word| word.usual) {
         return Ok(());
@@ -136,7 +138,7 @@ fn known(text: &str, rules: Rules) -> Result<(), String> {
     Err(format!("must be one of {}{guess}", names.join(", ")))
 }
 
-/// A word of its own is one, unless it is nearly a usual one.
+/// Accepts any text except a misspelling of a common value.
 fn not_misspelled(text: &str, rules: Rules) -> Result<(), String> {
     let names: Vec<&str> = rules.iter().map(|(word, _)| *word).collect();
     match did_you_mean(&text.to_lowercase(), &names).filter(|word| !text.eq_ignore_ascii_case(word))

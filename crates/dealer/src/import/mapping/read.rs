@@ -1,4 +1,4 @@
-//! Reading a mapping from the tables that somebody has written.
+//! Reading of a mapping from TOML.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use crate::import::preset::Preset;
 use crate::import::text::quote;
 use crate::import::words::fold;
 
-/// How many lines a table of a mapping may have.
+/// Maximum number of lines of a table.
 const MAX_LINES: usize = 2_000;
 
-/// How long a text of a mapping may be, in bytes.
+/// Maximum length of a text in bytes.
 const MAX_TEXT: usize = 2_000;
 
 pub(super) fn mapping(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Mapping> {
@@ -62,7 +62,7 @@ fn text(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
     })
 }
 
-/// Reads a table line by line, whatever its keys.
+/// Reads a table with arbitrary keys, line by line.
 fn lines<T>(
     value: &Value,
     at: &At<'_>,
@@ -156,7 +156,7 @@ fn read_notation(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<
     Some(Notation { decimal, distance, date })
 }
 
-/// The name of a field, or that there is none.
+/// Reads the name of a field; `Some(None)` for an ignored column.
 fn field(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Option<Column>> {
     let Some(name) = value.as_str() else {
         parse::wrong_type(at, problems, "string");
@@ -178,7 +178,7 @@ fn field(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Option<C
     column.map(Some)
 }
 
-/// The field that somebody means who writes this: one of nearly this name, or one that feeds call so.
+/// Suggests a field for an unknown name: one with a similar name, or one that feeds call so.
 fn nearest_field(name: &str) -> Option<&'static str> {
     let is_ignore = parse::did_you_mean(name, &[IGNORE]).is_some();
     let spelled = is_ignore.then_some(IGNORE).or_else(|| parse::did_you_mean(name, Column::NAMES));

@@ -1,19 +1,18 @@
-//! The lines of a mapping that are about no column of the feed: most often a slip of the pen, by which
-//! a column is understood otherwise than somebody meant.
+//! Detection of mapping lines that match no column of the feed, which are usually typing errors.
 
 use super::{Line, Mapping, general};
 use crate::import::Unreadable;
 use crate::import::text::quote;
 use crate::import::words::fold;
 
-/// How many such lines are told.
+/// Maximum number of lines that are reported.
 const MOST: usize = 20;
 
 const HINT: &str = "write the column as the feed has it, take the line out, or add optional = true to a \
                     line whose column is not in every feed";
 
 impl Mapping {
-    /// What to say when lines of this mapping are about none of the headings of a feed.
+    /// Returns an error when lines of this mapping match none of the headings of a feed.
     pub(in crate::import) fn unmatched<'h>(
         &self,
         headings: impl Iterator<Item = &'h str> + Clone,
@@ -46,17 +45,18 @@ impl Mapping {
     }
 }
 
-/// The heading that looks most like a key of the mapping, in which `#` stands for any number.
+/// Returns the heading most similar to a key, in which `#` stands for any number.
 fn nearest<'h>(key: &str, headings: impl Iterator<Item = &'h str>) -> Option<&'h str> {
     let spelled = |heading: &str| {
         let folded = fold(heading);
         general(&folded).filter(|_| key.contains('#')).unwrap_or(folded)
     };
-    // By common pairs of letters, so that `Colour` is near `Exterior Color`; where none has one, by slips.
+    // Compared by common pairs of letters first, so that `Colour` is near `Exterior Color`, then by
+    // edit distance.
     let headings = headings.filter(|heading| !heading.trim().is_empty());
     let pairs = |heading: &str| strsim::sorensen_dice(&spelled(heading), key);
     let slips = |heading: &str| strsim::normalized_damerau_levenshtein(&spelled(heading), key);
-    // The least of the reverse is the first of those that are alike.
+    // The minimum of the reversed order is the first of equally similar headings.
     headings.min_by(|one, other| {
         pairs(other).total_cmp(&pairs(one)).then_with(|| slips(other).total_cmp(&slips(one)))
     })

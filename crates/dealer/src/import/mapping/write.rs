@@ -1,4 +1,4 @@
-//! A mapping as the text that it is read from.
+//! Writing of a mapping as TOML.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use crate::import::notation::DateForm;
 use tradepost_wire::catalog::Vocabulary as _;
 
 impl Mapping {
-    /// The text that is read as this mapping again.
+    /// Writes TOML that parses to the same mapping.
     #[must_use]
     pub fn to_toml(&self) -> String {
         let mut out = String::from(
@@ -26,7 +26,7 @@ impl Mapping {
         if let Some(without_prices) = self.without_prices {
             line(&mut out, "without_prices", &without_prices.to_string());
         }
-        // The other lines are the preset's.
+        // The other lines come from the preset.
         let own: Vec<&Line> = self.columns.values().filter(|line| line.is_own).collect();
         if !own.is_empty() {
             out.push_str("\n[columns]\n");
@@ -109,7 +109,7 @@ fn list(texts: &[String]) -> String {
     format!("[{}]", texts.join(", "))
 }
 
-/// A basic string (TOML 1.0, "String").
+/// Writes a basic string (TOML 1.0, "String").
 fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -129,7 +129,7 @@ fn quoted(text: &str) -> String {
 }
 
 impl Mapping {
-    /// Whether two say the same, in whatever order their headings are written.
+    /// Returns true when two mappings are equal apart from the spelling of their headings.
     #[cfg(test)]
     pub(crate) fn says_the_same(&self, other: &Self) -> bool {
         let rules = |mapping: &Self| -> Vec<(String, Rule)> {

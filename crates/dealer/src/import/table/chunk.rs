@@ -1,41 +1,41 @@
-//! Some rows of a table, as they came, to be read by whoever has time.
+//! Chunks of unparsed rows, to be processed by any thread.
 
 use csv::StringRecord;
 
-/// How many rows and bytes are read at once. A row is taken whole, so that there may be more bytes.
+/// Number of rows and bytes in a full chunk. Rows are not split, so a chunk may have more bytes.
 const ROWS: usize = 512;
 const BYTES: usize = 512 * 1024;
 
-/// How large a row may be whose room is used again, in bytes.
+/// Maximum size in bytes of a row whose allocation is reused.
 const REUSED: usize = 4 * 1024;
 
-/// Rows one after another, in the order of the file.
+/// Rows in the order of the file.
 #[derive(Debug, Default)]
 pub(super) struct Chunk {
-    /// The rows, and behind them room for more.
+    /// Rows, followed by allocations for more.
     rows: Vec<Row>,
     used: usize,
     bytes: usize,
 }
 
-/// A row.
+/// A row of a table.
 #[derive(Debug, Default)]
 pub(super) struct Row {
-    /// The line on which it begins.
+    /// Line on which it begins.
     pub(super) line: usize,
     /// Its cells.
     pub(super) cells: StringRecord,
-    /// Whether the file ends without a break behind it.
+    /// True when the file ends without a line break after it.
     pub(super) is_cut_off: bool,
 }
 
 impl Chunk {
-    /// Whether it is time to read what is there.
+    /// Returns true when the chunk should be processed.
     pub(super) fn is_full(&self) -> bool {
         self.used >= ROWS || self.bytes >= BYTES
     }
 
-    /// Takes a row, and leaves room for another one in its place.
+    /// Takes a row, and leaves an allocation for another one in its place.
     pub(super) fn push(&mut self, line: usize, cells: &mut StringRecord) {
         if self.used == self.rows.len() {
             self.rows.push(Row::default());
@@ -48,13 +48,13 @@ impl Chunk {
         self.used += 1;
     }
 
-    /// Takes the last row out again; its line.
+    /// Removes the last row and returns its line.
     pub(super) fn pop(&mut self) -> Option<usize> {
         self.used = self.used.checked_sub(1)?;
         self.rows.get(self.used).map(|row| row.line)
     }
 
-    /// Notes that the file ends without a break behind the last row.
+    /// Records that the file ends without a line break after the last row.
     pub(super) fn cut_off(&mut self) {
         let last = self.used.checked_sub(1).and_then(|last| self.rows.get_mut(last));
         if let Some(last) = last {
@@ -66,7 +66,7 @@ impl Chunk {
         self.rows.get(..self.used).unwrap_or_default()
     }
 
-    /// An empty one in the same room, without that of enormous rows.
+    /// Empties the chunk for reuse, without the allocations of very large rows.
     pub(super) fn emptied(mut self) -> Self {
         self.rows.retain(|row| row.cells.as_slice().len() <= REUSED);
         Self { rows: self.rows, used: 0, bytes: 0 }

@@ -1,5 +1,6 @@
-//! Who reads the rows of a table: whoever reads the file, and of a large one others beside. What comes
-//! of it is put together in the order of the file, so that nobody can tell how many there were.
+//! Threads that process the rows of a table: the reading thread alone for a small table, workers
+//! beside it for a large one. Results are combined in the order of the file, so they do not depend
+//! on the number of threads.
 
 use std::num::NonZeroUsize;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
@@ -14,33 +15,33 @@ use crate::import::collect::{Harvest, Sorter};
 use crate::import::columns::{Cells, Heading};
 use crate::import::report::Reason;
 
-/// How many there are at most.
+/// Maximum number of workers.
 const MOST: usize = 4;
 
-/// How many chunks wait for each of them.
+/// Number of chunks queued per worker.
 const WAITING: usize = 2;
 
-/// What comes next in a table.
+/// Next item of a table.
 #[derive(Debug)]
 pub(super) enum Next {
     /// A row that begins on this line.
     Row(usize),
-    /// Something on this line that is no row.
+    /// A line that cannot be parsed as a row.
     NoRow(usize),
-    /// Nothing, and the last row was whole or not.
+    /// The end, after a complete or an incomplete row.
     End { is_cut_off: bool },
-    /// Nothing: the last row has a quotation mark that is not closed.
+    /// The end, after a row with an unclosed quotation mark.
     Unclosed,
 }
 
-/// Somebody who reads rows.
+/// A worker thread.
 struct Hand {
     chunks: SyncSender<Chunk>,
     harvests: Receiver<(Harvest, Chunk)>,
 }
 
-/// Sorts the rows that `next` finds. Returns the line of the row that has no end, if one has none; it is
-/// not sorted.
+/// Sorts the rows that `next` returns. Returns the line of a row with an unclosed quotation mark,
+/// which is not sorted.
 pub(super) fn sort(
     columns: &[Heading],
     sorter: &mut Sorter<'_>,
@@ -49,20 +50,20 @@ pub(super) fn sort(
     thread::scope(|scope| {
         let mut crew = Crew { columns, sorter, cells: Cells::new(), hands: Vec::new(), done: 0 };
         let (mut record, mut given) = (StringRecord::new(), 0);
-        // The last row is kept back until it is known what comes behind it.
+        // The last row is held back until it is known what follows it.
         let (mut chunk, mut spare) = (Chunk::default(), Vec::new());
         let unclosed = loop {
             match next(&mut record)? {
                 Next::Row(line) => {
                     if chunk.is_full() {
-                        // Not before one chunk is full: a small table is read sooner
-                        // than threads begin.
+                        // Only after the first full chunk, because a small table is read faster
+                        // than threads start.
                         crew.hire(scope);
                         let full = std::mem::replace(&mut chunk, spare.pop().unwrap_or_default());
                         spare.extend(crew.give(full, given));
                         given += 1;
-                        // Whatever is ready, so that harvests do not pile up; nobody
-                        // waits for them here.
+                        // Takes what is ready, so that results do not accumulate, and does not
+                        // wait.
                         while let Some(emptied) = crew.gather(given, false) {
                             spare.push(emptied);
                         }
@@ -71,7 +72,7 @@ pub(super) fn sort(
                 }
                 Next::NoRow(line) => {
                     let message = "the row cannot be read".to_owned();
-                    // Out of turn: skipped rows are sorted by line in the end.
+                    // Out of order: skipped rows are sorted by line at the end.
                     crew.sorter.skip(line, Reason::Malformed, message);
                 }
                 Next::End { is_cut_off } => {
@@ -84,7 +85,7 @@ pub(super) fn sort(
             }
         };
         while crew.gather(given, true).is_some() {}
-        // Behind all others, because it is the end of the file.
+        // Last, because it is the end of the file.
         crew.sort(&chunk);
         Ok(unclosed)
     })
@@ -95,12 +96,12 @@ struct Crew<'env, 's, 't> {
     sorter: &'s mut Sorter<'t>,
     cells: Cells,
     hands: Vec<Hand>,
-    /// Of how many chunks the harvest is in.
+    /// Number of chunks whose results have been taken.
     done: usize,
 }
 
 impl<'env, 't: 'env> Crew<'env, '_, 't> {
-    /// Finds hands for a table that has more rows than one reads in no time.
+    /// Starts the workers, for a table with more than one chunk.
     fn hire<'scope>(&mut self, scope: &'scope Scope<'scope, 'env>) {
         let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
         if !self.hands.is_empty() || cores == 1 {
@@ -125,7 +126,7 @@ impl<'env, 't: 'env> Crew<'env, '_, 't> {
         }
     }
 
-    /// Has a chunk sorted, the next in line; where there are no hands, at once.
+    /// Passes a chunk to the next worker; without workers, sorts it at once and returns it empty.
     fn give(&mut self, chunk: Chunk, place: usize) -> Option<Chunk> {
         let hand = place.checked_rem(self.hands.len()).and_then(|at| self.hands.get(at));
         let Some(hand) = hand else {
@@ -133,12 +134,13 @@ impl<'env, 't: 'env> Crew<'env, '_, 't> {
             self.done += 1;
             return Some(chunk.emptied());
         };
-        // Nobody takes it only when they have panicked, which ends the whole.
+        // Sending fails only after a worker has panicked, which ends the whole import.
         let _ = hand.chunks.send(chunk);
         None
     }
 
-    /// Takes the harvest of the next chunk, if it is there or is waited for. Returns the empty chunk.
+    /// Takes the result of the next chunk, if it is ready or `waits` is true. Returns the emptied
+    /// chunk.
     fn gather(&mut self, given: usize, waits: bool) -> Option<Chunk> {
         let at = self.done.checked_rem(self.hands.len()).filter(|_| self.done < given)?;
         let harvests = &self.hands.get(at)?.harvests;

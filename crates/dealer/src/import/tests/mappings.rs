@@ -1,4 +1,4 @@
-//! What a mapping says beside the headings of a feed.
+//! Rules of a mapping other than the headings of a feed.
 
 use std::io::Cursor;
 
@@ -175,7 +175,7 @@ fn the_format_of_a_mapping_is_that_of_numbers_dates_and_distances() {
     assert_eq!(v.inventory_date.as_deref(), Some("2025-12-31"));
     assert_eq!((v.year, v.engine.as_deref()), (Some(2018), Some("2.0L")));
     assert_eq!((v.electric_range_mi, v.city_mpg), (Some(249.0), Some(7)));
-    // Without it the same row is read as it would be written here, or left out with a warning.
+    // Without the rule the same row is read in the default notation, or left out with a warning.
     let feed = read_with(COLUMNS, &format!("{HEADING}\n{row}\n")).unwrap();
     let v = feed.units.to_vec()[0].vehicle.clone();
     assert_eq!((v.list_price, v.mileage, v.inventory_date), (None, None, None));
@@ -259,7 +259,7 @@ fn a_feed_without_years_or_photos_is_told() {
     const PHOTO: &str = "https://a.example/1.jpg";
     for (rows, expected) in [
         (vec![format!("{VIN},A1,{CAR},2022,{PHOTO}")], vec![]),
-        // The year of the VIN is one.
+        // The year of the VIN is valid.
         (vec![format!("{VIN},A1,{CAR},,{PHOTO}")], vec![]),
         (
             vec![format!("WVWZZZ1KZAW000001,A1,{CAR},,{PHOTO}")],

@@ -1,4 +1,4 @@
-//! Prices of the same vehicle, whatever it is written in.
+//! Prices of the same vehicle in every notation.
 
 use std::io::Cursor;
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// The price out of the door and the advertised one, with fees of 500.
+/// Returns the out-the-door price and the advertised one, with fees of 500.
 fn prices(text: &str) -> (Option<u32>, Option<u32>) {
     let feed = feed(text);
     let [unit] = &feed.units.to_vec()[..] else { panic!("{:?}", feed.report) };
@@ -54,7 +54,7 @@ fn only_the_type_of_aap_makes_price_the_one_out_of_the_door() {
     ] {
         assert_eq!(prices(&text).1, Some(price), "{text}");
     }
-    // Who names the format answers for it.
+    // A preset that the caller names is used without checks.
     let mapping = Mapping::of(Preset::AapJson);
     let text = format!("[{vehicle}]");
     let sorted = read_as(Cursor::new(&text), &[target()], Some(&mapping), now()).unwrap();

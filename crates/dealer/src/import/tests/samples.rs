@@ -1,6 +1,6 @@
-//! A small feed of each format as it comes from the field: the columns of its exports, and how they
-//! really write things. The cars are made up. Each is read by naming its preset and nothing else, and
-//! everything in it that AAP can say is in the listings.
+//! A small feed of each format with the columns and the notation of real exports. The cars are
+//! fictional. Each is read with its preset alone, and every value that AAP has a member for is in
+//! the listings.
 
 use std::fmt::Write as _;
 use std::io::Cursor;
@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use crate::import::{Mapping, Preset, PriceTruth, Rooftop, Target, read, read_as};
 
-/// The listings of a feed that is read by a preset, and what its report says beside them.
+/// Reads a feed with a preset, and returns its listings and report.
 fn listings(preset: Preset, feed: &[u8]) -> String {
     let now: Timestamp = "2026-11-20T17:00:00Z".parse().unwrap();
     let rooftop = |name: &str, feed_name: &str, fees| Rooftop {
@@ -42,7 +42,7 @@ fn listings(preset: Preset, feed: &[u8]) -> String {
     for warning in &report.warnings {
         let _ = writeln!(out, "{} × {}", warning.count, warning.kind.summary());
     }
-    // Where its headings tell, nobody has to name it.
+    // Without naming the preset, where the headings identify it.
     if preset != Preset::AutoTrader {
         let guessed = read(Cursor::new(feed), &[target], now).unwrap();
         assert_eq!(guessed.feeds[0].units, feed_of_acme.units);
@@ -54,9 +54,9 @@ fn check(preset: Preset, feed: impl AsRef<[u8]>, expected: &Expect) {
     expected.assert_eq(&listings(preset, feed.as_ref()));
 }
 
-/// HomeNet: bars with everything in quotation marks, lines that end with `\r\n`, Windows-1252, `N/A`,
-/// prices with a sign and cents, dates with the month first and a time, photos between commas or bars, a
-/// bar and quotation marks in a text, `C` for certified.
+/// HomeNet: bars with everything in quotation marks, lines that end with `\r\n`, Windows-1252,
+/// `N/A`, prices with a sign and cents, dates with the month first and a time, photos between
+/// commas or bars, a bar and quotation marks in a text, `C` for certified.
 #[test]
 fn homenet() {
     let heading = "Type¦Stock¦VIN¦Year¦Make¦Model¦Body¦Trim¦ModelNumber¦Doors¦ExteriorColor¦InteriorColor¦\
@@ -195,7 +195,7 @@ AWD¦Electric Fuel System¦¦¦¦¦¦¦¦¦¦¦¦¦¦¦";
     );
 }
 
-/// vAuto: a mark of UTF-8 in front, `N` and `U`, `Series` for the trim, photos between bars.
+/// vAuto: a UTF-8 byte order mark, `N` and `U`, `Series` for the trim, photos separated by bars.
 #[test]
 fn vauto() {
     let feed = "\u{feff}\"DealerId\",\"Dealer Name\",\"VIN\",\"Stock #\",\"New/Used\",\"Year\",\"Make\",\
@@ -289,8 +289,8 @@ fn vauto() {
     );
 }
 
-/// Google vehicle listings, by their specification: `n` and `u`, prices and mileages with their units,
-/// inches in quotation marks, more photos in a list.
+/// Google vehicle listings, by their specification: `n` and `u`, prices and mileages with their
+/// units, inches in quotation marks, more photos in a list.
 #[test]
 fn google_listings() {
     let feed = "vin,id,store_code,place_id,maps_url,dealership_name,dealership_address,\
@@ -553,8 +553,8 @@ Pyrite Silver,Black,CPO,GOOD,available,,,,S,T77,,,Acme South\n";
     );
 }
 
-/// Meta's XML: nested elements, several pictures with tags, an address that is no vehicle's, entities and
-/// CDATA, an element that is empty.
+/// Meta's XML: nested elements, several pictures with tags, an address that is not a vehicle's,
+/// entities and CDATA, an empty element.
 #[test]
 fn meta_xml() {
     let feed = r#"<?xml version="1.0" encoding="UTF-8"?>
@@ -637,7 +637,7 @@ fn meta_xml() {
     );
 }
 
-/// What AutoTrader takes: bars, no heading, no quotation marks, photos between commas, the last cells
+/// AutoTrader: bars, no heading, no quotation marks, photos separated by commas, the last cells
 /// missing.
 #[test]
 fn autotrader() {
@@ -715,7 +715,7 @@ AWD|Hybrid|||||N\r\n";
     );
 }
 
-/// The vehicles of AAP, as an agent was answered: everything that has a member of its own.
+/// AAP's own vehicles, as in an agent's answer, with every member that AAP defines.
 #[test]
 fn aap_json() {
     let feed = r#"{"type": "inventory.search.response", "data": {"total": 1, "skip": 0, "limit": 50, "vehicles": [{

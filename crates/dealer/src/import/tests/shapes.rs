@@ -1,5 +1,5 @@
-//! Small feeds in the structures that public exporters use, each read without naming what it is. One car
-//! is the same in all of them; what a format cannot say is missing in its listing.
+//! Small feeds in the structures of public exporters, each read without naming its format. All
+//! contain the same car; members that a format lacks are missing in its listing.
 
 use std::fmt::Write as _;
 use std::io::Cursor;
@@ -14,7 +14,7 @@ fn read(feed: &[u8], mapping: Option<&Mapping>) -> Sorted {
     read_as(Cursor::new(feed), &[target()], mapping, now()).unwrap()
 }
 
-/// The listings of a feed, one on a line, and what its report says.
+/// Reads a feed, and returns its listings, one on a line, and its report.
 fn told(feed: &[u8], mapping: Option<&Mapping>) -> String {
     let sorted = read(feed, mapping);
     let mut out = String::new();
@@ -175,7 +175,7 @@ fn every_shape_is_read_alike_by_naming_its_preset() {
         (Preset::MobileDe, include_bytes!("shapes/mobile_de.csv")),
     ] {
         assert_eq!(told(feed, Some(&Mapping::of(preset))), told(feed, None), "{preset}");
-        // What is written down of how it was understood reads it alike, too.
+        // The mapping written from the report reads the feed in the same way.
         let saved = read(feed, None).mapping.to_toml();
         let saved = Mapping::parse(&saved).unwrap_or_else(|wrong| panic!("{wrong:?}\n{saved}"));
         assert_eq!(told(feed, Some(&saved)), told(feed, None), "{preset}");

@@ -1,5 +1,5 @@
-//! A unit as bytes and back. Nothing is left out: what is packed here is the only thing that is known of
-//! a row. The bytes never leave the process, so that they are read as they were written.
+//! Serialisation of a unit to bytes and back. Nothing is left out, because these bytes are the only
+//! copy. They never leave the process, so they are read without validation.
 
 use jiff::Timestamp;
 use tradepost_wire::aap::Vehicle;
@@ -9,16 +9,16 @@ use tradepost_wire::json::{self, Map};
 
 use crate::import::Unit;
 
-/// What is read was written by this module, in this process.
+/// Invariant: the bytes were written by this module in this process.
 const WRITTEN: &str = "a unit is read as it was written";
 
-/// Puts a unit at the end.
+/// Appends a unit.
 pub(super) fn write(unit: &Unit, out: &mut Vec<u8>) {
     out.push(u8::from(unit.sold));
     write_vehicle(&unit.vehicle, out);
 }
 
-/// Takes the next unit.
+/// Reads the next unit.
 pub(super) fn read(from: &mut &[u8]) -> Unit {
     let [sold] = array(from);
     Unit { vehicle: read_vehicle(from), sold: sold == 1 }
@@ -27,7 +27,7 @@ pub(super) fn read(from: &mut &[u8]) -> Unit {
 macro_rules! members {
     ($($member:ident),+ $(,)?) => {
         fn write_vehicle(vehicle: &Vehicle, out: &mut Vec<u8>) {
-            // Without `..`: a member that is added to listings must not get lost here.
+            // Without `..`, so that a new member of listings cannot be forgotten here.
             let Vehicle { $($member),+ } = vehicle;
             $($member.write(out);)+
         }
@@ -45,7 +45,7 @@ members! {
     inventory_date, updated_at, others,
 }
 
-/// What a listing is made of.
+/// A member of a listing.
 trait Member: Sized {
     fn write(&self, out: &mut Vec<u8>);
     fn read(from: &mut &[u8]) -> Self;
@@ -137,7 +137,7 @@ impl Member for Timestamp {
 
 impl Member for Map {
     fn write(&self, out: &mut Vec<u8>) {
-        // Hardly any listing of a feed has members of its own.
+        // Few listings of a feed have additional members.
         let text = (!self.is_empty()).then(|| json::to_string(self).unwrap_or_default());
         text.write(out);
     }

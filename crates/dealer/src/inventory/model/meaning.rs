@@ -1,11 +1,11 @@
-//! What a predicate of a query says of a vehicle, looked up in its listing.
+//! Evaluation of a query's predicate on a listing.
 
 use super::*;
 use crate::query::fold::squeeze;
 use crate::query::seats::seats;
 use crate::query::{Meaning, Number};
 
-/// Whether a vehicle is what a predicate says.
+/// Returns true when a vehicle satisfies a predicate.
 pub(super) fn means(inventory: &Inventory, v: &Vehicle, meaning: &Meaning) -> bool {
     let has = |attribute: Attribute, id: u32| {
         let text = match attribute {

@@ -1,5 +1,5 @@
-//! How questions are read: negations, units and common words. `readings.txt` has the exact reading of each
-//! question; the properties hold for every word that is known.
+//! Interpretation of questions: negations, units and common words. `readings.txt` has the exact
+//! interpretation of each question; the properties hold for every known word.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ fn questions_are_read_as_the_table_says() {
     for line in questions {
         table.push_str(line);
         table.push('\n');
-        // Comments part the table.
+        // Comments divide the table.
         if !line.starts_with('#') {
             asked += 1;
             table.push_str(&format!("  {}\n", said(&json!({"query": line}))));
@@ -28,7 +28,7 @@ fn questions_are_read_as_the_table_says() {
     expect_file!["readings.txt"].assert_eq(&table);
 }
 
-/// The numbers of the rows that a question finds, and how it was read.
+/// Returns the rows that a question finds, and its interpretation.
 fn rows(inventory: &Inventory, question: &str) -> (BTreeSet<u32>, Understood) {
     let filters = Filters { query: Some(question.to_owned()), ..Filters::default() };
     let understood = inventory.index.understand(&filters);
@@ -85,7 +85,7 @@ fn no_negation_finds_what_it_excludes() {
             format!("no ugly {word}"),
         ]
         .into_iter()
-        // A hyphen before a number is no minus.
+        // A hyphen before a number is not a negation.
         .chain(word.starts_with(char::is_alphabetic).then(|| format!("-{word}")))
         {
             tried += 1;

@@ -1,4 +1,4 @@
-//! Reads stock numbers and VINs, or parts of VINs, with and without a word that announces them.
+//! Stock numbers and VINs, or parts of VINs, with and without a word that announces them.
 
 use super::super::numbers;
 use super::super::tokens::together;
@@ -7,12 +7,11 @@ use super::super::{Meaning, Want};
 use super::Reader;
 
 impl Reader<'_> {
-    /// A stock number, a VIN or its end, without a word that says so.
+    /// Interprets a stock number, a VIN or its end, without an announcing word.
     pub(super) fn identified(&self, key: &str) -> Option<Want> {
         let has_digit = key.bytes().any(|b| b.is_ascii_digit());
         let letters = key.chars().count();
-        // Ordinary words would be found among stock numbers, and two
-        // signs at the end of many VINs.
+        // Ordinary words may occur among stock numbers, and two characters at the end of many VINs.
         if !has_digit || letters < 3 {
             return None;
         }
@@ -22,14 +21,14 @@ impl Reader<'_> {
         if letters >= 4 && self.identifiers.vin_ends(key) {
             return Some(Want::identifier(Meaning::VinEnd, "vin ending", key));
         }
-        // Digits alone are rather an amount.
+        // Digits alone are more likely an amount.
         let has_letter = key.bytes().any(|b| b.is_ascii_alphabetic());
         (letters >= 5 && has_letter && self.identifiers.vin_starts(key))
             .then(|| Want::identifier(Meaning::VinStart, "vin beginning", key))
     }
 
-    /// `stock N2150`, `vin ending in 000023`: a number that is said to be one, whether there is
-    /// such a unit or not.
+    /// Interprets an announced number: `stock N2150`, `vin ending in 000023`, whether such a unit
+    /// exists or not.
     pub(super) fn identifier_named(&mut self, at: usize) -> Option<usize> {
         let (length, kind) = (1..=4).rev().find_map(|length| {
             let key = together(self.tokens.get(at..at + length)?);
@@ -43,7 +42,7 @@ impl Reader<'_> {
             key.push_str(&token.text);
             end += 1;
         }
-        // `in stock under 40k` names none.
+        // `in stock under 40k` announces no number.
         let is_number = key.bytes().any(|b| b.is_ascii_digit()) && key.chars().count() > 2;
         if !is_number || kind == "stock" && numbers::read(&self.tokens, first).is_some() {
             return None;

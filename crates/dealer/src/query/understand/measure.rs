@@ -1,5 +1,5 @@
-//! Numbers with a unit: `300hp` is read as `300 hp`, and what is measured is looked for in the listings'
-//! words before it is left out.
+//! Numbers with a unit: `300hp` is read as `300 hp`, and a measure is searched in the words of
+//! listings before it is left out.
 
 use super::super::lexicon::Attribute;
 use super::super::numbers::is_unit;
@@ -8,8 +8,8 @@ use super::super::vocabulary::vocabulary;
 use super::Reader;
 
 impl Reader<'_> {
-    /// Separates numbers from the units that are written against them, and negating words from what a
-    /// hyphen joins to them, unless the whole is a word of the inventory or the name of a car.
+    /// Separates numbers from units, and negating words from what a hyphen joins to them, unless
+    /// the whole is a word of the inventory or the name of a car.
     pub(super) fn separate_units(&mut self) {
         let tokens = std::mem::take(&mut self.tokens);
         let mut separated: Vec<Token> = Vec::with_capacity(tokens.len());
@@ -20,7 +20,7 @@ impl Reader<'_> {
             let follows_number =
                 before.is_some_and(|before| before.text.bytes().all(|byte| byte.is_ascii_digit()));
             if token.joined && token.text == "in" && follows_number {
-                // `20-in wheels`; elsewhere `in` is a preposition.
+                // In `20-in wheels` it means inches; elsewhere `in` is a preposition.
                 token.text = "inch".to_owned();
             }
             let negates = |before: &Token| {
@@ -41,11 +41,11 @@ impl Reader<'_> {
         self.tokens = separated;
     }
 
-    /// `40kmi` is 40k and mi. `4runner`, `330i` and a stock number stay what they are.
+    /// Splits `40kmi` into 40k and mi. `4runner`, `330i` and stock numbers stay whole.
     fn number_and_unit(&self, text: &str, next: Option<&str>) -> Option<(String, String)> {
         let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').filter(|end| *end > 0)?;
         let (number, unit) = text.split_at_checked(end)?;
-        // `7l/100km`; alone an `l` is part of the name of an engine.
+        // In `7l/100km` the `l` is a unit; alone it is part of an engine's name.
         let is_consumption = unit == "l" && next.is_some_and(|next| next.starts_with("100"));
         let (number, unit) = if unit == "in" {
             (number.to_owned(), "inch")
@@ -62,11 +62,11 @@ impl Reader<'_> {
         (!is_name).then(|| (number, unit.to_owned()))
     }
 
-    /// A number with a unit that no filter has: a feature or an engine of a listing that says so, or
-    /// something that is left out.
+    /// Interprets a number with a unit that no filter has: as a feature or engine of a listing, or
+    /// as a phrase that is left out.
     pub(super) fn measured(&mut self, at: usize, length: usize) {
         let key = super::together(self.tokens.get(at..at + length).unwrap_or_default());
-        // `3.5 liter` is how people say 3.5L.
+        // `3.5 liter` means the engine 3.5L.
         let liters = ["liters", "liter", "litres", "litre"];
         let engine = liters.iter().find_map(|unit| key.strip_suffix(unit));
         let engine = engine.map(|number| format!("{number}l"));

@@ -1,7 +1,7 @@
-//! Negations: which phrases of a query `no`, `without` or `anything but` exclude, and where that ends.
+//! Negations: the phrases of a query that `no`, `without` or `anything but` exclude.
 //!
-//! The rule behind all of it: what a shopper excludes is never selected. Where a sentence can be read both
-//! ways, a phrase is excluded, and the answer says so.
+//! A vehicle that a shopper excludes is never selected. Where a sentence is ambiguous, the phrase
+//! is excluded, and the answer says so.
 
 use super::super::lexicon::Attribute;
 use super::super::numbers::{self, Number};
@@ -9,37 +9,39 @@ use super::super::vocabulary::vocabulary;
 use super::super::{Meaning, Want};
 use super::Reader;
 
-/// How far a negation reaches.
+/// Scope of a negation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Reach {
-    /// Also to what `and` adds: `no trucks and diesels`. `not white and awd` asks for all-wheel drive.
+    /// True when it includes what `and` adds: `no trucks and diesels`. `not white and awd` asks for
+    /// all-wheel drive.
     over_and: bool,
-    /// Through words that no listing can be found by to the noun behind them: `no ugly trucks`.
+    /// True when it reaches through unsearchable words to the noun after them: `no ugly trucks`.
     to_noun: bool,
-    /// To all adjacent phrases at once: `anything but a red Honda` finds a red Ford.
+    /// True when it excludes all adjacent phrases together: `anything but a red Honda` finds a red
+    /// Ford.
     to_all: bool,
 }
 
-/// The reach of `not`, `isn't` and `non`.
+/// Scope of `not`, `isn't` and `non`.
 const ONE_PHRASE: Reach = Reach { over_and: false, to_noun: false, to_all: false };
 
-/// The reach of `no`, `without` and `don't want`.
+/// Scope of `no`, `without` and `don't want`.
 const NOUN_PHRASES: Reach = Reach { over_and: true, to_noun: true, to_all: false };
 
-/// The reach of `anything but`.
+/// Scope of `anything but`.
 const ALL_BUT: Reach = Reach { over_and: true, to_noun: true, to_all: true };
 
-/// A negation whose phrase has not come yet.
+/// A negation whose phrase is still to come.
 #[derive(Debug, Clone, Copy)]
 struct Pending {
-    /// The first token of the negating words.
+    /// First token of the negating words.
     first: usize,
-    /// The token behind them.
+    /// Token after them.
     end: usize,
     reach: Reach,
 }
 
-/// What stands between two phrases.
+/// Connection between two phrases.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Link {
     #[default]
@@ -49,44 +51,44 @@ enum Link {
     Comma,
 }
 
-/// Where the reading of negations stands.
+/// State of the interpretation of negations.
 #[derive(Debug, Default)]
 pub(super) struct Negation {
     pending: Option<Pending>,
-    /// The last phrase was excluded, and what is linked to it may be as well.
+    /// Scope of the last exclusion, which may include what is linked to it.
     spread: Option<Reach>,
-    /// `any` or `nothing` was said: a `but` excludes, or undoes the negation.
+    /// True after `any` or `nothing`: a `but` then excludes, or ends the negation.
     after_any: bool,
     link: Link,
-    /// The token behind the last phrase that was read.
+    /// Token after the last phrase.
     phrase_end: usize,
 }
 
 impl Negation {
-    /// Whether an `or` waits for its other side.
+    /// Returns true when an `or` waits for its other side.
     pub(super) fn is_alternative(&self) -> bool {
         self.link == Link::Or
     }
 
-    /// Whether what `or` adds may be excluded as well.
+    /// Returns true when a phrase added by `or` may be excluded as well.
     pub(super) fn may_spread(&self) -> bool {
         self.spread.is_some()
     }
 
-    /// Notes where the phrase ends that was read last.
+    /// Records the end of the last phrase.
     pub(super) fn phrase_ends(&mut self, at: usize) {
         self.phrase_end = at;
     }
 }
 
 impl Reader<'_> {
-    /// Takes a function word into account that is about negation. Returns whether it is one.
+    /// Handles a function word about negation. Returns true when it is one.
     pub(super) fn negating_word(&mut self, kind: &str, at: usize, length: usize) -> bool {
         let end = at + length;
         match kind {
             "not" => self.negate(at, end, ONE_PHRASE),
             "no" => self.negate(at, end, NOUN_PHRASES),
-            // `not without a sunroof` asks for one. `don't want no trucks` is no such thing.
+            // `not without a sunroof` asks for one; `don't want no trucks` does not ask for trucks.
             "except" if self.negation.after_any => self.negate_or_undo(at, end, ALL_BUT),
             "except" | "without" => self.negate_or_undo(at, end, NOUN_PHRASES),
             "non" => self.negate_or_undo(at, end, ONE_PHRASE),
@@ -126,15 +128,15 @@ impl Reader<'_> {
         }
     }
 
-    /// `not a small truck` negates what the article belongs to.
+    /// Extends a negation to the noun after an article: `not a small truck`.
     fn reach_noun(&mut self) {
         if let Some(pending) = &mut self.negation.pending {
             pending.reach.to_noun = true;
         }
     }
 
-    /// `anything but a Honda` excludes, `nothing but Hondas` asks for them, `not red but blue` ends the
-    /// negation, and `cheap but good` says nothing.
+    /// Handles `but`: `anything but a Honda` excludes, `nothing but Hondas` asks for them, `not red
+    /// but blue` ends the negation, and `cheap but good` means nothing.
     fn but(&mut self, first: usize, end: usize) {
         self.negation.spread = None;
         let after_any = std::mem::take(&mut self.negation.after_any);
@@ -149,7 +151,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `trucks excluded`.
+    /// Excludes the last phrase: `trucks excluded`.
     fn exclude_last(&mut self) {
         if let Some(last) = self.understood.wants.last_mut() {
             last.negated = true;
@@ -157,8 +159,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether a phrase begins at a token: no function word, no number, and nothing before which people
-    /// pause.
+    /// Returns true when a phrase begins at a token: no function word, no number, and no pause
+    /// before it.
     fn phrase_follows(&self, mut at: usize, past_articles: bool) -> bool {
         let said = |kind: &str, at: usize| {
             self.tokens.get(at).and_then(|token| vocabulary().said(kind, &token.text))
@@ -174,13 +176,13 @@ impl Reader<'_> {
             && numbers::read(&self.tokens, at).is_none()
     }
 
-    /// Takes into account that people pause before a token.
+    /// Handles a pause before a token.
     pub(super) fn pause(&mut self, at: usize) {
         if !self.tokens.get(at).is_some_and(|token| token.after_pause) {
             return;
         }
         match self.negation.pending {
-            // `I don't drive much, I want a Honda`. `No, trucks` still excludes them.
+            // As in `I don't drive much, I want a Honda`. `No, trucks` still excludes them.
             Some(pending) if at > pending.end => self.drop_negation(at),
             Some(_) => {}
             None if self.negation.link == Link::Nothing => self.negation.link = Link::Comma,
@@ -188,7 +190,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Says that a negation was left out because nothing follows that it could be about.
+    /// Records that a negation was left out, because no phrase follows it.
     pub(super) fn drop_negation(&mut self, end: usize) {
         if let Some(pending) = self.negation.pending.take() {
             let said = self.shown(pending.first, end.saturating_sub(pending.first));
@@ -196,25 +198,25 @@ impl Reader<'_> {
         }
     }
 
-    /// How something that is left out is said: with the negation before it, if there is one. The negation
-    /// stays where the noun is still to come.
+    /// Describes a phrase that is left out, with the negation before it, if there is one. The
+    /// negation remains when its noun is still to come.
     pub(super) fn with_negation(&mut self, said: String, end: usize) -> String {
         let Some(pending) = self.negation.pending else { return said };
         if pending.reach.to_noun && self.phrase_follows(end, false) {
             return said;
         }
         self.negation.pending = None;
-        // `no spaceships or trucks`.
+        // As in `no spaceships or trucks`.
         self.negation.spread = Some(ONE_PHRASE);
         format!("not {said}")
     }
 
-    /// Whether a negation waits for what it is about.
+    /// Returns true when a negation waits for its phrase.
     pub(super) fn is_negated(&self) -> bool {
         self.negation.pending.is_some()
     }
 
-    /// Decides whether a phrase that begins at a token is excluded. The negation is used up by that.
+    /// Decides whether a phrase that begins at a token is excluded, and consumes the negation.
     pub(super) fn is_excluded(&mut self, want: &Want, at: usize) -> bool {
         let link = std::mem::take(&mut self.negation.link);
         if let Some(pending) = self.negation.pending.take() {
@@ -238,7 +240,8 @@ impl Reader<'_> {
         goes_on
     }
 
-    /// Whether an `or` ends the enumeration that a token is part of: `no trucks, diesels or Hondas`.
+    /// Returns true when an `or` ends the enumeration that a token is part of: `no trucks, diesels
+    /// or Hondas`.
     fn list_goes_on(&self, at: usize) -> bool {
         for next in at + 1..self.tokens.len() {
             let Some(token) = self.tokens.get(next) else { return false };
@@ -254,8 +257,8 @@ impl Reader<'_> {
         false
     }
 
-    /// Narrows what was excluded last by a phrase that directly follows it: `no Honda Civic` excludes this
-    /// model of this make and no other Honda. Returns whether it did.
+    /// Narrows the last exclusion by a phrase that directly follows it: `no Honda Civic` excludes
+    /// this model and no other Honda. Returns true when it did.
     pub(super) fn narrows_excluded(&mut self, want: &Want, at: usize) -> bool {
         let is_next = self.negation.phrase_end == at && self.negation.link == Link::Nothing;
         let is_number = matches!(want.any.as_slice(), [Meaning::Number(..)]);
@@ -283,7 +286,7 @@ impl Reader<'_> {
     }
 }
 
-/// Makes an excluded make a model of this make. Returns whether it could.
+/// Narrows an excluded make to a model of this make. Returns true when it could.
 fn narrow_make(last: &mut Want, want: &Want) -> bool {
     let ids = |any: &[Meaning], of: Attribute| -> Option<Vec<u32>> {
         let [Meaning::Values(values)] = any else { return None };
@@ -302,9 +305,9 @@ fn narrow_make(last: &mut Want, want: &Want) -> bool {
     true
 }
 
-/// Turns an excluded range of prices, miles or years that is open on one side into the range that is left:
-/// `not over 20k` is a highest price. Ranges with two ends and seats stay excluded, because vehicles that
-/// state no seats are not excluded.
+/// Replaces an excluded half-open range of prices, miles or years by its complement: `not over 20k`
+/// is a maximum price. Ranges with two ends and seats stay excluded, because vehicles without
+/// stated seats are not excluded.
 pub(super) fn complement(want: &mut Want) {
     let [Meaning::Number(number, bounds)] = want.any.as_mut_slice() else { return };
     let number = *number;

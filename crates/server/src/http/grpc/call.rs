@@ -1,4 +1,4 @@
-//! The call itself: its one message, how it is laid out, and how long its caller waits.
+//! gRPC calls: the single request message, its framing, and the deadline.
 
 use std::future::Future;
 use std::ops::Deref;
@@ -16,16 +16,16 @@ use super::errors::{self, Failure};
 use crate::desk::Desk;
 use crate::http::intake::{self, Unread, Whole};
 
-/// What stands before a message: whether it is compressed, and how long it is.
+/// Length in bytes of the prefix of a message: compression flag and length.
 pub(super) const PREFIX: usize = 5;
 
-/// Whether the content is protocol buffers in calls of gRPC.
+/// Returns true when the content type is gRPC with protobuf.
 pub(super) fn is_grpc(headers: &HeaderMap) -> bool {
     let kind = intake::media_type(headers);
     kind.is("application/grpc") || kind.is("application/grpc+proto")
 }
 
-/// Reads the one message of a call, within the limits.
+/// Reads the single message of a call, within the limits.
 pub(super) async fn receive<'d>(
     desk: &'d Desk,
     parts: &Parts,
@@ -33,7 +33,7 @@ pub(super) async fn receive<'d>(
 ) -> Result<Message<'d>, Failure> {
     let limit = desk.settings.max_body_bytes;
     let invalid = |message: &str| Failure::from(&Refusal::new(Code::InvalidRequest, message));
-    // The limit is for the message, to which the prefix does not belong.
+    // The limit is for the message without its prefix.
     let body = intake::collect(desk, parts, &mut body, limit.saturating_add(PREFIX)).await;
     let whole = body.map_err(|unread| match unread {
         Unread::TooLarge(_) => {
@@ -61,13 +61,13 @@ pub(super) async fn receive<'d>(
     }
     match usize::try_from(u32::from_be_bytes(length)).unwrap_or(usize::MAX).cmp(&message.len()) {
         std::cmp::Ordering::Equal => Ok(Message(whole)),
-        // What stands after it would be a second one.
+        // Further bytes would be a second message.
         std::cmp::Ordering::Less => Err(invalid("send exactly one message")),
         std::cmp::Ordering::Greater => Err(invalid("the message ended early")),
     }
 }
 
-/// The one message of a call.
+/// The single message of a call.
 pub(super) struct Message<'d>(Whole<'d>);
 
 impl Deref for Message<'_> {
@@ -78,7 +78,7 @@ impl Deref for Message<'_> {
     }
 }
 
-/// A message with its prefix.
+/// Adds the prefix to a message.
 pub(super) fn framed(message: &[u8]) -> Bytes {
     let mut out = Vec::with_capacity(PREFIX + message.len());
     out.push(0);
@@ -89,24 +89,24 @@ pub(super) fn framed(message: &[u8]) -> Bytes {
     out.into()
 }
 
-/// Until when a caller waits.
+/// Deadline of a call.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Deadline(Option<Instant>);
 
 impl Deadline {
-    /// The deadline that a call sets by `grpc-timeout`: at most eight digits and a unit.
+    /// Reads the deadline from `grpc-timeout`: at most eight digits and a unit.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// What is wrong with the value.
     pub(super) fn of(headers: &HeaderMap) -> Result<Self, &'static str> {
         let Some(value) = headers.get("grpc-timeout") else { return Ok(Self(None)) };
         let patience = value.to_str().ok().and_then(duration);
         let patience = patience.ok_or("grpc-timeout must be up to eight digits and a unit")?;
-        // A moment that no clock can reach is no deadline.
+        // A time beyond the range of the clock is no deadline.
         Ok(Self(Instant::now().checked_add(patience)))
     }
 
-    /// What comes of something in time.
+    /// Runs work until the deadline; `None` when it passes.
     pub(super) async fn limit<T>(self, work: impl Future<Output = T>) -> Option<T> {
         match self.0 {
             Some(until) => tokio::time::timeout_at(until, work).await.ok(),

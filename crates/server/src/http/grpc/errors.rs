@@ -1,5 +1,5 @@
-//! How this binding says no: a status, a sentence, and the details of the same catalog that the
-//! other bindings render (A2A §10.6).
+//! Errors of the gRPC binding: a status, a message, and the details of the same error catalog as in
+//! the other bindings (A2A 1.0 §10.6).
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
@@ -21,14 +21,14 @@ const STATUS: HeaderName = HeaderName::from_static("grpc-status");
 const MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
 const DETAILS: HeaderName = HeaderName::from_static("grpc-status-details-bin");
 
-/// What a message of `grpc-message` must not hold as it is.
+/// Characters that are percent-encoded in `grpc-message`.
 const ESCAPED: &AsciiSet = &CONTROLS.add(b'%');
 
-/// How long the details may be. Clients take 8 KiB of metadata (gRPC core, grpc-java) and drop a
-/// whole answer that has more; base64 makes three bytes four.
+/// Maximum size of the details in bytes. Clients accept 8 KiB of metadata (gRPC core, grpc-java)
+/// and drop a whole answer that has more; base64 makes four bytes of three.
 const MAX_DETAILS: usize = 4_608;
 
-/// A call that failed.
+/// A failed call.
 #[derive(Debug)]
 pub(super) struct Failure {
     status: Status,
@@ -49,12 +49,12 @@ impl From<&Refusal> for Failure {
 }
 
 impl Failure {
-    /// The same under another status, where the catalog's row is about something wider.
+    /// Replaces the status, where that of the error code is too general.
     pub(super) fn with_status(self, status: Status) -> Self {
         Self { status, ..self }
     }
 
-    /// An answer that is nothing but a status.
+    /// Creates a response that consists of the status only.
     pub(super) fn into_parcel(self) -> Parcel {
         let mut response = super::head(Body::empty());
         let stamp = self.stamp.clone();
@@ -62,7 +62,7 @@ impl Failure {
         (response, stamp)
     }
 
-    /// The end of a stream that began well.
+    /// Creates the trailers that end a stream.
     pub(super) fn into_trailers(self) -> HeaderMap {
         let mut trailers = HeaderMap::new();
         self.write(&mut trailers);
@@ -82,8 +82,8 @@ impl Failure {
         }
     }
 
-    /// The details as google.rpc.Status. When there are too many wrong fields to send, the last
-    /// ones stay behind; the message has their number.
+    /// Encodes the details as google.rpc.Status. Field violations that do not fit are dropped from
+    /// the end; the message has their number.
     fn packed(self) -> Vec<u8> {
         let mut status = json!({
             "code": self.status.number(), "message": self.message, "details": self.details,
@@ -104,23 +104,23 @@ fn violations(status: &mut Value) -> Option<&mut Vec<Value>> {
     details.find_map(|detail| detail.get_mut("fieldViolations")?.as_array_mut())
 }
 
-/// The end of a call that went well.
+/// Returns the trailers of a successful call.
 pub(super) fn ok() -> HeaderMap {
     HeaderMap::from_iter([(STATUS, HeaderValue::from(Status::Ok.number()))])
 }
 
-/// A service that there is not. It says nothing of who is asked.
+/// Returns the error of an unknown service, which reveals nothing about the host.
 pub(super) fn unknown_service() -> Failure {
     bare(Status::Unimplemented, "nothing is here")
 }
 
-/// The caller's time was up first.
+/// Returns the error of an exceeded deadline.
 pub(super) fn too_late() -> Failure {
     bare(Status::DeadlineExceeded, "the deadline of the call has passed")
 }
 
-/// Errors of this binding, whose HTTP status always is that of a success. What a credential must be is in
-/// the metadata, as it is in a header on the other bindings.
+/// Writer of refusals for this binding, whose HTTP status is always 200. The authentication
+/// challenge is in the metadata, as it is in a header in the other bindings.
 pub(super) struct Grpc;
 
 impl Dialect for Grpc {
@@ -130,8 +130,8 @@ impl Dialect for Grpc {
         (response, stamp)
     }
 
-    /// Its own document has no place here, where every detail has a type that is known to both sides
-    /// beforehand.
+    /// Leaves out the profile's own document, because both sides have to know the type of every
+    /// detail.
     fn profile(&self, refusal: ProfileRefusal) -> Parcel {
         let status = match refusal.blame {
             Blame::UsForAMoment => Status::Unavailable,
@@ -152,26 +152,26 @@ impl Dialect for Grpc {
     }
 }
 
-/// What broke on our side while a stream was under way.
-// E-14
+/// Returns the error that ends a stream after an internal error.
+// Temporary errors differ from permanent ones (A2A 1.0 §3.3.2, E-14).
 pub(super) fn broken(agent: &dyn Agent, fault: &Fault) -> Failure {
     Failure::from(&answers::broken(agent, fault).0)
 }
 
-/// The process stops while there is more to come.
-// E-14
+/// Returns the error that ends a stream when the process stops.
+// Stopping is a temporary error, so the status is `UNAVAILABLE` (A2A 1.0 §3.3.2, E-14).
 pub(super) fn stopping() -> Failure {
     bare(Status::Unavailable, "this server stops; read the task, or subscribe to it again")
 }
 
-/// A compressed message.
+/// Returns the error of a compressed message.
 pub(super) fn compressed() -> Failure {
     let message = "this agent reads no compressed messages; send it as it is";
     let refusal = Refusal::new(Code::InvalidRequest, message).with("acceptEncoding", "identity");
     Failure::from(&refusal).with_status(Status::Unimplemented)
 }
 
-/// A status of the transport, for which the catalog has no row.
+/// Creates an error of the transport, which the error catalog does not have.
 fn bare(status: Status, message: &str) -> Failure {
     let stamp = Stamp { code: status.name(), ..Stamp::default() };
     Failure { status, message: message.to_owned(), details: Vec::new(), stamp }

@@ -1,4 +1,4 @@
-//! What a call answers: one message, or a task's events one after the other, and the status.
+//! Responses of gRPC calls: one message, or a task's events, and the status.
 
 use std::convert::Infallible;
 
@@ -17,15 +17,15 @@ use crate::fault::Fault;
 use crate::panics;
 use crate::tasks::{Item, TaskStream};
 
-/// A response that brings one message.
+/// Creates a response with one message.
 pub(super) fn one_message(message: Vec<u8>) -> Response {
     let frames = [Frame::data(framed(&message)), Frame::trailers(errors::ok())];
     response(stream::iter(frames.map(Ok)))
 }
 
-/// A response that brings a task's events until it pauses or ends, or the caller's time is up. The
-/// next event is read when the last one has been taken: who reads slowly keeps nobody waiting and
-/// nothing in memory.
+/// Creates a response with a task's events until it pauses or ends, or the deadline passes. The
+/// next event is read when the previous one has been sent, so a slow reader delays nobody and takes
+/// no memory.
 pub(super) fn task_events(events: TaskStream, agent: SharedAgent, deadline: Deadline) -> Response {
     response(stream::unfold(Some((events, agent)), move |state| async move {
         let (mut events, agent) = state?;
@@ -48,7 +48,7 @@ pub(super) fn task_events(events: TaskStream, agent: SharedAgent, deadline: Dead
 }
 
 fn event(item: &Item) -> Result<Vec<u8>, Fault> {
-    // The log keeps events as the other bindings send them.
+    // The event log stores JSON for the other bindings.
     let document =
         tradepost_wire::json::from_str(&item.json).map_err(Fault::on("reading an event"))?;
     protobuf::write(&schema::STREAM_RESPONSE, &document).map_err(Fault::on("writing an event"))

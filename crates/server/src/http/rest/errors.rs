@@ -1,4 +1,4 @@
-//! Errors in the shape of google.rpc.Status (A2A §11.6), those of a profile with its own document as
+//! Errors in the format of google.rpc.Status (A2A 1.0 §11.6), a profile's with its own document as
 //! a second detail.
 
 use axum::http::{StatusCode, header};
@@ -12,8 +12,8 @@ use crate::http::answers::{self, Dialect};
 use crate::http::exchange::Parcel;
 use crate::http::plain::json_response;
 
-/// Errors of this binding. `error.code` is the HTTP status.
-// E-09
+/// Writer of errors for this binding. `error.code` is the HTTP status.
+// All errors have this format (A2A 1.0 §11.6, E-09).
 pub(in crate::http) struct HttpJson;
 
 impl Dialect for HttpJson {
@@ -55,8 +55,8 @@ impl Dialect for HttpJson {
     }
 }
 
-/// Says when to ask again, where that helps.
-// E-14
+/// Sets `Retry-After` on temporary errors.
+// Temporary errors differ from permanent ones (A2A 1.0 §3.3.2, E-14).
 fn come_back(response: &mut Response) {
     if response.status() == StatusCode::SERVICE_UNAVAILABLE {
         let wait = response.headers_mut().entry(header::RETRY_AFTER);
@@ -64,12 +64,12 @@ fn come_back(response: &mut Response) {
     }
 }
 
-/// The name of the status. No row of a catalog is about faults that will be over soon.
+/// Returns the gRPC name of the status. The error catalogs have no row for temporary faults.
 fn grpc(status: StatusCode, usual: &'static str) -> &'static str {
     if status == StatusCode::SERVICE_UNAVAILABLE { "UNAVAILABLE" } else { usual }
 }
 
-/// The body of a protocol error.
+/// Writes the body of a protocol error.
 pub(super) fn body(refusal: &Refusal, status: Option<StatusCode>) -> String {
     let status = code(refusal, status);
     let error = json!({

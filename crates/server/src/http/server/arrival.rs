@@ -1,9 +1,8 @@
-//! Bodies of requests on their way in: how fast they have to come, on every listener and whoever
-//! reads them.
+//! Minimum rate of request bodies, on every listener.
 //!
-//! Only the time counts in which somebody waits for the next piece. A body that comes more slowly
-//! than [`MIN_BYTES_PER_SECOND`] soon counts as nothing being asked on its connection, which then
-//! has to make room for others, and is ended a few seconds later.
+//! Only the time in which a handler waits for the next piece counts. A body below
+//! [`MIN_BYTES_PER_SECOND`] soon counts as stalled: its connection may be ended to make room for
+//! others, and is ended anyway a few seconds later.
 
 use std::io::{Error, ErrorKind};
 use std::pin::Pin;
@@ -20,27 +19,28 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use super::room::RequestProgress;
 use crate::http::intake::MIN_BYTES_PER_SECOND;
 
-/// Time that a body may be behind [`MIN_BYTES_PER_SECOND`] before its connection may be ended for
-/// somebody else.
+/// Time that a body may lag behind [`MIN_BYTES_PER_SECOND`] before its connection may be ended to
+/// make room.
 const STALLED_AFTER: Duration = Duration::from_secs(1);
 
-/// Time that a body may be behind [`MIN_BYTES_PER_SECOND`] at its beginning before it is ended.
+/// Time that a body may lag behind [`MIN_BYTES_PER_SECOND`] at its beginning before it is ended.
 const ENDED_AFTER: Duration = Duration::from_secs(5);
 
-/// The same for a body that has come fast before: a network may fail for a moment.
+/// Time that a previously fast body may lag before it is ended, because a network may fail for a
+/// moment.
 const ENDED_AFTER_AT_MOST: Duration = Duration::from_secs(15);
 
-/// The body of a request, which fails with [`ErrorKind::TimedOut`] when it comes too slowly.
+/// The body of a request, which fails with [`ErrorKind::TimedOut`] when it arrives too slowly.
 pub(super) struct ArrivingBody {
     body: Incoming,
     progress: Arc<RequestProgress>,
     pace: Pace,
-    /// Wakes whoever waits when the body becomes too slow.
+    /// Timer that wakes the reader when the body becomes too slow.
     alarm: Option<Pin<Box<Sleep>>>,
 }
 
 impl ArrivingBody {
-    /// Watches over a body whose request tells its progress there.
+    /// Watches a body, and reports its state to `progress`.
     pub(super) fn new(body: Incoming, progress: Arc<RequestProgress>) -> Self {
         Self { body, progress, pace: Pace::new(), alarm: None }
     }
@@ -48,7 +48,7 @@ impl ArrivingBody {
 
 impl Drop for ArrivingBody {
     fn drop(&mut self) {
-        // Nobody waits for it any more: what is left of the request is our own work.
+        // The body is no longer read, so the rest of the request is the server's own work.
         self.progress.resume();
     }
 }
@@ -99,21 +99,21 @@ impl HttpBody for ArrivingBody {
     }
 }
 
-/// How a body comes.
+/// State of an arriving body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {
     /// Fast enough.
     Steady,
-    /// Too slowly to be waited for when others want the place.
+    /// Too slow to keep its place when others need it.
     Stalled,
-    /// Too slowly to be waited for at all.
+    /// Too slow to be read.
     TooSlow,
 }
 
-/// Measures how fast a body comes: waiting uses time up, and what arrives gives some back.
+/// Measures the rate of a body: waiting uses up time, and arriving bytes earn it.
 #[derive(Debug)]
 struct Pace {
-    /// Since when somebody waits for the next piece, unless nobody does.
+    /// Time since which a reader waits for the next piece.
     waits_since: Option<Instant>,
     until_stalled: Duration,
     until_ended: Duration,
@@ -130,7 +130,7 @@ impl Pace {
         }
     }
 
-    /// Notes that so many bytes have arrived.
+    /// Records arriving bytes.
     fn arrived(&mut self, now: Instant, bytes: usize) -> Standing {
         self.use_up(now);
         self.waits_since = None;
@@ -138,12 +138,12 @@ impl Pace {
         let earned = Duration::from_millis(bytes.saturating_mul(1_000) / MIN_BYTES_PER_SECOND);
         self.until_stalled = self.until_stalled.saturating_add(earned).min(STALLED_AFTER);
         self.until_ended = self.until_ended.saturating_add(earned).min(ENDED_AFTER_AT_MOST);
-        // One byte now and then does not make a body steady: it has to make up for what it lacks.
+        // A single byte does not make a body steady: it has to catch up.
         self.is_stalled &= self.until_stalled < STALLED_AFTER;
         self.standing()
     }
 
-    /// Notes that somebody waits, and has waited until now.
+    /// Records that a reader has waited until now.
     fn waited(&mut self, now: Instant) -> Standing {
         self.use_up(now);
         self.waits_since = Some(now);
@@ -168,7 +168,7 @@ impl Pace {
         }
     }
 
-    /// Gives the time after which a body of which nothing more arrives stands otherwise.
+    /// Returns the time after which the state changes when nothing more arrives.
     fn left(&self, standing: Standing) -> Duration {
         match standing {
             Standing::Steady => self.until_stalled.min(self.until_ended),
@@ -181,8 +181,7 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// Plays a body that comes in pieces of so many bytes, one in each pause; how it stands after
-    /// each second.
+    /// Simulates a body of pieces with `bytes` bytes, one after each pause; returns the states.
     fn play(bytes: usize, pause: Duration, lasts: Duration) -> Vec<Standing> {
         let began = Instant::now();
         let mut pace = Pace::new();

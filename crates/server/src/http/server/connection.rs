@@ -1,7 +1,7 @@
-//! One connection, in HTTP/1.1 or HTTP/2, from its first byte to its last.
+//! One connection, in HTTP/1.1 or HTTP/2.
 //!
-//! The version is told by the first bytes: HTTP/2 begins with a preface that no HTTP/1.1 request
-//! has (RFC 9113 §3.4). Over TLS a client that agreed on `h2` sends the same preface.
+//! The first bytes tell the version: HTTP/2 begins with a preface that no HTTP/1.1 request has (RFC
+//! 9113 §3.4). Over TLS a client that negotiated `h2` sends the same preface.
 
 use std::convert::Infallible;
 use std::future::{Future as _, poll_fn};
@@ -30,47 +30,46 @@ use crate::http::observe::{Refusals, observe};
 use crate::http::site::Site;
 use crate::tls::client::ClientCertificate;
 
-/// The largest head of a request: request line or pseudo-headers, and headers together.
+/// Maximum size in bytes of the head of a request: request line or pseudo-headers, and headers.
 const MAX_HEAD_BYTES: u32 = 32 * 1024;
 
-/// How many requests one HTTP/2 connection may have open. RFC 9113 §6.5.2 recommends no fewer.
+/// Maximum number of concurrent requests of an HTTP/2 connection; the minimum that RFC 9113 §6.5.2
+/// recommends.
 const MAX_STREAMS: u32 = 100;
 
-/// How much of the bodies one HTTP/2 connection may send before somebody reads them: no more than
-/// the protocol begins with (RFC 9113 §6.9.2), because nobody counts it but this.
+/// Number of unread body bytes that an HTTP/2 connection may send: the protocol's initial value
+/// (RFC 9113 §6.9.2), because these bytes are not counted as pending.
 const WINDOW: u32 = 65_535;
 
-/// How much of one HTTP/2 answer is kept for a client that is slow to read it.
+/// Maximum number of unsent bytes of an HTTP/2 answer for a slow client.
 const MAX_UNSENT: usize = 256 * 1024;
 
-/// How long an HTTP/2 connection may be silent before it is asked whether it still lives, and how
-/// long it may take to say so.
+/// Time of silence after which an HTTP/2 connection gets a ping, and maximum time for its answer.
 const PING: Duration = Duration::from_secs(20);
 
-/// How long an HTTP/2 connection is kept on which nothing is asked. One in HTTP/1.1 is kept as
-/// long as a head may take to arrive.
+/// Idle time of an HTTP/2 connection. In HTTP/1.1 it is the maximum time for a head.
 const IDLE: Duration = Duration::from_secs(60);
 
-/// Who is at the other end.
+/// The client of a connection.
 #[derive(Debug)]
 pub(super) struct Client {
     pub peer: Peer,
-    /// Whether TLS is spoken.
+    /// True over TLS.
     pub secure: bool,
-    /// The certificate that the client has shown, verified.
+    /// Verified client certificate.
     pub certificate: Option<ClientCertificate>,
 }
 
-/// How connections are served.
+/// Protocol settings of connections.
 #[derive(Debug, Clone)]
 pub(super) struct Protocol {
     builder: auto::Builder<TokioExecutor>,
-    /// How long the head of a request may take to arrive.
+    /// Maximum time for the head of a request.
     pub(super) patience: Duration,
 }
 
 impl Protocol {
-    /// `patience` is how long the head of a request may take to arrive.
+    /// Creates settings; `patience` is the maximum time for the head of a request.
     pub(super) fn new(patience: Duration) -> Self {
         let mut builder = auto::Builder::new(TokioExecutor::new());
         builder
@@ -78,8 +77,8 @@ impl Protocol {
             .timer(TokioTimer::new())
             .header_read_timeout(patience)
             .max_buf_size(MAX_HEAD_BYTES as usize);
-        // What remains is hyper's: frames of 16 KiB, and a connection that resets streams faster
-        // than they can be ended is closed (CVE-2023-44487).
+        // The rest are hyper's defaults: frames of 16 KiB, and a connection that resets streams too
+        // fast is closed (CVE-2023-44487).
         builder
             .http2()
             .timer(TokioTimer::new())
@@ -93,9 +92,8 @@ impl Protocol {
         Self { builder, patience }
     }
 
-    /// Serves a connection until it ends, with what is known about its client. When `stopping` tells
-    /// so, when it is idle too long, or when its place is needed, no new request is taken and those
-    /// in progress are finished.
+    /// Serves a connection until it ends. When `stopping` changes, when it is idle for too long, or
+    /// when its place is needed, no new request is accepted and those in progress are finished.
     pub(super) async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         &self,
         stream: S,
@@ -125,7 +123,7 @@ impl Protocol {
         let (mut ending, mut stopped, mut dismissed) = (false, false, false);
         loop {
             tokio::select! {
-                // In this order an answer that is ready goes out before anything is ended.
+                // In this order an answer that is ready is sent before the connection ends.
                 biased;
                 ended = connection.as_mut() => {
                     if let Err(error) = ended {
@@ -133,7 +131,7 @@ impl Protocol {
                     }
                     return;
                 }
-                // The sender goes away only after it has told.
+                // The sender is dropped only after the change.
                 _ = stopping.changed(), if !stopped => {
                     (stopped, ending) = (true, true);
                     connection.as_mut().graceful_shutdown();
@@ -141,8 +139,7 @@ impl Protocol {
                 () = place.needed(), if !dismissed => {
                     (dismissed, ending) = (true, true);
                     connection.as_mut().graceful_shutdown();
-                    // What was asked at the last moment is answered; otherwise there is time for a
-                    // goodbye and for nothing else.
+                    // A last request is answered; otherwise only the closing message is sent.
                     if !requests.is_busy() {
                         poll_fn(|context| {
                             let _ = connection.as_mut().poll(context);
@@ -153,7 +150,7 @@ impl Protocol {
                     }
                 }
                 () = idle.wait() => {
-                    // It had its time to say goodbye.
+                    // It had its time for the closing message.
                     if ending {
                         return;
                     }
@@ -165,7 +162,7 @@ impl Protocol {
     }
 }
 
-/// Answers a request, which is in progress until its answer is sent.
+/// Answers a request, which is in progress until its answer has been sent.
 async fn answer(
     site: Site,
     request: Request<Body>,
@@ -174,7 +171,7 @@ async fn answer(
     begun: Begun,
 ) -> Result<Response<Counted>, Infallible> {
     let wanted = compress::is_wanted(request.headers());
-    // Before the request is handed over: whoever answers it takes it apart.
+    // Before the router consumes the request.
     let secure = secure || site.is_published_over_tls(&request);
     let response = observe(site, request, &refusals).await?;
     let mut response = if wanted { compress::whole(response).await } else { response };
@@ -185,27 +182,26 @@ async fn answer(
     Ok(response.map(|body| Counted { body, _begun: begun }))
 }
 
-/// Tells when nothing has been asked for a while. hyper watches over heads in HTTP/1.1, but not
-/// over the bytes by which the version is told, and not over HTTP/2 at all.
+/// Detects idle connections. hyper limits the time for heads in HTTP/1.1, but not for the first
+/// bytes that tell the version, and not in HTTP/2.
 #[derive(Debug)]
 struct Idle {
     requests: Arc<Requests>,
-    /// How many requests had begun when the last wait ended.
+    /// Number of requests that had begun when the last wait ended.
     seen: u64,
     patience: Duration,
 }
 
 impl Idle {
-    /// Resolves after a wait in which no request has begun and at whose end none is in progress.
-    /// What is asked in one wait postpones the end by a whole one.
+    /// Resolves after a wait in which no request began and at whose end none is in progress.
+    /// Requests during a wait postpone the end by a whole one.
     async fn wait(&mut self) {
         loop {
-            // Before the first request there is the time that a head may take; after it the
-            // connection is kept for another.
+            // Before the first request the time limit of a head applies, after it the idle time.
             let patience = if self.seen == 0 { self.patience } else { IDLE };
             tokio::time::sleep(patience).await;
             let begun = self.requests.begun.load(Ordering::Relaxed);
-            // A request whose body stalls is ended by the limits on bodies, and not by this one.
+            // A request with a stalled body is ended by the limits on bodies instead.
             if !self.requests.has_open() && begun == self.seen {
                 return;
             }
@@ -214,7 +210,7 @@ impl Idle {
     }
 }
 
-/// The body of an answer; the request is in progress as long as it lives.
+/// The body of an answer; the request is in progress as long as it exists.
 struct Counted {
     body: Body,
     _begun: Begun,

@@ -1,4 +1,4 @@
-//! The beginning of a connection over TLS.
+//! TLS handshakes.
 
 use std::time::Duration;
 
@@ -16,14 +16,14 @@ use crate::tls::Identity;
 use crate::tls::challenge::{self, Challenges};
 use crate::tls::client::ClientCertificate;
 
-/// The first byte of a client that speaks TLS: a handshake record (RFC 8446 §5.1).
+/// First byte of a TLS client: a handshake record (RFC 8446 §5.1).
 const HANDSHAKE: u8 = 22;
 
-/// How much is read from somebody who will not be answered.
+/// Maximum number of bytes read from a client without TLS.
 const MOST_IGNORED: u64 = 64 * 1024;
 
-/// Agrees with a client on keys. `None` when that fails or takes longer than `patience`; what
-/// there is to say about it is in the log.
+/// Performs the handshake. `None` when it fails or takes longer than `patience`; the log has the
+/// reason.
 pub(super) async fn shake(
     mut stream: TcpStream,
     peer: Peer,
@@ -32,7 +32,7 @@ pub(super) async fn shake(
 ) -> Option<(TlsStream<TcpStream>, Option<ClientCertificate>)> {
     let shaken = tokio::time::timeout(patience, async {
         let mut first = [0];
-        // Looked at and left where it is: the handshake reads it again.
+        // Peeked, because the handshake reads it again.
         if stream.peek(&mut first).await.is_ok_and(|read| read > 0) && first != [HANDSHAKE] {
             decline(&mut stream).await;
             return None;
@@ -49,13 +49,13 @@ pub(super) async fn shake(
     };
     let stream = shaken?;
     let chain = stream.get_ref().1.peer_certificates();
-    // The client's own is the first (RFC 8446 §4.4.2).
+    // The first certificate of the chain is the client's own (RFC 8446 §4.4.2).
     let certificate = chain.and_then(<[_]>::first).map(ClientCertificate::read);
     Some((stream, certificate))
 }
 
-/// The same where certificates are ordered: an authority that looks whether a name leads here is shown
-/// what it asked for, and that is all (RFC 8737 §3).
+/// Performs the handshake where certificates are ordered automatically: an authority that validates
+/// a name gets its challenge certificate, and nothing else (RFC 8737 §3).
 async fn unless_asked(
     stream: TcpStream,
     identity: &Identity,
@@ -67,7 +67,7 @@ async fn unless_asked(
     };
     let answer = tokio::task::spawn_blocking(move || challenge::answer(&file)).await;
     let Some(answer) = answer.ok().flatten() else {
-        // Without a challenge it is a client that speaks nothing we do, and hears that.
+        // A client without a challenge offers only unsupported protocols, and gets that alert.
         return begun.into_stream(identity.current()).await.map(|_| None);
     };
     let mut shown = begun.into_stream(answer).await?;
@@ -76,20 +76,19 @@ async fn unless_asked(
     Ok(None)
 }
 
-/// Tells somebody who speaks clear text why that does not work here. What was sent is not looked
-/// at, and everybody on the way may have read it.
+/// Answers a client without TLS. Its data is discarded, because it was readable on the network.
 async fn decline(stream: &mut TcpStream) {
     let status = StatusCode::BAD_REQUEST;
     let body = plain_error_body(status, "INVALID_ARGUMENT", "this port speaks TLS; use https");
     let answer = super::closing_answer(status, &[], &body);
     let _ = stream.write_all(answer.as_bytes()).await;
     let _ = stream.shutdown().await;
-    // Closing with something unread would take the answer back.
+    // Closing with unread data would discard the answer.
     let _ = tokio::io::copy(&mut stream.take(MOST_IGNORED), &mut tokio::io::sink()).await;
 }
 
-/// A client that shows a certificate which is not accepted has failed to authenticate; everything
-/// else that goes wrong here is noise.
+/// Logs a failed handshake. A rejected client certificate is a failed authentication; other
+/// failures are noise.
 fn report(error: &std::io::Error, peer: Peer, identity: &Identity) {
     let cause = error.get_ref().and_then(|cause| cause.downcast_ref::<rustls::Error>());
     if let Some(rustls::Error::InvalidCertificate(wrong)) = cause {

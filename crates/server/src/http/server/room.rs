@@ -1,8 +1,6 @@
-//! Who may be connected: a share for each address, and a place for everybody else. When there is no
-//! room, whoever has asked nothing for the longest time has to go, because a connection on which
-//! nothing is asked is worth least, and whoever closes none of a crowd shuts everybody out. A
-//! connection whose requests all wait for bodies that do not come counts as one on which nothing is
-//! asked.
+//! Places for connections, with a share per address. When all are taken, the connection that has
+//! been idle for the longest time is closed, so that a crowd of idle connections cannot shut others
+//! out. A connection whose requests all wait for stalled bodies counts as idle.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -16,14 +14,14 @@ use tokio::time::Instant;
 use crate::http::settings::Settings;
 use crate::limit::{Key, give_back};
 
-/// How often somebody who waits for a place looks for a connection that has become idle.
+/// Interval at which a waiting connection looks for an idle one.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Where connections have their places.
+/// Places for connections.
 #[derive(Debug)]
 pub(super) struct Room {
     places: Arc<Semaphore>,
-    /// How many of them one address may have; as many as there are when `None`.
+    /// Maximum number of places per address; unlimited when `None`.
     share: Option<usize>,
     open: Mutex<Open>,
     since: Instant,
@@ -44,9 +42,9 @@ struct Connection {
 }
 
 impl Room {
-    /// With the places that the settings give.
+    /// Creates the places that the settings permit.
     pub(super) fn new(settings: &Settings) -> Arc<Self> {
-        // Behind a proxy everybody comes from the proxy's address.
+        // Behind a proxy every connection has the proxy's address.
         let share = (!settings.trust_forwarded_for).then_some(settings.connections_per_address);
         Arc::new(Self {
             places: Arc::new(Semaphore::new(settings.max_connections)),
@@ -56,14 +54,15 @@ impl Room {
         })
     }
 
-    /// A place for a connection from an address, once there is one. `None` when the address has
-    /// its share and is busy on all of it.
+    /// Returns a place for a connection from an address, once there is one. `None` when the address
+    /// is busy on its whole share.
     pub(super) async fn enter(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
         let address = Key::address(address);
         if !self.keep_to_share(&address) {
             return None;
         }
-        // One goes for each that comes, however long it takes to leave.
+        // At most one connection is dismissed for each that arrives, however long it takes to
+        // leave.
         let mut is_awaited = false;
         let permit = loop {
             let waiting = Arc::clone(&self.places).acquire_owned();
@@ -86,23 +85,22 @@ impl Room {
         Some(Place { room: Arc::clone(self), id, requests, leave, _permit: permit })
     }
 
-    /// Makes room in an address's share; `false` when there is none to make.
+    /// Makes room in an address's share; `false` when all its connections are busy.
     fn keep_to_share(&self, address: &Key) -> bool {
         let Some(share) = self.share else { return true };
         let held = self.open().by_address.get(address).copied().unwrap_or_default();
         held < share || self.dismiss(|connection| connection.address == *address)
     }
 
-    /// Asks the connection to leave on which nothing has been asked for the longest time; `false`
-    /// when all are busy.
+    /// Dismisses the connection that has been idle for the longest time; `false` when all are busy.
     fn dismiss(&self, which: impl Fn(&Connection) -> bool) -> bool {
         let mut open = self.open();
         let idle = open.connections.iter().filter(|(_, connection)| which(connection));
         let idle =
             idle.filter_map(|(id, connection)| Some((connection.requests.idle_since()?, *id)));
         let Some((_, id)) = idle.min() else { return false };
-        // Off the list at once, so that the next who comes does not choose the same one; the place
-        // is free when it has gone.
+        // Removed from the list at once, so that the next arrival does not choose it too; its place
+        // is free when it has left.
         if let Some(connection) = open.remove(id) {
             connection.leave.notify_one();
         }
@@ -122,19 +120,19 @@ impl Open {
     }
 }
 
-/// A connection's place, free again when it is dropped.
+/// A connection's place, which is free again when this is dropped.
 #[derive(Debug)]
 pub(super) struct Place {
     room: Arc<Room>,
     id: u64,
-    /// What is asked on the connection.
+    /// Requests of the connection.
     pub(super) requests: Arc<Requests>,
     leave: Arc<Notify>,
     _permit: OwnedSemaphorePermit,
 }
 
 impl Place {
-    /// Resolves when somebody else needs the place more.
+    /// Resolves when another connection needs the place.
     pub(super) async fn needed(&self) {
         self.leave.notified().await;
     }
@@ -146,16 +144,17 @@ impl Drop for Place {
     }
 }
 
-/// Counts the requests of a connection.
+/// Counts of the requests of a connection.
 #[derive(Debug)]
 pub(super) struct Requests {
     pub(super) begun: AtomicU64,
     ended: AtomicU64,
-    /// How many of those in progress wait for a body that comes too slowly.
+    /// Number of requests in progress that wait for a stalled body.
     stalled: AtomicU64,
-    /// The beginning of time.
+    /// Reference point for times.
     since: Instant,
-    /// When the connection was made, the last request ended, or a body stalled, in microseconds.
+    /// Time in microseconds at which the connection was made, the last request ended, or a body
+    /// stalled.
     quiet: AtomicU64,
 }
 
@@ -172,42 +171,42 @@ impl Requests {
         self.quiet.store(micros, Ordering::Relaxed);
     }
 
-    /// Notes that a request has begun, which ends with what is returned.
+    /// Records the start of a request, which ends when the returned value is dropped.
     pub(super) fn begin(self: Arc<Self>) -> Begun {
         self.begun.fetch_add(1, Ordering::Relaxed);
         Begun(Arc::new(RequestProgress { requests: self, stage: AtomicU8::new(WORKING) }))
     }
 
-    /// Counts the requests that have begun and not ended.
+    /// Returns the number of requests in progress.
     fn open(&self) -> u64 {
         let begun = self.begun.load(Ordering::Relaxed);
         begun.saturating_sub(self.ended.load(Ordering::Relaxed))
     }
 
-    /// Whether a request is in progress, stalled or not.
+    /// Returns true when a request is in progress, stalled or not.
     pub(super) fn has_open(&self) -> bool {
         self.open() > 0
     }
 
-    /// Whether a request is in progress that does not wait for a stalled body.
+    /// Returns true when a request is in progress without a stalled body.
     pub(super) fn is_busy(&self) -> bool {
         self.open() > self.stalled.load(Ordering::Relaxed)
     }
 
-    /// Since when no request is in progress but for those whose bodies are stalled.
+    /// Returns the time since which only requests with stalled bodies are in progress.
     fn idle_since(&self) -> Option<u64> {
         (!self.is_busy()).then(|| self.quiet.load(Ordering::Relaxed))
     }
 }
 
-/// Stage of a request that is worked on, or whose body comes fast enough.
+/// Stage of a request that is processed, or whose body is fast enough.
 const WORKING: u8 = 0;
-/// Stage of a request whose body comes too slowly.
+/// Stage of a request with a stalled body.
 const STALLED: u8 = 1;
-/// Stage of a request whose answer was sent, or whose connection is gone.
+/// Stage of a request whose answer was sent, or whose connection was closed.
 const ENDED: u8 = 2;
 
-/// Progress of one request, shared by whoever reads its body and whoever sends its answer.
+/// Progress of one request, shared by the reader of its body and the sender of its answer.
 #[derive(Debug)]
 pub(super) struct RequestProgress {
     requests: Arc<Requests>,
@@ -220,7 +219,7 @@ impl RequestProgress {
         self.stage.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
-    /// Notes that the body comes too slowly. Does nothing for a request that has ended.
+    /// Records a stalled body. Does nothing for a request that has ended.
     pub(super) fn stall(&self) {
         if self.change(WORKING, STALLED) {
             self.requests.rest();
@@ -228,7 +227,7 @@ impl RequestProgress {
         }
     }
 
-    /// Notes that the body comes fast enough again, or is not waited for any more.
+    /// Records that the body is fast enough again, or no longer read.
     pub(super) fn resume(&self) {
         if self.change(STALLED, WORKING) {
             self.requests.stalled.fetch_sub(1, Ordering::Relaxed);
@@ -241,7 +240,7 @@ impl RequestProgress {
 pub(super) struct Begun(Arc<RequestProgress>);
 
 impl Begun {
-    /// Gives what the request's body tells its progress to.
+    /// Returns the progress, for the reader of the body.
     pub(super) fn progress(&self) -> Arc<RequestProgress> {
         Arc::clone(&self.0)
     }
@@ -250,8 +249,8 @@ impl Begun {
 impl Drop for Begun {
     fn drop(&mut self) {
         let requests = &self.0.requests;
-        // The moment before the count: idle, with the moment of an earlier request, it would seem
-        // to be idle for longer than it is.
+        // The time is set before the count, because otherwise the connection would seem idle since
+        // an earlier request.
         requests.rest();
         if self.0.stage.swap(ENDED, Ordering::Relaxed) == STALLED {
             requests.stalled.fetch_sub(1, Ordering::Relaxed);

@@ -1,11 +1,11 @@
-//! What a signature of an agent card covers (A2A §8.4.1): the card without `signatures`, with the
+//! The signed content of an agent card (A2A 1.0 §8.4.1): the card without `signatures`, with the
 //! presence rules of its protobuf messages applied, in the canonical form of RFC 8785.
 //!
-//! Two points that the specification leaves open are decided for safety. A member that the
-//! messages do not declare is part of what is signed, just as it came, so that nobody can add one.
-//! And a number that a double does not hold, such as 9007199254740993, has no signing form:
-//! RFC 8785 would sign its neighbour, and a reader that keeps digits would trust a number that was
-//! never signed. All other numbers are spelled by [`canonical`] exactly as RFC 8785 spells them.
+//! Two points that the specification leaves open are decided for safety. A member that the messages
+//! do not declare is signed unchanged, so that nobody can add one. And a number that a double
+//! cannot represent, such as 9007199254740993, has no canonical form: RFC 8785 would sign its
+//! neighbour, and a reader that keeps all digits would trust a number that was never signed. All
+//! other numbers are written by [`canonical`] exactly as RFC 8785 requires.
 
 use crate::canonical;
 use crate::decimal::Decimal;
@@ -14,7 +14,7 @@ use crate::parse::push;
 use crate::problem::{At, Extra, Keyword, Problems};
 use crate::protobuf::{Field, Kind, Message, Rule, is_default, schema};
 
-/// What `a2a.proto` calls `REQUIRED`: these members are always written.
+/// Members that `a2a.proto` marks as `REQUIRED`, which are always written.
 static REQUIRED: &[(&Message, &str)] = &[
     (
         &schema::AGENT_CARD,
@@ -33,10 +33,10 @@ static REQUIRED: &[(&Message, &str)] = &[
     (&schema::DEVICE_CODE_O_AUTH_FLOW, "deviceAuthorizationUrl tokenUrl scopes"),
 ];
 
-/// The text that is signed.
+/// Returns the signed text.
 ///
 /// # Errors
-/// Why the card has no signing form: every number and every null that stands in its way.
+/// Every number and every null because of which the card has no canonical form.
 pub fn signing_payload(card: &Value) -> Result<String, Problems> {
     let mut problems = Problems::new();
     let Value::Object(members) = card else {
@@ -44,14 +44,14 @@ pub fn signing_payload(card: &Value) -> Result<String, Problems> {
         push(&At::Root, &mut problems, Keyword::Type, message, Extra::Expected("object"));
         return Err(problems);
     };
-    // Only the card's own: in a message that does not declare it, it is as any other member.
+    // Only at the top level: elsewhere `signatures` is a member like any other.
     let members = members.iter().filter(|(name, _)| *name != "signatures");
     let content = Value::Object(message(members, &schema::AGENT_CARD, &At::Root, &mut problems));
     check_numbers(&content, &At::Root, &mut problems);
     problems.into_result(Some(canonical::to_string(&content)))
 }
 
-/// The members of a message that are written.
+/// Returns the members of a message that are written.
 fn message<'a>(
     members: impl Iterator<Item = (&'a String, &'a Value)>,
     declared: &'static Message,
@@ -79,8 +79,8 @@ fn message<'a>(
     written
 }
 
-/// Whether a value is what the member has when nobody set it. A message has no such value: it is
-/// there or not.
+/// Returns true when a value is the default of its member. A message has no default: it is present
+/// or absent.
 fn is_unset(field: &Field, value: &Value) -> bool {
     match field.rule {
         Rule::Repeated => value.as_array().is_some_and(Vec::is_empty),
@@ -90,8 +90,8 @@ fn is_unset(field: &Field, value: &Value) -> bool {
     }
 }
 
-/// A value with the messages inside it reduced. What does not have the declared type stays as it
-/// is: it cannot be read as something else, and is signed like everything else.
+/// Returns a value with the messages inside it reduced. A value without the declared type stays
+/// unchanged, because it cannot be read as another value.
 fn content(value: &Value, field: &Field, at: &At<'_>, problems: &mut Problems) -> Value {
     let mut reduced = |value: &Value, at: &At<'_>| match (field.kind, value) {
         (Kind::Message(declared), Value::Object(members)) => {
@@ -133,11 +133,11 @@ fn check_numbers(value: &Value, at: &At<'_>, problems: &mut Problems) {
     }
 }
 
-/// Whether the number is the shortest decimal of the double nearest to it, up to spelling. The
-/// digits that RFC 8785 writes are then the digits of the number itself.
+/// Returns true when the number is the shortest decimal of the double nearest to it, up to
+/// spelling. The digits that RFC 8785 writes are then the digits of the number itself.
 fn is_double(number: &Number) -> bool {
     let text = number.text();
-    // Beyond `i128` an exponent is not held exactly, and no double has one.
+    // An exponent beyond `i128` is not stored exactly, and no double has one.
     let written = Decimal::of(&text);
     let double = text.parse::<f64>().ok().filter(|double| double.is_finite());
     written.exact && double.is_some_and(|double| Decimal::of(&format!("{double:e}")) == written)

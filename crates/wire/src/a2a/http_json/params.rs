@@ -1,10 +1,10 @@
-//! Path, query and body become the one object that an operation reads as its parameters.
+//! Conversion of path, query and body to the parameters of an operation.
 //!
-//! Values of the query are texts; those that stand for a number or a truth value become one, and
-//! what is none stays a text, so that the reader of the parameters says what is wrong with it. A
-//! parameter that is there twice becomes an array, which no operation of A2A 1.0 takes. As
-//! with members of a body, unknown parameters are ignored.
-// CT-07
+//! A value of the query that should be a number or boolean is converted; one that cannot be
+//! converted stays a string, so that the parameter parser reports it. A repeated parameter becomes
+//! an array, which no operation of A2A 1.0 accepts. Unknown parameters are ignored, as are members
+//! of a body.
+// Parameters are camelCase and percent-encoded (A2A 1.0 §11.5, CT-07).
 
 use crate::json::{Map, Number, Value};
 
@@ -13,7 +13,7 @@ use crate::a2a::Operation;
 use crate::a2a::error::Refusal;
 use crate::jsonrpc;
 
-/// What a parameter of the query stands for.
+/// Type of a query parameter.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     Text,
@@ -21,10 +21,10 @@ enum Kind {
     Boolean,
 }
 
-/// The parameters of an operation, and the member of the body that contradicts the path.
+/// Returns the parameters of an operation, and the member of the body that contradicts the path.
 ///
 /// # Errors
-/// When the body is no JSON.
+/// When the body is not JSON.
 pub fn read(
     operation: Operation,
     target: &Target,
@@ -36,11 +36,11 @@ pub fn read(
         None => Value::Object(read_query(known(operation), query.unwrap_or_default())),
     };
     let mut conflict = None;
-    // What is no object is for the reader of the parameters to refuse.
+    // The parameter parser refuses a value that is not an object.
     if let Value::Object(members) = &mut params {
         for (name, value) in &target.members {
             let sent = [members.shift_remove(*name), members.shift_remove(snake(name))];
-            // ProtoJSON's default is the same as nothing.
+            // ProtoJSON's default value means absent.
             let mut sent = sent.into_iter().flatten().filter(|v| !v.is_null() && *v != "");
             if sent.any(|sent| sent != value.as_str()) {
                 conflict = conflict.or(Some(*name));
@@ -51,12 +51,12 @@ pub fn read(
     Ok((params, conflict))
 }
 
-/// The other spelling of a path's parameter.
+/// Returns the snake_case spelling of a path parameter.
 fn snake(name: &str) -> &str {
     if name == "taskId" { "task_id" } else { name }
 }
 
-/// The parameters that an operation's query can have, in both spellings.
+/// Returns the possible query parameters of an operation, in both spellings.
 fn known(operation: Operation) -> &'static [(&'static str, &'static str, Kind)] {
     const TENANT: (&str, &str, Kind) = ("tenant", "tenant", Kind::Text);
     const PAGE_SIZE: (&str, &str, Kind) = ("pageSize", "page_size", Kind::Integer);

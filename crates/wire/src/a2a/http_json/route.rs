@@ -1,18 +1,18 @@
-//! Which operation a path and a method mean (A2A §11.3). A router of segments cannot tell
-//! `tasks/{id}:cancel` from `tasks/{id}`, so the paths are read here. They begin where the address
-//! of the interface ends.
+//! Paths of the HTTP+JSON binding (A2A 1.0 §11.3). A router of segments cannot distinguish
+//! `tasks/{id}:cancel` from `tasks/{id}`, so paths are parsed here, relative to the address of the
+//! interface.
 //!
-//! Each path also exists below a tenant, `/{tenant}/…`, which then is a member like one that
-//! a body names. What another program on the way could read as a different path is no tenant: dots,
-//! an encoded slash, control characters.
-// S-04
+//! Each path also exists below a tenant, `/{tenant}/…`, which then equals a member of the body. A
+//! segment that another program could read as a different path is no tenant: dots, an encoded
+//! slash, control characters.
+// Every route accepts a tenant (`a2a.proto`, S-04).
 
 use crate::a2a::Operation;
 
 /// A path of the binding.
 #[derive(Debug)]
 struct Route {
-    /// A parameter has the name of the member that it stands for.
+    /// Path template; parameters have the names of their members.
     template: &'static str,
     methods: &'static [(&'static str, Operation)],
 }
@@ -24,7 +24,7 @@ const ROUTES: &[Route] = &[
     Route { template: "/tasks/{id}", methods: &[("GET", Operation::GetTask)] },
     Route { template: "/tasks/{id}:cancel", methods: &[("POST", Operation::CancelTask)] },
     Route {
-        // The specification says POST in §11.3 and GET in its protobuf file (§1.5 row 2).
+        // The specification has POST in §11.3 and GET in its protobuf file; both are accepted.
         template: "/tasks/{id}:subscribe",
         methods: &[("GET", Operation::SubscribeToTask), ("POST", Operation::SubscribeToTask)],
     },
@@ -45,37 +45,37 @@ const ROUTES: &[Route] = &[
     Route { template: "/extendedAgentCard", methods: &[("GET", Operation::GetExtendedAgentCard)] },
 ];
 
-/// What a path means.
+/// A matched path.
 #[derive(Debug)]
 pub struct Target {
     route: &'static Route,
-    /// The members that the path gives, decoded.
+    /// Members from the path, decoded.
     pub members: Vec<(&'static str, String)>,
 }
 
 impl Target {
-    /// What the method does there.
+    /// Returns the operation of a method.
     #[must_use]
     pub fn operation(&self, method: &str) -> Option<Operation> {
         let known = self.route.methods.iter().find(|(name, _)| *name == method);
         known.map(|(_, operation)| *operation)
     }
 
-    /// The methods that do something, as `Allow` lists them.
+    /// Returns the supported methods, in the format of `Allow`.
     #[must_use]
     pub fn allowed(&self) -> String {
         let names: Vec<_> = self.route.methods.iter().map(|(name, _)| *name).collect();
         names.join(", ")
     }
 
-    /// The path without what the caller has put into it: `/tasks/{id}:cancel`.
+    /// Returns the path without values of the caller: `/tasks/{id}:cancel`.
     #[must_use]
     pub fn template(&self) -> &'static str {
         self.route.template
     }
 }
 
-/// What a path means, with or without a tenant. A path without one is meant where it can be.
+/// Matches a path, with or without a tenant. A match without a tenant wins.
 #[must_use]
 pub fn find(path: &str) -> Option<Target> {
     let path = path.strip_prefix('/')?;
@@ -103,8 +103,8 @@ fn matches(route: &'static Route, segments: &[&str]) -> Option<Target> {
             }
             continue;
         };
-        // A colon begins a verb, save in the id of a webhook, which callers choose; whoever
-        // means the character in a task's id encodes it.
+        // A colon begins a verb, except in the id of a webhook, which callers choose; in a task's
+        // id the character is encoded.
         let is_webhook = index == WEBHOOK;
         let text = segment.strip_suffix(verb)?;
         if text.contains(':') && !is_webhook {
@@ -115,10 +115,10 @@ fn matches(route: &'static Route, segments: &[&str]) -> Option<Target> {
     Some(Target { route, members })
 }
 
-/// Where a webhook's id stands in its path.
+/// Index of a webhook's id in its path.
 const WEBHOOK: usize = 3;
 
-/// A parameter of a path, which is never empty.
+/// Decodes a path parameter, which is never empty.
 fn decode(segment: &str) -> Option<String> {
     let text = percent_encoding::percent_decode_str(segment).decode_utf8().ok()?;
     (!text.is_empty()).then(|| text.into_owned())

@@ -1,10 +1,10 @@
-//! Pages of lists that are asked for by a token. Only whoever gave a token can judge it, so that it is read
-//! apart from the other parameters.
+//! Pages of lists that are requested by a token. Only the issuer can check a token, so it is parsed
+//! separately from the other parameters.
 
 use super::{ListTasks, Operation, Request, read};
 use crate::json::Value;
 
-/// Parameters of lists to which no page token is bound.
+/// Parameters of lists that a page token is not bound to.
 const NOT_BOUND: [&str; 6] = [
     "pageSize",
     "page_size",
@@ -14,34 +14,35 @@ const NOT_BOUND: [&str; 6] = [
     "include_artifacts",
 ];
 
-/// A page that a list is asked for by a token, which only whoever gave the token can judge.
+/// A page that is requested by a token.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestedPage {
     /// The token.
     pub token: String,
-    /// What the token is bound to; `None` where that part of the request is wrong.
+    /// The list that the token is bound to; `None` where that part of the request is wrong.
     pub list: Option<ListScope>,
 }
 
-/// What a page token of a list is bound to.
+/// The list that a page token is bound to.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ListScope {
-    /// The tasks that match, whatever the size of a page.
+    /// Tasks that match a filter, with any page size.
     Tasks(ListTasks),
-    /// The webhooks of a task.
+    /// Webhooks of a task.
     PushConfigs {
-        /// The task.
+        /// Id of the task.
         task_id: String,
     },
 }
 
-/// The page that the parameters of an operation ask for by a token, also where other parameters are wrong.
+/// Returns the page that the parameters of an operation request by a token, also where other
+/// parameters are wrong.
 #[must_use]
 pub fn requested_page(operation: Operation, params: Option<&Value>) -> Option<RequestedPage> {
     let given = |name: &str| params?.get(name)?.as_str().filter(|text| !text.is_empty());
     let token = given("pageToken").or_else(|| given("page_token"))?.to_owned();
     let mut scope = params?.as_object()?.clone();
-    // A token is good for pages of whatever size, and is judged even where the size is wrong.
+    // A token is valid for every page size, and checked even where the size is wrong.
     for name in NOT_BOUND {
         scope.shift_remove(name);
     }

@@ -1,6 +1,6 @@
-//! Catalog 2: the twelve AAP error codes. Whoever has to decide about a code reads a column, so another
-//! code is a row here and nothing else.
-// R-ER-01 to R-ER-09
+//! Catalog of the twelve AAP error codes. Every fact about a code is a column, so a new code is one
+//! row.
+// The rows are those of AAP 1.1 errors (R-ER-01 to R-ER-09).
 
 use std::time::Duration;
 
@@ -13,64 +13,64 @@ use crate::catalog::{Vocabulary as _, catalog};
 use crate::parse;
 use crate::problem::{At, Extra, Keyword, Problems};
 
-/// What a buyer agent does about a refusal.
+/// Reaction of a buyer agent to a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Remedy {
-    /// It goes without: the dealer does not do this.
+    /// Goes without, because the dealer does not offer this.
     NotOffered,
-    /// It corrects the request.
+    /// Corrects the request.
     Correct,
-    /// It looks for another vehicle.
+    /// Searches for another vehicle.
     SearchAgain,
-    /// It asks its user for consent.
+    /// Asks its user for consent.
     AskConsent,
-    /// It asks its user for another time.
+    /// Asks its user for another time.
     AskTime,
-    /// It uses another idempotency key.
+    /// Uses another idempotency key.
     NewKey,
-    /// It waits before it sends anything more.
+    /// Waits before it sends anything.
     SlowDown,
-    /// It sends the same again, later.
+    /// Retries the same request later.
     TryAgain,
 }
 
-/// A request, as far as a sample of a refusal is about it.
+/// Facts about a request, for sample refusals.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked<'a> {
-    /// The skill that it calls.
+    /// Called skill.
     pub skill: Option<Skill>,
-    /// Its vehicle, by every identifier that it has.
+    /// Identifiers of its vehicle.
     pub vehicle: &'a [(&'static str, &'a str)],
-    /// When an appointment was asked for.
+    /// Requested time of an appointment.
     pub appointment_at: Option<Timestamp>,
-    /// Its idempotency key.
+    /// Idempotency key.
     pub key: &'a str,
-    /// The id that its lead would have.
+    /// Id that its lead would have.
     pub lead_id: &'a str,
-    /// Whom it asks.
+    /// Id of the dealer.
     pub dealer_id: &'a str,
-    /// How long it is to wait, where waiting helps.
+    /// Retry-after, where retrying helps.
     pub wait: Duration,
-    /// The moment.
+    /// Current time.
     pub now: Timestamp,
 }
 
 catalog! {
-    /// An AAP error code.
+    /// AAP error codes.
     pub enum Code {
-        /// The JSON-RPC error code.
+        /// JSON-RPC error code.
         jsonrpc: i32,
-        /// Whether the same request may succeed later, unless the dealer says otherwise.
+        /// True when the same request may succeed later, unless the dealer says otherwise.
         retryable: bool,
-        /// The HTTP status of v1.0's optional HTTP+JSON binding.
+        /// HTTP status in the optional HTTP+JSON binding of AAP 1.0.
         http: u16,
-        /// The status name that goes with it (google.rpc.Code).
+        /// Status name (google.rpc.Code).
         grpc: &'static str,
-        /// What a buyer agent does about it by itself.
+        /// Automatic reaction of a buyer agent.
         remedy: Remedy,
-        /// What the buyer agent does next.
+        /// Advice for the buyer agent.
         hint: &'static str,
-        /// Makes a refusal that could be true of a request, for those who test buyers.
+        /// Creates a plausible refusal of a request, for tests of buyers.
         sample: fn(&Asked<'_>) -> Refusal,
     }
     /// The agent does not implement this skill. The details list the payload types that it does
@@ -184,7 +184,7 @@ catalog! {
     }
 }
 
-/// The problem that a member is absent.
+/// Returns the problem of a missing member.
 fn lacking(name: &'static str) -> Problems {
     let mut problems = Problems::new();
     parse::missing(&At::Root, &mut problems, name);

@@ -1,6 +1,6 @@
-//! Catalog 3: the error codes of AdCP:
-//! 45 of 3.0, 47 of 3.1 and 28 of 3.2. The vocabulary is open; a code that is not here is a value.
-// seed "Error Handling" and the published `error-code.json`
+//! Catalog of the AdCP error codes: 45 of 3.0, 47 of 3.1 and 28 of 3.2. The vocabulary is open; an
+//! unknown code is a value.
+// The source is AdCP 3.1, "Error Handling", and the published `error-code.json`.
 
 use Recovery::{Correctable, Terminal, Transient};
 use Release::{V3_0, V3_1, V3_2};
@@ -14,24 +14,25 @@ use crate::adcp::error::{Recovery, Release, Rule};
 use crate::catalog::catalog;
 
 catalog! {
-/// An AdCP error code.
+/// Error codes of AdCP.
 pub enum Code {
-    /// How one recovers, unless the error itself says otherwise.
-    // D-2
+    /// Recovery class, unless the error states another one.
+    // The error's own class wins over the catalog's (AdCP 3.1, "Error handling"; D-2).
     recovery: Recovery,
-    /// The first release that has the code.
+    /// First release with the code.
     since: Release,
-    /// What the buyer does next.
+    /// Advice for the buyer.
     hint: &'static str;
-    /// What a buyer has to know besides the recovery class.
+    /// Rule for the buyer beyond the recovery class.
     rule: Rule = Class,
-    /// The JSON-RPC code where infrastructure refuses before a task is dispatched.
+    /// JSON-RPC code for refusals by infrastructure before a task is dispatched.
     jsonrpc: Option<i32> = None,
-    /// For a code that is deprecated: what replaces it.
+    /// Replacement of a deprecated code.
     retired: Option<&'static str> = None,
-    /// What releases before the one that brought this code call the same thing. Only where the
-    /// meaning is the same: a caller that gets an unknown code reads its recovery class all the same.
-    // D-6
+    /// Equivalent code in earlier releases, only where the meaning is the same: a caller that gets
+    /// an unknown code can still use its recovery class.
+    // A code from the pinned release is preferred where an equivalent exists (AdCP 3.1, "Error
+    // handling"; D-6).
     before: Option<Code> = None,
 }
 /// The request is malformed, lacks something required or violates its schema.

@@ -39,7 +39,7 @@ use crate::catalog::Vocabulary;
 use crate::decimal::Decimal;
 use crate::json::Value;
 
-/// Why a file cannot be read, and where.
+/// Error in a file, with its line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Wrong {
     line: usize,
@@ -52,7 +52,7 @@ impl fmt::Display for Wrong {
     }
 }
 
-/// Reads files into one book, and resolves every reference.
+/// Parses files into one rule book, and resolves every reference.
 ///
 /// # Errors
 /// The first mistake.
@@ -85,7 +85,7 @@ pub(super) fn read(files: &[&'static str]) -> Result<Book, Wrong> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Token {
-    /// A name, a number or a word of the notation.
+    /// A name, a number or a keyword.
     Word(&'static str),
     /// A text in quotation marks.
     Quoted(&'static str),
@@ -109,7 +109,7 @@ fn tokens(file: &'static str) -> Result<Vec<(Token, usize)>, Wrong> {
     Ok(tokens)
 }
 
-/// The first token of a text, and its length.
+/// Returns the first token of a text, and its length.
 fn token(rest: &'static str) -> Option<(Token, usize)> {
     const SIGNS: &[&str] =
         &[">=", "<=", ">", "<", "=", "!", ":", "@", "*", "{", "}", "[", "]", "(", ")", "|"];
@@ -168,7 +168,7 @@ impl Reader<'_> {
         if self.takes(sign) { Ok(()) } else { Err(self.wrong(format!("needs {sign:?} here"))) }
     }
 
-    /// A name: a word, or a text in quotation marks.
+    /// Reads a name: a word, or a text in quotation marks.
     fn name(&mut self) -> Result<&'static str, Wrong> {
         match self.take()? {
             Token::Word(name) | Token::Quoted(name) => Ok(name),
@@ -179,7 +179,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The sentence before a shape or a member.
+    /// Reads the description before a shape or a member.
     fn sentence(&mut self) -> Option<&'static str> {
         match (self.peek(), self.ahead(1)) {
             (Some(Token::Quoted(text)), next) if !matches!(next, Some(Token::Sign(":" | "!"))) => {
@@ -207,9 +207,9 @@ impl Reader<'_> {
         if self.next == start { Err(self.wrong("needs a term here")) } else { Ok(node) }
     }
 
-    /// Reads one more term of a node; `false` where it ends.
+    /// Reads one more term of a node; `false` at its end.
     fn term(&mut self, node: &mut Node) -> Result<bool, Wrong> {
-        // A member's name, not a term.
+        // The name of a member, not a term.
         if matches!(self.ahead(1), Some(Token::Sign(":" | "!"))) {
             return Ok(false);
         }
@@ -224,7 +224,7 @@ impl Reader<'_> {
                 text(node).pattern = Some(self.pattern(source)?);
                 Ok(true)
             }
-            // The sentence of what follows.
+            // The description of the next member or shape.
             Some(Token::Quoted(_)) => Ok(false),
             Some(Token::Sign(sign)) => self.sign_term(sign, node),
         }
@@ -358,7 +358,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A name that a pattern permits, with its sentence.
+    /// Reads an example of a name for a pattern, with its description.
     fn example(
         &mut self,
         says: Option<&'static str>,
@@ -403,7 +403,7 @@ impl Reader<'_> {
         Ok(names)
     }
 
-    /// `1..64`, `1..` or `..64`.
+    /// Reads a range: `1..64`, `1..` or `..64`.
     fn range(&mut self) -> Result<Count, Wrong> {
         let word = self.name()?;
         let bound = |text: &str| if text.is_empty() { Ok(None) } else { text.parse().map(Some) };
@@ -416,7 +416,7 @@ impl Reader<'_> {
     fn literal(&mut self) -> Result<Value, Wrong> {
         match self.take()? {
             Token::Quoted(text) => Ok(Value::from(text)),
-            // A number, `true`, `false` and `null` are those; other words are texts.
+            // Numbers, `true`, `false` and `null` are JSON; other words are strings.
             Token::Word(word) => {
                 Ok(crate::json::from_str(word).unwrap_or_else(|_| Value::from(word)))
             }
@@ -427,7 +427,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Compiles a regular expression, once for each source.
+    /// Compiles a regular expression, once per source.
     fn pattern(&mut self, source: &'static str) -> Result<Pattern, Wrong> {
         if let Some(pattern) = self.compiled.get(source) {
             return Ok(pattern.clone());

@@ -1,4 +1,4 @@
-//! Numbers as they were written: exactly, whatever their spelling and size.
+//! Exact comparison of numbers, with any spelling and size.
 
 use std::cmp::Ordering;
 
@@ -7,13 +7,13 @@ use crate::json::Value;
 use super::shape::{Bound, Limit};
 use crate::decimal::Decimal;
 
-/// Whether the text of a JSON number denotes a whole number: `1e2` does, `1.5` does not.
+/// Returns true when a JSON number is whole: `1e2` is, `1.5` is not.
 pub(super) fn is_whole(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     digits.bytes().all(|b| b.is_ascii_digit()) || Decimal::of(text).exponent >= 0
 }
 
-/// Whether the text of a JSON number is on the right side of a bound.
+/// Returns true when a JSON number satisfies a bound.
 pub(super) fn is_within(text: &str, bound: &Bound) -> bool {
     // Nearly all numbers are short and whole.
     let order = match text.parse::<i64>() {
@@ -28,7 +28,7 @@ pub(super) fn is_within(text: &str, bound: &Bound) -> bool {
     }
 }
 
-/// Which of two numbers is greater.
+/// Compares two numbers.
 pub(super) fn compare(one: &Decimal, other: &Decimal) -> Ordering {
     let sign = |number: &Decimal| match (number.digits.is_empty(), number.negative) {
         (true, _) => 0,
@@ -42,10 +42,10 @@ pub(super) fn compare(one: &Decimal, other: &Decimal) -> Ordering {
     }
 }
 
-/// Compares the sizes of two numbers of one sign.
+/// Compares the absolute values of two numbers.
 fn magnitude(one: &Decimal, other: &Decimal) -> Ordering {
-    // Where the first digit stands, then the digits; zeros at the end are not kept, so that a
-    // longer text of the same beginning is the greater number.
+    // By the position of the first digit, then by the digits. Final zeros are not stored, so the
+    // longer of two texts with the same beginning is the greater number.
     let first = |number: &Decimal| {
         let length = i128::try_from(number.digits.len()).unwrap_or(i128::MAX);
         number.exponent.saturating_add(length)
@@ -53,13 +53,14 @@ fn magnitude(one: &Decimal, other: &Decimal) -> Ordering {
     first(one).cmp(&first(other)).then_with(|| one.digits.cmp(&other.digits))
 }
 
-/// Whether two values are one in the sense of JSON Schema: numbers by value, members in any order.
+/// Returns true when two values are equal in the sense of JSON Schema: numbers by value, members in
+/// any order.
 pub(super) fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => {
             one == other || Decimal::of(&one.text()) == Decimal::of(&other.text())
         }
-        // The constants of the rules are scalars.
+        // Constants of the rules are scalars.
         (one, other) => one == other,
     }
 }

@@ -1,7 +1,8 @@
-//! The rules as models are told them. Providers of models take a small part of JSON Schema: no
-//! unions at the top, no constants, no lists of types, no references; and a model reads a few
-//! kilobytes and not sixty. So a request is outlined: of each object the members that have a
-//! sentence in the rules, with unions of objects made one object that has the members of all.
+//! Writes a request's rules as the short JSON Schema that is shown to models. Providers of models
+//! accept a small part of JSON Schema (no union at the top, no constants, no lists of types, no
+//! references), and a schema of a few kilobytes is used better than one of sixty. The outline
+//! lists, of each object, the members that have a sentence in the rules; a union of objects becomes
+//! one object with the members of all branches.
 
 use crate::json::{Map, Value};
 
@@ -10,29 +11,30 @@ use super::schema::put;
 use super::shape::{Book, Format, Node, Type};
 use crate::catalog::Vocabulary;
 
-/// How many words a member may list; who needs the others finds them in the whole schema.
+/// The largest `enum` that an outline lists; a longer one is left out and stays in the whole
+/// schema.
 const MAX_WORDS: usize = 12;
 
-/// The outline of a shape.
+/// Returns the outline of the shape `name`, or `None` if there is no such shape.
 pub(super) fn of(book: &Book, name: &str) -> Option<Value> {
     let outlined = Outline::of(book, &book.shape(name)?.node);
     Some(Value::Object(outlined.written(book, None)))
 }
 
-/// What a model is told of a value, in the order of the rules.
+/// The collected outline of one value, in the order of the rules.
 #[derive(Debug, Default)]
 struct Outline<'b> {
     kind: Option<Type>,
-    /// The words that are permitted, where there are no others.
+    /// The permitted texts, if only these are permitted.
     words: Option<Vec<&'b str>>,
-    /// Whether it is a moment.
+    /// True when the text is a `date-time`.
     moment: bool,
     items: Vec<&'b Node>,
     members: Vec<Described<'b>>,
     required: Vec<&'static str>,
 }
 
-/// A member, of one node or of several.
+/// A described member, with its nodes from one branch or several.
 #[derive(Debug)]
 struct Described<'b> {
     name: &'static str,
@@ -58,8 +60,8 @@ impl<'b> Outline<'b> {
         parts.chain(unions).fold(own, Self::and)
     }
 
-    /// One of several: of a text or a list of texts the list, of an object or a list of objects the
-    /// object, of several objects one that has the members of all.
+    /// Outlines a union as one value: of a text or a list of texts the list, of an object or a list
+    /// of objects the object, and of several objects one object with the members of all.
     fn of_any(book: &'b Book, branches: &'b [Node]) -> Option<Self> {
         let mut outlines: Vec<_> = branches.iter().map(|branch| Self::of(book, branch)).collect();
         let at = |wanted| outlines.iter().position(|outline| outline.kind() == Some(wanted));
@@ -73,7 +75,7 @@ impl<'b> Outline<'b> {
         if self.members.is_empty() { self.kind } else { Some(Type::Object) }
     }
 
-    /// Both.
+    /// Combines two outlines that both apply (`allOf`).
     fn and(mut self, other: Self) -> Self {
         self.kind = self.kind.or(other.kind);
         self.words = self.words.or(other.words);
@@ -84,7 +86,7 @@ impl<'b> Outline<'b> {
         self
     }
 
-    /// Either.
+    /// Combines two outlines of which either applies (`anyOf`, `oneOf`).
     fn or(mut self, other: Self) -> Self {
         self.kind = self.kind.or(other.kind);
         self.words = match (self.words, other.words) {
@@ -92,7 +94,7 @@ impl<'b> Outline<'b> {
                 words.extend(others);
                 Some(words)
             }
-            // A branch without words permits any, so that a list of the others' would be a lie.
+            // A branch without an `enum` permits any text, so the `enum` of the other is dropped.
             (Some(_) | None, Some(_) | None) => None,
         };
         self.moment &= other.moment;
@@ -102,7 +104,7 @@ impl<'b> Outline<'b> {
         self
     }
 
-    /// As JSON Schema, with what it is for.
+    /// Writes the outline as JSON Schema, with `says` as its description.
     fn written(self, book: &'b Book, says: Option<&str>) -> Map {
         let mut out = Map::new();
         let kind = self.kind();
@@ -123,14 +125,14 @@ impl<'b> Outline<'b> {
         let properties: Map = self.members.iter().map(written).collect();
         out.insert("properties".into(), properties.into());
         let mut required = once(self.required);
-        // Members without a sentence are not listed, and what is not listed cannot be required.
+        // Members without a sentence are not listed, and an unlisted member must not be required.
         required.retain(|name| listed.contains(name));
         put(&mut out, "required", Some(required).filter(|names| !names.is_empty()));
         out
     }
 }
 
-/// Gathering members by their names.
+/// Merges members by name.
 trait Join {
     fn join(&mut self, others: Self);
 }
@@ -146,7 +148,7 @@ impl Join for Vec<Described<'_>> {
     }
 }
 
-/// The members of a node that have a sentence.
+/// Returns the members of a node that have a sentence.
 fn described<'b>(book: &'b Book, node: &'b Node) -> Vec<Described<'b>> {
     let Some(object) = &node.object else { return Vec::new() };
     let members = object.members.iter().filter(|member| !member.node.never);
@@ -161,14 +163,15 @@ fn described<'b>(book: &'b Book, node: &'b Node) -> Vec<Described<'b>> {
     members.chain(examples).collect()
 }
 
-/// What all of these permit, as one schema.
+/// Merges the outlines of `nodes` into one schema.
 fn one(book: &Book, nodes: &[&Node], says: Option<&str>) -> Value {
     let outlines = nodes.iter().map(|node| Outline::of(book, node));
     let outline = outlines.reduce(Outline::or).unwrap_or_default();
     Value::Object(outline.written(book, says))
 }
 
-/// The one type that a model is told: that of the node, or of the constant that it is.
+/// Returns the single type shown to a model: the node's first type other than null, or the type of
+/// its constant.
 fn kind(node: &Node) -> Option<Type> {
     let named = node.types.0.iter().find(|kind| **kind != Type::Null).copied();
     let shown = node.constant.iter().chain(&node.words).next();
@@ -180,7 +183,7 @@ fn kind(node: &Node) -> Option<Type> {
     named.or_else(of_value).or_else(of_parts)
 }
 
-/// The texts that a node permits, when it permits nothing else.
+/// Returns the texts that a node permits, or `None` if it permits anything but listed texts.
 fn texts(node: &Node) -> Option<Vec<&str>> {
     let texts: Vec<_> = node.constant.iter().chain(&node.words).map(Value::as_str).collect();
     if texts.is_empty() { None } else { texts.into_iter().collect() }

@@ -1,51 +1,53 @@
-//! Patterns of texts. Every request has texts that have to match one, and to ask the engine for regular
-//! expressions is the dearest question of a check: what is a row of letters, as nearly all of them are,
-//! is looked at letter by letter, and the two that most requests meet by a function each.
+//! Matches the `pattern` rules of texts. Every request has texts with a pattern, and the regular
+//! expression engine is the slowest part of a check. Patterns that are a row of character classes
+//! (nearly all) are therefore matched byte by byte, and the two most frequent others by a function
+//! each.
 
 use regex_lite::Regex;
 
-/// A regular expression.
+/// A regular expression with the way to match it.
 #[derive(Debug, Clone)]
 pub(super) struct Pattern {
-    /// As published.
+    /// The expression as published.
     pub(super) source: &'static str,
     how: How,
 }
 
-/// How a text is matched.
+/// The way a text is matched.
 #[derive(Debug, Clone)]
 enum How {
     Domain,
     Release,
-    /// These one after the other, and nothing after them where it `ends`.
+    /// Runs of characters in this order, with nothing after them if `ends`.
     Row {
         runs: Vec<Run>,
         ends: bool,
     },
-    /// All of these have to match.
+    /// Regular expressions that must all match.
     Engine(Vec<Regex>),
 }
 
-/// So many letters out of a set.
+/// A run of `least` to `most` characters out of a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Run {
-    /// A bit for each letter of ASCII.
+    /// The set: one bit for each ASCII character.
     letters: u128,
     least: usize,
     most: usize,
 }
 
-/// The pattern of domains.
+/// The published pattern of domains.
 const DOMAIN: &str = r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$";
 
-/// That of a release of AdCP.
+/// The published pattern of AdCP releases.
 const RELEASE: &str = r"^\d+\.\d+(-[a-zA-Z0-9.-]+)?$";
 
 impl Pattern {
-    /// Reads a pattern as it is published.
+    /// Compiles a pattern as it is published.
     ///
     /// # Errors
-    /// When it is none.
+    ///
+    /// If it is not a regular expression.
     pub(super) fn read(source: &'static str) -> Result<Self, regex_lite::Error> {
         let how = match source {
             DOMAIN => How::Domain,
@@ -58,7 +60,7 @@ impl Pattern {
         Ok(Self { source, how })
     }
 
-    /// Whether a text matches.
+    /// Returns true if `text` matches.
     pub(super) fn matches(&self, text: &str) -> bool {
         match &self.how {
             How::Domain => is_domain(text),
@@ -69,7 +71,8 @@ impl Pattern {
     }
 }
 
-/// The engine has no lookahead. The only one in use says that something has to follow.
+/// Compiles a pattern for the engine, which has no lookahead. The only lookahead in use, `(?!$)`,
+/// demands that something follows, and becomes an expression of its own.
 fn engine(source: &str) -> Result<Vec<Regex>, regex_lite::Error> {
     let sources = match source.split_once("(?!$)") {
         Some((before, after)) => vec![format!("{before}{after}"), format!("{before}(?s:.)")],
@@ -78,7 +81,7 @@ fn engine(source: &str) -> Result<Vec<Regex>, regex_lite::Error> {
     sources.iter().map(|source| Regex::new(source)).collect()
 }
 
-/// Whether a text matches [`DOMAIN`].
+/// Returns true if a text matches [`DOMAIN`].
 fn is_domain(text: &str) -> bool {
     let plain = |letter: u8| letter.is_ascii_lowercase() || letter.is_ascii_digit();
     text.split('.').all(|label| {
@@ -88,7 +91,7 @@ fn is_domain(text: &str) -> bool {
     })
 }
 
-/// Whether a text matches [`RELEASE`].
+/// Returns true if a text matches [`RELEASE`].
 fn is_release(text: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
     let is_part = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'.' | b'-');
@@ -110,8 +113,8 @@ fn is_row(runs: &[Run], ends: bool, mut text: &[u8]) -> bool {
     text.is_empty() || !ends
 }
 
-/// A pattern as a row of runs, with whether the text ends with them. `None` when it is something else, or
-/// when a run could take what belongs to the next.
+/// Reads a pattern as a row of runs, and whether the text ends with them. `None` if it is anything
+/// else, or if a run could consume characters of the next one.
 fn row(source: &str) -> Option<(Vec<Run>, bool)> {
     let source = source.strip_prefix('^')?;
     let (mut rest, ends) = match source.strip_suffix('$') {
@@ -134,24 +137,25 @@ fn row(source: &str) -> Option<(Vec<Run>, bool)> {
         let (least, most);
         (least, most, rest) = count(rest)?;
         let before = runs.last();
-        // Of letters that both may have the first would take too many.
+        // With characters in common, the first run would consume those of the second.
         if before.is_some_and(|it| it.least != it.most && it.letters & letters != 0) {
             return None;
         }
         runs.push(Run { letters, least, most });
     }
-    // What may go on behind an open end could have been the run's.
+    // After an open end, further characters could have belonged to the last run.
     (!runs.is_empty()).then_some((runs, ends))
 }
 
-/// Whether a letter stands for itself.
+/// Returns true if a character of a pattern stands for itself.
 fn is_plain(letter: &str) -> bool {
     letter
         .bytes()
         .all(|it| it.is_ascii_alphanumeric() || matches!(it, b'-' | b':' | b'/' | b'#' | b'_'))
 }
 
-/// The letters of a class, as they stand between its brackets.
+/// Reads the content of a character class (between the brackets) as a set, or `None` if it uses
+/// anything but ASCII characters and ranges.
 fn class(inside: &str) -> Option<u128> {
     let mut letters = 0;
     let mut rest = inside.as_bytes();
@@ -166,7 +170,7 @@ fn class(inside: &str) -> Option<u128> {
                 first
             }
         };
-        // A class of its own kind, such as what it is not.
+        // Reject negated classes, escapes and non-ASCII characters.
         if !first.is_ascii()
             || !last.is_ascii()
             || matches!(first, b'\\' | b'^' | b'[')
@@ -181,7 +185,8 @@ fn class(inside: &str) -> Option<u128> {
     Some(letters)
 }
 
-/// How often, and what comes after that.
+/// Reads a quantifier: the least and the greatest count, and the rest of the pattern. `None` for a
+/// quantifier or operator that is not supported.
 fn count(rest: &str) -> Option<(usize, usize, &str)> {
     if let Some(after) = rest.strip_prefix('+') {
         return Some((1, usize::MAX, after));
@@ -199,7 +204,7 @@ fn count(rest: &str) -> Option<(usize, usize, &str)> {
 mod tests {
     use super::*;
 
-    /// Every pattern of the rules.
+    /// Returns every pattern of the rules.
     fn patterns() -> Vec<&'static str> {
         let files = super::super::FILES.iter();
         files.flat_map(|source| source.split('`').skip(1).step_by(2)).collect()
@@ -230,7 +235,7 @@ mod tests {
                     texts = short.flat_map(longer).collect();
                 }
             }
-            // And of the lengths at which runs end.
+            // Also try the lengths at which runs end.
             for letter in ['a', 'A', '7'] {
                 for count in [1, 2, 3, 5, 6, 7, 8, 13, 14, 15, 16, 17, 63, 64, 65, 254, 255, 256] {
                     let run = letter.to_string().repeat(count);

@@ -1,5 +1,5 @@
-//! Where a problem is: in the request, and in the published schemas. Both places are lists on the
-//! stack, which are written out only when there is a problem to report.
+//! Keeps the place of a problem: in the request ([`At`]) and in the published schemas ([`Path`]).
+//! Both are linked lists on the stack and are written out only when there is a problem to report.
 
 use std::fmt::Write as _;
 
@@ -9,8 +9,8 @@ use super::shape::{Node, Shape};
 use crate::adcp::error::Issue;
 use crate::problem::clip;
 
-/// The longest JSON Pointer that is written, in bytes. What lies deeper is reported at its
-/// ancestor: names of a caller's own must not fill the answer.
+/// The longest JSON Pointer that is written, in bytes. A deeper problem is reported at an ancestor,
+/// so that names chosen by the caller cannot fill the answer.
 const MAX_POINTER: usize = 512;
 
 /// A place in the request.
@@ -18,10 +18,10 @@ const MAX_POINTER: usize = 512;
 pub(super) struct At<'a> {
     parent: Option<&'a Self>,
     step: Step<'a>,
-    /// Its rank among its siblings, for sorting: what is absent comes first, then the problems of
-    /// the whole, then the members as they were sent.
+    /// The rank among siblings, for sorting: absent members first, then problems of the value as a
+    /// whole, then members in the order in which they were sent.
     rank: usize,
-    /// How many steps it is away from the root.
+    /// The number of steps from the root.
     pub(super) depth: usize,
 }
 
@@ -37,24 +37,24 @@ const WHOLE: usize = 1;
 const FIRST: usize = 2;
 
 impl<'a> At<'a> {
-    /// The request itself.
+    /// The root of the request.
     pub(super) const ROOT: Self = Self { parent: None, step: Step::Root, rank: 0, depth: 0 };
 
     fn below(&'a self, step: Step<'a>, rank: usize) -> Self {
         Self { parent: Some(self), step, rank, depth: self.depth + 1 }
     }
 
-    /// The member that stands at `order` in the object that is here.
+    /// The member `name`, at position `order` of this object.
     pub(super) fn member(&'a self, name: &'a str, order: usize) -> Self {
         self.below(Step::Member(name), FIRST + order)
     }
 
-    /// A member that the object here lacks.
+    /// The member `name`, which this object lacks.
     pub(super) fn absent(&'a self, name: &'a str) -> Self {
         self.below(Step::Member(name), ABSENT)
     }
 
-    /// An item of the array that is here.
+    /// The item `index` of this array.
     pub(super) fn item(&'a self, index: usize) -> Self {
         self.below(Step::Item(index), FIRST + index)
     }
@@ -70,7 +70,7 @@ impl<'a> At<'a> {
         ranks
     }
 
-    /// The JSON Pointer; `false` when it ends early.
+    /// Appends the JSON Pointer. Returns `false` if it was cut at [`MAX_POINTER`].
     fn write(&self, out: &mut String) -> bool {
         if !self.parent.is_none_or(|parent| parent.write(out)) {
             return false;
@@ -95,16 +95,16 @@ impl<'a> At<'a> {
     }
 }
 
-/// A place in the schemas.
+/// A place in the published schemas.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Path<'a> {
-    /// Nobody asks.
+    /// Not recorded.
     Nowhere,
-    /// The root of a shape, and where it was referred to.
+    /// The root of a shape, and the place that referred to it.
     Shape(&'a Shape, &'a Self),
-    /// Somewhere below.
+    /// A step below another place.
     Step(&'a Self, Part<'a>),
-    /// In the branch of a union that was chosen by the constants of these members of the value.
+    /// The branch of a union that was chosen by the value's constants in these members.
     Variant(&'a Self, &'a [&'static str], &'a Value),
 }
 
@@ -115,9 +115,9 @@ pub(super) enum Part<'a> {
     Items,
     /// A declared member.
     Property(&'static str),
-    /// Members by the pattern of their names.
+    /// The members whose names match a pattern.
     Pattern(&'static str),
-    /// All other members.
+    /// The members that no rule names.
     Rest,
     /// One of several nodes of a keyword.
     Branch(&'static str, usize),
@@ -138,8 +138,8 @@ impl<'a> Path<'a> {
         Self::Variant(self, tags, value)
     }
 
-    /// The published `$id` of the nearest shape, and the place within it; then what chose the
-    /// branch, if a union did and the rejecting rule belongs to the branch.
+    /// Returns the published `$id` of the nearest shape and the place within it, with the members
+    /// and constants that chose the branch, if the rejecting rule belongs to a branch of a union.
     fn internals(&self, keyword: &str) -> Option<Internals> {
         let mut steps = Vec::new();
         let mut pairs: Option<Vec<(String, Value)>> = None;
@@ -159,7 +159,8 @@ impl<'a> Path<'a> {
                     if shape.is_none() {
                         steps.push(part);
                     } else if part.leaves_the_value() {
-                        // The shape was entered below the branch: it rejects, not the union.
+                        // The shape was entered below the branch, so the shape rejected and not the
+                        // union.
                         break;
                     }
                     path = *parent;
@@ -191,7 +192,8 @@ impl<'a> Path<'a> {
         Some(Internals { id, place, pairs: pairs.unwrap_or_default() })
     }
 
-    /// Why a rule is in force, where that depends on the request: to follow its sentence.
+    /// Returns the reason why a conditional rule applies, to be appended to its sentence; empty for
+    /// other rules.
     pub(super) fn because(&self) -> String {
         let mut path = *self;
         loop {
@@ -205,7 +207,7 @@ impl<'a> Path<'a> {
 }
 
 impl Part<'_> {
-    /// Whether what follows is about another value.
+    /// Returns true if the step leads to another value.
     fn leaves_the_value(self) -> bool {
         match self {
             Self::Items | Self::Property(_) | Self::Pattern(_) | Self::Rest => true,
@@ -230,7 +232,7 @@ impl Part<'_> {
 }
 
 impl Shape {
-    /// The published `$id` of the document that a shape is in, and its place within that.
+    /// Returns the published `$id` of the document that has this shape, and the place within it.
     pub(super) fn published(&self) -> (String, String) {
         let id = |name: &str| format!("/schemas/{}/{name}.json", super::VERSION);
         match self.name.split_once('#') {
@@ -240,7 +242,7 @@ impl Shape {
     }
 }
 
-/// A problem, before it is put in order.
+/// A problem before sorting.
 #[derive(Debug)]
 pub(super) struct Found {
     keyword: &'static str,
@@ -250,7 +252,7 @@ pub(super) struct Found {
     internals: Option<Internals>,
 }
 
-/// Where in the published schemas a problem lies.
+/// The place of a problem in the published schemas.
 #[derive(Debug)]
 struct Internals {
     id: String,
@@ -272,25 +274,26 @@ impl Found {
         Self { keyword, pointer, ranks: at.ranks(), message: message(), internals }
     }
 
-    /// The keyword that rejected.
+    /// The keyword that rejected the value.
     #[cfg(test)]
     pub(super) fn keyword(&self) -> &'static str {
         self.keyword
     }
 
-    /// Whether both say the same to a caller.
+    /// Returns true if two problems tell the caller the same.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.keyword == other.keyword
             && self.pointer == other.pointer
             && self.message == other.message
     }
 
-    /// By this, problems are in the order of the request.
+    /// The sort key that puts problems into the order of the request.
     pub(super) fn ranks(&self) -> &[usize] {
         &self.ranks
     }
 
-    /// As an issue without the fields that are optional, and those.
+    /// Converts the problem to an issue without the optional fields, and a function that adds
+    /// these.
     pub(super) fn into_issue(self) -> (Issue, impl FnOnce(&mut Issue)) {
         let issue = Issue {
             pointer: self.pointer,

@@ -1,5 +1,5 @@
-//! What is said about problems: what to do, and never a value that was sent. Names of members are
-//! repeated, clipped; what else is said stands in the rules.
+//! Writes the messages of problems: they say what to do and never repeat a value that was sent.
+//! Member names are repeated, clipped; everything else comes from the rules.
 
 use crate::json::Value;
 
@@ -8,13 +8,13 @@ use crate::format;
 use crate::parse::did_you_mean;
 use crate::problem::clip;
 
-/// How many accepted values are listed.
+/// The largest number of accepted values that a message lists.
 const MAX_WORDS: usize = 12;
 
-/// How many alternatives are described.
+/// The largest number of alternatives that a message describes.
 const MAX_ALTERNATIVES: usize = 6;
 
-/// Whether a text has a format.
+/// Returns true if a text has a format.
 pub(super) fn has_format(format: Format, text: &str) -> bool {
     match format {
         Format::DateTime => format::timestamp(text).is_some(),
@@ -25,8 +25,8 @@ pub(super) fn has_format(format: Format, text: &str) -> bool {
     }
 }
 
-/// RFC 6570 §2: literals, and expressions in braces. The apostrophe is a literal, as erratum 6937
-/// has it.
+/// Returns true if a text is a URI template (RFC 6570 §2): literals, and expressions in braces. The
+/// apostrophe is permitted as a literal (erratum 6937).
 fn is_uri_template(text: &str) -> bool {
     let mut rest = text;
     while let Some((literal, after)) = rest.split_once('{') {
@@ -66,7 +66,7 @@ fn is_expression(text: &str) -> bool {
     })
 }
 
-/// The value has another type.
+/// Writes the message for a value of another type.
 pub(super) fn types(types: &[Type]) -> String {
     let words = types.iter().map(|kind| match kind {
         Type::Null => "null",
@@ -80,12 +80,13 @@ pub(super) fn types(types: &[Type]) -> String {
     format!("must be {}", words.collect::<Vec<_>>().join(" or "))
 }
 
-/// The value is not the only one that is accepted.
+/// Writes the message for a value that differs from the only one accepted.
 pub(super) fn constant(expected: &Value) -> String {
     format!("must be {expected}")
 }
 
-/// The value is none of those that are accepted. A near one is named, as a published word.
+/// Writes the message for a value that is not one of the accepted ones. The nearest accepted word
+/// is suggested; like all words, it comes from the rules.
 pub(super) fn words(words: &[Value], sent: &Value) -> String {
     if let [only] = words {
         return constant(only);
@@ -102,13 +103,13 @@ pub(super) fn words(words: &[Value], sent: &Value) -> String {
     }
 }
 
-/// There are too few or too many.
+/// Writes the message for too few or too many characters, items or members.
 pub(super) fn count(side: &str, bound: usize, noun: &str) -> String {
     let plural = if bound == 1 { "" } else { "s" };
     format!("must have {side} {bound} {noun}{plural}")
 }
 
-/// The object does not know a member.
+/// Writes the message for a member that the object does not accept.
 pub(super) fn surplus(name: &str, rules: &Object) -> String {
     let known: Vec<&str> = rules.members.iter().map(|member| member.name).collect();
     let name = clip(name);
@@ -118,7 +119,7 @@ pub(super) fn surplus(name: &str, rules: &Object) -> String {
     }
 }
 
-/// The name of a member is not accepted.
+/// Writes the message for a member name that is not accepted.
 pub(super) fn name(book: &Book, rules: &Node) -> String {
     let rules = book.resolved(rules);
     let pattern = rules.text.as_ref().and_then(|text| text.pattern.as_ref());
@@ -129,7 +130,7 @@ pub(super) fn name(book: &Book, rules: &Node) -> String {
     }
 }
 
-/// The value has a form that is excluded.
+/// Writes the message for a value of an excluded form (`not`).
 pub(super) fn not(book: &Book, inner: &Node) -> String {
     let inner = book.resolved(inner);
     let branches = inner.any.as_ref().map(|union| &union.branches);
@@ -143,7 +144,7 @@ pub(super) fn not(book: &Book, inner: &Node) -> String {
     }
 }
 
-/// When a conditional rule is in force.
+/// Writes the condition under which a conditional rule applies, to be appended to its message.
 pub(super) fn when(condition: &Node) -> String {
     let branches = condition.any.as_ref().map(|union| &union.branches);
     if let Some(names) = branches.and_then(|branches| single_needs(branches)) {
@@ -163,7 +164,7 @@ pub(super) fn when(condition: &Node) -> String {
     }
 }
 
-/// The names, where each branch does nothing but require one member.
+/// Returns the member names, if each branch only requires one member.
 fn single_needs(branches: &[Node]) -> Option<Vec<&'static str>> {
     let single = |node: &Node| match node.object.as_ref()?.needs.as_slice() {
         [name] => Some(*name),
@@ -172,7 +173,7 @@ fn single_needs(branches: &[Node]) -> Option<Vec<&'static str>> {
     branches.iter().map(single).collect()
 }
 
-/// The value satisfies several branches of which it may satisfy one.
+/// Writes the message for a value that satisfies several branches of a `oneOf`.
 pub(super) fn several(book: &Book, union: &Union) -> String {
     match alternatives(book, union.branches.iter()) {
         Some(text) => format!("fits several alternatives; send the members of one only: {text}"),
@@ -180,7 +181,7 @@ pub(super) fn several(book: &Book, union: &Union) -> String {
     }
 }
 
-/// The value lacks the members of each branch.
+/// Writes the message for a value that lacks the members of every branch.
 pub(super) fn choose<'b>(
     book: &'b Book,
     branches: impl Iterator<Item = &'b Node>,
@@ -202,7 +203,7 @@ fn alternatives<'b>(book: &'b Book, branches: impl Iterator<Item = &'b Node>) ->
     (2..=MAX_ALTERNATIVES).contains(&texts.len()).then(|| texts.join("; or "))
 }
 
-/// The value is of none of the types, or none of the constants, that the branches ask for.
+/// Writes the message for a value whose type or constant is accepted by none of the branches.
 pub(super) fn kinds(book: &Book, union: &Union) -> Option<String> {
     let branches = || union.branches.iter().map(|branch| book.resolved(branch));
     if branches().all(|node| node.constant.is_some() || !node.words.is_empty()) {
@@ -219,7 +220,7 @@ pub(super) fn kinds(book: &Book, union: &Union) -> Option<String> {
     Some(types(&found))
 }
 
-/// What is accepted, where every branch is about texts.
+/// Writes what is accepted, if every branch is about texts.
 pub(super) fn texts(book: &Book, union: &Union) -> Option<String> {
     let accepted = |branch: &Node| {
         let node = book.resolved(branch);
@@ -237,7 +238,7 @@ pub(super) fn texts(book: &Book, union: &Union) -> Option<String> {
     Some(format!("must be {}", all?.join(", or ")))
 }
 
-/// `"a"`, `"a" and "b"`, `"a", "b" and "c"`.
+/// Joins quoted names: `"a"`, `"a" and "b"`, `"a", "b" and "c"`.
 fn quoted(names: &[&str], word: &str) -> String {
     let names: Vec<_> = names.iter().map(|name| format!("\"{name}\"")).collect();
     match names.split_last() {

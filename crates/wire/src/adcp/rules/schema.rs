@@ -1,4 +1,4 @@
-//! The rules as JSON Schema.
+//! Writes the rules as JSON Schema.
 
 use std::collections::BTreeSet;
 
@@ -7,22 +7,22 @@ use crate::json::{Map, Value, json};
 use super::shape::{Book, Count, List, Member, Node, Object, Text};
 use crate::catalog::Vocabulary;
 
-/// Which draft is written.
+/// The JSON Schema draft to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Draft {
-    /// As published.
+    /// Draft 7, as published.
     Seven,
-    /// 2020-12, with the other shapes as definitions.
+    /// Draft 2020-12, with the other shapes as definitions.
     Current,
 }
 
-/// A shape and whatever it refers to, as one schema of JSON Schema 2020-12.
+/// Writes a shape and every shape that it refers to as one schema of draft 2020-12.
 pub(super) fn whole(book: &Book, name: &str) -> Option<Value> {
     let shape = book.shape(name)?;
     let mut schema = Map::new();
     schema.insert("$schema".into(), "https://json-schema.org/draft/2020-12/schema".into());
     schema.extend(write(&shape.node, Draft::Current));
-    // What lists tools wants to read this without looking into the parts.
+    // Readers of tool lists expect a `type` at the top.
     schema.entry("type").or_insert_with(|| "object".into());
     let mut wanted = BTreeSet::new();
     references(book, &shape.node, &mut wanted);
@@ -37,23 +37,23 @@ pub(super) fn whole(book: &Book, name: &str) -> Option<Value> {
     Some(Value::Object(schema))
 }
 
-/// One shape as it is published: draft 7, with references to the others.
+/// Writes one shape as it is published: draft 7, with references to the others.
 pub(super) fn published(book: &Book, name: &str) -> Option<Value> {
     Some(Value::Object(write(&book.shape(name)?.node, Draft::Seven)))
 }
 
-/// Gathers the names of all shapes that a node refers to.
+/// Collects the names of all shapes that a node refers to, directly or not.
 fn references(book: &Book, node: &Node, found: &mut BTreeSet<&'static str>) {
     if let Some(name) = node.refers
         && found.insert(name)
     {
-        // Once for each name: shapes that refer to each other would never end.
+        // Each name once, because shapes may refer to each other.
         references(book, &book.referred(name).node, found);
     }
     children(node, &mut |child| references(book, child, found));
 }
 
-/// Visits the nodes directly within a node.
+/// Visits the direct children of a node.
 fn children<'n>(node: &'n Node, visit: &mut dyn FnMut(&'n Node)) {
     let list = node.list.iter().flat_map(|list| list.items.iter().chain(&list.contains));
     list.for_each(&mut *visit);
@@ -77,7 +77,7 @@ fn write(node: &Node, draft: Draft) -> Map {
     let nested = |node: &Node| value(node, draft);
     let all = |nodes: &[Node]| nodes.iter().map(nested).collect::<Vec<_>>();
     if let Some(name) = node.refers {
-        // Alone, because draft 7 ignores whatever stands beside a reference.
+        // A reference stands alone, because draft 7 ignores its siblings.
         out.insert("$ref".into(), reference(name, draft).into());
         return out;
     }
@@ -110,7 +110,7 @@ fn write(node: &Node, draft: Draft) -> Map {
     out
 }
 
-/// Writes a keyword that is there.
+/// Writes a keyword if it has a value.
 pub(super) fn put(out: &mut Map, keyword: &str, value: Option<impl Into<Value>>) {
     out.extend(value.map(|value| (keyword.to_owned(), value.into())));
 }
@@ -119,7 +119,8 @@ fn value(node: &Node, draft: Draft) -> Value {
     if node.never { Value::Bool(false) } else { Value::Object(write(node, draft)) }
 }
 
-/// A member; what is published says it in words that are not ours.
+/// Writes a member with its sentence. The published schemas (draft 7) have other descriptions, so
+/// none is written there.
 fn described(member: &Member, draft: Draft) -> Value {
     let mut schema = value(&member.node, draft);
     if let (Draft::Current, Some(says), Some(members)) =
@@ -138,7 +139,7 @@ fn reference(name: &str, draft: Draft) -> String {
     }
 }
 
-/// The name of a shape as one that needs no escape in a reference.
+/// Rewrites the name of a shape so that a reference needs no escapes.
 fn local(name: &str) -> String {
     name.replace(['/', '#'], ".")
 }
@@ -175,7 +176,7 @@ fn object(rules: &Object, draft: Draft, out: &mut Map) {
     put(out, "additionalProperties", if rules.closed { Some(Value::Bool(false)) } else { rest });
     put(out, "propertyNames", rules.names.as_ref().map(|names| value(names, draft)));
     count(rules.count, "minProperties", "maxProperties", out);
-    // Later drafts have two keywords for what was one, and this is the one of names.
+    // Later drafts split `dependencies` in two; the rules use only the part with names.
     let keyword = match draft {
         Draft::Seven => "dependencies",
         Draft::Current => "dependentRequired",

@@ -1,5 +1,5 @@
-//! The compiled rules: what [`notation`](super::notation) makes of the files. Names and texts are
-//! slices of the files, so that nothing is copied.
+//! The compiled rules, as [`notation`](super::notation) builds them from the files. Names and texts
+//! are slices of the files, so nothing is copied.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -12,9 +12,9 @@ use crate::json::Value;
 /// All shapes.
 #[derive(Debug, Default)]
 pub(super) struct Book {
-    /// In the order of the files.
+    /// The shapes in the order of the files.
     pub(super) shapes: Vec<Shape>,
-    /// Where each shape is, by name.
+    /// The index of each shape by name.
     pub(super) places: HashMap<&'static str, usize>,
 }
 
@@ -22,18 +22,18 @@ pub(super) struct Book {
 #[derive(Debug)]
 pub(super) struct Shape {
     pub(super) name: &'static str,
-    /// What it is for, where those who refer to it do not say it.
+    /// The description for members that refer to this shape without one of their own.
     pub(super) says: Option<&'static str>,
     pub(super) node: Node,
 }
 
-/// What a value has to satisfy. The fields are the keywords of JSON Schema, by the type that they
-/// are about; a value of another type satisfies them.
+/// The rules for one value. The fields are the keywords of JSON Schema, grouped by the type that
+/// they constrain; a value of another type satisfies them.
 #[derive(Debug, Default)]
 pub(super) struct Node {
-    /// Nothing satisfies it.
+    /// True when no value satisfies the node (`false`).
     pub(super) never: bool,
-    /// The name of the shape that it stands for; then it says nothing else.
+    /// The name of the shape that the node refers to; then all other fields are empty.
     pub(super) refers: Option<&'static str>,
     pub(super) types: Types,
     pub(super) constant: Option<Value>,
@@ -49,18 +49,18 @@ pub(super) struct Node {
     pub(super) condition: Option<Box<Condition>>,
 }
 
-/// JSON types; none named means all.
+/// The permitted JSON types; empty means all.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Types(pub(super) Vec<Type>);
 
 crate::catalog::words! {
-    /// A JSON type, as schemas name them.
+    /// A JSON type, by its name in schemas.
     pub enum Type {
         /// `null`
         Null = "null",
         /// `true` or `false`
         Boolean = "boolean",
-        /// A number without a fraction, in whatever notation.
+        /// A number without a fraction, in any notation.
         Integer = "integer",
         /// A number.
         Number = "number",
@@ -74,7 +74,7 @@ crate::catalog::words! {
 }
 
 impl Type {
-    /// Whether a value has this type.
+    /// Returns true if `value` has this type.
     pub(super) fn has(self, value: &Value) -> bool {
         match self {
             Self::Null => value.is_null(),
@@ -94,20 +94,20 @@ impl Type {
 #[derive(Debug)]
 pub(super) struct Bound {
     pub(super) kind: Limit,
-    /// As written.
+    /// The bound as written.
     pub(super) text: &'static str,
-    /// Exactly.
+    /// The exact value.
     pub(super) value: Decimal,
-    /// The same, for quick comparisons.
+    /// The value as an integer, for quick comparisons.
     pub(super) near: i64,
 }
 
 crate::catalog::catalog! {
-    /// On which side of a bound a number has to be.
+    /// The side of a bound on which a number must be.
     pub enum Limit {
         /// The sign in the notation.
         sign: &'static str,
-        /// In words.
+        /// The words of messages.
         words: &'static str,
     }
     /// At or above.
@@ -120,14 +120,14 @@ crate::catalog::catalog! {
     ExclusiveMaximum = "exclusiveMaximum" { sign: "<", words: "less than" }
 }
 
-/// At least and at most so many.
+/// A least and a greatest count.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Count {
     pub(super) min: Option<usize>,
     pub(super) max: Option<usize>,
 }
 
-/// What is asked of texts.
+/// The rules for texts.
 #[derive(Debug, Default)]
 pub(super) struct Text {
     pub(super) length: Count,
@@ -138,22 +138,22 @@ pub(super) struct Text {
 crate::catalog::catalog! {
     /// A format of texts.
     pub enum Format {
-        /// In words, to follow "must be".
+        /// The words of messages, to follow "must be".
         words: &'static str,
     }
-    /// A moment of RFC 3339.
+    /// A date and time (RFC 3339).
     DateTime = "date-time" { words: "a date and time of RFC 3339 with an offset, such as 2026-05-01T12:00:00Z" }
-    /// A day of RFC 3339.
+    /// A date (RFC 3339).
     Date = "date" { words: "a date, such as 2026-05-01" }
-    /// An absolute address of RFC 3986.
+    /// An absolute URI (RFC 3986).
     Uri = "uri" { words: "an absolute URI, such as https://example.com/" }
-    /// An address with variables, of RFC 6570.
+    /// A URI template (RFC 6570).
     UriTemplate = "uri-template" { words: "a URI template of RFC 6570" }
     /// An e-mail address.
     Email = "email" { words: "an e-mail address" }
 }
 
-/// What is asked of arrays.
+/// The rules for arrays.
 #[derive(Debug, Default)]
 pub(super) struct List {
     pub(super) count: Count,
@@ -162,23 +162,24 @@ pub(super) struct List {
     pub(super) contains: Option<Node>,
 }
 
-/// What is asked of objects.
+/// The rules for objects.
 #[derive(Debug, Default)]
 pub(super) struct Object {
     pub(super) members: Vec<Member>,
     /// Required members that are declared elsewhere.
     pub(super) needs: Vec<&'static str>,
-    /// Members by the pattern of their names.
+    /// The rules for members whose names match a pattern.
     pub(super) patterns: Vec<(Pattern, Node)>,
-    /// For models, which want names: of the pattern at this place one that it permits, and what for.
+    /// Example members for models: the index of a pattern, a name that matches it, and its
+    /// description.
     pub(super) examples: Vec<(usize, &'static str, &'static str)>,
-    /// All other members.
+    /// The rules for all other members.
     pub(super) rest: Option<Node>,
-    /// No other members.
+    /// True when other members are forbidden.
     pub(super) closed: bool,
     pub(super) names: Option<Node>,
     pub(super) count: Count,
-    /// A member, and those that have to come with it.
+    /// Members with the members that must accompany them.
     pub(super) together: Vec<(&'static str, Vec<&'static str>)>,
 }
 
@@ -186,34 +187,34 @@ pub(super) struct Object {
 #[derive(Debug)]
 pub(super) struct Member {
     pub(super) name: &'static str,
-    /// What it is for.
+    /// The description.
     pub(super) says: Option<&'static str>,
     pub(super) required: bool,
     pub(super) node: Node,
 }
 
 impl Object {
-    /// The required members, in the order of the declaration.
+    /// Returns the required members in the order of declaration.
     pub(super) fn required(&self) -> impl Iterator<Item = &'static str> {
         let declared = self.members.iter().filter(|member| member.required);
         declared.map(|member| member.name).chain(self.needs.iter().copied())
     }
 
-    /// The declaration of a member.
+    /// Returns the declaration of a member.
     pub(super) fn member(&self, name: &str) -> Option<&Member> {
         self.members.iter().find(|member| member.name == name)
     }
 }
 
-/// Alternatives.
+/// Alternatives (`anyOf`, `oneOf`).
 #[derive(Debug, Default)]
 pub(super) struct Union {
     pub(super) branches: Vec<Node>,
-    /// The members by whose constants the branches are told apart; found when first asked for.
+    /// The members whose constants identify the branch; computed on first use.
     pub(super) tags: OnceLock<Vec<&'static str>>,
 }
 
-/// `then` where `when` is satisfied, `otherwise` elsewhere.
+/// A condition: `then` applies if `when` is satisfied, `otherwise` if not.
 #[derive(Debug, Default)]
 pub(super) struct Condition {
     pub(super) when: Node,
@@ -222,17 +223,17 @@ pub(super) struct Condition {
 }
 
 impl Book {
-    /// The shape with this name.
+    /// Returns the shape with this name.
     pub(super) fn shape(&self, name: &str) -> Option<&Shape> {
         self.shapes.get(*self.places.get(name)?)
     }
 
-    /// The shape that a node stands for.
+    /// Returns the shape that a node refers to.
     pub(super) fn referred(&self, name: &str) -> &Shape {
         self.shape(name).expect("every reference was resolved when the rules were read")
     }
 
-    /// What a member is for: in its own words, or in those of the shape that it stands for.
+    /// Returns the description of a member: its own, or that of the shape that it refers to.
     pub(super) fn sentence(&self, member: &Member) -> Option<&'static str> {
         let mut node = &member.node;
         let mut says = member.says;
@@ -243,24 +244,24 @@ impl Book {
         says
     }
 
-    /// What a node is after all references, which are shapes that stand for shapes.
+    /// Follows all references from a node.
     pub(super) fn resolved<'b>(&'b self, mut node: &'b Node) -> &'b Node {
-        // It ends: no circle of shapes is made of references alone, which a test sees to.
+        // This ends because no cycle consists of references alone; a test checks that.
         while let Some(name) = node.refers {
             node = &self.referred(name).node;
         }
         node
     }
 
-    /// The declaration of a member that is always in force: that of the node itself, or of a part
-    /// that it has to satisfy.
+    /// Returns the declaration of a member that always applies: in the node itself or in a part of
+    /// its `allOf`.
     pub(super) fn declared<'b>(&'b self, node: &'b Node, name: &str) -> Option<&'b Member> {
         let node = self.resolved(node);
         let own = node.object.as_ref().and_then(|object| object.member(name));
         own.or_else(|| node.all.iter().find_map(|part| self.declared(part, name)))
     }
 
-    /// The members that a node requires, those of its parts included.
+    /// Returns the members that a node requires, including those of its `allOf`.
     pub(super) fn required(&self, node: &Node) -> Vec<&'static str> {
         let node = self.resolved(node);
         let own = node.object.iter().flat_map(|object| object.required());
@@ -268,13 +269,13 @@ impl Book {
         own.chain(parts).collect()
     }
 
-    /// The constant that a node asks of a member.
+    /// Returns the constant that a node demands of a member.
     pub(super) fn constant<'b>(&'b self, node: &'b Node, name: &str) -> Option<&'b Value> {
         self.resolved(&self.declared(node, name)?.node).constant.as_ref()
     }
 
-    /// The members by whose constants the branches of a union are told apart, in the order of
-    /// their declaration; the first is one that every branch has. None, where there is no such.
+    /// Returns the members whose constants identify the branch of a union, in the order of
+    /// declaration; the first is one that every branch has. Empty if there is none.
     pub(super) fn tags<'b>(&'b self, union: &'b Union) -> &'b [&'static str] {
         union.tags.get_or_init(|| {
             let branches = union.branches.iter();
@@ -287,7 +288,7 @@ impl Book {
             };
             names.retain(|name| {
                 let found = constants(name);
-                // A constant that all branches share tells none of them from another.
+                // A constant that all branches share identifies none of them.
                 found.first().is_some_and(|first| found.iter().any(|other| other != first))
             });
             let in_all = |name: &&str| constants(name).len() == union.branches.len();

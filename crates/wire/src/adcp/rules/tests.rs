@@ -39,7 +39,7 @@ fn every_tool_has_a_shape() {
     }
 }
 
-/// No shape stands for itself, so that a walk ends where the request does.
+/// No shape refers to itself alone, so that a walk ends with the request.
 #[test]
 fn every_circle_of_shapes_descends_into_the_value() {
     fn walk(book: &shape::Book, node: &shape::Node, names: &mut Vec<&'static str>) {
@@ -86,7 +86,7 @@ fn internals_are_there_only_when_they_are_asked_for() {
     assert_eq!(issue(Internals::On), full);
 }
 
-/// A value checked by a shape of the test's own.
+/// Checks a value with a shape of the test's own.
 fn verdict(rules: &'static str, value: &str) -> Vec<&'static str> {
     let file: &'static str = Box::leak(format!("shape s = {rules}").into_boxed_str());
     let book: &'static shape::Book = Box::leak(Box::new(notation::read(&[file]).unwrap()));
@@ -147,7 +147,7 @@ fn every_keyword_rejects_what_it_should() {
     }
 }
 
-/// However large a request is, its error stays small, and so does the work.
+/// The error of a request of any size stays small, and so does the work.
 #[test]
 fn hostile_requests_get_small_answers() {
     let long = "x".repeat(100_000);
@@ -181,7 +181,7 @@ fn no_schema_that_is_shown_refers_to_another_document() {
     }
 }
 
-/// Unions become one object, and what has no sentence is left out.
+/// Unions become one object, and members without a sentence are left out.
 #[test]
 fn a_model_is_told_what_has_a_sentence() {
     let file = r#"

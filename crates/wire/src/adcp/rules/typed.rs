@@ -1,9 +1,8 @@
-//! From a value that the rules accepted to a type, without a second check.
+//! Reads typed structs from values that the rules have already accepted, without a second check.
 //!
-//! A [`form!`](crate::form) is a struct whose members are named once: their names, their types and
-//! so what a value has to be. That the rules see to this is proven by a test for each form
-//! ([`misfits`]), so that reading only takes what is there. What is to be kept or repeated as it was
-//! sent is read as it is.
+//! A [`form!`](crate::form) is a struct that names each member once, with its type. A test for each
+//! form ([`misfits`]) proves that the rules guarantee these types, so reading only takes the
+//! values. Members that are to be stored or returned unchanged are kept as sent.
 
 use jiff::Timestamp;
 
@@ -12,45 +11,45 @@ use crate::catalog::Vocabulary;
 use crate::format;
 use crate::json::{Map, Value};
 
-/// A type of values that the rules accepted.
+/// A type that is read from accepted values.
 pub trait Typed: Sized {
-    /// What a value has to be.
+    /// The kind of value that the type is read from.
     fn kind() -> Kind;
 
-    /// Reads a value; `None` when it is nothing of this kind.
+    /// Reads a value, or `None` if it is of another kind.
     fn read(value: &Value) -> Option<Self>;
 
-    /// What it is where there is no such member; `None` when there has to be one.
+    /// The value for an absent member, or `None` if the member is required.
     #[must_use]
     fn absent() -> Option<Self> {
         None
     }
 }
 
-/// What a value has to be, so that a type can be read from it.
+/// The kind of value that a type needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
-    /// Whatever it is.
+    /// Any value.
     Any,
     /// `true` or `false`.
     Boolean,
     /// A number.
     Number,
-    /// A whole number, not below zero.
+    /// A whole number of 0 or more.
     Count,
     /// A text.
     Text,
-    /// A text that is a moment of RFC 3339.
+    /// A text with an RFC 3339 date and time.
     Moment,
     /// One of these words.
     Words(&'static [&'static str]),
-    /// An object with whatever is in it.
+    /// An object with any members.
     Object,
-    /// An array of such.
+    /// An array of this kind.
     List(Box<Self>),
-    /// One of these.
+    /// One of these kinds.
     Either(Vec<Self>),
-    /// An object with these members, and others.
+    /// An object with these members, and possibly others.
     Form(Vec<Slot>),
 }
 
@@ -63,23 +62,23 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// A member that is read as a type.
+    /// A member that is read as `T`.
     #[must_use]
     pub fn of<T: Typed>(name: &'static str) -> Self {
         Self { name, kind: T::kind(), required: T::absent().is_none() }
     }
 
-    /// A member that is kept as it was sent.
+    /// A member that is kept as sent.
     #[must_use]
     pub fn kept(name: &'static str) -> Self {
         Self { name, kind: Kind::Any, required: false }
     }
 }
 
-/// Declares a form: a struct that is read from an object that the rules accepted.
+/// Declares a form: a struct that is read from an object that the rules have accepted.
 ///
-/// A member is named like its field, or after `=`. After `; keep` stand lists of members that are
-/// kept as they were sent, in the order of the list; after `; whole`, a field for the whole object.
+/// A member has the name of its field, or the one after `=`. After `; keep` come lists of members
+/// that are kept as sent, in the order of the list; after `; whole`, a field for the whole object.
 #[macro_export]
 macro_rules! form {
     (@name $field:ident) => { stringify!($field) };
@@ -122,8 +121,8 @@ macro_rules! form {
     )+};
 }
 
-/// Lets forms be kept: each is written as the whole object that it was read from, so that members
-/// which it does not know stay.
+/// Implements storage for forms: each is serialised as the whole object that it was read from, so
+/// that unknown members are kept.
 #[macro_export]
 macro_rules! kept_whole {
     ($($form:ident . $whole:ident),+ $(,)?) => {$(
@@ -143,27 +142,27 @@ macro_rules! kept_whole {
     )+};
 }
 
-/// Reads an object; `None` when it is nothing of this kind.
+/// Reads an object as `T`, or `None` if it is of another kind.
 #[must_use]
 pub fn read<T: Typed>(members: Map) -> Option<T> {
     T::read(&Value::Object(members))
 }
 
-/// A member of an object as a type; `None` when it is none of it.
+/// Reads a member of an object as `T`, or `None` if it is of another kind.
 #[must_use]
 pub fn member<T: Typed>(members: &Map, name: &str) -> Option<T> {
     members.get(name).map_or_else(T::absent, T::read)
 }
 
-/// Members of an object as they were sent, in the order of the names.
+/// Returns members of an object as sent, in the order of `names`.
 #[must_use]
 pub fn kept(members: &Map, names: &[&str]) -> Map {
     let member = |name: &&str| Some(((*name).to_owned(), members.get(*name)?.clone()));
     names.iter().filter_map(member).collect()
 }
 
-/// What may be left out. What cannot be read is as if it were: the rules of some tools leave open
-/// what other members are.
+/// Reads an optional member. A value of another kind counts as absent, because the rules of some
+/// tools leave members unconstrained.
 impl<T: Typed> Typed for Option<T> {
     fn kind() -> Kind {
         T::kind()
@@ -178,7 +177,7 @@ impl<T: Typed> Typed for Option<T> {
     }
 }
 
-/// A list that is not there is empty.
+/// Reads a list; an absent list is empty.
 impl<T: Typed> Typed for Vec<T> {
     fn kind() -> Kind {
         Kind::List(Box::new(T::kind()))
@@ -218,25 +217,25 @@ macro_rules! typed {
 typed! {
     Value: Kind::Any, |value| Some(value.clone());
 
-    /// An object that is not there has no members.
+    /// An absent object has no members.
     Map: Kind::Object, |value| value.as_object().cloned(), or Self::new();
 
     String: Kind::Text, |value| value.as_str().map(ToOwned::to_owned);
 
-    /// What is not there is not so.
+    /// An absent flag is `false`.
     bool: Kind::Boolean, |value| value.as_bool(), or false;
 
-    /// A number beyond what a double holds counts as nothing, so that it buys nothing.
+    /// A number beyond `f64` becomes 0, so that it cannot buy anything.
     f64: Kind::Number, |value| value.is_number().then(|| value.as_f64().unwrap_or_default());
 
-    /// A whole number in whatever notation (`2`, `2.0`, `2e0`); the largest stands for all beyond.
+    /// A whole number in any notation (`2`, `2.0`, `2e0`); a larger one becomes `u64::MAX`.
     u64: Kind::Count, |value| {
-        // What is below zero becomes zero here, and what is too large the largest.
+        // The cast turns a negative number into 0 and too large a one into the maximum.
         let near = || value.as_f64().map_or(Self::MAX, |number| number as Self);
         value.is_number().then(|| value.as_u64().unwrap_or_else(near))
     };
 
-    /// A moment; the last that can be told stands for those after it.
+    /// A date and time; one beyond the calendar becomes the last representable.
     Timestamp: Kind::Moment, |value| format::timestamp(value.as_str()?);
 }
 
@@ -250,7 +249,7 @@ impl<T: Vocabulary> Typed for T {
     }
 }
 
-/// Several, or one that stands without a list.
+/// One value, or a list of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OneOrMore<T>(pub Vec<T>);
 
@@ -266,8 +265,7 @@ impl<T: Typed> Typed for OneOrMore<T> {
     }
 }
 
-/// What of a list can be read, in documents that nobody has checked: what cannot is as if it were not
-/// there.
+/// The readable items of a list in a document that was not checked; other items are dropped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Each<T>(pub Vec<T>);
 
@@ -299,12 +297,13 @@ impl<T: Typed> Typed for Each<T> {
     }
 }
 
-/// Where a type asks more than a shape of the rules guarantees: a member that they do not know, that
-/// they do not require, or that may be something else. Empty for every form that is read without a
-/// check of its own; a test for each form sees to that.
+/// Returns the members for which `T` demands more than a shape guarantees: members that the shape
+/// does not declare, does not require, or permits with another kind. Empty for every form that is
+/// read without its own check; a test for each form asserts that.
 ///
 /// # Panics
-/// When there is no such shape: [`shapes`](super::shapes) lists them.
+///
+/// If there is no such shape ([`shapes`](super::shapes) lists them).
 #[must_use]
 pub fn misfits<T: Typed>(shape: &str) -> Vec<String> {
     let book = super::book();
@@ -341,7 +340,7 @@ fn fit(book: &Book, node: &Node, kind: &Kind, at: &str, found: &mut Vec<String>)
                 }
             }
         }
-        // Each was tried on the whole value.
+        // Each alternative was tried on the whole value.
         Kind::Either(_)
         | Kind::Any
         | Kind::Boolean
@@ -359,7 +358,7 @@ impl Book {
         Some(&node.object.as_ref()?.member(name)?.node)
     }
 
-    /// What is found in a node itself and in every part and branch of it.
+    /// Returns what `find` finds in a node and in all of its parts and branches.
     fn everywhere<'b>(
         &'b self,
         node: &'b Node,
@@ -371,8 +370,8 @@ impl Book {
         find(node).into_iter().chain(inner.flat_map(|node| self.everywhere(node, find))).collect()
     }
 
-    /// Whether a statement about a node follows from the node itself, from one of the parts that all
-    /// hold, or from every branch of a union.
+    /// Returns true if `is` holds for a node: by the node itself, by one part of its `allOf`, or by
+    /// every branch of a union.
     fn holds<'b>(&'b self, node: &'b Node, is: &dyn Fn(&'b Node) -> bool) -> bool {
         let node = self.resolved(node);
         let mut unions = node.any.iter().chain(&node.one);
@@ -388,7 +387,8 @@ impl Book {
         self.holds(node, &is)
     }
 
-    /// Whether whatever satisfies a node is of a kind; members and items are another question.
+    /// Returns true if every value that satisfies a node is of a kind, without regard to members
+    /// and items.
     fn guarantees(&self, node: &Node, kind: &Kind) -> bool {
         let only = |types: &'static [Type]| {
             move |node: &Node| {
@@ -428,7 +428,7 @@ impl Book {
                 };
                 self.holds(node, &is)
             }
-            // Some lists may be `null`, which is none; that is for `Option` to read.
+            // Some lists may be `null`, which `Option` reads as absent.
             Kind::List(_) => self.holds(node, &only(&[Type::Array, Type::Null])),
             Kind::Object | Kind::Form(_) => self.holds(node, &only(&[Type::Object])),
             Kind::Either(kinds) => {

@@ -1,4 +1,4 @@
-//! Why a value satisfies no branch of a union: by the branch that it was meant to satisfy.
+//! Explains why a value satisfies no branch of a union, by the branch that was probably meant.
 
 use crate::json::Value;
 
@@ -45,8 +45,8 @@ impl<'b> Walk<'b> {
             }
             candidates.retain(survives);
         }
-        // Only values that a constant vouches for are repeated: what else was sent under the name
-        // may be anything.
+        // Only values that are constants of a branch are repeated; other values of the same member
+        // may hold anything.
         let vouched = |tag: &&'static str| {
             candidates.iter().any(|(_, branch)| self.book.constant(branch, tag).is_some())
         };
@@ -67,7 +67,7 @@ impl<'b> Walk<'b> {
         self.node(branch, value, at, &path.step(Part::Branch(keyword, index)))
     }
 
-    /// What to say where no branch is closer than the others.
+    /// Writes the message if no branch is closer than the others.
     fn undecided(
         &self,
         union: &Union,

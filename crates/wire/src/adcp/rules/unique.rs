@@ -1,4 +1,4 @@
-//! Whether an array repeats an item.
+//! Finds repeated items in an array.
 
 use std::collections::HashSet;
 
@@ -6,11 +6,11 @@ use crate::json::Value;
 
 use crate::canonical;
 
-/// Arrays that are this short are compared pair by pair, when their items are texts.
+/// The length up to which arrays of texts are compared pair by pair.
 const SHORT: usize = 16;
 
-/// Whether an item is there twice: numbers by value, members in any order. Linear in the size of
-/// a hostile array.
+/// Returns true if an item occurs twice: numbers are compared by value, members in any order. Takes
+/// linear time, also for a hostile array.
 pub(super) fn repeats(items: &[Value]) -> bool {
     if items.len() < 2 {
         return false;

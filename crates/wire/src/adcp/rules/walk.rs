@@ -1,5 +1,5 @@
-//! Checking a value: one walk, which finds every violated constraint. Nothing is written down, and
-//! nothing allocated, until there is a problem to report.
+//! Checks a value against the rules in one walk that finds every violated constraint. Nothing is
+//! written or allocated until there is a problem to report.
 
 use crate::json::{Map, Value};
 
@@ -8,42 +8,42 @@ use super::place::{At, Found, Part, Path};
 use super::say;
 use super::shape::{Book, Condition, List, Node, Object, Text, Union};
 
-/// How many problems are kept for sorting; the rest is counted.
+/// The largest number of problems that are kept for sorting; further ones are only counted.
 const MAX_KEPT: usize = 200;
 
-/// What a walk is for.
+/// The purpose of a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Aim {
-    /// Whether there is a problem at all: it ends at the first.
+    /// To find whether there is a problem; the walk ends at the first.
     Probe,
-    /// How far a value is from satisfying a branch.
+    /// To measure how far a value is from satisfying a branch.
     Weigh { depth: usize },
-    /// All problems.
+    /// To list all problems.
     List,
 }
 
-/// How far a value is from satisfying a branch of a union; less is closer.
+/// The distance of a value from a branch of a union; less is closer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Weight {
-    /// The value itself is of another type or another constant.
+    /// Problems of the value's own type or constant.
     pub(super) alien: usize,
-    /// A direct member has another constant or another word.
+    /// Problems of a direct member's constant or `enum`.
     pub(super) foreign: usize,
     /// All problems.
     pub(super) all: usize,
-    /// Of them, members that the value itself lacks.
+    /// Missing members of the value itself.
     pub(super) absent: usize,
-    /// Of them, members that the value itself has and must not have.
+    /// Surplus members of the value itself.
     pub(super) surplus: usize,
 }
 
 impl Weight {
-    /// The value lacks members, and that is all.
+    /// Returns true if missing members are the only problems.
     pub(super) fn is_lack(&self) -> bool {
         self.all == self.absent
     }
 
-    /// The value has too many members, and that is all.
+    /// Returns true if surplus members are the only problems.
     pub(super) fn is_surplus(&self) -> bool {
         self.all == self.surplus
     }
@@ -54,16 +54,16 @@ pub(super) struct Walk<'b> {
     pub(super) book: &'b Book,
     aim: Aim,
     weight: Weight,
-    /// What was found, in the order of the walk.
+    /// The problems, in the order of the walk.
     pub(super) found: Vec<Found>,
-    /// How many problems there are in all.
+    /// The number of all problems.
     pub(super) total: usize,
-    /// Whether to note where in the schemas a problem lies.
+    /// True when the place in the schemas is recorded.
     internals: bool,
 }
 
 impl<'b> Walk<'b> {
-    /// A walk that lists every problem.
+    /// Returns a walk that lists every problem.
     pub(super) fn new(book: &'b Book, internals: bool) -> Self {
         Self::of(book, Aim::List, internals)
     }
@@ -73,13 +73,13 @@ impl<'b> Walk<'b> {
         Self { book, aim, weight, found: Vec::new(), total: 0, internals }
     }
 
-    /// Whether a value satisfies a node.
+    /// Returns true if `value` satisfies `node`.
     pub(super) fn satisfies(&self, node: &'b Node, value: &Value) -> bool {
         let mut probe = Self::of(self.book, Aim::Probe, false);
         probe.node(node, value, &At::ROOT, &Path::Nowhere)
     }
 
-    /// How far a value is from satisfying a node.
+    /// Measures how far `value` is from satisfying `node`.
     pub(super) fn weigh(&self, node: &'b Node, value: &Value, at: &At<'_>) -> Weight {
         let aim = Aim::Weigh { depth: at.depth };
         let mut scale = Self::of(self.book, aim, false);
@@ -87,12 +87,12 @@ impl<'b> Walk<'b> {
         scale.weight
     }
 
-    /// Whether the walk may end, as what was asked is known.
+    /// Returns true if the walk may end because the answer is known.
     fn is_done(&self, is_valid: bool) -> bool {
         !is_valid && self.is_probe()
     }
 
-    /// Whether further problems are only counted.
+    /// Returns true if further problems are only counted.
     fn is_full(&self) -> bool {
         self.found.len() >= MAX_KEPT
     }
@@ -101,7 +101,7 @@ impl<'b> Walk<'b> {
         self.aim == Aim::Probe
     }
 
-    /// Records a problem of the value at a place, or with `member`, of a member of it.
+    /// Records a problem of the value at a place, or of its member with `member`. Returns `false`.
     pub(super) fn fail(
         &mut self,
         keyword: &'static str,
@@ -127,7 +127,7 @@ impl<'b> Walk<'b> {
             Aim::List if !self.is_full() => {
                 let found =
                     Found::new(keyword, member.unwrap_or(at), path, self.internals, message);
-                // Parts and branches repeat each other's rules; a caller hears of a problem once.
+                // Parts and branches repeat rules; report each problem once.
                 if self.found.iter().any(|other| other.is_same(&found)) {
                     self.total -= 1;
                 } else {
@@ -139,7 +139,7 @@ impl<'b> Walk<'b> {
         false
     }
 
-    /// Checks a value; `false` when there is a problem.
+    /// Checks a value; `false` if there is a problem.
     pub(super) fn node(
         &mut self,
         node: &'b Node,
@@ -147,7 +147,7 @@ impl<'b> Walk<'b> {
         at: &At<'_>,
         path: &Path<'_>,
     ) -> bool {
-        // As draft 7 has it, what stands beside a reference is ignored.
+        // Draft 7 ignores the siblings of a reference.
         if let Some(name) = node.refers {
             let shape = self.book.referred(name);
             return self.node(&shape.node, value, at, &Path::Shape(shape, path));
@@ -159,7 +159,8 @@ impl<'b> Walk<'b> {
         let types = &node.types.0;
         if !types.is_empty() && !types.iter().any(|kind| kind.has(value)) {
             self.fail("type", at, path, None, || say::types(types));
-            // What is accepted is worth saying; branches would only repeat the type.
+            // Report the problems of the value itself; those of branches would only repeat the
+            // type.
             if !self.is_probe() {
                 self.value(node, value, at, path);
                 if let Value::Number(number) = value {
@@ -222,14 +223,14 @@ impl<'b> Walk<'b> {
         let mut is_valid = true;
         let length = rules.length;
         if length.min.is_some() || length.max.is_some() {
-            // Fewer bytes are no more characters.
+            // The number of bytes is never less than the number of characters.
             let is_long = length.max.is_some_and(|max| text.len() > max);
             let is_short = length.min.is_some_and(|min| text.len() < min.saturating_mul(4));
             let found = if is_long || is_short { text.chars().count() } else { text.len() };
             is_valid &=
                 self.count(found, length, ("minLength", "maxLength"), "character", at, path);
         }
-        // A pattern is the dearest question, and not asked where the answer is known.
+        // Patterns cost the most, so skip them if the answer is known.
         if self.is_done(is_valid) {
             return false;
         }
@@ -319,7 +320,7 @@ impl<'b> Walk<'b> {
         is_valid
     }
 
-    /// Records that a member is absent.
+    /// Records a missing member.
     pub(super) fn missing(
         &mut self,
         name: &'static str,
@@ -348,8 +349,8 @@ impl<'b> Walk<'b> {
             is_valid = self.fail("propertyNames", at, path, Some(here), message);
         }
         let mut is_known = false;
-        // A member may be declared and match patterns too; all of them hold, and only a member of none is
-        // one of the rest.
+        // A declared member may match patterns too, and all of these rules apply. A member that is
+        // neither declared nor matched is one of the rest.
         if let Some(member) = rules.member(name) {
             is_known = true;
             is_valid &=
@@ -430,7 +431,8 @@ impl<'b> Walk<'b> {
         path: &Path<'_>,
     ) -> bool {
         let mut hits = 0;
-        // Branches are only probed: of those that were not meant, nothing is worth saying.
+        // Branches are only probed, because the problems of branches that were not meant help
+        // nobody.
         for branch in &union.branches {
             hits += usize::from(self.satisfies(branch, value));
             if hits > 0 && keyword == "anyOf" {
@@ -444,7 +446,7 @@ impl<'b> Walk<'b> {
         if hits == 1 {
             return true;
         }
-        // What is only counted needs no explanation.
+        // Problems that are only counted need no message.
         if self.is_probe() || self.is_full() {
             return self.fail(keyword, at, path, None, String::new);
         }

@@ -11,7 +11,7 @@ fn now() -> Timestamp {
     "2026-11-20T17:00:00Z".parse().unwrap()
 }
 
-/// What of a listing a format has no column for.
+/// Fields of a listing for which a format has no column.
 fn cannot_say(format: Format, v: &mut Vehicle) {
     let only_available = |v: &mut Vehicle| v.status = Some(Status::Available);
     match format {
@@ -80,7 +80,7 @@ fn every_format_brings_back_all_that_it_can_say() {
 fn a_format_with_a_heading_is_known_by_it() {
     let units = demo::units(3, 11, now());
     for format in Format::ALL {
-        // Bars without a heading are nobody's in particular, and AAP is known by its type.
+        // Bars without a heading match no preset, and AAP is recognised by its type.
         if matches!(format, Format::AutoTrader | Format::AapJson) {
             continue;
         }

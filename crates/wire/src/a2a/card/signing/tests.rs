@@ -71,7 +71,7 @@ fn defaults_are_left_out_at_every_depth_and_required_members_never() {
                 "refreshUrl":"","scopes":{},"pkceRequired":false},"implicit":{"scopes":{}}}}}}"#,
             r#""securitySchemes":{"k":{"mtlsSecurityScheme":{}},"o":{"oauth2SecurityScheme":{"flows":{"authorizationCode":{"authorizationUrl":"","scopes":{},"tokenUrl":""},"implicit":{}}}}}"#,
         ),
-        // The content of a Struct is nobody's default.
+        // A Struct's members have no defaults to leave out.
         (
             r#""capabilities":{"extensions":[{"params":{"a":"","b":false,"c":[],"d":null,"signatures":[]}}]}"#,
             r#""capabilities":{"extensions":[{"params":{"a":"","b":false,"c":[],"d":null,"signatures":[]}}]}"#,
@@ -125,7 +125,7 @@ fn numbers_are_spelled_as_rfc_8785_spells_them() {
 
 #[test]
 fn numbers_that_a_double_does_not_hold_have_no_signing_form() {
-    // RFC 8785's own sample: it would be signed without its last digit.
+    // The sample of RFC 8785, which would be signed without its last digit.
     assert_eq!(problems(r#"{"x":333333333.33333329}"#), ["/x"]);
     let card = r#"{"a":9007199254740993,"b":[1e400,{"c":-1e-400}],"ok":1.5,
         "d":0.1000000000000000055511151231257827,"e":1e999999999999999999999999999999999999999999}"#;

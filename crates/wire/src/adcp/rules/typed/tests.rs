@@ -3,19 +3,19 @@ use crate::json::json;
 use super::*;
 
 crate::catalog::words! {
-    /// How a budget is spread.
+    /// The pacing of a budget.
     enum Pacing {
-        /// The same every day.
+        /// Evenly.
         Even = "even",
         /// As fast as possible.
         Asap = "asap",
-        /// More at the beginning.
+        /// More at the beginning of the flight.
         FrontLoaded = "front_loaded",
     }
 }
 
 crate::catalog::words! {
-    /// Fewer words than the rules have.
+    /// A vocabulary with fewer words than the rules.
     enum Hasty {
         /// As fast as possible.
         Asap = "asap",
@@ -23,7 +23,7 @@ crate::catalog::words! {
 }
 
 crate::form! {
-    /// What fits a package of a request.
+    /// A form that fits a package of a request.
     struct Fitting {
         product_id: String,
         budget: f64,
@@ -48,7 +48,7 @@ crate::form! {
         weight: Option<f64>,
     }
 
-    /// What does not.
+    /// A form that does not fit.
     struct Misfitting {
         product_id: Option<f64>,
         pacing: Option<Hasty>,
@@ -93,7 +93,7 @@ fn a_form_takes_what_is_there_and_nothing_else() {
     assert_eq!(form.targeting_overlay, Some(Targeting { audience_include: vec!["a".into()] }));
     let assigned = |id: &str, weight| Assigned { creative_id: id.to_owned(), weight };
     assert_eq!(form.creative_assignments, [assigned("c", Some(2.5)), assigned("d", None)]);
-    // In the order of the form, and as they were written.
+    // Members are in the order of the form, and as sent.
     assert_eq!(
         crate::json::to_string(&form.shown).unwrap(),
         r#"{"context":{"a":1},"bid_price":1.5}"#
@@ -132,7 +132,7 @@ fn a_value_is_read_in_every_notation_that_the_rules_accept() {
     assert_eq!(Option::<bool>::read(&value("\"x\"")), Some(None));
 }
 
-/// The proof that forms rest on can fail.
+/// The test of forms can fail.
 #[test]
 fn a_form_that_asks_more_than_the_rules_guarantee_is_found_out() {
     let package = "media-buy/package-request";
@@ -149,7 +149,7 @@ fn a_form_that_asks_more_than_the_rules_guarantee_is_found_out() {
             "media-buy/package-request.size: is not in the rules",
         ],
     );
-    // Members of the branches of a union: there, and not always.
+    // Members of a union's branches are present, but not always.
     assert_eq!(misfits::<Account>("core/account-ref"), [""; 0]);
     assert_eq!(
         misfits::<Named>("core/account-ref"),
