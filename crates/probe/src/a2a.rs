@@ -19,6 +19,7 @@ mod push;
 mod rest;
 mod stream;
 mod task;
+mod updates;
 mod version;
 
 /// All of them, in the order in which they are run.
@@ -35,6 +36,7 @@ pub(super) const TABLES: &[&[Check]] = &[
     task::CHECKS,
     list::CHECKS,
     stream::CHECKS,
+    updates::CHECKS,
     kit::CHECKS,
     push::CHECKS,
     access::CHECKS,

@@ -103,8 +103,10 @@ pub enum Verdict {
     Warn(String),
     /// There is nothing here that the requirement is about: why.
     NotApplicable(String),
-    /// Could be found out and was not: why.
+    /// Was left out by whoever probes, who did not allow it or give what it takes: why.
     Skipped(String),
+    /// Could not be looked at, because of what the agent answers: why. Counts against the grade.
+    NotLookedAt(String),
 }
 
 impl Verdict {
@@ -117,6 +119,7 @@ impl Verdict {
             Self::Warn(_) => "warn",
             Self::NotApplicable(_) => "not_applicable",
             Self::Skipped(_) => "skipped",
+            Self::NotLookedAt(_) => "not_looked_at",
         }
     }
 
@@ -128,7 +131,8 @@ impl Verdict {
             Self::Fail(text)
             | Self::Warn(text)
             | Self::NotApplicable(text)
-            | Self::Skipped(text) => text,
+            | Self::Skipped(text)
+            | Self::NotLookedAt(text) => text,
         }
     }
 }
@@ -154,9 +158,29 @@ pub(super) fn warn(what: impl Into<String>) -> Judged {
     Ok(Verdict::Warn(what.into()))
 }
 
-/// It could be found out, and is not.
+/// It could be found out, and whoever probes leaves it out.
 pub(super) fn skip<T>(why: impl Into<String>) -> Result<T, Verdict> {
     Err(Verdict::Skipped(why.into()))
+}
+
+/// Goes on unless this holds: then whoever probes leaves it out.
+pub(super) fn skip_if(holds: bool, why: impl Into<String>) -> Result<(), Verdict> {
+    if holds { skip(why) } else { Ok(()) }
+}
+
+/// The agent answers so that the requirement cannot be looked at.
+pub(super) fn unseen<T>(why: impl Into<String>) -> Result<T, Verdict> {
+    Err(Verdict::NotLookedAt(why.into()))
+}
+
+/// Goes on unless this holds: then the requirement cannot be looked at.
+pub(super) fn unseen_if(holds: bool, why: impl Into<String>) -> Result<(), Verdict> {
+    if holds { unseen(why) } else { Ok(()) }
+}
+
+/// What the requirement is judged by, where it was seen: without it the requirement cannot be looked at.
+pub(super) fn seen<T>(value: Option<T>, otherwise: impl Into<String>) -> Result<T, Verdict> {
+    value.map_or_else(|| unseen(otherwise), Ok)
 }
 
 /// The requirement is kept where this holds.

@@ -1,4 +1,5 @@
-//! The report as annotations of GitHub Actions: a workflow command for each failure, of the level
+//! Annotations of GitHub Actions, as workflow commands: one command ([`annotation`]) for whoever has
+//! something to say, and the report of a probe ([`write`]), with a command for each failure, of the level
 //! that its requirement has.
 
 use std::fmt::Write as _;
@@ -6,16 +7,45 @@ use std::fmt::Write as _;
 use super::check::Level;
 use super::report::Report;
 
-/// Writes the report. Nothing that an agent wrote begins a line or ends a command.
+/// How an annotation is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Severity {
+    /// In red.
+    Error,
+    /// In yellow.
+    Warning,
+    /// In blue.
+    Notice,
+}
+
+impl Severity {
+    /// Its workflow command.
+    fn command(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Notice => "notice",
+        }
+    }
+}
+
+/// A line with the command that shows a text under a title. Neither begins a line of its own or ends the
+/// command, whoever wrote them.
+#[must_use]
+pub fn annotation(severity: Severity, title: &str, text: &str) -> String {
+    format!("::{} title={}::{}\n", severity.command(), property(title), data(text))
+}
+
+/// Writes the report of a probe.
 #[must_use]
 pub fn write(report: &Report) -> String {
     let mut out = String::new();
     for finding in report.failures() {
         let check = finding.check;
-        let (command, title) = match check.level {
-            Level::Must => ("error", "MUST is broken"),
-            Level::Should => ("warning", "SHOULD is not kept"),
-            Level::May => ("notice", "MAY is not done"),
+        let (severity, title) = match check.level {
+            Level::Must => (Severity::Error, "MUST is broken"),
+            Level::Should => (Severity::Warning, "SHOULD is not kept"),
+            Level::May => (Severity::Notice, "MAY is not done"),
         };
         let title = format!("{title}: {} on {}", check.id, finding.on);
         let text = format!(
@@ -25,19 +55,15 @@ pub fn write(report: &Report) -> String {
             finding.verdict.text(),
             check.mend
         );
-        let _ = writeln!(out, "::{command} title={}::{}", property(&title), data(&text));
+        out.push_str(&annotation(severity, &title, &text));
     }
-    let coverage = report.coverage();
-    let outcome = match report.grade {
-        Some(grade) => format!("grade {}: {}", grade.letter(), grade.meaning()),
-        None => {
-            format!("no grade: {} of {} MUSTs could be looked at", coverage.looked_at, coverage.of)
-        }
-    };
-    let stopped = report.stopped.as_ref().map(|why| format!("; {why}")).unwrap_or_default();
-    let command = if report.breaks_a_must() || report.grade.is_none() { "error" } else { "notice" };
-    let text = format!("{}: {outcome}{stopped}", report.address);
-    let _ = writeln!(out, "::{command} title=tradepost probe::{}", data(&text));
+    let failed = report.breaks_a_must() || report.grade.is_none();
+    let severity = if failed { Severity::Error } else { Severity::Notice };
+    let mut text = format!("{}: {}: {}", report.address, report.verdict(), report.meaning());
+    if let Some(why) = &report.stopped {
+        let _ = write!(text, "; {why}");
+    }
+    out.push_str(&annotation(severity, "tradepost probe", &text));
     out
 }
 

@@ -8,9 +8,9 @@ use super::report::Finding;
 /// The grade of an agent. A and B mean that no MUST is broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Grade {
-    /// Nothing failed.
+    /// Nothing failed, and the agent let at least nine MUSTs in ten be looked at.
     A,
-    /// No MUST failed, and a SHOULD did.
+    /// No MUST failed; a SHOULD did, or too few MUSTs could be looked at.
     B,
     /// At most one MUST in twenty failed.
     C,
@@ -18,8 +18,18 @@ pub enum Grade {
     D,
     /// At most three MUSTs in ten failed.
     E,
-    /// More, or there is neither an agent card to go by nor an AdCP seller.
+    /// More.
     F,
+}
+
+/// Why there is no grade.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ungraded {
+    /// Whoever answers at the address is no agent: it has neither an agent card nor MCP.
+    NoAgent,
+    /// Fewer than half of the MUSTs were looked at.
+    NotLookedAt,
 }
 
 impl Grade {
@@ -40,8 +50,8 @@ impl Grade {
     #[must_use]
     pub fn meaning(self) -> &'static str {
         match self {
-            Self::A => "keeps every MUST and every SHOULD that was checked",
-            Self::B => "keeps every MUST that was checked, but not every SHOULD",
+            Self::A => "keeps every MUST and every SHOULD that was looked at",
+            Self::B => "keeps every MUST that was looked at, but not every SHOULD",
             Self::C => "breaks a few MUSTs",
             Self::D => "breaks several MUSTs",
             Self::E => "breaks many MUSTs",
@@ -56,12 +66,16 @@ impl Grade {
     }
 }
 
-/// How many of the MUSTs that the agent is bound by could be looked at.
+/// How many of the MUSTs that the agent is bound by were looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Coverage {
     /// So many were judged.
     pub looked_at: usize,
-    /// Of so many, which are those that were judged or skipped.
+    /// So many could not be looked at, because of what the agent answers.
+    pub not_looked_at: usize,
+    /// So many were left out by whoever probes.
+    pub skipped: usize,
+    /// All of them.
     pub of: usize,
 }
 
@@ -71,48 +85,63 @@ impl Coverage {
     pub fn is_enough(self) -> bool {
         self.of > 0 && self.looked_at * 2 >= self.of
     }
+
+    /// Whether that is enough for an A: nine in ten of those that were not left out.
+    #[must_use]
+    pub fn is_enough_for_a(self) -> bool {
+        self.not_looked_at * 10 <= self.looked_at + self.not_looked_at
+    }
 }
 
-/// How much of what was to be looked at could be.
+/// How much of what was to be looked at was.
 pub(super) fn coverage(findings: &[Finding]) -> Coverage {
     let musts = || findings.iter().filter(|finding| finding.check.level == Level::Must);
     let counted = |wanted: fn(&Verdict) -> bool| musts().filter(|it| wanted(&it.verdict)).count();
     let looked_at = counted(is_judged);
+    let not_looked_at = counted(|verdict| matches!(verdict, Verdict::NotLookedAt(_)));
     let skipped = counted(|verdict| matches!(verdict, Verdict::Skipped(_)));
-    Coverage { looked_at, of: looked_at + skipped }
+    Coverage { looked_at, not_looked_at, skipped, of: looked_at + not_looked_at + skipped }
 }
 
 /// How many MUSTs are broken that nobody has waived.
 pub(super) fn broken(findings: &[Finding]) -> usize {
+    failures(findings, Level::Must)
+}
+
+/// Whether no SHOULD failed that nobody has waived.
+pub(super) fn keeps_every_should(findings: &[Finding]) -> bool {
+    failures(findings, Level::Should) == 0
+}
+
+/// How many findings of a level failed that nobody has waived.
+fn failures(findings: &[Finding], level: Level) -> usize {
     let failures = findings.iter().filter(|finding| finding.is_failure());
-    failures.filter(|finding| finding.check.level == Level::Must).count()
+    failures.filter(|finding| finding.check.level == level).count()
 }
 
 fn is_judged(verdict: &Verdict) -> bool {
     matches!(verdict, Verdict::Fail(_) | Verdict::Pass | Verdict::Warn(_))
 }
 
-/// What findings add up to. Waived ones do not count; warnings never do. `None` when fewer than half
-/// of the MUSTs could be looked at: whoever sees so little cannot say how good an agent is. Without
-/// anything to go by, `is_known` is false.
-pub(super) fn of(findings: &[Finding], is_known: bool) -> Option<Grade> {
+/// What findings about an agent add up to. Waived ones do not count; warnings never do. What was not
+/// looked at may be broken: it costs the A where it is more than a tenth of the MUSTs.
+///
+/// # Errors
+/// Why there is no grade, where fewer than half of the MUSTs were looked at: whoever sees so little
+/// cannot say how good an agent is.
+pub(super) fn of(findings: &[Finding]) -> Option<Grade> {
     let coverage = coverage(findings);
-    if !is_known && (coverage.of == 0 || coverage.is_enough()) {
-        return Some(Grade::F);
-    }
     if !coverage.is_enough() {
         return None;
     }
-    let count = |level: Level, wanted: fn(&Verdict) -> bool| {
-        let counted = findings.iter().filter(|finding| {
-            finding.check.level == level && finding.waived.is_none() && wanted(&finding.verdict)
-        });
-        counted.count()
-    };
-    let failed = |verdict: &Verdict| matches!(verdict, Verdict::Fail(_));
-    let (broken, musts) = (broken(findings), count(Level::Must, is_judged));
+    let judged = findings.iter().filter(|finding| {
+        finding.check.level == Level::Must
+            && finding.waived.is_none()
+            && is_judged(&finding.verdict)
+    });
+    let (broken, musts) = (broken(findings), judged.count());
     Some(if broken == 0 {
-        if count(Level::Should, failed) > 0 { Grade::B } else { Grade::A }
+        if keeps_every_should(findings) && coverage.is_enough_for_a() { Grade::A } else { Grade::B }
     } else if broken * 20 <= musts {
         Grade::C
     } else if broken * 20 <= musts * 3 {

@@ -54,7 +54,7 @@ fn head(out: &mut String, report: &Report, title: &str) {
          <div>\n<h1>{}</h1>\n<p class=\"meaning\">{}</p>\n<p class=\"facts\"><code>{}</code>",
         report.verdict(),
         escape(title),
-        report.meaning(),
+        escape(&report.meaning()),
         escape(&report.card_url)
     );
     if !report.agent_version.is_empty() {
@@ -68,7 +68,13 @@ fn head(out: &mut String, report: &Report, title: &str) {
         let _ = writeln!(out, "<p class=\"meaning\">ended early: {}</p>", escape(why));
     }
     let measured = report.measured.iter().map(ToString::to_string);
-    let besides: Vec<String> = report.left_out.iter().cloned().chain(measured).collect();
+    let unjudged = report.unjudged();
+    let unseen = unjudged.iter().filter(|it| it.by_agent).map(|it| {
+        let checks = if it.checks == 1 { "check" } else { "checks" };
+        format!("{} {checks} not looked at: {}", it.checks, it.reason)
+    });
+    let besides: Vec<String> =
+        unseen.chain(report.left_out.iter().cloned()).chain(measured).collect();
     if !besides.is_empty() {
         out.push_str("<ul class=\"left\">");
         for text in &besides {
@@ -127,23 +133,29 @@ fn summary(out: &mut String, report: &Report) {
     for level in Level::ALL.iter().copied() {
         let counts = report.counts(Some(level));
         let judged = counts.pass + counts.fail + counts.warn + counts.waived;
-        if judged + counts.not_applicable + counts.skipped == 0 {
+        let left = counts.not_applicable + counts.skipped + counts.not_looked_at;
+        if judged + left == 0 {
             continue;
         }
         let kept = counts.pass + counts.warn;
+        let unseen = match counts.not_looked_at {
+            0 => String::new(),
+            count => format!(", {count} not looked at"),
+        };
         let _ = write!(
             out,
-            "<div class=\"level\"><h2>{}</h2><p><b>{kept}</b> of {judged} kept</p>\
-             <div class=\"bar\" role=\"img\" aria-label=\"{} kept, {} failed\">",
+            "<div class=\"level\"><h2>{}</h2><p><b>{kept}</b> of {judged} kept{unseen}</p>\
+             <div class=\"bar\" role=\"img\" aria-label=\"{kept} kept, {} failed, {} not looked at\">",
             level.name(),
-            kept,
-            counts.fail
+            counts.fail,
+            counts.not_looked_at
         );
         let parts = [
             ("pass", counts.pass),
             ("warn", counts.warn),
             ("waived", counts.waived),
             (failed_class(level), counts.fail),
+            ("not_looked_at", counts.not_looked_at),
         ];
         for (class, count) in parts.iter().filter(|(_, count)| *count > 0) {
             let _ = write!(out, "<span class=\"{class}\" style=\"flex:{count}\"></span>");
@@ -154,7 +166,8 @@ fn summary(out: &mut String, report: &Report) {
 }
 
 fn filters(out: &mut String, report: &Report) {
-    let Counts { pass, waived, warn, not_applicable, skipped, .. } = report.counts(None);
+    let Counts { pass, waived, warn, not_applicable, skipped, not_looked_at, .. } =
+        report.counts(None);
     let failed = |level| report.counts(Some(level)).fail;
     out.push_str("<nav class=\"filters\" aria-label=\"verdicts\">\n");
     for (name, label, count) in [
@@ -164,7 +177,8 @@ fn filters(out: &mut String, report: &Report) {
         ("warn", "warnings", warn),
         ("waived", "waived", waived),
         ("pass", "kept", pass),
-        ("skipped", "not looked at", skipped),
+        ("not_looked_at", "not looked at", not_looked_at),
+        ("skipped", "skipped", skipped),
         ("not_applicable", "does not apply", not_applicable),
     ] {
         if count > 0 {

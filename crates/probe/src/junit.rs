@@ -1,9 +1,9 @@
-//! The report for continuous integration: JUnit's XML, a suite for each thing probed.
+//! Reports for continuous integration in JUnit's XML: the document ([`Document`]) for whoever has tests
+//! to report, and the report of a probe ([`write`]), with a suite for each thing probed.
 //!
 //! A `failure` is what turns a build red, so that only a broken MUST is one, as it is for the exit
 //! code. A SHOULD that is not kept, or a MAY that is not done, is a skipped test that says so; and
-//! each test has its level as a property. Where too little could be looked at for a grade, and no
-//! MUST is known to be broken, a suite of its own has the one error.
+//! each test has its level as a property. Where there is no grade a suite of its own has the one error.
 
 use std::fmt::Write as _;
 
@@ -12,92 +12,213 @@ use tradepost_wire::catalog::Vocabulary as _;
 use super::check::{Level, Verdict};
 use super::report::{Finding, Report, words};
 
-/// Writes the report.
+/// A document: suites of tests under one name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    /// What was tested, and what came of it.
+    pub name: String,
+    /// The suites, in order.
+    pub suites: Vec<Suite>,
+}
+
+/// A suite of tests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Suite {
+    /// Its name.
+    pub name: String,
+    /// Its tests, in order.
+    pub cases: Vec<Case>,
+}
+
+/// A test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Case {
+    /// What it belongs to.
+    pub class: String,
+    /// Its name.
+    pub name: String,
+    /// How much it weighs, where it has a property `level` for that.
+    pub level: Option<&'static str>,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+/// What came of a test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It succeeded.
+    Passed,
+    /// It succeeded, and there is something to say besides.
+    Noted(String),
+    /// It failed, which turns a build red.
+    Failed {
+        /// What kind of failure it is.
+        kind: &'static str,
+        /// What was found.
+        message: String,
+        /// What to do about it.
+        text: String,
+    },
+    /// It could not be made, which turns a build red.
+    Error {
+        /// What kind of error it is.
+        kind: &'static str,
+        /// Why.
+        message: String,
+    },
+    /// It does not count.
+    Skipped {
+        /// Why.
+        message: String,
+        /// What to do about it, where there is something to do.
+        text: Option<String>,
+    },
+}
+
+impl Outcome {
+    fn is_failure(&self) -> bool {
+        matches!(self, Self::Failed { .. })
+    }
+
+    fn is_error(&self) -> bool {
+        matches!(self, Self::Error { .. })
+    }
+
+    fn is_skipped(&self) -> bool {
+        matches!(self, Self::Skipped { .. })
+    }
+}
+
+impl Suite {
+    fn count(&self, wanted: fn(&Outcome) -> bool) -> usize {
+        self.cases.iter().filter(|case| wanted(&case.outcome)).count()
+    }
+}
+
+impl Document {
+    /// Writes it. Texts of others become neither elements nor attributes.
+    #[must_use]
+    pub fn write(&self) -> String {
+        let count = |wanted: fn(&Outcome) -> bool| -> usize {
+            self.suites.iter().map(|suite| suite.count(wanted)).sum()
+        };
+        let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+        let _ = writeln!(
+            out,
+            "<testsuites name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\">",
+            escape(&self.name),
+            count(|_| true),
+            count(Outcome::is_failure),
+            count(Outcome::is_error),
+        );
+        for suite in &self.suites {
+            let _ = writeln!(
+                out,
+                "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">",
+                escape(&suite.name),
+                suite.cases.len(),
+                suite.count(Outcome::is_failure),
+                suite.count(Outcome::is_error),
+                suite.count(Outcome::is_skipped),
+            );
+            for case in &suite.cases {
+                case.write(&mut out);
+            }
+            out.push_str("  </testsuite>\n");
+        }
+        out.push_str("</testsuites>\n");
+        out
+    }
+}
+
+impl Case {
+    fn write(&self, out: &mut String) {
+        let class = escape(&self.class);
+        let name = escape(&self.name);
+        let _ = write!(out, "    <testcase classname=\"{class}\" name=\"{name}\">");
+        if let Some(level) = self.level {
+            let _ = write!(
+                out,
+                "<properties><property name=\"level\" value=\"{}\"/></properties>",
+                escape(level)
+            );
+        }
+        match &self.outcome {
+            Outcome::Passed => {}
+            Outcome::Noted(text) => {
+                let _ = write!(out, "<system-out>{}</system-out>", escape(text));
+            }
+            Outcome::Failed { kind, message, text } => {
+                let _ = write!(
+                    out,
+                    "<failure type=\"{}\" message=\"{}\">{}</failure>",
+                    escape(kind),
+                    escape(message),
+                    escape(text)
+                );
+            }
+            Outcome::Error { kind, message } => {
+                let kind = escape(kind);
+                let message = escape(message);
+                let _ = write!(out, "<error type=\"{kind}\" message=\"{message}\"/>");
+            }
+            Outcome::Skipped { message, text } => {
+                let _ = write!(out, "<skipped message=\"{}\"/>", escape(message));
+                if let Some(text) = text {
+                    let _ = write!(out, "<system-out>{}</system-out>", escape(text));
+                }
+            }
+        }
+        out.push_str("</testcase>\n");
+    }
+}
+
+/// Writes the report of a probe.
 #[must_use]
 pub fn write(report: &Report) -> String {
-    let failures = report.findings.iter().filter(|finding| breaks(finding)).count();
-    let errors = usize::from(report.grade.is_none());
-    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    let _ = writeln!(
-        out,
-        "<testsuites name=\"{}\" tests=\"{}\" failures=\"{failures}\" errors=\"{errors}\">",
-        escape(&format!("tradepost probe {}: {}", report.address, report.verdict())),
-        report.findings.len() + errors,
-    );
-    if errors > 0 {
-        let why = escape(&report.meaning());
-        let _ = writeln!(
-            out,
-            "  <testsuite name=\"grade\" tests=\"1\" failures=\"0\" errors=\"1\" skipped=\"0\">\n    \
-             <testcase classname=\"grade\" name=\"enough could be looked at for a grade\">\
-             <error type=\"no grade\" message=\"{why}\"/></testcase>\n  </testsuite>"
-        );
+    let mut suites = Vec::new();
+    if report.grade.is_none() {
+        let name = "enough could be looked at for a grade".to_owned();
+        let outcome = Outcome::Error { kind: "no grade", message: report.meaning() };
+        let case = Case { class: "grade".to_owned(), name, level: None, outcome };
+        suites.push(Suite { name: "grade".to_owned(), cases: vec![case] });
     }
-    for (name, findings) in report.by_place() {
-        let failures = findings.iter().filter(|finding| breaks(finding)).count();
-        let left = findings.iter().filter(|finding| is_left(finding)).count();
-        let _ = writeln!(
-            out,
-            "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{failures}\" errors=\"0\" \
-             skipped=\"{left}\">",
-            escape(name),
-            findings.len(),
-        );
-        for finding in findings {
-            case(&mut out, finding);
-        }
-        out.push_str("  </testsuite>\n");
-    }
-    out.push_str("</testsuites>\n");
-    out
+    suites.extend(report.by_place().into_iter().map(|(name, findings)| Suite {
+        name: name.to_owned(),
+        cases: findings.into_iter().map(case).collect(),
+    }));
+    let name = format!("tradepost probe {}: {}", report.address, report.verdict());
+    Document { name, suites }.write()
 }
 
-/// Whether it turns the build red.
-fn breaks(finding: &Finding) -> bool {
-    finding.is_failure() && finding.check.level == Level::Must
-}
-
-fn is_left(finding: &Finding) -> bool {
-    match finding.verdict {
-        Verdict::Pass | Verdict::Warn(_) => false,
-        Verdict::Fail(_) => !breaks(finding),
-        Verdict::NotApplicable(_) | Verdict::Skipped(_) => true,
-    }
-}
-
-fn case(out: &mut String, finding: &Finding) {
+fn case(finding: &Finding) -> Case {
     let check = finding.check;
     let level = check.level.name();
-    let _ = write!(
-        out,
-        "    <testcase classname=\"{level} {}\" name=\"{}: {}\"><properties><property \
-         name=\"level\" value=\"{level}\"/></properties>",
-        escape(&finding.on),
-        escape(check.id),
-        escape(check.title)
-    );
-    let text = escape(finding.verdict.text());
-    let source = format!("{} ({})", check.section, check.requirements.join(", "));
-    let (source, mend) = (escape(&source), escape(check.mend));
+    let said = finding.verdict.text();
+    let text = format!("{} ({}). {}", check.section, check.requirements.join(", "), check.mend);
     let words = words(finding);
-    let _ = match (&finding.verdict, &finding.waived) {
-        (Verdict::Pass, _) => Ok(()),
-        (Verdict::Fail(_), None) if breaks(finding) => {
-            write!(out, "<failure type=\"{level}\" message=\"{text}\">{source}. {mend}</failure>")
-        }
-        (Verdict::Fail(_), None) => write!(
-            out,
-            "<skipped message=\"{level} {words}: {text}\"/><system-out>{source}. {mend}</system-out>"
-        ),
+    let outcome = match (&finding.verdict, &finding.waived) {
+        (Verdict::Pass, _) => Outcome::Passed,
         (Verdict::Fail(_), Some(reason)) => {
-            write!(out, "<skipped message=\"waived: {}\"/>", escape(reason))
+            Outcome::Skipped { message: format!("waived: {reason}"), text: None }
         }
-        (Verdict::Warn(_), _) => write!(out, "<system-out>warning: {text}</system-out>"),
-        (Verdict::NotApplicable(_) | Verdict::Skipped(_), _) => {
-            write!(out, "<skipped message=\"{words}: {text}\"/>")
+        (Verdict::Fail(_), None) if check.level == Level::Must => {
+            Outcome::Failed { kind: level, message: said.to_owned(), text }
+        }
+        (Verdict::Fail(_), None) => {
+            Outcome::Skipped { message: format!("{level} {words}: {said}"), text: Some(text) }
+        }
+        (Verdict::Warn(_), _) => Outcome::Noted(format!("warning: {said}")),
+        (Verdict::NotApplicable(_) | Verdict::Skipped(_) | Verdict::NotLookedAt(_), _) => {
+            Outcome::Skipped { message: format!("{words}: {said}"), text: None }
         }
     };
-    out.push_str("</testcase>\n");
+    Case {
+        class: format!("{level} {}", finding.on),
+        name: format!("{}: {}", check.id, check.title),
+        level: Some(level),
+        outcome,
+    }
 }
 
 /// Text for XML; what XML cannot hold becomes a question mark.

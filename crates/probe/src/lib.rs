@@ -31,7 +31,7 @@ mod shape;
 
 use check::{Check, Verdict};
 use ending::Ending;
-pub use options::{NAME, Options, Waiver};
+pub use options::{MAX_TEXT, NAME, Options, Waiver};
 pub use plan::checks;
 use plan::{Plan, Step};
 pub use rehearsal::rehearse;
@@ -60,8 +60,8 @@ pub struct Progress<'a> {
 /// Probes the agent at `address`: a base address, that of its card, or of an MCP endpoint.
 ///
 /// # Errors
-/// When the agent cannot be reached at all, or the address or a token cannot be used. An agent
-/// without a card is a report with grade F.
+/// When the agent cannot be reached at all, or the address or a token cannot be used. Whoever answers
+/// and is no agent is a report without a grade.
 pub async fn probe(
     transport: Transport,
     address: &str,
@@ -127,7 +127,8 @@ fn report(
     findings: Vec<Finding>,
     stopped: Option<&str>,
 ) -> Report {
-    let grade = grade::of(&findings, run.card.is_some() || plan.with_adcp && plan.is_seller);
+    let no_agent = plan::no_agent(&run, plan);
+    let grade = if no_agent.is_some() { None } else { grade::of(&findings) };
     let names = |what: &str| run.card_json.get(what).and_then(Value::as_str).map(str::to_owned);
     Report {
         address: address.to_owned(),
@@ -136,6 +137,7 @@ fn report(
         agent_version: names("version").unwrap_or_default(),
         probed_at: run.options.now,
         grade,
+        no_agent,
         stopped: stopped.map(str::to_owned),
         requests: run.spent,
         left_out: plan::left_out(&run, plan),
@@ -157,10 +159,10 @@ fn finding(run: &mut Run, step: &Step, verdict: Verdict) -> Finding {
 }
 
 impl Report {
-    /// Whether a MUST is broken that nobody has waived, or there was neither a card nor a seller.
+    /// Whether a MUST is broken that nobody has waived. Without a card and a seller that one is.
     #[must_use]
     pub fn breaks_a_must(&self) -> bool {
-        self.grade == Some(grade::Grade::F) || grade::broken(&self.findings) > 0
+        grade::broken(&self.findings) > 0
     }
 }
 

@@ -1,106 +1,115 @@
-//! The report in Markdown, as a summary of a job or a comment: what to mend first, then the counts,
-//! and what was not looked at.
+//! Reports in Markdown, as a summary of a job or a comment: text of others that stays text ([`plain`]) and
+//! tables ([`table`]), and the report of a probe ([`write`]): what to mend first, then the counts, and what
+//! was not looked at.
 
 use std::fmt::Write as _;
 
 use tradepost_wire::catalog::Vocabulary as _;
 
-use super::check::{Level, Verdict};
+use super::check::Level;
 use super::html::is_hidden;
 use super::report::Report;
 
-/// Writes the report.
+/// Writes the report of a probe.
 #[must_use]
 pub fn write(report: &Report) -> String {
     let mut out = String::new();
     let name = if report.agent.is_empty() { &report.address } else { &report.agent };
-    let coverage = report.coverage();
-    match report.grade {
-        Some(grade) => {
-            let _ = writeln!(out, "## {}: grade {}\n", cell(name), grade.letter());
-            let _ = writeln!(out, "{} {}.", cell(&report.address), grade.meaning());
-        }
-        None => {
-            let _ = writeln!(out, "## {}: no grade\n", cell(name));
-            let _ = writeln!(
-                out,
-                "{}: only {} of {} MUSTs could be looked at, which is too little for a grade.",
-                cell(&report.address),
-                coverage.looked_at,
-                coverage.of
-            );
-        }
-    }
+    let _ = writeln!(out, "## {}: {}\n", plain(name), report.verdict());
+    let colon = if report.grade.is_some() { "" } else { ":" };
+    let _ = writeln!(out, "{}{colon} {}.", plain(&report.address), plain(&report.meaning()));
     if let Some(why) = &report.stopped {
-        let _ = writeln!(out, "\nEnded early: {}.", cell(why));
+        let _ = writeln!(out, "\nEnded early: {}.", plain(why));
     }
     let failures = report.failures();
     if !failures.is_empty() {
-        out.push_str("\n### What to mend\n\n| | check | found | mend |\n|---|---|---|---|\n");
+        out.push_str("\n### What to mend\n\n");
+        let row = |finding: &&super::report::Finding| {
+            let check = finding.check;
+            let what = format!(
+                "{} `{}` on {} ({})",
+                plain(check.title),
+                check.id,
+                plain(&finding.on),
+                plain(check.section)
+            );
+            let level = format!("**{}**", check.level.name());
+            vec![level, what, plain(finding.verdict.text()), plain(check.mend)]
+        };
+        let rows: Vec<_> = failures.iter().map(row).collect();
+        out.push_str(&table(&["", "check", "found", "mend"], &rows));
     }
-    for finding in failures {
-        let check = finding.check;
-        let _ = writeln!(
-            out,
-            "| **{}** | {} `{}` on {} ({}) | {} | {} |",
-            check.level.name(),
-            cell(check.title),
-            check.id,
-            cell(&finding.on),
-            cell(check.section),
-            cell(finding.verdict.text()),
-            cell(check.mend)
-        );
-    }
-    out.push_str(
-        "\n### Counts\n\n| | kept | with a warning | not kept | waived | not looked at | does not apply |\n\
-         |---|---|---|---|---|---|---|\n",
-    );
-    for level in Level::ALL.iter().copied() {
-        let counts = report.counts(Some(level));
-        let _ = writeln!(
-            out,
-            "| {} | {} | {} | {} | {} | {} | {} |",
-            level.name(),
+    out.push_str("\n### Counts\n\n");
+    let row = |level: &Level| {
+        let counts = report.counts(Some(*level));
+        let figures = [
             counts.pass,
             counts.warn,
             counts.fail,
             counts.waived,
+            counts.not_looked_at,
             counts.skipped,
-            counts.not_applicable
-        );
-    }
+            counts.not_applicable,
+        ];
+        let figures = figures.into_iter().map(|figure| figure.to_string());
+        std::iter::once(level.name().to_owned()).chain(figures).collect()
+    };
+    let rows: Vec<_> = Level::ALL.iter().map(row).collect();
+    let head = [
+        "",
+        "kept",
+        "with a warning",
+        "not kept",
+        "waived",
+        "not looked at",
+        "skipped",
+        "does not apply",
+    ];
+    out.push_str(&table(&head, &rows));
     reasons(&mut out, report);
     let _ = writeln!(out, "\n{} requests.", report.requests);
     out
 }
 
-/// Why checks were skipped, and what was left out, each reason once.
+/// Why checks were not made, and what was left out, each reason once.
 fn reasons(out: &mut String, report: &Report) {
-    let mut reasons: Vec<(&str, usize)> = Vec::new();
-    for finding in &report.findings {
-        if let Verdict::Skipped(why) = &finding.verdict {
-            match reasons.iter_mut().find(|(known, _)| known == why) {
-                Some((_, count)) => *count += 1,
-                None => reasons.push((why, 1)),
-            }
-        }
-    }
-    if reasons.is_empty() && report.left_out.is_empty() {
+    let unjudged = report.unjudged();
+    if unjudged.is_empty() && report.left_out.is_empty() {
         return;
     }
     out.push_str("\n### Not looked at\n\n");
-    for (why, count) in reasons {
-        let checks = if count == 1 { "check" } else { "checks" };
-        let _ = writeln!(out, "- {count} {checks}: {}", cell(why));
+    for reason in unjudged {
+        let checks = if reason.checks == 1 { "check" } else { "checks" };
+        let skipped = if reason.by_agent { "" } else { " skipped" };
+        let _ = writeln!(out, "- {} {checks}{skipped}: {}", reason.checks, plain(reason.reason));
     }
     for text in &report.left_out {
-        let _ = writeln!(out, "- {}", cell(text));
+        let _ = writeln!(out, "- {}", plain(text));
     }
 }
 
-/// Text for a cell of a table: of what an agent wrote nothing is markup, a link or a line of its own.
-fn cell(text: &str) -> String {
+/// A table. Cells are written as they are: what others wrote goes through [`plain`] first.
+#[must_use]
+pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
+    let mut out = String::new();
+    let line = |out: &mut String, cells: &mut dyn Iterator<Item = &str>| {
+        out.push('|');
+        for cell in cells {
+            let _ = if cell.is_empty() { write!(out, " |") } else { write!(out, " {cell} |") };
+        }
+        out.push('\n');
+    };
+    line(&mut out, &mut head.iter().copied());
+    let _ = writeln!(out, "|{}", "---|".repeat(head.len()));
+    for row in rows {
+        line(&mut out, &mut row.iter().map(String::as_str));
+    }
+    out
+}
+
+/// Text of which nothing is markup, a link, a mention or a line of its own, whoever wrote it.
+#[must_use]
+pub fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

@@ -9,6 +9,9 @@ use super::check::Profile;
 /// What this prober calls itself in `User-Agent`, before the address of whoever uses it.
 pub const NAME: &str = concat!("tradepost-probe/", env!("CARGO_PKG_VERSION"));
 
+/// The longest text that is said to an agent, in bytes: reports show whole requests up to 4 KiB.
+pub const MAX_TEXT: usize = 2_000;
+
 /// What to probe, and how gently.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -23,6 +26,9 @@ pub struct Options {
     pub allow_leads: bool,
     /// Whether messages may be sent that a generic agent works on.
     pub allow_messages: bool,
+    /// What is said to a generic agent, at most [`MAX_TEXT`] bytes; `None` says a fixed sentence that asks
+    /// for nothing and, where that is refused, what the card gives as examples.
+    pub text: Option<String>,
     /// Whether an AdCP seller may be asked to change something: an account in its sandbox.
     pub allow_writes: bool,
     /// Requests in a second at most; 0 is as many as can be.
@@ -53,6 +59,7 @@ impl Options {
             token_b: None,
             allow_leads: false,
             allow_messages: true,
+            text: None,
             allow_writes: false,
             rate: 10,
             budget: 1000,

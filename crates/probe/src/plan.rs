@@ -4,6 +4,7 @@ use reqwest::{Method, Url};
 use tradepost_buyer::card::{Card, Interface};
 use tradepost_buyer::discover::is_local;
 use tradepost_buyer::failure::{BadAddress, Failure, Unsent};
+use tradepost_buyer::text::{SENTENCE, WORD, plain};
 use tradepost_wire::a2a::check_version;
 use tradepost_wire::aap::Version;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -12,7 +13,8 @@ use super::adcp::seller::Way;
 use super::adcp::{ask, mcp};
 use super::binding::{Binding, Endpoint, address};
 use super::check::{Check, Judged, On, Profile, Verdict};
-use super::run::{Ask, Out, Run};
+use super::exchange::Got;
+use super::run::{Ask, Out, Run, Who};
 use super::{a2a, aap, adcp};
 
 /// Every check, in the order in which they are run.
@@ -26,6 +28,8 @@ pub(super) struct Plan {
     pub(super) versions: Vec<Version>,
     pub(super) with_adcp: bool,
     pub(super) is_seller: bool,
+    /// Whether MCP was looked for at the address.
+    pub(super) looked_for_mcp: bool,
 }
 
 /// A check and what it is run on.
@@ -41,11 +45,7 @@ pub(super) struct Step {
 pub(super) async fn make(run: &mut Run, address: &str) -> Plan {
     run.speaks_aap = run.card_json.to_string().contains("autoagentprotocol.org/extensions/");
     ask::read_card(run);
-    let profile = run.options.profile;
-    let wants_adcp = profile == Some(Profile::Adcp);
-    // An agent with a card says there what it speaks.
-    let may_be_mcp = run.card.is_none() && run.card_answer.status != 200;
-    if wants_adcp || profile.is_none() && (may_be_mcp || run.seller.extension.is_some()) {
+    if looks_for_mcp(run) {
         mcp::find(run, address).await;
         // Looking for a seller is no check, and shown with none.
         run.take_recorded();
@@ -65,7 +65,16 @@ pub(super) fn of_what_is_known(run: &Run) -> Plan {
     let mcp_alone = profile.is_none() && run.card.is_none() && is_seller;
     let with_a2a = wants(Profile::A2a) && !mcp_alone;
     let steps = steps(run, [with_a2a, with_aap, with_adcp], &versions);
-    Plan { steps, versions, with_adcp, is_seller }
+    Plan { steps, versions, with_adcp, is_seller, looked_for_mcp: looks_for_mcp(run) }
+}
+
+/// Whether MCP is looked for at the address.
+fn looks_for_mcp(run: &Run) -> bool {
+    match run.options.profile {
+        Some(profile) => profile == Profile::Adcp,
+        // An agent with a card says there what it speaks.
+        None => run.card.is_none() || run.seller.extension.is_some(),
+    }
 }
 
 fn steps(run: &Run, with: [bool; 3], versions: &[Version]) -> Vec<Step> {
@@ -117,24 +126,23 @@ fn steps(run: &Run, with: [bool; 3], versions: &[Version]) -> Vec<Step> {
 pub(super) async fn read_card(run: &mut Run) -> Result<(), Failure> {
     let url = run.card_url.clone();
     refuse_open_token(run, &url)?;
-    let headers = run.headers(&Ask::default(), false);
-    // Without a credential: the card is for everybody.
-    let headers = headers.into_iter().filter(|(name, _)| *name == "accept").collect();
-    let out = Out { method: Method::GET, url, headers, body: Vec::new(), call: None };
-    // Nobody there is no finding about an agent.
-    let ask = Ask { expects_401: true, ..Ask::default() };
-    run.card_answer = match run.send(out, ask).await {
-        Ok(got) => got,
-        Err(verdict) => {
-            return Err(Failure::Unsent(Unsent::Unreachable(verdict.text().to_owned())));
-        }
-    };
+    // Without a credential first: most cards are for everybody.
+    run.card_answer = get_card(run, &url, Who::Nobody).await?;
+    if run.card_is_guarded() && run.options.token.is_some() {
+        run.card_reader = Who::First;
+        run.card_answer = get_card(run, &url, Who::First).await?;
+    }
     if run.card_answer.status != 200 {
         return Ok(());
     }
-    run.card = Card::read(&run.card_answer.text()).ok();
+    let document = run.card_answer.json().unwrap_or_default();
+    // A name alone is no card: answers of other services have one, too.
+    let is_card = ["supportedInterfaces", "capabilities", "skills", "url"]
+        .iter()
+        .any(|name| document.get(name).is_some());
+    run.card = Card::read(&run.card_answer.text()).ok().filter(|_| is_card);
     if run.card.is_some() {
-        run.card_json = run.card_answer.json().unwrap_or_default();
+        run.card_json = document;
     }
     let interfaces = run.card.iter().flat_map(|card| card.interfaces.iter());
     let usable = |interface: &Interface| check_version(&interface.protocol_version).is_ok();
@@ -153,6 +161,37 @@ pub(super) async fn read_card(run: &mut Run) -> Result<(), Failure> {
         refuse_open_token(run, &endpoint.url)?;
     }
     Ok(())
+}
+
+/// Gets the card as somebody. Nobody there is no finding about an agent, but a failure.
+async fn get_card(run: &mut Run, url: &Url, who: Who<'static>) -> Result<Got, Failure> {
+    let headers = run.card_headers(who);
+    let out = Out { method: Method::GET, url: url.clone(), headers, body: Vec::new(), call: None };
+    let ask = Ask { who, expects_401: true, ..Ask::default() };
+    let got = run.send(out, ask).await;
+    got.map_err(|verdict| Failure::Unsent(Unsent::Unreachable(verdict.text().to_owned())))
+}
+
+/// What answers at the address in place of an agent; `None` where there is an agent, or where that could
+/// not be found out.
+pub(super) fn no_agent(run: &Run, plan: &Plan) -> Option<String> {
+    let is_agent = run.card.is_some() || plan.with_adcp && plan.is_seller;
+    // The address was not asked yet, or whoever is there wants to know first who asks.
+    let is_unknown = run.card_answer.status == 0 || run.card_is_guarded() || run.wants_credential;
+    if is_agent || is_unknown {
+        return None;
+    }
+    let status = run.card_answer.status;
+    let kind = run.card_answer.media_type();
+    let kind = if kind.is_empty() { "no media type" } else { kind.as_str() };
+    let kind = plain(kind, WORD);
+    let path = plain(run.card_url.path(), SENTENCE);
+    let mcp = match (&run.seller.stranger, plan.looked_for_mcp) {
+        (Some(_), _) => ", and the MCP server there is no AdCP seller",
+        (None, true) => ", and nothing there answers MCP",
+        (None, false) => "",
+    };
+    Some(format!("{path} gives HTTP {status} with {kind} and no agent card{mcp}"))
 }
 
 /// A token does not travel in the open.

@@ -68,7 +68,9 @@ pub async fn rehearse(
             Verdict::Skipped(why) if why == REHEARSED => {
                 "looks at the answer to an earlier request".to_owned()
             }
-            Verdict::Skipped(why) | Verdict::NotApplicable(why) => why.clone(),
+            Verdict::Skipped(why) | Verdict::NotApplicable(why) | Verdict::NotLookedAt(why) => {
+                why.clone()
+            }
             Verdict::Pass | Verdict::Fail(_) | Verdict::Warn(_) => {
                 "looks at what is known by then".to_owned()
             }

@@ -7,11 +7,11 @@ use tradepost_wire::json::json;
 
 use super::check::{Check, Level, Verdict};
 use super::exchange::Exchange;
-use super::grade::{self, Coverage, Grade};
+use super::grade::{self, Coverage, Grade, Ungraded};
 use super::shape::set;
 
 /// The version of the JSON form; it changes when a member changes its meaning or goes.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 /// What a run found.
 #[derive(Debug)]
@@ -27,8 +27,10 @@ pub struct Report {
     pub agent_version: String,
     /// When it was probed.
     pub probed_at: Timestamp,
-    /// How good it is; `None` when fewer than half of its MUSTs could be looked at.
+    /// How good it is; `None` when fewer than half of its MUSTs were looked at, or it is no agent.
     pub grade: Option<Grade>,
+    /// What answers at the address in place of an agent, where that is known.
+    pub no_agent: Option<String>,
     /// Why the run ended before its checks did, where it did: it was stopped, or its deadline passed.
     pub stopped: Option<String>,
     /// How many requests were sent.
@@ -104,6 +106,17 @@ pub struct Finding {
     pub exchanges: Vec<Exchange>,
 }
 
+/// Why some requirements were not looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unjudged<'r> {
+    /// The reason.
+    pub reason: &'r str,
+    /// Whether it is of the agent's making; otherwise of whoever probes.
+    pub by_agent: bool,
+    /// How many checks have it.
+    pub checks: usize,
+}
+
 /// A finding in words: what a verdict means for a requirement of its level.
 pub(super) fn words(finding: &Finding) -> &'static str {
     match (&finding.verdict, &finding.waived, finding.check.level) {
@@ -114,7 +127,8 @@ pub(super) fn words(finding: &Finding) -> &'static str {
         (Verdict::Fail(_), None, Level::May) => "not done",
         (Verdict::Warn(_), _, _) => "warning",
         (Verdict::NotApplicable(_), _, _) => "does not apply",
-        (Verdict::Skipped(_), _, _) => "not looked at",
+        (Verdict::Skipped(_), _, _) => "skipped",
+        (Verdict::NotLookedAt(_), _, _) => "not looked at",
     }
 }
 
@@ -131,8 +145,10 @@ pub struct Counts {
     pub warn: usize,
     /// Nothing to judge.
     pub not_applicable: usize,
-    /// Not looked at.
+    /// Left out by whoever probes.
     pub skipped: usize,
+    /// Could not be looked at.
+    pub not_looked_at: usize,
 }
 
 impl Report {
@@ -149,6 +165,7 @@ impl Report {
                 Verdict::Warn(_) => &mut counts.warn,
                 Verdict::NotApplicable(_) => &mut counts.not_applicable,
                 Verdict::Skipped(_) => &mut counts.skipped,
+                Verdict::NotLookedAt(_) => &mut counts.not_looked_at,
             };
             *place += 1;
         }
@@ -182,14 +199,65 @@ impl Report {
         }
     }
 
-    /// What the grade means, or why there is none.
+    /// Why there is no grade; `None` where there is one.
+    #[must_use]
+    pub fn ungraded(&self) -> Option<Ungraded> {
+        match (self.grade, &self.no_agent) {
+            (Some(_), _) => None,
+            (None, Some(_)) => Some(Ungraded::NoAgent),
+            (None, None) => Some(Ungraded::NotLookedAt),
+        }
+    }
+
+    /// What the grade means, or why there is none. May quote what an agent wrote.
     #[must_use]
     pub fn meaning(&self) -> String {
-        let Coverage { looked_at, of } = self.coverage();
-        match self.grade {
-            Some(grade) => grade.meaning().to_owned(),
-            None => format!("only {looked_at} of {of} MUSTs could be looked at"),
+        let coverage = self.coverage();
+        let Coverage { looked_at, not_looked_at, of, .. } = coverage;
+        match (self.grade, &self.no_agent) {
+            (Some(Grade::B), _) if !coverage.is_enough_for_a() => {
+                let kept = if grade::keeps_every_should(&self.findings) {
+                    Grade::A.meaning()
+                } else {
+                    Grade::B.meaning()
+                };
+                let bound = looked_at + not_looked_at;
+                format!(
+                    "{kept}; {not_looked_at} of {bound} MUSTs could not be looked at, too many for an A"
+                )
+            }
+            (Some(grade), _) => grade.meaning().to_owned(),
+            (None, Some(found)) => format!("there is no agent at the address: {found}"),
+            (None, None) => {
+                format!(
+                    "only {looked_at} of {of} MUSTs were looked at, and a grade needs half of them"
+                )
+            }
         }
+    }
+
+    /// Why requirements were not looked at, by whose doing that may be: each reason once, those of the
+    /// agent's making first, with how many checks it is about.
+    #[must_use]
+    pub fn unjudged(&self) -> Vec<Unjudged<'_>> {
+        let mut reasons: Vec<Unjudged<'_>> = Vec::new();
+        for finding in &self.findings {
+            let (reason, by_agent) = match &finding.verdict {
+                Verdict::NotLookedAt(reason) => (reason, true),
+                Verdict::Skipped(reason) => (reason, false),
+                Verdict::Pass | Verdict::Fail(_) | Verdict::Warn(_) | Verdict::NotApplicable(_) => {
+                    continue;
+                }
+            };
+            let is_known =
+                |known: &&mut Unjudged<'_>| known.reason == reason && known.by_agent == by_agent;
+            match reasons.iter_mut().find(is_known) {
+                Some(known) => known.checks += 1,
+                None => reasons.push(Unjudged { reason, by_agent, checks: 1 }),
+            }
+        }
+        reasons.sort_by_key(|unjudged| !unjudged.by_agent);
+        reasons
     }
 
     /// The findings that count against the agent, MUSTs first.
@@ -214,8 +282,8 @@ impl Serialize for Report {
         let mut report = json!({
             "format": FORMAT, "address": self.address, "card_url": self.card_url,
             "agent": {"name": self.agent, "version": self.agent_version},
-            "probed_at": self.probed_at.to_string(), "grade": self.grade, "musts": self.coverage(),
-            "stopped": self.stopped, "breaks_a_must": self.breaks_a_must(),
+            "probed_at": self.probed_at.to_string(), "grade": self.grade, "ungraded": self.ungraded(),
+            "meaning": self.meaning(), "musts": self.coverage(), "stopped": self.stopped, "breaks_a_must": self.breaks_a_must(),
             "requests": self.requests, "counts": {}, "left_out": self.left_out,
         });
         for level in Level::ALL {

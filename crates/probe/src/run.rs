@@ -16,7 +16,7 @@ use transfer::wait_wanted;
 
 use super::adcp::seller::Seller;
 use super::binding::{Binding, Endpoint};
-use super::check::{Judged, Verdict, fail, found, judge, not_here, not_here_if, skip};
+use super::check::{Judged, Verdict, fail, found, judge, not_here, skip, unseen, unseen_if};
 use super::exchange::{Exchange, Got, Sent, blank, excerpt};
 use super::grpc;
 use super::options::Options;
@@ -103,12 +103,24 @@ pub(crate) struct Seen {
     pub(crate) exchange: Exchange,
 }
 
+/// The stream that an agent gave in answer to a message.
+#[derive(Debug, Clone)]
+pub(crate) struct Streamed {
+    pub(crate) binding: Binding,
+    /// What asked for it: the prefix of the message's id.
+    pub(crate) prefix: &'static str,
+    pub(crate) reply: Reply,
+    pub(crate) exchange: Option<Exchange>,
+}
+
 /// What checks share.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) options: Options,
     pub(crate) card_url: Url,
     pub(crate) card_answer: Got,
+    /// As whom the card is read: as nobody, unless it is shown to callers with a credential alone.
+    pub(crate) card_reader: Who<'static>,
     pub(crate) card: Option<Card>,
     /// The card as JSON; null when there is none.
     pub(crate) card_json: Value,
@@ -118,6 +130,10 @@ pub(crate) struct Run {
     /// Which version of AAP is being probed.
     pub(crate) version: aap::Version,
     pub(crate) speaks_aap: bool,
+    /// The part that the agent takes as a message; `None` until one was taken.
+    pub(crate) taken_part: Option<Value>,
+    /// The stream of a message on each binding: asked for once, because it makes a task.
+    pub(crate) streams: Vec<Streamed>,
     /// What later checks need of earlier ones.
     pub(crate) memo: BTreeMap<String, Result<Value, Verdict>>,
     pub(crate) seen: Vec<Seen>,
@@ -127,6 +143,8 @@ pub(crate) struct Run {
     pub(crate) unknown_ends: Vec<Exchange>,
     /// What callers without a credential hear on each binding: asked once, because agents count them.
     pub(crate) strangers: Vec<(Binding, Reply, Option<Exchange>)>,
+    /// Whether somebody wanted a credential that was not given, or did not accept the one that was.
+    pub(crate) wants_credential: bool,
     pub(crate) spent: u32,
     /// What is known of an AdCP seller.
     pub(crate) seller: Seller,
@@ -147,17 +165,21 @@ impl Run {
             options,
             card_url,
             card_answer: Got::default(),
+            card_reader: Who::Nobody,
             card: None,
             card_json: Value::Null,
             endpoints: Vec::new(),
             binding: Binding::JsonRpc,
             version: aap::Version::V1_1,
             speaks_aap: false,
+            taken_part: None,
+            streams: Vec::new(),
             memo: BTreeMap::new(),
             seen: Vec::new(),
             leaks: Vec::new(),
             unknown_ends: Vec::new(),
             strangers: Vec::new(),
+            wants_credential: false,
             spent: 0,
             seller: Seller::default(),
             took: Duration::ZERO,
@@ -185,7 +207,7 @@ impl Run {
     /// Judges by what is wrong with each refusal that was seen: each thing once, and the first of those
     /// that have it are shown.
     pub(crate) fn judge_refused(&mut self, found: Vec<(Exchange, Wrong)>) -> Judged {
-        not_here_if(found.is_empty(), "nothing was refused")?;
+        unseen_if(found.is_empty(), "nothing was refused, so that no refusal could be looked at")?;
         let mut all: Vec<String> = Vec::new();
         let mut shown = 0;
         for (exchange, Wrong(texts)) in found {
@@ -353,6 +375,20 @@ impl Run {
         headers
     }
 
+    /// Whether the card is shown to callers with a credential alone, as far as it has been read.
+    pub(crate) fn card_is_guarded(&self) -> bool {
+        matches!(self.card_answer.status, 401 | 403)
+    }
+
+    /// The headers of a request for the card.
+    pub(crate) fn card_headers(&self, who: Who<'_>) -> Vec<(&'static str, String)> {
+        let mut headers = vec![("accept", "application/json".to_owned())];
+        if let Some(token) = self.token(who) {
+            headers.push(("authorization", format!("Bearer {token}")));
+        }
+        headers
+    }
+
     /// The headers of a call of gRPC.
     pub(crate) fn grpc_headers(&self, ask: Ask<'_>) -> Vec<(&'static str, String)> {
         let usual = Ask { content_type: Field::Text("application/grpc"), ..ask };
@@ -382,8 +418,11 @@ impl Run {
             let got = self.send_once(&out, ask.leave_after).await?;
             let wait = wait_wanted(&got).filter(|_| waits < WAITS);
             let Some(wait) = wait else {
+                if ask.expects_401 || !got.wants_credential() {
+                    return Ok(got);
+                }
+                self.wants_credential = true;
                 return match &self.options.token {
-                    _ if ask.expects_401 || !got.wants_credential() => Ok(got),
                     Some(_) => skip("the agent does not accept the token"),
                     None => skip("the agent wants a credential; give one with --token"),
                 };
@@ -394,7 +433,7 @@ impl Run {
             let wait = wait.min(LONGEST_WAIT);
             self.waited += wait;
             if self.waited > PATIENCE {
-                return skip("the agent limits our requests");
+                return unseen("the agent limits our requests");
             }
             tokio::time::sleep(wait).await;
         }

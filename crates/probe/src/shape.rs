@@ -107,11 +107,15 @@ pub(crate) fn is_terminal(state: &str) -> bool {
 /// What is wrong with a message of the agent's (A2A §4.1.4).
 pub(crate) fn message(message: &Value, wrong: &mut Wrong) {
     wrong.text(message, "messageId", "the message");
-    let role = text(message, "role").unwrap_or_default();
-    wrong
-        .unless(role == "ROLE_AGENT", format!("the message has the role {role:?}, not ROLE_AGENT"));
+    role(message, "the message", wrong);
     wrong.unless(items(message, "parts").count() > 0, "the message has no parts");
     parts(message, "the message", wrong);
+}
+
+/// Whether a message of the agent's says that the agent speaks (A2A §4.1.4).
+pub(crate) fn role(message: &Value, place: &str, wrong: &mut Wrong) {
+    let role = text(message, "role").unwrap_or_default();
+    wrong.unless(role == "ROLE_AGENT", format!("{place} has the role {role:?}, not ROLE_AGENT"));
 }
 
 /// What is wrong with parts.
@@ -132,14 +136,58 @@ pub(crate) fn parts(holder: &Value, place: &str, wrong: &mut Wrong) {
 /// What is wrong with a task (A2A §4.1.1).
 pub(crate) fn task(task: &Value, wrong: &mut Wrong) {
     wrong.text(task, "id", "the task");
-    let state = state(task);
-    let holds = TaskState::from_name(state).is_some();
-    wrong.unless(holds, format!("the task has the state {state:?}, which is none of A2A's"));
+    known_state(task, "the task", wrong);
     for artifact in items(task, "artifacts") {
         wrong.text(artifact, "artifactId", "an artifact");
         wrong.unless(items(artifact, "parts").count() > 0, "an artifact has no parts");
         parts(artifact, "an artifact", wrong);
     }
+}
+
+/// Whether a task, or an update of one, tells a state of A2A (A2A §4.1.3); the unspecified one is none.
+fn known_state(holder: &Value, place: &str, wrong: &mut Wrong) {
+    let state = state(holder);
+    let holds = TaskState::from_name(state).is_some();
+    wrong.unless(holds, format!("{place} has the state {state:?}, which is none of A2A's"));
+}
+
+/// Whether the artifacts of one task are those of another, by their ids and contents. Texts that follow each
+/// other may be one part or several.
+pub(crate) fn same_artifacts(known: &Value, read: &Value, from: &str, wrong: &mut Wrong) {
+    for artifact in items(known, "artifacts") {
+        let id = text(artifact, "artifactId");
+        let same = items(read, "artifacts").find(|it| text(it, "artifactId") == id);
+        match same {
+            None => wrong.say(format!("an artifact of {from} is not in the task that is read")),
+            Some(other) => wrong.unless(
+                contents(artifact) == contents(other),
+                format!("an artifact of {from} is another one in the task that is read"),
+            ),
+        }
+    }
+    let expected = items(known, "artifacts").count();
+    let count = items(read, "artifacts").count();
+    let text = format!("the task that is read has {count} artifacts, and {from} {expected}");
+    wrong.unless(count <= expected, text);
+}
+
+/// What an artifact holds, in order, with texts that follow each other in one.
+fn contents(artifact: &Value) -> Vec<(&'static str, Value)> {
+    let mut contents: Vec<(&'static str, Value)> = Vec::new();
+    for part in items(artifact, "parts") {
+        for name in ["text", "raw", "url", "data"] {
+            match (part.get(name), contents.last_mut()) {
+                (Some(Value::String(more)), Some(("text", Value::String(known))))
+                    if name == "text" =>
+                {
+                    known.push_str(more);
+                }
+                (Some(content), _) => contents.push((name, content.clone())),
+                (None, _) => {}
+            }
+        }
+    }
+    contents
 }
 
 /// What is wrong with an event of a stream (A2A §4.2): exactly one of four members, each whole.
@@ -162,8 +210,12 @@ pub(crate) fn event(event: &Value, wrong: &mut Wrong) {
             wrong.text(update, "contextId", name);
             let holds = update.get(member).is_some_and(Value::is_object);
             wrong.unless(holds, format!("{name} has no {member}"));
+            if name == "statusUpdate" {
+                known_state(update, name, wrong);
+            }
             if let Some(message) = update.pointer("/status/message").filter(|it| it.is_object()) {
                 wrong.text(message, "messageId", "the message of a statusUpdate");
+                role(message, "the message of a statusUpdate", wrong);
             }
         }
     }

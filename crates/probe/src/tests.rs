@@ -5,7 +5,7 @@ use jiff::Timestamp;
 
 use super::check::Level;
 use super::exchange::{Answered, Exchange, Sent};
-use super::grade::{self, Grade};
+use super::grade::{self, Grade, Ungraded};
 use super::*;
 
 fn finding(level: Level, verdict: Verdict) -> Finding {
@@ -13,54 +13,105 @@ fn finding(level: Level, verdict: Verdict) -> Finding {
     Finding { check, on: "JSONRPC".to_owned(), verdict, waived: None, exchanges: Vec::new() }
 }
 
-fn graded(musts: usize, broken: usize, shoulds_broken: usize, skipped: usize) -> Option<Grade> {
-    let wrong = || Verdict::Fail("x".to_owned());
-    let mut findings = Vec::new();
-    findings.extend((0..musts - broken).map(|_| finding(Level::Must, Verdict::Pass)));
-    findings.extend((0..broken).map(|_| finding(Level::Must, wrong())));
-    findings.extend((0..shoulds_broken).map(|_| finding(Level::Should, wrong())));
-    findings.push(finding(Level::May, wrong()));
-    findings.push(finding(Level::Must, Verdict::Warn("x".to_owned())));
-    let left = || Verdict::Skipped("x".to_owned());
-    findings.extend((0..skipped).map(|_| finding(Level::Must, left())));
-    grade::of(&findings, true)
+/// Findings of MUSTs, of which one more is a warning, beside a MAY that is not done.
+#[derive(Debug, Clone, Copy, Default)]
+struct Seen {
+    kept: usize,
+    broken: usize,
+    shoulds_broken: usize,
+    /// MUSTs that whoever probes left out.
+    skipped: usize,
+    /// MUSTs that the agent did not let be looked at.
+    not_looked_at: usize,
+}
+
+fn graded(seen: Seen) -> Option<Grade> {
+    let text = || "x".to_owned();
+    let mut findings = vec![
+        finding(Level::May, Verdict::Fail(text())),
+        finding(Level::Must, Verdict::Warn(text())),
+    ];
+    for (count, level, verdict) in [
+        (seen.kept, Level::Must, Verdict::Pass),
+        (seen.broken, Level::Must, Verdict::Fail(text())),
+        (seen.shoulds_broken, Level::Should, Verdict::Fail(text())),
+        (seen.skipped, Level::Must, Verdict::Skipped(text())),
+        (seen.not_looked_at, Level::Must, Verdict::NotLookedAt(text())),
+    ] {
+        findings.extend((0..count).map(|_| finding(level, verdict.clone())));
+    }
+    grade::of(&findings)
 }
 
 #[test]
 fn musts_decide_and_shoulds_cost_one_grade_at_most() {
-    for (musts, broken, shoulds, skipped, expected) in [
-        (99, 0, 0, 0, Grade::A),
-        (99, 0, 1, 0, Grade::B),
-        (99, 0, 50, 0, Grade::B),
-        (99, 0, 0, 100, Grade::A),
-        (99, 1, 0, 0, Grade::C),
-        (99, 5, 50, 0, Grade::C),
-        (99, 6, 0, 0, Grade::D),
-        (99, 15, 0, 0, Grade::D),
-        (99, 16, 0, 0, Grade::E),
-        (99, 30, 0, 0, Grade::E),
-        (99, 31, 0, 0, Grade::F),
+    for (broken, shoulds_broken, skipped, expected) in [
+        (0, 0, 0, Grade::A),
+        (0, 1, 0, Grade::B),
+        (0, 50, 0, Grade::B),
+        (0, 0, 100, Grade::A),
+        (1, 0, 0, Grade::C),
+        (5, 50, 0, Grade::C),
+        (6, 0, 0, Grade::D),
+        (15, 0, 0, Grade::D),
+        (16, 0, 0, Grade::E),
+        (30, 0, 0, Grade::E),
+        (31, 0, 0, Grade::F),
     ] {
-        let grade = graded(musts, broken, shoulds, skipped);
-        assert_eq!(grade, Some(expected), "{broken} of {musts}, {shoulds}, {skipped}");
+        let seen = Seen { kept: 99 - broken, broken, shoulds_broken, skipped, not_looked_at: 0 };
+        assert_eq!(graded(seen), Some(expected), "{seen:?}");
         assert_eq!(expected.breaks_a_must(), broken > 0);
     }
-    assert_eq!(grade::of(&[], false), Some(Grade::F));
 }
 
 #[test]
-fn who_could_look_at_fewer_than_half_of_the_musts_gives_no_grade() {
-    // One of the MUSTs that were looked at is a warning.
-    for (musts, broken, skipped, expected) in [
-        (99, 0, 101, None),
-        (9, 0, 10, Some(Grade::A)),
-        (9, 0, 11, None),
-        (9, 9, 11, None),
-        (0, 0, 2, None),
+fn what_could_not_be_looked_at_costs_the_a_and_then_the_grade() {
+    // With the warning, 90 MUSTs were looked at.
+    for (not_looked_at, skipped, broken, expected) in [
+        (10, 0, 0, Some(Grade::A)),
+        (11, 0, 0, Some(Grade::B)),
+        (90, 0, 0, Some(Grade::B)),
+        (91, 0, 0, None),
+        // What whoever probes left out is told, and costs no grade before it is half.
+        (10, 80, 0, Some(Grade::A)),
+        (11, 79, 0, Some(Grade::B)),
+        (11, 80, 0, None),
+        (0, 91, 0, None),
+        // A broken MUST is not hidden by others that were not looked at.
+        (11, 0, 1, Some(Grade::C)),
     ] {
-        assert_eq!(graded(musts, broken, 0, skipped), expected, "{musts} and {skipped} skipped");
+        let kept = 89 - broken;
+        let seen = Seen { kept, broken, shoulds_broken: 0, skipped, not_looked_at };
+        assert_eq!(graded(seen), expected, "{seen:?}");
     }
-    assert_eq!(grade::of(&[], true), None, "there is nothing to go by");
+    assert_eq!(grade::of(&[]), None, "there is nothing to go by");
+}
+
+#[test]
+fn the_meaning_of_a_b_says_what_was_not_looked_at() {
+    let left = || finding(Level::Must, Verdict::NotLookedAt("it refuses".to_owned()));
+    let mut thin = report();
+    thin.findings = vec![
+        finding(Level::Must, Verdict::Pass),
+        finding(Level::Must, Verdict::Pass),
+        left(),
+        finding(Level::Must, Verdict::Skipped("no token".to_owned())),
+    ];
+    thin.grade = grade::of(&thin.findings);
+    assert_eq!(thin.verdict(), "grade B");
+    assert_eq!(
+        thin.meaning(),
+        "keeps every MUST and every SHOULD that was looked at; 1 of 3 MUSTs could not be looked at, \
+         too many for an A"
+    );
+    let unjudged = thin.unjudged();
+    let reasons: Vec<_> = unjudged.iter().map(|it| (it.reason, it.by_agent, it.checks)).collect();
+    assert_eq!(reasons, [("it refuses", true, 1), ("no token", false, 1)]);
+    thin.findings.extend([left(), left()]);
+    thin.grade = grade::of(&thin.findings);
+    assert_eq!(thin.ungraded(), Some(Ungraded::NotLookedAt));
+    let meaning = "only 2 of 6 MUSTs were looked at, and a grade needs half of them";
+    assert_eq!(thin.meaning(), meaning);
 }
 
 fn failed(level: Level, text: &str) -> Finding {
@@ -87,6 +138,7 @@ fn report() -> Report {
         agent_version: String::new(),
         probed_at: Timestamp::UNIX_EPOCH,
         grade: Some(Grade::C),
+        no_agent: None,
         stopped: None,
         requests: 1,
         left_out: Vec::new(),
@@ -97,6 +149,7 @@ fn report() -> Report {
             broken,
             finding(Level::Must, Verdict::Pass),
             finding(Level::May, Verdict::Skipped("not <allowed>".to_owned())),
+            finding(Level::Must, Verdict::NotLookedAt("it <refuses>".to_owned())),
         ],
     }
 }
@@ -105,13 +158,14 @@ fn report() -> Report {
 fn in_junit_only_a_broken_must_is_a_failure_and_every_test_has_its_level() {
     expect![[r#"
         <?xml version="1.0" encoding="UTF-8"?>
-        <testsuites name="tradepost probe https://a.example: grade C" tests="5" failures="1" errors="0">
-          <testsuite name="JSONRPC" tests="5" failures="1" errors="0" skipped="3">
+        <testsuites name="tradepost probe https://a.example: grade C" tests="6" failures="1" errors="0">
+          <testsuite name="JSONRPC" tests="6" failures="1" errors="0" skipped="4">
             <testcase classname="MAY JSONRPC" name="a2a.card.last-modified: The card says when it was changed"><properties><property name="level" value="MAY"/></properties><skipped message="MAY not done: no date"/><system-out>A2A §8.6.1 (D-05). send Last-Modified</system-out></testcase>
             <testcase classname="SHOULD JSONRPC" name="a2a.card.content-type: The card is served as JSON"><properties><property name="level" value="SHOULD"/></properties><skipped message="SHOULD not kept: 100% ::error::not yours, @you | `x`"/><system-out>A2A §8.2 (D-01, CT-01). send Content-Type: application/json</system-out></testcase>
             <testcase classname="MUST JSONRPC" name="a2a.card.served: The agent card is at its well-known address"><properties><property name="level" value="MUST"/></properties><failure type="MUST" message="&lt;b&gt;?[31m &amp; &quot;x&quot;">A2A §8.2 (D-01). answer GET /.well-known/agent-card.json with 200 and an AgentCard as JSON</failure></testcase>
             <testcase classname="MUST JSONRPC" name="a2a.card.served: The agent card is at its well-known address"><properties><property name="level" value="MUST"/></properties></testcase>
-            <testcase classname="MAY JSONRPC" name="a2a.card.last-modified: The card says when it was changed"><properties><property name="level" value="MAY"/></properties><skipped message="not looked at: not &lt;allowed&gt;"/></testcase>
+            <testcase classname="MAY JSONRPC" name="a2a.card.last-modified: The card says when it was changed"><properties><property name="level" value="MAY"/></properties><skipped message="skipped: not &lt;allowed&gt;"/></testcase>
+            <testcase classname="MUST JSONRPC" name="a2a.card.served: The agent card is at its well-known address"><properties><property name="level" value="MUST"/></properties><skipped message="not looked at: it &lt;refuses&gt;"/></testcase>
           </testsuite>
         </testsuites>
     "#]].assert_eq(&junit::write(&report()));
@@ -120,16 +174,16 @@ fn in_junit_only_a_broken_must_is_a_failure_and_every_test_has_its_level() {
 #[test]
 fn without_a_grade_junit_has_an_error() {
     let mut thin = report();
-    (thin.grade, thin.findings) =
-        (None, vec![finding(Level::Must, Verdict::Skipped("x".to_owned()))]);
+    thin.grade = None;
+    thin.findings = vec![finding(Level::Must, Verdict::Skipped("x".to_owned()))];
     expect![[r#"
         <?xml version="1.0" encoding="UTF-8"?>
         <testsuites name="tradepost probe https://a.example: no grade" tests="2" failures="0" errors="1">
           <testsuite name="grade" tests="1" failures="0" errors="1" skipped="0">
-            <testcase classname="grade" name="enough could be looked at for a grade"><error type="no grade" message="only 0 of 1 MUSTs could be looked at"/></testcase>
+            <testcase classname="grade" name="enough could be looked at for a grade"><error type="no grade" message="only 0 of 1 MUSTs were looked at, and a grade needs half of them"/></testcase>
           </testsuite>
           <testsuite name="JSONRPC" tests="1" failures="0" errors="0" skipped="1">
-            <testcase classname="MUST JSONRPC" name="a2a.card.served: The agent card is at its well-known address"><properties><property name="level" value="MUST"/></properties><skipped message="not looked at: x"/></testcase>
+            <testcase classname="MUST JSONRPC" name="a2a.card.served: The agent card is at its well-known address"><properties><property name="level" value="MUST"/></properties><skipped message="skipped: x"/></testcase>
           </testsuite>
         </testsuites>
     "#]].assert_eq(&junit::write(&thin));
@@ -162,15 +216,16 @@ fn a_summary_in_markdown_begins_with_what_to_mend() {
 
         ### Counts
 
-        | | kept | with a warning | not kept | waived | not looked at | does not apply |
-        |---|---|---|---|---|---|---|
-        | MUST | 1 | 0 | 1 | 0 | 0 | 0 |
-        | SHOULD | 0 | 0 | 1 | 0 | 0 | 0 |
-        | MAY | 0 | 0 | 1 | 0 | 1 | 0 |
+        | | kept | with a warning | not kept | waived | not looked at | skipped | does not apply |
+        |---|---|---|---|---|---|---|---|
+        | MUST | 1 | 0 | 1 | 0 | 1 | 0 | 0 |
+        | SHOULD | 0 | 0 | 1 | 0 | 0 | 0 | 0 |
+        | MAY | 0 | 0 | 1 | 0 | 0 | 1 | 0 |
 
         ### Not looked at
 
-        - 1 check: not &lt;allowed&gt;
+        - 1 check: it &lt;refuses&gt;
+        - 1 check skipped: not &lt;allowed&gt;
 
         1 requests.
     "###]].assert_eq(&markdown::write(&report()));
@@ -189,7 +244,8 @@ fn the_page_begins_with_what_to_mend_has_words_for_verdicts_and_tells_must_from_
         "<span class=\"word fail\">broken</span>",
         "<span class=\"word may\">not done</span>",
         "<span class=\"word pass\">kept</span>",
-        "<span class=\"word skipped\">not looked at</span>",
+        "<span class=\"word skipped\">skipped</span>",
+        "<span class=\"word not_looked_at\">not looked at</span>",
         "data-filter=\"may\" aria-pressed=\"true\" class=\"may\">MAY not done <b>1</b>",
     ] {
         place(row);

@@ -1,6 +1,5 @@
 //! An agent of A2A without a profile: every message becomes a task, which ends at once.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
@@ -20,11 +19,10 @@ struct Plain {
     service: Service,
 }
 
-/// Everything that can be asked of the agent, which keeps its tasks in memory and is reached at
-/// `address`.
-pub(crate) fn router(clock: Clock, address: SocketAddr) -> Result<Router, Fault> {
-    let mut card =
-        card::describe("Sandbox", "Makes a task of every message.", &format!("http://{address}"));
+/// Everything that can be asked of the agent, which keeps its tasks in memory and is reached below
+/// `base_url`.
+pub(crate) fn router(clock: Clock, base_url: &str) -> Result<Router, Fault> {
+    let mut card = card::describe("Sandbox", "Makes a task of every message.", base_url);
     card.capabilities.streaming = false;
     let card = PublishedCard::of(&card, clock.now());
     let memory = Arc::new(Memory::default());

@@ -1,5 +1,6 @@
 //! The sandbox: a dealer who answers as a script wants it, a publisher, or an agent without a profile, and
-//! who grades whoever buys from it.
+//! who grades whoever buys from it. Several buyers may come at once: each that has a name ([`buyer`]) meets a
+//! seller of its own ([`played`]), and is graded by itself.
 //!
 //! True answers come from a [`Dealer`] or a publisher whom the program hands in ([`Cast`]), or from an agent
 //! without a profile ([`agent`]), through the same router as in a server. The script ([`script`]) decides for each request
@@ -7,32 +8,24 @@
 //! [`watch`] compares what the buyer sends with what it has been told before ([`reply`]), and [`report`]
 //! tells what it found.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
-use axum::body::Body;
 use axum::extract::Request;
-use axum::http::request::Parts;
-use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::http::{Method, StatusCode, Uri};
 use axum::response::Response;
-use bytes::Bytes;
-use http_body_util::{BodyExt as _, Limited};
 use jiff::Timestamp;
 use tokio::sync::watch::{Receiver, Sender};
-use tower::ServiceExt as _;
-use tradepost_dealer::demo;
 use tradepost_dealer::import::Unit;
-use tradepost_server::card::ENDPOINT_PATH;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
-use tradepost_server::http::mcp;
-use tradepost_wire::a2a::card::WELL_KNOWN_PATH;
-use tradepost_wire::json::Value;
+use tradepost_wire::json::json;
 
 pub mod agent;
+pub mod buyer;
 pub mod damage;
 pub mod refuse;
 pub mod reply;
@@ -42,26 +35,20 @@ pub mod sent;
 pub mod server;
 pub mod watch;
 
+mod played;
+
+use buyer::{BuyerName, OfBuyer, Place};
+use played::PlayedSeller;
 use refuse::Whole;
-use reply::Reply;
-use script::{Act, Per, Rule, Script, Sell, Seller, Target};
-use sent::{Digest, Sent};
-use watch::{Finding, Watch};
+use report::overview::Overview;
+use script::{Script, Target};
+use sent::Digest;
 
-/// The largest request that is read at all.
-const MAX_BODY: usize = 1024 * 1024;
-
-/// The largest true answer.
-const MAX_ANSWER: usize = 64 * 1024 * 1024;
-
-/// Where the report is.
+/// Where the report is: of all buyers, or below the base address of one of that one alone.
 pub const REPORT_PATH: &str = "/_sandbox/report";
 
-/// Where redirects lead.
-const ELSEWHERE_PATH: &str = "/_sandbox/elsewhere";
-
-/// The demo inventory is the same everywhere.
-const SEED: u64 = 20_260_401;
+/// How many buyers may have names.
+pub const MAX_BUYERS: usize = 50;
 
 /// The connection ends without an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,41 +75,44 @@ pub trait Dealer: fmt::Debug + Send + Sync {
     fn offer(&self, units: &[Unit], now: Timestamp) -> Result<(), Fault>;
 }
 
-/// Who plays a part, for whichever one a script has.
-pub trait Cast {
+/// Who plays a part, for whichever one a script has; anew for each buyer. May wait for a disk.
+pub trait Cast: fmt::Debug + Send + Sync {
     /// A dealer, who has nothing to sell yet.
     ///
     /// # Errors
     /// When it cannot be set up.
-    fn dealer(&self) -> Result<Arc<dyn Dealer>, Fault>;
+    fn dealer(&self, place: &Place) -> Result<Arc<dyn Dealer>, Fault>;
 
     /// Everything that can be asked of a publisher who speaks AdCP, under the paths that a server has for it.
     ///
     /// # Errors
     /// When it cannot be set up.
-    fn publisher(&self) -> Result<Router, Fault>;
+    fn publisher(&self, place: &Place) -> Result<Router, Fault>;
 }
 
 /// A sandbox.
 #[derive(Debug)]
 pub struct Sandbox {
-    script: Script,
+    script: Arc<Script>,
+    cast: Arc<dyn Cast>,
+    /// Its base address.
+    root: String,
+    size: usize,
     clock: Clock,
-    started: Timestamp,
-    /// Who answers, where it is a dealer.
-    dealer: Option<Arc<dyn Dealer>>,
-    router: Router,
-    state: Mutex<State>,
+    /// The seller of the buyer without a name.
+    unnamed: Arc<PlayedSeller>,
+    named: Mutex<BTreeMap<BuyerName, Arc<PlayedSeller>>>,
+    /// Held while a seller is set up, so that each buyer gets one.
+    opening: tokio::sync::Mutex<()>,
     finished: Sender<u64>,
 }
 
-/// What changes from request to request.
-#[derive(Debug)]
-struct State {
-    watch: Watch,
-    /// How many requests each rule has counted, where it counts them all.
-    counted: Vec<u64>,
-    units: Vec<Unit>,
+/// Why a buyer has no seller.
+enum NoSeller {
+    /// There are as many buyers as there may be.
+    TooMany,
+    /// It could not be set up; the cause is in the log.
+    Broken,
 }
 
 impl Sandbox {
@@ -133,283 +123,130 @@ impl Sandbox {
     /// When whoever is played cannot be set up.
     pub fn open(
         script: Script,
-        cast: &dyn Cast,
+        cast: Arc<dyn Cast>,
         size: usize,
         clock: Clock,
         address: SocketAddr,
     ) -> Result<Self, Fault> {
-        let started = clock.now();
-        let (router, dealer, units) = match script.seller {
-            Seller::Dealer => {
-                let (dealer, units) = (cast.dealer()?, demo::units(size, SEED, started));
-                dealer.offer(&units, started)?;
-                (dealer.router(), Some(dealer), units)
-            }
-            Seller::Agent => (agent::router(clock.clone(), address)?, None, Vec::new()),
-            Seller::Publisher => (cast.publisher()?, None, Vec::new()),
-        };
-        let watch = Watch::new(script.budget, script.seller.has(Target::Card));
-        let counted = vec![0; script.rules.len()];
+        let root = format!("http://{address}");
+        let script = Arc::new(script);
+        let place = Place::of(None, &root);
+        let unnamed = PlayedSeller::open(Arc::clone(&script), &*cast, place, size, clock.clone())?;
         Ok(Self {
-            router,
-            state: Mutex::new(State { watch, counted, units }),
-            finished: Sender::new(0),
             script,
+            cast,
+            root,
+            size,
             clock,
-            started,
-            dealer,
+            unnamed: Arc::new(unnamed),
+            named: Mutex::default(),
+            opening: tokio::sync::Mutex::default(),
+            finished: Sender::new(0),
         })
     }
 
-    /// How many requests have been answered or given up; for whoever waits for a number of them.
+    /// How many requests have been answered or given up, of all buyers; for whoever waits for a number of
+    /// them.
     #[must_use]
     pub fn finished(&self) -> Receiver<u64> {
         self.finished.subscribe()
     }
 
-    /// The report so far.
+    /// The report on all buyers so far.
     #[must_use]
-    pub fn report(&self) -> report::Report {
-        report::Report::of(&self.script, self.started, &self.state().watch)
+    pub fn report(&self) -> Overview {
+        let named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        let sellers = std::iter::once(&self.unnamed).chain(named.values());
+        Overview::of(sellers.map(|seller| seller.report()).collect())
     }
 
     /// Answers a request.
     ///
     /// # Errors
     /// [`Dropped`], when the connection is to end instead.
-    pub async fn answer(&self, request: Request) -> Result<Response, Dropped> {
-        let arrived = self.clock.now();
-        let path = request.uri().path();
-        match (request.method(), path.strip_suffix('/').unwrap_or(path)) {
-            (&Method::GET, REPORT_PATH) => return Ok(self.report().respond(&request)),
-            (_, ELSEWHERE_PATH) => {
-                let message = "the request came to where a redirect led";
-                self.state().watch.find_elsewhere(Finding::RedirectFollowed, message);
-                let page = refuse::html("You are elsewhere now");
-                return Ok(damage::whole(Whole::new(StatusCode::OK, "text/html", page)));
-            }
-            // A publisher is played over MCP alone, so that nobody is sent to its other interfaces.
-            (&Method::GET, WELL_KNOWN_PATH) if !self.script.seller.has(Target::Card) => {
-                return Ok(damage::whole(refuse::http(404, script::Page::Json, &<_>::default())));
-            }
-            (&Method::GET, WELL_KNOWN_PATH) => {
-                let (parts, _) = request.into_parts();
-                let sent = Sent::card(&parts);
-                return self.play(parts, Bytes::new(), sent, arrived).await;
-            }
-            (&Method::POST, path) if path == self.endpoint() => {}
-            _ => return Ok(self.forward(request).await),
-        }
-        let (parts, body) = request.into_parts();
-        let Ok(body) = Limited::new(body, MAX_BODY).collect().await.map(|body| body.to_bytes())
-        else {
-            return Ok(damage::whole(refuse::http(413, script::Page::Html, &<_>::default())));
+    pub async fn answer(&self, mut request: Request) -> Result<Response, Dropped> {
+        let of_buyer = match OfBuyer::read(request.uri().path()) {
+            Ok(of_buyer) => of_buyer,
+            Err(why) => return Ok(problem(StatusCode::NOT_FOUND, why)),
         };
-        let sent = match self.script.seller {
-            Seller::Dealer => Some(Sent::message(&parts, &body, arrived)),
-            Seller::Agent => Some(Sent::call(&parts, &body)),
-            Seller::Publisher => Sent::tool(&parts, &body),
-        };
-        match sent {
-            Some(sent) => self.play(parts, body, sent, arrived).await,
-            // What MCP says before and beside its calls has no effect, and is no task.
-            None => Ok(self.forward(Request::from_parts(parts, Body::from(body))).await),
-        }
-    }
-
-    /// Where requests are played.
-    fn endpoint(&self) -> &'static str {
-        match self.script.seller {
-            Seller::Dealer | Seller::Agent => ENDPOINT_PATH,
-            Seller::Publisher => mcp::PATH,
-        }
-    }
-
-    /// Plays the rule that fits.
-    async fn play(
-        &self,
-        parts: Parts,
-        body: Bytes,
-        sent: Sent,
-        arrived: Timestamp,
-    ) -> Result<Response, Dropped> {
-        let (number, rule) = self.begin(&sent, arrived);
-        // It counts also when the buyer goes away while it waits.
-        let _finished = Finished(&self.finished);
-        // Without a rule it is done, and answered.
-        let answer = Rule { acted: true, ..Rule::default() };
-        let rule = rule.unwrap_or(&answer);
-        // Done first, also where a refusal is told: a lead can be taken
-        // without its buyer hearing of it.
-        let real = if rule.acted {
-            let real = self.really(Request::from_parts(parts, Body::from(body))).await;
-            let is_card = sent.target == Some(Target::Card);
-            Some(if is_card { self.with_what_is_played(real) } else { real })
-        } else {
-            None
-        };
-        let now = self.clock.now();
-        let taken = real.as_ref().is_some_and(|real| {
-            Reply::read(real.status, &real.headers, &real.body, now) == Reply::Success
-        });
-        let words = &rule.words;
-        let outcome = match (&rule.act, real) {
-            (Act::Refuse(code), _) => Outcome::Whole(refuse::profile(*code, words, &sent, now)),
-            (Act::Fail(code), _) => Outcome::Whole(refuse::task(*code, words, &sent)),
-            (Act::Protocol(code), _) => Outcome::Whole(refuse::protocol(*code, words, &sent)),
-            (Act::Http(status, page), _) => Outcome::Whole(refuse::http(*status, *page, words)),
-            (Act::Redirect, _) => Outcome::Whole(elsewhere()),
-            (Act::Truncate, Some(real)) => Outcome::Senseless(damage::truncated(real)),
-            (Act::Garbage(kind), Some(real)) => {
-                Outcome::Senseless(damage::garbage(*kind, real, &sent))
+        let asks_for_report = request.method() == Method::GET
+            && of_buyer.rest.strip_suffix('/').unwrap_or(&of_buyer.rest) == REPORT_PATH;
+        let Some(name) = of_buyer.buyer else {
+            if asks_for_report {
+                return Ok(self.report().respond(&request));
             }
-            (Act::Inject(poison), Some(real)) => Outcome::Whole(damage::inject(*poison, real)),
-            (Act::Sell(which), Some(real)) => {
-                self.sell(*which, &real.body, now).await;
-                Outcome::Whole(real)
-            }
-            (Act::Answer, Some(real)) => Outcome::Whole(real),
-            (Act::Drop, _)
-            | (
-                Act::Answer | Act::Truncate | Act::Garbage(_) | Act::Inject(_) | Act::Sell(_),
-                None,
-            ) => Outcome::Nothing,
+            return self.unnamed.answer(request, &self.finished).await;
         };
-        // Only the answer is kept back. Whoever gives up waiting
-        // cannot know that everything is done.
-        if let Ok(latency) = Duration::try_from(rule.latency)
-            && !latency.is_zero()
-        {
-            tokio::time::sleep(latency).await;
-        }
-        let now = self.clock.now();
-        let reply = match &outcome {
-            Outcome::Whole(Whole { status, headers, body }) => {
-                Reply::read(*status, headers, body, now)
-            }
-            Outcome::Senseless(_) | Outcome::Nothing => Reply::Nothing,
-        };
-        // Before it is sent: the buyer's next request may be there at once.
-        self.state().watch.answered(number, &sent, &reply, taken, now);
-        match outcome {
-            Outcome::Whole(whole) => Ok(damage::whole(whole)),
-            Outcome::Senseless(response) => Ok(response),
-            Outcome::Nothing => Err(Dropped),
-        }
-    }
-
-    /// Grades a request and finds its rule. Every rule counts what it concerns, also when
-    /// another one decides.
-    fn begin(&self, sent: &Sent, arrived: Timestamp) -> (u64, Option<&Rule>) {
-        let mut state = self.state();
-        let (number, attempt) = state.watch.arrived(sent, arrived);
-        let passed = self.started.duration_until(arrived);
-        let mut chosen = None;
-        for (index, rule) in self.script.rules.iter().enumerate() {
-            if !rule.when.concerns(sent.target) {
-                continue;
-            }
-            let all = state.counted.get_mut(index).map_or(1, |count| {
-                *count += 1;
-                *count
-            });
-            let count = match rule.when.per {
-                Some(Per::Seller) | None => all,
-                Some(Per::Intent) => u64::from(attempt),
+        if asks_for_report {
+            let Some(seller) = self.known(&name) else {
+                return Ok(problem(StatusCode::NOT_FOUND, "this buyer has not called"));
             };
-            if chosen.is_none() && rule.when.fits(count, passed) {
-                chosen = Some((index, rule));
+            return Ok(Overview::of(vec![seller.report()]).respond(&request));
+        }
+        let seller = match self.seller(name).await {
+            Ok(seller) => seller,
+            Err(NoSeller::TooMany) => {
+                let why = format!("there are {MAX_BUYERS} buyers already; start another sandbox");
+                return Ok(problem(StatusCode::SERVICE_UNAVAILABLE, &why));
             }
-        }
-        if let Some((index, _)) = chosen {
-            state.watch.decided(number, index);
-        }
-        (number, chosen.map(|(_, rule)| rule))
-    }
-
-    /// The true answer.
-    async fn forward(&self, request: Request) -> Response {
-        self.router.clone().oneshot(request).await.unwrap_or_else(|never| match never {})
-    }
-
-    async fn really(&self, request: Request) -> Whole {
-        let (parts, body) = self.forward(request).await.into_parts();
-        let body = Limited::new(body, MAX_ANSWER).collect().await;
-        let body = body.map(|body| body.to_bytes()).unwrap_or_default();
-        let mut headers = parts.headers;
-        // Damage changes the length of a body.
-        headers.remove(header::CONTENT_LENGTH);
-        Whole { status: parts.status, headers, body }
-    }
-
-    /// An agent's card without the bindings that the sandbox does not play.
-    fn with_what_is_played(&self, card: Whole) -> Whole {
-        let mut document: Value = tradepost_wire::json::from_slice(&card.body).unwrap_or_default();
-        let interfaces = document.get_mut("supportedInterfaces").and_then(Value::as_array_mut);
-        match (self.script.seller, interfaces) {
-            (Seller::Agent, Some(interfaces)) => {
-                interfaces.retain(|it| it.get("protocolBinding") == Some(&"JSONRPC".into()));
-                Whole { body: document.to_string().into(), ..card }
+            Err(NoSeller::Broken) => {
+                let why = "a seller for this buyer could not be set up; the log says why";
+                return Ok(problem(StatusCode::INTERNAL_SERVER_ERROR, why));
             }
-            (Seller::Agent | Seller::Dealer | Seller::Publisher, _) => card,
-        }
-    }
-
-    /// Sells vehicles that a search has just offered: from now on the dealer itself says so.
-    async fn sell(&self, which: Sell, answer: &[u8], now: Timestamp) {
-        let document: Value = tradepost_wire::json::from_slice(answer).unwrap_or_default();
-        let offered = document.pointer("/result/message/parts/0/data/data/vehicles");
-        let offered = offered.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        let ids = offered.iter().filter_map(|vehicle| vehicle.get("vehicle_id")?.as_str());
-        let ids: Vec<_> = match which {
-            Sell::First => ids.take(1).collect(),
-            Sell::All => ids.collect(),
         };
-        let (Some(dealer), false) = (self.dealer.clone(), ids.is_empty()) else { return };
-        // Locked for the marks alone: other requests go on while the inventory is made.
-        let units = {
-            let mut state = self.state();
-            for unit in &mut state.units {
-                let id = unit.vehicle.vehicle_id.as_deref().unwrap_or_default();
-                unit.sold |= ids.contains(&id);
-            }
-            state.units.clone()
-        };
-        // Building an index takes a while.
-        let sold = tokio::task::spawn_blocking(move || dealer.offer(&units, now));
-        if let Ok(Err(fault)) = sold.await {
-            tracing::error!(cause = %fault.chain(), "vehicles could not be sold");
+        *request.uri_mut() = below(request.uri(), &of_buyer.rest);
+        seller.answer(request, &self.finished).await
+    }
+
+    /// The seller of a buyer that has called before.
+    fn known(&self, name: &BuyerName) -> Option<Arc<PlayedSeller>> {
+        self.named.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+
+    /// The seller of a buyer, set up where it is the buyer's first request.
+    async fn seller(&self, name: BuyerName) -> Result<Arc<PlayedSeller>, NoSeller> {
+        if let Some(known) = self.known(&name) {
+            return Ok(known);
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        let _opening = self.opening.lock().await;
+        if let Some(known) = self.known(&name) {
+            return Ok(known);
+        }
+        let count = self.named.lock().unwrap_or_else(PoisonError::into_inner).len();
+        if count >= MAX_BUYERS {
+            return Err(NoSeller::TooMany);
+        }
+        let place = Place::of(Some(name.clone()), &self.root);
+        let script = Arc::clone(&self.script);
+        let cast = Arc::clone(&self.cast);
+        let clock = self.clock.clone();
+        let size = self.size;
+        let opened = tokio::task::spawn_blocking(move || {
+            PlayedSeller::open(script, &*cast, place, size, clock)
+        });
+        let seller = match opened.await {
+            Ok(Ok(seller)) => Arc::new(seller),
+            Ok(Err(fault)) => {
+                tracing::error!(cause = %fault.chain(), "a seller could not be set up");
+                return Err(NoSeller::Broken);
+            }
+            Err(_) => return Err(NoSeller::Broken),
+        };
+        let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        named.insert(name, Arc::clone(&seller));
+        Ok(seller)
     }
 }
 
-/// What is sent.
-enum Outcome {
-    /// An answer that can be understood.
-    Whole(Whole),
-    /// One that cannot.
-    Senseless(Response),
-    /// None.
-    Nothing,
+/// An error of the sandbox itself.
+fn problem(status: StatusCode, why: &str) -> Response {
+    damage::whole(Whole::json(status, &json!({"error": why})))
 }
 
-/// Counts a request as finished when it goes.
-struct Finished<'s>(&'s Sender<u64>);
-
-impl Drop for Finished<'_> {
-    fn drop(&mut self) {
-        self.0.send_modify(|count| *count += 1);
-    }
-}
-
-fn elsewhere() -> Whole {
-    let mut whole = Whole::new(StatusCode::TEMPORARY_REDIRECT, "text/html", refuse::html("Moved"));
-    whole.headers.insert(header::LOCATION, HeaderValue::from_static(ELSEWHERE_PATH));
-    whole
+/// The address of a request with another path.
+fn below(uri: &Uri, path: &str) -> Uri {
+    let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+    format!("{path}{query}").parse().unwrap_or_else(|_| Uri::from_static("/"))
 }
 
 /// The first bytes of a fingerprint, as people compare them.

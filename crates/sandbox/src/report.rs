@@ -1,26 +1,30 @@
-//! What the sandbox tells about a buyer, for programs and for people.
+//! What the sandbox tells about a buyer, for programs and for people; [`overview`] is about all of them, and
+//! [`build`] for continuous integration.
 
 use std::fmt::Write as _;
 
-use axum::extract::Request;
-use axum::http::{StatusCode, header};
-use axum::response::Response;
 use jiff::Timestamp;
 use tradepost_buyer::text::{SENTENCE, WORD, plain};
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::format::rfc3339;
-use tradepost_wire::http::MediaType;
-use tradepost_wire::json::{Value, json};
 
-use super::refuse::Whole;
+use super::buyer::BuyerName;
 use super::script::Script;
+use super::target_name;
 use super::watch::{Doubt, Exchange, Finding, Found, Level, Watch};
-use super::{damage, short, target_name};
 
-/// A report.
+pub mod overview;
+
+mod build;
+
+/// How many of the findings of one kind are shown to people.
+const SHOWN: usize = 5;
+
+/// A report on one buyer.
 #[derive(Debug, Clone)]
 pub struct Report {
     script: String,
+    /// The buyer; `None` for the one without a name.
+    buyer: Option<BuyerName>,
     since: Timestamp,
     requests: u64,
     /// How often each finding was made, in the order of their table.
@@ -33,9 +37,10 @@ pub struct Report {
 impl Report {
     /// What has been found so far.
     #[must_use]
-    pub fn of(script: &Script, since: Timestamp, watch: &Watch) -> Self {
+    pub fn of(script: &Script, buyer: Option<BuyerName>, since: Timestamp, watch: &Watch) -> Self {
         Self {
             script: script.name.clone(),
+            buyer,
             since,
             requests: watch.requests,
             counts: watch.counts.clone(),
@@ -58,120 +63,75 @@ impl Report {
         self.count(Level::Wrong) == 0
     }
 
-    /// For programs.
+    /// What the buyer did, in a few words. An end in doubt is no finding, and still something.
     #[must_use]
-    pub fn document(&self) -> Value {
-        let counts = self.counts.iter().map(|(finding, count)| {
-            json!({
-                "id": finding.name(), "level": finding.level().name(), "count": count,
-                "means": means(*finding), "rule": finding.rule(), "hint": finding.hint(),
-            })
-        });
-        let findings = self.findings.iter().map(|found| {
-            let finding = found.finding;
-            json!({
-                "id": finding.name(), "level": finding.level().name(), "exchange": found.exchange,
-                "message": found.message,
-            })
-        });
-        let exchanges = self.exchanges.iter().map(|exchange| {
-            json!({
-                "number": exchange.number,
-                "at": rfc3339(exchange.at),
-                "target": target_name(exchange.target),
-                "intent": exchange.intent.as_ref().map(short),
-                "attempt": exchange.attempt,
-                "members": exchange.members,
-                "idempotency_key": exchange.keyed,
-                "rule": exchange.rule,
-                "told": exchange.reply.as_ref().map(|reply| reply.name()),
-            })
-        });
-        let in_doubt = self.in_doubt.iter().map(|doubt| {
-            json!({
-                "exchange": doubt.exchange, "intent": short(&doubt.intent),
-                "attempts": doubt.attempts, "idempotency_key": doubt.keyed, "taken": doubt.taken,
-            })
-        });
-        json!({
-            "scenario": self.script,
-            "since": rfc3339(self.since),
-            "requests": self.requests,
-            "well_behaved": self.is_well_behaved(),
-            "wrong": self.count(Level::Wrong),
-            "unwise": self.count(Level::Unwise),
-            "in_doubt": in_doubt.collect::<Vec<_>>(),
-            "counts": counts.collect::<Vec<_>>(),
-            "findings": findings.collect::<Vec<_>>(),
-            "exchanges": exchanges.collect::<Vec<_>>(),
-        })
+    pub fn verdict(&self) -> String {
+        let mut verdict = match (self.count(Level::Wrong), self.count(Level::Unwise)) {
+            (0, 0) if self.in_doubt.is_empty() => "well-behaved: nothing found".to_owned(),
+            (0, 0) => "well-behaved: nothing wrong".to_owned(),
+            (0, unwise) => format!("well-behaved: nothing wrong, {unwise} unwise"),
+            (wrong, unwise) => format!("badly behaved: {wrong} wrong, {unwise} unwise"),
+        };
+        if !self.in_doubt.is_empty() {
+            let _ = write!(verdict, ", {} in doubt", self.in_doubt.len());
+        }
+        verdict
+    }
+
+    /// The findings of one kind.
+    fn found(&self, finding: Finding) -> impl Iterator<Item = &Found> {
+        self.findings.iter().filter(move |found| found.finding == finding)
+    }
+
+    /// What a finding is about, in a line: the request, what it was for, and what is wrong with it.
+    fn line(&self, found: &Found) -> String {
+        let exchange = self.exchanges.iter().find(|it| it.number == found.exchange);
+        let target = exchange.map_or("", |exchange| target_name(exchange.target));
+        format!("request {} {target}: {}", found.exchange, plain(&found.message, SENTENCE))
     }
 
     /// For people. Names and codes may come from a buyer or a script, so they are made plain.
-    #[must_use]
-    pub fn text(&self) -> String {
+    fn text(&self) -> String {
         let mut out = String::new();
         let script = plain(&self.script, WORD);
-        let _ = writeln!(out, "scenario {script}: {} requests", self.requests);
+        let buyer = self.buyer.as_ref().map(|name| format!(", buyer {name}")).unwrap_or_default();
+        let _ = writeln!(out, "scenario {script}{buyer}: {} requests", self.requests);
         for (finding, count) in &self.counts {
             let (level, hint) = (finding.level(), finding.hint());
             let _ = writeln!(out, "\n{level} {finding} ({count}): {hint}");
             let _ = writeln!(out, "  {} ({})", means(*finding), finding.rule());
-            const SHOWN: usize = 5;
-            let all: Vec<_> = self.findings.iter().filter(|f| f.finding == *finding).collect();
-            for found in all.iter().take(SHOWN) {
-                let target = self.exchanges.iter().find(|e| e.number == found.exchange);
-                let target = target.map_or("", |exchange| target_name(exchange.target));
-                let message = plain(&found.message, SENTENCE);
-                let _ = writeln!(out, "  request {} {target}: {message}", found.exchange);
+            for found in self.found(*finding).take(SHOWN) {
+                let _ = writeln!(out, "  {}", self.line(found));
             }
-            if all.len() > SHOWN {
-                let _ = writeln!(out, "  and {} more", all.len() - SHOWN);
+            let listed = self.found(*finding).count();
+            if listed > SHOWN {
+                let _ = writeln!(out, "  and {} more", listed - SHOWN);
             }
         }
-        self.doubts(&mut out);
-        let (wrong, unwise) = (self.count(Level::Wrong), self.count(Level::Unwise));
-        let _ = match (wrong, unwise) {
-            (0, 0) => writeln!(out, "\nwell-behaved: nothing found"),
-            (0, unwise) => writeln!(out, "\nwell-behaved: nothing wrong, {unwise} unwise"),
-            (wrong, unwise) => writeln!(out, "\nbadly behaved: {wrong} wrong, {unwise} unwise"),
-        };
+        for doubt in &self.in_doubt {
+            let _ = writeln!(out, "\nin doubt: {}\n  {}", what_is_open(doubt), what_to_do(doubt));
+        }
+        let _ = writeln!(out, "\n{}", self.verdict());
         out
     }
+}
 
-    /// Says of each lead or message that ended in doubt what its buyer has to find out.
-    fn doubts(&self, out: &mut String) {
-        for Doubt { exchange, attempts, keyed, taken, .. } in &self.in_doubt {
-            let times = if *attempts == 1 { "time" } else { "times" };
-            let seller = if *taken { "has" } else { "does not have" };
-            let way = if *keyed {
-                "send it again under its key, or say that it may have arrived"
-            } else {
-                "say that it may have arrived; without a key it cannot be sent again safely"
-            };
-            let _ = writeln!(
-                out,
-                "\nin doubt: request {exchange} was sent {attempts} {times}, and nothing \
-                 final was said\n  the seller {seller} it, which the buyer cannot know; {way}"
-            );
-        }
-    }
+/// What nobody has told a buyer.
+fn what_is_open(doubt: &Doubt) -> String {
+    let Doubt { exchange, attempts, .. } = doubt;
+    let times = if *attempts == 1 { "time" } else { "times" };
+    format!("request {exchange} was sent {attempts} {times}, and nothing final was said")
+}
 
-    /// As an answer: JSON, or text for who asks for it by `?format=text` or by `Accept`.
-    pub(super) fn respond(&self, request: &Request) -> Response {
-        let query = request.uri().query().unwrap_or_default();
-        let format = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "format");
-        let accepts = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok());
-        let wants_text = match format {
-            Some((_, format)) => format == "text",
-            None => MediaType::listed(accepts).next().is_some_and(|first| first.is("text/plain")),
-        };
-        damage::whole(if wants_text {
-            Whole::new(StatusCode::OK, "text/plain; charset=utf-8", self.text())
-        } else {
-            Whole::json(StatusCode::OK, &self.document())
-        })
-    }
+/// What a buyer has to find out, or to say.
+fn what_to_do(doubt: &Doubt) -> String {
+    let seller = if doubt.taken { "has" } else { "does not have" };
+    let way = if doubt.keyed {
+        "send it again under its key, or say that it may have arrived"
+    } else {
+        "say that it may have arrived; without a key it cannot be sent again safely"
+    };
+    format!("the seller {seller} it, which the buyer cannot know; {way}")
 }
 
 /// What a finding means, in a sentence.

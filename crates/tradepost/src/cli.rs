@@ -40,6 +40,7 @@ pub mod publisher;
 pub mod push;
 pub mod receive;
 pub mod refusals;
+pub mod report_file;
 pub mod restore;
 pub mod sandbox;
 pub mod serve;

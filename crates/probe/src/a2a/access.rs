@@ -5,7 +5,9 @@ use tradepost_wire::a2a::error::Code;
 use tradepost_wire::json::{Value, json};
 
 use crate::binding::Binding;
-use crate::check::{Check, Judged, Verdict, checks, fail, fail_if, judge, kept, not_here_if};
+use crate::check::{
+    Check, Judged, Verdict, checks, fail, fail_if, judge, kept, not_here, not_here_if, skip,
+};
 use crate::reply::Reply;
 use crate::run::{Ask, Run, Who};
 use crate::shape::{Wrong, id_of, items, text};
@@ -114,9 +116,12 @@ fn stranger(run: &Run) -> Result<Who<'static>, Verdict> {
         (_, Some(_)) => Ok(Who::Second),
         // Nobody in particular is somebody else, where nobody may ask.
         (Some(_), None) if !requires_credential(run) => Ok(Who::Nobody),
-        (Some(_) | None, None) => {
-            let text = "needs two callers; give their tokens with --token and --token-b";
-            Err(Verdict::NotApplicable(text.to_owned()))
+        (Some(_), None) => skip("needs two callers; give the other's token with --token-b"),
+        (None, None) if requires_credential(run) => {
+            skip("needs two callers; give their tokens with --token and --token-b")
+        }
+        (None, None) => {
+            not_here("the card requires no credential, so that callers are not told apart")
         }
     }
 }

@@ -7,7 +7,8 @@ use tradepost_wire::aap::Skill;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
-use crate::check::{Verdict, fail, found, not_here, not_here_if, skip};
+use crate::check::{Verdict, fail, not_here, not_here_if, skip, unseen, unseen_if};
+use crate::options::MAX_TEXT;
 use crate::reply::Reply;
 use crate::run::{Ask, Run};
 use crate::shape;
@@ -16,15 +17,55 @@ use crate::shape;
 const HELLO: &str = "This is an automated conformance probe. Please answer with one short \
                      sentence and do nothing else.";
 
+/// How many examples of the card are tried at most.
+const MAX_EXAMPLES: usize = 5;
+
+/// The prefix of the ids of messages that have no meaning to the official kit.
+pub(super) const PREFIX: &str = "probe";
+
 impl Run {
     /// A message that the agent should take: a question that changes nothing, to a dealer, and a
-    /// greeting to others.
+    /// sentence to others, which is the one that it took before where it has taken one.
     pub(super) fn message(&mut self, prefix: &str) -> Value {
-        let part = match self.harmless_skill() {
-            Some(skill) => json!({"data": {"type": skill.request_type()}}),
-            None => json!({"text": HELLO}),
+        let part = match &self.taken_part {
+            Some(part) => part.clone(),
+            None => self.parts_to_try().into_iter().next().unwrap_or_default(),
         };
         json!({"messageId": self.fresh(prefix), "role": "ROLE_USER", "parts": [part]})
+    }
+
+    /// What may be said to the agent, in the order in which it is tried: to a dealer one question, to
+    /// others the sentence that was given for it, or the fixed one and then the examples of the card.
+    fn parts_to_try(&self) -> Vec<Value> {
+        if let Some(skill) = self.harmless_skill() {
+            return vec![json!({"data": {"type": skill.request_type()}})];
+        }
+        if let Some(text) = &self.options.text {
+            return vec![json!({"text": text})];
+        }
+        let fixed = std::iter::once(HELLO.to_owned());
+        fixed.chain(self.examples()).map(|text| json!({"text": text})).collect()
+    }
+
+    /// The sentences that the card gives as examples, of the skills that take text.
+    fn examples(&self) -> Vec<String> {
+        let takes_text = |skill: &&Value| {
+            let own = skill.get("inputModes").filter(|modes| modes.is_array());
+            let modes = own.or_else(|| self.card_json.get("defaultInputModes"));
+            let mut modes = modes.and_then(Value::as_array).into_iter().flatten();
+            modes
+                .any(|mode| matches!(mode.as_str(), Some("text" | "text/plain" | "text/*" | "*/*")))
+        };
+        let skills = shape::items(&self.card_json, "skills").filter(takes_text);
+        let listed = skills.flat_map(|skill| shape::items(skill, "examples"));
+        let fits = |text: &&str| !text.trim().is_empty() && text.len() <= MAX_TEXT;
+        let mut examples: Vec<String> = Vec::new();
+        for text in listed.filter_map(Value::as_str).filter(fits) {
+            if examples.len() < MAX_EXAMPLES && !examples.iter().any(|known| known == text) {
+                examples.push(text.to_owned());
+            }
+        }
+        examples
     }
 
     /// The parameters by which an operation is about a task: a message to it, or its id.
@@ -57,7 +98,7 @@ impl Run {
     /// Whether messages may be sent that the agent works on.
     pub(super) fn may_send(&self) -> Result<(), Verdict> {
         let holds = self.speaks_aap && self.harmless_skill().is_none();
-        not_here_if(holds, "the dealer offers no skill that only reads")?;
+        unseen_if(holds, "the dealer offers no skill that only reads, and nothing else was sent")?;
         if self.speaks_aap || self.options.allow_messages {
             return Ok(());
         }
@@ -65,24 +106,56 @@ impl Run {
     }
 
     /// What the agent answers to a harmless message: the result of `SendMessage`. Asked once for
-    /// each binding.
+    /// each binding. Where every sentence is refused, nothing of what comes of a message is looked at.
     pub(super) async fn sample(&mut self) -> Result<Value, Verdict> {
         self.may_send()?;
         let key = format!("sample {}", self.binding);
         if let Some(known) = self.memo.get(&key) {
             return known.clone();
         }
-        let message = self.message("probe");
-        let made = self.call(Operation::SendMessage, json!({"message": message})).await;
-        let sample = made.and_then(|reply| {
-            let taken = reply.result().ok().cloned();
-            found(taken, format!("the agent does not take our message: {}", reply.describe()))
-        });
-        if sample.is_ok() {
-            self.memo.insert(format!("asked {}", self.binding), Ok(message));
-        }
+        let sample = self.first_taken().await;
         self.memo.insert(key, sample.clone());
         sample
+    }
+
+    /// Tries what may be said until the agent takes something. A task that it has rejected is an answer,
+    /// too, where nothing better comes.
+    async fn first_taken(&mut self) -> Result<Value, Verdict> {
+        // What the agent took on another binding comes first.
+        let mut parts: Vec<Value> = self.taken_part.clone().into_iter().collect();
+        let others =
+            self.parts_to_try().into_iter().filter(|part| Some(part) != self.taken_part.as_ref());
+        parts.extend(others);
+        let mut rejected: Option<(Value, Value)> = None;
+        let mut refusal = String::new();
+        for part in parts {
+            let id = self.fresh(PREFIX);
+            let message = json!({"messageId": id, "role": "ROLE_USER", "parts": [part]});
+            let params = json!({"message": message});
+            let reply = self.call(Operation::SendMessage, params).await?;
+            match reply.result() {
+                Ok(result) if is_rejected(result) => {
+                    rejected.get_or_insert((message, result.clone()));
+                }
+                Ok(result) => return Ok(self.take(message, result.clone())),
+                Err(_) if refusal.is_empty() => refusal = reply.describe(),
+                Err(_) => {}
+            }
+        }
+        match rejected {
+            Some((message, result)) => Ok(self.take(message, result)),
+            None => unseen(format!(
+                "the agent takes none of the prober's messages ({refusal}); give a sentence that it \
+                 takes with --text"
+            )),
+        }
+    }
+
+    /// Remembers a message that the agent took.
+    fn take(&mut self, message: Value, result: Value) -> Value {
+        self.taken_part = message.pointer("/parts/0").cloned();
+        self.memo.insert(format!("asked {}", self.binding), Ok(message));
+        result
     }
 
     /// A task of the agent's, when it keeps tasks.
@@ -90,9 +163,25 @@ impl Run {
         let sample = self.sample().await?;
         match sample.get("task") {
             Some(task) if shape::text(task, "id").is_some() => Ok(task.clone()),
-            Some(_) => not_here("the agent's task has no id"),
+            Some(_) => unseen("the agent's task has no id, by which it could be looked at"),
+            None if self.has_tasks().await? => unseen(
+                "the agent answers with a message, and has tasks; give a sentence that makes one \
+                 with --text",
+            ),
             None => not_here("the agent answers with a message and keeps no task"),
         }
+    }
+
+    /// Whether the agent shows that it has made tasks before.
+    async fn has_tasks(&mut self) -> Result<bool, Verdict> {
+        let key = format!("has tasks {}", self.binding);
+        if let Some(known) = self.memo.get(&key) {
+            return Ok(known.clone()?.as_bool().unwrap_or_default());
+        }
+        let reply = self.call(Operation::ListTasks, json!({"pageSize": 1})).await?;
+        let has = reply.result().is_ok_and(|page| shape::items(page, "tasks").count() > 0);
+        self.memo.insert(key, Ok(json!(has)));
+        Ok(has)
     }
 
     /// A task that has ended.
@@ -115,13 +204,16 @@ impl Run {
             match shape::state(&task) {
                 state if shape::is_terminal(state) => return Ok(task),
                 "TASK_STATE_INPUT_REQUIRED" | "TASK_STATE_AUTH_REQUIRED" => {
-                    return not_here("the agent's task waits for us and does not end");
+                    return unseen(
+                        "the agent's task waits for another message and does not end; give a \
+                         sentence whose task ends with --text",
+                    );
                 }
                 "TASK_STATE_SUBMITTED" | "TASK_STATE_WORKING" => {}
                 // Nobody knows what would come after it.
                 other => {
                     let state = plain(other, WORD);
-                    return not_here(format!(
+                    return unseen(format!(
                         "the agent's task is in the state {state:?}, which is none of A2A's"
                     ));
                 }
@@ -130,13 +222,13 @@ impl Run {
             let reply = self.call(Operation::GetTask, json!({"id": id})).await?;
             task = reply.result()?.clone();
         }
-        not_here("the agent's task does not end soon")
+        unseen("the agent's task does not end within five seconds")
     }
 
     /// Whether the card shows an agent whose behaviour is keyed on the prefixes of the official
     /// kit.
     // requirements §2.3
-    fn knows_the_kit(&self) -> bool {
+    pub(super) fn knows_the_kit(&self) -> bool {
         let Some(card) = &self.card else { return false };
         let known = ["urn:tradepost:conformance", "urn:a2a:tck:"];
         let by_extension =
@@ -187,4 +279,9 @@ impl Run {
             None => fail(format!("{prefix} gave no task")),
         }
     }
+}
+
+/// Whether a result is a task that the agent did not accept.
+fn is_rejected(result: &Value) -> bool {
+    result.get("task").is_some_and(|task| shape::state(task) == "TASK_STATE_REJECTED")
 }

@@ -6,7 +6,8 @@ use tradepost_wire::a2a::check_version;
 use tradepost_wire::json::Value;
 
 use crate::check::{
-    Check, Judged, Verdict, checks, fail, fail_if, found, judge, kept, not_here, not_here_if, warn,
+    Check, Judged, Verdict, checks, fail, fail_if, found, judge, kept, not_here, not_here_if,
+    skip_if, warn,
 };
 use crate::exchange::Got;
 use crate::run::{Ask, Out, Run};
@@ -73,7 +74,8 @@ pub(super) const CHECKS: &[Check] = checks![
 ];
 
 async fn get(run: &mut Run, header: Option<(&'static str, String)>) -> Result<Got, Verdict> {
-    let mut headers = vec![("accept", "application/json".to_owned())];
+    let who = run.card_reader;
+    let mut headers = run.card_headers(who);
     headers.extend(header);
     let out = Out {
         method: Method::GET,
@@ -82,16 +84,27 @@ async fn get(run: &mut Run, header: Option<(&'static str, String)>) -> Result<Go
         body: Vec::new(),
         call: None,
     };
-    run.send(out, Ask { expects_401: true, ..Ask::default() }).await
+    run.send(out, Ask { who, expects_401: true, ..Ask::default() }).await
 }
 
 /// The card; without one the other checks have nothing to look at.
 fn card(run: &Run) -> Result<Value, Verdict> {
+    skip_if(run.card.is_none() && run.card_is_guarded(), guarded(run))?;
     if run.card.is_none() { not_here("there is no card") } else { Ok(run.card_json.clone()) }
+}
+
+/// Why a card that wants a credential was not read.
+fn guarded(run: &Run) -> &'static str {
+    match run.options.token {
+        Some(_) => "the card is not shown for the token",
+        None => "the card wants a credential; give one with --token",
+    }
 }
 
 async fn served(run: &mut Run) -> Judged {
     let got = get(run, None).await?;
+    // A card may be for known callers alone (A2A §14.3).
+    skip_if(matches!(got.status, 401 | 403), guarded(run))?;
     fail_if(got.status != 200, format!("the answer is HTTP {}", got.status))?;
     if run.card.is_none() { fail("the answer is no agent card") } else { Ok(Verdict::Pass) }
 }

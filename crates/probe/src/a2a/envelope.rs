@@ -4,7 +4,7 @@ use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::Code;
 use tradepost_wire::json::{Value, json};
 
-use crate::check::{Check, Judged, Verdict, checks, fail, judge, kept, warn};
+use crate::check::{Check, Judged, Verdict, checks, fail, judge, kept, not_here_if, warn};
 use crate::reply::{Reply, Said};
 use crate::run::{Ask, Field, Run};
 use crate::shape::Wrong;
@@ -72,7 +72,7 @@ pub(super) const CHECKS: &[Check] = checks![
     "A body of 11 MB is refused with an error of JSON-RPC", "Without a limit one caller fills the memory.",
     "limit the body and answer HTTP 413 with a JSON-RPC error" => size();
     "a2a.jsonrpc.tenant", JsonRpc, Must, ["S-04"], "A2A §4.1",
-    "A request may name a tenant", "Clients send the tenant that a card declares, and an empty one otherwise.",
+    "A request may name the tenant of the card", "Clients send the tenant that a card declares.",
     "accept tenant in the parameters of every operation" => tenant();
 ];
 
@@ -197,8 +197,8 @@ async fn size(run: &mut Run) -> Judged {
 }
 
 async fn tenant(run: &mut Run) -> Judged {
-    let id = run.unknown_id();
-    let declared = run.endpoint()?.declared.tenant.clone().unwrap_or_default();
-    let reply = run.call(Operation::GetTask, json!({"id": id, "tenant": declared})).await?;
-    reply.refused(&[Code::TaskNotFound])
+    let holds = run.endpoint()?.declared.tenant.is_none();
+    not_here_if(holds, "the card declares no tenant")?;
+    // Every request on this binding names it.
+    run.call_unknown(Operation::GetTask).await?.refused(&[Code::TaskNotFound])
 }

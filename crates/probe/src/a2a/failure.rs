@@ -5,7 +5,7 @@ use tradepost_wire::a2a::error::Code;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
-use crate::check::{Check, Judged, Verdict, checks, fail, found, judge, kept, not_here};
+use crate::check::{Check, Judged, Verdict, checks, fail, found, judge, kept, not_here, seen};
 use crate::reply::ErrorView;
 use crate::run::Run;
 use crate::shape::Wrong;
@@ -61,7 +61,7 @@ async fn send_unknown(run: &mut Run) -> Judged {
 /// Some error of A2A; which one is for other checks.
 async fn an_error(run: &mut Run) -> Result<ErrorView, Verdict> {
     let reply = run.call_unknown(Operation::GetTask).await?;
-    found(reply.error().cloned(), format!("there is no error to look at: {}", reply.describe()))
+    seen(reply.error().cloned(), format!("there is no error to look at: {}", reply.describe()))
 }
 
 async fn code_and_message(run: &mut Run) -> Judged {
@@ -101,8 +101,7 @@ async fn metadata(run: &mut Run) -> Judged {
 
 async fn status_name(run: &mut Run) -> Judged {
     let reply = run.call_unknown(Operation::GetTask).await?;
-    let error =
-        found(reply.error(), format!("there is no error to look at: {}", reply.describe()))?;
+    let error = seen(reply.error(), format!("there is no error to look at: {}", reply.describe()))?;
     let mut wrong = Wrong::default();
     wrong.unless(
         error.code == Some(reply.got.status.into()),

@@ -9,7 +9,8 @@ use tradepost_wire::json::{Value, json};
 
 use super::access::as_nobody;
 use crate::check::{
-    Check, Judged, Verdict, checks, fail, judge, kept, needed, not_here, not_here_if,
+    Check, Judged, Verdict, checks, fail, judge, kept, needed, not_here, not_here_if, unseen,
+    unseen_if,
 };
 use crate::grpc::{End, end, framed};
 use crate::reply::Reply;
@@ -53,14 +54,14 @@ async fn unknown_task(run: &mut Run) -> Result<(Reply, End), Verdict> {
     let reply = run.call_unknown(Operation::GetTask).await?;
     match end(&reply.got) {
         Some(end) => Ok((reply, end)),
-        None => not_here(format!("the call has no status: HTTP {}", reply.got.status)),
+        None => unseen(format!("the call has no status: HTTP {}", reply.got.status)),
     }
 }
 
 /// The end of a call that failed.
 async fn an_error(run: &mut Run) -> Result<(Reply, End), Verdict> {
     let (reply, end) = unknown_task(run).await?;
-    not_here_if(end.status() == Some(Status::Ok), "there is no error to look at")?;
+    unseen_if(end.status() == Some(Status::Ok), "there is no error to look at")?;
     Ok((reply, end))
 }
 
@@ -111,7 +112,7 @@ async fn bad_request(run: &mut Run) -> Judged {
     let reply = run.call(Operation::SendMessage, params).await?;
     let Some(error) = reply.error().filter(|_| reply.is(Code::InvalidParams)) else {
         let found = reply.describe();
-        return not_here(format!("a message without parts is not refused as invalid: {found}"));
+        return unseen(format!("a message without parts is not refused as invalid: {found}"));
     };
     kept(error.names_field("parts"), "no google.rpc.BadRequest names message.parts")
 }

@@ -4,8 +4,11 @@ use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::Code;
 use tradepost_wire::json::{Value, json};
 
+use super::ask::PREFIX;
 use crate::binding::Binding;
-use crate::check::{Check, Judged, Verdict, checks, fail, found, not_here_if, warn};
+use crate::check::{
+    Check, Judged, Verdict, checks, fail, not_here, not_here_if, seen, unseen, warn,
+};
 use crate::reply::Reply;
 use crate::run::Run;
 use crate::shape::{change, set};
@@ -73,8 +76,9 @@ async fn part_twice(run: &mut Run) -> Judged {
 }
 
 async fn spoilt(run: &mut Run, pointer: &str, text: &str) -> Result<Reply, Verdict> {
-    run.may_send()?;
-    let mut params = json!({"message": run.message("probe")});
+    // A refusal shows nothing where what is right is refused, too.
+    run.sample().await?;
+    let mut params = json!({"message": run.message(PREFIX)});
     change(&mut params, pointer, text);
     run.call(Operation::SendMessage, params).await
 }
@@ -89,7 +93,7 @@ async fn id_missing(run: &mut Run) -> Judged {
 async fn names_the_field(run: &mut Run) -> Judged {
     let reply = spoilt(run, "/message/parts", "\"hello\"").await?;
     let value = reply.error().filter(|_| reply.is(Code::InvalidParams));
-    let error = found(value, format!("there is no such refusal to look at: {}", reply.describe()))?;
+    let error = seen(value, format!("there is no such refusal to look at: {}", reply.describe()))?;
     if error.names_field("parts") {
         return Ok(Verdict::Pass);
     }
@@ -122,7 +126,7 @@ async fn media_type(run: &mut Run) -> Judged {
     let modes = run.card_json.get("defaultInputModes").cloned().unwrap_or_default().to_string();
     let holds = modes.contains("*/*") || modes.contains("application/*");
     not_here_if(holds, "the card says that the agent takes everything")?;
-    let mut message = run.message("probe");
+    let mut message = run.message(PREFIX);
     let part = match message.pointer("/parts/0/data") {
         Some(data) => json!({"data": data, "mediaType": "image/x-tradepost-probe"}),
         None => json!({"raw": "AAAA", "mediaType": "application/x-tradepost-probe"}),
@@ -140,8 +144,16 @@ impl Run {
             return known.clone().map(drop);
         }
         let reply = self.call(Operation::ListTasks, json!({"pageSize": 1})).await?;
-        let page = reply.result().ok().cloned();
-        let lists = found(page, format!("the agent lists no tasks: {}", reply.describe()));
+        let said = format!("the agent lists no tasks: {}", reply.describe());
+        let has_none = reply.is_no_route()
+            || [Code::UnsupportedOperation, Code::MethodNotFound]
+                .into_iter()
+                .any(|it| reply.is(it));
+        let lists = match reply.result() {
+            Ok(page) => Ok(page.clone()),
+            Err(_) if has_none => not_here(said),
+            Err(_) => unseen(said),
+        };
         self.memo.insert(key, lists.clone());
         lists.map(drop)
     }

@@ -5,6 +5,7 @@ use tradepost_wire::json::{Value, json};
 
 use crate::check::{
     Check, Judged, Verdict, checks, fail, fail_if, found, judge, kept, not_here, not_here_if,
+    unseen_if,
 };
 use crate::run::Run;
 use crate::shape::{Wrong, id_of, items, set, text};
@@ -13,7 +14,7 @@ const WHY: &str = "Clients page through lists; a page that lies loses tasks.";
 
 pub(super) const CHECKS: &[Check] = checks![
     "a2a.list.page", Binding, Must, ["O-06", "E-25"], "A2A §3.1.4",
-    "A page has tasks, nextPageToken, pageSize and totalSize", WHY,
+    "Every page has tasks, nextPageToken, pageSize and totalSize, the last one, too", WHY,
     "send all four; the token is empty at the end" => page();
     "a2a.list.contains", Binding, Must, ["O-06"], "A2A §3.1.4",
     "A task is in the list of its context", WHY,
@@ -46,15 +47,27 @@ async fn ask(run: &mut Run, params: Value) -> Result<Value, Verdict> {
 
 async fn page(run: &mut Run) -> Judged {
     run.lists_tasks().await?;
-    let page = ask(run, json!({"pageSize": 1})).await?;
+    let first = ask(run, json!({"pageSize": 1})).await?;
     let mut wrong = Wrong::default();
-    wrong.list(&page, "tasks", "the page");
-    wrong.unless(text(&page, "nextPageToken").is_some(), "the page has no nextPageToken");
-    for name in ["pageSize", "totalSize"] {
-        let is_number = page.get(name).is_some_and(|value| value.as_i64().is_some());
-        wrong.unless(is_number, format!("the page has no {name}"));
+    whole_page(&first, "the page", &mut wrong);
+    // Nothing is in a context that nobody has, so that its first page is the last one.
+    let context = run.fresh("context");
+    let params = json!({"contextId": context, "pageSize": 1});
+    let reply = run.call(Operation::ListTasks, params).await?;
+    // An agent may refuse a context that it does not know.
+    if let Ok(last) = reply.result() {
+        whole_page(last, "the last page", &mut wrong);
     }
     judge(&wrong.0)
+}
+
+fn whole_page(page: &Value, place: &str, wrong: &mut Wrong) {
+    wrong.list(page, "tasks", place);
+    wrong.unless(text(page, "nextPageToken").is_some(), format!("{place} has no nextPageToken"));
+    for name in ["pageSize", "totalSize"] {
+        let is_number = page.get(name).is_some_and(|value| value.as_i64().is_some());
+        wrong.unless(is_number, format!("{place} has no {name}"));
+    }
 }
 
 async fn contains(run: &mut Run) -> Judged {
@@ -99,7 +112,10 @@ async fn two_tasks(run: &mut Run) -> Result<String, Verdict> {
         set(&mut message, "/contextId", json!(context));
         let reply = run.call(Operation::SendMessage, json!({"message": message})).await?;
         let kept = reply.result()?.pointer("/task/contextId").and_then(Value::as_str);
-        not_here_if(kept != Some(&context), "the agent does not take contexts of ours")?;
+        unseen_if(
+            kept != Some(&context),
+            "the agent does not take contexts of ours, so that no list of known tasks could be made",
+        )?;
     }
     run.memo.insert(key, Ok(json!(context)));
     Ok(context)
@@ -146,7 +162,7 @@ async fn total(run: &mut Run) -> Judged {
     let whole = ask(run, json!({"contextId": context, "pageSize": 100})).await?;
     // How many there are is known from a page alone that has all of them.
     let holds = text(&whole, "nextPageToken").is_some_and(|token| !token.is_empty());
-    not_here_if(holds, "the agent gives fewer tasks on a page than it was asked for")?;
+    unseen_if(holds, "the agent gives fewer tasks on a page than it was asked for")?;
     let count = items(&whole, "tasks").count();
     let cut = ask(run, json!({"contextId": context, "pageSize": 1})).await?;
     let mut wrong = Wrong::default();

@@ -22,6 +22,9 @@ pub(super) const CHECKS: &[Check] = checks![
     "Every message within a task has a messageId: the one of its status, and those of its history",
     "Clients tell messages apart by it, and show one that has none twice or never.",
     "give each message an id when it is made, and keep it" => message_ids();
+    "a2a.send.roles", Binding, Must, ["E-25", "CT-05"], "A2A §4.1.4, §4.1.5",
+    "What the agent says within a task has the role ROLE_AGENT", "A client shows it as the user's own words, and a model takes it for an order of the user's.",
+    "give every message that the agent makes the role ROLE_AGENT" => roles();
     "a2a.send.task", Binding, Must, ["E-25", "CT-05"], "A2A §4.1.1",
     "A task has an id and a state of A2A, and its artifacts are whole", WHY,
     "fill in what is required; write enums with their full names" => task();
@@ -71,6 +74,31 @@ async fn message_ids(run: &mut Run) -> Judged {
     for (place, message) in messages {
         wrong.text(message, "messageId", &place);
     }
+    judge(&wrong.0)
+}
+
+async fn roles(run: &mut Run) -> Judged {
+    let sample = run.sample().await?;
+    let Some(task) = sample.get("task") else { return not_here("the answer is a message") };
+    let asked = run.memo.get(&format!("asked {}", run.binding)).cloned();
+    let asked = asked.and_then(Result::ok).unwrap_or_default();
+    // What we said ourselves is in the history, too; some agents give it another id.
+    let is_ours = |message: &&Value| {
+        ["messageId", "parts"].into_iter().any(|name| message.get(name) == asked.get(name))
+    };
+    let status = task.pointer("/status/message").filter(|it| it.is_object());
+    let of_agent = shape::items(task, "history").enumerate().filter(|(_, it)| !is_ours(it));
+    let mut wrong = Wrong::default();
+    let mut count = 0;
+    if let Some(message) = status {
+        count += 1;
+        shape::role(message, "the message of the status", &mut wrong);
+    }
+    for (index, message) in of_agent {
+        count += 1;
+        shape::role(message, &format!("history[{index}]"), &mut wrong);
+    }
+    not_here_if(count == 0, "the agent says nothing within the task")?;
     judge(&wrong.0)
 }
 

@@ -8,7 +8,7 @@ use tradepost_wire::json::{Value, json};
 use crate::check::{
     Check, Judged, Verdict, checks, fail, fail_if, judge, kept, needed, not_here_if, warn,
 };
-use crate::reply::{Reply, Said};
+use crate::reply::Reply;
 use crate::rest::join;
 use crate::run::{Ask, Field, Out, Run};
 use crate::shape::Wrong;
@@ -35,8 +35,8 @@ pub(super) const CHECKS: &[Check] = checks![
     "Answers are application/a2a+json or application/json", "Clients choose the parser by it.",
     "send Content-Type: application/a2a+json" => answer_type();
     "a2a.rest.tenant", Rest, Must, ["S-04"], "A2A §11.3",
-    "Every path exists below a tenant too", "Clients of agents with tenants put it in front of the path.",
-    "serve /{tenant}/tasks and the others; a tenant that does not exist is an error of A2A" => tenant();
+    "Every path exists below the tenant of the card", "Clients put the tenant that a card declares in front of the path.",
+    "serve /{tenant}/tasks and the others, or take the tenant off the card" => tenant();
     "a2a.rest.query", Rest, Must, ["CT-07"], "A2A §11.5",
     "Parameters of GET are camelCase in the query", "That is how clients send them.",
     "read pageSize, contextId and the others from the query" => query();
@@ -134,22 +134,10 @@ async fn answer_type(run: &mut Run) -> Judged {
 }
 
 async fn tenant(run: &mut Run) -> Judged {
-    let holds = run.endpoint()?.declared.tenant.is_some();
-    not_here_if(holds, "the card declares a tenant, and everything is asked below it")?;
-    let id = run.unknown_id();
-    let reply = raw(run, Method::GET, &["probe-tenant", "tasks", &id], Ask::default(), b"").await?;
-    if reply.is(Code::TaskNotFound) && reply.error().is_some_and(|error| error.reason().is_some()) {
-        return Ok(Verdict::Pass);
-    }
-    // Who has tenants may say in its own words that there is no such one.
-    match &reply.said {
-        Said::Error(error) if error.reason().is_some() => {
-            warn(format!("the agent does not know the tenant: {}", reply.describe()))
-        }
-        Said::Error(_) | Said::Result(_) | Said::Stream(_) | Said::Other => {
-            fail(format!("there is no such path: {}", reply.describe()))
-        }
-    }
+    let holds = run.endpoint()?.declared.tenant.is_none();
+    not_here_if(holds, "the card declares no tenant")?;
+    // What is asked on this binding goes below the tenant.
+    run.call_unknown(Operation::GetTask).await?.refused(&[Code::TaskNotFound])
 }
 
 async fn query(run: &mut Run) -> Judged {

@@ -4,12 +4,13 @@ use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::Code;
 use tradepost_wire::json::{Value, json};
 
+use super::ask::PREFIX;
 use crate::binding::Binding;
 use crate::check::{
-    Check, Judged, Verdict, checks, fail, fail_if, judge, kept, not_here, not_here_if,
+    Check, Judged, Verdict, checks, fail, fail_if, judge, kept, not_here_if, unseen,
 };
 use crate::reply::{Reply, Said};
-use crate::run::Run;
+use crate::run::{Run, Streamed};
 use crate::shape::{self, Wrong};
 
 const WHY: &str = "A client follows a task by its stream, and believes what it says.";
@@ -35,20 +36,37 @@ pub(super) const CHECKS: &[Check] = checks![
     "look the task up before the stream begins" => subscribe_unknown();
 ];
 
-/// The stream of a harmless message.
-async fn stream(run: &mut Run) -> Result<Reply, Verdict> {
+/// What the agent answers to a message whose progress is to be streamed; asked once for each binding and
+/// prefix.
+pub(super) async fn stream(run: &mut Run, prefix: &'static str) -> Result<Reply, Verdict> {
     not_here_if(!run.can("streaming"), "the card declares no streaming")?;
     // That the agent takes our message at all.
     run.sample().await?;
-    let message = run.message("probe");
-    run.call(Operation::SendStreamingMessage, json!({"message": message})).await
+    let binding = run.binding;
+    let is_known = |it: &&Streamed| it.binding == binding && it.prefix == prefix;
+    if let Some(known) = run.streams.iter().find(is_known).cloned() {
+        known.exchange.into_iter().for_each(|exchange| run.cite(exchange));
+        return Ok(known.reply);
+    }
+    let params = match prefix {
+        PREFIX => json!({"message": run.message(prefix)}),
+        // The kit's successor reads the text.
+        _ => run.scenario_params(prefix, json!({})),
+    };
+    let reply = run.call(Operation::SendStreamingMessage, params).await?;
+    let exchange = run.last().cloned();
+    run.streams.push(Streamed { binding, prefix, reply: reply.clone(), exchange });
+    Ok(reply)
 }
 
-/// The events, without the envelope.
-async fn results(run: &mut Run) -> Result<(Vec<Value>, bool), Verdict> {
-    let reply = stream(run).await?;
+/// The events of such a stream, without the envelope, and whether the agent closed it.
+pub(super) async fn results(
+    run: &mut Run,
+    prefix: &'static str,
+) -> Result<(Vec<Value>, bool), Verdict> {
+    let reply = stream(run, prefix).await?;
     let Said::Stream(events) = &reply.said else {
-        return not_here(format!("there is no stream to look at: {}", reply.describe()));
+        return unseen(format!("there is no stream to look at: {}", reply.describe()));
     };
     let unwrap = |event: &Value| match run.binding {
         Binding::JsonRpc => event.get("result").cloned().unwrap_or_default(),
@@ -59,14 +77,14 @@ async fn results(run: &mut Run) -> Result<(Vec<Value>, bool), Verdict> {
 
 async fn media_type(run: &mut Run) -> Judged {
     not_here_if(run.binding == Binding::Grpc, "streams of gRPC are no text/event-stream")?;
-    let reply = stream(run).await?;
+    let reply = stream(run, PREFIX).await?;
     kept(matches!(reply.said, Said::Stream(_)), reply.describe())
 }
 
 async fn frames(run: &mut Run) -> Judged {
-    let reply = stream(run).await?;
+    let reply = stream(run, PREFIX).await?;
     let Said::Stream(events) = &reply.said else {
-        return not_here(format!("there is no stream to look at: {}", reply.describe()));
+        return unseen(format!("there is no stream to look at: {}", reply.describe()));
     };
     let mut wrong = Wrong::default();
     wrong.unless(!events.is_empty(), "there are no events");
@@ -90,7 +108,7 @@ async fn frames(run: &mut Run) -> Judged {
 }
 
 async fn events(run: &mut Run) -> Judged {
-    let (events, _) = results(run).await?;
+    let (events, _) = results(run, PREFIX).await?;
     let mut wrong = Wrong::default();
     for event in &events {
         shape::event(event, &mut wrong);
@@ -99,7 +117,7 @@ async fn events(run: &mut Run) -> Judged {
 }
 
 async fn begins(run: &mut Run) -> Judged {
-    let (events, _) = results(run).await?;
+    let (events, _) = results(run, PREFIX).await?;
     match events.split_first() {
         Some((first, _)) if first.get("task").is_some() => Ok(Verdict::Pass),
         Some((first, rest)) if first.get("message").is_some() => {
@@ -111,7 +129,7 @@ async fn begins(run: &mut Run) -> Judged {
 }
 
 async fn ends(run: &mut Run) -> Judged {
-    let (events, ended) = results(run).await?;
+    let (events, ended) = results(run, PREFIX).await?;
     fail_if(!ended, "the stream was not closed while we waited")?;
     let Some(last) = events.last() else { return fail("there are no events") };
     if last.get("message").is_some() {

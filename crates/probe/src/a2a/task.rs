@@ -5,10 +5,10 @@ use tradepost_wire::a2a::error::Code;
 use tradepost_wire::json::{Value, json};
 
 use crate::binding::Binding;
-use crate::check::{Check, Judged, checks, kept, not_here_if, warn};
+use crate::check::{Check, Judged, checks, judge, kept, not_here_if, unseen, unseen_if, warn};
 use crate::reply::streams;
 use crate::run::Run;
-use crate::shape::{self, id_of, items};
+use crate::shape::{self, Wrong, id_of, items, text};
 
 const WHY_END: &str =
     "What has ended stays as it is; a client that tries has to hear that it came too late.";
@@ -17,6 +17,13 @@ pub(super) const CHECKS: &[Check] = checks![
     "a2a.task.get", Binding, Must, ["O-08"], "A2A §3.1.3",
     "A task that was given can be read", "A client that lost the answer asks for the task.",
     "keep tasks at least as long as clients may ask for them" => get();
+    "a2a.task.whole", Binding, Must, ["E-25", "O-08"], "A2A §4.1.1, §4.1.3",
+    "A task that is read or listed is whole: it has an id, a state of A2A, and artifacts with parts",
+    "Clients are generated from the protocol; they fail on anything else.",
+    "fill in what is required; write enums with their full names" => whole();
+    "a2a.task.artifacts", Binding, Must, ["O-08", "O-04"], "A2A §3.1.3",
+    "A task that is read has the artifacts that it was given with", "The artifacts are the result; a client that lost the answer asks for them.",
+    "keep artifacts with the task, and give them with every GetTask" => artifacts();
     "a2a.task.same-everywhere", Rest, Must, ["O-08"], "A2A §5.1",
     "A task is the same on every binding", "A buyer may send on one binding and read on another.",
     "serve all bindings from one store" => same_everywhere();
@@ -45,6 +52,42 @@ async fn get(run: &mut Run) -> Judged {
     let reply = run.call(Operation::GetTask, json!({"id": id_of(&task)})).await?;
     let read = reply.result()?;
     kept(id_of(read) == id_of(&task), "it is another task")
+}
+
+async fn whole(run: &mut Run) -> Judged {
+    let task = run.task().await?;
+    let reply = run.call(Operation::GetTask, json!({"id": id_of(&task)})).await?;
+    let Ok(read) = reply.result() else {
+        return unseen(format!("the task cannot be read: {}", reply.describe()));
+    };
+    let mut wrong = Wrong::default();
+    shape::task(read, &mut wrong);
+    if run.lists_tasks().await.is_ok() {
+        let context = text(&task, "contextId").unwrap_or_default();
+        let reply = run.call(Operation::ListTasks, json!({"contextId": context})).await?;
+        if let Ok(page) = reply.result() {
+            items(page, "tasks").for_each(|listed| shape::task(listed, &mut wrong));
+        }
+    }
+    wrong.0.dedup();
+    judge(&wrong.0)
+}
+
+async fn artifacts(run: &mut Run) -> Judged {
+    let mut task = run.task().await?;
+    if items(&task, "artifacts").count() == 0 {
+        task = run.scenario_task("tck-artifact-text", json!({})).await?;
+    }
+    not_here_if(items(&task, "artifacts").count() == 0, "the agent's tasks have no artifacts")?;
+    // What is still worked on may have other artifacts a moment later.
+    unseen_if(!shape::is_terminal(shape::state(&task)), "the task was given before it had ended")?;
+    let reply = run.call(Operation::GetTask, json!({"id": id_of(&task)})).await?;
+    let Ok(read) = reply.result() else {
+        return unseen(format!("the task cannot be read: {}", reply.describe()));
+    };
+    let mut wrong = Wrong::default();
+    shape::same_artifacts(&task, read, "the answer", &mut wrong);
+    judge(&wrong.0)
 }
 
 async fn same_everywhere(run: &mut Run) -> Judged {

@@ -149,7 +149,7 @@ async fn extension_echo(run: &mut Run) -> Judged {
 impl Run {
     /// A harmless message with these extensions.
     async fn sample_with(&mut self, extensions: &str) -> Result<Reply, Verdict> {
-        self.may_send()?;
+        self.sample().await?;
         let message = self.message("probe");
         let asked = Ask { extensions: Field::Text(extensions), ..Ask::default() };
         self.ask(asked, Operation::SendMessage, json!({"message": message})).await

@@ -5,7 +5,7 @@ use tradepost_wire::json::{Value, json};
 
 use super::ask::{Answer, request};
 use crate::check::{
-    Check, Judged, Verdict, checks, fail, found, judge, kept, not_here, not_here_if, warn,
+    Check, Judged, Verdict, checks, fail, judge, kept, not_here, not_here_if, seen, warn,
 };
 use crate::run::{Ask, Run, Who};
 use crate::shape::{Wrong, items, set, text};
@@ -55,14 +55,14 @@ pub(super) const CHECKS: &[Check] = checks![
 async fn answer(run: &mut Run) -> Result<(Skill, Value), Verdict> {
     let (skill, answer) = read(run).await?;
     let message = answer.reply.result().ok().and_then(|result| result.get("message")).cloned();
-    let message = found(message, format!("there is no message to look at: {}", answer.describe()))?;
+    let message = seen(message, format!("there is no message to look at: {}", answer.describe()))?;
     Ok((skill, message))
 }
 
 fn reader(run: &Run) -> Result<Skill, Verdict> {
     let skills = [Skill::DealerInformation, Skill::InventoryFacets, Skill::InventorySearch];
     let offered = skills.into_iter().find(|skill| run.offers(*skill).is_ok());
-    found(offered, "the dealer offers no skill that only reads")
+    seen(offered, "the dealer offers no skill that only reads, and nothing else was sent")
 }
 
 async fn read(run: &mut Run) -> Result<(Skill, Answer), Verdict> {

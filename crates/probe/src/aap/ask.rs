@@ -7,7 +7,7 @@ use tradepost_wire::aap::{Skill, Version};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
-use crate::check::{Judged, Verdict, needed, not_here, not_here_if, one_of};
+use crate::check::{Judged, Verdict, needed, not_here_if, one_of, unseen};
 use crate::reply::{Reply, Said};
 use crate::run::{Ask, Field, Run, Seen, Who};
 use crate::shape::{items, text};
@@ -196,7 +196,7 @@ impl Run {
         }
         let data = match self.data(skill, members).await {
             // That the skill does not answer is for one check to say.
-            Err(Verdict::Fail(why)) => not_here(format!("there is no answer to look at: {why}")),
+            Err(Verdict::Fail(why)) => unseen(format!("there is no answer to look at: {why}")),
             other => other,
         };
         self.memo.insert(key, data.clone());
@@ -207,7 +207,7 @@ impl Run {
     pub(super) async fn vehicles(&mut self) -> Result<Vec<Value>, Verdict> {
         let page = self.known(Skill::InventorySearch, r#"{"pagination": {"limit": 100}}"#).await?;
         let vehicles: Vec<Value> = items(&page, "vehicles").cloned().collect();
-        if vehicles.is_empty() { not_here("the dealer offers no vehicle") } else { Ok(vehicles) }
+        if vehicles.is_empty() { unseen("the dealer offers no vehicle now") } else { Ok(vehicles) }
     }
 
     /// The total of a search.

@@ -11,7 +11,7 @@ use tradepost_wire::aap::error::Code::{
 };
 
 use super::ask::Answer;
-use crate::check::{Check, Judged, Verdict, checks, judge, kept, not_here_if};
+use crate::check::{Check, Judged, Verdict, checks, judge, kept, not_here_if, unseen_if};
 use crate::run::Run;
 use crate::shape::{Wrong, text};
 
@@ -113,7 +113,7 @@ async fn many(run: &mut Run) -> Result<Answer, Verdict> {
     not_here_if(run.version == Version::V1_0, "v1.0 lists one problem (requirements §1.3)")?;
     let answer = run.skill(SEARCH, SIX).await?;
     let holds = answer.refusal.is_none();
-    not_here_if(holds, format!("there is no refusal to look at: {}", answer.describe()))?;
+    unseen_if(holds, format!("there is no refusal to look at: {}", answer.describe()))?;
     Ok(answer)
 }
 

@@ -12,7 +12,7 @@ use tradepost_wire::json::{Value, json};
 
 use super::ask::Answer;
 use super::input::judge_refusal;
-use crate::check::{Check, Judged, Verdict, checks, judge, kept, not_here_if, skip};
+use crate::check::{Check, Judged, Verdict, checks, judge, kept, not_here_if, skip, unseen_if};
 use crate::run::Run;
 use crate::shape::{Wrong, change, set};
 
@@ -157,7 +157,7 @@ async fn all_listed(run: &mut Run) -> Judged {
     )
     .await?;
     let holds = answered.refusal.is_none();
-    not_here_if(holds, format!("there is no refusal to look at: {}", answered.describe()))?;
+    unseen_if(holds, format!("there is no refusal to look at: {}", answered.describe()))?;
     let mut wrong = Wrong::default();
     for pointer in [
         "/customer",

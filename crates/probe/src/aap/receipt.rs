@@ -7,7 +7,7 @@ use tradepost_wire::json::{Value, json};
 
 use super::lead::changed;
 use crate::check::{
-    Check, Judged, Verdict, checks, fail, judge, kept, not_here, not_here_if, warn,
+    Check, Judged, Verdict, checks, fail, judge, kept, not_here, unseen, unseen_if, warn,
 };
 use crate::run::Run;
 use crate::shape::{self, Wrong, items, text};
@@ -61,7 +61,7 @@ async fn submit(run: &mut Run, changes: &[(&str, &str)]) -> Result<(Value, Value
 /// The same, where another check says that leads are not taken.
 async fn taken(run: &mut Run, changes: &[(&str, &str)]) -> Result<(Value, Value), Verdict> {
     match submit(run, changes).await {
-        Err(Verdict::Fail(why)) => not_here(format!("there is no receipt to look at: {why}")),
+        Err(Verdict::Fail(why)) => unseen(format!("there is no receipt to look at: {why}")),
         other => other,
     }
 }
@@ -101,7 +101,7 @@ async fn twice(run: &mut Run) -> Result<(Value, Value), Verdict> {
     shape::set(&mut lead, "/idempotency_key", json!(run.fresh("key")));
     let first = run.tell(&lead).await?;
     let Ok(first) = first.data() else {
-        return not_here(format!("there is no receipt to look at: {}", first.describe()));
+        return unseen(format!("there is no receipt to look at: {}", first.describe()));
     };
     Ok((first, run.tell(&lead).await?.data()?))
 }
@@ -128,7 +128,7 @@ async fn conflict(run: &mut Run) -> Judged {
     shape::set(&mut lead, "/idempotency_key", json!(run.fresh("key")));
     let first = run.tell(&lead).await?;
     let holds = first.data().is_err();
-    not_here_if(holds, format!("there is no receipt to look at: {}", first.describe()))?;
+    unseen_if(holds, format!("there is no receipt to look at: {}", first.describe()))?;
     shape::set(
         &mut lead,
         "/message",
@@ -142,7 +142,7 @@ async fn duplicate(run: &mut Run) -> Judged {
     let lead = run.valid_lead();
     let first = run.tell(&lead).await?;
     let holds = first.data().is_err();
-    not_here_if(holds, format!("there is no receipt to look at: {}", first.describe()))?;
+    unseen_if(holds, format!("there is no receipt to look at: {}", first.describe()))?;
     // An anonymous caller is known by its conversation, and by nothing that others know too.
     let second = run.tell_again(&first, &lead).await?.data()?;
     let given = text(&second, "status");

@@ -10,7 +10,7 @@ use tradepost_wire::json::{Value, json};
 
 use super::ask::{first, number};
 use super::input::judge_refusal;
-use crate::check::{Check, Judged, Verdict, checks, fail, found, judge, kept, not_here};
+use crate::check::{Check, Judged, Verdict, checks, fail, found, judge, kept, not_here, unseen};
 use crate::run::Run;
 use crate::shape::{self, Wrong, text};
 
@@ -77,7 +77,7 @@ async fn any(run: &mut Run) -> Result<(Value, Value), Verdict> {
     match names.into_iter().find(|name| first(&vehicles, name).is_some()) {
         Some(name) => match look_up(run, name).await {
             // That looking one up fails is the finding of another check, and counts once.
-            Err(Verdict::Fail(why)) => not_here(format!("there is no vehicle to look at: {why}")),
+            Err(Verdict::Fail(why)) => unseen(format!("there is no vehicle to look at: {why}")),
             other => other,
         },
         None => not_here("no vehicle has a name"),

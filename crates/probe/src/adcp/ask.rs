@@ -7,7 +7,7 @@ use super::answer::Answer;
 use super::mcp;
 use super::seller::{Seen, Way};
 use crate::binding::Binding;
-use crate::check::{Verdict, not_here, not_here_if};
+use crate::check::{Verdict, not_here, unseen_if};
 use crate::run::{Ask, Field, Run, Who};
 
 /// The release that every request names unless it says otherwise.
@@ -124,7 +124,7 @@ impl Run {
     pub(super) async fn capabilities(&mut self) -> Result<Answer, Verdict> {
         let answer = self.tool("get_adcp_capabilities", json!({})).await?;
         let holds = answer.is_refusal();
-        not_here_if(holds, format!("get_adcp_capabilities gives {}", answer.describe()))?;
+        unseen_if(holds, format!("get_adcp_capabilities gives {}", answer.describe()))?;
         Ok(answer)
     }
 
@@ -136,7 +136,8 @@ impl Run {
             let known = known.clone()?;
             return Ok(tradepost_wire::json::from_value(known).unwrap_or_default());
         }
-        let releases = match self.capabilities().await {
+        let releases = match self.tool("get_adcp_capabilities", json!({})).await {
+            Ok(answer) if answer.is_refusal() => Ok(json!([])),
             Ok(answer) => {
                 let listed = answer.payload.pointer("/adcp/supported_versions").cloned();
                 let listed: Vec<String> = listed
@@ -144,7 +145,6 @@ impl Run {
                     .unwrap_or_default();
                 Ok(json!(listed))
             }
-            Err(Verdict::NotApplicable(_)) => Ok(json!([])),
             Err(other) => Err(other),
         };
         self.memo.insert(key, releases.clone());

@@ -7,7 +7,7 @@ use tradepost_wire::json::{Value, json};
 
 use super::answer::{Answer, refused};
 use super::ask::PIN;
-use crate::check::{Check, Judged, Verdict, checks, fail_if, kept, not_here, not_here_if};
+use crate::check::{Check, Judged, Verdict, checks, fail_if, kept, not_here_if, skip_if, unseen};
 use crate::run::{Run, Who};
 use crate::shape::{member, set};
 
@@ -65,7 +65,7 @@ pub(super) const CHECKS: &[Check] = checks![
 
 async fn ask(run: &mut Run, who: Who<'_>, release: &str) -> Result<Answer, Verdict> {
     let holds = run.options.token.is_none();
-    not_here_if(holds, "needs a credential to compare with; give one with --token")?;
+    skip_if(holds, "needs a credential to compare with; give one with --token")?;
     let (tool, mut arguments) = run.first_of(PRIVATE).await?;
     set(&mut arguments, "/adcp_version", release.into());
     run.tool_as(who, tool, arguments).await
@@ -95,7 +95,7 @@ fn terminal(answer: &Answer, code: Code) -> Judged {
             let recovery = member(error, "recovery");
             kept(recovery == Recovery::Terminal.name(), format!("its recovery is {recovery:?}"))
         }
-        Some(_) | None => not_here(format!("there is no {code}")),
+        Some(_) | None => unseen(format!("there is no {code}")),
     }
 }
 

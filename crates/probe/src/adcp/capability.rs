@@ -5,7 +5,7 @@ use tradepost_wire::json::{Value, json};
 
 use super::answer::{Answer, refused};
 use crate::check::{
-    Check, Judged, Verdict, checks, fail, judge, kept, not_here, not_here_if, warn,
+    Check, Judged, Verdict, checks, fail, judge, kept, not_here_if, unseen, unseen_if, warn,
 };
 use crate::run::Run;
 use crate::shape::{Wrong, items, text};
@@ -150,7 +150,7 @@ fn sample() -> Value {
 
 async fn context_of_result(run: &mut Run) -> Judged {
     let answer = run.tool("get_adcp_capabilities", json!({"context": sample()})).await?;
-    not_here_if(answer.is_refusal(), format!("get_adcp_capabilities gives {}", answer.describe()))?;
+    unseen_if(answer.is_refusal(), format!("get_adcp_capabilities gives {}", answer.describe()))?;
     echoes(&answer, &sample())
 }
 
@@ -167,7 +167,7 @@ async fn context_of_error(run: &mut Run) -> Judged {
     let answer = refuse(run, Some(sample())).await?;
     if answer.is_success() {
         // That it has to be refused is what `adcp.version.unsupported` finds.
-        return not_here("nothing was refused");
+        return unseen("nothing was refused");
     }
     echoes(&answer, &sample())
 }
@@ -180,7 +180,7 @@ async fn unsupported(run: &mut Run) -> Judged {
 async fn unsupported_details(run: &mut Run) -> Judged {
     let answer = refuse(run, None).await?;
     let holds = refused(&answer, &[Code::VersionUnsupported]).is_err();
-    not_here_if(holds, "there is no VERSION_UNSUPPORTED")?;
+    unseen_if(holds, "there is no VERSION_UNSUPPORTED")?;
     let details =
         answer.error().and_then(|error| error.get("details")).cloned().unwrap_or_default();
     let mut wrong = Wrong::default();

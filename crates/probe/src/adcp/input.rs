@@ -5,7 +5,7 @@ use tradepost_wire::adcp::error::{Code, path};
 use tradepost_wire::json::{Value, json};
 
 use super::answer::{Answer, refused};
-use crate::check::{Check, Judged, Verdict, checks, fail, judge, kept, not_here, warn};
+use crate::check::{Check, Judged, Verdict, checks, fail, judge, kept, unseen, warn};
 use crate::run::Run;
 use crate::shape::{Wrong, items, member, text};
 
@@ -91,13 +91,13 @@ async fn field(run: &mut Run) -> Judged {
     match answer.error() {
         Some(error) if !member(error, "field").is_empty() => Ok(Verdict::Pass),
         Some(_) => fail("the error has no field"),
-        None => not_here("there is no error object"),
+        None => unseen("there is no error object"),
     }
 }
 
 async fn issues(run: &mut Run) -> Judged {
     let (arguments, answer) = send(run, SEVERAL).await?;
-    let Some(error) = answer.error() else { return not_here("there is no error object") };
+    let Some(error) = answer.error() else { return unseen("there is no error object") };
     let listed: Vec<_> = items(error, "issues").filter_map(|it| text(it, "pointer")).collect();
     if listed.is_empty() {
         return warn("the error has no issues");

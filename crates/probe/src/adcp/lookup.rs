@@ -6,7 +6,9 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
 use super::answer::Answer;
-use crate::check::{Check, Judged, Verdict, checks, judge, kept, not_here, not_here_if};
+use crate::check::{
+    Check, Judged, Verdict, checks, judge, kept, not_here, not_here_if, unseen, unseen_if,
+};
 use crate::run::{Run, Who};
 use crate::shape::{Wrong, items, member, text};
 
@@ -142,7 +144,7 @@ async fn each(run: &mut Run, look: impl Fn(&Lookup, &str, &Value, &mut Wrong)) -
             look(lookup, &id, error, &mut wrong);
         }
     }
-    if count == 0 { not_here("nothing was refused") } else { judge(&wrong.0) }
+    if count == 0 { unseen("nothing was refused") } else { judge(&wrong.0) }
 }
 
 fn is_reference(error: &Value) -> bool {
@@ -222,6 +224,6 @@ async fn list(run: &mut Run) -> Judged {
         let fine = field.is_empty() || field == list || is_reference(error);
         wrong.unless(fine, format!("the field of {} is {field}, not {list}", lookup.tool));
     }
-    not_here_if(count == 0, "no list of ids was refused")?;
+    unseen_if(count == 0, "no list of ids was refused")?;
     kept(wrong.0.is_empty(), wrong.0.join("; "))
 }

@@ -9,8 +9,8 @@ use super::answer::Answer;
 use super::lookup;
 use super::seller::{Session, Way};
 use crate::check::{
-    Check, Judged, Profile, Verdict, checks, fail, fail_if, judge, kept, needed, not_here,
-    not_here_if,
+    Check, Judged, Profile, Verdict, checks, fail, fail_if, judge, kept, needed, not_here, skip_if,
+    unseen,
 };
 use crate::exchange::Got;
 use crate::run::{Ask, Out, Run, Who};
@@ -252,7 +252,7 @@ pub(super) async fn tools(run: &mut Run) -> Result<Vec<String>, Verdict> {
     let tools = match known(run).await {
         Ok(tools) => tools,
         // That there is no list is for one check to say.
-        Err(Verdict::Fail(why)) => return not_here(format!("there is no list of tools: {why}")),
+        Err(Verdict::Fail(why)) => return unseen(format!("there is no list of tools: {why}")),
         Err(other) => return Err(other),
     };
     let tools = tools.as_array().into_iter().flatten();
@@ -301,7 +301,7 @@ async fn listed(run: &mut Run) -> Judged {
 
 async fn identical(run: &mut Run) -> Judged {
     let holds = run.options.token_b.is_none();
-    not_here_if(holds, "needs two callers; give their tokens with --token and --token-b")?;
+    skip_if(holds, "needs two callers; give their tokens with --token and --token-b")?;
     let (first, second) = match run.seller.way {
         Way::Mcp => {
             let first = known(run).await?;

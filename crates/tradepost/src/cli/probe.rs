@@ -1,19 +1,21 @@
 //! `tradepost probe`: find out how well an agent keeps to its specifications.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::ValueEnum as _;
 use progress::Bar;
 use tradepost_probe::check::Profile;
 use tradepost_probe::report::Report;
-use tradepost_probe::{Options, Progress, github, html, junit, markdown, probe_until, rehearse};
+use tradepost_probe::{
+    MAX_TEXT, Options, Progress, github, html, junit, markdown, probe_until, rehearse,
+};
 use tradepost_server::clock::Clock;
 
 use super::call::TOKEN_VARIABLE;
 use super::discover::{block_on, transport};
 use super::output::seller::NO_ANSWER;
 use super::output::{Failure, INTERRUPTED, Output, UNGRADED};
+use super::report_file::{Also, save};
 use super::serve::stop_signal;
 use super::{Context, Outcome};
 
@@ -57,25 +59,6 @@ pub enum Format {
     Github,
 }
 
-/// A further report: its form and its file.
-#[derive(Debug, Clone)]
-struct Also {
-    format: Format,
-    path: PathBuf,
-}
-
-impl std::str::FromStr for Also {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (format, path) = text.split_once('=').ok_or("write FORMAT=FILE, as junit=probe.xml")?;
-        if path.is_empty() {
-            return Err("the name of the file is missing behind the =".to_owned());
-        }
-        Ok(Self { format: Format::from_str(format, false)?, path: path.into() })
-    }
-}
-
 /// Its arguments.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
@@ -92,7 +75,7 @@ pub struct Arguments {
     out: Option<PathBuf>,
     /// Write another report besides, as junit=probe.xml; may be given several times.
     #[arg(long, value_name = "FORMAT=FILE")]
-    also: Vec<Also>,
+    also: Vec<Also<Format>>,
     /// Read the card, send nothing else, and say what would be sent.
     #[arg(long, conflicts_with_all = ["out", "also"])]
     dry_run: bool,
@@ -105,6 +88,10 @@ pub struct Arguments {
     /// Send a generic agent no message that it would work on.
     #[arg(long)]
     no_messages: bool,
+    /// What to say to a generic agent, instead of a fixed sentence and, where that is refused, the
+    /// examples of its card.
+    #[arg(long, value_name = "TEXT", value_parser = sentence, conflicts_with = "no_messages")]
+    text: Option<String>,
     /// A bearer token; better in the environment variable TRADEPOST_TOKEN.
     #[arg(long, value_name = "TOKEN")]
     token: Option<String>,
@@ -144,6 +131,14 @@ fn contact(text: &str) -> Result<String, String> {
     } else {
         Err("give a URL or an e-mail address, without spaces and parentheses".to_owned())
     }
+}
+
+/// What is said to an agent: something, and no more than reports can show whole.
+fn sentence(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() || text.len() > MAX_TEXT {
+        return Err(format!("give a sentence of at most {MAX_TEXT} bytes"));
+    }
+    Ok(text.to_owned())
 }
 
 /// Runs it.
@@ -198,6 +193,12 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     // The rest was skipped, so neither a grade nor its absence says anything about the agent.
     if is_stopped {
         Err(Failure::already_shown(INTERRUPTED, "stopped by a signal"))
+    } else if report.no_agent.is_some() {
+        context.output.talk(format!("no grade: {}", report.meaning()));
+        context
+            .output
+            .talk("hint: give the agent's base address, that of its card, or of an MCP endpoint");
+        Err(Failure::already_shown(NO_ANSWER, "there is no agent"))
     } else if report.breaks_a_must() {
         Err(Failure::already_shown(NO_ANSWER, "a MUST is broken"))
     } else if report.grade.is_none() {
@@ -231,6 +232,7 @@ fn options(arguments: &Arguments, context: &Context) -> Result<Options, Failure>
     };
     options.allow_leads = arguments.allow_leads;
     options.allow_messages = !arguments.no_messages;
+    options.text.clone_from(&arguments.text);
     options.allow_writes = arguments.allow_writes;
     options.rate = arguments.rate;
     options.budget = arguments.budget;
@@ -272,11 +274,6 @@ fn written(report: &Report, format: Format) -> Result<String, Failure> {
     })
 }
 
-fn save(path: &Path, document: &str) -> Outcome {
-    let written = std::fs::write(path, document.as_bytes());
-    written.map_err(|error| Failure::new(1, format!("cannot write {}: {error}", path.display())))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -293,10 +290,10 @@ mod tests {
 
     #[test]
     fn a_further_report_is_a_form_and_a_file() {
-        let also: Also = "junit=a=b.xml".parse().unwrap();
+        let also: Also<Format> = "junit=a=b.xml".parse().unwrap();
         assert_eq!((also.format, also.path), (Format::Junit, PathBuf::from("a=b.xml")));
         for text in ["junit", "junit=", "pdf=a"] {
-            assert!(text.parse::<Also>().is_err(), "{text}");
+            assert!(text.parse::<Also<Format>>().is_err(), "{text}");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::runtime::Builder;
-use tradepost_sandbox::report::Report;
+use tradepost_sandbox::report::overview::{Form, Overview};
 use tradepost_sandbox::script::{self, Script, Seller};
 use tradepost_sandbox::watch::Level;
 use tradepost_sandbox::{REPORT_PATH, Sandbox, server};
@@ -16,7 +16,8 @@ use tradepost_wire::json::json;
 use super::context::runtime;
 use super::output::table::Column::Text;
 use super::output::table::{self, Cells, Fit};
-use super::output::{Failure, unreadable};
+use super::output::{Failure, Output, unreadable};
+use super::report_file::{Also, save};
 use super::serve::{bind, stop_signal};
 use super::{Context, Outcome, check_config};
 use crate::wiring::demo::{DemoCast, TOKENS};
@@ -26,6 +27,33 @@ const BADLY_BEHAVED: u8 = 3;
 
 /// The word that asks for the names of all scenarios.
 const LIST: &str = "list";
+
+/// How the report is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// For people, in a terminal.
+    Text,
+    /// For programs.
+    Json,
+    /// For continuous integration.
+    Junit,
+    /// For people, as the summary of a job or as a comment.
+    Markdown,
+    /// Annotations of GitHub Actions: an error for what is wrong, a warning for what is unwise.
+    Github,
+}
+
+impl From<Format> for Form {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Text => Self::Text,
+            Format::Json => Self::Json,
+            Format::Junit => Self::Junit,
+            Format::Markdown => Self::Markdown,
+            Format::Github => Self::Github,
+        }
+    }
+}
 
 /// Its arguments.
 #[derive(Debug, clap::Args)]
@@ -39,7 +67,16 @@ pub struct Arguments {
     /// Where to listen; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8090")]
     listen: SocketAddr,
-    /// End after so many requests, instead of on Ctrl-C.
+    /// How to write the report.
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<Format>,
+    /// Write the report to a file instead of standard output.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Write another report besides, as junit=sandbox.xml; may be given several times.
+    #[arg(long, value_name = "FORMAT=FILE")]
+    also: Vec<Also<Format>>,
+    /// End after so many requests of all buyers, instead of on Ctrl-C.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     until: Option<u64>,
     /// How many vehicles a dealer offers.
@@ -63,20 +100,56 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let runtime = runtime(Builder::new_multi_thread())?;
     let folder = Folder::create()?;
     let report = runtime.block_on(play(script, &arguments, &folder.0, context))?;
-    let wrong = report.count(Level::Wrong);
-    if context.output.is_json() {
-        // One document: with what is wrong, it is a failure that has the report.
-        if report.is_well_behaved() {
-            context.output.document(&json!({"report": report.document()}));
-        }
-    } else {
-        context.output.line(report.text().trim_end());
-    }
+    write(&report, &arguments, context.output)?;
     if report.is_well_behaved() {
         return Ok(());
     }
-    let failure = Failure::new(BADLY_BEHAVED, format!("the buyer did wrong, findings: {wrong}"));
-    Err(failure.data(json!({"report": report.document()})))
+    let wrong = report.count(Level::Wrong);
+    let failure = Failure::new(BADLY_BEHAVED, format!("a buyer did wrong, findings: {wrong}"));
+    if !context.output.is_json() {
+        Err(failure)
+    } else if arguments.is_usual() {
+        // One document: with what is wrong, it is a failure that has the report.
+        Err(failure.data(json!({"report": report.document()})))
+    } else {
+        // The report has been written, and says it.
+        Err(Failure { already_shown: true, ..failure })
+    }
+}
+
+impl Arguments {
+    /// Whether the report goes to standard output as it usually does.
+    fn is_usual(&self) -> bool {
+        self.format.is_none() && self.out.is_none()
+    }
+
+    /// Whether standard output is for people, line by line, and no document.
+    fn speaks_on_standard_output(&self) -> bool {
+        self.out.is_some() || matches!(self.format, None | Some(Format::Text))
+    }
+}
+
+fn write(report: &Overview, arguments: &Arguments, output: Output) -> Outcome {
+    // First, so that nothing is on standard output yet when one of them cannot be written.
+    for also in &arguments.also {
+        save(&also.path, &report.write(also.format.into()))?;
+    }
+    if output.is_json() && arguments.is_usual() {
+        if report.is_well_behaved() {
+            output.document(&json!({"report": report.document()}));
+        }
+        return Ok(());
+    }
+    let usual = if output.is_json() { Format::Json } else { Format::Text };
+    let document = report.write(arguments.format.unwrap_or(usual).into());
+    match &arguments.out {
+        Some(path) => {
+            save(path, &document)?;
+            output.talk(format!("the report is in {}", path.display()));
+        }
+        None => output.line(document.trim_end()),
+    }
+    Ok(())
 }
 
 async fn play(
@@ -84,13 +157,13 @@ async fn play(
     arguments: &Arguments,
     folder: &Path,
     context: &Context,
-) -> Result<Report, Failure> {
+) -> Result<Overview, Failure> {
     let (listener, address) = bind(arguments.listen).await?;
     let name = script.name.clone();
     let clock = Clock::system();
     let seller = script.seller;
     let cast = DemoCast { folder: folder.to_owned(), clock: clock.clone(), address };
-    let sandbox = Sandbox::open(script, &cast, arguments.size, clock, address)?;
+    let sandbox = Sandbox::open(script, Arc::new(cast), arguments.size, clock, address)?;
     let sandbox = Arc::new(sandbox);
     let stopped = stop_signal()?;
     let mut finished = sandbox.finished();
@@ -101,8 +174,14 @@ async fn play(
             std::future::pending::<()>().await;
         }
     };
-    // Scripts wait for this line; with --json standard output is one document, the report.
-    context.output.say(format!("listening on http://{address}"));
+    // Scripts wait for this line, which is on standard error where standard output is one document.
+    let line = format!("listening on http://{address}");
+    if arguments.speaks_on_standard_output() {
+        context.output.say(line);
+    } else {
+        context.output.talk(line);
+    }
+    context.output.talk(format!("a buyer of its own: http://{address}/buyers/NAME"));
     context.output.talk(format!("scenario {name}; the report is at http://{address}{REPORT_PATH}"));
     if let (Seller::Publisher, [(token, _), ..]) = (seller, TOKENS) {
         let line = format!("AdCP over MCP at http://{address}{PATH}, with the token {token}");

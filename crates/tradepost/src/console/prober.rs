@@ -136,9 +136,6 @@ fn kept(
             for finding in findings.into_iter().flatten().filter_map(Value::as_object_mut) {
                 finding.shift_remove("exchanges");
             }
-            if let Some(members) = document.as_object_mut() {
-                members.insert("meaning".to_owned(), report.meaning().into());
-            }
             (document, Some(html::write(report)))
         }
         Err(failure) => (json!({"address": wanted.address, "trouble": failure.to_string()}), None),

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use tradepost_dealer::demo::DEALER_ID;
 use tradepost_dealer::import::Unit;
 use tradepost_publisher::demo;
+use tradepost_sandbox::buyer::Place;
 use tradepost_sandbox::{Cast, Dealer};
 use tradepost_server::auth::Principal;
 use tradepost_server::clock::Clock;
@@ -48,10 +49,10 @@ pub fn publisher() -> Config {
     config
 }
 
-/// Whoever a script of the sandbox wants, in an empty folder.
+/// Whoever a script of the sandbox wants, for each buyer in a folder of its own.
 #[derive(Debug)]
 pub struct DemoCast {
-    /// The folder.
+    /// The folder of those folders.
     pub folder: PathBuf,
     /// What time it is.
     pub clock: Clock,
@@ -60,25 +61,27 @@ pub struct DemoCast {
 }
 
 impl DemoCast {
-    fn open(&self, config: Config) -> Result<(Arc<Store>, Arc<Desk>), Fault> {
-        let store = Arc::new(Store::open(&self.folder)?);
+    fn open(&self, place: &Place, config: Config) -> Result<(Arc<Store>, Arc<Desk>), Fault> {
+        let folder = self.folder.join(place.folder());
+        std::fs::create_dir_all(&folder).map_err(Fault::on("making the folder of a buyer"))?;
+        let store = Arc::new(Store::open(&folder)?);
         let wiring = Wiring::open(config, Arc::clone(&store), self.clock.clone(), self.address)?;
         Ok((store, wiring.desk))
     }
 }
 
 impl Cast for DemoCast {
-    fn dealer(&self) -> Result<Arc<dyn Dealer>, Fault> {
+    fn dealer(&self, place: &Place) -> Result<Arc<dyn Dealer>, Fault> {
         let mut config = read::demo();
         for dealer in &mut config.dealers {
             dealer.rate_limit.requests = 0;
-            dealer.public_url = Some(format!("http://{}", self.address));
+            dealer.public_url = Some(place.base_url.clone());
         }
-        let (store, desk) = self.open(config)?;
+        let (store, desk) = self.open(place, config)?;
         Ok(Arc::new(DemoDealer { store, desk }))
     }
 
-    fn publisher(&self) -> Result<Router, Fault> {
+    fn publisher(&self, place: &Place) -> Result<Router, Fault> {
         let mut config = publisher();
         for publisher in &mut config.publishers {
             let rates = &mut publisher.rates;
@@ -86,7 +89,7 @@ impl Cast for DemoCast {
                 rate.requests = 0;
             }
         }
-        Ok(site(self.open(config)?.1).into())
+        Ok(site(self.open(place, config)?.1).into())
     }
 }
 

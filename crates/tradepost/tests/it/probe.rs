@@ -200,7 +200,7 @@ fn a_budget_is_kept_and_what_it_left_out_is_told() {
 }
 
 #[test]
-fn an_agent_without_a_card_has_grade_f_and_nobody_there_is_no_report() {
+fn an_agent_without_a_card_has_no_grade_and_nobody_there_is_no_report() {
     let server = start_with(|_| {});
     let address = proxy::start(
         server.address,
@@ -209,7 +209,8 @@ fn an_agent_without_a_card_has_grade_f_and_nobody_there_is_no_report() {
         Arc::new(|_, reply: &mut Passing| reply.body = b"<html>".to_vec()),
     );
     let report = run(&address, options());
-    assert_eq!(report.grade, Some(Grade::F));
+    assert_eq!(report.grade, None);
+    assert!(report.breaks_a_must());
     assert_eq!(failed(&report), ["a2a.card.served"]);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let transport = Transport::new(Limits::default());
@@ -286,6 +287,8 @@ fn the_json_form_is_what_is_documented() {
             "agent",
             "probed_at",
             "grade",
+            "ungraded",
+            "meaning",
             "musts",
             "stopped",
             "breaks_a_must",
@@ -295,7 +298,7 @@ fn the_json_form_is_what_is_documented() {
             "findings"
         ]
     );
-    assert_eq!((&json["format"], &json["grade"]), (&json!(2), &json!("A")));
+    assert_eq!((&json["format"], &json["grade"]), (&json!(3), &json!("A")));
     let finding = &json["findings"][0];
     let members: Vec<_> = finding.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(

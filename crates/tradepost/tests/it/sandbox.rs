@@ -16,6 +16,7 @@ use tradepost_wire::json::{Value, json};
 use crate::support::{NOW, at, client, envelope, lead, schemas, with};
 
 mod agent;
+mod buyers;
 mod findings;
 mod process;
 mod publisher;
@@ -51,7 +52,7 @@ fn perform(script: Script) -> Playing {
     let address = listener.local_addr().unwrap();
     let entered = runtime.enter();
     let cast = DemoCast { folder: folder.path().to_owned(), clock: clock.clone(), address };
-    let sandbox = Sandbox::open(script, &cast, 12, clock, address).unwrap();
+    let sandbox = Sandbox::open(script, Arc::new(cast), 12, clock, address).unwrap();
     drop(entered);
     runtime.spawn(server::serve(listener, Arc::new(sandbox), std::future::pending()));
     Playing { address, hand, runtime: Some(runtime), _folder: folder }

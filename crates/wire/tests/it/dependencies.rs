@@ -130,7 +130,7 @@ const SENTENCES: &[Sentence] = &[
     // The scripted seller, on dealer and server. Has never heard of a database.
     Sentence {
         name: "sandbox",
-        knows: &["buyer", "dealer", "server", "wire"],
+        knows: &["buyer", "dealer", "probe", "server", "wire"],
         without: &[
             "reqwest",
             "rustls",

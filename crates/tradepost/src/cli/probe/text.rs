@@ -11,7 +11,7 @@ pub(super) fn summary(report: &Report) -> String {
     let mut out = Vec::new();
     let name = if report.agent.is_empty() { &report.address } else { &report.agent };
     out.push(format!("{}: {}", plain(name, WORD), report.verdict()));
-    out.push(format!("  {}", report.meaning()));
+    out.push(format!("  {}", plain(&report.meaning(), SENTENCE)));
     if let Some(why) = &report.stopped {
         out.push(format!("  ended early: {why}"));
     }
@@ -23,6 +23,7 @@ pub(super) fn summary(report: &Report) -> String {
         for (count, what) in [
             (counts.warn, "with a warning"),
             (counts.waived, "waived"),
+            (counts.not_looked_at, "not looked at"),
             (counts.skipped, "skipped"),
             (counts.not_applicable, "not applicable"),
         ] {
@@ -51,6 +52,9 @@ pub(super) fn summary(report: &Report) -> String {
         out.push(format!("  mend:  {}", check.mend));
     }
     others(&mut out, report, "warnings", |finding| matches!(finding.verdict, Verdict::Warn(_)));
+    others(&mut out, report, "not looked at, which counts against the grade", |finding| {
+        matches!(finding.verdict, Verdict::NotLookedAt(_))
+    });
     others(&mut out, report, "skipped", |finding| matches!(finding.verdict, Verdict::Skipped(_)));
     waived(&mut out, report);
     out.push(String::new());

@@ -2,6 +2,8 @@
 
 use super::*;
 
+mod tasks;
+
 /// Probes a dealer of v1.1 behind a proxy.
 fn dealer_with(request: ChangeRequest, answer: ChangeAnswer) -> (TestServer, Report) {
     let server = start_with(|config| {

@@ -6,6 +6,8 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::mpsc;
 
+use tradepost_probe::check::Verdict;
+use tradepost_probe::grade::Ungraded;
 use tradepost_probe::{markdown, probe_until, rehearse};
 
 use super::*;
@@ -57,6 +59,7 @@ fn an_agent_that_lets_nobody_in_gets_no_grade() {
     assert_eq!((failed(&report), report.grade), (Vec::new(), None));
     let coverage = report.coverage();
     assert!(coverage.looked_at * 2 < coverage.of, "{coverage:?}");
+    assert_eq!(report.ungraded(), Some(Ungraded::NotLookedAt));
     let meaning = format!("only {} of {} MUSTs", coverage.looked_at, coverage.of);
     assert!(report.meaning().starts_with(&meaning), "{}", report.meaning());
     assert!(junit::write(&report).contains("<error type=\"no grade\""));
@@ -68,7 +71,7 @@ fn an_agent_that_lets_nobody_in_gets_no_grade() {
         (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
     assert_eq!(output.status.code(), Some(14), "{said}");
     assert!(shown.contains(": no grade\n"), "{shown}");
-    assert!(said.contains("MUSTs could be looked at"), "{said}");
+    assert!(said.contains("MUSTs were looked at"), "{said}");
 }
 
 #[test]
@@ -222,4 +225,189 @@ fn further_reports_are_written_beside_the_first() {
         read("a.xml").contains("failures=\"0\"") && read("a.xml").contains("SHOULD not kept: ")
     );
     assert!(read("b.md").contains("| **SHOULD** | The card says how long it may be kept"));
+}
+
+/// The beginning of the sentence that is said to agents.
+const FIXED: &str = "This is an automated conformance probe.";
+
+/// The conformance agent over JSON-RPC, which refuses the fixed sentence; its card has this as an example.
+/// What it is told is noted.
+fn picky(example: Option<&'static str>) -> (conformance::ConformanceServer, String, Heard) {
+    let server = conformance::start_conformance(Profile::Streaming);
+    let heard = Heard::default();
+    let note = Arc::clone(&heard);
+    let change: ChangeAnswer = Arc::new(move |asked, reply: &mut Passing| {
+        if asked.text().contains("SendMessage") {
+            note.lock().unwrap().push(asked.text());
+        }
+        // Who asks about a task that nobody has hears that first.
+        let is_fixed = asked.text().contains(FIXED) && !asked.text().contains("taskId");
+        reply.json(|body| {
+            if let Some(Value::Array(interfaces)) = body.get_mut("supportedInterfaces") {
+                interfaces.retain(|it| it["protocolBinding"] == "JSONRPC");
+                body["skills"][0]["examples"] = json!(example.into_iter().collect::<Vec<_>>());
+            } else if is_fixed {
+                let error = json!({"code": -32602, "message": "I only talk about cars."});
+                *body = json!({"jsonrpc": "2.0", "id": body["id"], "error": error});
+            }
+        });
+        if is_fixed {
+            reply.set_header("content-type", "application/json");
+        }
+    });
+    // Streams are read whole, so that they can be refused, too.
+    let events: proxy::ChangeEvents = Arc::new(|_: &mut Vec<Value>| {});
+    let same: ChangeRequest = Arc::new(|_: &mut Passing| {});
+    let address = proxy::start_with_events(server.address, NAMED, same, change, Some(events));
+    (server, address, heard)
+}
+
+type Heard = Arc<Mutex<Vec<String>>>;
+
+#[test]
+fn an_agent_that_refuses_every_sentence_is_not_looked_at() {
+    let (server, address, _) = picky(None);
+    let token = server.caller("a", None).trim_start_matches("Bearer ").to_owned();
+    let report = run(&address, with(options(), |it| it.token = Some(token)));
+    assert_eq!(failed(&report), Vec::<&str>::new());
+    assert_ne!(report.grade, Some(Grade::A), "{}", report.meaning());
+    let coverage = report.coverage();
+    assert!(coverage.not_looked_at > 30, "{coverage:?}");
+    let reason = "the agent takes none of the prober's messages (HTTP 200 with error -32602 \"I only \
+                  talk about cars.\"); give a sentence that it takes with --text";
+    let of_task = report.findings.iter().find(|it| it.check.id == "a2a.send.task").unwrap();
+    assert_eq!(of_task.verdict, Verdict::NotLookedAt(reason.to_owned()));
+    assert!(report.unjudged().iter().any(|it| it.reason == reason && it.by_agent));
+    let json: Value = tradepost_wire::json::to_value(&report).unwrap();
+    assert_eq!(json["musts"]["not_looked_at"], coverage.not_looked_at);
+    assert!(
+        html::write(&report).contains("<span class=\"word not_looked_at\">not looked at</span>")
+    );
+    assert!(markdown::write(&report).contains("give a sentence that it takes with --text"));
+}
+
+#[test]
+fn examples_of_the_card_are_said_where_the_fixed_sentence_is_refused() {
+    let (server, address, heard) = picky(Some("Which cars are red?"));
+    let token = server.caller("a", None).trim_start_matches("Bearer ").to_owned();
+    let report = run(&address, with(options(), |it| it.token = Some(token)));
+    assert_a(&report);
+    assert_eq!(report.coverage().not_looked_at, 0, "{:?}", report.unjudged());
+    let heard = heard.lock().unwrap();
+    // What was refused once is not said again.
+    let refused = heard.iter().filter(|text| text.contains(FIXED) && !text.contains("taskId"));
+    assert_eq!(refused.count(), 1, "{heard:#?}");
+    assert!(heard.iter().any(|text| text.contains("Which cars are red?")));
+}
+
+#[test]
+fn a_sentence_that_was_given_is_said_in_place_of_all_others() {
+    let (server, address, heard) = picky(Some("Which cars are red?"));
+    let token = server.caller("a", None).trim_start_matches("Bearer ").to_owned();
+    let text = Some("How do I reach you?".to_owned());
+    let report = run(
+        &address,
+        with(options(), |it| {
+            it.token = Some(token);
+            it.text = text;
+        }),
+    );
+    assert_a(&report);
+    let heard = heard.lock().unwrap();
+    assert!(heard.iter().any(|text| text.contains("How do I reach you?")));
+    let others = [FIXED, "Which cars are red?"];
+    assert!(!heard.iter().any(|text| others.iter().any(|other| text.contains(other))));
+    let long = "x".repeat(tradepost_probe::MAX_TEXT + 1);
+    for sentence in ["", " ", &long] {
+        let output = tradepost(&["probe", &address, "--text", sentence]).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{sentence:?}");
+    }
+}
+
+#[test]
+fn a_web_server_that_is_no_agent_gets_no_grade() {
+    let server = start_with(|_| {});
+    let page: ChangeAnswer = Arc::new(|_, reply: &mut Passing| {
+        *reply = Passing { first: "HTTP/1.1 200 OK".to_owned(), ..Passing::default() };
+        reply.set_header("content-type", "text/html");
+        reply.body = b"<html>welcome</html>".to_vec();
+    });
+    let address = proxy::start(server.address, NAMED, Arc::new(|_| {}), page);
+    let report = run(&address, options());
+    assert_eq!((report.grade, report.ungraded()), (None, Some(Ungraded::NoAgent)));
+    let meaning = "there is no agent at the address: /.well-known/agent-card.json gives HTTP 200 with \
+                   text/html and no agent card, and nothing there answers MCP";
+    assert_eq!(report.meaning(), meaning);
+    assert_eq!(failed(&report), ["a2a.card.served"]);
+    let json: Value = tradepost_wire::json::to_value(&report).unwrap();
+    assert_eq!((&json["grade"], &json["ungraded"]), (&json!(null), &json!("no_agent")));
+    assert!(junit::write(&report).contains("<error type=\"no grade\" message=\"there is no agent"));
+
+    let output = tradepost(&["probe", &address, "--rate", "0"]).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(10), "{said}");
+    assert!(said.contains("there is no agent at the address") && said.contains("hint: "), "{said}");
+}
+
+#[test]
+fn a_card_behind_a_token_is_read_with_it() {
+    let server = conformance::start_conformance(Profile::Streaming);
+    let token = server.caller("a", None).trim_start_matches("Bearer ").to_owned();
+    let expected = format!("Bearer {token}");
+    let guard: ChangeAnswer = Arc::new(move |asked, reply: &mut Passing| {
+        let is_card = asked.target() == "/.well-known/agent-card.json";
+        if is_card && asked.header("authorization") != Some(expected.as_str()) {
+            *reply = Passing::default();
+            reply.set_status(401);
+            reply.set_header("www-authenticate", "Bearer");
+        }
+    });
+    let address = proxy::start(server.address, NAMED, Arc::new(|_| {}), guard);
+    let report = run(&address, with(options(), |it| it.token = Some(token.clone())));
+    assert_a(&report);
+    assert!(!report.agent.is_empty());
+    let json = tradepost_wire::json::to_string(&report).unwrap();
+    assert!(!json.contains(&token), "no credentials");
+    // Without one it cannot be said whether there is an agent.
+    let report = run(&address, options());
+    assert_eq!((report.grade, report.ungraded()), (None, Some(Ungraded::NotLookedAt)));
+    assert_eq!(failed(&report), Vec::<&str>::new());
+    let why = "the card wants a credential; give one with --token";
+    assert_eq!(report.findings[0].verdict, Verdict::Skipped(why.to_owned()));
+}
+
+#[test]
+fn tenants_are_asked_for_where_the_card_has_one_alone() {
+    let of = |report: &Report, id: &str| {
+        let found = report.findings.iter().find(|finding| finding.check.id == id);
+        found.map(|finding| finding.verdict.clone()).unwrap()
+    };
+    let checks = ["a2a.rest.tenant", "a2a.jsonrpc.tenant"];
+    let server = conformance::start_conformance(Profile::Streaming);
+    let token = server.caller("a", None).trim_start_matches("Bearer ").to_owned();
+    let options = with(options(), |it| it.token = Some(token));
+    let asked = Arc::<Mutex<Vec<String>>>::default();
+    let note = Arc::clone(&asked);
+    let whole: ChangeRequest = Arc::new(move |it| {
+        note.lock().unwrap().push(format!("{} {}", it.first, it.text()));
+    });
+    let address = proxy::start(server.address, NAMED, whole, Arc::new(|_, _| {}));
+    let report = run(&address, options.clone());
+    assert_a(&report);
+    let none = Verdict::NotApplicable("the card declares no tenant".to_owned());
+    assert!(checks.iter().all(|id| of(&report, id) == none));
+    assert!(!asked.lock().unwrap().iter().any(|text| text.contains("tenant")));
+
+    let declare: ChangeAnswer = Arc::new(|_, reply: &mut Passing| {
+        reply.json(|body| {
+            let interfaces = body.get_mut("supportedInterfaces").and_then(Value::as_array_mut);
+            for interface in interfaces.into_iter().flatten() {
+                interface["tenant"] = json!("larkspur");
+            }
+        });
+    });
+    let address = proxy::start(server.address, NAMED, Arc::new(|_| {}), declare);
+    let report = run(&address, options);
+    assert_a(&report);
+    assert!(checks.iter().all(|id| of(&report, id) == Verdict::Pass));
 }

@@ -10,7 +10,7 @@ use tradepost_wire::json::{Value, json};
 use super::{CARD, headers};
 use crate::support::{client, envelope, lead, with};
 
-fn start(arguments: &[&str]) -> (Child, BufReader<std::process::ChildStdout>, SocketAddr) {
+pub fn start(arguments: &[&str]) -> (Child, BufReader<std::process::ChildStdout>, SocketAddr) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_tradepost"))
         .args(["sandbox", "--listen", "127.0.0.1:0", "--size", "3"])
         .args(arguments)
@@ -27,15 +27,19 @@ fn start(arguments: &[&str]) -> (Child, BufReader<std::process::ChildStdout>, So
     (child, out, address.unwrap_or_else(|| panic!("{line:?} instead of the address")))
 }
 
-fn end(mut child: Child, mut out: impl std::io::Read) -> (Option<i32>, String) {
+pub fn end(mut child: Child, mut out: impl std::io::Read) -> (Option<i32>, String) {
     let mut text = String::new();
     out.read_to_string(&mut text).unwrap();
     (child.wait().unwrap().code(), text)
 }
 
 fn post(address: SocketAddr, payload: &Value) {
+    post_to(address, "/a2a", payload);
+}
+
+pub fn post_to(address: SocketAddr, target: &str, payload: &Value) {
     let body = envelope(payload).to_string();
-    client::request(address, "POST", "/a2a", &headers(Version::V1_1), body.as_bytes());
+    client::request(address, "POST", target, &headers(Version::V1_1), body.as_bytes());
 }
 
 #[test]

@@ -23,6 +23,9 @@ pub type ChangeRequest = Arc<dyn Fn(&mut Passing) + Send + Sync>;
 /// What is done to the answer to a request.
 pub type ChangeAnswer = Arc<dyn Fn(&Passing, &mut Passing) + Send + Sync>;
 
+/// What is done to the events of a stream that answers a message.
+pub type ChangeEvents = Arc<dyn Fn(&mut Vec<Value>) + Send + Sync>;
+
 impl Passing {
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
@@ -86,6 +89,42 @@ impl Passing {
         reader.read_exact(&mut self.body).ok()
     }
 
+    /// Whether it is a stream of events.
+    fn streams(&self) -> bool {
+        self.header("content-type").is_some_and(|it| it.starts_with("text/event-stream"))
+            && self.header("transfer-encoding").is_some()
+    }
+
+    /// Reads a stream to its end and changes its events.
+    fn read_stream(
+        &mut self,
+        reader: &mut impl std::io::BufRead,
+        change: &ChangeEvents,
+    ) -> Option<()> {
+        let mut text = Vec::new();
+        loop {
+            let mut line = String::new();
+            reader.read_line(&mut line).ok()?;
+            let size = usize::from_str_radix(line.trim(), 16).ok()?;
+            // A chunk is followed by the end of its line.
+            let mut chunk = vec![0; size + 2];
+            reader.read_exact(&mut chunk).ok()?;
+            if size == 0 {
+                break;
+            }
+            text.extend_from_slice(&chunk[..size]);
+        }
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let data = text.lines().filter_map(|line| line.strip_prefix("data:"));
+        let mut events: Vec<Value> =
+            data.map(|data| tradepost_wire::json::from_str(data.trim()).unwrap()).collect();
+        change(&mut events);
+        let lines = events.iter().map(|event| format!("data: {event}\n\n"));
+        self.body = lines.collect::<String>().into_bytes();
+        self.drop_header("transfer-encoding");
+        Some(())
+    }
+
     pub fn write(&self, stream: &mut TcpStream) -> std::io::Result<()> {
         let mut head = format!("{}\r\n", self.first);
         for (name, value) in &self.headers {
@@ -111,6 +150,18 @@ pub fn start(
     request: ChangeRequest,
     answer: ChangeAnswer,
 ) -> String {
+    start_with_events(server, named, request, answer, None)
+}
+
+/// The same, which changes the events of streams, too. A stream that answers a message is then passed on
+/// when it is over.
+pub fn start_with_events(
+    server: SocketAddr,
+    named: &'static [&'static str],
+    request: ChangeRequest,
+    answer: ChangeAnswer,
+    events: Option<ChangeEvents>,
+) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let base = address.clone();
@@ -126,6 +177,12 @@ pub fn start(
         let _ = asked.write(&mut upstream);
         let mut upstream = BufReader::new(upstream);
         let mut reply = Passing::read(&mut upstream)?;
+        let answers_message = original.text().contains("SendStreamingMessage")
+            || original.target().ends_with(":stream");
+        if let Some(events) = events.as_ref().filter(|_| answers_message && reply.streams()) {
+            reply.read_stream(&mut upstream, events)?;
+            return reply.write(&mut client).ok();
+        }
         if reply.header("transfer-encoding").is_some() {
             reply.write(&mut client).ok()?;
             let mut buffer = [0; 4096];

@@ -1,0 +1,351 @@
+//! The seller that one buyer meets, and what watches that buyer: true answers, what the script makes of them,
+//! and the grader.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::response::Response;
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Limited};
+use jiff::Timestamp;
+use tokio::sync::watch::Sender;
+use tower::ServiceExt as _;
+use tradepost_dealer::demo;
+use tradepost_dealer::import::Unit;
+use tradepost_server::card::ENDPOINT_PATH;
+use tradepost_server::clock::Clock;
+use tradepost_server::fault::Fault;
+use tradepost_server::http::mcp;
+use tradepost_wire::a2a::card::WELL_KNOWN_PATH;
+use tradepost_wire::json::Value;
+
+use super::buyer::Place;
+use super::refuse::{self, Whole};
+use super::reply::Reply;
+use super::report::Report;
+use super::script::{self, Act, Per, Rule, Script, Sell, Seller, Target};
+use super::sent::Sent;
+use super::watch::{Finding, Watch};
+use super::{Cast, Dealer, Dropped, agent, damage};
+
+/// The largest request that is read at all.
+const MAX_BODY: usize = 1024 * 1024;
+
+/// The largest true answer.
+const MAX_ANSWER: usize = 64 * 1024 * 1024;
+
+/// Where redirects lead.
+const ELSEWHERE_PATH: &str = "/_sandbox/elsewhere";
+
+/// The demo inventory is the same everywhere.
+const SEED: u64 = 20_260_401;
+
+/// The seller of one buyer.
+#[derive(Debug)]
+pub(super) struct PlayedSeller {
+    script: Arc<Script>,
+    place: Place,
+    clock: Clock,
+    started: Timestamp,
+    /// Who answers, where it is a dealer.
+    dealer: Option<Arc<dyn Dealer>>,
+    router: Router,
+    state: Mutex<State>,
+}
+
+/// What changes from request to request.
+#[derive(Debug)]
+struct State {
+    watch: Watch,
+    /// How many requests each rule has counted, where it counts them all.
+    counted: Vec<u64>,
+    units: Vec<Unit>,
+}
+
+impl PlayedSeller {
+    /// Sets up whom the script plays, for the buyer of a place; a dealer gets so many vehicles. May wait
+    /// for a disk.
+    ///
+    /// # Errors
+    /// When whoever is played cannot be set up.
+    pub(super) fn open(
+        script: Arc<Script>,
+        cast: &dyn Cast,
+        place: Place,
+        size: usize,
+        clock: Clock,
+    ) -> Result<Self, Fault> {
+        let started = clock.now();
+        let (router, dealer, units) = match script.seller {
+            Seller::Dealer => {
+                let (dealer, units) = (cast.dealer(&place)?, demo::units(size, SEED, started));
+                dealer.offer(&units, started)?;
+                (dealer.router(), Some(dealer), units)
+            }
+            Seller::Agent => (agent::router(clock.clone(), &place.base_url)?, None, Vec::new()),
+            Seller::Publisher => (cast.publisher(&place)?, None, Vec::new()),
+        };
+        let watch = Watch::new(script.budget, script.seller.has(Target::Card));
+        let counted = vec![0; script.rules.len()];
+        let state = Mutex::new(State { watch, counted, units });
+        Ok(Self { script, place, clock, started, dealer, router, state })
+    }
+
+    /// The report on its buyer so far.
+    pub(super) fn report(&self) -> Report {
+        let buyer = self.place.buyer.clone();
+        Report::of(&self.script, buyer, self.started, &self.state().watch)
+    }
+
+    /// Answers a request of its buyer; its path has nothing in it of which buyer that is.
+    ///
+    /// # Errors
+    /// [`Dropped`], when the connection is to end instead.
+    pub(super) async fn answer(
+        &self,
+        request: Request,
+        finished: &Sender<u64>,
+    ) -> Result<Response, Dropped> {
+        let arrived = self.clock.now();
+        let path = request.uri().path();
+        match (request.method(), path.strip_suffix('/').unwrap_or(path)) {
+            (_, ELSEWHERE_PATH) => {
+                let message = "the request came to where a redirect led";
+                self.state().watch.find_elsewhere(Finding::RedirectFollowed, message);
+                let page = refuse::html("You are elsewhere now");
+                return Ok(damage::whole(Whole::new(StatusCode::OK, "text/html", page)));
+            }
+            // A publisher is played over MCP alone, so that nobody is sent to its other interfaces.
+            (&Method::GET, WELL_KNOWN_PATH) if !self.script.seller.has(Target::Card) => {
+                return Ok(damage::whole(refuse::http(404, script::Page::Json, &<_>::default())));
+            }
+            (&Method::GET, WELL_KNOWN_PATH) => {
+                let (parts, _) = request.into_parts();
+                let sent = Sent::card(&parts);
+                return self.play(parts, Bytes::new(), sent, arrived, finished).await;
+            }
+            (&Method::POST, path) if path == self.endpoint() => {}
+            _ => return Ok(self.forward(request).await),
+        }
+        let (parts, body) = request.into_parts();
+        let Ok(body) = Limited::new(body, MAX_BODY).collect().await.map(|body| body.to_bytes())
+        else {
+            return Ok(damage::whole(refuse::http(413, script::Page::Html, &<_>::default())));
+        };
+        let sent = match self.script.seller {
+            Seller::Dealer => Some(Sent::message(&parts, &body, arrived)),
+            Seller::Agent => Some(Sent::call(&parts, &body)),
+            Seller::Publisher => Sent::tool(&parts, &body),
+        };
+        match sent {
+            Some(sent) => self.play(parts, body, sent, arrived, finished).await,
+            // What MCP says before and beside its calls has no effect, and is no task.
+            None => Ok(self.forward(Request::from_parts(parts, Body::from(body))).await),
+        }
+    }
+
+    /// Where requests are played.
+    fn endpoint(&self) -> &'static str {
+        match self.script.seller {
+            Seller::Dealer | Seller::Agent => ENDPOINT_PATH,
+            Seller::Publisher => mcp::PATH,
+        }
+    }
+
+    /// Leads the buyer to another place of its own.
+    fn elsewhere(&self) -> Whole {
+        let page = refuse::html("Moved");
+        let mut whole = Whole::new(StatusCode::TEMPORARY_REDIRECT, "text/html", page);
+        let location = format!("{}{ELSEWHERE_PATH}", self.place.path());
+        if let Ok(location) = HeaderValue::from_str(&location) {
+            whole.headers.insert(header::LOCATION, location);
+        }
+        whole
+    }
+
+    /// Plays the rule that fits.
+    async fn play(
+        &self,
+        parts: Parts,
+        body: Bytes,
+        sent: Sent,
+        arrived: Timestamp,
+        finished: &Sender<u64>,
+    ) -> Result<Response, Dropped> {
+        let (number, rule) = self.begin(&sent, arrived);
+        // It counts also when the buyer goes away while it waits.
+        let _finished = Finished(finished);
+        // Without a rule it is done, and answered.
+        let answer = Rule { acted: true, ..Rule::default() };
+        let rule = rule.unwrap_or(&answer);
+        // Done first, also where a refusal is told: a lead can be taken
+        // without its buyer hearing of it.
+        let real = if rule.acted {
+            let real = self.really(Request::from_parts(parts, Body::from(body))).await;
+            let is_card = sent.target == Some(Target::Card);
+            Some(if is_card { self.with_what_is_played(real) } else { real })
+        } else {
+            None
+        };
+        let now = self.clock.now();
+        let taken = real.as_ref().is_some_and(|real| {
+            Reply::read(real.status, &real.headers, &real.body, now) == Reply::Success
+        });
+        let words = &rule.words;
+        let outcome = match (&rule.act, real) {
+            (Act::Refuse(code), _) => Outcome::Whole(refuse::profile(*code, words, &sent, now)),
+            (Act::Fail(code), _) => Outcome::Whole(refuse::task(*code, words, &sent)),
+            (Act::Protocol(code), _) => Outcome::Whole(refuse::protocol(*code, words, &sent)),
+            (Act::Http(status, page), _) => Outcome::Whole(refuse::http(*status, *page, words)),
+            (Act::Redirect, _) => Outcome::Whole(self.elsewhere()),
+            (Act::Truncate, Some(real)) => Outcome::Senseless(damage::truncated(real)),
+            (Act::Garbage(kind), Some(real)) => {
+                Outcome::Senseless(damage::garbage(*kind, real, &sent))
+            }
+            (Act::Inject(poison), Some(real)) => Outcome::Whole(damage::inject(*poison, real)),
+            (Act::Sell(which), Some(real)) => {
+                self.sell(*which, &real.body, now).await;
+                Outcome::Whole(real)
+            }
+            (Act::Answer, Some(real)) => Outcome::Whole(real),
+            (Act::Drop, _)
+            | (
+                Act::Answer | Act::Truncate | Act::Garbage(_) | Act::Inject(_) | Act::Sell(_),
+                None,
+            ) => Outcome::Nothing,
+        };
+        // Only the answer is kept back. Whoever gives up waiting
+        // cannot know that everything is done.
+        if let Ok(latency) = Duration::try_from(rule.latency)
+            && !latency.is_zero()
+        {
+            tokio::time::sleep(latency).await;
+        }
+        let now = self.clock.now();
+        let reply = match &outcome {
+            Outcome::Whole(Whole { status, headers, body }) => {
+                Reply::read(*status, headers, body, now)
+            }
+            Outcome::Senseless(_) | Outcome::Nothing => Reply::Nothing,
+        };
+        // Before it is sent: the buyer's next request may be there at once.
+        self.state().watch.answered(number, &sent, &reply, taken, now);
+        match outcome {
+            Outcome::Whole(whole) => Ok(damage::whole(whole)),
+            Outcome::Senseless(response) => Ok(response),
+            Outcome::Nothing => Err(Dropped),
+        }
+    }
+
+    /// Grades a request and finds its rule. Every rule counts what it concerns, also when
+    /// another one decides.
+    fn begin(&self, sent: &Sent, arrived: Timestamp) -> (u64, Option<&Rule>) {
+        let mut state = self.state();
+        let (number, attempt) = state.watch.arrived(sent, arrived);
+        let passed = self.started.duration_until(arrived);
+        let mut chosen = None;
+        for (index, rule) in self.script.rules.iter().enumerate() {
+            if !rule.when.concerns(sent.target) {
+                continue;
+            }
+            let all = state.counted.get_mut(index).map_or(1, |count| {
+                *count += 1;
+                *count
+            });
+            let count = match rule.when.per {
+                Some(Per::Seller) | None => all,
+                Some(Per::Intent) => u64::from(attempt),
+            };
+            if chosen.is_none() && rule.when.fits(count, passed) {
+                chosen = Some((index, rule));
+            }
+        }
+        if let Some((index, _)) = chosen {
+            state.watch.decided(number, index);
+        }
+        (number, chosen.map(|(_, rule)| rule))
+    }
+
+    /// The true answer.
+    async fn forward(&self, request: Request) -> Response {
+        self.router.clone().oneshot(request).await.unwrap_or_else(|never| match never {})
+    }
+
+    async fn really(&self, request: Request) -> Whole {
+        let (parts, body) = self.forward(request).await.into_parts();
+        let body = Limited::new(body, MAX_ANSWER).collect().await;
+        let body = body.map(|body| body.to_bytes()).unwrap_or_default();
+        let mut headers = parts.headers;
+        // Damage changes the length of a body.
+        headers.remove(header::CONTENT_LENGTH);
+        Whole { status: parts.status, headers, body }
+    }
+
+    /// An agent's card without the bindings that the sandbox does not play.
+    fn with_what_is_played(&self, card: Whole) -> Whole {
+        let mut document: Value = tradepost_wire::json::from_slice(&card.body).unwrap_or_default();
+        let interfaces = document.get_mut("supportedInterfaces").and_then(Value::as_array_mut);
+        match (self.script.seller, interfaces) {
+            (Seller::Agent, Some(interfaces)) => {
+                interfaces.retain(|it| it.get("protocolBinding") == Some(&"JSONRPC".into()));
+                Whole { body: document.to_string().into(), ..card }
+            }
+            (Seller::Agent | Seller::Dealer | Seller::Publisher, _) => card,
+        }
+    }
+
+    /// Sells vehicles that a search has just offered: from now on the dealer itself says so.
+    async fn sell(&self, which: Sell, answer: &[u8], now: Timestamp) {
+        let document: Value = tradepost_wire::json::from_slice(answer).unwrap_or_default();
+        let offered = document.pointer("/result/message/parts/0/data/data/vehicles");
+        let offered = offered.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let ids = offered.iter().filter_map(|vehicle| vehicle.get("vehicle_id")?.as_str());
+        let ids: Vec<_> = match which {
+            Sell::First => ids.take(1).collect(),
+            Sell::All => ids.collect(),
+        };
+        let (Some(dealer), false) = (self.dealer.clone(), ids.is_empty()) else { return };
+        // Locked for the marks alone: other requests go on while the inventory is made.
+        let units = {
+            let mut state = self.state();
+            for unit in &mut state.units {
+                let id = unit.vehicle.vehicle_id.as_deref().unwrap_or_default();
+                unit.sold |= ids.contains(&id);
+            }
+            state.units.clone()
+        };
+        // Building an index takes a while.
+        let sold = tokio::task::spawn_blocking(move || dealer.offer(&units, now));
+        if let Ok(Err(fault)) = sold.await {
+            tracing::error!(cause = %fault.chain(), "vehicles could not be sold");
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What is sent.
+enum Outcome {
+    /// An answer that can be understood.
+    Whole(Whole),
+    /// One that cannot.
+    Senseless(Response),
+    /// None.
+    Nothing,
+}
+
+/// Counts a request as finished when it goes.
+struct Finished<'s>(&'s Sender<u64>);
+
+impl Drop for Finished<'_> {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count += 1);
+    }
+}

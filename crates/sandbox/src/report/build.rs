@@ -1,0 +1,173 @@
+//! The report for continuous integration, by the writers of the prober: a test for each thing that a buyer
+//! can do wrong, a summary in Markdown, and annotations of GitHub Actions.
+
+use tradepost_buyer::text::{SENTENCE, plain as plain_text};
+use tradepost_probe::github::{Severity, annotation};
+use tradepost_probe::junit::{Case, Document, Outcome, Suite};
+use tradepost_probe::markdown::{plain, table};
+use tradepost_wire::catalog::Vocabulary as _;
+
+use super::overview::Overview;
+use super::{Report, SHOWN, means, what_is_open, what_to_do};
+use crate::watch::{Finding, Level};
+
+impl Overview {
+    /// What was played, and how all buyers behaved.
+    fn title(&self) -> String {
+        let script = self.reports.first().map(|report| report.script.as_str()).unwrap_or_default();
+        let behaved = if self.is_well_behaved() { "well-behaved" } else { "badly behaved" };
+        format!("sandbox {}: {behaved}", plain_text(script, SENTENCE))
+    }
+}
+
+impl Report {
+    /// The buyer, in words.
+    fn heading(&self) -> String {
+        match &self.buyer {
+            Some(name) => format!("buyer {name}"),
+            None => "buyer".to_owned(),
+        }
+    }
+
+    /// How often a finding was made, and the first of its lines.
+    fn lines(&self, finding: Finding) -> String {
+        let count = self.counts.iter().find(|(known, _)| *known == finding);
+        let count = count.map_or(0, |(_, count)| *count);
+        let lines: Vec<String> =
+            self.found(finding).take(SHOWN).map(|found| self.line(found)).collect();
+        let times = if count == 1 { "once".to_owned() } else { format!("{count} times") };
+        format!("{times}: {}", lines.join("; "))
+    }
+}
+
+/// The report as JUnit's XML. What is wrong is a failure; what is unwise, and what ended in doubt, is a
+/// skipped test that says so.
+pub(super) fn junit(overview: &Overview) -> String {
+    let suites = overview.reports.iter().map(suite).collect();
+    Document { name: format!("tradepost {}", overview.title()), suites }.write()
+}
+
+fn suite(report: &Report) -> Suite {
+    let name = report.heading();
+    let case = |level: &'static str, name: String, outcome: Outcome| Case {
+        class: format!("{level} {}", report.heading()),
+        name,
+        level: Some(level),
+        outcome,
+    };
+    if report.requests == 0 && report.counts.is_empty() {
+        let outcome = Outcome::Skipped { message: "no request came".to_owned(), text: None };
+        return Suite { name, cases: vec![case("wrong", "a request came".to_owned(), outcome)] };
+    }
+    let mut cases: Vec<Case> = Vec::new();
+    for finding in Finding::ALL.iter().copied() {
+        let level = finding.level().name();
+        let was_made = report.counts.iter().any(|(known, _)| *known == finding);
+        let text = format!("{}. {}", finding.rule(), finding.hint());
+        let outcome = match (was_made, finding.level()) {
+            (false, _) => Outcome::Passed,
+            (true, Level::Wrong) => {
+                Outcome::Failed { kind: level, message: report.lines(finding), text }
+            }
+            (true, Level::Unwise) => {
+                let message = format!("{level}, {}", report.lines(finding));
+                Outcome::Skipped { message, text: Some(text) }
+            }
+        };
+        // The sentence of a finding says what is wrong, so that the test is that it was not seen.
+        cases.push(case(level, format!("not {finding}: {}", means(finding)), outcome));
+    }
+    let ended = "every lead, message and task that was sent ended in an answer".to_owned();
+    let outcome = match report.in_doubt.as_slice() {
+        [] => Outcome::Passed,
+        doubts => {
+            let open: Vec<_> = doubts.iter().take(SHOWN).map(what_is_open).collect();
+            let message = format!("{} in doubt: {}", doubts.len(), open.join("; "));
+            let text = doubts.first().map(what_to_do);
+            Outcome::Skipped { message, text }
+        }
+    };
+    cases.push(case("in doubt", ended, outcome));
+    Suite { name, cases }
+}
+
+/// The report in Markdown.
+pub(super) fn markdown(overview: &Overview) -> String {
+    let mut out = format!("## {}\n\n", plain(&overview.title()));
+    let row = |report: &Report| {
+        vec![
+            plain(&report.heading()),
+            report.requests.to_string(),
+            report.count(Level::Wrong).to_string(),
+            report.count(Level::Unwise).to_string(),
+            report.in_doubt.len().to_string(),
+        ]
+    };
+    let rows: Vec<_> = overview.reports.iter().map(row).collect();
+    out.push_str(&table(&["", "requests", "wrong", "unwise", "in doubt"], &rows));
+    let mut rows = Vec::new();
+    for report in &overview.reports {
+        for (finding, _) in &report.counts {
+            rows.push(vec![
+                format!("**{}**", finding.level()),
+                plain(&report.heading()),
+                format!("{} `{finding}` ({})", plain(means(*finding)), plain(finding.rule())),
+                plain(&report.lines(*finding)),
+                plain(finding.hint()),
+            ]);
+        }
+    }
+    if !rows.is_empty() {
+        out.push_str("\n### What to do better\n\n");
+        out.push_str(&table(&["", "who", "what", "where", "instead"], &rows));
+    }
+    let mut rows = Vec::new();
+    for report in &overview.reports {
+        for doubt in &report.in_doubt {
+            rows.push(vec![
+                plain(&report.heading()),
+                plain(&what_is_open(doubt)),
+                plain(&what_to_do(doubt)),
+            ]);
+        }
+    }
+    if !rows.is_empty() {
+        out.push_str("\n### In doubt\n\n");
+        out.push_str(&table(&["who", "what", "then"], &rows));
+    }
+    out
+}
+
+/// The report as annotations of GitHub Actions: an error for what is wrong, a warning for what is unwise, a
+/// notice for what ended in doubt.
+pub(super) fn github(overview: &Overview) -> String {
+    let mut out = String::new();
+    for report in &overview.reports {
+        for (finding, _) in &report.counts {
+            let (severity, title) = match finding.level() {
+                Level::Wrong => (Severity::Error, "wrong"),
+                Level::Unwise => (Severity::Warning, "unwise"),
+            };
+            let title = format!("{title}: {finding} of {}", report.heading());
+            let text = format!(
+                "{} ({})\n{}\ninstead: {}",
+                means(*finding),
+                finding.rule(),
+                report.lines(*finding),
+                finding.hint()
+            );
+            out.push_str(&annotation(severity, &title, &text));
+        }
+        for doubt in &report.in_doubt {
+            let title = format!("in doubt: {}", report.heading());
+            let text = format!("{}\n{}", what_is_open(doubt), what_to_do(doubt));
+            out.push_str(&annotation(Severity::Notice, &title, &text));
+        }
+    }
+    for report in &overview.reports {
+        let severity = if report.is_well_behaved() { Severity::Notice } else { Severity::Error };
+        let text = format!("{}: {}", report.heading(), report.verdict());
+        out.push_str(&annotation(severity, "tradepost sandbox", &text));
+    }
+    out
+}
