@@ -43,6 +43,8 @@ kept! {
         confirmed_at: Option<Timestamp>,
         /// The proposal that it executes.
         proposal_id?: Option<String>,
+        /// The task in which the publisher approved it, where somebody had to.
+        task_id?: Option<String>,
         /// What the proposal was priced for; changes beyond it need another quote.
         envelope?: Option<Envelope>,
         /// When and by whom it was canceled, and why.
@@ -111,6 +113,9 @@ kept! {
         action: String,
         /// The same for people.
         summary: String,
+        /// Who did it, where that was kept: a tenant, or the name of one of the publisher's people. For
+        /// the publisher alone.
+        by?: Option<String>,
     }
 
     /// What a proposal was priced for.
@@ -338,10 +343,33 @@ impl MediaBuy {
         }
     }
 
-    /// Adds to the history what was done to it.
-    pub fn note(&mut self, revision: u64, now: Timestamp, action: &str, summary: &str) {
-        let (action, summary) = (action.to_owned(), summary.to_owned());
-        self.history.push(Change { revision, timestamp: now, action, summary });
+    /// Adds to the history what was done to it, and who did it where that is known.
+    pub fn note(
+        &mut self,
+        revision: u64,
+        now: Timestamp,
+        action: &str,
+        summary: &str,
+        by: Option<&str>,
+    ) {
+        self.history.push(Change {
+            revision,
+            timestamp: now,
+            action: action.to_owned(),
+            summary: summary.to_owned(),
+            by: by.map(ToOwned::to_owned),
+        });
+    }
+}
+
+impl Change {
+    /// What buyers may see of it (`history` of `get_media_buys`).
+    #[must_use]
+    pub fn published(&self) -> Value {
+        json!({
+            "revision": self.revision, "timestamp": self.timestamp, "action": self.action,
+            "summary": self.summary,
+        })
     }
 }
 

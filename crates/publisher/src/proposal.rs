@@ -62,6 +62,20 @@ pub enum Status {
     Committed,
 }
 
+tradepost_wire::words! {
+    /// How a proposal stands for the publisher's people, who count those that are over apart.
+    pub enum State {
+        /// Its prices are indicative.
+        Draft = "draft",
+        /// Its prices are firm and its inventory is held.
+        Committed = "committed",
+        /// It can no longer be bought.
+        Expired = "expired",
+        /// A media buy has come of it, or waits for approval.
+        Bought = "bought",
+    }
+}
+
 /// What a proposal was priced against; a purchase outside it has to be quoted anew
 /// (`REQUOTE_REQUIRED`).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -92,6 +106,21 @@ impl Proposal {
     #[must_use]
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.expires_at <= now
+    }
+
+    /// How it stands at a moment.
+    #[must_use]
+    pub fn state_at(&self, now: Timestamp) -> State {
+        if self.bought_as.is_some() {
+            return State::Bought;
+        }
+        if self.is_expired(now) {
+            return State::Expired;
+        }
+        match self.status {
+            Status::Draft => State::Draft,
+            Status::Committed => State::Committed,
+        }
     }
 
     /// Whether it says what another says, whatever they are called and however long they hold.

@@ -106,7 +106,17 @@ pub fn own_id(owner: &str, account: &str, chosen: &str) -> String {
     format!("{}:{}:{owner}{account}{chosen}", owner.len(), account.len())
 }
 
-/// What to list, in the order of making.
+/// In which order things are listed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// In the order of making.
+    #[default]
+    Oldest,
+    /// The one that was made last comes first.
+    Newest,
+}
+
+/// What to list.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Query {
     /// Only what belongs to this tenant.
@@ -115,10 +125,22 @@ pub struct Query {
     pub account: Option<String>,
     /// Only what is in this state.
     pub state: Option<String>,
-    /// Only what has a later place.
+    /// In which order.
+    pub order: Order,
+    /// Only what comes behind the place of this number in the order; 0 for everything.
     pub after: u64,
     /// At most so many; all when 0.
     pub limit: usize,
+}
+
+impl Query {
+    /// Whether a place comes behind the one that the query goes on after.
+    pub(crate) const fn is_behind(&self, place: u64) -> bool {
+        match self.order {
+            Order::Oldest => place > self.after,
+            Order::Newest => self.after == 0 || place < self.after,
+        }
+    }
 }
 
 /// A thing of one type on the shelf.
@@ -196,7 +218,7 @@ pub trait Shelf {
     /// When the store fails.
     fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, Fault>;
 
-    /// Things, in the order of making.
+    /// Things, in the order that the query asks for.
     ///
     /// # Errors
     /// When the store fails.
@@ -263,7 +285,7 @@ impl dyn Shelf + '_ {
         self.get(T::KIND, id)?.map(Kept::read).transpose()
     }
 
-    /// Things of a type, in the order of making.
+    /// Things of a type, in the order that the query asks for.
     ///
     /// # Errors
     /// When the store fails, or what lies there is not of this type.

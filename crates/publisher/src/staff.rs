@@ -17,6 +17,10 @@ use crate::shelf::{Kept, Query, Shelf, Thing, own_id};
 use crate::task::Task;
 use crate::task::end::Office;
 
+pub mod list;
+mod row;
+pub mod show;
+
 /// The longest reason, in characters: it stands in an error message.
 const MAX_REASON: usize = 500;
 
@@ -63,6 +67,8 @@ pub struct Decision {
     pub step: Step,
     /// Why, for the buyer.
     pub reason: Option<String>,
+    /// Who decides: the name of a person, where it is known.
+    pub by: Option<String>,
 }
 
 /// What came of a decision. When both are the same, it stood like that already, and nothing has
@@ -251,12 +257,12 @@ fn task(office: Office<'_>, decision: &Decision) -> Result<Moved, Denied> {
     let from = kept.thing.status;
     let to = led(from, decision.step, |step| task_after(&kept.thing, step))?;
     if from != to && decision.step == Step::Approve {
-        let objections = office.consent(&mut kept)?;
+        let objections = office.consent(&mut kept, decision.by.as_deref())?;
         if !objections.is_empty() {
             return Err(Denied::Objections(objections));
         }
     } else if from != to {
-        office.decline(&mut kept, decision.reason.as_deref())?;
+        office.decline(&mut kept, decision.reason.as_deref(), decision.by.as_deref())?;
     }
     Ok(moved(from.name(), to.name()))
 }

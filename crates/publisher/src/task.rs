@@ -26,8 +26,14 @@ kept! {
         status: Standing,
         /// What it is about, such as the id of the media buy that came of it.
         subject?: Option<String>,
-        /// The media buy that waits for approval. Nobody sees it before.
+        /// The tenant that asked, which may be another than the one that the account belongs to.
+        asked_by?: Option<String>,
+        /// The media buy that waits for approval. No buyer sees it before.
         draft?: Option<MediaBuy>,
+        /// The media buy as it was asked for, once something was decided about it.
+        asked?: Option<MediaBuy>,
+        /// What was decided about it; nothing in tasks that were decided before this was kept.
+        decided?: Option<Decided>,
         /// When the publisher decides about it by itself; `None` when it waits for a person.
         due_at?: Option<Timestamp>,
         /// When it ended.
@@ -45,6 +51,21 @@ kept! {
         context?: Option<Value>,
         /// What was asked and answered, the oldest first (`history` of `get_task_status`).
         history?: Vec<Value>,
+    }
+
+    /// What was decided about a task. For the publisher's people: no buyer is shown it.
+    #[derive(Eq)]
+    pub struct Decided {
+        /// When.
+        at: Timestamp,
+        /// What.
+        verdict: Verdict,
+        /// What kind of decision it was.
+        decider: Decider,
+        /// The name of the person who decided, where it is known.
+        by?: Option<String>,
+        /// The reason that was given, or what spoke against the buy.
+        reason?: Option<String>,
     }
 
     /// A notification that has to be delivered; the state of its record is `due`, `done` or `dead`.
@@ -117,6 +138,24 @@ form! {
 kept_whole!(Push.given);
 
 tradepost_wire::words! {
+    /// What was decided.
+    pub enum Verdict {
+        /// The buy comes about.
+        Approved = "approved",
+        /// It does not.
+        Declined = "declined",
+    }
+
+    /// Who or what decided.
+    pub enum Decider {
+        /// One of the publisher's people.
+        Person = "person",
+        /// The publisher by itself, at the time that the product sets for that.
+        Publisher = "publisher",
+        /// A test, by the test controller of a sandbox.
+        Test = "test",
+    }
+
     /// What came of an attempt (`core/webhook-activity-record.json`).
     pub enum Outcome {
         /// It was taken.
@@ -154,7 +193,10 @@ impl Task {
             task_type: ask.tool.to_string(),
             status: Standing::Submitted,
             subject: None,
+            asked_by: Some(ask.caller.tenant()),
             draft: None,
+            asked: None,
+            decided: None,
             due_at: None,
             completed_at: None,
             result: None,

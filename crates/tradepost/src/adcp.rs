@@ -37,6 +37,7 @@ pub mod listing;
 pub mod notices;
 pub mod published;
 pub mod replay;
+pub mod sales;
 pub mod seller;
 pub mod upstream;
 pub mod vault;

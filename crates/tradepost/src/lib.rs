@@ -21,5 +21,6 @@ pub mod gate;
 pub mod hosting;
 pub mod log;
 pub mod refusals;
+pub mod spreadsheet;
 pub mod traces;
 pub mod wiring;

@@ -76,7 +76,7 @@ pub fn status(
         | Status::Completed => {}
     }
     let revision = kept.record.revision + 1;
-    kept.thing.note(revision, now, "forced", "the sandbox changed how the buy stands");
+    kept.thing.note(revision, now, "forced", "the sandbox changed how the buy stands", None);
     save(shelf, kept, now)?;
     Ok(Forced::Done(before))
 }
@@ -269,6 +269,7 @@ pub fn seed(
         end_time: given.end_time.unwrap_or(now + SignedDuration::from_hours(30 * 24)),
         confirmed_at: Some(now),
         proposal_id: None,
+        task_id: None,
         envelope: None,
         cancellation: (status == Status::Canceled).then(|| Cancellation::by(Party::Seller, now)),
         rejection_reason: given.rejection_reason,
@@ -281,7 +282,7 @@ pub fn seed(
     if buy.packages.is_empty() {
         buy.total_budget = given.total_budget.unwrap_or_default();
     }
-    buy.note(1, now, "created", "the sandbox put the buy there");
+    buy.note(1, now, "created", "the sandbox put the buy there", None);
     let state = super::state(&buy);
     let mut record = New { id, owner, account: Some(account), state, now }.record(&buy)?;
     record.revision = given.revision.unwrap_or(1).max(1);

@@ -12,6 +12,7 @@ fn buy() -> MediaBuy {
         end_time: moment("2026-06-03T00:00:00Z"),
         confirmed_at: None,
         proposal_id: None,
+        task_id: None,
         envelope: None,
         cancellation: None,
         rejection_reason: None,

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use jiff::Timestamp;
 use tradepost_wire::fault::Fault;
 
-use super::{End, Job, KeyRow, Kind, Query, Record, Shelf, Vault, Whose};
+use super::{End, Job, KeyRow, Kind, Order, Query, Record, Shelf, Vault, Whose};
 use crate::world::Later;
 
 /// The vault.
@@ -42,10 +42,13 @@ impl Shelf for Open {
                 && query.owner.as_ref().is_none_or(|owner| record.owner == *owner)
                 && query.account.as_ref().is_none_or(|id| record.account.as_ref() == Some(id))
                 && query.state.as_ref().is_none_or(|word| record.state == *word)
-                && record.place > query.after
+                && query.is_behind(record.place)
         };
         let mut found: Vec<_> = self.0.borrow().records.values().filter(wanted).cloned().collect();
         found.sort_by_key(|record| record.place);
+        if query.order == Order::Newest {
+            found.reverse();
+        }
         if query.limit > 0 {
             found.truncate(query.limit);
         }

@@ -9,7 +9,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json, to_value};
 
-use super::{Notice, Task};
+use super::{Decided, Decider, Notice, Task, Verdict};
 use crate::account::Account;
 use crate::admit::gates;
 use crate::announce::Turn;
@@ -96,18 +96,31 @@ impl Office<'_> {
             return Ok(false);
         };
         let reasons = self.objections(&task, &draft)?;
+        let decided = |verdict| Decided {
+            at: self.now,
+            verdict,
+            decider: Decider::Publisher,
+            by: None,
+            reason: reasons.first().map(|first| first.message.clone()),
+        };
         if reasons.is_empty() {
-            self.approve(&mut task, draft)?;
+            self.approve(&mut task, draft, decided(Verdict::Approved))?;
         } else {
             self.release(&task, &draft)?;
+            task.thing.decided = Some(decided(Verdict::Declined));
+            task.thing.asked = Some(draft);
             self.finish(&mut task, Err(reasons))?;
         }
         Ok(true)
     }
 
     /// A person approves of a task that waits. What still speaks against it is returned, and then
-    /// nothing has changed.
-    pub(crate) fn consent(&self, task: &mut Kept<Task>) -> Result<Vec<Error>, Fault> {
+    /// nothing has changed. `by` is the person's name, where it is known.
+    pub(crate) fn consent(
+        &self,
+        task: &mut Kept<Task>,
+        by: Option<&str>,
+    ) -> Result<Vec<Error>, Fault> {
         let Some(draft) = task.thing.draft.take() else {
             let message = "the task has nothing that could be approved";
             return Ok(vec![refuse::error(Code::InvalidState, message)]);
@@ -116,21 +129,40 @@ impl Office<'_> {
         // With reasons the task is not put back, so that on the shelf it still has the draft
         // that was taken out of it here.
         if reasons.is_empty() {
-            self.approve(task, draft)?;
+            self.approve(task, draft, self.person(Verdict::Approved, by, None))?;
         }
         Ok(reasons)
     }
 
-    /// A person declines a task that waits; with the reason that the buyer is to read.
-    pub(crate) fn decline(&self, task: &mut Kept<Task>, reason: Option<&str>) -> Result<(), Fault> {
+    /// A person declines a task that waits; with the reason that the buyer is to read, and the
+    /// person's name, where it is known.
+    pub(crate) fn decline(
+        &self,
+        task: &mut Kept<Task>,
+        reason: Option<&str>,
+        by: Option<&str>,
+    ) -> Result<(), Fault> {
+        task.thing.decided = Some(self.person(Verdict::Declined, by, reason));
         if let Some(draft) = task.thing.draft.take() {
             self.release(task, &draft)?;
+            task.thing.asked = Some(draft);
         }
         let message = match reason {
             Some(reason) => format!("{DECLINED}: {reason}"),
             None => format!("{DECLINED}; choose another product or ask the seller"),
         };
         self.finish(task, Err(vec![refuse::error(Code::PolicyViolation, &message)]))
+    }
+
+    /// What a person has decided now.
+    fn person(&self, verdict: Verdict, by: Option<&str>, reason: Option<&str>) -> Decided {
+        Decided {
+            at: self.now,
+            verdict,
+            decider: Decider::Person,
+            by: by.map(ToOwned::to_owned),
+            reason: reason.map(ToOwned::to_owned),
+        }
     }
 
     /// Forces the end of a task (`force_task_completion`) with a payload that a test has made up. The
@@ -148,6 +180,13 @@ impl Office<'_> {
         }
         let errors = result.get("errors").map(Error::read_list).unwrap_or_default();
         let fails = !errors.is_empty();
+        task.thing.decided = Some(Decided {
+            at: self.now,
+            verdict: if fails { Verdict::Declined } else { Verdict::Approved },
+            decider: Decider::Test,
+            by: None,
+            reason: errors.first().map(|first| first.message.clone()),
+        });
         if let Some(mut draft) = task.thing.draft.take() {
             let named = result.get("media_buy_id").and_then(Value::as_str);
             let id = named.unwrap_or(&draft.media_buy_id).to_owned();
@@ -155,6 +194,7 @@ impl Office<'_> {
             // another tenant's; that one is left alone, and the task ends all the same.
             if fails || self.shelf.whose(Kind::MediaBuy, &id)?.is_some() {
                 self.release(&task, &draft)?;
+                task.thing.asked = Some(draft);
             } else {
                 self.rename(&mut draft, id)?;
                 self.book(&mut task, draft)?;
@@ -223,7 +263,13 @@ impl Office<'_> {
         Ok(account.is_some_and(|account| account.thing.sandbox))
     }
 
-    fn approve(&self, task: &mut Kept<Task>, draft: MediaBuy) -> Result<(), Fault> {
+    fn approve(
+        &self,
+        task: &mut Kept<Task>,
+        draft: MediaBuy,
+        decided: Decided,
+    ) -> Result<(), Fault> {
+        task.thing.decided = Some(decided);
         let kept = self.book(task, draft)?;
         let mut products = self.publisher.products(self.shelf)?;
         let is_sandbox = self.is_for_tests(task)?;
@@ -239,9 +285,12 @@ impl Office<'_> {
 
     /// Puts the buy that waited on the shelf, confirmed.
     fn book(&self, task: &mut Kept<Task>, mut draft: MediaBuy) -> Result<Kept<MediaBuy>, Fault> {
+        task.thing.asked = Some(draft.clone());
         draft.confirm(self.now);
         let id = draft.media_buy_id.clone();
-        draft.note(1, self.now, "created", "the seller approved the buy");
+        let by = task.thing.decided.as_ref().and_then(|decided| decided.by.as_deref());
+        draft.note(1, self.now, "created", "the seller approved the buy", by);
+        draft.task_id = Some(task.thing.task_id.clone());
         task.thing.subject = Some(id.clone());
         let Record { owner, account, .. } = &task.record;
         let (account, state) = (account.as_deref(), buy::state(&draft));

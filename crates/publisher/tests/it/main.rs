@@ -35,6 +35,7 @@ mod products;
 mod properties;
 mod proposals;
 mod purchases;
+mod sales;
 mod searches;
 mod sessions;
 mod signals;

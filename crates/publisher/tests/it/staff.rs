@@ -34,7 +34,7 @@ fn act<T: Send + 'static>(
 pub(crate) fn decision(matter: Matter, id: &str, step: Step) -> Decision {
     let reason = (matter != Matter::Account && step == Step::Decline)
         .then(|| "the logo is another's".to_owned());
-    Decision { matter, id: id.to_owned(), account: None, step, reason }
+    Decision { matter, id: id.to_owned(), account: None, step, reason, by: None }
 }
 
 pub(crate) fn decide(desk: &Desk, decision: &Decision) -> Result<Moved, Denied> {

@@ -1,7 +1,7 @@
 //! What publishers keep: things of every kind in one table, and idempotency keys.
 
 use jiff::Timestamp;
-use tradepost_publisher::shelf::{KeyRow, Kind, Query, Record, Shelf, Whose};
+use tradepost_publisher::shelf::{KeyRow, Kind, Order, Query, Record, Shelf, Whose};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::Value;
@@ -118,6 +118,12 @@ impl Shelf for Rows<'_> {
         // No limit is more than there can be.
         let limit = if query.limit == 0 { usize::MAX } else { query.limit };
         let after = i64::try_from(query.after).unwrap_or(i64::MAX);
+        let behind = match (query.order, query.after) {
+            (Order::Oldest, _) => "place > $3 ORDER BY place",
+            // The place is a value of the statement in any case.
+            (Order::Newest, 0) => "place > $3 ORDER BY place DESC",
+            (Order::Newest, _) => "place < $3 ORDER BY place DESC",
+        };
         let name = kind.name();
         let mut values = vec![self.publisher.bind(), name.bind(), after.bind(), limit.bind()];
         let conditions =
@@ -130,7 +136,7 @@ impl Shelf for Rows<'_> {
         }
         // The planner looks at a bare parameter after LIMIT, and would plan the statement anew each time
         // that it is bound.
-        sql.push_str(" AND place > $3 ORDER BY place LIMIT $4 + 0");
+        sql.push_str(&format!(" AND {behind} LIMIT $4 + 0"));
         // Bodies are parsed once the rows are let go, so that no read is held open by that.
         let rows: Vec<Unread> =
             self.connection.all("listing things", &sql, &values, |row| read(kind, row))?;

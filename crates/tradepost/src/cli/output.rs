@@ -20,7 +20,7 @@
 //! | 15 | of `doctor`: something is amiss |
 //! | 130 | of `call`, `adcp call` and `probe`: stopped by a signal; what may have happened, or was seen, is said all the same |
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
@@ -201,12 +201,20 @@ pub(super) fn explained<T: Vocabulary + Send + Sync>() -> impl TypedValueParser<
     PossibleValuesParser::new(T::ALL.iter().map(value)).try_map(|text| word(&text))
 }
 
+/// Creates a file that only its owner can read and write; nothing is ever overwritten.
+///
+/// # Errors
+/// When there is such a file already, or it cannot be created.
+pub fn create_new(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
 /// Writes data to a new file, which is its owner's alone from its first moment; nothing is ever overwritten.
 ///
 /// # Errors
 /// When there is such a file already, or it cannot be written.
 pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    let mut file = create_new(path)?;
     file.write_all(bytes)?;
     // A key that a power cut takes away after something was sealed with it is lost for good.
     file.sync_all()
@@ -218,12 +226,17 @@ pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// When there is such a file already, or it or standard output cannot be written.
 pub fn save(file: Option<&Path>, bytes: &[u8], output: Output) -> Result<(), Failure> {
     let Some(path) = file else { return output.hand_over(bytes) };
-    let name = path.display();
-    write_new(path, bytes).map_err(|error| {
+    write_new(path, bytes).map_err(unsaved(path))
+}
+
+/// For `map_err`: a file that data was to be saved in, and cannot be written.
+pub fn unsaved(path: &Path) -> impl Fn(io::Error) -> Failure {
+    move |error| {
         let is_there = error.kind() == ErrorKind::AlreadyExists;
         let why = if is_there { "it exists already".to_owned() } else { error.kind().to_string() };
+        let name = path.display();
         Failure::usage(format!("cannot write {name}: {why}")).hint("name another file")
-    })
+    }
 }
 
 impl Output {

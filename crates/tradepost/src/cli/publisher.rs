@@ -8,6 +8,7 @@ use clap::Subcommand;
 use tradepost_publisher::agent::Authorization;
 use tradepost_publisher::demo;
 use tradepost_publisher::publisher::Publisher;
+use tradepost_publisher::staff::list::Subject;
 use tradepost_publisher::staff::{self, Decision, Denied, Matter, Moved, Step};
 use tradepost_publisher::task::end::Office;
 use tradepost_server::clock::Clock;
@@ -22,13 +23,36 @@ use super::{Context, Outcome, check_config};
 use crate::adcp::vault::StoreVault;
 use crate::config::{self, Config, read};
 
+mod details;
 mod list;
 mod offline;
+mod sales;
 
 /// What it does.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// List accounts, creatives, tasks or what was granted, the oldest first.
+    /// List, show and export the media buys: what was sold.
+    #[command(subcommand)]
+    Buys(sales::Command),
+    /// The same of the packages of media buys.
+    #[command(subcommand)]
+    Packages(sales::Command),
+    /// The same of creatives.
+    #[command(subcommand)]
+    Creatives(sales::Command),
+    /// The same of proposals of media plans.
+    #[command(subcommand)]
+    Proposals(sales::Command),
+    /// The same of accounts.
+    #[command(subcommand)]
+    Accounts(sales::Command),
+    /// The same of tasks: what waits for a decision, and what was decided by whom.
+    #[command(subcommand)]
+    Tasks(sales::Command),
+    /// The same of what media buys have delivered.
+    #[command(subcommand)]
+    Delivery(sales::Command),
+    /// List all accounts, creatives or tasks at once, or what was granted, the oldest first.
     List {
         /// What to list.
         #[arg(value_parser = one_of::<list::What>())]
@@ -118,6 +142,13 @@ pub(super) struct Whose {
 /// When the store cannot be used, there is no such thing, or it cannot be decided like that.
 pub(super) fn run(command: Command, context: &Context) -> Outcome {
     let (step, item, reason) = match command {
+        Command::Buys(command) => return sales::run(Subject::Buys, command, context),
+        Command::Packages(command) => return sales::run(Subject::Packages, command, context),
+        Command::Creatives(command) => return sales::run(Subject::Creatives, command, context),
+        Command::Proposals(command) => return sales::run(Subject::Proposals, command, context),
+        Command::Accounts(command) => return sales::run(Subject::Accounts, command, context),
+        Command::Tasks(command) => return sales::run(Subject::Tasks, command, context),
+        Command::Delivery(command) => return sales::run(Subject::Delivery, command, context),
         Command::List { what, state, place } => {
             return list::run(what, state.as_deref(), &place, context);
         }
@@ -135,7 +166,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
 
 fn decide(step: Step, item: Item, reason: Option<String>, context: &Context) -> Outcome {
     let Item { kind: matter, id, account, place } = item;
-    let decision = Decision { matter, id, account, step, reason };
+    let decision = Decision { matter, id, account, step, reason, by: None };
     let (vault, publisher) = place.only(context)?;
     let now = Clock::system().now();
     let asked = decision.clone();

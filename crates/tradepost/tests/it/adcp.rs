@@ -10,6 +10,7 @@ mod menu;
 mod notices;
 mod offered;
 mod races;
+mod sales;
 mod signatures;
 pub mod staff;
 mod twins;

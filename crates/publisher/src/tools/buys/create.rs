@@ -102,7 +102,8 @@ fn book(work: &Work<'_>, draft: Draft) -> Result<Reply, Stop> {
     let (now, mut thing) = (work.ask.now, draft.buy);
     let account = work.account()?;
     thing.confirm(now);
-    thing.note(1, now, "created", "the buyer created the buy");
+    let by = work.ask.caller.tenant();
+    thing.note(1, now, "created", "the buyer created the buy", Some(&by));
     let (id, whose) = (&thing.media_buy_id, work.whose());
     work.add(id, whose, buy::state(&thing), &thing)?;
     let absent = || Fault::new("booking a buy", "it is not where it was put");

@@ -81,6 +81,7 @@ pub(super) fn make(desk: &Desk<'_>, form: &CreateMediaBuy) -> Result<Draft, Stop
         end_time: flight.end,
         confirmed_at: None,
         proposal_id: form.proposal_id.clone(),
+        task_id: None,
         envelope,
         cancellation: None,
         rejection_reason: None,

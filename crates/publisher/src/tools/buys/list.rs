@@ -86,7 +86,10 @@ fn row(
     row.shift_remove("media_buy_status");
     let history = form.include_history.and_then(|wanted| usize::try_from(wanted).ok());
     let history = history.filter(|wanted| *wanted > 0);
-    let history = history.map(|it| buy.history.iter().rev().take(it).collect::<Vec<_>>());
+    let history = history.map(|most| {
+        let latest = buy.history.iter().rev().take(most);
+        latest.map(buy::Change::published).collect::<Vec<_>>()
+    });
     let impairments = health::impairments(buy, library, now);
     let health = if impairments.is_empty() { "ok" } else { "impaired" };
     row.extend(object([
@@ -101,7 +104,7 @@ fn row(
         ("cancellation", buy.cancellation.as_ref().map(|it| json!(it))),
         ("rejection_reason", buy.rejection_reason.clone().map(Value::from)),
         ("context", buy.shown.get("context").cloned()),
-        ("history", history.map(|it| json!(it))),
+        ("history", history.map(Value::from)),
         ("health", Some(health.into())),
         ("impairments", (!impairments.is_empty()).then(|| impairments.into())),
         ("packages", Some(packages(work, kept, library, form.include_snapshot)?)),

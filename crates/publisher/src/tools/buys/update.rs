@@ -60,7 +60,8 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &UpdateMediaBuy) -> Resul
         let first = names.first().copied().unwrap_or("updated");
         let summary = if names.is_empty() { "updated".to_owned() } else { names.join(", ") };
         kept.thing = change.buy;
-        kept.thing.note(revision, now, first, &summary);
+        let by = work.ask.caller.tenant();
+        kept.thing.note(revision, now, first, &summary, Some(&by));
         force::save(work.shelf, &mut kept, now)?;
         exclusive::rebook_buy(work.shelf, &kept.thing, &offer, sandbox, now)?;
     }

@@ -454,7 +454,9 @@ impl Sync<'_> {
             if touched.contains(&index) {
                 buy.thing.settle();
                 let revision = buy.record.revision + 1;
-                buy.thing.note(revision, now, "creatives_assigned", "creatives were assigned");
+                let by = self.work.ask.caller.tenant();
+                let said = "creatives were assigned";
+                buy.thing.note(revision, now, "creatives_assigned", said, Some(&by));
                 buy::force::save(shelf, buy, now)?;
             }
         }

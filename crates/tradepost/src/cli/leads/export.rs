@@ -9,10 +9,11 @@ use tradepost_dealer::adf::view::LeadView;
 use tradepost_dealer::consent::{ConsentRecord, Hash, hex};
 use tradepost_dealer::record::{AppointmentRecord, LeadEvent, LeadHistory, LeadRecord};
 use tradepost_wire::catalog::Vocabulary;
-use tradepost_wire::format::{self, rfc3339};
+use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::{Value, json};
 
 use super::text::is_direction;
+use crate::spreadsheet::guarded;
 
 /// A lead as it is or was after one of its events.
 #[derive(Debug, Clone)]
@@ -233,43 +234,4 @@ pub fn csv(entries: &[Entry]) -> Result<Vec<u8>, csv::Error> {
         writer.write_record(cells.map(|text| guarded(&text)))?;
     }
     writer.into_inner().map_err(|error| error.into_error().into())
-}
-
-/// A cell that spreadsheets take for text. One that starts with `=`, `+`, `-` or `@` would be
-/// calculated, so it gets an apostrophe in front; a telephone number in E.164 is `+` and digits,
-/// which calculates nothing, and stays as it is. Control characters other than line breaks and
-/// tabs are left out.
-fn guarded(text: &str) -> String {
-    let kept = |c: &char| !c.is_control() || matches!(c, '\n' | '\r' | '\t');
-    let text: String = text.chars().filter(kept).collect();
-    // Spreadsheets skip leading white space before they look for a formula.
-    if text.trim_start().starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠'])
-        && !format::is_e164(&text)
-    {
-        return format!("'{text}");
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn formulas_become_text_and_telephone_numbers_stay() {
-        for (text, cell) in [
-            ("=1+1", "'=1+1"),
-            ("+cmd", "'+cmd"),
-            ("-2+3", "'-2+3"),
-            ("@SUM(A1)", "'@SUM(A1)"),
-            ("\t=1+1", "'\t=1+1"),
-            ("\u{1b}=1+1", "'=1+1"),
-            ("+14155550123", "+14155550123"),
-            ("+14155550123+1", "'+14155550123+1"),
-            ("Ada", "Ada"),
-            ("", ""),
-        ] {
-            assert_eq!(guarded(text), cell, "{text:?}");
-        }
-    }
 }

@@ -25,15 +25,15 @@ impl Fit {
 
 /// A column: its heading, and whether its values are numbers.
 #[derive(Debug, Clone, Copy)]
-pub enum Column {
+pub enum Column<'h> {
     /// Aligned to the left.
-    Text(&'static str),
+    Text(&'h str),
     /// Aligned to the right.
-    Number(&'static str),
+    Number(&'h str),
 }
 
 /// A column of a table of things, and what stands in it of each of them.
-pub type Cells<'c, T> = (Column, &'c dyn Fn(&T) -> String);
+pub type Cells<'c, T> = (Column<'c>, &'c dyn Fn(&T) -> String);
 
 /// How many characters of a value are shown where it has a line of its own.
 const LONG: usize = 8 * SENTENCE;
@@ -52,11 +52,11 @@ pub fn of<T>(fit: Fit, things: &[T], columns: &[Cells<'_, T>]) -> String {
 /// A table with headings. A terminal without room for whole words gets a block for each row:
 /// broken ids cannot be copied.
 #[must_use]
-pub fn rows(fit: Fit, columns: &[Column], rows: &[Vec<String>]) -> String {
+pub fn rows(fit: Fit, columns: &[Column<'_>], rows: &[Vec<String>]) -> String {
     rows_within(fit.room(), columns, rows)
 }
 
-fn rows_within(room: Option<u16>, columns: &[Column], rows: &[Vec<String>]) -> String {
+fn rows_within(room: Option<u16>, columns: &[Column<'_>], rows: &[Vec<String>]) -> String {
     let headings: Vec<_> = columns
         .iter()
         .map(|column| match column {
@@ -95,7 +95,7 @@ fn rows_within(room: Option<u16>, columns: &[Column], rows: &[Vec<String>]) -> S
 }
 
 /// Each row as names and values.
-fn blocks(room: Option<u16>, columns: &[Column], rows: &[Vec<String>]) -> String {
+fn blocks(room: Option<u16>, columns: &[Column<'_>], rows: &[Vec<String>]) -> String {
     let blocks = rows.iter().map(|row| {
         let mut table = start(room);
         for (column, cell) in columns.iter().zip(row).filter(|(_, cell)| !cell.is_empty()) {
@@ -142,7 +142,7 @@ mod tests {
 
     use super::*;
 
-    const COLUMNS: [Column; 3] =
+    const COLUMNS: [Column<'static>; 3] =
         [Column::Text("id"), Column::Number("price"), Column::Text("details")];
 
     fn shown(room: u16) -> String {

@@ -7,7 +7,7 @@ use tradepost_publisher::account::{self, Account, Grant};
 use tradepost_publisher::agent::Authorization;
 use tradepost_publisher::creative::{self, Creative};
 use tradepost_publisher::shelf::{Kept, Query, Shelf, Thing, Vault};
-use tradepost_publisher::task::Task;
+use tradepost_publisher::task::{Decider, Task};
 use tradepost_server::clock::Clock;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
@@ -93,7 +93,7 @@ pub(super) fn run(what: What, state: Option<&str>, place: &Whose, context: &Cont
     Ok(())
 }
 
-fn column(name: &'static str) -> Column {
+fn column(name: &'static str) -> Column<'static> {
     match name {
         "budget" => Column::Number(name),
         "read_only" => Column::Text("read only"),
@@ -161,13 +161,9 @@ fn rows(
         What::Tasks => {
             let row = |kept: Kept<Task>| {
                 let task = kept.thing;
-                let draft = task.draft.as_ref();
+                let draft = task.draft.as_ref().or(task.asked.as_ref());
                 let budget = draft.map(|buy| buy.total_budget);
-                let decided = match (draft, task.due_at) {
-                    (None, _) => None,
-                    (Some(_), Some(due)) => Some(format!("by itself at {due}")),
-                    (Some(_), None) => Some("by a person".to_owned()),
-                };
+                let decided = decided(&task);
                 let packages = draft.map(|buy| {
                     let packages = buy.packages.iter();
                     let packages = packages
@@ -200,6 +196,24 @@ fn rows(
             };
             rows_of(shelf, row)
         }
+    }
+}
+
+/// How a task is going to be decided, or what was decided and by whom.
+fn decided(task: &Task) -> Option<String> {
+    if let Some(decided) = &task.decided {
+        let by = match (&decided.by, decided.decider) {
+            (Some(name), _) => name,
+            (None, Decider::Person) => "a person",
+            (None, Decider::Publisher) => "itself",
+            (None, Decider::Test) => "a test",
+        };
+        return Some(format!("{} by {by}", decided.verdict));
+    }
+    task.draft.as_ref()?;
+    match task.due_at {
+        Some(due) => Some(format!("by itself at {due}")),
+        None => Some("by a person".to_owned()),
     }
 }
 

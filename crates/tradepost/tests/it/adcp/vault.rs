@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use proptest::prelude::*;
 use tradepost_publisher::refuse::{Stop, invalid};
 use tradepost_publisher::shelf::memory::MemoryVault;
-use tradepost_publisher::shelf::{KeyRow, Kind, Query, Record, Shelf, Vault};
+use tradepost_publisher::shelf::{KeyRow, Kind, Order, Query, Record, Shelf, Vault};
 use tradepost_store::Store;
 use tradepost_wire::json::{Value, json};
 
@@ -86,11 +86,16 @@ pub fn everything(vault: &dyn Vault) -> Vec<String> {
                     Query { account: Some(format!("account {number}")), ..Query::default() },
                     Query { state: Some(format!("state {number}")), ..Query::default() },
                     Query { limit: number, ..Query::default() },
+                    Query { order: Order::Newest, limit: number, ..Query::default() },
                 ];
                 for query in queries {
-                    let ids: Vec<_> = shelf.list(kind, &query).unwrap();
-                    let ids: Vec<_> = ids.into_iter().map(|record| record.id).collect();
-                    lines.push(format!("{query:?} {ids:?}"));
+                    let found = shelf.list(kind, &query).unwrap();
+                    let last = found.last().map_or(0, |record| record.place);
+                    let ids: Vec<_> = found.into_iter().map(|record| record.id).collect();
+                    let behind = Query { after: last, ..query.clone() };
+                    let behind = shelf.list(kind, &behind).unwrap();
+                    let behind: Vec<_> = behind.into_iter().map(|record| record.id).collect();
+                    lines.push(format!("{query:?} {ids:?} {behind:?}"));
                 }
             }
         }

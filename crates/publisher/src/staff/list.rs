@@ -1,0 +1,428 @@
+//! What the publisher's people look through: what was sold and what led to it, the newest first, a page
+//! at a time. Command line and console ask here.
+
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::{SignedDuration, Timestamp};
+use tradepost_wire::adcp::Standing;
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::fault::Fault;
+use tradepost_wire::json::Value;
+
+use super::{Denied, row};
+use crate::account::{self, Account};
+use crate::buy::report::Period;
+use crate::buy::{self, MediaBuy};
+use crate::creative::{self, Creative};
+use crate::proposal::{self, Proposal};
+use crate::shelf::{Kept, Order, Query, Record, Thing};
+use crate::task::Task;
+use crate::task::end::Office;
+
+/// How many things are read at once.
+const SLICE: usize = 100;
+
+/// How many things are looked at for one page, wanted or not: one that asks for what is rare gets a short
+/// page and where it goes on, so that nobody waits long for the store behind it.
+const MOST_LOOKED_AT: usize = 2_000;
+
+/// By how much things may lie in another order than that of their moments: two that are made at the same
+/// time may get their places the other way round.
+const SLACK: SignedDuration = SignedDuration::from_mins(10);
+
+/// How far a task can be that is kept: it waits for no credential.
+const TASK_STATES: [Standing; 7] = [
+    Standing::Submitted,
+    Standing::Working,
+    Standing::InputRequired,
+    Standing::Completed,
+    Standing::Failed,
+    Standing::Rejected,
+    Standing::Canceled,
+];
+
+tradepost_wire::words! {
+    /// What is looked through, by the name of its command.
+    pub enum Subject {
+        /// Media buys.
+        Buys = "buys",
+        /// Packages of media buys.
+        Packages = "packages",
+        /// Creatives of all accounts.
+        Creatives = "creatives",
+        /// Proposals of media plans.
+        Proposals = "proposals",
+        /// Accounts of advertisers.
+        Accounts = "accounts",
+        /// Submitted tasks.
+        Tasks = "tasks",
+        /// What media buys have delivered.
+        Delivery = "delivery",
+    }
+}
+
+impl Subject {
+    /// One of them, in words.
+    #[must_use]
+    pub const fn singular(self) -> &'static str {
+        match self {
+            Self::Buys | Self::Delivery => "media buy",
+            Self::Packages => "package",
+            Self::Creatives => "creative",
+            Self::Proposals => "proposal",
+            Self::Accounts => "account",
+            Self::Tasks => "task",
+        }
+    }
+
+    /// The states that one can be in.
+    #[must_use]
+    pub fn states(self) -> Vec<&'static str> {
+        match self {
+            Self::Buys | Self::Packages | Self::Delivery => buy::Status::NAMES.to_vec(),
+            Self::Creatives => creative::Status::NAMES.to_vec(),
+            Self::Proposals => proposal::State::NAMES.to_vec(),
+            Self::Accounts => account::Status::NAMES.to_vec(),
+            Self::Tasks => TASK_STATES.iter().map(|state| state.name()).collect(),
+        }
+    }
+
+    /// Whether one is of products.
+    #[must_use]
+    pub const fn has_products(self) -> bool {
+        match self {
+            Self::Buys | Self::Packages | Self::Proposals | Self::Tasks | Self::Delivery => true,
+            Self::Creatives | Self::Accounts => false,
+        }
+    }
+}
+
+/// What is wanted; what is `None` narrows nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Only what is in this state.
+    pub state: Option<String>,
+    /// Only what lies on this account.
+    pub account: Option<String>,
+    /// Only what belongs to this buyer agent, by its id in the configuration; a credential that is mapped
+    /// to no agent is `principal:` and its name.
+    pub agent: Option<String>,
+    /// Only what is of this product.
+    pub product: Option<String>,
+    /// Only what was made at this moment or later; of delivery, what was reported then.
+    pub from: Option<Timestamp>,
+    /// Only what was made before this moment; of delivery, what was reported before it.
+    pub until: Option<Timestamp>,
+}
+
+impl Filter {
+    /// Says what of it does not go with a subject, each in a sentence.
+    #[must_use]
+    pub fn problems(&self, subject: Subject) -> Vec<String> {
+        let mut problems = Vec::new();
+        let states = subject.states();
+        if let Some(state) = self.state.as_deref().filter(|state| !states.contains(state)) {
+            let known = states.join(", ");
+            let one = subject.singular();
+            problems.push(format!("no {one} is ever {state}; use one of: {known}"));
+        }
+        if self.product.is_some() && !subject.has_products() {
+            problems.push(format!("{subject} are of no product; leave the product out"));
+        }
+        if let (Some(from), Some(until)) = (self.from, self.until)
+            && until <= from
+        {
+            problems.push("the period ends before it begins".to_owned());
+        }
+        problems
+    }
+
+    /// The period of delivery that is wanted.
+    pub(super) fn period(&self) -> Period {
+        Period {
+            start: self.from.unwrap_or(Timestamp::MIN),
+            end: self.until.unwrap_or(Timestamp::MAX),
+        }
+    }
+
+    fn has_state(&self, state: &str) -> bool {
+        self.state.as_ref().is_none_or(|wanted| wanted == state)
+    }
+
+    fn has_product<'p>(&self, mut products: impl Iterator<Item = &'p str>) -> bool {
+        self.product.as_ref().is_none_or(|wanted| products.any(|product| product == wanted))
+    }
+
+    /// Whether something was made in the period.
+    fn has_moment(&self, made_at: Timestamp) -> bool {
+        self.from.is_none_or(|from| made_at >= from)
+            && self.until.is_none_or(|until| made_at < until)
+    }
+
+    /// Whether nothing that was made before this can be wanted.
+    fn is_before_all(&self, made_at: Timestamp) -> bool {
+        self.from.is_some_and(|from| made_at < from.saturating_sub(SLACK).unwrap_or(from))
+    }
+}
+
+/// The tenant that people call by this name.
+pub(super) fn tenant_named(agent: &str) -> String {
+    if agent.starts_with("agent:") || agent.starts_with("principal:") {
+        return agent.to_owned();
+    }
+    format!("agent:{agent}")
+}
+
+/// The place of a row in a list, by which the list goes on behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cursor {
+    place: u64,
+    /// The package of the media buy at that place; `None` for everything there.
+    package: Option<u32>,
+}
+
+impl Cursor {
+    /// Whether it comes behind another one in a list.
+    fn is_behind(self, other: Self) -> bool {
+        let is_later_package = match (self.package, other.package) {
+            (Some(own), Some(done)) => own > done,
+            (Some(_) | None, None) | (None, Some(_)) => false,
+        };
+        self.place < other.place || (self.place == other.place && is_later_package)
+    }
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.package {
+            Some(package) => write!(f, "{}.{package}", self.place),
+            None => write!(f, "{}", self.place),
+        }
+    }
+}
+
+impl FromStr for Cursor {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let read = || {
+            let (place, package) = match text.split_once('.') {
+                Some((place, package)) => (place, Some(package)),
+                None => (text, None),
+            };
+            let package = package.map(str::parse).transpose().ok()?;
+            Some(Self { place: place.parse().ok().filter(|place| *place > 0)?, package })
+        };
+        read().ok_or("is no cursor of a list; copy it from a row, or from where the list ended")
+    }
+}
+
+/// Which part of a list is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Page {
+    /// Only what comes behind this.
+    pub after: Option<Cursor>,
+    /// At most so many rows.
+    pub limit: usize,
+}
+
+/// A row of a list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// Its place.
+    pub cursor: Cursor,
+    /// What is said of it.
+    pub document: Value,
+}
+
+/// A part of a list.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Listing {
+    /// Its rows, the newest first. They may be fewer than were asked for although more follow.
+    pub rows: Vec<Row>,
+    /// Behind what it goes on; `None` at the end.
+    pub next: Option<Cursor>,
+}
+
+/// Lists a page.
+///
+/// # Errors
+/// What is wrong with the filter, or that the store failed.
+pub fn list(
+    office: Office<'_>,
+    subject: Subject,
+    filter: &Filter,
+    page: Page,
+) -> Result<Listing, Denied> {
+    let problems = filter.problems(subject);
+    if !problems.is_empty() {
+        return Err(Denied::Invalid(problems));
+    }
+    let now = office.now;
+    let walk = Walk { office, filter, page, is_by_creation: subject != Subject::Delivery };
+    let listing = match subject {
+        Subject::Buys => walk.over(|kept: &Kept<MediaBuy>| {
+            let buy = &kept.thing;
+            let is_wanted = filter.has_state(buy.status_at(now).name())
+                && filter.has_product(row::products(buy));
+            Ok(vec![if is_wanted { Some(row::buy(&office, kept)?) } else { None }])
+        }),
+        Subject::Packages => walk.over(|kept: &Kept<MediaBuy>| {
+            let packages = kept.thing.packages.iter().map(|package| {
+                let is_wanted = filter
+                    .has_state(row::package_state(&kept.thing, package, now).name())
+                    && filter.has_product(std::iter::once(package.product_id.as_str()));
+                is_wanted.then(|| row::package(&office, kept, package))
+            });
+            Ok(packages.collect())
+        }),
+        Subject::Creatives => walk.over(|kept: &Kept<Creative>| {
+            let is_wanted = filter.has_state(kept.thing.status_at(now).name());
+            Ok(vec![is_wanted.then(|| row::creative(&office, kept))])
+        }),
+        Subject::Proposals => walk.over(|kept: &Kept<Proposal>| {
+            let proposal = &kept.thing;
+            let products = proposal.allocations.iter().map(|part| part.product_id.as_str());
+            let is_wanted =
+                filter.has_state(proposal.state_at(now).name()) && filter.has_product(products);
+            Ok(vec![is_wanted.then(|| row::proposal(&office, kept))])
+        }),
+        Subject::Accounts => walk.over(|kept: &Kept<Account>| {
+            let is_wanted = filter.has_state(kept.thing.status.name());
+            Ok(vec![is_wanted.then(|| row::account(&office, kept))])
+        }),
+        Subject::Tasks => walk.over(|kept: &Kept<Task>| {
+            if !filter.has_state(kept.thing.status.name()) {
+                return Ok(vec![None]);
+            }
+            let asked = row::asked(&office, &kept.thing)?;
+            let is_wanted = filter.has_product(asked.iter().flat_map(row::products));
+            Ok(vec![is_wanted.then(|| row::task(&office, kept, asked.as_ref()))])
+        }),
+        Subject::Delivery => walk.over(|kept: &Kept<MediaBuy>| {
+            let (buy, period) = (&kept.thing, filter.period());
+            let is_wanted = filter.has_state(buy.status_at(now).name())
+                && filter.has_product(row::products(buy))
+                && buy.start_time < period.end
+                && buy.end_time > period.start;
+            Ok(vec![if is_wanted { Some(row::delivery(&office, kept, period)?) } else { None }])
+        }),
+    };
+    Ok(listing?)
+}
+
+/// A list that is gone through.
+#[derive(Clone, Copy)]
+struct Walk<'a> {
+    office: Office<'a>,
+    filter: &'a Filter,
+    page: Page,
+    /// Whether the period is about when things were made.
+    is_by_creation: bool,
+}
+
+impl Walk<'_> {
+    /// Reads slices of things until the page is full. `rows` gives the rows of a thing, with `None` for each
+    /// that is not wanted.
+    fn over<T: Thing>(
+        &self,
+        rows: impl Fn(&Kept<T>) -> Result<Vec<Option<Value>>, Fault>,
+    ) -> Result<Listing, Fault> {
+        let mut listing = Listing::default();
+        let mut query = self.query();
+        query.after = self.begin::<T>(&query)?;
+        let mut looked_at = 0;
+        loop {
+            let slice = self.office.shelf.all::<T>(&query)?;
+            for kept in &slice {
+                query.after = kept.record.place;
+                if self.is_by_creation && self.filter.is_before_all(kept.record.created_at) {
+                    return Ok(listing);
+                }
+                if !self.is_of_period(&kept.record) {
+                    continue;
+                }
+                if !self.take(kept.record.place, rows(kept)?, &mut listing) {
+                    return Ok(listing);
+                }
+            }
+            looked_at += slice.len();
+            if slice.len() < query.limit {
+                return Ok(listing);
+            }
+            if looked_at >= MOST_LOOKED_AT {
+                listing.next = Some(Cursor { place: query.after, package: None });
+                return Ok(listing);
+            }
+        }
+    }
+
+    /// Takes the wanted rows of a thing. Whether there is room for further ones; without, it is noted where
+    /// the list goes on.
+    fn take(&self, place: u64, rows: Vec<Option<Value>>, listing: &mut Listing) -> bool {
+        let is_single = rows.len() == 1;
+        for (index, document) in (0_u32..).zip(rows) {
+            let package = if is_single { None } else { Some(index) };
+            let cursor = Cursor { place, package };
+            let is_behind = self.page.after.is_none_or(|after| cursor.is_behind(after));
+            let Some(document) = document.filter(|_| is_behind) else { continue };
+            if listing.rows.len() == self.page.limit {
+                listing.next = listing.rows.last().map(|last| last.cursor).or(self.page.after);
+                return false;
+            }
+            listing.rows.push(Row { cursor, document });
+        }
+        true
+    }
+
+    fn is_of_period(&self, record: &Record) -> bool {
+        !self.is_by_creation || self.filter.has_moment(record.created_at)
+    }
+
+    fn query(&self) -> Query {
+        Query {
+            owner: self.filter.agent.as_deref().map(tenant_named),
+            account: self.filter.account.clone(),
+            order: Order::Newest,
+            limit: SLICE,
+            ..Query::default()
+        }
+    }
+
+    /// The place behind which the page begins; 0 for the beginning of the list.
+    fn begin<T: Thing>(&self, query: &Query) -> Result<u64, Fault> {
+        let after = match self.page.after {
+            None => 0,
+            // Packages of the same media buy may be left.
+            Some(Cursor { place, package: Some(_) }) => place + 1,
+            Some(Cursor { place, package: None }) => place,
+        };
+        match self.filter.until.filter(|_| self.is_by_creation) {
+            Some(until) => {
+                let last = self.last_place_before::<T>(query, until)? + 1;
+                Ok(if after == 0 { last } else { last.min(after) })
+            }
+            None => Ok(after),
+        }
+    }
+
+    /// The place of the last thing that was made before a moment, found by halving: what is newer is not
+    /// read.
+    fn last_place_before<T: Thing>(&self, query: &Query, moment: Timestamp) -> Result<u64, Fault> {
+        let moment = moment.saturating_add(SLACK).unwrap_or(moment);
+        let shelf = self.office.shelf;
+        let newest = shelf.list(T::KIND, &Query { limit: 1, after: 0, ..query.clone() })?;
+        let mut before = 0;
+        let mut beyond = newest.first().map_or(0, |record| record.place);
+        while before < beyond {
+            let middle = before + (beyond - before) / 2;
+            let next = Query { order: Order::Oldest, limit: 1, after: middle, ..query.clone() };
+            match shelf.list(T::KIND, &next)?.first() {
+                Some(record) if record.created_at < moment => before = record.place,
+                Some(_) | None => beyond = middle,
+            }
+        }
+        Ok(before)
+    }
+}

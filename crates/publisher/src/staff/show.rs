@@ -1,0 +1,437 @@
+//! Everything that is known of one thing, for the publisher's people: what was bought, what it has
+//! delivered, what was asked and decided, and by whom. Credentials and bank details are never shown.
+
+use std::collections::BTreeSet;
+
+use tradepost_wire::fault::Fault;
+use tradepost_wire::json::{Map, Value, json};
+
+use super::list::Subject;
+use super::row;
+use crate::account::{Account, Grant};
+use crate::buy::report::{self, Period};
+use crate::buy::{MediaBuy, Package, health};
+use crate::creative::Creative;
+use crate::proposal::Proposal;
+use crate::reply::object;
+use crate::shelf::{Kept, Order, Query, Thing, own_id};
+use crate::task::Task;
+use crate::task::end::{Office, record_id};
+
+/// How many things are read at once while one is looked for.
+const SLICE: usize = 500;
+
+/// What a row of a package repeats of its media buy.
+const OF_BUY: [&str; 6] = ["publisher", "buy", "account", "agent", "created_at", "updated_at"];
+
+/// Why nothing is shown.
+#[derive(Debug)]
+pub enum NotShown {
+    /// There is nothing of that id.
+    Absent,
+    /// Several accounts have something of that id: these.
+    SeveralAccounts(Vec<String>),
+    /// Several media buys of one account have a package of that id: these.
+    SeveralBuys(Vec<String>),
+    /// We broke.
+    Broken(Fault),
+}
+
+impl From<Fault> for NotShown {
+    fn from(broken: Fault) -> Self {
+        Self::Broken(broken)
+    }
+}
+
+/// Shows the thing of an id; on an account where several have one.
+///
+/// # Errors
+/// Why it is not.
+pub fn show(
+    office: Office<'_>,
+    subject: Subject,
+    id: &str,
+    account: Option<&str>,
+) -> Result<Value, NotShown> {
+    let office = &office;
+    match subject {
+        Subject::Buys => Ok(buy(office, &by_record(office, id, account)?)?),
+        Subject::Packages => package(office, id, account),
+        Subject::Creatives => {
+            let found = by_chosen_id(office, account, |it: &Creative| it.creative_id == id)?;
+            Ok(creative(office, &found))
+        }
+        Subject::Proposals => Ok(proposal(office, &by_record(office, id, account)?)),
+        Subject::Accounts => Ok(account_of(office, &by_record(office, id, account)?)?),
+        Subject::Tasks => {
+            let found = by_chosen_id(office, account, |it: &Task| it.task_id == id)?;
+            Ok(task(office, &found)?)
+        }
+        Subject::Delivery => Ok(delivery(office, &by_record(office, id, account)?)?),
+    }
+}
+
+/// What has its id from us: it is the id of its record.
+fn by_record<T: Thing>(
+    office: &Office<'_>,
+    id: &str,
+    account: Option<&str>,
+) -> Result<Kept<T>, NotShown> {
+    let found = office.shelf.find::<T>(id)?;
+    let is_there = |kept: &Kept<T>| account.is_none() || kept.record.account.as_deref() == account;
+    found.filter(is_there).ok_or(NotShown::Absent)
+}
+
+/// What has an id that its buyer chose: several accounts may have one.
+fn by_chosen_id<T: Thing>(
+    office: &Office<'_>,
+    account: Option<&str>,
+    is_it: impl Fn(&T) -> bool,
+) -> Result<Kept<T>, NotShown> {
+    let mut found = search(office, account, is_it)?;
+    let Some(only) = found.pop() else { return Err(NotShown::Absent) };
+    if found.is_empty() {
+        return Ok(only);
+    }
+    found.push(only);
+    Err(NotShown::SeveralAccounts(accounts(&found)))
+}
+
+/// The accounts on which things lie, each once.
+fn accounts<T>(found: &[Kept<T>]) -> Vec<String> {
+    let accounts = found.iter().map(|kept| kept.record.account.clone().unwrap_or_default());
+    accounts.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Looks through everything of a type.
+fn search<T: Thing>(
+    office: &Office<'_>,
+    account: Option<&str>,
+    is_it: impl Fn(&T) -> bool,
+) -> Result<Vec<Kept<T>>, Fault> {
+    let mut query = Query {
+        account: account.map(ToOwned::to_owned),
+        order: Order::Newest,
+        limit: SLICE,
+        ..Query::default()
+    };
+    let mut found = Vec::new();
+    loop {
+        let slice = office.shelf.all::<T>(&query)?;
+        let count = slice.len();
+        query.after = slice.last().map_or(query.after, |last| last.record.place);
+        found.extend(slice.into_iter().filter(|kept| is_it(&kept.thing)));
+        if count < SLICE {
+            return Ok(found);
+        }
+    }
+}
+
+fn buy(office: &Office<'_>, kept: &Kept<MediaBuy>) -> Result<Value, Fault> {
+    let (buy, now) = (&kept.thing, office.now);
+    let delivery = row::delivered(office, kept)?;
+    let reports: Vec<_> = delivery.reports.iter().collect();
+    let shares = report::shares(buy, &reports);
+    let library = creatives_of(office, kept)?;
+    let names = product_names(office)?;
+    let packages = buy.packages.iter().zip(&shares).map(|(package, share)| {
+        let mut shown = package_document(office, kept, package, &library);
+        if let Some(members) = shown.as_object_mut() {
+            members.retain(|name, _| !OF_BUY.contains(&name.as_str()));
+        }
+        let name = names.get(&package.product_id).cloned();
+        row::extend(
+            &mut shown,
+            object([("product_name", name), ("delivery", Some(report::metrics(share).into()))]),
+        );
+        shown
+    });
+    let packages: Vec<Value> = packages.collect();
+    let account = match &kept.record.account {
+        Some(id) => office.shelf.find::<Account>(id)?,
+        None => None,
+    };
+    let mut figures = report::metrics(reports.iter().copied());
+    figures.insert("reports".to_owned(), reports.len().into());
+    let last = reports.last().map(|report| json!(report.at));
+    figures.insert("last_report_at".to_owned(), last.unwrap_or_default());
+    let history = history(office, kept)?;
+    let mut shown = row::buy(office, kept)?;
+    row::extend(
+        &mut shown,
+        object([
+            ("packages", Some(packages.into())),
+            ("account_name", account.map(|account| account.thing.name.into())),
+            ("terms", Some(buy.shown.clone().into())),
+            ("plan", buy.plan_id.clone().map(Value::from)),
+            ("cancellation", buy.cancellation.as_ref().map(|it| json!(it))),
+            ("rejection_reason", buy.rejection_reason.clone().map(Value::from)),
+            ("impairments", Some(health::impairments(buy, &library, now).into())),
+            ("delivery", Some(figures.into())),
+            ("history", Some(history.into())),
+        ]),
+    );
+    Ok(shown)
+}
+
+/// The names of products, by their ids.
+fn product_names(office: &Office<'_>) -> Result<Map, Fault> {
+    let products = office.publisher.products(office.shelf)?;
+    let name = |product: &crate::catalogue::Product| {
+        Some((product.id().to_owned(), product.published.name.clone()?.into()))
+    };
+    Ok(products.iter().filter_map(name).collect())
+}
+
+/// The creatives that the packages of a buy name, as far as they are in the library.
+fn creatives_of(office: &Office<'_>, kept: &Kept<MediaBuy>) -> Result<Vec<Kept<Creative>>, Fault> {
+    let assigned = kept.thing.packages.iter().flat_map(|package| &package.creative_assignments);
+    let ids: BTreeSet<_> = assigned.filter_map(|it| it.creative_id.as_deref()).collect();
+    let account = kept.record.account.as_deref().unwrap_or_default();
+    let mut found = Vec::new();
+    for id in ids {
+        let record = own_id(&kept.record.owner, account, id);
+        found.extend(office.shelf.find::<Creative>(&record)?);
+    }
+    Ok(found)
+}
+
+/// A package with its terms, and how its creatives stand.
+fn package_document(
+    office: &Office<'_>,
+    kept: &Kept<MediaBuy>,
+    package: &Package,
+    library: &[Kept<Creative>],
+) -> Value {
+    let creatives = package.creative_assignments.iter().map(|assigned| {
+        let mut library = library.iter().map(|kept| &kept.thing);
+        let known = library.find(|creative| assigned.is(&creative.creative_id));
+        json!({
+            "id": assigned.creative_id, "name": known.map(Creative::name),
+            "state": known.map(|creative| creative.status_at(office.now)),
+            "reason": known.and_then(|creative| creative.rejection_reason.as_ref()),
+        })
+    });
+    let creatives: Vec<Value> = creatives.collect();
+    let mut shown = row::package(office, kept, package);
+    row::extend(
+        &mut shown,
+        object([
+            ("creatives", Some(creatives.into())),
+            ("price", Some(json!(package.price))),
+            ("cancellation", package.cancellation.as_ref().map(|it| json!(it))),
+            ("terms", Some(package.shown.members.clone().into())),
+        ]),
+    );
+    shown
+}
+
+/// What was asked and decided about a buy and done to it, the oldest first.
+fn history(office: &Office<'_>, kept: &Kept<MediaBuy>) -> Result<Vec<Value>, Fault> {
+    let mut history = Vec::new();
+    if let Some(task_id) = &kept.thing.task_id {
+        let record = record_id(&kept.record.owner, task_id);
+        if let Some(task) = office.shelf.find::<Task>(&record)? {
+            history = task_history(&task);
+        }
+    }
+    history.extend(kept.thing.history.iter().map(|change| {
+        json!({
+            "at": change.timestamp, "what": change.action, "by": change.by.as_deref().map(row::agent),
+            "summary": change.summary, "revision": change.revision,
+        })
+    }));
+    Ok(history)
+}
+
+/// What was asked and decided in a task, the oldest first.
+fn task_history(kept: &Kept<Task>) -> Vec<Value> {
+    let task = &kept.thing;
+    let asked_by = task.asked_by.as_deref().unwrap_or(&kept.record.owner);
+    let mut history = vec![json!({
+        "at": kept.record.created_at, "what": "asked", "by": row::agent(asked_by),
+        "summary": format!("{} became task {}", task.task_type, task.task_id),
+    })];
+    let what = match (&task.decided, task.completed_at) {
+        (Some(decided), _) => json!({
+            "at": decided.at, "what": decided.verdict, "by": decided.by,
+            "decider": decided.decider, "reason": decided.reason,
+        }),
+        // Decided before it was kept by whom.
+        (None, Some(at)) => json!({"at": at, "what": task.status, "by": null}),
+        (None, None) => return history,
+    };
+    history.push(what);
+    history
+}
+
+fn package(office: &Office<'_>, id: &str, account: Option<&str>) -> Result<Value, NotShown> {
+    let has = |buy: &MediaBuy| buy.package(id).is_some();
+    let mut found = search::<MediaBuy>(office, account, has)?;
+    let Some(only) = found.pop() else { return Err(NotShown::Absent) };
+    if !found.is_empty() {
+        found.push(only);
+        let accounts = accounts(&found);
+        if accounts.len() > 1 {
+            return Err(NotShown::SeveralAccounts(accounts));
+        }
+        let buys = found.into_iter().map(|kept| kept.record.id);
+        return Err(NotShown::SeveralBuys(buys.collect()));
+    }
+    let whole = buy(office, &only)?;
+    let packages = whole.get("packages").and_then(Value::as_array).into_iter().flatten();
+    let known = packages.filter(|package| package.get("id").and_then(Value::as_str) == Some(id));
+    let known = known.last().and_then(Value::as_object).cloned().ok_or(NotShown::Absent)?;
+    let package = only.thing.package(id).ok_or(NotShown::Absent)?;
+    let mut shown = row::package(office, &only, package);
+    row::extend(&mut shown, known);
+    let of_buy = |name: &str| whole.get(name).cloned();
+    row::extend(
+        &mut shown,
+        object([
+            ("buy_state", of_buy("state")),
+            ("account_name", of_buy("account_name")),
+            ("history", of_buy("history")),
+        ]),
+    );
+    Ok(shown)
+}
+
+fn creative(office: &Office<'_>, kept: &Kept<Creative>) -> Value {
+    let creative = &kept.thing;
+    let packages = creative.assigned.iter();
+    let packages = packages.map(|(package, at)| json!({"id": package, "assigned_at": at}));
+    let mut shown = row::creative(office, kept);
+    row::extend(
+        &mut shown,
+        object([
+            ("given", Some(json!(creative.given))),
+            ("packages", Some(packages.collect())),
+            ("offline_since", creative.offline.map(|offline| json!(offline.since))),
+            ("offline_reason", creative.offline.map(|offline| json!(offline.reason))),
+            ("observations", Some(creative.observations.clone().into())),
+            ("verifiers", Some(json!(creative.asked))),
+            ("history", Some(json!([row::made(&kept.record)]))),
+        ]),
+    );
+    shown
+}
+
+fn proposal(office: &Office<'_>, kept: &Kept<Proposal>) -> Value {
+    let proposal = &kept.thing;
+    let allocations = proposal.allocations.iter().map(|part| {
+        json!({
+            "product": part.product_id, "pricing_option": part.pricing_option_id,
+            "percentage": part.percentage, "rationale": part.rationale,
+        })
+    });
+    let mut shown = row::proposal(office, kept);
+    row::extend(
+        &mut shown,
+        object([
+            ("description", Some(json!(proposal.description))),
+            ("allocations", Some(allocations.collect())),
+            ("envelope", Some(json!(proposal.envelope))),
+            ("insertion_order", proposal.io_id.clone().map(Value::from)),
+            ("history", Some(json!([row::made(&kept.record)]))),
+        ]),
+    );
+    shown
+}
+
+fn account_of(office: &Office<'_>, kept: &Kept<Account>) -> Result<Value, Fault> {
+    let account = &kept.thing;
+    let of_account = Query { account: Some(account.account_id.clone()), ..Query::default() };
+    let grants = office.shelf.all::<Grant>(&of_account)?;
+    let grants = grants.iter().map(|grant| {
+        let granted = &grant.thing.authorization;
+        json!({
+            "agent": row::agent(&grant.record.owner), "tasks": granted.allowed_tasks,
+            "fields": granted.field_scopes, "read_only": granted.read_only,
+            "since": grant.record.updated_at,
+        })
+    });
+    let published = account.published();
+    let of_published = |name: &str| published.get(name).cloned();
+    let mut shown = row::account(office, kept);
+    row::extend(
+        &mut shown,
+        object([
+            ("opened_by_itself", Some(account.implicit.into())),
+            ("payment_terms", account.payment_terms.clone().map(Value::from)),
+            ("billing_entity", of_published("billing_entity")),
+            ("setup", of_published("setup")),
+            ("governance_agents", of_published("governance_agents")),
+            ("notifications", of_published("notification_configs")),
+            ("funds", account.funds.as_ref().map(|funds| json!(funds))),
+            ("committed_today", account.day.as_ref().map(|day| json!(day))),
+            ("grants", Some(grants.collect())),
+            ("history", Some(json!([row::made(&kept.record)]))),
+        ]),
+    );
+    Ok(shown)
+}
+
+fn task(office: &Office<'_>, kept: &Kept<Task>) -> Result<Value, Fault> {
+    let task = &kept.thing;
+    let asked = row::asked(office, task)?;
+    let packages = asked.as_ref().map(|buy| {
+        let packages = buy.packages.iter().map(|package| {
+            json!({
+                "id": package.package_id, "product": package.product_id,
+                "pricing_option": package.pricing_option_id, "budget": package.budget,
+                "start_time": package.start_time.unwrap_or(buy.start_time),
+                "end_time": package.end_time.unwrap_or(buy.end_time),
+                "targeting": package.shown.targeting_overlay,
+                "creatives": package.creative_assignments, "terms": package.shown.members,
+            })
+        });
+        packages.collect::<Vec<_>>()
+    });
+    let mut request = task.history.first().and_then(|first| first.get("data")).cloned();
+    if let Some(members) = request.as_mut().and_then(Value::as_object_mut) {
+        // Whoever has it can show it to the governance agent.
+        members.shift_remove("governance_context");
+    }
+    let mut shown = row::task(office, kept, asked.as_ref());
+    row::extend(
+        &mut shown,
+        object([
+            ("packages", packages.map(Value::from)),
+            ("terms", asked.map(|buy| buy.shown.into())),
+            ("request", request),
+            ("errors", Some(task.errors.clone().into())),
+            ("result", task.result.clone().map(Value::from)),
+            // What else was given there is the receiver's secret.
+            ("notifies", task.push.as_ref().and_then(|push| push.url.clone()).map(Value::from)),
+            ("completed_at", task.completed_at.map(|at| json!(at))),
+            ("history", Some(task_history(kept).into())),
+        ]),
+    );
+    Ok(shown)
+}
+
+fn delivery(office: &Office<'_>, kept: &Kept<MediaBuy>) -> Result<Value, Fault> {
+    let buy = &kept.thing;
+    let delivery = row::delivered(office, kept)?;
+    let reports: Vec<_> = delivery.reports.iter().collect();
+    let shares = report::shares(buy, &reports);
+    let packages = buy.packages.iter().zip(&shares).map(|(package, share)| {
+        let mut shown = json!({
+            "id": package.package_id, "product": package.product_id, "budget": package.budget,
+            "state": row::package_state(buy, package, office.now),
+        });
+        row::extend(&mut shown, report::metrics(share));
+        shown
+    });
+    let all = Period { start: jiff::Timestamp::MIN, end: jiff::Timestamp::MAX };
+    let mut shown = row::delivery(office, kept, all)?;
+    row::extend(
+        &mut shown,
+        object([
+            ("packages", Some(packages.collect())),
+            ("days", Some(report::daily(reports.iter().copied()))),
+        ]),
+    );
+    Ok(shown)
+}

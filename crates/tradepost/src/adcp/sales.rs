@@ -1,0 +1,332 @@
+//! The lists of what a publisher has sold, as people and other programs read them: which members of a row
+//! stand in a table and in a file, and how. Command line and console share it.
+
+use jiff::Timestamp;
+use tradepost_buyer::text::escape_json;
+use tradepost_publisher::publisher::Publisher;
+use tradepost_publisher::shelf::Vault;
+use tradepost_publisher::staff::Denied;
+use tradepost_publisher::staff::list::{self, Filter, Listing, Page, Row, Subject};
+use tradepost_publisher::staff::show::{self, NotShown};
+use tradepost_publisher::task::end::Office;
+use tradepost_wire::json::Value;
+
+use crate::spreadsheet::guarded;
+
+tradepost_wire::words! {
+    /// How rows are written for other programs.
+    pub enum Format {
+        /// A line of JSON for each row.
+        Jsonl = "jsonl",
+        /// RFC 4180, with a header; safe to open in a spreadsheet.
+        Csv = "csv",
+    }
+}
+
+/// Lists a page that is as long as was asked for, unless the list ends.
+///
+/// # Errors
+/// What is wrong with the filter, or that the store failed.
+pub fn list_full(
+    vault: &dyn Vault,
+    publisher: &Publisher,
+    subject: Subject,
+    filter: &Filter,
+    page: Page,
+    now: Timestamp,
+) -> Result<Listing, Denied> {
+    let mut full = Listing::default();
+    let mut after = page.after;
+    loop {
+        let part = Page { after, limit: page.limit - full.rows.len() };
+        // Each part is read by itself: nobody else waits for a search through everything.
+        let listing = vault
+            .look(|shelf| list::list(Office { publisher, shelf, now }, subject, filter, part))?;
+        full.rows.extend(listing.rows);
+        full.next = listing.next;
+        if full.next.is_none() || full.rows.len() >= page.limit {
+            return Ok(full);
+        }
+        after = full.next;
+    }
+}
+
+/// Shows everything about one thing.
+///
+/// # Errors
+/// That there is none, or several, or that the store failed.
+pub fn show(
+    vault: &dyn Vault,
+    publisher: &Publisher,
+    subject: Subject,
+    id: &str,
+    account: Option<&str>,
+    now: Timestamp,
+) -> Result<Value, NotShown> {
+    vault.look(|shelf| show::show(Office { publisher, shelf, now }, subject, id, account))
+}
+
+/// The members of a row that people see in a table, in this order.
+#[must_use]
+pub const fn table_columns(subject: Subject) -> &'static [&'static str] {
+    match subject {
+        Subject::Buys => &[
+            "id",
+            "state",
+            "account",
+            "agent",
+            "products",
+            "budget",
+            "spent",
+            "currency",
+            "start_time",
+            "end_time",
+            "created_at",
+        ],
+        Subject::Packages => &[
+            "id",
+            "buy",
+            "state",
+            "agent",
+            "product",
+            "budget",
+            "currency",
+            "creatives",
+            "start_time",
+            "end_time",
+        ],
+        Subject::Creatives => &["id", "state", "account", "agent", "name", "format", "created_at"],
+        Subject::Proposals => &[
+            "id",
+            "state",
+            "account",
+            "agent",
+            "name",
+            "products",
+            "budget",
+            "currency",
+            "expires_at",
+        ],
+        Subject::Accounts => &["id", "state", "agent", "name", "billing", "sandbox", "created_at"],
+        Subject::Tasks => &[
+            "id",
+            "state",
+            "account",
+            "asked_by",
+            "budget",
+            "currency",
+            "waits_for",
+            "decided",
+            "decided_by",
+            "media_buy",
+            "created_at",
+        ],
+        Subject::Delivery => &[
+            "id",
+            "state",
+            "account",
+            "agent",
+            "budget",
+            "spent",
+            "currency",
+            "impressions",
+            "clicks",
+            "spend",
+            "last_report_at",
+        ],
+    }
+}
+
+/// The members of a row that stand in a file, in this order.
+#[must_use]
+pub const fn file_columns(subject: Subject) -> &'static [&'static str] {
+    match subject {
+        Subject::Buys => &[
+            "publisher",
+            "id",
+            "state",
+            "account",
+            "agent",
+            "products",
+            "currency",
+            "budget",
+            "spent",
+            "start_time",
+            "end_time",
+            "proposal",
+            "task",
+            "confirmed_at",
+            "revision",
+            "created_at",
+            "updated_at",
+        ],
+        Subject::Packages => &[
+            "publisher",
+            "id",
+            "buy",
+            "state",
+            "account",
+            "agent",
+            "product",
+            "pricing_option",
+            "currency",
+            "budget",
+            "start_time",
+            "end_time",
+            "paused",
+            "creatives",
+            "targeting",
+            "created_at",
+            "updated_at",
+        ],
+        Subject::Creatives => &[
+            "publisher",
+            "id",
+            "state",
+            "account",
+            "agent",
+            "name",
+            "format",
+            "reason",
+            "review_ends_at",
+            "created_at",
+            "updated_at",
+        ],
+        Subject::Proposals => &[
+            "publisher",
+            "id",
+            "state",
+            "account",
+            "agent",
+            "name",
+            "products",
+            "currency",
+            "budget",
+            "expires_at",
+            "media_buy",
+            "created_at",
+            "updated_at",
+        ],
+        Subject::Accounts => &[
+            "publisher",
+            "id",
+            "state",
+            "agent",
+            "name",
+            "brand",
+            "operator",
+            "billing",
+            "sandbox",
+            "created_at",
+            "updated_at",
+        ],
+        Subject::Tasks => &[
+            "publisher",
+            "id",
+            "state",
+            "account",
+            "agent",
+            "asked_by",
+            "type",
+            "products",
+            "currency",
+            "budget",
+            "start_time",
+            "end_time",
+            "waits_for",
+            "decides_at",
+            "decided",
+            "decided_at",
+            "decider",
+            "decided_by",
+            "reason",
+            "media_buy",
+            "created_at",
+            "updated_at",
+        ],
+        Subject::Delivery => &[
+            "publisher",
+            "id",
+            "state",
+            "account",
+            "agent",
+            "currency",
+            "budget",
+            "spent",
+            "start_time",
+            "end_time",
+            "impressions",
+            "clicks",
+            "spend",
+            "views",
+            "completed_views",
+            "conversions",
+            "conversion_value",
+            "reports",
+            "last_report_at",
+        ],
+    }
+}
+
+/// A value as text: items of a list with spaces between them, and objects as JSON.
+#[must_use]
+pub fn text(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::Bool(yes) => yes.to_string(),
+        Value::Number(number) => number.to_string(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(text).collect::<Vec<_>>().join(" "),
+        Value::Object(_) => value.to_string(),
+    }
+}
+
+/// Writes rows for other programs; in front of them the header, where the format has one and `with_header`
+/// says so.
+///
+/// # Errors
+/// When a row cannot be written.
+pub fn encode(
+    format: Format,
+    subject: Subject,
+    rows: &[Row],
+    with_header: bool,
+) -> Result<Vec<u8>, csv::Error> {
+    match format {
+        Format::Jsonl => {
+            let lines =
+                rows.iter().map(|row| format!("{}\n", escape_json(&row.document.to_string())));
+            Ok(lines.collect::<String>().into_bytes())
+        }
+        Format::Csv => {
+            let mut writer =
+                csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
+            let columns = file_columns(subject);
+            if with_header {
+                writer.write_record(columns)?;
+            }
+            for row in rows {
+                let cells = columns.iter().map(|name| row.document.get(*name).map(text));
+                writer.write_record(cells.map(|text| guarded(&text.unwrap_or_default())))?;
+            }
+            writer.into_inner().map_err(|error| error.into_error().into())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tradepost_wire::json::json;
+
+    use super::*;
+
+    #[test]
+    fn cells_of_files_calculate_nothing() {
+        let document = json!({"id": "=1+1", "name": "+cmd", "brand": {"domain": "a.example"}});
+        let row = Row { cursor: "1".parse().unwrap(), document };
+        let file = encode(Format::Csv, Subject::Accounts, &[row], true).unwrap();
+        let file = String::from_utf8(file).unwrap();
+        let line = file.lines().nth(1).unwrap();
+        assert_eq!(line, r#",'=1+1,,,'+cmd,"{""domain"":""a.example""}",,,,,"#);
+    }
+}

@@ -1,0 +1,281 @@
+//! `tradepost publisher buys`, `packages`, `creatives`, `proposals`, `accounts`, `tasks` and `delivery`:
+//! list, show and export.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use clap::Subcommand;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use tradepost_dealer::local_time::short;
+use tradepost_publisher::shelf::Vault;
+use tradepost_publisher::staff::Denied;
+use tradepost_publisher::staff::list::{Cursor, Filter, Listing, Page, Row, Subject};
+use tradepost_publisher::staff::show::NotShown;
+use tradepost_server::clock::Clock;
+use tradepost_wire::json::{Value, json};
+
+use super::{Publishing, Whose, details};
+use crate::adcp::sales::{self, Format};
+use crate::cli::leads::since;
+use crate::cli::output::table::{Cells, Column};
+use crate::cli::output::{Failure, create_new, explained, unsaved};
+use crate::cli::{Context, Outcome};
+
+/// How many rows an export reads at once.
+const EXPORTED_AT_ONCE: usize = 500;
+
+/// What it does.
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum Command {
+    /// List them, the newest first.
+    List {
+        #[command(flatten)]
+        choice: Choice,
+        /// How many at most.
+        #[arg(
+            long, value_name = "NUMBER", default_value_t = 50,
+            value_parser = clap::value_parser!(u16).range(1..=1000)
+        )]
+        limit: u16,
+        /// Go on behind this place: the `cursor` of a row, or what the list before has named.
+        #[arg(long, value_name = "CURSOR")]
+        after: Option<Cursor>,
+        #[command(flatten)]
+        place: Whose,
+    },
+    /// Show everything about one.
+    Show {
+        /// Its id.
+        id: String,
+        /// The account that it lies on, where several have one of this id.
+        #[arg(long, value_name = "ID")]
+        account: Option<String>,
+        #[command(flatten)]
+        place: Whose,
+    },
+    /// Write them all for other programs, the newest first.
+    Export {
+        #[command(flatten)]
+        choice: Choice,
+        /// The format.
+        #[arg(long, value_parser = explained::<Format>(), default_value = "jsonl")]
+        format: Format,
+        /// The file to write, which must not exist; standard output without it.
+        #[arg(long, short, value_name = "FILE")]
+        out: Option<PathBuf>,
+        #[command(flatten)]
+        place: Whose,
+    },
+}
+
+/// Which are meant.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Choice {
+    /// Only what is in this state.
+    #[arg(long, value_name = "STATE")]
+    state: Option<String>,
+    /// Only what lies on this account.
+    #[arg(long, value_name = "ID")]
+    account: Option<String>,
+    /// Only what belongs to this buyer agent, by its id in the configuration.
+    #[arg(long, value_name = "ID")]
+    agent: Option<String>,
+    /// Only what is of this product; creatives and accounts are of none.
+    #[arg(long, value_name = "ID")]
+    product: Option<String>,
+    /// Only what was made since this date (UTC) or moment; of delivery, what was reported since then.
+    #[arg(long, value_name = "DATE", value_parser = since)]
+    from: Option<Timestamp>,
+    /// Only what was made before this date (UTC) or moment; of delivery, what was reported before it.
+    #[arg(long, value_name = "DATE", value_parser = since)]
+    until: Option<Timestamp>,
+}
+
+impl Choice {
+    fn filter(self) -> Filter {
+        let Self { state, account, agent, product, from, until } = self;
+        Filter { state, account, agent, product, from, until }
+    }
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When the store cannot be used, the choice makes no sense, or there is no such thing.
+pub(super) fn run(subject: Subject, command: Command, context: &Context) -> Outcome {
+    let now = Clock::system().now();
+    match command {
+        Command::List { choice, limit, after, place } => {
+            let filter = choice.filter();
+            check(subject, &filter)?;
+            let page = Page { after, limit: usize::from(limit) };
+            let listing = read(&place.only(context)?, subject, &filter, page, now)?;
+            list(subject, &listing, now, context);
+            Ok(())
+        }
+        Command::Show { id, account, place } => {
+            let (vault, publisher) = place.only(context)?;
+            let vault: &dyn Vault = &vault;
+            // Ids are copied out of tables and letters, often with a space at an end.
+            let id = id.trim();
+            let shown = sales::show(vault, &publisher, subject, id, account.as_deref(), now);
+            details::write(&shown.map_err(|why| not_shown(why, subject))?, context);
+            Ok(())
+        }
+        Command::Export { choice, format, out, place } => {
+            let filter = choice.filter();
+            check(subject, &filter)?;
+            let publishing = place.only(context)?;
+            let export = Export { subject, filter: &filter, format, now };
+            export.write(&publishing, out, context)
+        }
+    }
+}
+
+/// Looks whether a filter makes sense, before the store is opened.
+fn check(subject: Subject, filter: &Filter) -> Outcome {
+    let problems = filter.problems(subject);
+    if problems.is_empty() { Ok(()) } else { Err(not_listed(Denied::Invalid(problems))) }
+}
+
+fn read(
+    publishing: &Publishing,
+    subject: Subject,
+    filter: &Filter,
+    page: Page,
+    now: Timestamp,
+) -> Result<Listing, Failure> {
+    let (vault, publisher) = publishing;
+    sales::list_full(vault, publisher, subject, filter, page, now).map_err(not_listed)
+}
+
+fn list(subject: Subject, listing: &Listing, now: Timestamp, context: &Context) {
+    let names = sales::table_columns(subject);
+    let cells: Vec<_> =
+        names.iter().map(|name| move |row: &Row| cell(name, &row.document, now)).collect();
+    let columns = names.iter().map(|name| column(name)).zip(&cells);
+    let columns: Vec<Cells<'_, Row>> = columns.map(|(column, cell)| (column, cell as _)).collect();
+    let document = |row: &Row| {
+        let mut document = row.document.clone();
+        if let Some(members) = document.as_object_mut() {
+            members.insert("cursor".to_owned(), row.cursor.to_string().into());
+        }
+        document
+    };
+    context.output.list(&listing.rows, document, &format!("no {subject}"), &columns);
+    if let Some(next) = listing.next.filter(|_| !context.output.is_json()) {
+        context.output.talk(format!("there are more: add --after {next}"));
+    }
+}
+
+/// The heading of a member.
+fn column(name: &'static str) -> Column<'static> {
+    match name {
+        "budget" | "spent" | "impressions" | "clicks" | "spend" => Column::Number(name),
+        "start_time" => Column::Text("start"),
+        "end_time" => Column::Text("end"),
+        "created_at" => Column::Text("created"),
+        "expires_at" => Column::Text("expires"),
+        "last_report_at" => Column::Text("last report"),
+        "asked_by" => Column::Text("asked by"),
+        "waits_for" => Column::Text("waits for"),
+        "decided_by" => Column::Text("decided by"),
+        "media_buy" => Column::Text("media buy"),
+        _ => Column::Text(name),
+    }
+}
+
+/// A member of a row for people.
+fn cell(name: &str, row: &Value, now: Timestamp) -> String {
+    let Some(value) = row.get(name) else { return String::new() };
+    let is_moment = name.ends_with("_at") || name.ends_with("_time");
+    let moment = value.as_str().filter(|_| is_moment).and_then(|text| text.parse().ok());
+    match (moment, value) {
+        (Some(moment), _) => short(moment, &TimeZone::UTC, now),
+        (None, Value::Bool(yes)) => if *yes { "yes" } else { "no" }.to_owned(),
+        (None, value) => sales::text(value),
+    }
+}
+
+/// An export.
+struct Export<'e> {
+    subject: Subject,
+    filter: &'e Filter,
+    format: Format,
+    now: Timestamp,
+}
+
+impl Export<'_> {
+    /// Writes it page by page, to a file or to standard output. A file that could not be finished is taken
+    /// away.
+    fn write(&self, publishing: &Publishing, out: Option<PathBuf>, context: &Context) -> Outcome {
+        let Some(path) = out else {
+            return self.each(publishing, &mut |part| context.output.hand_over(part));
+        };
+        let unsaved = unsaved(&path);
+        let mut file: File = create_new(&path).map_err(&unsaved)?;
+        let written = self
+            .each(publishing, &mut |part| file.write_all(part).map_err(&unsaved))
+            .and_then(|()| file.sync_all().map_err(&unsaved));
+        if written.is_err() {
+            // What went wrong is what counts; a part of an export would be taken for all of it.
+            let _ = std::fs::remove_file(&path);
+        }
+        written
+    }
+
+    fn each(&self, publishing: &Publishing, take: &mut dyn FnMut(&[u8]) -> Outcome) -> Outcome {
+        let mut page = Page { after: None, limit: EXPORTED_AT_ONCE };
+        loop {
+            let listing = read(publishing, self.subject, self.filter, page, self.now)?;
+            let is_first = page.after.is_none();
+            let part = sales::encode(self.format, self.subject, &listing.rows, is_first);
+            take(&part.map_err(Failure::fault)?)?;
+            if listing.next.is_none() {
+                return Ok(());
+            }
+            page.after = listing.next;
+        }
+    }
+}
+
+/// Why nothing was listed.
+fn not_listed(denied: Denied) -> Failure {
+    match denied {
+        Denied::Broken(broken) => Failure::fault(broken),
+        Denied::Invalid(mut problems) if problems.len() == 1 => {
+            Failure::usage(problems.pop().unwrap_or_default())
+        }
+        Denied::Invalid(problems) => Failure::usage("this cannot be listed")
+            .data(json!({"problems": problems}))
+            .lines(problems),
+        Denied::Absent
+        | Denied::Ambiguous(_)
+        | Denied::Impossible { .. }
+        | Denied::Objections(_) => Failure::usage("this cannot be listed"),
+    }
+}
+
+/// Why nothing was shown.
+fn not_shown(why: NotShown, subject: Subject) -> Failure {
+    let one = subject.singular();
+    match why {
+        NotShown::Absent => Failure::usage(format!("there is no such {one}"))
+            .hint(format!("`tradepost publisher {subject} list` names them")),
+        NotShown::SeveralAccounts(accounts) => {
+            Failure::usage(format!("several accounts have a {one} of this id"))
+                .hint("name one of them with --account")
+                .data(json!({"accounts": accounts}))
+                .lines(accounts)
+        }
+        NotShown::SeveralBuys(buys) => {
+            Failure::usage("several media buys have a package of this id")
+                .hint("`tradepost publisher buys show ID` shows each with its packages")
+                .data(json!({"buys": buys}))
+                .lines(buys)
+        }
+        NotShown::Broken(broken) => Failure::fault(broken),
+    }
+}
