@@ -29,7 +29,7 @@ pub mod view;
 mod xml;
 
 use view::LeadView;
-pub(crate) use xml::one_line;
+pub use xml::one_line;
 
 words! {
     /// Form of the prolog.

@@ -55,6 +55,16 @@ words! {
 }
 
 words! {
+    /// Subjects of deliveries.
+    pub enum DeliverySource {
+        /// An event of a lead.
+        Lead = "lead",
+        /// An event for the people of a publisher.
+        Publisher = "publisher",
+    }
+}
+
+words! {
     /// Message formats of chats.
     pub enum ChatStyle {
         /// Slack's format, which other chats accept too.
@@ -98,13 +108,15 @@ pub enum Form {
 pub struct DeliveryRecord {
     /// Sequence number; later deliveries have larger ones, and none is reused.
     pub key: i64,
-    /// The dealer.
+    /// Kind of event that is delivered.
+    pub source: DeliverySource,
+    /// The dealer, or the publisher for its events.
     pub dealer_id: String,
-    /// The lead.
+    /// The lead; what a publisher's people find the thing by that the event is about.
     pub lead_id: String,
     /// Name of the destination.
     pub destination: String,
-    /// Sequence number of the event.
+    /// Sequence number of the event, among those of leads or of a publisher.
     pub event: i64,
     /// State of the delivery.
     pub state: DeliveryState,
@@ -127,7 +139,11 @@ impl DeliveryRecord {
     /// Returns the id that stays the same over all attempts, for deduplication by the receiver.
     #[must_use]
     pub fn id(&self) -> String {
-        format!("{}-{}", self.lead_id, self.key)
+        match self.source {
+            DeliverySource::Lead => format!("{}-{}", self.lead_id, self.key),
+            // What it is about may have an id that a buyer has chosen, which is none for a header.
+            DeliverySource::Publisher => format!("{}-{}", self.dealer_id, self.key),
+        }
     }
 }
 

@@ -20,6 +20,23 @@ words! {
         Manager = "manager",
         /// Operates the server, without access to customer data.
         Engineer = "engineer",
+        /// Sells for a publisher: looks, and suspends, resumes and settles what runs.
+        Seller = "seller",
+        /// Answers for what a publisher sells: approves, declines and grants, too, and sees who did what.
+        Approver = "approver",
+        /// Looks at what a publisher has sold, and changes nothing.
+        Viewer = "viewer",
+    }
+}
+
+impl Role {
+    /// Whether it is a role at a publisher, and not one at a dealer.
+    #[must_use]
+    pub const fn is_of_publisher(self) -> bool {
+        match self {
+            Self::Desk | Self::Manager | Self::Engineer => false,
+            Self::Seller | Self::Approver | Self::Viewer => true,
+        }
     }
 }
 
@@ -113,14 +130,33 @@ words! {
         RecoveryCodesMade = "recovery_codes_made",
         /// Signed in with a recovery code.
         RecoveryCodeUsed = "recovery_code_used",
+        /// Approved an advertiser's account, a creative, or a media buy that waited; the detail of this
+        /// and of what follows says of which kind the thing is, how it stood and stands, and why.
+        Approved = "approved",
+        /// Declined one, or what was approved before.
+        Declined = "declined",
+        /// Suspended an account or a creative.
+        Suspended = "suspended",
+        /// Let one go on after that.
+        Resumed = "resumed",
+        /// Closed an account for good.
+        Closed = "closed",
+        /// Had an account spend nothing before it has paid.
+        PaymentDemanded = "payment_demanded",
+        /// Let it spend again.
+        PaymentSettled = "payment_settled",
+        /// Said what an agent may do with an account.
+        RightsGranted = "rights_granted",
+        /// Took that back.
+        RightsRevoked = "rights_revoked",
     }
 }
 
 /// An entry to be recorded in the audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewEntry {
-    /// The chain: a dealer's id, or `*` for entries that concern all dealers of a process, which no
-    /// dealer has as its id.
+    /// The chain: a dealer's or publisher's id, or `*` for entries that concern all dealers of a process,
+    /// which no dealer has as its id.
     pub chain: String,
     /// Time, with millisecond precision.
     pub at: Timestamp,

@@ -11,6 +11,7 @@ pub mod world;
 // The publisher.
 pub mod agent;
 pub mod catalogue;
+pub mod decision;
 pub mod demo;
 pub mod profile;
 pub mod publisher;
@@ -33,6 +34,7 @@ pub mod plan;
 pub mod property;
 pub mod proposal;
 pub mod session;
+pub mod staff_event;
 pub mod task;
 
 // The order in which a request is looked at, its steps, and the work.

@@ -42,6 +42,12 @@ pub fn release(arguments: &Map) -> Release {
 /// For how long notifications are kept that are no longer waited for.
 const NOTICES_KEPT: SignedDuration = SignedDuration::from_hours(7 * 24);
 
+/// For how long events for the publisher's people are kept: longer than a destination is tried.
+const EVENTS_KEPT: SignedDuration = SignedDuration::from_hours(35 * 24);
+
+/// Maximum number of events that are looked at in one round of tidying, the oldest first.
+const TIDIED_EVENTS: usize = 10_000;
+
 impl Publisher {
     /// The answer to a task of AdCP that this seller does not have.
     #[must_use]
@@ -171,6 +177,7 @@ impl Publisher {
     pub async fn tidy(&self, now: Timestamp) {
         let keys = Key::forgotten_before(&self.profile, now);
         let notices = now.checked_sub(NOTICES_KEPT).unwrap_or(Timestamp::MIN);
+        let events = now.checked_sub(EVENTS_KEPT).unwrap_or(Timestamp::MIN);
         let job = move |shelf: &dyn Shelf| {
             shelf.forget_keys(keys)?;
             // What is due stays, however old it is: giving a notification
@@ -181,6 +188,13 @@ impl Publisher {
                     if record.updated_at < notices {
                         shelf.remove(Kind::Notice, &record.id)?;
                     }
+                }
+            }
+            // Nobody is told of what is that old.
+            let query = Query { limit: TIDIED_EVENTS, ..Query::default() };
+            for record in shelf.list(Kind::StaffEvent, &query)? {
+                if record.created_at < events {
+                    shelf.remove(Kind::StaffEvent, &record.id)?;
                 }
             }
             Ok(())

@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::Value;
 
+use crate::decision::DecisionEntry;
 use crate::world::Later;
 
 pub mod memory;
@@ -57,6 +58,8 @@ tradepost_wire::words! {
         Task = "task",
         /// A notification that has to be delivered.
         Notice = "notice",
+        /// What the publisher's people are told.
+        StaffEvent = "staff_event",
         /// The bookings of an exclusive product.
         ExclusiveCalendar = "exclusive_calendar",
         /// What the test controller has prepared.
@@ -258,6 +261,14 @@ pub trait Shelf {
     /// # Errors
     /// When the store fails, or the shelf is open for reading alone.
     fn remember(&self, _: &str, _: &str, _: KeyRow) -> Result<(), Fault> {
+        Err(closed(self))
+    }
+
+    /// Records what somebody has decided, beside what comes of it.
+    ///
+    /// # Errors
+    /// When the store fails, or the shelf is open for reading alone.
+    fn record(&self, _: DecisionEntry) -> Result<(), Fault> {
         Err(closed(self))
     }
 

@@ -12,6 +12,7 @@ use crate::account::{self, Account, Grant};
 use crate::agent::Authorization;
 use crate::announce::Turn;
 use crate::creative::{self, Creative};
+use crate::decision::{DecidedStep, DecisionEntry};
 use crate::publisher::Publisher;
 use crate::shelf::{Kept, Query, Shelf, Thing, own_id};
 use crate::task::Task;
@@ -20,39 +21,10 @@ use crate::task::end::Office;
 pub mod list;
 mod row;
 pub mod show;
+pub use crate::decision::{Matter, Step};
 
 /// The longest reason, in characters: it stands in an error message.
 const MAX_REASON: usize = 500;
-
-tradepost_wire::words! {
-    /// What is decided about, by the word for people.
-    pub enum Matter {
-        /// An advertiser's account.
-        Account = "account",
-        /// A creative.
-        Creative = "creative",
-        /// A submitted task: a media buy that waits for approval.
-        Task = "task",
-    }
-
-    /// What is decided, by the name of its command.
-    pub enum Step {
-        /// What waits for approval has it.
-        Approve = "approve",
-        /// It does not come about, or may not run any more.
-        Decline = "decline",
-        /// It is paused.
-        Suspend = "suspend",
-        /// It goes on after that.
-        Resume = "resume",
-        /// It is over.
-        Close = "close",
-        /// Something has to be paid first.
-        PaymentDue = "payment-due",
-        /// It has been paid.
-        PaymentSettled = "payment-settled",
-    }
-}
 
 /// A decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,6 +41,24 @@ pub struct Decision {
     pub reason: Option<String>,
     /// Who decides: the name of a person, where it is known.
     pub by: Option<String>,
+    /// Why, for the publisher's own record; no buyer reads it.
+    pub why: Option<String>,
+}
+
+/// A change of what an agent may do with an account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RightsChange {
+    /// The account.
+    pub account: String,
+    /// The agent, by its id in the configuration.
+    pub agent: String,
+    /// What it may do from now on, in place of what it could do before; nothing special any more when
+    /// `None`.
+    pub rights: Option<Authorization>,
+    /// Who decides: the name of a person, where it is known.
+    pub by: Option<String>,
+    /// Why, for the publisher's own record.
+    pub why: Option<String>,
 }
 
 /// What came of a decision. When both are the same, it stood like that already, and nothing has
@@ -114,7 +104,8 @@ impl From<Fault> for Denied {
 /// # Errors
 /// Why it cannot be; nothing has changed then.
 pub fn decide(office: Office<'_>, decision: &Decision) -> Result<Moved, Denied> {
-    let wrong = wrong_reason(decision);
+    let mut wrong = wrong_reason(decision);
+    wrong.extend(decision.why.iter().flat_map(|why| wrong_text("why", why)));
     if !wrong.is_empty() {
         return Err(Denied::Invalid(wrong));
     }
@@ -125,22 +116,17 @@ pub fn decide(office: Office<'_>, decision: &Decision) -> Result<Moved, Denied> 
     }
 }
 
-/// Says what an agent may do with an account from now on, in place of what it could do before; with
-/// `None` nothing special any more. Whether something had been said before.
+/// Says what an agent may do with an account from now on. Returns whether something had been said before.
 ///
 /// # Errors
 /// Why it cannot be; nothing has changed then.
-pub fn grant(
-    office: Office<'_>,
-    account: &str,
-    agent: &str,
-    rights: Option<Authorization>,
-) -> Result<bool, Denied> {
+pub fn grant(office: Office<'_>, change: &RightsChange) -> Result<bool, Denied> {
     let Office { publisher, shelf, now } = office;
+    let RightsChange { account, agent, rights, by, why } = change;
     let found = shelf.find::<Account>(account)?.ok_or(Denied::Absent)?;
-    let mut wrong = Vec::new();
+    let mut wrong: Vec<String> = why.iter().flat_map(|why| wrong_text("why", why)).collect();
     // Rights of an agent that is no more can still be taken away.
-    if rights.is_some() && !publisher.profile.agents.iter().any(|known| known.id == agent) {
+    if rights.is_some() && !publisher.profile.agents.iter().any(|known| known.id == *agent) {
         wrong.push("the configuration has no agent of this id".to_owned());
     }
     wrong.extend(rights.iter().flat_map(|rights| wrong_rights(publisher, rights)));
@@ -149,21 +135,53 @@ pub fn grant(
     }
     let tenant = format!("agent:{agent}");
     let id = own_id(&tenant, "", account);
-    let before = shelf.find::<Grant>(&id)?.is_some();
+    let before = shelf.find::<Grant>(&id)?.map(|kept| kept.thing.authorization);
     match rights {
         Some(_) if found.thing.is_over() => {
             let from = found.thing.status.name().to_owned();
             return Err(Denied::Impossible { from, possible: Vec::new() });
         }
         Some(authorization) => {
-            let grant = Grant { account_id: account.to_owned(), authorization };
+            let authorization = authorization.clone();
+            let grant = Grant { account_id: account.clone(), authorization };
             grant.put(shelf, &tenant, now)?;
         }
         None => {
             shelf.remove(Grant::KIND, &id)?;
         }
     }
-    Ok(before)
+    if before != *rights {
+        shelf.record(DecisionEntry {
+            at: now,
+            by: DecisionEntry::decider(by.as_deref()),
+            step: if rights.is_some() { DecidedStep::Grant } else { DecidedStep::Revoke },
+            matter: Matter::Account,
+            id: account.clone(),
+            account: None,
+            before: rights_text(before.as_ref()),
+            after: rights_text(rights.as_ref()),
+            outcome: Some(format!("agent {agent}")),
+            why: why.clone(),
+        })?;
+    }
+    Ok(before.is_some())
+}
+
+/// What an agent may do, for people who read the record.
+fn rights_text(rights: Option<&Authorization>) -> String {
+    let Some(rights) = rights else { return "nothing special".to_owned() };
+    let mut text = match &rights.allowed_tasks {
+        Some(tasks) => tasks.iter().map(String::as_str).collect::<Vec<_>>().join(", "),
+        None => "all tasks".to_owned(),
+    };
+    for (task, fields) in &rights.field_scopes {
+        let fields = fields.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        text.push_str(&format!(", of {task} only {fields}"));
+    }
+    if rights.read_only {
+        text.push_str(", read only");
+    }
+    text
 }
 
 /// How an account stands after a step, if it can be taken.
@@ -233,8 +251,33 @@ fn account(office: Office<'_>, decision: &Decision) -> Result<Moved, Denied> {
         // there, so that it is told once.
         office.announce_account(&mut kept)?;
         office.shelf.change(&mut kept, office.now)?;
+        let moved = moved(from.name(), to.name());
+        office.shelf.record(entry(office, decision, None, &moved, None))?;
     }
     Ok(moved(from.name(), to.name()))
+}
+
+/// A decision as it is recorded, of something that lies on this account.
+fn entry(
+    office: Office<'_>,
+    decision: &Decision,
+    account: Option<&str>,
+    moved: &Moved,
+    outcome: Option<String>,
+) -> DecisionEntry {
+    DecisionEntry {
+        at: office.now,
+        by: DecisionEntry::decider(decision.by.as_deref()),
+        step: DecidedStep::Step(decision.step),
+        matter: decision.matter,
+        id: decision.id.clone(),
+        account: account.map(ToOwned::to_owned),
+        before: moved.before.clone(),
+        after: moved.after.clone(),
+        outcome,
+        // What the buyer is told is a reason, too.
+        why: decision.why.clone().or_else(|| decision.reason.clone()),
+    }
 }
 
 fn creative(office: Office<'_>, decision: &Decision) -> Result<Moved, Denied> {
@@ -248,6 +291,8 @@ fn creative(office: Office<'_>, decision: &Decision) -> Result<Moved, Denied> {
         office.shelf.change(&mut kept, office.now)?;
         let detail = decision.reason.clone();
         office.announce_creative(&kept, &Turn { from, reason: None, detail, by_itself: false })?;
+        let (account, moved) = (kept.record.account.as_deref(), moved(from.name(), to.name()));
+        office.shelf.record(entry(office, decision, account, &moved, None))?;
     }
     Ok(moved(from.name(), to.name()))
 }
@@ -264,7 +309,13 @@ fn task(office: Office<'_>, decision: &Decision) -> Result<Moved, Denied> {
     } else if from != to {
         office.decline(&mut kept, decision.reason.as_deref(), decision.by.as_deref())?;
     }
-    Ok(moved(from.name(), to.name()))
+    let moved = moved(from.name(), to.name());
+    if from != to {
+        let outcome = office.outcome(&kept)?;
+        let account = kept.record.account.as_deref();
+        office.shelf.record(entry(office, decision, account, &moved, outcome))?;
+    }
+    Ok(moved)
 }
 
 fn moved(before: &str, after: &str) -> Moved {
@@ -305,15 +356,21 @@ fn wrong_reason(decision: &Decision) -> Vec<String> {
             if !declined {
                 wrong.push("a reason belongs to what is declined".to_owned());
             }
-            let length = reason.chars().count();
-            if reason.trim().is_empty() || length > MAX_REASON {
-                wrong.push(format!("a reason has 1 to {MAX_REASON} characters"));
-            }
-            if reason.chars().any(char::is_control) {
-                wrong.push("a reason is one line of text".to_owned());
-            }
+            wrong.extend(wrong_text("a reason", reason));
         }
         (None, Matter::Account | Matter::Creative | Matter::Task) => {}
+    }
+    wrong
+}
+
+/// What is wrong with a text of one line.
+fn wrong_text(what: &str, text: &str) -> Vec<String> {
+    let mut wrong = Vec::new();
+    if text.trim().is_empty() || text.chars().count() > MAX_REASON {
+        wrong.push(format!("{what} has 1 to {MAX_REASON} characters"));
+    }
+    if text.chars().any(char::is_control) {
+        wrong.push(format!("{what} is one line of text"));
     }
     wrong
 }

@@ -147,12 +147,30 @@ impl Work<'_> {
         message: &str,
         with: impl FnOnce(Task) -> Task,
     ) -> Result<Reply, Fault> {
+        let task = self.keep_task(task_id, with)?;
+        Ok(self.submitted(&task.thing.task_id, message))
+    }
+
+    /// Keeps the task that the request becomes.
+    pub(crate) fn keep_task(
+        &self,
+        task_id: Option<String>,
+        with: impl FnOnce(Task) -> Task,
+    ) -> Result<Kept<Task>, Fault> {
         let task_id = task_id.unwrap_or_else(|| self.publisher.world.fresh_id("task"));
-        let task = with(Task::submitted(&task_id, self.ask));
+        let thing = with(Task::submitted(&task_id, self.ask));
         // A chosen one is the tenant's own.
-        let record = record_id(self.admitted.owner(), &task_id);
-        self.add(&record, self.whose(), Standing::Submitted.name(), &task)?;
-        Ok(Reply::new(Standing::Submitted, message, json!({"task_id": task_id})))
+        let id = record_id(self.admitted.owner(), &task_id);
+        let ((owner, account), state) = (self.whose(), Standing::Submitted.name());
+        let new = New { id: &id, owner, account, state, now: self.ask.now };
+        let record = new.record(&thing)?;
+        self.shelf.put(record.clone())?;
+        Ok(Kept { thing, record })
+    }
+
+    /// The reply of a request that has become this task.
+    pub(crate) fn submitted(&self, task_id: &str, message: &str) -> Reply {
+        Reply::new(Standing::Submitted, message, json!({"task_id": task_id}))
     }
 
     /// What the caller is told while something is feigned to be away.

@@ -139,6 +139,11 @@ pub trait Agent: Any + fmt::Debug + Send + Sync {
         "OK"
     }
 
+    /// Returns the places where the request of such an answer was wrong.
+    fn misfits_of(&self, _: &Answer) -> Vec<Misfit> {
+        Vec::new()
+    }
+
     /// Loads changes made by other processes. May block on a disk.
     ///
     /// # Errors

@@ -24,8 +24,8 @@ pub struct Refused {
     pub at: Timestamp,
     /// Error code.
     pub code: &'static str,
-    /// Error id that the caller got; `None` without one, and for excess refusals, which are only
-    /// counted.
+    /// Error id that the caller or the log got; `None` for excess refusals, and for requests that no
+    /// profile has read, which are only counted.
     pub error_id: Option<String>,
     /// Skill or tool, or else the operation, where known.
     pub operation: Option<&'static str>,

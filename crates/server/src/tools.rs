@@ -15,6 +15,7 @@ use crate::auth::Denied;
 use crate::desk::Desk;
 use crate::fault::Fault;
 use crate::permission::Permission;
+use crate::refusals::Misfit;
 
 /// The MCP tools of an agent.
 pub trait Tools: fmt::Debug + Send + Sync {
@@ -111,11 +112,22 @@ pub struct Answer {
     pub tool: Option<&'static str>,
     /// True when the sender exceeds a rate limit.
     pub too_often: bool,
+    /// The id by which people find a refusal; its caller need not have it.
+    pub error_id: Option<String>,
+    /// Where the request was wrong.
+    pub misfits: Vec<Misfit>,
 }
 
 impl From<ToolResult> for Called {
     fn from(result: ToolResult) -> Self {
         let code = if result.is_error { "FAILED" } else { "OK" };
-        Self::Answer(Box::new(Answer { result, code, tool: None, too_often: false }))
+        Self::Answer(Box::new(Answer {
+            result,
+            code,
+            tool: None,
+            too_often: false,
+            error_id: None,
+            misfits: Vec::new(),
+        }))
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use tradepost_dealer::delivery::{DeliveryRecord, DeliveryState, NewDelivery};
+use tradepost_dealer::delivery::{DeliveryRecord, DeliverySource, DeliveryState, NewDelivery};
 use tradepost_wire::fault::Fault;
 
 use super::{Notice, PushBusy, PushPlace, Store};
@@ -62,7 +62,7 @@ impl Store {
         lead_id: Option<&str>,
         state: Option<DeliveryState>,
     ) -> Result<Vec<DeliveryRecord>, Fault> {
-        self.read(|db| db.deliveries(dealer_id, lead_id, state))
+        self.read(|db| db.deliveries(DeliverySource::Lead, dealer_id, lead_id, state))
     }
 
     /// How many deliveries were given up.

@@ -40,6 +40,7 @@ mod snapshots;
 mod sql;
 mod sqlite;
 pub mod staff;
+pub mod staff_events;
 mod tables;
 mod transfer;
 pub mod verification;

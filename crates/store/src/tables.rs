@@ -29,6 +29,7 @@ pub(super) mod second_factor;
 pub(super) mod sign_in;
 pub(super) mod signatures;
 pub(super) mod staff;
+pub(super) mod staff_events;
 pub(super) mod tasks;
 pub(super) mod transfer;
 pub(super) mod verification;

@@ -34,6 +34,7 @@ pub mod identity;
 pub mod invocation;
 pub mod keys;
 pub mod listing;
+pub mod misfits;
 pub mod notices;
 pub mod published;
 pub mod replay;

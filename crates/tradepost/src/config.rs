@@ -20,7 +20,7 @@ use tradepost_wire::aap::Version;
 use tradepost_wire::words;
 
 use crate::adcp::seller::Front;
-use delivery::{Delivery, Secret};
+use delivery::{Delivery, PublisherDestination, PublisherDestinations, Secret};
 
 pub mod acme;
 pub mod delivery;
@@ -298,6 +298,17 @@ pub struct Publisher {
     pub signers: BTreeMap<String, Keys>,
     /// With what verifiers of creatives know the publisher, by their addresses.
     pub verifiers: Vec<(String, Secret)>,
+    /// Where its people are told of what was sold and what waits for them.
+    pub deliveries: Vec<PublisherDestination>,
+}
+
+impl Publisher {
+    /// Where its people are told of events, with its id.
+    #[must_use]
+    pub fn destinations(&self) -> PublisherDestinations {
+        let (publisher_id, destinations) = (self.profile.id.clone(), self.deliveries.clone());
+        PublisherDestinations { publisher_id, destinations }
+    }
 }
 
 /// A private key of the publisher's own.

@@ -1,4 +1,5 @@
-//! Leads on their way out: from the store to the destinations that a dealer has named.
+//! Leads on their way out: from the store to the destinations that a dealer has named; and what a
+//! publisher's people are told, in the same way.
 //!
 //! The events of leads are the outbox; they are in the store with what they tell, by one transaction.
 //! Here they are turned into deliveries, each is begun, sent and noted, and what was not taken is
@@ -15,8 +16,9 @@ use std::time::Duration;
 use carrier::{Carrier, Failed, Letter, Verdict};
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
-use tradepost_dealer::delivery::{self, Audience, DeliveryRecord, Parcel};
+use tradepost_dealer::delivery::{self, Audience, DeliveryRecord, DeliverySource, Parcel};
 use tradepost_dealer::settings;
+use tradepost_publisher::staff_event::StaffEventKind;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
 use tradepost_server::outbox::backoff::{Advice, Schedule};
@@ -26,12 +28,13 @@ use tradepost_server::traces::{self, Side, Tracer};
 use tradepost_store::{HostedState, PushBusy, Store};
 
 use crate::config::Dealer;
-use crate::config::delivery::Delivery;
+use crate::config::delivery::{Delivery, PublisherDestination, PublisherDestinations};
 
 pub mod carrier;
 pub(crate) mod http;
 mod plan;
 mod smtp;
+pub mod staff;
 
 /// The longest pause after the first failure.
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
@@ -55,7 +58,7 @@ const UNTIL_OPEN: SignedDuration = SignedDuration::from_secs(10);
 /// What is said of a destination that is not there any more.
 const NOWHERE: &str = "no such destination is configured any more";
 
-/// Delivers the leads of a process's dealers.
+/// Delivers the leads of a process's dealers, and what its publishers' people are told.
 pub struct Deliveries {
     store: Arc<Store>,
     clock: Clock,
@@ -63,21 +66,40 @@ pub struct Deliveries {
     /// The longest pause after the first failure.
     pub first_pause: Duration,
     outlets: RwLock<Arc<[Arc<Outlet>]>>,
+    publishers: OnceLock<Arc<[Arc<Outlet>]>>,
     stir: Notify,
     stopping: AtomicBool,
     tracer: OnceLock<Tracer>,
 }
 
-/// A dealer, and where its leads go.
+/// A dealer, and where its leads go; or a publisher, and who is told of its events.
 #[derive(Debug)]
 struct Outlet {
-    source: Arc<Dealer>,
+    source: Source,
     destinations: Vec<Way>,
 }
 
+/// Whose destinations they are.
+#[derive(Debug)]
+enum Source {
+    Dealer(Arc<Dealer>),
+    /// The publisher with this id.
+    Publisher(String),
+}
+
 impl Outlet {
-    fn dealer(&self) -> &settings::Dealer {
-        &self.source.terms
+    fn id(&self) -> &str {
+        match &self.source {
+            Source::Dealer(dealer) => &dealer.terms.id,
+            Source::Publisher(id) => id,
+        }
+    }
+
+    fn dealer(&self) -> Option<&settings::Dealer> {
+        match &self.source {
+            Source::Dealer(dealer) => Some(&dealer.terms),
+            Source::Publisher(_) => None,
+        }
     }
 }
 
@@ -85,6 +107,8 @@ impl Outlet {
 #[derive(Debug)]
 struct Way {
     delivery: Delivery,
+    /// Of a publisher's events, what it is told of; everything when empty.
+    events: Vec<StaffEventKind>,
     carrier: Arc<dyn Carrier>,
 }
 
@@ -100,6 +124,7 @@ impl Deliveries {
             edge,
             first_pause: FIRST_PAUSE,
             outlets: RwLock::default(),
+            publishers: OnceLock::new(),
             stir: Notify::new(),
             stopping: AtomicBool::new(false),
             tracer: OnceLock::new(),
@@ -119,6 +144,27 @@ impl Deliveries {
         place(&self.store, outlets.iter().filter(|outlet| !known.contains(&Arc::as_ptr(outlet))))?;
         *self.outlets.write().unwrap_or_else(PoisonError::into_inner) = outlets;
         self.wake();
+        Ok(())
+    }
+
+    /// Tells the people of these publishers of events, too, from now on. To be done once, before anything
+    /// is sold. Of a publisher without destinations only the log says them.
+    ///
+    /// # Errors
+    /// When a way cannot be set up, for want of a secret or of a certificate, or the store fails.
+    pub fn add_publishers(&self, publishers: &[PublisherDestinations]) -> Result<(), Fault> {
+        let outlet = |of: &PublisherDestinations| {
+            let why = |why| Fault::new("setting up a destination of a publisher", why);
+            let destinations = publisher_ways(of, &self.clock).map_err(why)?;
+            let source = Source::Publisher(of.publisher_id.clone());
+            Ok(Arc::new(Outlet { source, destinations }))
+        };
+        let outlets = publishers.iter().map(outlet).collect::<Result<Arc<[_]>, Fault>>()?;
+        let ids: Vec<_> = outlets.iter().map(|outlet| outlet.id().to_owned()).collect();
+        self.store
+            .write_blocking(move |tx| ids.iter().try_for_each(|id| tx.place_staff_events(id)))?;
+        // Whoever comes second is not heard.
+        let _ = self.publishers.set(outlets);
         Ok(())
     }
 
@@ -149,6 +195,10 @@ impl Deliveries {
         Arc::clone(&self.outlets.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    fn publishers(&self) -> Arc<[Arc<Outlet>]> {
+        self.publishers.get().map(Arc::clone).unwrap_or_default()
+    }
+
     /// Reads the store where nobody else has to wait for it.
     async fn read<T: Send + 'static>(
         self: &Arc<Self>,
@@ -161,9 +211,12 @@ impl Deliveries {
 
     /// One attempt at one delivery, from beginning to note.
     async fn attempt(self: &Arc<Self>, due: DeliveryRecord) -> Result<(), Fault> {
-        let outlets = self.outlets();
-        let Some((dealer, way)) = find(&outlets, &due.dealer_id, &due.destination) else {
-            let is_open = outlets.iter().any(|outlet| outlet.dealer().id == due.dealer_id);
+        let outlets = match due.source {
+            DeliverySource::Lead => self.outlets(),
+            DeliverySource::Publisher => self.publishers(),
+        };
+        let Some((outlet, way)) = find(&outlets, &due.dealer_id, &due.destination) else {
+            let is_open = outlets.iter().any(|outlet| outlet.id() == due.dealer_id);
             // A dealer who is not open here yet, or not at the moment, is
             // no reason to give a lead up.
             if !is_open && self.is_hosted(&due.dealer_id).await? {
@@ -180,7 +233,7 @@ impl Deliveries {
         let begun = self.store.write(move |tx| tx.begin_delivery(key, now, lost_at)).await?;
         // Another process has begun it, or it is settled by now.
         let Some(record) = begun else { return Ok(()) };
-        let Some(letter) = self.letter(&record, dealer, way).await? else {
+        let Some(letter) = self.letter(&record, outlet, way).await? else {
             let now = self.clock.now();
             return self.store.write(move |tx| tx.end_delivery(key, now)).await;
         };
@@ -205,7 +258,11 @@ impl Deliveries {
                 ("tradepost.attempt", record.attempts.to_string()),
                 ("tradepost.answer", answer.clone()),
             ];
-            tracer.end(begun, Side::Client, "deliver lead", attributes, sent.is_err());
+            let name = match record.source {
+                DeliverySource::Lead => "deliver lead",
+                DeliverySource::Publisher => "tell people",
+            };
+            tracer.end(begun, Side::Client, name, attributes, sent.is_err());
         }
         match sent {
             Ok(answer) => self.taken(&record, answer).await,
@@ -217,9 +274,15 @@ impl Deliveries {
     async fn letter(
         self: &Arc<Self>,
         record: &DeliveryRecord,
-        dealer: &settings::Dealer,
+        outlet: &Outlet,
         way: &Way,
     ) -> Result<Option<Result<Letter, Failed>>, Fault> {
+        let Some(dealer) = outlet.dealer() else {
+            let (publisher, event) = (record.dealer_id.clone(), record.event);
+            let kept = self.read(move |store| store.staff_event(&publisher, event)).await?;
+            let form = &way.delivery.destination.form;
+            return Ok(kept.map(|kept| Ok(staff::letter(record, &kept, form))));
+        };
         let lead_id = record.lead_id.clone();
         let Some(history) = self.read(move |store| store.lead_history(&lead_id)).await? else {
             return Ok(None);
@@ -253,7 +316,15 @@ impl Deliveries {
         let (key, now) = (record.key, self.clock.now());
         let (lead, destination, attempts) = (&record.lead_id, &record.destination, record.attempts);
         self.store.write(move |tx| tx.delivered(key, &answer, now)).await?;
-        tracing::debug!(%lead, %destination, attempts, "a lead was delivered");
+        match record.source {
+            DeliverySource::Lead => {
+                tracing::debug!(%lead, %destination, attempts, "a lead was delivered");
+            }
+            DeliverySource::Publisher => {
+                let publisher = &record.dealer_id;
+                tracing::debug!(%publisher, delivery = key, %destination, attempts, "told people");
+            }
+        }
         Ok(())
     }
 
@@ -333,6 +404,9 @@ impl Deliveries {
 fn tell(record: &DeliveryRecord, answer: &str, is_dead: bool) {
     let (lead, destination, attempts) = (&record.lead_id, &record.destination, record.attempts);
     let dealer = &record.dealer_id;
+    if record.source == DeliverySource::Publisher {
+        return log_staff_failure(record, answer, is_dead);
+    }
     if is_dead {
         tracing::warn!(
             %dealer, %lead, %destination, attempts, answer,
@@ -340,6 +414,23 @@ fn tell(record: &DeliveryRecord, answer: &str, is_dead: bool) {
         );
     } else {
         tracing::info!(%dealer, %lead, %destination, attempts, answer, "a lead was not taken");
+    }
+}
+
+/// The same of a message to a publisher's people, without what buyers have named.
+fn log_staff_failure(record: &DeliveryRecord, answer: &str, is_dead: bool) {
+    let (delivery, destination, attempts) = (record.key, &record.destination, record.attempts);
+    let publisher = &record.dealer_id;
+    if is_dead {
+        tracing::warn!(
+            %publisher, delivery, %destination, attempts, answer,
+            "a message to people was given up; tradepost publisher resend sends it again"
+        );
+    } else {
+        tracing::info!(
+            %publisher, delivery, %destination, attempts, answer,
+            "a message to people was not taken"
+        );
     }
 }
 
@@ -352,13 +443,16 @@ fn outlets(
     let before: HashMap<_, _> =
         // By identity: the old ones are alive here, so that no address
         // stands for another dealer by now.
-        before.iter().map(|outlet| (Arc::as_ptr(&outlet.source), outlet)).collect();
+        before.iter().filter_map(|outlet| match &outlet.source {
+            Source::Dealer(dealer) => Some((Arc::as_ptr(dealer), outlet)),
+            Source::Publisher(_) => None,
+        }).collect();
     let outlet = |dealer: &Arc<Dealer>| match before.get(&Arc::as_ptr(dealer)) {
         Some(same) => Ok(Arc::clone(same)),
         None => Ok(Arc::new(Outlet {
             destinations: ways(dealer, clock)
                 .map_err(|why| Fault::new("setting up a destination of leads", why))?,
-            source: Arc::clone(dealer),
+            source: Source::Dealer(Arc::clone(dealer)),
         })),
     };
     dealers.iter().map(outlet).collect()
@@ -376,14 +470,24 @@ pub fn unusable(dealer: &Dealer) -> Vec<(usize, String)> {
 fn ways(dealer: &Dealer, clock: &Clock) -> Result<Vec<Way>, String> {
     let way = |delivery: &Delivery| {
         let carrier = carrier::open(delivery, clock)?;
-        Ok(Way { delivery: delivery.clone(), carrier })
+        Ok(Way { delivery: delivery.clone(), events: Vec::new(), carrier })
     };
     dealer.deliveries.iter().map(way).collect()
 }
 
+/// The ways to those who are told of a publisher's events.
+fn publisher_ways(of: &PublisherDestinations, clock: &Clock) -> Result<Vec<Way>, String> {
+    let way = |wanted: &PublisherDestination| {
+        let PublisherDestination { delivery, events } = wanted;
+        let carrier = carrier::open(delivery, clock)?;
+        Ok(Way { delivery: delivery.clone(), events: events.clone(), carrier })
+    };
+    of.destinations.iter().map(way).collect()
+}
+
 /// From where on dealers' leads are told. To be done before any more of them can come.
 fn place<'o>(store: &Store, outlets: impl Iterator<Item = &'o Arc<Outlet>>) -> Result<(), Fault> {
-    let of = |outlet: &Arc<Outlet>| (outlet.dealer().id.clone(), !outlet.destinations.is_empty());
+    let of = |outlet: &Arc<Outlet>| (outlet.id().to_owned(), !outlet.destinations.is_empty());
     let dealers: Vec<_> = outlets.map(of).collect();
     if dealers.is_empty() {
         return Ok(());
@@ -397,10 +501,10 @@ fn find<'a>(
     outlets: &'a [Arc<Outlet>],
     dealer_id: &str,
     destination: &str,
-) -> Option<(&'a settings::Dealer, &'a Way)> {
-    let outlet = outlets.iter().find(|outlet| outlet.dealer().id == dealer_id)?;
+) -> Option<(&'a Outlet, &'a Way)> {
+    let outlet = outlets.iter().find(|outlet| outlet.id() == dealer_id)?;
     let named = |way: &&Way| way.delivery.destination.name == destination;
-    Some((outlet.dealer(), outlet.destinations.iter().find(named)?))
+    Some((outlet, outlet.destinations.iter().find(named)?))
 }
 
 fn later(now: Timestamp, by: SignedDuration) -> Timestamp {
@@ -434,8 +538,12 @@ impl Queue for Deliveries {
         // Here and not when a lead is taken, so that leads of other
         // processes become deliveries as well.
         let unplanned = self.store.dealers_with_unplanned()?;
-        for outlet in self.outlets().iter().filter(|it| unplanned.contains(&it.dealer().id)) {
+        for outlet in self.outlets().iter().filter(|it| unplanned.contains(it.id())) {
             plan::plan(&self.store, outlet, now)?;
+        }
+        let untold = self.store.publishers_with_unplanned()?;
+        for outlet in self.publishers().iter().filter(|it| untold.contains(it.id())) {
+            staff::plan(&self.store, outlet, now)?;
         }
         self.store.deliveries_due(now, busy, room)
     }

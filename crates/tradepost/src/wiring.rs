@@ -29,7 +29,7 @@ use crate::aap::inventories::Inventories;
 use crate::aap::seller::{Ground, Seller};
 use crate::adcp;
 use crate::adcp::notices::Notices;
-use crate::config::{Config, Server};
+use crate::config::{Config, Publisher, Server};
 use crate::console::metrics::ConsoleMetrics;
 use crate::delivery::Deliveries;
 use crate::feeds::{self, Feeds};
@@ -108,6 +108,7 @@ impl Wiring {
         store.keep_free(server.min_free_space);
         let means = means(&store, &clock);
         let patience = server.http().request_timeout;
+        let destinations: Vec<_> = publishers.iter().map(Publisher::destinations).collect();
         let open = |publisher| adcp::open(publisher, &store, &means, origin, patience);
         let publishers = publishers.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let notices = publishers.iter().map(|publisher| Arc::clone(&publisher.notices)).collect();
@@ -115,6 +116,8 @@ impl Wiring {
         let publishers: Vec<_> = publishers.into_iter().map(shared).collect();
         // Of no dealer yet: dealers are opened on these, and `take_over` brings them in.
         let deliveries = Deliveries::new(Arc::clone(&store), clock.clone(), Edge::system());
+        // Before a publisher can sell anything.
+        deliveries.add_publishers(&destinations)?;
         let deliveries = Arc::new(deliveries);
         let feeds = Arc::new(Feeds::new(Arc::clone(&store), clock.clone()));
         let ground = Ground {
@@ -247,6 +250,8 @@ impl Wiring {
     /// # Errors
     /// When something fails; the others have taken over what is theirs.
     pub fn refresh(&self) -> Result<(), Fault> {
+        // What a publisher has sold, and what its people have decided in a process of their own.
+        self.deliveries.wake();
         let _round = self.ground.inventories.round()?;
         self.desk.refresh()
     }

@@ -115,7 +115,7 @@ impl Comments {
 
 /// Puts a text on one line (C-42): runs of white space become a space; control characters and those
 /// that XML 1.0 does not allow are removed.
-pub(crate) fn one_line(text: &str) -> String {
+pub fn one_line(text: &str) -> String {
     let shown: String = text
         .chars()
         .map(|c| if c.is_whitespace() { ' ' } else { c })

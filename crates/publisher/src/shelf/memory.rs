@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use tradepost_wire::fault::Fault;
 
 use super::{End, Job, KeyRow, Kind, Order, Query, Record, Shelf, Vault, Whose};
+use crate::decision::DecisionEntry;
 use crate::world::Later;
 
 /// The vault.
@@ -18,9 +19,18 @@ pub struct MemoryVault(Mutex<State>);
 struct State {
     records: BTreeMap<(Kind, String), Record>,
     keys: BTreeMap<(String, String), KeyRow>,
+    decisions: Vec<DecisionEntry>,
     places: u64,
     /// How often something was kept.
     version: u64,
+}
+
+impl MemoryVault {
+    /// What was decided, the oldest first.
+    #[must_use]
+    pub fn decisions(&self) -> Vec<DecisionEntry> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).decisions.clone()
+    }
 }
 
 /// A state that is being worked on.
@@ -81,6 +91,11 @@ impl Shelf for Open {
 
     fn remember(&self, scope: &str, key: &str, row: KeyRow) -> Result<(), Fault> {
         self.0.borrow_mut().keys.insert((scope.to_owned(), key.to_owned()), row);
+        Ok(())
+    }
+
+    fn record(&self, entry: DecisionEntry) -> Result<(), Fault> {
+        self.0.borrow_mut().decisions.push(entry);
         Ok(())
     }
 

@@ -15,12 +15,14 @@ use crate::admit::gates;
 use crate::announce::Turn;
 use crate::buy::{self, MediaBuy, action};
 use crate::creative::Creative;
+use crate::decision::{DecidedStep, DecisionEntry, Matter, SCHEDULE, Step};
 use crate::exclusive::{self, ExclusiveDays};
 use crate::proposal::Proposal;
 use crate::publisher::Publisher;
 use crate::refuse;
 use crate::reply::object;
 use crate::shelf::{Kept, Kind, New, Query, Record, Shelf, own_id};
+use crate::staff_event;
 
 /// What a buyer reads first whose buy was declined.
 const DECLINED: &str = "the seller has declined the buy";
@@ -95,22 +97,38 @@ impl Office<'_> {
         let Some(draft) = task.thing.draft.take() else {
             return Ok(false);
         };
+        let before = task.thing.status;
         let reasons = self.objections(&task, &draft)?;
+        let why = reasons.first().map(|first| first.message.clone());
         let decided = |verdict| Decided {
             at: self.now,
             verdict,
             decider: Decider::Publisher,
             by: None,
-            reason: reasons.first().map(|first| first.message.clone()),
+            reason: why.clone(),
         };
-        if reasons.is_empty() {
+        let step = if reasons.is_empty() {
             self.approve(&mut task, draft, decided(Verdict::Approved))?;
+            Step::Approve
         } else {
             self.release(&task, &draft)?;
             task.thing.decided = Some(decided(Verdict::Declined));
             task.thing.asked = Some(draft);
             self.finish(&mut task, Err(reasons))?;
-        }
+            Step::Decline
+        };
+        self.shelf.record(DecisionEntry {
+            at: self.now,
+            by: SCHEDULE.to_owned(),
+            step: DecidedStep::Step(step),
+            matter: Matter::Task,
+            id: task.thing.task_id.clone(),
+            account: task.record.account.clone(),
+            before: before.to_string(),
+            after: task.thing.status.to_string(),
+            outcome: self.outcome(&task)?,
+            why,
+        })?;
         Ok(true)
     }
 
@@ -296,7 +314,19 @@ impl Office<'_> {
         let (account, state) = (account.as_deref(), buy::state(&draft));
         self.shelf.add(New { id: &id, owner, account, state, now: self.now }, &draft)?;
         let missing = || Fault::new("booking a buy", "it is not where it was put");
-        self.shelf.find(&id)?.ok_or_else(missing)
+        let kept: Kept<MediaBuy> = self.shelf.find(&id)?.ok_or_else(missing)?;
+        staff_event::note_sold(self.shelf, &kept, &task.record.owner, self.now)?;
+        Ok(kept)
+    }
+
+    /// What came of a task: the media buy that was booked, with what it costs.
+    pub(crate) fn outcome(&self, task: &Kept<Task>) -> Result<Option<String>, Fault> {
+        let Some(id) = &task.thing.subject else { return Ok(None) };
+        let buy = self.shelf.find::<MediaBuy>(id)?;
+        Ok(buy.map(|buy| {
+            let MediaBuy { total_budget, currency, .. } = &buy.thing;
+            format!("sold {id} for {total_budget} {currency}")
+        }))
     }
 
     /// Gives back what was taken for a buy that does not come about: the account's money, the proposal, and the

@@ -7,7 +7,7 @@ use tradepost_publisher::account::{Account, Status as Standing};
 use tradepost_publisher::agent::{Authorization, Billing};
 use tradepost_publisher::creative::{Creative, Given, Status as Review};
 use tradepost_publisher::shelf::{Kind, New, Query, own_id};
-use tradepost_publisher::staff::{self, Decision, Denied, Matter, Moved, Step};
+use tradepost_publisher::staff::{self, Decision, Denied, Matter, Moved, RightsChange, Step};
 use tradepost_publisher::task::Task;
 use tradepost_publisher::task::end::{Office, record_id};
 use tradepost_wire::adcp::Tool;
@@ -34,7 +34,7 @@ fn act<T: Send + 'static>(
 pub(crate) fn decision(matter: Matter, id: &str, step: Step) -> Decision {
     let reason = (matter != Matter::Account && step == Step::Decline)
         .then(|| "the logo is another's".to_owned());
-    Decision { matter, id: id.to_owned(), account: None, step, reason, by: None }
+    Decision { matter, id: id.to_owned(), account: None, step, reason, by: None, why: None }
 }
 
 pub(crate) fn decide(desk: &Desk, decision: &Decision) -> Result<Moved, Denied> {
@@ -376,8 +376,14 @@ fn grant(
     agent: &str,
     rights: Option<Authorization>,
 ) -> Result<bool, Denied> {
-    let (account, agent) = (account.to_owned(), agent.to_owned());
-    act(desk, move |office| staff::grant(office, &account, &agent, rights))
+    let change = RightsChange {
+        account: account.to_owned(),
+        agent: agent.to_owned(),
+        rights,
+        by: None,
+        why: None,
+    };
+    act(desk, move |office| staff::grant(office, &change))
 }
 
 /// what an agent is refused with, and an account that is lent.

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 use jiff::Timestamp;
 use tradepost_publisher::account::Account;
 use tradepost_publisher::agent::Billing;
+use tradepost_publisher::decision::DecisionEntry;
 use tradepost_publisher::profile::Profile;
 use tradepost_publisher::shelf::memory::MemoryVault;
 use tradepost_publisher::shelf::{Job, KeyRow, Kind, Query, Record, Shelf, Vault, Whose, own_id};
@@ -91,6 +92,11 @@ impl Shelf for Recorded<'_> {
     fn remember(&self, scope: &str, key: &str, row: KeyRow) -> Result<(), Fault> {
         self.note(format!("remember {scope} {key} {}", row.reply));
         self.shelf.remember(scope, key, row)
+    }
+
+    fn record(&self, entry: DecisionEntry) -> Result<(), Fault> {
+        self.note(format!("record {entry:?}"));
+        self.shelf.record(entry)
     }
 
     fn forget_keys(&self, before: Timestamp) -> Result<(), Fault> {

@@ -197,7 +197,8 @@ pub(super) fn stamp_of(refusal: &Refusal) -> Stamp {
 /// Returns the log fields of an answer.
 pub(super) fn stamp_answer(agent: &dyn Agent, answer: &Answer) -> Stamp {
     let skill = if let Answer::Written(written) = answer { Some(written.skill) } else { None };
-    Stamp { code: agent.code_of(answer), skill, ..Stamp::default() }
+    let misfits = agent.misfits_of(answer);
+    Stamp { code: agent.code_of(answer), skill, misfits, ..Stamp::default() }
 }
 
 /// Writes an answer that an agent has serialised itself, with our own JSON around it.

@@ -201,9 +201,10 @@ impl Inside<'_> {
         let call = Call { tool, arguments, caller, sent, patience };
         match desk.call(agent, tools, call).await {
             Called::Answer(answer) => {
-                let Answer { result, code, tool, too_often } = *answer;
+                let Answer { result, code, tool, too_often, error_id, misfits } = *answer;
                 let body = body_of(result.body(&request.id, request.release));
-                let stamp = Stamp { code, skill: tool, too_often, ..Stamp::default() };
+                let skill = tool;
+                let stamp = Stamp { code, skill, too_often, error_id, misfits, ..Stamp::default() };
                 (json_response(StatusCode::OK, body), stamp)
             }
             Called::Profile(refusal) => dialect.profile(*refusal),

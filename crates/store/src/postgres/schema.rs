@@ -20,6 +20,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     SIGN_IN,
     CALENDAR,
     ROOFTOP_CASE,
+    STAFF_EVENTS,
 ];
 
 const FIRST: &str = r#"
@@ -539,4 +540,12 @@ const ROOFTOP_CASE: &str = r#"
     DROP INDEX blocked_times_by_time;
     CREATE INDEX blocked_times_by_time ON blocked_times
         (dealer_id, lower(rooftop), department, ends_at);
+"#;
+
+const STAFF_EVENTS: &str = r#"
+    ALTER TABLE lead_deliveries ADD COLUMN source TEXT NOT NULL DEFAULT 'lead';     -- or publisher
+    CREATE TABLE staff_event_places (
+        publisher  TEXT COLLATE "C" PRIMARY KEY,
+        place      BIGINT NOT NULL      -- of publisher_things: what came up to it has been looked at
+    );
 "#;

@@ -1,6 +1,8 @@
 //! What publishers keep: things of every kind in one table, and idempotency keys.
 
 use jiff::Timestamp;
+use tradepost_dealer::staff::{Action, NewEntry};
+use tradepost_publisher::decision::{DecidedStep, DecisionEntry, Step};
 use tradepost_publisher::shelf::{KeyRow, Kind, Order, Query, Record, Shelf, Whose};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
@@ -188,7 +190,7 @@ impl Shelf for Rows<'_> {
                 record.body.to_string(),
             ],
         )?;
-        if record.kind == Kind::Notice {
+        if matches!(record.kind, Kind::Notice | Kind::StaffEvent) {
             self.connection.tell(News::Due);
         }
         Ok(())
@@ -215,6 +217,19 @@ impl Shelf for Rows<'_> {
         )
     }
 
+    fn record(&self, entry: DecisionEntry) -> Result<(), Fault> {
+        self.check_writable()?;
+        let entry = NewEntry {
+            chain: self.publisher.to_owned(),
+            at: entry.at,
+            actor: entry.by.clone(),
+            action: action(entry.step),
+            detail: Some(entry.detail()),
+            subject: Some(entry.id),
+        };
+        Transaction(self.connection).record(&entry)
+    }
+
     fn forget_keys(&self, before: Timestamp) -> Result<(), Fault> {
         self.check_writable()?;
         self.connection.execute(
@@ -222,6 +237,21 @@ impl Shelf for Rows<'_> {
             "DELETE FROM publisher_keys WHERE publisher = $1 AND used_at < $2",
             params![self.publisher, before],
         )
+    }
+}
+
+/// By which word a decision stands in the record.
+const fn action(step: DecidedStep) -> Action {
+    match step {
+        DecidedStep::Step(Step::Approve) => Action::Approved,
+        DecidedStep::Step(Step::Decline) => Action::Declined,
+        DecidedStep::Step(Step::Suspend) => Action::Suspended,
+        DecidedStep::Step(Step::Resume) => Action::Resumed,
+        DecidedStep::Step(Step::Close) => Action::Closed,
+        DecidedStep::Step(Step::PaymentDue) => Action::PaymentDemanded,
+        DecidedStep::Step(Step::PaymentSettled) => Action::PaymentSettled,
+        DecidedStep::Grant => Action::RightsGranted,
+        DecidedStep::Revoke => Action::RightsRevoked,
     }
 }
 

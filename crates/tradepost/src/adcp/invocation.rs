@@ -3,6 +3,7 @@
 //! because no task was begun (AdCP A2A profile extension v3, "Invocation message").
 
 use jiff::Timestamp;
+use tradepost_server::refusals::Misfit;
 use tradepost_wire::a2a::error::{FieldViolation, Refusal};
 use tradepost_wire::a2a::request::invalid_fields;
 use tradepost_wire::a2a::{Artifact, Content, Message, Part, Release, Task, TaskState, TaskStatus};
@@ -11,6 +12,8 @@ use tradepost_wire::adcp::tool::is_of_others;
 use tradepost_wire::adcp::{Answer, EXTENSION, Tool};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value};
+
+use super::misfits;
 
 /// Which members the data part may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,6 +156,20 @@ pub fn task(now: Timestamp, answer: &Answer, document: Value, ids: (String, Stri
         history: None,
         metadata: None,
     }
+}
+
+/// Where the request of a task that has failed was wrong.
+#[must_use]
+pub fn misfits_of(task: &Task) -> Vec<Misfit> {
+    if task.status.state != TaskState::Failed {
+        return Vec::new();
+    }
+    let parts = task.artifacts.iter().flatten().flat_map(|artifact| &artifact.parts);
+    let documents = parts.filter_map(|part| match &part.content {
+        Content::Data(data) => Some(data),
+        Content::Text(_) | Content::Raw(_) | Content::Url(_) => None,
+    });
+    documents.flat_map(misfits::of_document).collect()
 }
 
 /// The code of AdCP that a task carries; `OK` where it has not failed.

@@ -22,6 +22,7 @@ use tradepost_server::fault::{Fault, LATE};
 use tradepost_server::http::{Parcel, Posted, mcp};
 use tradepost_server::limit::Key;
 use tradepost_server::permission::{Permission, Scopes};
+use tradepost_server::refusals::Misfit;
 use tradepost_server::tools::{Listing, Tools};
 use tradepost_wire::a2a::error::{Code, Refusal};
 use tradepost_wire::a2a::request::invalid_param;
@@ -337,6 +338,14 @@ impl Agent for PublisherAgent {
 
     fn code_of(&self, answer: &agent::Answer) -> &'static str {
         if let agent::Answer::Begun(task) = answer { invocation::code_of(task) } else { "OK" }
+    }
+
+    fn misfits_of(&self, answer: &agent::Answer) -> Vec<Misfit> {
+        if let agent::Answer::Begun(task) = answer {
+            invocation::misfits_of(task)
+        } else {
+            Vec::new()
+        }
     }
 
     fn tools(&self) -> Option<&dyn Tools> {

@@ -24,6 +24,12 @@ impl StoreVault {
         Self { store, publisher: publisher.into(), stir: Arc::default() }
     }
 
+    /// The store.
+    #[must_use]
+    pub fn store(&self) -> &Arc<Store> {
+        &self.store
+    }
+
     /// Does something in one transaction for a caller without an executor. Nothing has changed when
     /// the job fails.
     ///

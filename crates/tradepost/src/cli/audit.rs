@@ -28,8 +28,8 @@ const HEADS: &str = "tradepost heads 1";
 pub(super) enum Command {
     /// List what people have seen and done, the latest first.
     List {
-        /// Only this dealer's record; * is that of what concerns all dealers.
-        #[arg(long, value_name = "ID")]
+        /// Only the record of this dealer or publisher; * is that of what concerns all dealers.
+        #[arg(long, visible_alias = "publisher", value_name = "ID")]
         dealer: Option<String>,
         /// Only what was done with this lead.
         #[arg(long, value_name = "ID", conflicts_with = "dealer")]
@@ -45,8 +45,8 @@ pub(super) enum Command {
     Verify(Box<Verify>),
     /// Take the record away: a line of JSON for each entry, which `verify --file` checks.
     Export {
-        /// Only this dealer's record; * is that of what concerns all dealers.
-        #[arg(long, value_name = "ID")]
+        /// Only the record of this dealer or publisher; * is that of what concerns all dealers.
+        #[arg(long, visible_alias = "publisher", value_name = "ID")]
         dealer: Option<String>,
         /// Write the last hash of each chain instead. Kept elsewhere, it shows later that nothing was
         /// cut off: `verify --head FILE`.

@@ -158,6 +158,11 @@ pub fn check_keys(config: &Config) -> Result<(), Failure> {
     for dealer in &config.dealers {
         keys.extend(unusable_ways(&format!("dealer {}", dealer.terms.id), &dealer.deliveries));
     }
+    for publisher in &config.publishers {
+        let ways = publisher.deliveries.iter().map(|it| it.delivery.clone());
+        let whose = format!("publisher {}", publisher.profile.id);
+        keys.extend(unusable_ways(&whose, &ways.collect::<Vec<_>>()));
+    }
     if let Some(alerts) = &config.alerts {
         keys.extend(unusable_ways("alerts", &alerts.destinations));
     }
@@ -176,7 +181,7 @@ pub fn check_keys(config: &Config) -> Result<(), Failure> {
         (true, _) => ("card_signing.key_file cannot be used", KEYGEN),
         (false, true) => ("a publisher's key file cannot be used", KEYGEN),
         (false, false) => {
-            ("a secret, or a destination of leads or alerts, cannot be used", CORRECT)
+            ("a secret, or a destination of leads, people or alerts, cannot be used", CORRECT)
         }
     };
     let failure = Failure::usage(what).hint(hint).data(json!({"keys": keys})).lines(keys);

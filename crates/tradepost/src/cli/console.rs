@@ -64,8 +64,17 @@ pub(super) enum User {
         role: Kind,
         /// Whose people they are: the id of a dealer of the configuration, or of one that is hosted or
         /// known to the store.
-        #[arg(long, value_name = "ID", required_unless_present = "all_dealers")]
+        #[arg(
+            long,
+            value_name = "ID",
+            required_unless_present_any = ["all_dealers", "publisher"],
+            conflicts_with = "publisher"
+        )]
         dealer: Option<String>,
+        /// Whose people they are, instead: the id of a publisher. Its people have the roles seller,
+        /// approver and viewer.
+        #[arg(long, value_name = "ID", conflicts_with = "all_dealers")]
+        publisher: Option<String>,
         /// Let them see every dealer of the server.
         #[arg(long, conflicts_with = "dealer")]
         all_dealers: bool,
@@ -115,6 +124,12 @@ pub(super) enum Kind {
     Manager,
     /// Sees to it that everything runs, and sees nothing of customers.
     Engineer,
+    /// At a publisher: looks, suspends, resumes, and notes payments.
+    Seller,
+    /// At a publisher: approves, declines, closes and grants, too, and sees who did what.
+    Approver,
+    /// At a publisher: looks, and changes nothing.
+    Viewer,
 }
 
 impl From<Kind> for Role {
@@ -123,6 +138,9 @@ impl From<Kind> for Role {
             Kind::Desk => Self::Desk,
             Kind::Manager => Self::Manager,
             Kind::Engineer => Self::Engineer,
+            Kind::Seller => Self::Seller,
+            Kind::Approver => Self::Approver,
+            Kind::Viewer => Self::Viewer,
         }
     }
 }
@@ -135,13 +153,18 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
     let now = Clock::system().now();
     match command {
         Command::User { command } => match command {
-            User::Add { name, role, dealer, all_dealers: _, password_stdin, place } => {
+            User::Add { name, role, dealer, publisher, all_dealers: _, password_stdin, place } => {
+                let role = role.into();
+                check_role(role, publisher.is_some())?;
                 let store = place.create(None, context)?;
-                dealers::check_known(dealer.as_deref(), &store, &place, context)?;
+                match &publisher {
+                    Some(id) => publisher_known(id, &store, &place, context)?,
+                    None => dealers::check_known(dealer.as_deref(), &store, &place, context)?,
+                }
                 let (text, is_shown) = new_password(password_stdin, &name)?;
                 let password = password::hash(&text)?;
-                let role = role.into();
-                let member = Member { name, dealer_id: dealer, role, password, created_at: now };
+                let dealer_id = publisher.or(dealer);
+                let member = Member { name, dealer_id, role, password, created_at: now };
                 add(&store, member, &context.actor(), now)?;
                 tell(&text, is_shown, context)
             }
@@ -178,6 +201,34 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
             audit(&store, &dealer, now, context)
         }
     }
+}
+
+/// Checks that a role is one of those at a publisher, or at a dealer.
+fn check_role(role: Role, is_publisher: bool) -> Result<(), Failure> {
+    if role.is_of_publisher() == is_publisher {
+        return Ok(());
+    }
+    let fits = |role: &&Role| role.is_of_publisher() == is_publisher;
+    let fitting: Vec<_> = Role::ALL.iter().filter(fits).map(|role| role.name()).collect();
+    let whose = if is_publisher { "a publisher" } else { "a dealer" };
+    Err(Failure::usage(format!("{role} is no role at {whose}"))
+        .hint(format!("its people are: {}", fitting.join(", "))))
+}
+
+/// Checks that there is such a publisher: in the configuration, or where there is none in the store.
+fn publisher_known(
+    id: &str,
+    store: &Store,
+    place: &Place,
+    context: &Context,
+) -> Result<(), Failure> {
+    let Some(config) = place.load_config_if_there(context)? else {
+        return dealers::check_known(Some(id), store, place, context);
+    };
+    if config.publishers.iter().any(|publisher| publisher.profile.id == id) {
+        return Ok(());
+    }
+    Err(super::publisher::unknown(&config.publishers))
 }
 
 fn name(text: &str) -> Result<String, String> {
@@ -314,8 +365,12 @@ fn list(store: &Store, context: &Context) -> Outcome {
     let members = store.members(None)?;
     let with_factor = store.second_factor_names()?;
     let document = |member: &Member| {
+        let is_of_publisher = member.role.is_of_publisher();
+        let whose = member.dealer_id.as_ref();
         json!({
-            "name": member.name, "role": member.role, "dealer": member.dealer_id,
+            "name": member.name, "role": member.role,
+            "dealer": whose.filter(|_| !is_of_publisher),
+            "publisher"?: whose.filter(|_| is_of_publisher),
             "created_at": rfc3339(member.created_at),
             "second_factor": with_factor.contains(&member.name),
         })
@@ -324,7 +379,7 @@ fn list(store: &Store, context: &Context) -> Outcome {
     let columns: [Cells<'_, Member>; 3] = [
         (Text("NAME"), &|member| member.name.clone()),
         (Text("ROLE"), &|member| member.role.name().to_owned()),
-        (Text("DEALER"), &|member| member.dealer_id.clone().unwrap_or("every one".to_owned())),
+        (Text("OF"), &|member| member.dealer_id.clone().unwrap_or("every one".to_owned())),
     ];
     context.output.list(&members, document, nothing, &columns);
     Ok(())

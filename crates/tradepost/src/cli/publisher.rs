@@ -9,21 +9,25 @@ use tradepost_publisher::agent::Authorization;
 use tradepost_publisher::demo;
 use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::staff::list::Subject;
-use tradepost_publisher::staff::{self, Decision, Denied, Matter, Moved, Step};
+use tradepost_publisher::staff::{self, Decision, Denied, Matter, Moved, RightsChange, Step};
 use tradepost_publisher::task::end::Office;
 use tradepost_server::clock::Clock;
 use tradepost_wire::adcp::error::Error;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::json;
 
+use self::decider::Decider;
 use self::offline::Offline;
 use super::output::{Failure, one_of};
 use super::place::Place;
 use super::{Context, Outcome, check_config};
 use crate::adcp::vault::StoreVault;
 use crate::config::{self, Config, read};
+use crate::publisher_staff::PublisherOperation;
 
 mod details;
+mod decider;
+mod deliveries;
 mod list;
 mod offline;
 mod sales;
@@ -85,6 +89,12 @@ pub(super) enum Command {
     PaymentSettled(Item),
     /// Say what an agent may do with an account, its own or another's.
     Grant(Grant),
+    /// List the messages to the publisher's people: of what was sold, and of what waits for them.
+    Deliveries(deliveries::Listing),
+    /// Send messages again that were given up.
+    Resend(deliveries::Resend),
+    /// Send a test to a destination of such messages.
+    TestDelivery(deliveries::Test),
 }
 
 /// What is decided about.
@@ -98,6 +108,8 @@ pub(super) struct Item {
     /// The account that it lies on, where several have one of this id.
     #[arg(long, value_name = "ID")]
     account: Option<String>,
+    #[command(flatten)]
+    decider: Decider,
     #[command(flatten)]
     place: Whose,
 }
@@ -120,6 +132,8 @@ pub(super) struct Grant {
     /// Take back what was said before.
     #[arg(long, conflicts_with_all = ["tasks", "fields", "read_only"])]
     revoke: bool,
+    #[command(flatten)]
+    decider: Decider,
     #[command(flatten)]
     place: Whose,
 }
@@ -153,6 +167,9 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
             return list::run(what, state.as_deref(), &place, context);
         }
         Command::Grant(arguments) => return grant(arguments, context),
+        Command::Deliveries(listing) => return deliveries::list(&listing, context),
+        Command::Resend(arguments) => return deliveries::resend(&arguments, context),
+        Command::TestDelivery(arguments) => return deliveries::test(&arguments, context),
         Command::Approve(item) => (Step::Approve, item, None),
         Command::Decline { item, reason } => (Step::Decline, item, reason),
         Command::Suspend(item) => (Step::Suspend, item, None),
@@ -165,9 +182,12 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
 }
 
 fn decide(step: Step, item: Item, reason: Option<String>, context: &Context) -> Outcome {
-    let Item { kind: matter, id, account, place } = item;
-    let decision = Decision { matter, id, account, step, reason, by: None };
+    let Item { kind: matter, id, account, decider, place } = item;
     let (vault, publisher) = place.only(context)?;
+    let operation = PublisherOperation::Decide(step);
+    let by = decider.name(vault.store(), &publisher.profile.id, operation, context)?;
+    let (by, why) = (Some(by), decider.why);
+    let decision = Decision { matter, id, account, step, reason, by, why };
     let now = Clock::system().now();
     let asked = decision.clone();
     let done =
@@ -221,7 +241,7 @@ fn refused(denied: Denied, matter: Matter, step: &str) -> Failure {
 }
 
 fn grant(arguments: Grant, context: &Context) -> Outcome {
-    let Grant { account, agent, tasks, fields, read_only, revoke, place } = arguments;
+    let Grant { account, agent, tasks, fields, read_only, revoke, decider, place } = arguments;
     let mut field_scopes: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (task, fields) in fields {
         field_scopes.entry(task).or_default().extend(fields);
@@ -234,10 +254,17 @@ fn grant(arguments: Grant, context: &Context) -> Outcome {
     });
     let (vault, publisher) = place.only(context)?;
     let now = Clock::system().now();
-    let (of, to, given) = (account.clone(), agent.clone(), rights.clone());
-    let done = vault.act(move |shelf| {
-        staff::grant(Office { publisher: &publisher, shelf, now }, &of, &to, given.clone())
-    })?;
+    let operation = PublisherOperation::Grant;
+    let by = decider.name(vault.store(), &publisher.profile.id, operation, context)?;
+    let change = RightsChange {
+        account: account.clone(),
+        agent: agent.clone(),
+        rights: rights.clone(),
+        by: Some(by),
+        why: decider.why,
+    };
+    let done = vault
+        .act(move |shelf| staff::grant(Office { publisher: &publisher, shelf, now }, &change))?;
     let before = done.map_err(|denied| {
         if let Denied::Impossible { from, .. } = &denied {
             let message = format!("the account is {from}, and nobody works with it any more");

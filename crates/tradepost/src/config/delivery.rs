@@ -1,4 +1,4 @@
-//! Where a dealer's leads are delivered to.
+//! Where a dealer's leads are delivered to, and where a publisher's people are told of events.
 
 use std::fmt;
 use std::fs;
@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use tradepost_dealer::delivery::Destination;
+use tradepost_publisher::staff_event::StaffEventKind;
 use tradepost_wire::catalog;
 
 /// A destination of leads and the way to it.
@@ -22,6 +23,24 @@ pub struct Delivery {
     pub give_up_after: SignedDuration,
     /// How long an attempt may take.
     pub timeout: Duration,
+}
+
+/// A destination of what a publisher's people are told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublisherDestination {
+    /// The destination and the way to it.
+    pub delivery: Delivery,
+    /// What it is told of; everything when empty.
+    pub events: Vec<StaffEventKind>,
+}
+
+/// The destinations of a publisher.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublisherDestinations {
+    /// The publisher.
+    pub publisher_id: String,
+    /// Where its people are told of events.
+    pub destinations: Vec<PublisherDestination>,
 }
 
 /// A way.

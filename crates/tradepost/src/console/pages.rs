@@ -63,14 +63,14 @@ const NAV: [(&str, &str, &str, Right); 11] = [
     ("Inbox", "/console", "inbox", Right::Enter),
     ("Leads", "/console/leads", "leads", Right::Customers),
     ("Appointments", "/console/appointments", "calendar", Right::Customers),
-    ("Inventory", "/console/inventory", "car", Right::Enter),
+    ("Inventory", "/console/inventory", "car", Right::SeeVehicles),
     ("Feeds", "/console/feeds", "feed", Right::Operate),
     ("Buyers", "/console/buyers", "chart", Right::Operate),
-    ("Refusals", "/console/refusals", "refusal", Right::Operate),
+    ("Refusals", "/console/refusals", "refusal", Right::SeeRefusals),
     ("Card", "/console/card", "card", Right::Operate),
     ("Checklist", "/console/checklist", "check", Right::Operate),
     ("People", "/console/people", "people", Right::Enter),
-    ("Audit", "/console/audit", "audit", Right::Decide),
+    ("Audit", "/console/audit", "audit", Right::ReadRecord),
 ];
 
 /// A moment, as a page shows it.
@@ -249,6 +249,9 @@ const fn role_name(role: Role) -> &'static str {
         Role::Desk => "Sales desk",
         Role::Manager => "Manager",
         Role::Engineer => "Engineer",
+        Role::Seller => "Ad sales",
+        Role::Approver => "Approver",
+        Role::Viewer => "Viewer",
     }
 }
 

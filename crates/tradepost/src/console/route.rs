@@ -23,8 +23,20 @@ pub enum Right {
     Customers,
     /// To decide about leads and see who did what.
     Decide,
+    /// To see who did what.
+    ReadRecord,
     /// To see how the agent stands.
     Operate,
+    /// To see what was refused.
+    SeeRefusals,
+    /// To see vehicles.
+    SeeVehicles,
+    /// To see what a publisher has sold, and what waits.
+    ViewPublisher,
+    /// To hold back for a while what runs for a publisher, and let it go on.
+    OperatePublisher,
+    /// To decide what a publisher sells, and to whom.
+    ApprovePublisher,
 }
 
 /// A row of the table of contents.
@@ -154,11 +166,11 @@ pub const TABLE: &[Row] = &[
     ),
     post("blocked-times", Calendar::Block.right(), Console::block_time),
     post("blocked-times/{id}/remove", Calendar::Unblock.right(), Console::unblock_time),
-    get("inventory", Right::Enter, Console::inventory),
+    get("inventory", Right::SeeVehicles, Console::inventory),
     get("feeds", Right::Operate, Console::feeds),
     get("feeds/runs", Right::Operate, Console::feed),
     get("buyers", Right::Operate, Console::buyers),
-    get("refusals", Right::Operate, Console::refusals),
+    get("refusals", Right::SeeRefusals, Console::refusals),
     get("card", Right::Operate, Console::card),
     get("checklist", Right::Operate, Console::checklist),
     get("probe", Right::Operate, Console::probe),
@@ -176,7 +188,7 @@ pub const TABLE: &[Row] = &[
     get("people", Right::Enter, Console::people),
     post("members/{id}/factor/reset", Right::Decide, Console::reset_factor).with_password(),
     post("sessions/{id}/end", Right::Enter, Console::end_session),
-    get("audit", Right::Decide, Console::audit),
+    get("audit", Right::ReadRecord, Console::audit),
 ];
 
 /// Largest form in bytes but for those that have a text: names, a password, the proof, and what
@@ -250,7 +262,13 @@ impl Right {
             Self::None | Self::Enter => true,
             Self::Customers => matches!(role, Role::Desk | Role::Manager),
             Self::Decide => matches!(role, Role::Manager),
+            Self::ReadRecord => matches!(role, Role::Manager | Role::Approver),
             Self::Operate => matches!(role, Role::Manager | Role::Engineer),
+            Self::SeeRefusals => !matches!(role, Role::Desk),
+            Self::SeeVehicles => !role.is_of_publisher(),
+            Self::ViewPublisher => role.is_of_publisher(),
+            Self::OperatePublisher => matches!(role, Role::Seller | Role::Approver),
+            Self::ApprovePublisher => matches!(role, Role::Approver),
         }
     }
 }

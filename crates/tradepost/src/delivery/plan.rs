@@ -16,7 +16,7 @@ pub(super) fn plan(store: &Store, outlet: &Outlet, now: Timestamp) -> Result<(),
     if outlet.destinations.is_empty() {
         return Ok(());
     }
-    let dealer_id = &outlet.dealer().id;
+    let dealer_id = outlet.id();
     loop {
         let events = store.unplanned_events(dealer_id, AT_ONCE)?;
         let Some((last, _)) = events.last() else { return Ok(()) };
@@ -28,7 +28,7 @@ pub(super) fn plan(store: &Store, outlet: &Outlet, now: Timestamp) -> Result<(),
                 planned.extend(of_event(store, outlet, &history, *event)?);
             }
         }
-        let dealer_id = dealer_id.clone();
+        let dealer_id = dealer_id.to_owned();
         store.write_blocking(move |tx| tx.plan_deliveries(&dealer_id, last, &planned, now))?;
     }
 }

@@ -146,6 +146,7 @@ impl Examiner {
                 let of = format!("{id}: verifiers {url}: ");
                 files.extend(files_of(&of, [("bearer_file", Some(secret))]));
             }
+            files.extend(publisher.deliveries.iter().flat_map(|it| secrets_of(id, &it.delivery)));
         }
         files
     }

@@ -46,6 +46,10 @@ impl Examiner {
         }
         for publisher in &self.config.publishers {
             let id = &publisher.profile.id;
+            for wanted in &publisher.deliveries {
+                let name = format!("{id}/{}", wanted.delivery.destination.name);
+                self.look_at_destination(looks, name, &wanted.delivery);
+            }
             if let Some(upstream) = &publisher.upstream {
                 let about = About::new(Area::Delivery, format!("{id}: upstream.url"));
                 self.look_at_address(looks, about, upstream.url.clone());

@@ -9,6 +9,7 @@ mod mcp;
 mod menu;
 mod notices;
 mod offered;
+mod people;
 mod races;
 mod sales;
 mod signatures;

@@ -9,6 +9,7 @@ mod hostile;
 mod listener;
 mod oidc;
 mod probe;
+mod publisher;
 mod refusals;
 mod sign_in;
 mod work;

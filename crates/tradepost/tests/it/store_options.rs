@@ -122,6 +122,8 @@ const COMMANDS: &[&str] = &[
     "publisher list accounts",
     "publisher approve account acc_1",
     "publisher grant acc_1 agent",
+    "publisher deliveries",
+    "publisher resend",
     "push list",
     "push retry --all",
     "refusals list",

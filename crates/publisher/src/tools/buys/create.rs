@@ -18,6 +18,7 @@ use crate::money::Amount;
 use crate::proposal::Proposal;
 use crate::refuse::Stop;
 use crate::reply::{Reply, object};
+use crate::staff_event;
 use crate::task::Task;
 use crate::work::Work;
 
@@ -108,6 +109,7 @@ fn book(work: &Work<'_>, draft: Draft) -> Result<Reply, Stop> {
     work.add(id, whose, buy::state(&thing), &thing)?;
     let absent = || Fault::new("booking a buy", "it is not where it was put");
     let kept = work.shelf.find::<MediaBuy>(id)?.ok_or_else(absent)?;
+    staff_event::note_sold(work.shelf, &kept, &work.ask.caller.tenant(), now)?;
     let actions = action::permitted(&kept.thing, &draft.products, now);
     let mut body = created(&kept, &actions, Some(&account.thing), now);
     // The token of the governance agent goes on to the caller.
@@ -126,9 +128,17 @@ fn submit(work: &Work<'_>, draft: Draft, arm: Option<Arm>) -> Result<Reply, Stop
         (None, Some(seconds)) => Some(work.ask.now + SignedDuration::from_secs(seconds)),
         (Some(_), _) | (None, None) => None,
     };
+    // What a test has prepared is ended by the test, and what the time decides by the time.
+    let waits_for_person = arm.is_none() && due_at.is_none();
     let (forced, message) = arm.map_or((None, None), |arm| (arm.task_id, arm.message));
     let message = message.as_deref().unwrap_or("the media buy waits for the seller's approval");
-    Ok(work.submit(forced, message, |task| Task { draft: Some(draft.buy), due_at, ..task })?)
+    let with_draft = |task| Task { draft: Some(draft.buy), due_at, ..task };
+    let task = work.keep_task(forced, with_draft)?;
+    if waits_for_person {
+        let tenant = work.ask.caller.tenant();
+        staff_event::note_waiting_buy(work.shelf, &task, &tenant, work.ask.now)?;
+    }
+    Ok(work.submitted(&task.thing.task_id, message))
 }
 
 /// The request waits for something from the caller, as a sandbox was told to answer. Nothing is booked.

@@ -21,7 +21,8 @@ use crate::creative::{Creative, Status};
 use crate::forms::creatives::{Assignment, CreativeAsset, Mode, SyncCreatives};
 use crate::refuse::{self, Refusal, Stop};
 use crate::reply::{Reply, object};
-use crate::shelf::{Kept, own_id};
+use crate::shelf::{Kept, New, own_id};
+use crate::staff_event;
 use crate::tools::own;
 use crate::work::Work;
 
@@ -416,6 +417,8 @@ impl Sync<'_> {
         let (owner, account) =
             (self.account.record.owner.as_str(), self.account.record.id.as_str());
         let mut touched = BTreeSet::new();
+        // Those that were looked at anew, as they lie there from now on.
+        let mut reviewed: Vec<Kept<Creative>> = Vec::new();
         for item in self.items {
             let places = item.assigned.iter().filter_map(|id| self.buys.places.get(id));
             touched.extend(places.map(|at| at.0));
@@ -424,11 +427,17 @@ impl Sync<'_> {
                 Action::Create(mut new) => {
                     new.assign(item.assigned, now);
                     let id = own_id(owner, account, &item.creative_id);
-                    self.work.add(&id, (owner, Some(account)), new.state(), &new)?;
+                    let account = Some(account);
+                    let new_record = New { id: &id, owner, account, state: new.state(), now };
+                    let record = new_record.record(&new)?;
+                    shelf.put(record.clone())?;
+                    reviewed.push(Kept { thing: new, record });
                 }
                 Action::Update(mut known, _) => {
                     known.thing.assign(item.assigned, now);
-                    fresh = Some(known);
+                    known.record.state = known.thing.state().to_owned();
+                    shelf.change(&mut known, now)?;
+                    reviewed.push(known);
                 }
                 Action::Keep(mut known) => {
                     // Nothing that is the same is written, so that its revision stays.
@@ -449,6 +458,8 @@ impl Sync<'_> {
                 shelf.change(&mut known, now)?;
             }
         }
+        let tenant = self.work.ask.caller.tenant();
+        staff_event::note_waiting_creatives(shelf, &self.account.thing, &reviewed, &tenant, now)?;
         for (index, buy) in self.buys.buys.iter_mut().enumerate() {
             // One revision of a buy, however many creatives were assigned in it.
             if touched.contains(&index) {

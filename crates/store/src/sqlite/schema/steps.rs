@@ -229,3 +229,13 @@ pub(crate) const ROOFTOP_CASE: &str = "
     CREATE INDEX blocked_times_by_time ON blocked_times
         (dealer_id, lower(rooftop), department, ends_at);
 ";
+
+/// Deliveries to a publisher's people beside those of leads, and how far each publisher's events have been
+/// turned into deliveries.
+pub(crate) const STAFF_EVENTS: &str = "
+    ALTER TABLE lead_deliveries ADD COLUMN source TEXT NOT NULL DEFAULT 'lead';     -- or publisher
+    CREATE TABLE staff_event_places (
+        publisher  TEXT PRIMARY KEY,
+        place      INTEGER NOT NULL     -- of publisher_things: what came up to it has been looked at
+    ) WITHOUT ROWID;
+";

@@ -3,7 +3,7 @@
 //! what stands after it is turned into deliveries in one transaction with the move of the place.
 
 use jiff::Timestamp;
-use tradepost_dealer::delivery::{DeliveryRecord, DeliveryState, NewDelivery};
+use tradepost_dealer::delivery::{DeliveryRecord, DeliverySource, DeliveryState, NewDelivery};
 use tradepost_dealer::staff::{Action, DELIVERY, NewEntry};
 use tradepost_server::tasks::log::PushBusy;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -39,10 +39,11 @@ pub(crate) const SCHEMA: &str = "
     CREATE INDEX lead_events_by_dealer ON lead_events (dealer_id, seq);
 ";
 
-const COLUMNS: &str = "d.key, d.dealer_id, d.lead_id, d.destination, d.event, d.state, d.attempts,
-    d.doubtful OR EXISTS (SELECT 1 FROM lead_deliveries o
+const COLUMNS: &str =
+    "d.key, d.source, d.dealer_id, d.lead_id, d.destination, d.event, d.state, d.attempts,
+    d.doubtful OR d.source = 'lead' AND EXISTS (SELECT 1 FROM lead_deliveries o
         WHERE o.lead_id = d.lead_id AND o.destination = d.destination AND o.key <> d.key
-            AND (o.state = 'delivered' OR o.doubtful)),
+            AND o.source = 'lead' AND (o.state = 'delivered' OR o.doubtful)),
     d.answer, d.created_at, d.due_at, d.ended_at FROM lead_deliveries d";
 
 impl Transaction<'_> {
@@ -97,7 +98,8 @@ impl Transaction<'_> {
             self.0.execute(
                 "ending earlier deliveries",
                 "UPDATE lead_deliveries SET state = 'ended', due_at = NULL, ended_at = $3
-                 WHERE lead_id = $1 AND destination = $2 AND state IN ('due', 'dead')",
+                 WHERE source = 'lead' AND lead_id = $1 AND destination = $2
+                     AND state IN ('due', 'dead')",
                 params![lead, destination, now],
             )?;
         }
@@ -169,8 +171,8 @@ impl Transaction<'_> {
         )
     }
 
-    /// Notes that a delivery was taken, also when it was ended meanwhile, and records whom the lead
-    /// went to.
+    /// Notes that a delivery was taken, also when it was ended meanwhile, and records whom a lead
+    /// went to. A sale names no customer, so that nobody has to know who was told of it.
     ///
     /// # Errors
     /// When the database fails.
@@ -183,7 +185,8 @@ impl Transaction<'_> {
         )?;
         let entry = self.0.first(
             "reading a delivery",
-            "SELECT dealer_id, lead_id, destination FROM lead_deliveries WHERE key = $1",
+            "SELECT dealer_id, lead_id, destination FROM lead_deliveries
+             WHERE key = $1 AND source = 'lead'",
             params![key],
             |row| {
                 Ok(NewEntry {
@@ -248,7 +251,7 @@ impl Transaction<'_> {
             "ending a lead's deliveries",
             "UPDATE lead_deliveries SET doubtful = doubtful OR state = 'sending',
                  state = 'ended', due_at = NULL, ended_at = $2
-             WHERE lead_id = $1 AND state IN ('due', 'sending') AND event NOT IN
+             WHERE source = 'lead' AND lead_id = $1 AND state IN ('due', 'sending') AND event NOT IN
                  (SELECT seq FROM lead_events
                   WHERE lead_id = $1 AND kind = 'appointment_cancelled')",
             params![lead_id, now],
@@ -274,9 +277,11 @@ impl Transaction<'_> {
 }
 
 impl Database {
-    /// Deliveries, the latest first: of one dealer, of one lead, in one state, or all.
+    /// Deliveries, the latest first: of one dealer or publisher, of one lead or of what people of a
+    /// publisher are told about, in one state, or all of a source.
     pub(crate) fn deliveries(
         &self,
+        source: DeliverySource,
         dealer_id: Option<&str>,
         lead_id: Option<&str>,
         state: Option<DeliveryState>,
@@ -286,9 +291,10 @@ impl Database {
             &format!(
                 "SELECT {COLUMNS} WHERE ($1 IS NULL OR d.dealer_id = $1)
                      AND ($2 IS NULL OR d.lead_id = $2) AND ($3 IS NULL OR d.state = $3)
+                     AND d.source = $4
                  ORDER BY d.key DESC"
             ),
-            params![dealer_id, lead_id, state.map(DeliveryState::name)],
+            params![dealer_id, lead_id, state.map(DeliveryState::name), source.name()],
             delivery_record,
         )
     }
@@ -343,6 +349,7 @@ impl Database {
                      AND d.dealer_id NOT IN ({owners})
                      AND NOT EXISTS (SELECT 1 FROM lead_deliveries o
                          WHERE o.lead_id = d.lead_id AND o.destination = d.destination
+                             AND o.source = d.source AND o.dealer_id = d.dealer_id
                              AND o.key < d.key AND o.state IN ('due', 'sending'))
                  ORDER BY d.due_at, d.key LIMIT $5"
             ),
@@ -375,7 +382,7 @@ impl Database {
         self.0.all(
             "reading when leads were delivered",
             "SELECT lead_id, min(ended_at) FROM lead_deliveries
-             WHERE state = 'delivered' AND ($1 IS NULL OR dealer_id = $1)
+             WHERE source = 'lead' AND state = 'delivered' AND ($1 IS NULL OR dealer_id = $1)
                  AND ($2 IS NULL OR lead_id = $2) GROUP BY lead_id",
             params![dealer_id, lead_id],
             |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?)),
@@ -389,6 +396,7 @@ fn delivery_record(row: &Row<'_>) -> Read<DeliveryRecord> {
         0,
         DeliveryRecord {
             key,
+            source: word,
             dealer_id,
             lead_id,
             destination,

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use rusqlite::Connection;
-use tradepost_dealer::delivery::NewDelivery;
+use tradepost_dealer::delivery::{DeliverySource, NewDelivery};
 use tradepost_dealer::lot::{Claim, KnownLead, Lot as _};
 use tradepost_dealer::record::{AppointmentState, LeadEventKind, LeadState};
 use tradepost_wire::json::json;
@@ -192,7 +192,11 @@ fn a_dealer_that_names_a_destination_is_told_from_then_on() {
     plan(6);
     plan(6);
     assert_eq!(unplanned("d"), []);
-    assert_eq!(database.deliveries(None, None, None).unwrap().len(), 1, "planned once");
+    assert_eq!(
+        database.deliveries(DeliverySource::Lead, None, None, None).unwrap().len(),
+        1,
+        "planned once"
+    );
     withdraw("lead_2");
     place(false);
     place(true);

@@ -13,6 +13,7 @@ use tradepost_wire::jsonrpc;
 
 use super::denial::Denial;
 use super::intake;
+use crate::adcp::misfits;
 use crate::adcp::seller::PublisherAgent;
 
 /// The argument by which AdCP itself says where to call.
@@ -61,7 +62,11 @@ pub(in crate::adcp) async fn answer(publisher: &PublisherAgent, posted: Posted<'
         name_profile(&mut response);
     }
     let skill = stamp.skill.or(tool.map(Tool::name));
-    (response, Stamp { skill, ..stamp.by(&caller) })
+    // A refusal that its caller was given no id for has one for the log.
+    let is_refusal = stamp.code != "OK";
+    let error_id = stamp.error_id.or_else(|| is_refusal.then(misfits::fresh_id));
+    let stamp = Stamp { skill, error_id, ..stamp };
+    (response, stamp.by(&caller))
 }
 
 /// Says that the answer is the profile's, also to those who did not ask for it: there is no other way

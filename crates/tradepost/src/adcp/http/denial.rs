@@ -24,6 +24,7 @@ use tradepost_wire::json::{Map, json};
 use tradepost_wire::jsonrpc::Id;
 
 use crate::adcp::identity::{self, Unbelieved};
+use crate::adcp::misfits;
 use crate::adcp::seller::PublisherAgent;
 
 /// The number of an error for which AdCP reserves none: JSON-RPC leaves it to the server.
@@ -138,7 +139,7 @@ impl Denial {
             document,
             document_type: "adcp_error",
             metadata: Vec::new(),
-            error_id: self.error_id,
+            error_id: self.error_id.or_else(|| Some(misfits::fresh_id())),
             wait: self.error.retry_after.map(|seconds| Duration::from_secs(seconds.into())),
             jsonrpc_status: Some(self.status.as_u16()),
             challenge: self.challenge,

@@ -18,8 +18,8 @@ use tradepost_wire::mcp;
 
 use super::denial::Denial;
 use super::intake;
-use crate::adcp::listing;
 use crate::adcp::seller::PublisherAgent;
+use crate::adcp::{listing, misfits};
 
 /// What the seller says about itself.
 const INSTRUCTIONS: &str = "An AdCP seller. Call get_adcp_capabilities first; every failed call \
@@ -63,11 +63,17 @@ impl Tools for PublisherAgent {
             };
             let error = answer.errors.first().filter(|_| answer.is_failure());
             let code = error.and_then(|error| error.code.known()).map_or("OK", Code::name);
+            let refused = error.map_or(&[][..], |_| answer.errors.as_slice());
+            // What broke has the id that its caller was given.
+            let given = error.and_then(|error| error.details.get("error_id")?.as_str());
+            let error_id = error.map(|_| given.map_or_else(misfits::fresh_id, str::to_owned));
             Called::Answer(Box::new(tools::Answer {
                 result: written(&answer),
                 code,
                 tool: tool.map(Tool::name),
                 too_often: code == Code::RateLimited.name(),
+                error_id,
+                misfits: misfits::of(refused),
             }))
         })
     }

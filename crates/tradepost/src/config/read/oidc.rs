@@ -10,6 +10,9 @@ use super::values::{line, list, of_text, path, read_table, reject, secure_addres
 use crate::config::delivery::Secret;
 use crate::config::oidc::{Grant, Oidc};
 
+const ROLES: &str =
+    "must be desk, manager or engineer, or at a publisher seller, approver or viewer";
+
 /// `[server.console.oidc]`
 pub(super) fn oidc(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Oidc> {
     read_table!(value, at, problems, Oidc {
@@ -39,15 +42,25 @@ fn read_scope(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Str
 fn grant(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Grant> {
     read_object!(value, at, problems, closed {
         required "value" => claimed: line(200),
-        required "role" => role: text_that("must be desk, manager or engineer", Role::from_name),
+        required "role" => role: text_that(ROLES, Role::from_name),
         optional "dealer" => dealer: line(100),
+        optional "publisher" => publisher: line(100),
         optional "all_dealers" => all_dealers: parse::boolean,
     });
-    let everybody = all_dealers.unwrap_or_default();
+    let named = |key| usize::from(value.get(key).is_some());
+    let whose = named("dealer") + named("publisher") + usize::from(all_dealers.unwrap_or_default());
     // All dealers are not the default: a line that was forgotten would open all of them.
-    if everybody == value.get("dealer").is_some() {
-        reject(at, problems, "needs either the id of a dealer or all_dealers = true");
+    if whose != 1 {
+        let message = "needs either the id of a dealer or of a publisher, or all_dealers = true";
+        reject(at, problems, message);
         return None;
     }
-    Some(Grant { value: claimed?, role: role?, dealer_id: dealer })
+    let role = role?;
+    if role.is_of_publisher() != value.get("publisher").is_some() {
+        let message = "desk, manager and engineer are roles at a dealer; seller, approver and viewer \
+                       at a publisher";
+        reject(&at.key("role"), problems, message);
+        return None;
+    }
+    Some(Grant { value: claimed?, role, dealer_id: publisher.or(dealer) })
 }

@@ -17,14 +17,15 @@ use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 
 use super::values::{
-    self, duration, line, list, path, prose, read_over, read_table, reject, secret, set, some,
-    text_that,
+    self, duration, line, list, named, path, prose, read_over, read_table, reject, secret, set,
+    some, text_that,
 };
 use super::{auth, sections};
 use crate::adcp::seller::Front;
 use crate::config::delivery::Secret;
 use crate::config::{Auth, Publisher, RateLimit, Rates, Upstream};
 
+mod deliveries;
 mod signing;
 
 /// `[[publishers]]`
@@ -59,6 +60,9 @@ pub(super) fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> 
         optional "governance_key" => governance_key: signing::webhook_key,
         optional "request_signing" => request_signing: signing::request_signing,
         optional "verifiers" => verifiers: list((0, None), verifier),
+        optional "deliveries" => deliveries:
+            named((0, Some(20)), deliveries::destination, str::to_owned,
+                "another destination of this publisher has this name already"),
     });
     if request_signing.is_some() && public_url.is_none() && hosts.as_ref().is_none_or(Vec::is_empty)
     {
@@ -113,6 +117,7 @@ pub(super) fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> 
         governance_key,
         signers,
         verifiers: verifiers.unwrap_or_default(),
+        deliveries: deliveries.unwrap_or_default(),
         profile,
     })
 }

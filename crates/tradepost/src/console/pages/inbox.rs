@@ -4,7 +4,7 @@ use askama::Template;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::adf::view::LeadView;
-use tradepost_dealer::delivery::{DeliveryState, LeadKind, kinds};
+use tradepost_dealer::delivery::{DeliverySource, DeliveryState, LeadKind, kinds};
 use tradepost_dealer::record::{HeldFor, LeadRecord, LeadState};
 use tradepost_dealer::staff::Stage;
 use tradepost_store::staff::LeadFilter;
@@ -142,21 +142,34 @@ impl Console {
         now: Timestamp,
         sees_customers: bool,
     ) -> Result<Vec<Item>, Stop> {
-        let dead = self.store.deliveries(visitor.dealer_id(), None, Some(DeliveryState::Dead))?;
+        let (of, state) = (visitor.dealer_id(), Some(DeliveryState::Dead));
+        let mut dead = self.store.publisher_deliveries(of, None, state)?;
+        dead.extend(self.store.deliveries(of, None, state)?);
         let mut items: Vec<Item> = Vec::new();
         let here = Local { zone: TimeZone::UTC, now };
         // The store has the latest first, and the oldest failure of a lead
         // is what its line is sorted by.
         for delivery in dead.into_iter().rev() {
             // Whoever may not see customers may not open their leads either.
-            let href = if sees_customers {
+            let is_of_publisher = delivery.source == DeliverySource::Publisher;
+            let href = if is_of_publisher {
+                // There is no page about it.
+                PATH.to_owned()
+            } else if sees_customers {
                 format!("{PATH}/leads/{}", delivery.lead_id)
             } else {
                 format!("{PATH}/checklist")
             };
             let answer = delivery.answer.unwrap_or_else(|| "no answer".to_owned());
             let detail = format!("{}: {answer}", delivery.destination);
-            let title = format!("Lead {} has not arrived", short_id(&delivery.lead_id));
+            let title = match delivery.source {
+                DeliverySource::Lead => {
+                    format!("Lead {} has not arrived", short_id(&delivery.lead_id))
+                }
+                DeliverySource::Publisher => {
+                    format!("The message about {} has not arrived", delivery.lead_id)
+                }
+            };
             if let Some(known) = items.iter_mut().find(|item| item.title == title) {
                 known.detail = format!("{}; {detail}", known.detail);
                 continue;

@@ -115,6 +115,10 @@ impl Console {
         let here = self.local(&dealers);
         let terms = dealers.iter().map(|seller| &seller.dealer.terms);
         let mut chains: Vec<_> = terms.map(|it| (it.id.clone(), it.name.clone())).collect();
+        // A publisher's people see its record, which has its id.
+        if let Some(own) = visitor.dealer_id().filter(|_| visitor.member.role.is_of_publisher()) {
+            chains.push((own.to_owned(), own.to_owned()));
+        }
         // What concerns all dealers is for those alone who see all of them.
         if visitor.dealer_id().is_none() {
             chains.push((EVERYBODY.to_owned(), "All dealers".to_owned()));
@@ -210,6 +214,15 @@ const fn said_of(action: Action) -> (&'static str, bool) {
         Action::SecondFactorReset => ("reset the second factor of", false),
         Action::RecoveryCodesMade => ("made new recovery codes of", false),
         Action::RecoveryCodeUsed => ("used a recovery code of", false),
+        Action::Approved => ("approved", false),
+        Action::Declined => ("declined", false),
+        Action::Suspended => ("suspended", false),
+        Action::Resumed => ("let go on", false),
+        Action::Closed => ("closed", false),
+        Action::PaymentDemanded => ("demanded payment of", false),
+        Action::PaymentSettled => ("noted the payment of", false),
+        Action::RightsGranted => ("gave rights on", false),
+        Action::RightsRevoked => ("took rights back on", false),
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use askama::Template;
 use tradepost_store::refusals::{Refusal, RefusalCount};
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::{a2a, aap};
+use tradepost_wire::{a2a, aap, adcp};
 
 use super::chart::{Chart, Counts, DAYS, beginning};
 use super::{
@@ -189,6 +189,7 @@ fn shown(refusal: Refusal, here: &Local) -> Shown {
 fn meaning(code: &str) -> String {
     let dealers = aap::Code::from_name(code).map(aap::Code::docs);
     let docs = dealers.or_else(|| a2a::error::Code::from_name(code).map(a2a::error::Code::docs));
+    let docs = docs.or_else(|| adcp::error::Code::from_name(code).map(adcp::error::Code::docs));
     docs.unwrap_or_default().replace('`', "").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

@@ -8,7 +8,7 @@ use super::*;
 
 /// Every page and every form that there is, but for those of whoever is not in, with a lead where one is
 /// meant.
-fn asked(lead: &str) -> Vec<(&'static str, String)> {
+pub(super) fn asked(lead: &str) -> Vec<(&'static str, String)> {
     let of = |row: &'static Row| {
         let id = if row.path.starts_with("leads/") { lead } else { "0123" };
         let path = format!("/console/{}", row.path.replace("{id}", id));
@@ -24,7 +24,8 @@ fn pages(lead: &str) -> impl Iterator<Item = String> {
     asked(lead).into_iter().filter(|(method, _)| *method == "GET").map(|(_, path)| path)
 }
 
-const FIELDS: [(&str, &str); 3] = [("text", "Called."), ("stage", "new"), ("sure", "no")];
+pub(super) const FIELDS: [(&str, &str); 3] =
+    [("text", "Called."), ("stage", "new"), ("sure", "no")];
 
 #[test]
 fn every_page_and_form_is_for_its_role_and_its_dealer_alone() {

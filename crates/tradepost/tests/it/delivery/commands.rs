@@ -247,7 +247,7 @@ name = "Bare Motors Downtown"
     let (code, _, said) = tradepost_alone(folder.path(), &["check-config"]);
     assert_eq!(code, Some(2));
     let expected = expect![[r#"
-        error: a secret, or a destination of leads or alerts, cannot be used
+        error: a secret, or a destination of leads, people or alerts, cannot be used
           dealer bare, destination crm: bearer: cannot read no/such/token: entity not found
           dealer bare, destination hub: hmac_key: cannot read 0123456789abcdef0123456789abcdef: entity not found
         hint: correct what is named; paths begin at the working directory

@@ -1,0 +1,150 @@
+//! Deliveries of events for a publisher's people. The publisher's events are the outbox: an event is kept in the
+//! transaction in which it becomes true, by whatever process. Each publisher has a place in them, and what
+//! stands after it is turned into deliveries in one transaction with the move of the place.
+
+use jiff::Timestamp;
+use tradepost_dealer::delivery::{DeliverySource, DeliveryState};
+use tradepost_publisher::shelf::Kind;
+use tradepost_publisher::staff_event::StaffEvent;
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::fault::Fault;
+use tradepost_wire::json;
+
+use super::{Database, Transaction};
+use crate::Store;
+use crate::sql::{Read, Row, params};
+use crate::staff_events::{KeptStaffEvent, NewStaffDelivery};
+
+const EVENT: &str = "place, created_at, body FROM publisher_things
+    WHERE publisher = $1 AND kind = $2 AND owner = ''";
+
+impl Transaction<'_> {
+    /// Gives a publisher its place in its events, behind those that there are; it keeps one that it has.
+    ///
+    /// # Errors
+    /// When the database fails, here as everywhere.
+    pub fn place_staff_events(&self, publisher: &str) -> Result<(), Fault> {
+        self.0.execute(
+            "placing a publisher in its events",
+            "INSERT INTO staff_event_places (publisher, place)
+             SELECT $1, coalesce(max(place), 0) FROM publisher_things
+             WHERE publisher = $1 AND kind = $2 AND owner = ''
+             ON CONFLICT DO NOTHING",
+            params![publisher, Kind::StaffEvent.name()],
+        )
+    }
+
+    /// Moves a publisher's place forward to an event, and keeps the deliveries that come of those before
+    /// it. Returns `false` when another process has done so.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn plan_staff_events(
+        &self,
+        publisher: &str,
+        place: i64,
+        planned: &[NewStaffDelivery],
+        now: Timestamp,
+    ) -> Result<bool, Fault> {
+        let moved = self.0.changes(
+            "moving a place in the events of a publisher",
+            "UPDATE staff_event_places SET place = $2 WHERE publisher = $1 AND place < $2",
+            params![publisher, place],
+        )?;
+        if !moved {
+            return Ok(false);
+        }
+        for NewStaffDelivery { subject, destination, place } in planned {
+            self.0.execute(
+                "writing a delivery to people of a publisher",
+                "INSERT INTO lead_deliveries (source, dealer_id, lead_id, destination, event, state,
+                                              created_at, due_at)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $7)",
+                params![
+                    DeliverySource::Publisher.name(),
+                    publisher,
+                    subject,
+                    destination,
+                    place,
+                    DeliveryState::Due.name(),
+                    now,
+                ],
+            )?;
+        }
+        Ok(true)
+    }
+
+    /// Has the deliveries of a publisher that were given up made again: those of one thing, or all.
+    /// Returns how many.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn retry_staff_deliveries(
+        &self,
+        publisher: &str,
+        subject: Option<&str>,
+        now: Timestamp,
+    ) -> Result<usize, Fault> {
+        self.0.change(
+            // As if it were new: the time after which it is given up begins again.
+            "reviving deliveries to people of a publisher",
+            "UPDATE lead_deliveries SET state = 'due', attempts = 0, created_at = $3, due_at = $3,
+                 ended_at = NULL
+             WHERE source = 'publisher' AND dealer_id = $1 AND state = 'dead'
+                 AND ($2 IS NULL OR lead_id = $2)",
+            params![publisher, subject, now],
+        )
+    }
+}
+
+impl Database {
+    /// The publishers with events of which nobody has been told.
+    pub(crate) fn publishers_with_unplanned(&self) -> Result<Vec<String>, Fault> {
+        let sql = "SELECT s.publisher FROM staff_event_places s WHERE EXISTS
+                       (SELECT 1 FROM publisher_things t
+                        WHERE t.publisher = s.publisher AND t.kind = $1 AND t.owner = ''
+                            AND t.place > s.place)";
+        let kind = Kind::StaffEvent.name();
+        self.0.all("looking for untold sales", sql, params![kind], |row| row.get(0))
+    }
+
+    /// The events of a publisher after its place, the first ones first.
+    pub(crate) fn unplanned_staff_events(
+        &self,
+        publisher: &str,
+        limit: u32,
+    ) -> Result<Vec<KeptStaffEvent>, Fault> {
+        let sql = format!(
+            "SELECT {EVENT} AND place > (SELECT place FROM staff_event_places WHERE publisher = $1)
+             ORDER BY place LIMIT $3"
+        );
+        let kind = Kind::StaffEvent.name();
+        let values = params![publisher, kind, limit];
+        self.0.all("reading what people of a publisher are to be told", &sql, values, read)
+    }
+}
+
+impl Store {
+    /// An event of a publisher by its place; `None` when it is forgotten.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn staff_event(
+        &self,
+        publisher: &str,
+        place: i64,
+    ) -> Result<Option<KeptStaffEvent>, Fault> {
+        let sql = format!("SELECT {EVENT} AND place = $3");
+        let kind = Kind::StaffEvent.name();
+        let values = params![publisher, kind, place];
+        self.read_first("reading an event of a publisher", &sql, values, read)
+    }
+}
+
+fn read(row: &Row<'_>) -> Read<KeptStaffEvent> {
+    let micros: i64 = row.get(1)?;
+    let body: String = row.get(2)?;
+    let event: StaffEvent = json::from_str(&body)?;
+    let at = Timestamp::from_microsecond(micros).unwrap_or(Timestamp::MAX);
+    Ok(KeptStaffEvent { place: row.get(0)?, at, event })
+}

@@ -1,0 +1,158 @@
+//! Where a request to a publisher was wrong, as it is remembered of a refusal: places and constraints, and
+//! nothing that the caller wrote.
+
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
+
+use tradepost_server::refusals::Misfit;
+use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::adcp::{Tool, rules};
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::Value;
+
+/// Stands in a place for a name that the caller has made up.
+const MADE_UP: &str = "*";
+
+/// What a constraint is called that is none of these.
+const OTHER: &str = "other";
+
+/// The constraints of JSON Schema.
+const KEYWORDS: [&str; 24] = [
+    "type",
+    "enum",
+    "const",
+    "required",
+    "properties",
+    "additionalProperties",
+    "propertyNames",
+    "minProperties",
+    "maxProperties",
+    "items",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "format",
+    "oneOf",
+    "anyOf",
+    "not",
+];
+
+/// An id for a refusal that its caller is given none for: people find it in the log and in the list.
+#[must_use]
+pub fn fresh_id() -> String {
+    format!("err_{}", uuid::Uuid::now_v7().simple())
+}
+
+/// Where a request was wrong. An error without places of the schema has its field, with its code in place
+/// of a constraint.
+#[must_use]
+pub fn of(errors: &[Error]) -> Vec<Misfit> {
+    errors.iter().flat_map(of_error).collect()
+}
+
+/// The same of the errors of an answer as they were written.
+#[must_use]
+pub fn of_document(document: &Value) -> Vec<Misfit> {
+    let errors = document.get("errors").map(Error::read_list).unwrap_or_default();
+    of(&errors)
+}
+
+fn of_error(error: &Error) -> Vec<Misfit> {
+    let issue = |pointer: &str, keyword: &str| {
+        let known = KEYWORDS.iter().find(|known| **known == keyword);
+        Misfit { pointer: masked(pointer.split('/').skip(1)), keyword: known.unwrap_or(&OTHER) }
+    };
+    if !error.issues.is_empty() {
+        return error.issues.iter().map(|it| issue(&it.pointer, &it.keyword)).collect();
+    }
+    let Some(field) = &error.field else { return Vec::new() };
+    // `packages[0].budget`
+    let steps = field.split(['.', '[', ']']).filter(|step| !step.is_empty());
+    let keyword = error.code.known().map_or(OTHER, Code::name);
+    vec![Misfit { pointer: masked(steps), keyword }]
+}
+
+/// A JSON Pointer of these steps, without the names that callers have made up.
+fn masked<'s>(steps: impl Iterator<Item = &'s str>) -> String {
+    let shown = |step: &'s str| {
+        let is_place = step.bytes().all(|byte| byte.is_ascii_digit());
+        if is_place || names().contains(step) { step } else { MADE_UP }
+    };
+    steps.map(|step| format!("/{}", shown(step))).collect()
+}
+
+/// The names of all members that requests can have.
+fn names() -> &'static BTreeSet<String> {
+    static NAMES: OnceLock<BTreeSet<String>> = OnceLock::new();
+    NAMES.get_or_init(|| {
+        let mut names = BTreeSet::new();
+        for tool in Tool::ALL {
+            add_names(&rules::json_schema(*tool), &mut names);
+        }
+        names
+    })
+}
+
+fn add_names(schema: &Value, names: &mut BTreeSet<String>) {
+    match schema {
+        Value::Object(members) => {
+            for (name, value) in members {
+                if name == "properties"
+                    && let Value::Object(properties) = value
+                {
+                    names.extend(properties.keys().cloned());
+                }
+                add_names(value, names);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| add_names(item, names)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tradepost_wire::adcp::error::Issue;
+
+    use super::*;
+
+    #[test]
+    fn names_that_the_caller_made_up_are_masked() {
+        let issue = |pointer: &str, keyword: &str| Issue {
+            pointer: pointer.to_owned(),
+            keyword: keyword.to_owned(),
+            ..Issue::default()
+        };
+        let error = |field: &str| Error {
+            field: Some(field.to_owned()),
+            ..tradepost_publisher::refuse::error(Code::UnsupportedFeature, "no")
+        };
+        let with_issues = Error {
+            issues: vec![
+                issue("/packages/0/budget", "minimum"),
+                issue("/planted.name@mail.example", "additionalProperties"),
+                issue("", "planted"),
+            ],
+            ..error("packages[0].budget")
+        };
+        let found = of(&[with_issues, error("packages[12].targeting_overlay.planted")]);
+        let found: Vec<_> =
+            found.iter().map(|it| format!("{} {}", it.pointer, it.keyword)).collect();
+        assert_eq!(
+            found,
+            [
+                "/packages/0/budget minimum",
+                "/* additionalProperties",
+                " other",
+                "/packages/12/targeting_overlay/* UNSUPPORTED_FEATURE",
+            ]
+        );
+    }
+}

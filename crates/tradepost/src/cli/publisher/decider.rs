@@ -1,0 +1,68 @@
+//! Who decides for a publisher on the command line, and why.
+
+use tradepost_dealer::staff::{Action, NewEntry};
+use tradepost_store::Store;
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::json;
+
+use crate::cli::Context;
+use crate::cli::output::Failure;
+use crate::publisher_staff::{NotPermitted, PublisherOperation, check};
+
+/// Who decides and why, on the command line.
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct Decider {
+    /// Who decides: the name of one of the publisher's people (`tradepost console user list`), whose role
+    /// has to permit it. Without it an operator of the server decides, under the name of the machine's
+    /// user.
+    #[arg(long, value_name = "NAME")]
+    by: Option<String>,
+    /// Why, for the publisher's own record, which buyers do not read. It stays there: name no customer.
+    #[arg(long, value_name = "TEXT")]
+    pub(super) why: Option<String>,
+}
+
+impl Decider {
+    /// The name under which the record has the decision, once it is known that they may take it.
+    ///
+    /// # Errors
+    /// When nobody of the publisher has the name, or the role does not permit it, which is recorded.
+    pub(super) fn name(
+        &self,
+        store: &Store,
+        publisher_id: &str,
+        operation: PublisherOperation,
+        context: &Context,
+    ) -> Result<String, Failure> {
+        let operator = context.actor();
+        let Some(by) = &self.by else { return Ok(operator) };
+        let name = by.to_lowercase();
+        // Whoever is named did not sign in here: the record says who named them.
+        let recorded = format!("{name} by {operator}");
+        let member = store.member(&name)?;
+        let checked = member
+            .map_or(Err(NotPermitted::Stranger), |member| check(&member, publisher_id, operation));
+        match checked {
+            Ok(()) => Ok(recorded),
+            Err(NotPermitted::Stranger) => {
+                Err(Failure::usage(format!("nobody of {publisher_id} has the name {name}"))
+                    .hint("`tradepost console user list` names all")
+                    .data(json!({"code": "unknown_member", "publisher": publisher_id})))
+            }
+            Err(NotPermitted::Role { role, needed }) => {
+                let refused = NewEntry {
+                    actor: recorded,
+                    detail: Some(format!("{} needs another role than {role}", operation.name())),
+                    ..context.entry(publisher_id, Action::AccessRefused, None)
+                };
+                store.record_all(vec![refused])?;
+                let needed: Vec<_> = needed.into_iter().map(|role| role.name()).collect();
+                let message =
+                    format!("{name} is {role}, which does not permit {}", operation.name());
+                Err(Failure::usage(message)
+                    .hint(format!("it is for: {}", needed.join(", ")))
+                    .data(json!({"code": "not_permitted", "role": role, "needed": needed})))
+            }
+        }
+    }
+}

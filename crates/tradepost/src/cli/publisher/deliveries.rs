@@ -1,0 +1,156 @@
+//! `tradepost publisher deliveries`, `resend` and `test-delivery`: whether the publisher's people are told
+//! of what was sold and what waits.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::runtime::Builder;
+use tradepost_dealer::delivery::{DeliveryRecord, DeliveryState};
+use tradepost_publisher::staff_event::StaffEvent;
+use tradepost_server::clock::Clock;
+use tradepost_wire::format::rfc3339;
+use tradepost_wire::json::{Value, json};
+
+use super::Whose;
+use crate::cli::context::runtime;
+use crate::cli::output::Failure;
+use crate::cli::output::table::Cells;
+use crate::cli::output::table::Column::Text;
+use crate::cli::{Context, Outcome};
+use crate::config::delivery::PublisherDestination;
+use crate::delivery::carrier::{self, Letter};
+use crate::delivery::staff::StaffMessage;
+
+/// Which are listed.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Listing {
+    /// Only those about this media buy, task, creative or account.
+    #[arg(value_name = "ID")]
+    subject: Option<String>,
+    /// Only those that were given up.
+    #[arg(long)]
+    dead: bool,
+    #[command(flatten)]
+    place: Whose,
+}
+
+/// What is sent again.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Resend {
+    /// Only those about this media buy, task, creative or account; all that were given up without it.
+    #[arg(value_name = "ID")]
+    subject: Option<String>,
+    #[command(flatten)]
+    place: Whose,
+}
+
+/// What is tried.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Test {
+    /// The destination.
+    #[arg(value_name = "DESTINATION")]
+    destination: String,
+    #[command(flatten)]
+    place: Whose,
+}
+
+/// Lists the messages to the publisher's people, the latest first.
+pub(super) fn list(listing: &Listing, context: &Context) -> Outcome {
+    let Listing { subject, dead, place } = listing;
+    let state = dead.then_some(DeliveryState::Dead);
+    let mut found = Vec::new();
+    for (vault, publisher) in place.publishers(context)? {
+        let id = publisher.profile.id.as_str();
+        found.extend(vault.store().publisher_deliveries(Some(id), subject.as_deref(), state)?);
+    }
+    let moment = |at: Option<Timestamp>| at.map(|at| format!("{at:.0}")).unwrap_or_default();
+    let columns: [Cells<'_, DeliveryRecord>; 7] = [
+        (Text("about"), &|it| it.lead_id.clone()),
+        (Text("publisher"), &|it| it.dealer_id.clone()),
+        (Text("destination"), &|it| it.destination.clone()),
+        (Text("state"), &|it| it.state.to_string()),
+        (Text("attempts"), &|it| it.attempts.to_string()),
+        (Text("last answer"), &|it| it.answer.clone().unwrap_or_default()),
+        (Text("since or next"), &|it| moment(it.ended_at.or(it.due_at))),
+    ];
+    context.output.list(&found, document, "no messages to people", &columns);
+    Ok(())
+}
+
+fn document(record: &DeliveryRecord) -> Value {
+    json!({
+        "id": record.id(),
+        "about": record.lead_id,
+        "publisher": record.dealer_id,
+        "destination": record.destination,
+        "state": record.state,
+        "attempts": record.attempts,
+        "may_have_arrived": record.may_have || record.state == DeliveryState::Delivered,
+        "last_answer": record.answer,
+        "created_at": rfc3339(record.created_at),
+        "next_attempt_at": record.due_at.map(rfc3339),
+        "ended_at": record.ended_at.map(rfc3339),
+    })
+}
+
+/// Has a running server, or the next one, send again what was given up.
+pub(super) fn resend(arguments: &Resend, context: &Context) -> Outcome {
+    let (vault, publisher) = arguments.place.only(context)?;
+    let (id, subject) = (publisher.profile.id.clone(), arguments.subject.clone());
+    let now = Clock::system().now();
+    let store = vault.store();
+    let count =
+        store.write_blocking(move |tx| tx.retry_staff_deliveries(&id, subject.as_deref(), now))?;
+    let messages = if count == 1 { "message is" } else { "messages are" };
+    context.output.note(&json!({"resent": count}), format!("{count} {messages} sent again"));
+    Ok(())
+}
+
+/// Sends a test, now and from here.
+pub(super) fn test(arguments: &Test, context: &Context) -> Outcome {
+    let config = arguments.place.config(context)?;
+    let named = arguments.place.publisher.as_deref();
+    let publishers = config.publishers.iter();
+    let publishers = publishers.filter(|it| named.is_none_or(|id| it.profile.id == id));
+    let found: Vec<_> = publishers
+        .flat_map(|publisher| publisher.deliveries.iter().map(move |it| (publisher, it)))
+        .filter(|(_, wanted)| wanted.delivery.destination.name == arguments.destination)
+        .collect();
+    let [(publisher, wanted)] = found.as_slice() else {
+        return Err(match found.len() {
+            0 => Failure::usage("there is no such destination")
+                .hint("name destinations in [[publishers.deliveries]]"),
+            _ => super::several(),
+        });
+    };
+    let answer = try_out(&publisher.profile.id, wanted)?;
+    let name = &arguments.destination;
+    let document = json!({"destination": name, "answer": answer});
+    context.output.answer(&document, format!("{name}: {answer}"));
+    Ok(())
+}
+
+fn try_out(publisher: &str, wanted: &PublisherDestination) -> Result<String, Failure> {
+    let clock = Clock::system();
+    let carrier = carrier::open(&wanted.delivery, &clock).map_err(Failure::usage)?;
+    let id = format!("test_{}", uuid::Uuid::now_v7().simple());
+    let event = StaffEvent::sample();
+    let message = StaffMessage {
+        publisher,
+        event: &event,
+        at: clock.now(),
+        id: &id,
+        attempt: 1,
+        is_resent: false,
+    };
+    let written = message.write(&wanted.delivery.destination.form);
+    let letter = Letter { id, attempt: 1, written };
+    let runtime = runtime(Builder::new_current_thread())?;
+    let sent = runtime.block_on(carrier.carry(letter));
+    // A lookup that nobody waits for any more must not keep the command.
+    runtime.shutdown_timeout(Duration::ZERO);
+    sent.map_err(|failed| {
+        Failure::new(1, format!("the test was not taken: {}", failed.answer))
+            .hint("correct the destination in the configuration, or what is there")
+    })
+}

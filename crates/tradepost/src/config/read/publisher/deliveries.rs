@@ -1,0 +1,43 @@
+//! Readers for where a publisher's people are told of events.
+
+use tradepost_publisher::staff_event::StaffEventKind;
+use tradepost_wire::json::{Map, Value};
+use tradepost_wire::problem::{At, Problems};
+
+use super::super::delivery::delivery;
+use super::super::values::{self, reject};
+use crate::config::delivery::PublisherDestination;
+
+/// What only destinations of leads have.
+const OF_LEADS: [&str; 5] = ["rooftops", "kinds", "contact", "adf", "media_type"];
+
+/// What only these destinations have.
+const EVENTS: &str = "events";
+
+/// `[[publishers.deliveries]]`
+pub(super) fn destination(
+    value: &Value,
+    at: &At<'_>,
+    problems: &mut Problems,
+) -> Option<PublisherDestination> {
+    for key in OF_LEADS {
+        if value.get(key).is_some() {
+            reject(&at.key(key), problems, "is for destinations of leads");
+        }
+    }
+    if value.get("by").and_then(Value::as_str) == Some("https") {
+        reject(&at.key("by"), problems, "must be smtp, webhook or chat: https carries ADF");
+    }
+    let events = value.get(EVENTS);
+    let events = events.map(|it| values::words::<StaffEventKind>(it, &at.key(EVENTS), problems));
+    let delivery = delivery(&without_own_keys(value), at, problems)?;
+    Some(PublisherDestination { delivery, events: events.unwrap_or(Some(Vec::new()))? })
+}
+
+/// The table with the keys that every destination has.
+fn without_own_keys(value: &Value) -> Value {
+    let Some(members) = value.as_object() else { return value.clone() };
+    let kept = members.iter().filter(|(name, _)| !OF_LEADS.contains(&name.as_str()));
+    let kept = kept.filter(|(name, _)| name.as_str() != EVENTS);
+    Value::Object(kept.map(|(name, value)| (name.clone(), value.clone())).collect::<Map>())
+}

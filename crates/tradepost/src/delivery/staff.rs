@@ -1,0 +1,271 @@
+//! What a publisher's people are told: events become deliveries, one for each destination that
+//! wants to hear of them, and deliveries become messages in the form that the destination reads.
+
+use jiff::Timestamp;
+use tradepost_dealer::adf::one_line;
+use tradepost_dealer::delivery::{ChatStyle, DeliveryRecord, Form, Written, chat};
+use tradepost_publisher::staff_event::{StaffEvent, StaffEventKind, StaffEventSubject};
+use tradepost_server::fault::Fault;
+use tradepost_store::Store;
+use tradepost_store::staff_events::{KeptStaffEvent, NewStaffDelivery};
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::format::rfc3339;
+use tradepost_wire::json::{Value, json};
+
+use super::carrier::Letter;
+use super::{Outlet, Way};
+
+/// How many events are looked at in one transaction.
+const AT_ONCE: u32 = 100;
+
+/// Longest text of a buyer that is repeated, in characters: an account's name, a creative's id.
+const MAX_TEXT: usize = 120;
+
+/// Looks at every event of a publisher since this was done last, and says each once in the log.
+pub(super) fn plan(store: &Store, outlet: &Outlet, now: Timestamp) -> Result<(), Fault> {
+    let publisher = outlet.id();
+    loop {
+        let events = store.unplanned_staff_events(publisher, AT_ONCE)?;
+        let Some(last) = events.last().map(|kept| kept.place) else { return Ok(()) };
+        let planned: Vec<_> = events.iter().flat_map(|kept| of_event(outlet, kept)).collect();
+        let id = publisher.to_owned();
+        let is_ours =
+            store.write_blocking(move |tx| tx.plan_staff_events(&id, last, &planned, now))?;
+        if is_ours {
+            events.iter().for_each(|kept| say(publisher, kept));
+        }
+    }
+}
+
+fn of_event(outlet: &Outlet, kept: &KeptStaffEvent) -> Vec<NewStaffDelivery> {
+    let wants = |way: &&Way| way.events.is_empty() || way.events.contains(&kept.event.event);
+    let ways = outlet.destinations.iter().filter(wants);
+    let new = ways.map(|way| NewStaffDelivery {
+        subject: kept.event.id.clone(),
+        destination: way.delivery.destination.name.clone(),
+        place: kept.place,
+    });
+    new.collect()
+}
+
+/// Says an event in the log, which has no ids of buyers and no budgets.
+fn say(publisher: &str, kept: &KeptStaffEvent) {
+    let (event, place) = (&kept.event, kept.place);
+    let (subject, sandbox, count) = (event.subject, event.sandbox, event.count);
+    // Of anybody else the name may be an address.
+    let agent = event.tenant.strip_prefix("agent:").unwrap_or_default();
+    match event.event {
+        StaffEventKind::Sold => {
+            tracing::info!(publisher, event = place, %subject, agent, count, sandbox, "sold");
+        }
+        StaffEventKind::Waits => tracing::info!(
+            publisher, event = place, %subject, agent, count, sandbox,
+            "waits for the approval of a person"
+        ),
+    }
+}
+
+/// Writes the message of a delivery.
+pub(super) fn letter(record: &DeliveryRecord, kept: &KeptStaffEvent, form: &Form) -> Letter {
+    let message = StaffMessage {
+        publisher: &record.dealer_id,
+        event: &kept.event,
+        at: kept.at,
+        id: &record.id(),
+        attempt: record.attempts,
+        is_resent: record.may_have,
+    };
+    Letter { id: record.id(), attempt: record.attempts, written: message.write(form) }
+}
+
+/// A message about an event.
+#[derive(Debug)]
+pub struct StaffMessage<'a> {
+    /// The publisher's id.
+    pub publisher: &'a str,
+    /// What has happened.
+    pub event: &'a StaffEvent,
+    /// When.
+    pub at: Timestamp,
+    /// By which the receiver knows the message again.
+    pub id: &'a str,
+    /// How often it was begun to be sent, this time included.
+    pub attempt: u32,
+    /// Whether the destination may have it already.
+    pub is_resent: bool,
+}
+
+impl StaffMessage<'_> {
+    /// Writes it in the form that a destination reads.
+    #[must_use]
+    pub fn write(&self, form: &Form) -> Written {
+        let subject = self.headline();
+        let body = match form {
+            // Mail: what would be ADF for leads is text for people here.
+            Form::Adf(_) => self.text(&subject),
+            Form::Event => self.document(&subject).to_string(),
+            Form::Chat { style, .. } => self.chat(*style, &subject).to_string(),
+        };
+        Written { subject, body }
+    }
+
+    /// `Sold: 15000 EUR, acme.example (agent nova)`.
+    fn headline(&self) -> String {
+        let event = self.event;
+        let what = match (event.event, event.subject) {
+            (StaffEventKind::Sold, _) => "Sold",
+            (StaffEventKind::Waits, StaffEventSubject::MediaBuy) => "A media buy waits for you",
+            (StaffEventKind::Waits, StaffEventSubject::Creatives) => match event.count {
+                1 => "A creative waits for you",
+                _ => "Creatives wait for you",
+            },
+            (StaffEventKind::Waits, StaffEventSubject::Account) => "An account waits for you",
+        };
+        // First: whatever else holds, nobody runs it.
+        let test = if event.sandbox { "SANDBOX, nothing is sold. " } else { "" };
+        let parts = [self.budget(), self.account(), Some(format!("agent {}", event.agent()))];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        one_line(&format!("{test}{what}: {}", parts.join(", ")))
+    }
+
+    fn budget(&self) -> Option<String> {
+        let budget = self.event.budget?;
+        Some(format!("{budget} {}", self.event.currency.as_deref().unwrap_or_default()))
+    }
+
+    /// The account's name, which its buyer has chosen.
+    fn account(&self) -> Option<String> {
+        self.event.account_name.as_deref().map(short)
+    }
+
+    /// What people type to look at it or to decide.
+    fn command(&self) -> String {
+        let (publisher, id) = (self.publisher, short(&self.event.id));
+        match (self.event.event, self.event.subject) {
+            (StaffEventKind::Sold, _) => {
+                format!("tradepost publisher buys show {id} --publisher {publisher}")
+            }
+            (StaffEventKind::Waits, StaffEventSubject::MediaBuy) => {
+                format!("tradepost publisher approve task {id} --publisher {publisher}")
+            }
+            (StaffEventKind::Waits, StaffEventSubject::Creatives) => format!(
+                "tradepost publisher list creatives --state pending_review --publisher {publisher}"
+            ),
+            (StaffEventKind::Waits, StaffEventSubject::Account) => {
+                format!("tradepost publisher approve account {id} --publisher {publisher}")
+            }
+        }
+    }
+
+    /// Everything that is said, each with its label.
+    fn lines(&self) -> Vec<(&'static str, String)> {
+        let event = self.event;
+        let id = match (event.event, event.subject) {
+            (StaffEventKind::Sold, _) => Some(("Media buy", short(&event.id))),
+            (StaffEventKind::Waits, StaffEventSubject::MediaBuy) => {
+                Some(("Task", short(&event.id)))
+            }
+            // They stand among what is named.
+            (StaffEventKind::Waits, StaffEventSubject::Creatives | StaffEventSubject::Account) => {
+                None
+            }
+        };
+        let account = event.account_id.as_ref().map(|id| match self.account() {
+            Some(name) => format!("{name} ({id})"),
+            None => id.clone(),
+        });
+        let dates = event.start_time.zip(event.end_time);
+        let dates = dates.map(|(start, end)| format!("{} to {}", rfc3339(start), rfc3339(end)));
+        let lines = [
+            id,
+            account.map(|text| ("Account", text)),
+            Some(("Agent", short(event.agent()))),
+            self.budget().map(|text| ("Budget", text)),
+            dates.map(|text| ("Dates", text)),
+            self.named(),
+            Some(("Publisher", self.publisher.to_owned())),
+            Some(("Look at it", self.command())),
+        ];
+        lines.into_iter().flatten().collect()
+    }
+
+    /// The products or creatives, and how many more there are.
+    fn named(&self) -> Option<(&'static str, String)> {
+        let event = self.event;
+        let label = match event.subject {
+            StaffEventSubject::MediaBuy => "Products",
+            StaffEventSubject::Creatives => "Creatives",
+            StaffEventSubject::Account => return None,
+        };
+        let mut text = event.named.iter().map(|name| short(name)).collect::<Vec<_>>().join(", ");
+        let named = u64::try_from(event.named.len()).unwrap_or(u64::MAX);
+        let more = event.count.saturating_sub(named);
+        if more > 0 {
+            text.push_str(&format!(" and {more} more"));
+        }
+        Some((label, text))
+    }
+
+    fn text(&self, subject: &str) -> String {
+        let mut text = format!("{subject}\n\n");
+        for (label, value) in self.lines() {
+            text.push_str(&format!("{label}: {value}\n"));
+        }
+        if self.is_resent {
+            text.push_str("\nYou may have this message already.\n");
+        }
+        text
+    }
+
+    fn document(&self, subject: &str) -> Value {
+        let event = self.event;
+        let account = event.account_id.as_ref().map(
+            |id| json!({"account_id": id, "name": event.account_name, "sandbox": event.sandbox}),
+        );
+        let (media_buy, task) = match (event.event, event.subject) {
+            (StaffEventKind::Sold, _) => (Some(&event.id), None),
+            (StaffEventKind::Waits, StaffEventSubject::MediaBuy) => (None, Some(&event.id)),
+            (StaffEventKind::Waits, StaffEventSubject::Creatives | StaffEventSubject::Account) => {
+                (None, None)
+            }
+        };
+        let is_of = |subject| event.subject == subject && !event.named.is_empty();
+        json!({
+            "type": "tradepost.publisher_event",
+            "event": event.event.name(),
+            "subject": event.subject.name(),
+            "publisher": self.publisher,
+            "occurred_at": rfc3339(self.at),
+            "summary": subject,
+            "delivery": json!({
+                "id": self.id, "attempt": self.attempt, "resend": self.is_resent,
+            }),
+            "media_buy_id"?: media_buy,
+            "task_id"?: task,
+            "account"?: account,
+            "agent": event.agent(),
+            "budget"?: event.budget,
+            "currency"?: event.currency.as_ref(),
+            "start_time"?: event.start_time.map(rfc3339),
+            "end_time"?: event.end_time.map(rfc3339),
+            "products"?: is_of(StaffEventSubject::MediaBuy).then_some(&event.named),
+            "creatives"?: is_of(StaffEventSubject::Creatives).then_some(&event.named),
+            "count"?: (event.count > 0).then_some(event.count),
+            "command": self.command(),
+        })
+    }
+
+    fn chat(&self, style: ChatStyle, subject: &str) -> Value {
+        chat::message(style, subject, &self.lines())
+    }
+}
+
+/// A text of a buyer's on one line, shortened where it is long.
+fn short(text: &str) -> String {
+    let line = one_line(text);
+    if line.chars().count() <= MAX_TEXT {
+        return line;
+    }
+    let kept: String = line.chars().take(MAX_TEXT).collect();
+    format!("{kept}…")
+}

@@ -1,0 +1,666 @@
+//! What a publisher's people hear, decide and can look up: real servers, receivers and commands, on both
+//! stores.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use tradepost::config::delivery::{PublisherDestination, PublisherDestinations};
+use tradepost::delivery::Deliveries;
+use tradepost_publisher::account::{Account, Status};
+use tradepost_publisher::agent::Billing;
+use tradepost_server::clock::Clock;
+use tradepost_server::outbox::Edge;
+use tradepost_store::Store;
+use tradepost_store::staff_events::NewStaffDelivery;
+use tradepost_wire::json::{Value, json};
+
+use super::staff::catalogue;
+use crate::process::{Process, data};
+use crate::support::client;
+use crate::support::mail::{MailServer, Manner, Secured};
+use crate::support::postgres::Scratch;
+use crate::support::webhook::{Webhook, answer, yes};
+
+/// The key with which messages are signed.
+const KEY: &str = "0123456789abcdef0123456789abcdef";
+
+/// A publisher as processes of its own, with a buyer.
+struct Gazette {
+    folder: tempfile::TempDir,
+    process: Process,
+    bearer: String,
+}
+
+impl Gazette {
+    /// Starts it. `server` is more of the section of the server, `deliveries` the destinations of
+    /// messages to people.
+    fn start(server: &str, deliveries: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let sold = folder.path().join("catalogue.json");
+        std::fs::write(&sold, offer().to_string()).unwrap();
+        let config = format!(
+            r#"
+            [server]
+            listen = "127.0.0.1:0"
+            {server}
+
+            [[publishers]]
+            id = "gazette"
+            name = "The Gazette"
+            domain = "gazette.example"
+            catalogue = {sold:?}
+            billing = ["operator"]
+            onboarding = {{ review = {{ message = "Sign the contract." }} }}
+
+            [[publishers.agents]]
+            id = "acme"
+            credentials = ["acme"]
+            {deliveries}
+            "#
+        );
+        let process = Process::configured(folder.path(), &config);
+        let mut started = Self { folder, process, bearer: String::new() };
+        let made = started.run(&["keys", "create", "--publisher", "gazette", "--name", "acme"]);
+        started.bearer = format!("Bearer {}", made.trim());
+        started
+    }
+
+    fn output(&self, arguments: &[&str]) -> Output {
+        tradepost(self.folder.path(), arguments)
+    }
+
+    /// What a command says that does what it should.
+    fn run(&self, arguments: &[&str]) -> String {
+        let output = self.output(arguments);
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        let text = self.run(&[&["--json"], arguments].concat());
+        tradepost_wire::json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+    }
+
+    fn call(&self, tool: &str, arguments: &Value) -> Value {
+        self.call_at(&self.process, tool, arguments)
+    }
+
+    fn call_at(&self, process: &Process, tool: &str, arguments: &Value) -> Value {
+        let params = json!({"name": tool, "arguments": arguments});
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+        let headers =
+            [("Content-Type", "application/json"), ("Authorization", self.bearer.as_str())];
+        let body = body.to_string();
+        let answer = client::request(process.address, "POST", "/mcp", &headers, body.as_bytes());
+        answer.json()["result"]["structuredContent"].clone()
+    }
+
+    /// Opens an account, which waits for approval. Returns its id.
+    fn open_account(&self) -> String {
+        let opening = json!({"idempotency_key": "open-the-account-1", "accounts": [
+            {"brand": {"domain": "acme.example"}, "operator": "acme.example", "billing": "operator"},
+        ]});
+        let opened = self.call("sync_accounts", &opening);
+        let id = opened["accounts"][0]["account_id"].as_str();
+        id.unwrap_or_else(|| panic!("{opened}")).to_owned()
+    }
+
+    fn buy(&self, account: &str, product: &str, number: u32) -> Value {
+        self.call("create_media_buy", &order(account, product, number))
+    }
+
+    /// Sends two creatives, which a person has to look at.
+    fn send_creatives(&self, account: &str) {
+        let creative = |id: &str| {
+            json!({
+                "creative_id": id, "name": "Banner",
+                "format_id": {"agent_url": "https://ads.gazette.example", "id": "display_300x250"},
+                "assets": {"image": {
+                    "asset_type": "image", "url": "https://cdn.acme.example/a.png", "width": 300,
+                    "height": 250,
+                }},
+            })
+        };
+        let sent = self.call(
+            "sync_creatives",
+            &json!({
+                "idempotency_key": "send-the-banners-1", "account": {"account_id": account},
+                "creatives": [creative("banner-1"), creative("banner-2")],
+            }),
+        );
+        assert_eq!(sent["creatives"][1]["status"], "pending_review", "{sent}");
+    }
+
+    fn approve_account(&self, account: &str) {
+        self.run(&["publisher", "approve", "account", account]);
+    }
+}
+
+fn tradepost(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tradepost"));
+    let command = command.args(arguments).current_dir(folder).env("USER", "root");
+    let command = command.env_remove("SUDO_USER").arg("--data").arg(data(folder));
+    command.output().unwrap()
+}
+
+/// What is sold: `front` after approval by a person, `soon` by time, `back` at once.
+fn offer() -> Value {
+    let mut offer = catalogue();
+    let front = offer["products"][0].clone();
+    for (id, terms) in
+        [("soon", json!({"approval": true, "approval_seconds": 0})), ("back", json!({}))]
+    {
+        let mut product = front.clone();
+        product["product_id"] = json!(id);
+        product["terms"] = terms;
+        offer["products"].as_array_mut().unwrap().push(product);
+    }
+    offer
+}
+
+fn order(account: &str, product: &str, number: u32) -> Value {
+    json!({
+        "idempotency_key": format!("buy-number-{number}-of-this"),
+        "account": {"account_id": account}, "brand": {"domain": "acme.example"},
+        "start_time": "asap", "end_time": "2099-01-31T00:00:00Z",
+        "packages": [{"product_id": product, "pricing_option_id": "cpm", "budget": 15000}],
+    })
+}
+
+fn hub(url: &str) -> String {
+    format!(
+        r#"
+        [[publishers.deliveries]]
+        name = "hub"
+        by = "webhook"
+        url = "{url}"
+        hmac_key = "{KEY}"
+        "#
+    )
+}
+
+/// What was told, without ids and moments: event and subject.
+fn told(message: &Value) -> (&str, &str) {
+    (message["event"].as_str().unwrap(), message["subject"].as_str().unwrap())
+}
+
+fn events_are_told(server: &str) {
+    let mut hook = Webhook::start();
+    let mut room = Webhook::start();
+    let mut mail = MailServer::start(Secured::No, |_| Manner::Take);
+    let deliveries = format!(
+        r#"
+        {}
+        [[publishers.deliveries]]
+        name = "room"
+        by = "chat"
+        style = "slack"
+        url = "{}"
+        events = ["sold"]
+
+        [[publishers.deliveries]]
+        name = "desk"
+        by = "smtp"
+        host = "127.0.0.1"
+        port = {}
+        tls = "none"
+        from = "tradepost@gazette.example"
+        to = ["sales@gazette.example"]
+        events = ["waits"]
+        "#,
+        hub(&hook.url()),
+        room.url(),
+        mail.address.port()
+    );
+    let gazette = Gazette::start(server, &deliveries);
+    let account = gazette.open_account();
+    hook.wait(1);
+    gazette.approve_account(&account);
+    let asked = gazette.buy(&account, "front", 1);
+    let task = asked["task_id"].as_str().unwrap_or_else(|| panic!("{asked}")).to_owned();
+    hook.wait(2);
+    gazette.run(&["publisher", "approve", "task", &task]);
+    hook.wait(3);
+    let booked = gazette.buy(&account, "back", 2);
+    let buy = booked["media_buy_id"].as_str().unwrap_or_else(|| panic!("{booked}")).to_owned();
+    // The same request again sells nothing again.
+    assert_eq!(gazette.buy(&account, "back", 2)["media_buy_id"], json!(buy));
+    hook.wait(4);
+    gazette.send_creatives(&account);
+    let messages: Vec<Value> = hook.wait(5).iter().map(|it| it.json()).collect();
+    assert_eq!(
+        messages.iter().map(told).collect::<Vec<_>>(),
+        [
+            ("waits", "account"),
+            ("waits", "media_buy"),
+            ("sold", "media_buy"),
+            ("sold", "media_buy"),
+            ("waits", "creatives"),
+        ]
+    );
+    assert_eq!(messages[1]["task_id"], json!(task));
+    let command = format!("tradepost publisher approve task {task} --publisher gazette");
+    assert_eq!(messages[1]["command"], json!(command));
+    let sold = &messages[3];
+    assert_eq!((&sold["media_buy_id"], &sold["budget"]), (&json!(buy), &json!(15000)));
+    assert_eq!((&sold["agent"], &sold["currency"]), (&json!("acme"), &json!("USD")));
+    assert_eq!(sold["account"]["account_id"], json!(account));
+    assert_eq!(sold["end_time"], json!("2099-01-31T00:00:00Z"));
+    assert_eq!(
+        (&sold["products"], &sold["type"]),
+        (&json!(["back"]), &json!("tradepost.publisher_event"))
+    );
+    assert_eq!(messages[4]["creatives"], json!(["banner-1", "banner-2"]));
+    assert!(hook.wait(5)[0].header("x-tradepost-signature").is_some());
+
+    let said: Vec<Value> = room.wait(2).iter().map(|it| it.json()).collect();
+    let said = said[1]["text"].as_str().unwrap();
+    assert!(said.starts_with("Sold: 15000 USD, acme.example, agent acme\n"), "{said}");
+    assert!(said.contains(&format!("Media buy: {buy}\n")), "{said}");
+    let mails = mail.wait(3);
+    let subjects: Vec<_> = mails.iter().filter_map(|it| it.header("Subject")).collect();
+    assert_eq!(
+        subjects,
+        [
+            "An account waits for you: acme.example, agent acme",
+            "A media buy waits for you: 15000 USD, acme.example, agent acme",
+            "Creatives wait for you: acme.example, agent acme",
+        ]
+    );
+    let body = mails[1].body().replace("=\r\n", "").replace("=\n", "");
+    assert!(body.contains(&command), "{body}");
+
+    gazette.process.until("all is noted", || {
+        let listed = gazette.json(&["publisher", "deliveries"]);
+        let states = listed.as_array().unwrap().iter().map(|it| it["state"].as_str().unwrap());
+        states.collect::<Vec<_>>() == ["delivered"; 10]
+    });
+    assert_eq!((hook.quiet().len(), room.quiet().len()), (5, 2));
+    let log = gazette.process.log();
+    assert_eq!(log.matches(" sold ").count() + log.matches(" sold\n").count(), 2, "{log}");
+    assert_eq!(log.matches("waits for the approval of a person").count(), 3, "{log}");
+    let url = hook.url();
+    let known = [KEY, gazette.bearer.as_str(), url.as_str(), &account, &buy, "banner-1", "15000"];
+    for secret in known {
+        assert!(!log.contains(secret), "{secret} is in the log");
+    }
+    assert_eq!(gazette.json(&["leads", "deliveries"]), json!([]), "they are no leads");
+}
+
+#[test]
+fn events_are_told_once_by_webhook_chat_and_mail() {
+    events_are_told("");
+}
+
+#[test]
+fn events_are_told_once_by_webhook_chat_and_mail_on_postgresql() {
+    let Some(scratch) = Scratch::new() else { return };
+    events_are_told(&format!("database = \"{}\"", scratch.address()));
+}
+
+#[test]
+fn of_two_processes_one_tells_of_each_event() {
+    let Some(scratch) = Scratch::new() else { return };
+    let mut hook = Webhook::start();
+    let database = format!("database = \"{}\"", scratch.address());
+    let gazette = Gazette::start(&database, &hub(&hook.url()));
+    let config = gazette.folder.path().join("tradepost.toml");
+    let second = tempfile::tempdir().unwrap();
+    let other = Process::start(second.path(), &["--config", config.to_str().unwrap()]);
+    let account = gazette.open_account();
+    gazette.approve_account(&account);
+    let mut sold = BTreeSet::new();
+    for number in 0..6 {
+        let process = if number % 2 == 0 { &gazette.process } else { &other };
+        let order = order(&account, "back", number);
+        let booked = gazette.call_at(process, "create_media_buy", &order);
+        sold.insert(booked["media_buy_id"].as_str().unwrap().to_owned());
+    }
+    let messages: Vec<Value> = hook.wait(7).iter().map(|it| it.json()).collect();
+    let told = messages.iter().filter_map(|it| it["media_buy_id"].as_str().map(str::to_owned));
+    assert_eq!(told.collect::<BTreeSet<_>>(), sold);
+    assert_eq!(hook.quiet().len(), 7, "one for the account and one for each buy");
+}
+
+#[test]
+fn a_server_killed_while_it_tells_of_an_event_tells_again() {
+    // The answer to the first attempt waits until the server is dead.
+    let (arrive, arrived) = channel();
+    let (go, may_go) = channel();
+    let may_go = Mutex::new(may_go);
+    let mut hook = Webhook::answering(move |number| {
+        // 0 is the account.
+        if number == 1 {
+            arrive.send(()).unwrap();
+            may_go.lock().unwrap().recv().unwrap();
+        }
+        yes()
+    });
+    let mut gazette = Gazette::start("", &hub(&hook.url()));
+    let account = gazette.open_account();
+    gazette.approve_account(&account);
+    hook.wait(1);
+    gazette.process.until("it is noted", || {
+        gazette.json(&["publisher", "deliveries"])[0]["state"] == "delivered"
+    });
+    gazette.buy(&account, "back", 1);
+    arrived.recv().unwrap();
+    let config = gazette.folder.path().join("tradepost.toml");
+    let restart = |gazette: Gazette| {
+        gazette.process.signal("KILL");
+        gazette.process.end();
+        let process =
+            Process::start(gazette.folder.path(), &["--config", config.to_str().unwrap()]);
+        Gazette { process, ..gazette }
+    };
+    gazette = restart(gazette);
+    go.send(()).unwrap();
+    let seen: Vec<Value> = hook.wait(3).iter().map(|it| it.json()).collect();
+    let resent: Vec<_> = seen.iter().map(|it| it["delivery"]["resend"].clone()).collect();
+    assert_eq!(resent, [json!(false), json!(false), json!(true)]);
+    assert_eq!(seen[1]["delivery"]["id"], seen[2]["delivery"]["id"]);
+    gazette.process.until("it is noted", || {
+        gazette.json(&["publisher", "deliveries"])[0]["state"] == "delivered"
+    });
+    // What was taken and noted is not told again.
+    gazette = restart(gazette);
+    gazette.buy(&account, "back", 2);
+    hook.wait(4);
+    assert_eq!(hook.quiet().len(), 4);
+}
+
+/// How far a process has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// The event is kept.
+    Stored,
+    /// It has become a delivery.
+    Planned,
+    /// An attempt was begun.
+    Begun,
+    /// It is noted that it was taken.
+    Noted,
+}
+
+/// Keeps an event, and takes its delivery as far as that.
+fn go_to(store: &Store, step: Step) {
+    let now = Clock::system().now();
+    let open = move |tx: &tradepost_store::Transaction<'_>| {
+        let brand = json!({"domain": "acme.example"});
+        let mut account = Account::new("acc_1", brand, "acme.example", Billing::Operator);
+        account.status = Status::PendingApproval;
+        tx.shelf("gazette", |shelf| account.open(shelf, "agent:acme", now))?.map(drop)
+    };
+    store.write_blocking(open).unwrap();
+    let events = store.unplanned_staff_events("gazette", 10).unwrap();
+    let [event] = events.as_slice() else { panic!("{events:?}") };
+    let place = event.place;
+    let planned =
+        NewStaffDelivery { subject: event.event.id.clone(), destination: "hub".to_owned(), place };
+    let job = move |tx: &tradepost_store::Transaction<'_>| {
+        if step == Step::Stored {
+            return Ok(());
+        }
+        assert!(tx.plan_staff_events("gazette", place, std::slice::from_ref(&planned), now)?);
+        if step == Step::Planned {
+            return Ok(());
+        }
+        let later = now + SignedDuration::from_hours(1);
+        assert!(tx.begin_delivery(1, later, later)?.is_some());
+        if step == Step::Noted {
+            tx.delivered(1, "taken", now)?;
+        }
+        Ok(())
+    };
+    store.write_blocking(job).unwrap();
+}
+
+#[test]
+fn whatever_step_the_last_process_ended_at_people_are_told_once() {
+    for (step, resent) in [
+        (Step::Stored, &[false][..]),
+        (Step::Planned, &[false]),
+        (Step::Begun, &[true]),
+        (Step::Noted, &[]),
+    ] {
+        let mut hook = Webhook::start();
+        let folder = tempfile::tempdir().unwrap();
+        let store = Arc::new(Store::open(folder.path()).unwrap());
+        let deliveries = Deliveries::new(Arc::clone(&store), Clock::system(), Edge::system());
+        let delivery = crate::delivery::hub(hook.url());
+        let destinations = vec![PublisherDestination { delivery, events: Vec::new() }];
+        let publisher_id = "gazette".to_owned();
+        deliveries.add_publishers(&[PublisherDestinations { publisher_id, destinations }]).unwrap();
+        go_to(&store, step);
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        runtime.spawn(Arc::new(deliveries).run(std::future::pending(), Duration::ZERO));
+        let seen: Vec<Value> = hook.wait(resent.len()).iter().map(|it| it.json()).collect();
+        let said: Vec<_> = seen.iter().map(|it| it["delivery"]["resend"] == true).collect();
+        assert_eq!(said, resent, "{step:?}");
+        assert_eq!(hook.quiet().len(), resent.len(), "{step:?}");
+    }
+}
+
+#[test]
+fn a_message_that_was_given_up_is_counted_and_sent_again() {
+    let mut hook = Webhook::answering(|number| if number == 0 { answer("400 No") } else { yes() });
+    let gazette = Gazette::start("", &hub(&hook.url()));
+    let account = gazette.open_account();
+    hook.wait(1);
+    gazette.process.until("it is given up", || {
+        gazette.json(&["publisher", "deliveries", "--dead"]) != json!([])
+    });
+    assert!(gazette.process.log().contains("tradepost publisher resend"));
+    assert_eq!(gazette.json(&["publisher", "resend", &account]), json!({"resent": 1}));
+    assert_eq!(told(&hook.wait(2)[1].json()), ("waits", "account"));
+    let tried = gazette.run(&["publisher", "test-delivery", "hub"]);
+    assert!(tried.starts_with("hub: "), "{tried}");
+    assert_eq!(hook.wait(3)[2].json()["account"]["sandbox"], json!(true));
+}
+
+fn decisions_are_recorded(server: &str) {
+    let gazette = Gazette::start(server, "");
+    for (name, role) in [("vera", "viewer"), ("sam", "seller"), ("amy", "approver")] {
+        let whose = ["--role", role, "--publisher", "gazette"];
+        gazette.run(&[&["console", "user", "add", name], &whose[..]].concat());
+    }
+    let refused = |arguments: &[&str], expected: &str| {
+        let output = gazette.output(&[&["publisher"], arguments].concat());
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {output:?}");
+        let text = String::from_utf8(output.stderr).unwrap();
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(expected), "{arguments:?}: {text}");
+    };
+    let account = gazette.open_account();
+    let account = account.as_str();
+    for name in ["vera", "sam"] {
+        let role = if name == "vera" { "viewer" } else { "seller" };
+        let expected =
+            format!("{name} is {role}, which does not permit approve hint: it is for: approver");
+        refused(&["approve", "account", account, "--by", name], &expected);
+    }
+    refused(
+        &["approve", "account", account, "--by", "otto"],
+        "nobody of gazette has the name otto",
+    );
+    let decided = |arguments: &[&str]| gazette.run(&[&["publisher"], arguments].concat());
+    let why = "the contract is signed";
+    decided(&["approve", "account", account, "--by", "amy", "--why", why]);
+    // To decide what is decided already changes nothing, and is no second entry.
+    decided(&["approve", "account", account, "--by", "amy"]);
+    let task = |number| {
+        let asked = gazette.buy(account, "front", number);
+        asked["task_id"].as_str().unwrap_or_else(|| panic!("{asked}")).to_owned()
+    };
+    let (first, second) = (task(1), task(2));
+    decided(&["approve", "task", &first, "--by", "AMY", "--why", "within the budget of May"]);
+    decided(&["decline", "task", &second, "--reason", "no shoes on the front page"]);
+    gazette.send_creatives(account);
+    decided(&["approve", "creative", "banner-1"]);
+    decided(&["suspend", "creative", "banner-1", "--by", "sam", "--why", "complaint 17"]);
+    decided(&["resume", "creative", "banner-1", "--by", "sam"]);
+    decided(&["payment-due", "account", account, "--by", "sam"]);
+    decided(&["payment-settled", "account", account, "--by", "sam"]);
+    decided(&["grant", account, "acme", "--read-only", "--by", "amy"]);
+    decided(&["grant", account, "acme", "--revoke", "--by", "amy"]);
+    refused(&["close", "account", account, "--by", "sam"], "it is for: approver");
+    decided(&["close", "account", account, "--by", "amy", "--why", "out of business"]);
+    refused(&["decline", "account", account, "--by", "amy", "--why", "a\nb"], "one line of text");
+
+    let listed = gazette.json(&["audit", "list", "--publisher", "gazette"]);
+    let mut entries: Vec<&Value> = listed.as_array().unwrap().iter().collect();
+    entries.reverse();
+    let line = |entry: &&Value| {
+        let text = |name: &str| entry[name].as_str().unwrap_or_default().to_owned();
+        let (subject, detail) = (text("subject"), text("detail"));
+        let detail = detail.replace(account, "ACCOUNT");
+        let detail = match detail.split_once("sold ") {
+            Some((before, after)) => {
+                format!("{before}sold {}", after.split_once(' ').unwrap().1)
+            }
+            None => detail,
+        };
+        let subject = match subject.as_str() {
+            id if id == account => "ACCOUNT".to_owned(),
+            id if id == first => "FIRST".to_owned(),
+            id if id == second => "SECOND".to_owned(),
+            _ => subject,
+        };
+        format!("{} {} {subject} | {detail}", text("actor"), text("action"))
+    };
+    let lines: Vec<String> =
+        entries.iter().map(line).filter(|it| !it.contains("member_added")).collect();
+    assert_eq!(
+        lines,
+        [
+            "vera by cli:root access_refused  | approve needs another role than viewer",
+            "sam by cli:root access_refused  | approve needs another role than seller",
+            "amy by cli:root approved ACCOUNT | account: pending_approval -> active; \
+             why: the contract is signed",
+            "amy by cli:root approved FIRST | task of ACCOUNT: submitted -> completed (sold \
+             for 15000 USD); why: within the budget of May",
+            "cli:root declined SECOND | task of ACCOUNT: submitted -> failed; \
+             why: no shoes on the front page",
+            "cli:root approved banner-1 | creative of ACCOUNT: pending_review -> approved",
+            "sam by cli:root suspended banner-1 | creative of ACCOUNT: approved -> suspended; \
+             why: complaint 17",
+            "sam by cli:root resumed banner-1 | creative of ACCOUNT: suspended -> approved",
+            "sam by cli:root payment_demanded ACCOUNT | account: active -> payment_required",
+            "sam by cli:root payment_settled ACCOUNT | account: payment_required -> active",
+            "amy by cli:root rights_granted ACCOUNT | account: nothing special -> all tasks, read \
+             only (agent acme)",
+            "amy by cli:root rights_revoked ACCOUNT | account: all tasks, read only -> nothing \
+             special (agent acme)",
+            "sam by cli:root access_refused  | close needs another role than seller",
+            "amy by cli:root closed ACCOUNT | account: active -> closed; why: out of business",
+        ]
+    );
+    let verified = gazette.json(&["audit", "verify"]);
+    assert_eq!(verified["intact"], json!(true), "{verified}");
+    assert_eq!(verified["staff"]["members"], json!(3), "{verified}");
+}
+
+#[test]
+fn every_decision_is_recorded_with_who_and_why() {
+    decisions_are_recorded("");
+}
+
+#[test]
+fn every_decision_is_recorded_with_who_and_why_on_postgresql() {
+    let Some(scratch) = Scratch::new() else { return };
+    decisions_are_recorded(&format!("database = \"{}\"", scratch.address()));
+}
+
+#[test]
+fn what_the_time_approves_is_told_as_sold_and_recorded() {
+    let mut hook = Webhook::start();
+    let gazette = Gazette::start("", &hub(&hook.url()));
+    let account = gazette.open_account();
+    gazette.approve_account(&account);
+    let asked = gazette.buy(&account, "soon", 1);
+    let messages: Vec<Value> = hook.wait(2).iter().map(|it| it.json()).collect();
+    assert_eq!(told(&messages[1]), ("sold", "media_buy"), "nobody has to decide about it");
+    let listed = gazette.json(&["audit", "list", "--publisher", "gazette"]);
+    let entry = &listed[0];
+    assert_eq!((&entry["actor"], &entry["action"]), (&json!("schedule"), &json!("approved")));
+    assert_eq!(entry["subject"], asked["task_id"]);
+    assert_eq!(hook.quiet().len(), 2);
+}
+
+#[test]
+fn roles_at_a_publisher_and_at_a_dealer_do_not_mix() {
+    let gazette = Gazette::start("", "");
+    for (arguments, expected) in [
+        (["--role", "desk", "--publisher", "gazette"], "desk is no role at a publisher"),
+        (["--role", "approver", "--dealer", "gazette"], "approver is no role at a dealer"),
+        (["--role", "seller", "--publisher", "herald"], "its publishers are: gazette"),
+    ] {
+        let output =
+            gazette.output(&[&["console", "user", "add", "dora"], &arguments[..]].concat());
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(text.contains(expected), "{arguments:?}: {text}");
+    }
+    assert_eq!(gazette.json(&["console", "user", "list"]), json!([]));
+}
+
+#[test]
+fn refusals_of_a_publisher_are_remembered_without_a_word_of_the_buyer() {
+    let gazette = Gazette::start("", "");
+    let account = json!({"account_id": "acc_planted_word"});
+    let refused = gazette.call("get_media_buys", &json!({"account": account}));
+    assert_eq!(refused["adcp_error"]["code"], "ACCOUNT_NOT_FOUND", "{refused}");
+    let wrong = json!({"account": account, "packages": "planted_word", "idempotency_key": 7});
+    let refused = gazette.call("create_media_buy", &wrong);
+    assert_eq!(refused["status"], "failed", "{refused}");
+    let part = json!({"data": {"skill": "get_media_buys", "input": {"account": account}}});
+    let message = json!({"messageId": "m-1", "role": "ROLE_USER", "parts": [part]});
+    let body = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": json!({"message": message}),
+    });
+    let headers = [
+        ("Content-Type", "application/json"),
+        ("Authorization", gazette.bearer.as_str()),
+        ("A2A-Version", "1.0"),
+        ("A2A-Extensions", crate::support::publisher::EXTENSION),
+    ];
+    let address = gazette.process.address;
+    client::request(address, "POST", "/a2a", &headers, body.to_string().as_bytes());
+    // Nobody whose credential is known.
+    let headers = [("Content-Type", "application/json"), ("Authorization", "Bearer planted_word")];
+    client::request(address, "POST", "/a2a", &headers, body.to_string().as_bytes());
+    let Gazette { folder, process, .. } = gazette;
+    // What waits is written before it ends.
+    process.signal("TERM");
+    assert!(process.end().success());
+    let output = tradepost(folder.path(), &["--json", "refusals", "list", "--agent", "gazette"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(!text.contains("planted_word"), "{text}");
+    let listed: Value = tradepost_wire::json::from_str(&text).unwrap();
+    let mut lines: Vec<String> = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| {
+            let places = it["problems"].as_array().unwrap().iter();
+            let places = places.map(|it| format!("{} {}", it["pointer"], it["keyword"]));
+            format!(
+                "{} {} {} {}",
+                it["code"].as_str().unwrap(),
+                it["operation"].as_str().unwrap_or_default(),
+                it["caller"].as_str().unwrap(),
+                places.collect::<Vec<_>>().join(", ")
+            )
+        })
+        .collect();
+    lines.sort();
+    assert_eq!(lines, [""; 4]);
+    let id = listed[0]["error_id"].as_str().unwrap();
+    let shown = tradepost(folder.path(), &["refusals", "show", id]);
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(shown.contains("gazette"), "{shown}");
+}

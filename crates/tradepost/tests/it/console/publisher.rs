@@ -1,0 +1,69 @@
+//! The people of a publisher, who share the console with those of dealers.
+
+use expect_test::expect;
+use tradepost_dealer::staff::{Action, NewEntry};
+use tradepost_store::refusals::Refusal;
+
+use super::hostile::{FIELDS, asked};
+use super::*;
+
+#[test]
+fn people_of_a_publisher_see_what_is_theirs_and_nothing_of_dealers() {
+    let world = World::new();
+    let lead = world.lead("one.example", &customer("Ada"));
+    let roles = [("vera", Role::Viewer), ("sam", Role::Seller), ("amy", Role::Approver)];
+    let people = roles.map(|(name, role)| {
+        world.add(name, role, Some("gazette"));
+        world.enter(name)
+    });
+    let mut table = String::from("                   viewer seller approver\n");
+    for (method, path) in asked(&lead) {
+        let answers = people.each_ref().map(|browser| match method {
+            "GET" => browser.get(&path),
+            _ => browser.post(&path, &FIELDS),
+        });
+        for answer in &answers {
+            let text = text(answer);
+            assert!(!text.contains("Ada") && !text.contains(&lead), "{path}: {text}");
+        }
+        let statuses = answers.map(|answer| answer.status.to_string());
+        let short = path.replace(&lead, "ID").replace("/console", "");
+        table += &format!("{method:4} {short:16} {}\n", statuses.join("  "));
+    }
+    expect![[""]].assert_eq(&table);
+}
+
+#[test]
+fn people_of_a_publisher_read_its_record_and_its_refusals() {
+    let world = World::new();
+    world.add("amy", Role::Approver, Some("gazette"));
+    let entry = |chain: &str, subject: &str| NewEntry {
+        chain: chain.to_owned(),
+        at: at(NOW),
+        actor: "sam by cli:root".to_owned(),
+        action: Action::Suspended,
+        subject: Some(subject.to_owned()),
+        detail: Some("creative: approved -> suspended; why: complaint 17".to_owned()),
+    };
+    let entries = vec![entry("gazette", "banner-1"), entry(ONE, "banner-2")];
+    world.server.store.record_all(entries).unwrap();
+    let refusal = |agent: &str, number: u32| Refusal {
+        error_id: format!("err_{number}"),
+        agent_id: agent.to_owned(),
+        at: at(NOW),
+        code: "BUDGET_TOO_LOW".to_owned(),
+        operation: Some("create_media_buy".to_owned()),
+        caller: "key".to_owned(),
+        misfits: Vec::new(),
+    };
+    let refusals = [refusal("gazette", 1), refusal(ONE, 2)];
+    world.server.store.write_blocking(move |tx| tx.keep_refusals(&refusals, &[])).unwrap();
+    let amy = world.enter("amy");
+    let audit = text(&amy.get("/console/audit"));
+    assert!(audit.contains("banner-1") && audit.contains("complaint 17"), "{audit}");
+    assert!(!audit.contains("banner-2"), "{audit}");
+    let refused = text(&amy.get("/console/refusals"));
+    assert!(refused.contains("err_1") && !refused.contains("err_2"), "{refused}");
+    let shown = text(&amy.get("/console/refusals?error_id=err_1"));
+    assert!(shown.contains("BUDGET_TOO_LOW"), "{shown}");
+}
