@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::canonical;
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::format::hex;
 use tradepost_wire::json::{Map, Value, json};
@@ -20,13 +21,13 @@ use crate::forms::accounts::NotificationConfig;
 use crate::money::Amount;
 use crate::profile::Profile;
 use crate::reply::object;
-use crate::shelf::{Kept, New, Record, Shelf, kept, own_id};
+use crate::shelf::{FoundBy, IndexField, IndexTerm, Kept, New, Record, Shelf, kept, own_id};
 use crate::spending::{self, Day};
 use crate::staff_event;
 
 kept! {
     /// An account.
-    pub struct Account: Account {
+    pub struct Account: Account by found_by {
         /// Its id.
         account_id: String,
         /// Its name for people.
@@ -193,7 +194,30 @@ impl Status {
     }
 }
 
+/// By what an account is found: how it stands, whether it is for tests, and its natural key without the brand
+/// of a house, which a caller may leave out.
+fn found_by(account: &Account, _: Timestamp) -> FoundBy {
+    let domain = account.brand_domain().unwrap_or_default();
+    FoundBy {
+        state: Some(account.status.name()),
+        class: if account.sandbox { Account::SANDBOX } else { Account::LIVE }.to_owned(),
+        changes_at: None,
+        terms: vec![Account::natural_key(domain, &account.operator)],
+    }
+}
+
 impl Account {
+    /// The class of accounts for tests.
+    pub const SANDBOX: &'static str = "sandbox";
+    /// The class of all others.
+    pub const LIVE: &'static str = "live";
+
+    /// What leads to the accounts of a brand's domain with an operator.
+    pub(crate) fn natural_key(domain: &str, operator: &str) -> IndexTerm {
+        // Domains have no spaces in them.
+        IndexTerm::new(IndexField::NaturalKey, &format!("{domain} {operator}"))
+    }
+
     /// An account that can be used, and of which nothing else is known.
     #[must_use]
     pub fn new(account_id: &str, brand: Value, operator: &str, billing: Billing) -> Self {

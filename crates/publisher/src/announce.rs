@@ -13,7 +13,7 @@ use tradepost_wire::json::{Value, json};
 use crate::account::{self, Account};
 use crate::creative::{Creative, Status};
 use crate::reply::object;
-use crate::shelf::{Kept, New, Query, Record, Shelf};
+use crate::shelf::{IndexField, Kept, New, Query, Record, Shelf};
 use crate::task::end::Office;
 use crate::task::{About, Attempt, Notice, Push};
 
@@ -190,11 +190,8 @@ pub(crate) fn activity(
     limit: Option<u64>,
 ) -> Result<Vec<Value>, Fault> {
     let record = &creative.record;
-    let query = Query {
-        owner: Some(record.owner.clone()),
-        account: record.account.clone(),
-        ..Query::default()
-    };
+    let query = Query { account: record.account.clone(), ..Query::of_owner(&record.owner) };
+    let query = query.led_to_by(IndexField::About, &record.id);
     let mut records = Vec::new();
     for kept in shelf.all::<Notice>(&query)? {
         let notice = &kept.thing;

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tradepost_wire::json::Map;
 
-use crate::shelf::kept;
+use crate::shelf::{FoundBy, IndexField, IndexTerm, kept};
 
 /// On which terms a publisher takes audiences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ impl Default for Terms {
 kept! {
     /// An audience.
     #[derive(Default)]
-    pub struct Audience: Audience {
+    pub struct Audience: Audience by found_by {
         /// The id that the caller chose.
         audience_id: String,
         /// Its name, description, tags and so on, as they were given.
@@ -46,6 +46,12 @@ kept! {
         /// When it was synced last.
         synced_at: Timestamp,
     }
+}
+
+/// By what an audience is found: the id that its buyer chose.
+fn found_by(audience: &Audience, _: Timestamp) -> FoundBy {
+    let term = IndexTerm::new(IndexField::ChosenId, &audience.audience_id);
+    FoundBy { terms: vec![term], ..FoundBy::default() }
 }
 
 /// How an audience stands (`audience-status`).

@@ -11,7 +11,7 @@ use crate::account::Account;
 use crate::catalogue::{PricingOption, Product};
 use crate::money::Amount;
 use crate::reply::object;
-use crate::shelf::{Kept, kept};
+use crate::shelf::{FoundBy, IndexField, IndexTerm, Kept, kept};
 
 pub mod action;
 pub mod force;
@@ -22,7 +22,7 @@ pub use action::{Action, Offered};
 
 kept! {
     /// A media buy. Its id is that of its record, and so is its revision.
-    pub struct MediaBuy: MediaBuy {
+    pub struct MediaBuy: MediaBuy by found_by {
         /// Its id.
         media_buy_id: String,
         /// How it stands, apart from what the time and the buyer's pause decide; see
@@ -294,6 +294,13 @@ impl MediaBuy {
         }
     }
 
+    /// The next moment at which it stands otherwise by itself, if there is one after `now`.
+    fn changes_after(&self, now: Timestamp) -> Option<Timestamp> {
+        let waits = self.status == Status::PendingStart && now < self.start_time;
+        let next = if waits { self.start_time.min(self.end_time) } else { self.end_time };
+        (!self.status.is_terminal() && now < next).then_some(next)
+    }
+
     /// Whether every package that still counts has a creative.
     #[must_use]
     pub fn has_creatives(&self) -> bool {
@@ -373,9 +380,21 @@ impl Change {
     }
 }
 
-/// The word under which a buy lies on the shelf.
-pub(crate) fn state(buy: &MediaBuy) -> &'static str {
-    buy.status.name()
+/// By what a buy is found: its status, its packages, and the creatives in them.
+fn found_by(buy: &MediaBuy, now: Timestamp) -> FoundBy {
+    let mut terms = Vec::new();
+    for package in &buy.packages {
+        terms.push(IndexTerm::new(IndexField::Package, &package.package_id));
+        let creatives = package.creative_assignments.iter();
+        let creatives = creatives.filter_map(|assigned| assigned.creative_id.as_deref());
+        terms.extend(creatives.map(|id| IndexTerm::new(IndexField::Creative, id)));
+    }
+    FoundBy {
+        state: Some(buy.status_at(now).name()),
+        class: String::new(),
+        changes_at: buy.changes_after(now),
+        terms,
+    }
 }
 
 /// The payload about a media buy that has come about.

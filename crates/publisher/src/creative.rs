@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
-use crate::shelf::kept;
+use crate::shelf::{FoundBy, IndexField, IndexTerm, kept};
 
 mod address;
 mod asset;
@@ -20,7 +20,7 @@ pub use asset::Given;
 
 kept! {
     /// A creative.
-    pub struct Creative: Creative {
+    pub struct Creative: Creative by found_by {
         /// The id that the caller chose.
         creative_id: String,
         /// How its review stands, apart from what the time decides: ask for it by
@@ -112,6 +112,18 @@ tradepost_wire::words! {
     }
 }
 
+/// By what a creative is found: its status, its format, and the id that its buyer chose.
+fn found_by(creative: &Creative, now: Timestamp) -> FoundBy {
+    let is_reviewed = creative.status == Status::PendingReview;
+    FoundBy {
+        state: Some(creative.status_at(now).name()),
+        class: creative.format().to_owned(),
+        // Also one that has come already: the end of a review is announced when it is written down.
+        changes_at: creative.review_ends_at.filter(|_| is_reviewed),
+        terms: vec![IndexTerm::new(IndexField::ChosenId, &creative.creative_id)],
+    }
+}
+
 impl Status {
     /// Whether a creative may go from here to another status (the published life of a creative).
     #[must_use]
@@ -163,15 +175,12 @@ impl Creative {
         if over && self.status == Status::PendingReview { Status::Approved } else { self.status }
     }
 
-    /// The word by which it is found again: one whose review ends by itself.
+    /// The format that it is counted under; empty when it names none.
     #[must_use]
-    pub fn state(&self) -> &'static str {
-        let waits = self.status == Status::PendingReview && self.review_ends_at.is_some();
-        if waits { Self::WAITS } else { "" }
+    pub fn format(&self) -> &str {
+        let id = self.given.format_id.as_ref().and_then(|format| format.id.as_deref());
+        id.or(self.given.format_kind.as_deref()).unwrap_or_default()
     }
-
-    /// The state of one whose review ends by itself.
-    pub const WAITS: &'static str = "review";
 
     /// Has it stand like this from now on, because of what happened.
     pub(crate) fn stand(&mut self, next: Status, happened: Option<&str>, now: Timestamp) {

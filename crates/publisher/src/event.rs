@@ -5,12 +5,12 @@ use jiff::Timestamp;
 use tradepost_wire::json::Map;
 
 use crate::money::Amount;
-use crate::shelf::kept;
+use crate::shelf::{FoundBy, IndexField, IndexTerm, kept};
 
 kept! {
     /// A source of events. The id of its record is made of tenant, account and the id that the caller
     /// chose.
-    pub struct EventSource: EventSource {
+    pub struct EventSource: EventSource by found_by {
         /// The id that the caller chose.
         event_source_id: String,
         /// Its name, event types, domains and so on, as they were given.
@@ -29,4 +29,10 @@ kept! {
         /// ISO 4217.
         currency?: Option<String>,
     }
+}
+
+/// By what a source of events is found: the id that its buyer chose.
+fn found_by(source: &EventSource, _: Timestamp) -> FoundBy {
+    let term = IndexTerm::new(IndexField::ChosenId, &source.event_source_id);
+    FoundBy { terms: vec![term], ..FoundBy::default() }
 }

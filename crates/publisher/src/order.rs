@@ -15,17 +15,20 @@ use tradepost_wire::json::{Map, Value};
 
 use crate::admit::{self, Admitted, Phase};
 use crate::ask::{Ask, may_be_repeated};
+use crate::buy::MediaBuy;
+use crate::creative::Creative;
 use crate::idempotency::Key;
 use crate::memo::{self, Footing};
+use crate::proposal::Proposal;
 use crate::publisher::Publisher;
 use crate::refuse::{self, Refusal, Stop};
 use crate::reply::Reply;
 use crate::shelf::peek::Peek;
 use crate::shelf::recent::{Noting, Recalled};
-use crate::shelf::{Kind, Query, Shelf};
+use crate::shelf::{Changes, Kind, Query, Shelf, StoreWork, Thing};
 use crate::supply;
-use crate::task::Notice;
 use crate::task::end::{self, Office};
+use crate::task::{Notice, Task};
 use crate::tools;
 use crate::tools::Request;
 use crate::version;
@@ -47,6 +50,14 @@ const EVENTS_KEPT: SignedDuration = SignedDuration::from_hours(35 * 24);
 
 /// Maximum number of events that are looked at in one round of tidying, the oldest first.
 const TIDIED_EVENTS: usize = 10_000;
+/// How many notifications are looked at at once when old ones are thrown away.
+const NOTICES_AT_ONCE: usize = 500;
+
+/// How many things that have changed by themselves are written anew in one transaction.
+const SETTLED_AT_ONCE: usize = 500;
+
+/// How many such transactions there are at most each time that somebody looks.
+const SETTLED_ROUNDS: usize = 20;
 
 impl Publisher {
     /// The answer to a task of AdCP that this seller does not have.
@@ -133,6 +144,10 @@ impl Publisher {
     /// creatives. How many tasks ended. To be
     /// called every second or so.
     pub async fn tick(&self, now: Timestamp) -> usize {
+        self.settle::<MediaBuy>(now).await;
+        self.settle::<Creative>(now).await;
+        self.settle::<Task>(now).await;
+        self.settle::<Proposal>(now).await;
         // A list of ids alone: each task is looked at again in its own transaction, because a
         // person may have decided about it meanwhile.
         let due = self.reported(self.vault.look(|shelf| end::due(shelf, now)));
@@ -152,6 +167,22 @@ impl Publisher {
             self.reported(self.vault.act::<(), Fault>(job).await);
         }
         ended
+    }
+
+    /// Writes down anew how things of a type stand that have changed by themselves, so that they are found by it.
+    async fn settle<T: Thing>(&self, now: Timestamp) {
+        let due = |shelf: &dyn Shelf| {
+            let by_now = Some(Changes::By(now));
+            let first = Query { changes: by_now, limit: 1, ..Query::default() };
+            Ok::<_, Fault>(!shelf.list(T::KIND, &first)?.is_empty())
+        };
+        let mut goes_on = self.reported(self.vault.look(due));
+        let mut rounds = 0;
+        while goes_on && rounds < SETTLED_ROUNDS {
+            let job = move |shelf: &dyn Shelf| end::settle::<T>(shelf, now, SETTLED_AT_ONCE);
+            goes_on = self.reported(self.vault.act::<bool, Fault>(job).await);
+            rounds += 1;
+        }
     }
 
     /// What came of work that nobody waits for: of what broke nothing, and the log has it.
@@ -183,11 +214,17 @@ impl Publisher {
             // What is due stays, however old it is: giving a notification
             // up is the queue's decision.
             for state in [Notice::DONE, Notice::DEAD] {
-                let query = Query { state: Some(state.to_owned()), ..Query::default() };
-                for record in shelf.list(Kind::Notice, &query)? {
-                    if record.updated_at < notices {
+                let mut query = Query { limit: NOTICES_AT_ONCE, ..Query::in_state(state) };
+                loop {
+                    let page = shelf.list(Kind::Notice, &query)?;
+                    // Those behind it were made later.
+                    let last = page.last().filter(|last| last.created_at < notices);
+                    let next = last.map(|last| last.place);
+                    for record in page.iter().filter(|record| record.updated_at < notices) {
                         shelf.remove(Kind::Notice, &record.id)?;
                     }
+                    let Some(after) = next else { break };
+                    query.after = after;
                 }
             }
             // Nobody is told of what is that old.
@@ -279,22 +316,34 @@ impl Publisher {
         Some(reply)
     }
 
-    /// Reads, and notes what is read where that may be needed again.
-    fn read<T, E: From<Fault>>(
+    /// Reads when it is the caller's turn.
+    pub(crate) async fn look<T, E: From<Fault>>(
+        &self,
+        ask: &Ask,
+        job: impl FnOnce(&dyn Shelf) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let tenant = ask.caller.tenant();
+        let _turn = self.vault.turn(&tenant, StoreWork::Read).await;
+        self.vault.look(job)
+    }
+
+    /// The same, and notes what is read where that may be needed again.
+    async fn read<T, E: From<Fault>>(
         &self,
         ask: &Ask,
         job: impl FnOnce(&dyn Shelf) -> Result<T, E>,
     ) -> Result<T, E> {
         if ask.tool != Tool::GetProducts || !self.vault.may_be_away() {
-            return self.vault.look(job);
+            return self.look(ask, job).await;
         }
-        self.vault.look(|shelf| job(&Noting { shelf, recent: &self.recent, now: ask.now }))
+        let noting = |shelf: &dyn Shelf| job(&Noting { shelf, recent: &self.recent, now: ask.now });
+        self.look(ask, noting).await
     }
 
     /// Does a request that is as it should be: standing, account, key and work.
     async fn carry_out(&self, ask: &Ask, request: &Arc<Request>) -> Result<Reply, Stop> {
         // What a moment ago held holds for a refusal, and for finding out more outside.
-        let seen = self.read(ask, |shelf| self.enter(ask, shelf, Phase::Look))?;
+        let seen = self.read(ask, |shelf| self.enter(ask, shelf, Phase::Look)).await?;
         let (admitted, key) = match seen {
             Entered::Replay(reply) => return Ok(reply),
             Entered::New { admitted, key } => (admitted, key),
@@ -313,7 +362,8 @@ impl Publisher {
         // wait for somebody else's server.
         let prepared = request.prepare(self, ask, &admitted).await?;
         if !ask.keeps(self.profile.sandbox) {
-            return self.read(ask, |shelf| self.work(ask, request, *admitted, &prepared, shelf));
+            let work = |shelf: &dyn Shelf| self.work(ask, request, *admitted, &prepared, shelf);
+            return self.read(ask, work).await;
         }
         // Most searches come to what was found before, and keep nothing.
         let is_open = admitted.account.as_ref().is_none_or(|it| admit::known_id(it).is_some());
@@ -322,10 +372,11 @@ impl Publisher {
                 let work = |shelf: &dyn Shelf| self.work(ask, request, *admitted, &prepared, shelf);
                 Ok::<_, Fault>(Peek::at(shelf, work))
             };
-            if let Some(done) = self.read(ask, look)? {
+            if let Some(done) = self.read(ask, look).await? {
                 return done;
             }
         }
+        let tenant = ask.caller.tenant();
         let (this, ask, request) = (self.clone(), ask.clone(), Arc::clone(request));
         // Entered again: the account may stand otherwise by now, and a flight is this process's
         // own, so that another one may have done the same request meanwhile.
@@ -339,7 +390,9 @@ impl Publisher {
                 Ok(reply)
             }
         };
+        let turn = self.vault.turn(&tenant, StoreWork::Write).await;
         let mut done = self.vault.act(job).await;
+        drop(turn);
         // What was kept with it is another version already.
         done.iter_mut().for_each(|reply: &mut Reply| reply.lasts = None);
         // Only after the commit: whoever claims the key next has to find the reply.

@@ -4,8 +4,11 @@
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 use tradepost_wire::adcp::error::Code;
-use tradepost_wire::json::{Value, json};
+use tradepost_wire::canonical;
+use tradepost_wire::format::hex;
+use tradepost_wire::json::{Value, json, to_value};
 
 use crate::catalogue::Product;
 use crate::exclusive::ExclusiveDays;
@@ -13,11 +16,11 @@ use crate::money::Amount;
 use crate::refuse::{self, Stop};
 use crate::reply::object;
 use crate::resolve::Reach;
-use crate::shelf::{Kept, Shelf, kept};
+use crate::shelf::{FoundBy, IndexField, IndexTerm, Kept, Shelf, kept};
 
 kept! {
     /// A proposal. Its id is that of its record.
-    pub struct Proposal: Proposal {
+    pub struct Proposal: Proposal by found_by {
         /// Its id.
         proposal_id: String,
         /// Its name for people.
@@ -95,6 +98,19 @@ pub struct Envelope {
     pub countries: Vec<String>,
 }
 
+/// For how long an expired proposal is still known to be expired.
+const KNOWN_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);
+
+/// By what a proposal is found: a draft by what it says, until it is forgotten.
+fn found_by(proposal: &Proposal, _: Timestamp) -> FoundBy {
+    let is_draft = proposal.status == Status::Draft;
+    FoundBy {
+        changes_at: is_draft.then(|| proposal.forgotten_at()),
+        terms: proposal.content().filter(|_| is_draft).into_iter().collect(),
+        ..FoundBy::default()
+    }
+}
+
 /// How much of the budget that it was priced against a proposal can carry, in percent.
 const HEADROOM: Amount = Amount::whole(120);
 
@@ -121,6 +137,19 @@ impl Proposal {
             Status::Draft => State::Draft,
             Status::Committed => State::Committed,
         }
+    }
+
+    /// When a draft is thrown away.
+    pub(crate) fn forgotten_at(&self) -> Timestamp {
+        self.expires_at.checked_add(KNOWN_FOR).unwrap_or(Timestamp::MAX)
+    }
+
+    /// What leads to proposals that say the same. `None` when it cannot be written.
+    pub(crate) fn content(&self) -> Option<IndexTerm> {
+        let Self { name, description, allocations, envelope, .. } = self;
+        let said = to_value(&(name, description, allocations, envelope)).ok()?;
+        let digest = hex(&Sha256::digest(canonical::to_string(&said)));
+        Some(IndexTerm::new(IndexField::Content, &digest))
     }
 
     /// Whether it says what another says, whatever they are called and however long they hold.

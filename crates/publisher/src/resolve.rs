@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::adcp::{Need, Tool};
 use tradepost_wire::catalog::Vocabulary as _;
@@ -16,7 +17,8 @@ use crate::ask::Ask;
 use crate::forms::products::Brand;
 use crate::profile::Onboarding;
 use crate::refuse::{self, Stop};
-use crate::shelf::{Kept, Query, Shelf, Thing, Whose};
+use crate::shelf::index::arranged;
+use crate::shelf::{IndexField, Kept, Query, Record, Shelf, Tally, Thing, Whose, own_id};
 
 /// What a caller can reach with the task that it calls.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,18 +85,47 @@ impl Rights {
         gates::status(self.need, account, field)
     }
 
-    /// Every account that is the caller's or granted to it, in the order of making.
-    pub(crate) fn accounts(
+    /// The account with this id, if it is the caller's or granted to it.
+    pub(crate) fn account_by_id(
+        &self,
+        tenant: &str,
+        id: &str,
+        shelf: &dyn Shelf,
+    ) -> Result<Option<Kept<Account>>, Fault> {
+        let found = shelf.whose(Account::KIND, id)?;
+        let is_there = found.is_some();
+        let whose = found.unwrap_or_default();
+        // `|` and not `||`: both are asked whatever comes of the first, and also of nothing
+        // at all, so that the time tells nothing (`U-9`).
+        let permitted = (whose.owner == tenant) | self.grants.contains_key(id);
+        if is_there && permitted { shelf.find(id) } else { Ok(None) }
+    }
+
+    /// Those that a natural key may mean, in the order of making.
+    pub(crate) fn accounts_led_to_by(
+        &self,
+        key: &NaturalKey,
+        tenant: &str,
+        shelf: &dyn Shelf,
+    ) -> Result<Vec<Kept<Account>>, Fault> {
+        let term = Some(Account::natural_key(&key.domain, &key.operator));
+        let mut accounts = shelf.all::<Account>(&Query { term, ..Query::of_owner(tenant) })?;
+        accounts.extend(self.granted(tenant, shelf)?);
+        accounts.retain(|account| key.may_mean(&account.thing));
+        accounts.sort_by_key(|account| account.record.place);
+        Ok(accounts)
+    }
+
+    /// The accounts of others that were granted to the caller.
+    pub(crate) fn granted(
         &self,
         tenant: &str,
         shelf: &dyn Shelf,
     ) -> Result<Vec<Kept<Account>>, Fault> {
-        let query = Query { owner: Some(tenant.to_owned()), ..Query::default() };
-        let mut accounts = shelf.all::<Account>(&query)?;
+        let mut accounts = Vec::new();
         for id in self.grants.keys() {
             accounts.extend(shelf.find(id)?.filter(|it: &Kept<Account>| it.record.owner != tenant));
         }
-        accounts.sort_by_key(|account| account.record.place);
         Ok(accounts)
     }
 
@@ -111,17 +142,10 @@ impl Rights {
         shelf: &dyn Shelf,
     ) -> Result<Option<Kept<Account>>, Stop> {
         if let Some(id) = reference.account_id.as_deref() {
-            let found = shelf.whose(Account::KIND, id)?;
-            let is_there = found.is_some();
-            let whose = found.unwrap_or_default();
-            // `|` and not `||`: both are asked whatever comes of the first, and also of nothing
-            // at all, so that the time tells nothing (`U-9`).
-            let permitted = (whose.owner == tenant) | self.grants.contains_key(id);
-            return if is_there && permitted { Ok(shelf.find(id)?) } else { Ok(None) };
+            return Ok(self.account_by_id(tenant, id, shelf)?);
         }
         let key = NaturalKey::of(reference);
-        let mut accounts = self.accounts(tenant, shelf)?;
-        accounts.retain(|account| key.may_mean(&account.thing));
+        let mut accounts = self.accounts_led_to_by(&key, tenant, shelf)?;
         // Accounts that are over are meant only when there is no other.
         if accounts.iter().any(|account| !account.thing.is_over()) {
             accounts.retain(|account| !account.thing.is_over());
@@ -271,6 +295,87 @@ impl Reach {
             self.rights.usable(&account.thing, "account")?;
         }
         Ok(found)
+    }
+
+    /// A page of what the caller reaches as it stands at a moment, of one account when it is named. The owner
+    /// and the account of the query are filled in here.
+    pub(crate) fn page<T: Thing>(
+        &self,
+        shelf: &dyn Shelf,
+        account: Option<&str>,
+        query: &Query,
+        now: Timestamp,
+    ) -> Result<Vec<Kept<T>>, Fault> {
+        let queries = self.queries(shelf, account, query)?;
+        if let [only] = queries.as_slice() {
+            return shelf.page(only, now);
+        }
+        let mut found = Vec::new();
+        for query in queries {
+            found.extend(shelf.page::<T>(&query.whole_beginning(), now)?);
+        }
+        Ok(arranged(found, query))
+    }
+
+    /// How many things of a type the caller reaches in each state and of each class at a moment, without
+    /// reading them.
+    pub(crate) fn tallies<T: Thing>(
+        &self,
+        shelf: &dyn Shelf,
+        account: Option<&str>,
+        query: &Query,
+        now: Timestamp,
+    ) -> Result<Vec<Tally>, Fault> {
+        let mut found = Vec::new();
+        for query in self.queries(shelf, account, query)? {
+            found.extend(shelf.tallies::<T>(&query, now)?);
+        }
+        Ok(found)
+    }
+
+    /// The queries whose finds are together what the caller reaches, each thing in one of them: what its tenant
+    /// owns, and what lies on each account of others that was granted to it.
+    fn queries(
+        &self,
+        shelf: &dyn Shelf,
+        account: Option<&str>,
+        query: &Query,
+    ) -> Result<Vec<Query>, Fault> {
+        let own = Query {
+            owner: Some(self.tenant.clone()),
+            account: account.map(ToOwned::to_owned),
+            except_accounts: self.shut.clone(),
+            ..query.clone()
+        };
+        let mut queries = vec![own];
+        for id in self.accounts.iter().filter(|id| account.is_none_or(|account| account == *id)) {
+            // What lies on an account belongs to whoever owns it.
+            let whose = shelf.whose(Account::KIND, id)?;
+            if let Some(whose) = whose.filter(|whose| whose.owner != self.tenant) {
+                let (owner, account) = (Some(whose.owner), Some(id.clone()));
+                let except_accounts = Vec::new();
+                queries.push(Query { owner, account, except_accounts, ..query.clone() });
+            }
+        }
+        Ok(queries)
+    }
+
+    /// The caller's thing whose id its buyer chose, under whatever account it lies: first that of `near`, and
+    /// then every other. A miss looks for it among everything that the caller reaches.
+    pub(crate) fn chosen<T: Thing>(
+        &self,
+        shelf: &dyn Shelf,
+        near: Option<&Record>,
+        id: &str,
+    ) -> Result<Option<Kept<T>>, Fault> {
+        if let Some(near) = near
+            && let Some(account) = &near.account
+            && let Some(found) = self.find::<T>(shelf, &own_id(&near.owner, account, id))?
+        {
+            return Ok(Some(found));
+        }
+        let query = Query::default().led_to_by(IndexField::ChosenId, id);
+        Ok(self.all(shelf, &query)?.into_iter().next())
     }
 
     /// Everything of a type that the caller reaches, in the order of making: what its tenant owns,

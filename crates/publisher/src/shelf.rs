@@ -13,9 +13,12 @@ use tradepost_wire::json::Value;
 use crate::decision::DecisionEntry;
 use crate::world::Later;
 
+pub mod index;
 pub mod memory;
 pub(crate) mod peek;
 pub(crate) mod recent;
+
+pub use index::{Changes, FoundBy, IndexField, IndexTerm, Order, Query, Tally};
 
 tradepost_wire::words! {
     /// A kind of thing that is kept, by its name in the store.
@@ -79,8 +82,16 @@ pub struct Record {
     pub owner: String,
     /// The account that it belongs to, if any.
     pub account: Option<String>,
-    /// A word by which it is found again, such as `pending`; empty where nobody looks.
+    /// A word by which it is found again, such as `pending`; empty where nobody looks. Of what has a status
+    /// it is the status at the moment of writing.
     pub state: String,
+    /// A second word by which things are counted, such as the format of a creative; empty where nobody
+    /// counts.
+    pub class: String,
+    /// The moment from which on the state is another one, although nobody has changed the thing.
+    pub changes_at: Option<Timestamp>,
+    /// By what it is found besides; empty in what was read.
+    pub terms: Vec<IndexTerm>,
     /// How often it has changed, from 1.
     pub revision: u64,
     /// The thing itself.
@@ -109,56 +120,25 @@ pub fn own_id(owner: &str, account: &str, chosen: &str) -> String {
     format!("{}:{}:{owner}{account}{chosen}", owner.len(), account.len())
 }
 
-/// In which order things are listed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum Order {
-    /// In the order of making.
-    #[default]
-    Oldest,
-    /// The one that was made last comes first.
-    Newest,
-}
-
-/// What to list.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub struct Query {
-    /// Only what belongs to this tenant.
-    pub owner: Option<String>,
-    /// Only what belongs to this account.
-    pub account: Option<String>,
-    /// Only what is in this state.
-    pub state: Option<String>,
-    /// In which order.
-    pub order: Order,
-    /// Only what comes behind the place of this number in the order; 0 for everything.
-    pub after: u64,
-    /// At most so many; all when 0.
-    pub limit: usize,
-}
-
-impl Query {
-    /// Whether a place comes behind the one that the query goes on after.
-    pub(crate) const fn is_behind(&self, place: u64) -> bool {
-        match self.order {
-            Order::Oldest => place > self.after,
-            Order::Newest => self.after == 0 || place < self.after,
-        }
-    }
-}
-
 /// A thing of one type on the shelf.
 pub trait Thing: Serialize + DeserializeOwned {
     /// Its kind.
     const KIND: Kind;
+
+    /// By what it is found besides its id, its owner and its account, as it stands at a moment.
+    fn found_by(&self, _: Timestamp) -> FoundBy {
+        FoundBy::default()
+    }
 }
 
 /// Declares what is kept, as structs whose members are named once. After a colon stands the kind under
-/// which a thing lies on the shelf; a struct without one is a part of others. A member with a question
-/// mark behind its name is left out while there is nothing in it.
+/// which a thing lies on the shelf, and behind `by` the function that says by what it is found; a struct
+/// without a kind is a part of others. A member with a question mark behind its name is left out while there
+/// is nothing in it.
 macro_rules! kept {
     ($(
         $(#[$meta:meta])*
-        $vis:vis struct $thing:ident $(: $kind:ident)? {
+        $vis:vis struct $thing:ident $(: $kind:ident $(by $found_by:ident)?)? {
             $( $(#[$about:meta])* $field:ident $(? $(@ $never:tt)?)? : $ty:ty ),* $(,)?
         }
     )+) => {$(
@@ -175,6 +155,10 @@ macro_rules! kept {
 
         $(impl $crate::shelf::Thing for $thing {
             const KIND: $crate::shelf::Kind = $crate::shelf::Kind::$kind;
+
+            $(fn found_by(&self, now: ::jiff::Timestamp) -> $crate::shelf::FoundBy {
+                $found_by(self, now)
+            })?
         })?
     )+};
 }
@@ -226,6 +210,13 @@ pub trait Shelf {
     /// # Errors
     /// When the store fails.
     fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, Fault>;
+
+    /// How many things there are in each state and class as it was written, without looking at them. Of the
+    /// query, the owner and the accounts, the states and the class count.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn count(&self, kind: Kind, query: &Query) -> Result<Vec<Tally>, Fault>;
 
     /// What is known of an idempotency key in a scope.
     ///
@@ -320,7 +311,7 @@ impl dyn Shelf + '_ {
         kept.record.body = json(&kept.thing)?;
         kept.record.revision += 1;
         kept.record.updated_at = now;
-        self.put(kept.record.clone())
+        self.put(kept.indexed(now))
     }
 }
 
@@ -333,7 +324,7 @@ pub struct New<'a> {
     pub owner: &'a str,
     /// The account that it belongs to.
     pub account: Option<&'a str>,
-    /// The word by which it is found again.
+    /// The word by which it is found again, unless the thing itself says it.
     pub state: &'a str,
     /// The moment.
     pub now: Timestamp,
@@ -342,22 +333,31 @@ pub struct New<'a> {
 impl New<'_> {
     /// The record of a thing.
     pub(crate) fn record<T: Thing>(self, thing: &T) -> Result<Record, Fault> {
-        Ok(Record {
+        let record = Record {
             kind: T::KIND,
             id: self.id.to_owned(),
             owner: self.owner.to_owned(),
             account: self.account.map(ToOwned::to_owned),
             state: self.state.to_owned(),
+            class: String::new(),
+            changes_at: None,
+            terms: Vec::new(),
             revision: 1,
             body: json(thing)?,
             created_at: self.now,
             updated_at: self.now,
             place: 0,
-        })
+        };
+        Ok(thing.found_by(self.now).on(record))
     }
 }
 
 impl<T: Thing> Kept<T> {
+    /// Its record, with that by which it is found at a moment.
+    fn indexed(&self, now: Timestamp) -> Record {
+        self.thing.found_by(now).on(self.record.clone())
+    }
+
     fn read(record: Record) -> Result<Self, Fault> {
         let thing = T::deserialize(&record.body).map_err(Fault::on("reading what was kept"))?;
         Ok(Self { thing, record })
@@ -381,6 +381,18 @@ pub enum End {
 /// what it did: it must come to the same each time.
 pub type Job = Box<dyn Fn(&dyn Shelf) -> End + Send>;
 
+/// What a store is asked to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoreWork {
+    /// To read.
+    Read,
+    /// To write, and to wait until it is on disk.
+    Write,
+}
+
+/// The turn of a caller, given back when it is dropped.
+pub type StoreTurn<'a> = Box<dyn Send + 'a>;
+
 /// Where the shelf is.
 pub trait Vault: Send + Sync + fmt::Debug {
     /// Lets a job read a consistent state.
@@ -394,6 +406,11 @@ pub trait Vault: Send + Sync + fmt::Debug {
     /// # Errors
     /// When the store fails; nothing has changed then.
     fn write(&self, job: Job) -> Later<'_, Result<(), Fault>>;
+
+    /// Waits until it is a caller's turn to have the store work for it. At once where nobody takes turns.
+    fn turn<'a>(&'a self, _: &'a str, _: StoreWork) -> Later<'a, StoreTurn<'a>> {
+        Box::pin(std::future::ready(Box::new(()) as StoreTurn<'a>))
+    }
 
     /// A number that is another one once anything here has changed, by whatever process: what was read
     /// since it was asked for still lies there as long as it is the same. `None` where nothing tells

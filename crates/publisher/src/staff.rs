@@ -14,7 +14,7 @@ use crate::announce::Turn;
 use crate::creative::{self, Creative};
 use crate::decision::{DecidedStep, DecisionEntry};
 use crate::publisher::Publisher;
-use crate::shelf::{Kept, Query, Shelf, Thing, own_id};
+use crate::shelf::{IndexField, Kept, Query, Shelf, Thing, own_id};
 use crate::task::Task;
 use crate::task::end::Office;
 
@@ -287,7 +287,6 @@ fn creative(office: Office<'_>, decision: &Decision) -> Result<Moved, Denied> {
     if from != to {
         kept.thing.stand(to, None, office.now);
         kept.thing.rejection_reason.clone_from(&decision.reason);
-        kept.record.state = kept.thing.state().to_owned();
         office.shelf.change(&mut kept, office.now)?;
         let detail = decision.reason.clone();
         office.announce_creative(&kept, &Turn { from, reason: None, detail, by_itself: false })?;
@@ -329,7 +328,7 @@ fn find<T: Thing>(
     id: impl Fn(&T) -> &str,
 ) -> Result<Kept<T>, Denied> {
     let query = Query { account: decision.account.clone(), ..Query::default() };
-    let mut found = shelf.all::<T>(&query)?;
+    let mut found = shelf.all::<T>(&query.led_to_by(IndexField::ChosenId, &decision.id))?;
     found.retain(|kept| id(&kept.thing) == decision.id);
     let only = found.pop().ok_or(Denied::Absent)?;
     if found.is_empty() {

@@ -4,20 +4,21 @@ use jiff::Timestamp;
 use tradepost_wire::adcp::error::Release;
 use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::adcp::{Standing, Tool};
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::{form, kept_whole};
 
 use crate::ask::Ask;
 use crate::buy::MediaBuy;
 use crate::reply::scrubbed;
-use crate::shelf::kept;
+use crate::shelf::{FoundBy, IndexField, IndexTerm, kept};
 use crate::version;
 
 pub mod end;
 
 kept! {
     /// A task that was submitted and is carried out later.
-    pub struct Task: Task {
+    pub struct Task: Task by found_by {
         /// Its id.
         task_id: String,
         /// The tool that it came of (`create_media_buy`).
@@ -70,7 +71,7 @@ kept! {
 
     /// A notification that has to be delivered; the state of its record is `due`, `done` or `dead`.
     #[derive(Default)]
-    pub struct Notice: Notice {
+    pub struct Notice: Notice by told_of {
         /// Where to.
         url: String,
         /// How the receiver wants to be shown that it is us (`authentication`), as it was given.
@@ -169,11 +170,35 @@ tradepost_wire::words! {
     }
 }
 
+/// By what a task is found: how far it is, its tool, and its id, which a test may choose.
+fn found_by(task: &Task, _: Timestamp) -> FoundBy {
+    let waits = task.status == Standing::Submitted && task.draft.is_some();
+    FoundBy {
+        state: Some(task.status.name()),
+        class: task.task_type.clone(),
+        // Also one that has come already: a task ends when somebody decides about it.
+        changes_at: task.due_at.filter(|_| waits),
+        terms: vec![IndexTerm::new(IndexField::ChosenId, &task.task_id)],
+    }
+}
+
+/// By what a notification is found: what it tells of.
+fn told_of(notice: &Notice, _: Timestamp) -> FoundBy {
+    let about = notice.about.iter();
+    let terms = about.map(|about| IndexTerm::new(IndexField::About, &about.thing)).collect();
+    FoundBy { terms, ..FoundBy::default() }
+}
+
+/// The protocol of AdCP that a tool's tasks belong to.
+pub(crate) fn protocol_of(task_type: &str) -> &'static str {
+    Tool::of_name(task_type).map_or("media-buy", Tool::protocol)
+}
+
 impl Task {
     /// The protocol of AdCP that it belongs to.
     #[must_use]
     pub fn protocol(&self) -> &'static str {
-        Tool::of_name(&self.task_type).map_or("media-buy", Tool::protocol)
+        protocol_of(&self.task_type)
     }
 
     /// Whether it has not ended.

@@ -161,8 +161,8 @@ impl Work<'_> {
         let thing = with(Task::submitted(&task_id, self.ask));
         // A chosen one is the tenant's own.
         let id = record_id(self.admitted.owner(), &task_id);
-        let ((owner, account), state) = (self.whose(), Standing::Submitted.name());
-        let new = New { id: &id, owner, account, state, now: self.ask.now };
+        let (owner, account) = self.whose();
+        let new = New { id: &id, owner, account, state: "", now: self.ask.now };
         let record = new.record(&thing)?;
         self.shelf.put(record.clone())?;
         Ok(Kept { thing, record })

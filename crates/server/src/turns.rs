@@ -102,6 +102,15 @@ impl Turns {
         }))
     }
 
+    /// Creates a scheduler in which no caller has more than a share of the places, for callers that are
+    /// not known before they come. Each of them stands in the place of an agent.
+    #[must_use]
+    pub fn with_share(places: usize, share: usize) -> Self {
+        let turns = Self::new(places);
+        turns.lock().share = share.max(1);
+        turns
+    }
+
     /// Sets the agents: a single one may use every place.
     pub(crate) fn among<'a>(&self, agents: impl ExactSizeIterator<Item = &'a str>) {
         let mut state = self.lock();
@@ -165,6 +174,10 @@ impl State {
     fn leave(&mut self, agent: &str) {
         if let Some(running) = self.running.get_mut(agent) {
             *running = running.saturating_sub(1);
+            // Whoever has nothing going on is not remembered: callers come and go.
+            if *running == 0 {
+                self.running.remove(agent);
+            }
         }
         self.free += 1;
         self.call();
@@ -332,6 +345,29 @@ mod tests {
         let state = turns.lock();
         assert_eq!(state.free, 8);
         assert!(state.running.values().all(|running| *running == 0));
+    }
+
+    #[test]
+    fn one_busy_caller_leaves_places_to_others() {
+        let turns = Turns::with_share(4, 2);
+        let mut context = Context::from_waker(Waker::noop());
+        let mut held = Vec::new();
+        let mut waiting = Vec::new();
+        for _ in 0..16 {
+            let mut turn: Asked<'_> = Box::pin(turns.turn("busy", caller(1)));
+            match turn.as_mut().poll(&mut context) {
+                Poll::Ready(turn) => held.push(turn),
+                Poll::Pending => waiting.push(turn),
+            }
+        }
+        assert_eq!((held.len(), waiting.len()), (2, 14), "no more than its share");
+        let mut quiet: Asked<'_> = Box::pin(turns.turn("quiet", caller(2)));
+        let Poll::Ready(quiet) = quiet.as_mut().poll(&mut context) else {
+            panic!("others find a place at once")
+        };
+        drop((held, waiting, quiet));
+        let state = turns.lock();
+        assert!(state.free == 4 && state.running.is_empty(), "nobody is remembered");
     }
 
     #[test]

@@ -17,7 +17,6 @@ use tradepost_dealer::import::Units;
 use tradepost_dealer::inventory::Tombstone;
 use tradepost_dealer::record::{LeadHistory, LeadRecord};
 use tradepost_keys::replay::Used;
-use tradepost_publisher::shelf::Shelf;
 use tradepost_wire::aap::Vehicle;
 use tradepost_wire::fault::Fault;
 
@@ -34,6 +33,7 @@ mod looked_up;
 mod news;
 mod postgres;
 pub mod privacy;
+mod publishers;
 pub mod refusals;
 pub mod sign_in;
 mod snapshots;
@@ -90,7 +90,7 @@ pub struct Store {
     key_readers: Readers,
     looked_up: looked_up::LookedUp,
     /// Publishers read for each request, too.
-    shelf_readers: Readers,
+    publishers: publishers::PublisherAccess,
     /// Reads what is to be delivered, where one process of several does so.
     courier: Option<Readers>,
     /// Where it is shared.
@@ -160,11 +160,18 @@ impl Store {
         restrict(&path).map_err(Fault::on("creating the database"))?;
         let connection = sqlite::schema::open(&path, schema)?;
         let vault = Arc::new(Vault::default());
-        let reader = || {
-            let link = Link::Sqlite(sqlite::schema::open(&path, sqlite::Schema::Keep)?);
-            Ok(Readers::of(vec![Connection::new(link, Arc::clone(&vault))]))
+        let reading = |count: usize| {
+            let mut connections = Vec::with_capacity(count);
+            for _ in 0..count {
+                let link = Link::Sqlite(sqlite::schema::open(&path, sqlite::Schema::Keep)?);
+                connections.push(Connection::new(link, Arc::clone(&vault)));
+            }
+            Ok::<_, Fault>(Readers::of(connections))
         };
-        let (readers, key_readers, shelf_readers) = (reader()?, reader()?, reader()?);
+        let readers = reading(1)?;
+        let key_readers = reading(1)?;
+        let shelf_readers = reading(publishers::READERS)?;
+        let publishers = publishers::PublisherAccess::new(shelf_readers, reading(1)?);
         let health = Arc::new(health::Health::of(Some(&path)));
         let writer = writer::Writer::of_file(connection, Arc::clone(&health), &vault)?;
         Ok(Self {
@@ -172,7 +179,7 @@ impl Store {
             readers,
             key_readers,
             looked_up: looked_up::LookedUp::default(),
-            shelf_readers,
+            publishers,
             courier: None,
             server: None,
             health,
@@ -198,7 +205,7 @@ impl Store {
             readers: readers(READERS),
             key_readers: readers(READERS),
             looked_up: looked_up::LookedUp::default(),
-            shelf_readers: readers(READERS),
+            publishers: publishers::PublisherAccess::new(readers(publishers::READERS), readers(1)),
             courier: Some(readers(1)),
             server: Some(Arc::clone(&server)),
             health,
@@ -351,28 +358,6 @@ impl Store {
     /// When the database fails.
     pub fn is_courier(&self) -> Result<bool, Fault> {
         self.read_due(|_| Ok(true))
-    }
-
-    /// Lets a job read what a publisher keeps, in one consistent state.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn read_shelf(
-        &self,
-        publisher: &str,
-        job: &mut dyn FnMut(&dyn Shelf),
-    ) -> Result<(), Fault> {
-        self.shelf_readers.any(|reader| reader.read_shelf(publisher, job))
-    }
-
-    /// A number that is another one once anything in the database has changed, by whatever process; `None`
-    /// for a server, which would have to be asked as if for what lies there.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn shelf_version(&self) -> Result<Option<u64>, Fault> {
-        // Each connection to a file counts for itself: of these readers there is one.
-        self.shelf_readers.any(|reader| reader.0.version())
     }
 
     /// Makes `units` the whole inventory of a dealer, or with `dry_run` only says what would

@@ -98,7 +98,7 @@ enum Command {
     /// Create, list and revoke the keys with which callers say who they are.
     #[command(subcommand)]
     Keys(keys::Command),
-    /// Decide what waits for a publisher's people: accounts, creatives and media buys.
+    /// See what a publisher has sold, and decide what waits for its people: accounts, creatives and media buys.
     #[command(subcommand)]
     Publisher(publisher::Command),
     /// Bring a data folder or a database of an older version up to date.

@@ -87,7 +87,6 @@ pub(crate) fn save(
     kept: &mut Kept<MediaBuy>,
     now: Timestamp,
 ) -> Result<(), Fault> {
-    kept.record.state = super::state(&kept.thing).to_owned();
     if exclusive::is_over(&kept.thing) {
         exclusive::release_buy(shelf, &kept.thing, now)?;
     }
@@ -283,8 +282,7 @@ pub fn seed(
         buy.total_budget = given.total_budget.unwrap_or_default();
     }
     buy.note(1, now, "created", "the sandbox put the buy there", None);
-    let state = super::state(&buy);
-    let mut record = New { id, owner, account: Some(account), state, now }.record(&buy)?;
+    let mut record = New { id, owner, account: Some(account), state: "", now }.record(&buy)?;
     record.revision = given.revision.unwrap_or(1).max(1);
     shelf.put(record)
 }

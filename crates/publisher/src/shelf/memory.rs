@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use jiff::Timestamp;
 use tradepost_wire::fault::Fault;
 
-use super::{End, Job, KeyRow, Kind, Order, Query, Record, Shelf, Vault, Whose};
+use super::{Changes, End, Job, KeyRow, Kind, Query, Record, Shelf, Tally, Vault, Whose};
 use crate::decision::DecisionEntry;
 use crate::world::Later;
 
@@ -43,26 +43,41 @@ impl Shelf for Open {
     }
 
     fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, Fault> {
-        Ok(self.0.borrow().records.get(&(kind, id.to_owned())).cloned())
+        Ok(self.0.borrow().records.get(&(kind, id.to_owned())).map(read))
     }
 
     fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, Fault> {
         let wanted = |record: &&Record| {
             record.kind == kind
-                && query.owner.as_ref().is_none_or(|owner| record.owner == *owner)
-                && query.account.as_ref().is_none_or(|id| record.account.as_ref() == Some(id))
-                && query.state.as_ref().is_none_or(|word| record.state == *word)
+                && query.selects(record)
                 && query.is_behind(record.place)
+                && query.term.as_ref().is_none_or(|term| record.terms.contains(term))
+                && match query.changes {
+                    None => true,
+                    Some(Changes::By(now)) => record.changes_at.is_some_and(|at| at <= now),
+                    Some(Changes::After(now)) => record.changes_at.is_none_or(|at| at > now),
+                }
         };
-        let mut found: Vec<_> = self.0.borrow().records.values().filter(wanted).cloned().collect();
-        found.sort_by_key(|record| record.place);
-        if query.order == Order::Newest {
-            found.reverse();
+        let mut found: Vec<_> = self.0.borrow().records.values().filter(wanted).map(read).collect();
+        match query.changes {
+            Some(Changes::By(_)) => found.sort_by_key(|record| (record.changes_at, record.place)),
+            Some(Changes::After(_)) | None => {
+                found.sort_by(|one, other| query.order.compare(one, other));
+            }
         }
-        if query.limit > 0 {
-            found.truncate(query.limit);
+        let limit = if query.limit == 0 { usize::MAX } else { query.limit };
+        Ok(found.into_iter().skip(query.skip).take(limit).collect())
+    }
+
+    fn count(&self, kind: Kind, query: &Query) -> Result<Vec<Tally>, Fault> {
+        let mut counts: BTreeMap<(String, String), u64> = BTreeMap::new();
+        for record in self.0.borrow().records.values() {
+            if record.kind == kind && query.selects(record) {
+                *counts.entry((record.state.clone(), record.class.clone())).or_default() += 1;
+            }
         }
-        Ok(found)
+        let tally = |((state, class), things)| Tally { state, class, things };
+        Ok(counts.into_iter().map(tally).collect())
     }
 
     fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, Fault> {
@@ -103,6 +118,11 @@ impl Shelf for Open {
         self.0.borrow_mut().keys.retain(|_, row| row.used_at >= before);
         Ok(())
     }
+}
+
+/// A record as it is read.
+fn read(record: &Record) -> Record {
+    Record { terms: Vec::new(), ..record.clone() }
 }
 
 impl Vault for MemoryVault {

@@ -5,7 +5,7 @@ use std::cell::Cell;
 
 use tradepost_wire::fault::Fault;
 
-use super::{KeyRow, Kind, Query, Record, Shelf, Whose};
+use super::{KeyRow, Kind, Query, Record, Shelf, Tally, Whose};
 
 /// The shelf.
 pub(crate) struct Peek<'a> {
@@ -36,6 +36,10 @@ impl Shelf for Peek<'_> {
 
     fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, Fault> {
         self.shelf.list(kind, query)
+    }
+
+    fn count(&self, kind: Kind, query: &Query) -> Result<Vec<Tally>, Fault> {
+        self.shelf.count(kind, query)
     }
 
     fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, Fault> {

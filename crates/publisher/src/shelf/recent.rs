@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use jiff::{SignedDuration, Timestamp};
 use tradepost_wire::fault::Fault;
 
-use super::{KeyRow, Kind, Query, Record, Shelf, Whose};
+use super::{KeyRow, Kind, Query, Record, Shelf, Tally, Whose};
 
 /// For how long something counts after it was read: also what a tenant may do is among it, and another
 /// process may have taken that away.
@@ -131,6 +131,11 @@ impl Shelf for Noting<'_> {
         Ok(found)
     }
 
+    // No search counts.
+    fn count(&self, kind: Kind, query: &Query) -> Result<Vec<Tally>, Fault> {
+        self.shelf.count(kind, query)
+    }
+
     // What became of a key has to be the truth.
     fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, Fault> {
         self.shelf.key(scope, key)
@@ -201,6 +206,10 @@ impl Shelf for Recalled<'_> {
 
     fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, Fault> {
         self.records(&Asked::List(kind, query.clone()))
+    }
+
+    fn count(&self, _: Kind, _: &Query) -> Result<Vec<Tally>, Fault> {
+        Err(self.lacks())
     }
 
     fn key(&self, _: &str, _: &str) -> Result<Option<KeyRow>, Fault> {

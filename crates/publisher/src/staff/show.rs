@@ -279,9 +279,9 @@ fn package(office: &Office<'_>, id: &str, account: Option<&str>) -> Result<Value
         return Err(NotShown::SeveralBuys(buys.collect()));
     }
     let whole = buy(office, &only)?;
-    let packages = whole.get("packages").and_then(Value::as_array).into_iter().flatten();
-    let known = packages.filter(|package| package.get("id").and_then(Value::as_str) == Some(id));
-    let known = known.last().and_then(Value::as_object).cloned().ok_or(NotShown::Absent)?;
+    let mut packages = whole.get("packages").and_then(Value::as_array).into_iter().flatten();
+    let known = packages.find(|package| package.get("id").and_then(Value::as_str) == Some(id));
+    let known = known.and_then(Value::as_object).cloned().ok_or(NotShown::Absent)?;
     let package = only.thing.package(id).ok_or(NotShown::Absent)?;
     let mut shown = row::package(office, &only, package);
     row::extend(&mut shown, known);

@@ -21,7 +21,7 @@ use crate::proposal::Proposal;
 use crate::publisher::Publisher;
 use crate::refuse;
 use crate::reply::object;
-use crate::shelf::{Kept, Kind, New, Query, Record, Shelf, own_id};
+use crate::shelf::{Changes, Kept, Kind, New, Query, Record, Shelf, Thing, own_id};
 use crate::staff_event;
 
 /// What a buyer reads first whose buy was declined.
@@ -49,20 +49,36 @@ pub fn record_id(owner: &str, task_id: &str) -> String {
 
 /// The ids of the records of tasks whose time has come.
 pub(crate) fn due(shelf: &dyn Shelf, now: Timestamp) -> Result<Vec<String>, Fault> {
-    let query = Query { state: Some(Standing::Submitted.to_string()), ..Query::default() };
-    let tasks = shelf.all::<Task>(&query)?.into_iter();
+    let tasks = shelf.all::<Task>(&changed(now))?.into_iter();
     let due = tasks.filter(|task| task.thing.due_at.is_some_and(|due| due <= now));
     Ok(due.map(|task| task.record.id).collect())
 }
 
 /// The ids of the records of creatives whose review has ended by itself.
 pub(crate) fn reviewed(shelf: &dyn Shelf, now: Timestamp) -> Result<Vec<String>, Fault> {
-    let query = Query { state: Some(Creative::WAITS.to_owned()), ..Query::default() };
-    let mut waiting = shelf.all::<Creative>(&query)?;
-    // A review ends by the clock and nobody writes that down at the moment; the state on the
-    // shelf only says where to look.
+    let mut waiting = shelf.all::<Creative>(&changed(now))?;
     waiting.retain(|kept| kept.thing.status_at(now) != kept.thing.status);
     Ok(waiting.into_iter().map(|kept| kept.record.id).collect())
+}
+
+/// What has changed by itself until a moment, and was not written anew since.
+fn changed(now: Timestamp) -> Query {
+    Query { changes: Some(Changes::By(now)), ..Query::default() }
+}
+
+/// Writes down anew how up to so many things of a type stand that have changed by themselves, where nothing
+/// else has to be done about it. Whether there may be more.
+pub(crate) fn settle<T: Thing>(
+    shelf: &dyn Shelf,
+    now: Timestamp,
+    limit: usize,
+) -> Result<bool, Fault> {
+    let found = shelf.list(T::KIND, &Query { limit, ..changed(now) })?;
+    let mut settled = 0;
+    for record in &found {
+        settled += usize::from(shelf.settle::<T>(&record.id, now)?);
+    }
+    Ok(settled == limit)
 }
 
 impl Office<'_> {
@@ -78,7 +94,6 @@ impl Office<'_> {
         }
         kept.thing.status = to;
         kept.thing.review_ends_at = None;
-        kept.record.state = kept.thing.state().to_owned();
         self.shelf.change(&mut kept, self.now)?;
         let turn = Turn { from, reason: None, detail: None, by_itself: true };
         self.announce_creative(&kept, &turn)
@@ -311,8 +326,8 @@ impl Office<'_> {
         draft.task_id = Some(task.thing.task_id.clone());
         task.thing.subject = Some(id.clone());
         let Record { owner, account, .. } = &task.record;
-        let (account, state) = (account.as_deref(), buy::state(&draft));
-        self.shelf.add(New { id: &id, owner, account, state, now: self.now }, &draft)?;
+        let new = New { id: &id, owner, account: account.as_deref(), state: "", now: self.now };
+        self.shelf.add(new, &draft)?;
         let missing = || Fault::new("booking a buy", "it is not where it was put");
         let kept: Kept<MediaBuy> = self.shelf.find(&id)?.ok_or_else(missing)?;
         staff_event::note_sold(self.shelf, &kept, &task.record.owner, self.now)?;
@@ -383,7 +398,6 @@ impl Office<'_> {
         if let Some(notice) = self.notice(thing, message) {
             self.queue(&task.record, &notice)?;
         }
-        task.record.state = status.to_string();
         self.shelf.change(task, self.now)
     }
 

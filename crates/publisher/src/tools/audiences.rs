@@ -8,7 +8,7 @@ use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Value, json};
 
-use super::own;
+use super::own::{self, Wanted};
 use crate::account::Account;
 use crate::audience::{Audience, Status};
 use crate::forms::audiences::{self as forms, SyncAudiences};
@@ -20,7 +20,13 @@ use crate::work::Work;
 /// Does the work.
 pub(super) fn perform(work: &Work<'_>, form: &SyncAudiences) -> Result<Reply, Stop> {
     let account = work.account()?;
-    let known = own::library(account, work.shelf, |it: &Audience| &it.audience_id)?;
+    let wanted = match &form.audiences {
+        Some(given) if !form.delete_missing => {
+            Wanted::Named(given.iter().map(|one| one.audience_id.as_str()).collect())
+        }
+        Some(_) | None => Wanted::All,
+    };
+    let known = own::library(account, work.shelf, wanted, |it: &Audience| &it.audience_id)?;
     let (mut shown, mut seen) = (Vec::new(), BTreeSet::new());
     for (index, given) in form.audiences.iter().flatten().enumerate() {
         let id = given.audience_id.as_str();

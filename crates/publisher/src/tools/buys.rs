@@ -76,13 +76,14 @@ async fn prepared(
     supply: Option<Supply>,
     question: impl FnOnce(&Desk<'_>) -> Result<Option<governance::Question>, Stop>,
 ) -> Result<Prepared, Stop> {
-    let (question, verifiers) = publisher.vault.look(|shelf| {
+    let look = |shelf: &dyn Shelf| {
         let (verifiers, offer) = (RefCell::default(), publisher.products(shelf)?);
         let asked = Verifiers::Asked(&verifiers);
         let desk = Desk::at(publisher, ask, admitted, shelf, &offer, supply.as_ref(), asked);
         let question = question(&desk)?;
         Ok::<_, Stop>((question, verifiers.into_inner()))
-    })?;
+    };
+    let (question, verifiers) = publisher.look(ask, look).await?;
     let looked = verdict::ask(publisher, verifiers).await;
     let refused = looked.iter().any(|it| matches!(it.verdict, Verdict::Contradicted(_)));
     let governance = governance::answer(publisher, question.filter(|_| !refused)).await?;

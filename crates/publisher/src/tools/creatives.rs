@@ -1,13 +1,16 @@
 //! The creative library: `sync_creatives` and `list_creatives`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use tradepost_wire::fault::Fault;
 
 use crate::admit::Admitted;
 use crate::buy::{MediaBuy, Package, Status};
-use crate::shelf::{Kept, Query, Shelf};
+use crate::creative::Creative;
+use crate::forms::creatives::SyncCreatives;
+use crate::shelf::{IndexField, IndexTerm, Kept, Query, Record, Shelf};
+use crate::tools::own::Wanted;
 
 mod demand;
 mod list;
@@ -17,22 +20,46 @@ pub(super) use demand::prepare;
 pub(super) use list::perform as list;
 pub(super) use sync::perform as sync;
 
-/// The caller's media buys, and where in them a package stands.
+/// Media buys of the caller, and where in them a package stands.
 struct Buys {
     buys: Vec<Kept<MediaBuy>>,
     places: BTreeMap<String, (usize, usize)>,
 }
 
 impl Buys {
-    fn of(admitted: &Admitted, shelf: &dyn Shelf) -> Result<Self, Fault> {
-        let buys: Vec<Kept<MediaBuy>> = admitted.reach.all(shelf, &Query::default())?;
+    /// All of them: for what asks about every creative at once.
+    fn all(admitted: &Admitted, shelf: &dyn Shelf) -> Result<Self, Fault> {
+        Ok(Self::of(admitted.reach.all(shelf, &Query::default())?))
+    }
+
+    /// Those that have one of these packages or show one of these creatives. No other buy is read.
+    fn naming<'a>(
+        admitted: &Admitted,
+        shelf: &dyn Shelf,
+        packages: impl Iterator<Item = &'a str>,
+        creatives: impl Iterator<Item = &'a str>,
+    ) -> Result<Self, Fault> {
+        let packages = packages.map(|id| IndexTerm::new(IndexField::Package, id));
+        let creatives = creatives.map(|id| IndexTerm::new(IndexField::Creative, id));
+        let terms: BTreeSet<IndexTerm> = packages.chain(creatives).collect();
+        let mut found: BTreeMap<u64, Kept<MediaBuy>> = BTreeMap::new();
+        for term in terms {
+            let query = Query { term: Some(term), ..Query::default() };
+            for buy in admitted.reach.all::<MediaBuy>(shelf, &query)? {
+                found.insert(buy.record.place, buy);
+            }
+        }
+        Ok(Self::of(found.into_values().collect()))
+    }
+
+    fn of(buys: Vec<Kept<MediaBuy>>) -> Self {
         let mut places = BTreeMap::new();
         for (index, buy) in buys.iter().enumerate() {
             for (inner, package) in buy.thing.packages.iter().enumerate() {
                 places.insert(package.package_id.clone(), (index, inner));
             }
         }
-        Ok(Self { buys, places })
+        Self { buys, places }
     }
 
     /// Every package with its buy.
@@ -48,21 +75,51 @@ impl Buys {
         self.buys.get(*outer)?.thing.packages.get(*inner)
     }
 
-    /// The packages that a creative of an account is assigned to. `elsewhere` says whether another
-    /// creative of the caller has the same id in the account with this id.
+    /// The packages that a creative of an account is assigned to. `is_elsewhere` says whether another
+    /// creative of the caller has the same id in the account of a buy.
     fn assigned<'a>(
         &'a self,
         account: Option<&'a str>,
         creative_id: &'a str,
-        elsewhere: impl Fn(&str) -> bool + 'a,
+        is_elsewhere: impl Fn(&Record) -> bool + 'a,
     ) -> impl Iterator<Item = (&'a Kept<MediaBuy>, &'a Package)> {
         self.packages().filter(move |(buy, package)| {
             // Ids of creatives are the buyer's and unique to an account; a buy on another account
             // means the creative of that account, where it has one of this id.
-            let other = buy.record.account.as_deref();
-            assigns(package, creative_id) && (other == account || !other.is_some_and(&elsewhere))
+            assigns(package, creative_id)
+                && (buy.record.account.as_deref() == account || !is_elsewhere(&buy.record))
         })
     }
+}
+
+/// The creatives of the library that a sync may be about.
+fn wanted(form: &SyncCreatives) -> Wanted<'_> {
+    if form.delete_missing {
+        return Wanted::All;
+    }
+    Wanted::Named(named(form).collect())
+}
+
+/// The ids of the creatives that a sync sends or assigns.
+fn named(form: &SyncCreatives) -> impl Iterator<Item = &str> {
+    let sent = form.creatives.iter().map(|given| given.creative_id.as_str());
+    sent.chain(form.assignments.iter().map(|assignment| assignment.creative_id.as_str()))
+}
+
+/// The media buys that a sync is about: those with a package that it names, and those that show a creative of
+/// it or of the library that it may put away.
+fn buys_of(
+    admitted: &Admitted,
+    shelf: &dyn Shelf,
+    form: &SyncCreatives,
+    library: &BTreeMap<String, Kept<Creative>>,
+) -> Result<Buys, Fault> {
+    if form.delete_missing {
+        return Buys::all(admitted, shelf);
+    }
+    let packages = form.assignments.iter().map(|assignment| assignment.package_id.as_str());
+    let known = library.keys().map(String::as_str);
+    Buys::naming(admitted, shelf, packages, named(form).chain(known))
 }
 
 /// Whether a creative is assigned to a package.

@@ -24,7 +24,7 @@ use crate::work::Work;
 pub(super) fn perform(work: &Work<'_>, form: &GetMediaBuyDelivery) -> Result<Reply, Stop> {
     let asked = range(work, form)?;
     let (ids, filter) = (form.media_buy_ids.as_deref(), form.status_filter.as_ref());
-    let buys = buys::list::chosen(work, ids, filter, None)?;
+    let buys = buys::list::chosen(work, ids, filter)?;
     let mut products = work.publisher.products(work.shelf)?;
     // The answer has to name a currency, also when there is no buy to take it from.
     let house = products.first().and_then(|product| product.prices().first());

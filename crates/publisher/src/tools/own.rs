@@ -1,6 +1,6 @@
 //! Things whose ids their buyers choose: audiences, sources of events and creatives.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tradepost_wire::fault::Fault;
 
@@ -8,16 +8,36 @@ use crate::account::Account;
 use crate::shelf::{Kept, Query, Shelf, Thing, own_id};
 use crate::work::Work;
 
-/// The things of an account, by the ids that its buyer chose.
+/// Which things of an account are needed.
+pub(super) enum Wanted<'a> {
+    /// All of them.
+    All,
+    /// Those with these ids.
+    Named(BTreeSet<&'a str>),
+}
+
+/// The things of an account that are needed, by the ids that its buyer chose.
 pub(super) fn library<T: Thing>(
     account: &Kept<Account>,
     shelf: &dyn Shelf,
+    wanted: Wanted<'_>,
     chosen: fn(&T) -> &String,
 ) -> Result<BTreeMap<String, Kept<T>>, Fault> {
-    let (owner, account) = (account.record.owner.clone(), account.record.id.clone());
-    let query = Query { owner: Some(owner), account: Some(account), ..Query::default() };
-    let all: Vec<Kept<T>> = shelf.all(&query)?;
-    Ok(all.into_iter().map(|it| (chosen(&it.thing).clone(), it)).collect())
+    let (owner, account) = (&account.record.owner, &account.record.id);
+    let found: Vec<Kept<T>> = match wanted {
+        Wanted::All => {
+            let query = Query { account: Some(account.clone()), ..Query::of_owner(owner) };
+            shelf.all(&query)?
+        }
+        Wanted::Named(ids) => {
+            let mut found = Vec::new();
+            for id in ids {
+                found.extend(shelf.find::<T>(&own_id(owner, account, id))?);
+            }
+            found
+        }
+    };
+    Ok(found.into_iter().map(|it| (chosen(&it.thing).clone(), it)).collect())
 }
 
 /// Puts a thing with a chosen id there, in place of the one that is known if there is one.

@@ -5,8 +5,10 @@ use tradepost_wire::canonical;
 use tradepost_wire::json::{Map, Value, json};
 
 use crate::forms::Pagination;
-use crate::refuse::{self, Refusal};
+use crate::refuse::{self, Refusal, Stop};
 use crate::reply::Reply;
+use crate::shelf::{Kept, Query, Tally, Thing};
+use crate::work::Work;
 
 /// How many items a page has at most, and by default.
 pub(crate) const MOST: usize = 100;
@@ -41,22 +43,70 @@ pub(crate) fn sized<T>(
     usual: usize,
     most: usize,
 ) -> Result<Page<T>, Refusal> {
-    let size = asked.and_then(|asked| asked.max_results);
-    let size = size.and_then(|size| usize::try_from(size).ok()).unwrap_or(usual).clamp(1, most);
-    let cursor = asked.and_then(|asked| asked.cursor.as_deref());
+    let limit = PageSize { usual, most }.of(asked);
     let total = items.len();
-    let from = match cursor {
-        None => 0,
-        Some(cursor) => place(cursor, scope).filter(|from| *from <= total).ok_or_else(|| {
-            let message = "this cursor is none of this list; begin without one";
-            refuse::invalid("pagination.cursor", message)
-        })?,
-    };
-    let items: Vec<T> = items.into_iter().skip(from).take(size).collect();
-    let next = from + items.len();
-    let cursor = (next < total).then(|| format!("{}.{next}", mark(scope)));
-    let pagination = json!({"has_more": cursor.is_some(), "total_count": total, "cursor"?: cursor});
+    let from = begin(asked, scope, total)?;
+    let items: Vec<T> = items.into_iter().skip(from).take(limit).collect();
+    let pagination = pagination(from + items.len(), total, scope);
     Ok(Page { items, pagination })
+}
+
+/// How many items a page has.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PageSize {
+    /// When nothing is asked for.
+    pub usual: usize,
+    /// At most.
+    pub most: usize,
+}
+
+/// A page of things that are kept, read without the pages before and behind it; and how many there are in all
+/// in each state and of each class. `account` narrows it to the account that the request is for.
+///
+/// # Errors
+/// `INVALID_REQUEST` for a cursor that is none of this list.
+pub(crate) fn kept<T: Thing>(
+    work: &Work<'_>,
+    account: Option<&str>,
+    query: &Query,
+    asked: Option<&Pagination>,
+    size: PageSize,
+) -> Result<(Page<Kept<T>>, Vec<Tally>), Stop> {
+    let (reach, now) = (&work.admitted.reach, work.ask.now);
+    let scope = scope(&work.ask.arguments, work.admitted.account_id());
+    let tallies = reach.tallies::<T>(work.shelf, account, query, now)?;
+    let total: u64 = tallies.iter().map(|tally| tally.things).sum();
+    let total = usize::try_from(total).unwrap_or(usize::MAX);
+    let limit = size.of(asked);
+    let skip = begin(asked, &scope, total)?;
+    let query = Query { skip, limit, ..query.clone() };
+    let items = reach.page::<T>(work.shelf, account, &query, now)?;
+    let pagination = pagination(skip + items.len(), total, &scope);
+    Ok((Page { items, pagination }, tallies))
+}
+
+impl PageSize {
+    /// How many items the page has that is asked for.
+    fn of(self, asked: Option<&Pagination>) -> usize {
+        let wanted = asked.and_then(|asked| asked.max_results);
+        let wanted = wanted.and_then(|size| usize::try_from(size).ok());
+        wanted.unwrap_or(self.usual).clamp(1, self.most)
+    }
+}
+
+/// How many items of a list come before the page that is asked for.
+fn begin(asked: Option<&Pagination>, scope: &str, total: usize) -> Result<usize, Refusal> {
+    let Some(cursor) = asked.and_then(|asked| asked.cursor.as_deref()) else { return Ok(0) };
+    place(cursor, scope).filter(|from| *from <= total).ok_or_else(|| {
+        let message = "this cursor is none of this list; begin without one";
+        refuse::invalid("pagination.cursor", message).into()
+    })
+}
+
+/// `pagination` of an answer whose page ends before an item of so many.
+fn pagination(next: usize, total: usize, scope: &str) -> Value {
+    let cursor = (next < total).then(|| format!("{}.{next}", mark(scope)));
+    json!({"has_more": cursor.is_some(), "total_count": total, "cursor"?: cursor})
 }
 
 /// How many things of a name fit, in words.

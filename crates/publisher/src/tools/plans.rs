@@ -88,7 +88,7 @@ type History = (Vec<Kept<Check>>, Vec<Kept<Outcome>>);
 /// Everything that was decided under a plan, and what became of it, in the order of happening.
 fn history(work: &Work<'_>, plan_id: &str) -> Result<History, Fault> {
     let reach = &work.admitted.reach;
-    let query = Query { state: Some(plan_id.to_owned()), ..Query::default() };
+    let query = Query::in_state(plan_id);
     Ok((reach.all(work.shelf, &query)?, reach.all(work.shelf, &query)?))
 }
 

@@ -5,14 +5,14 @@ use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::adcp::rules::typed;
 use tradepost_wire::json::{Map, json};
 
-use super::page::{self, Page};
+use super::page::{self, Page, PageSize};
 use crate::forms::properties::{
     CreatePropertyList, DeletePropertyList, GetPropertyList, ListPropertyLists, UpdatePropertyList,
 };
 use crate::property::{PropertyList, published};
 use crate::refuse::{self, Refusal, Stop};
 use crate::reply::{Reply, object};
-use crate::shelf::Kept;
+use crate::shelf::{Kept, Query};
 use crate::work::Work;
 
 mod delivered;
@@ -66,13 +66,18 @@ pub(super) fn get(work: &Work<'_>, form: &GetPropertyList) -> Result<Reply, Stop
 
 /// `list_property_lists`.
 pub(super) fn list(work: &Work<'_>, form: &ListPropertyLists) -> Result<Reply, Stop> {
-    let mut lists: Vec<Kept<PropertyList>> = work.all_of_account()?;
-    if let Some(part) = form.name_contains.as_ref().map(|part| part.to_lowercase()) {
-        lists.retain(|list| list.thing.name().to_lowercase().contains(&part));
-    }
-    let scope = page::scope(&work.ask.arguments, work.admitted.account_id());
-    let Page { items, pagination } =
-        page::sized(lists, form.pagination.as_ref(), &scope, 50, page::MOST)?;
+    let size = PageSize { usual: 50, most: page::MOST };
+    let (account, asked) = (work.admitted.account_id(), form.pagination.as_ref());
+    let Page { items, pagination } = match &form.name_contains {
+        None => page::kept::<PropertyList>(work, account, &Query::default(), asked, size)?.0,
+        Some(part) => {
+            let part = part.to_lowercase();
+            let mut lists: Vec<Kept<PropertyList>> = work.all_of_account()?;
+            lists.retain(|list| list.thing.name().to_lowercase().contains(&part));
+            let scope = page::scope(&work.ask.arguments, account);
+            page::sized(lists, asked, &scope, size.usual, size.most)?
+        }
+    };
     let body = json!({
         "lists": items.iter().map(published).collect::<Vec<_>>(),
         "pagination": pagination,

@@ -2,19 +2,20 @@
 
 use std::collections::BTreeMap;
 
+use tradepost_wire::adcp::Standing;
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::adcp::rules::typed;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 
-use super::page;
+use super::page::{self, PageSize};
 use crate::forms::Direction;
 use crate::forms::tasks::{Filters, GetTaskStatus, ListTasks, Sort, SortField};
 use crate::refuse::{self, Stop};
 use crate::reply::{Reply, object};
-use crate::shelf::Kept;
-use crate::task::Task;
+use crate::shelf::{Kept, Order, Query, Tally};
 use crate::task::end::record_id;
+use crate::task::{Task, protocol_of};
 use crate::work::Work;
 
 /// `get_task_status`. What is not there and what is another's is one answer (`N-2`, `U-3`): the name of
@@ -44,8 +45,7 @@ fn find(work: &Work<'_>, id: &str) -> Result<Option<Kept<Task>>, Stop> {
     if let Some(own) = work.find(&record_id(&work.admitted.reach.tenant, id))? {
         return Ok(Some(own));
     }
-    let all: Vec<Kept<Task>> = work.all()?;
-    Ok(all.into_iter().find(|kept| kept.thing.task_id == id))
+    Ok(work.admitted.reach.chosen(work.shelf, None, id)?)
 }
 
 /// A task, as both tools show it.
@@ -65,18 +65,32 @@ fn row(kept: &Kept<Task>) -> Map {
 /// `list_tasks`.
 pub(super) fn list(work: &Work<'_>, form: &ListTasks) -> Result<Reply, Stop> {
     let filters = form.filters.as_ref();
-    let mut tasks: Vec<Kept<Task>> = work.all_of_account()?;
-    tasks.retain(|kept| filters.is_none_or(|filters| fits(kept, filters)));
-    let (field, direction) = sort(form.sort.as_ref(), &mut tasks);
+    let (page, tallies, field, direction) = match by_status(form) {
+        Some(query) => {
+            let size = PageSize { usual: page::MOST, most: page::MOST };
+            let account = work.admitted.account_id();
+            let asked = form.pagination.as_ref();
+            let (page, tallies) = page::kept::<Task>(work, account, &query, asked, size)?;
+            let is_descending = query.order.is_descending();
+            let direction = if is_descending { Direction::Desc } else { Direction::Asc };
+            (page, tallies, SortField::CreatedAt, direction)
+        }
+        None => {
+            let mut tasks: Vec<Kept<Task>> = work.all_of_account()?;
+            tasks.retain(|kept| filters.is_none_or(|filters| fits(kept, filters)));
+            let (field, direction) = sort(form.sort.as_ref(), &mut tasks);
+            let tallies = tasks.iter().map(tally).collect();
+            let scope = page::scope(&work.ask.arguments, work.admitted.account_id());
+            (page::of(tasks, form.pagination.as_ref(), &scope)?, tallies, field, direction)
+        }
+    };
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     let mut domains: BTreeMap<&str, u64> = BTreeMap::new();
-    for kept in &tasks {
-        *domains.entry(kept.thing.protocol()).or_default() += 1;
-        *counts.entry(kept.thing.status.name()).or_default() += 1;
+    for Tally { state, class, things } in &tallies {
+        *domains.entry(protocol_of(class)).or_default() += things;
+        *counts.entry(state).or_default() += things;
     }
-    let total = tasks.len();
-    let scope = page::scope(&work.ask.arguments, work.admitted.account_id());
-    let page = page::of(tasks, form.pagination.as_ref(), &scope)?;
+    let total: u64 = counts.values().sum();
     let shown = |kept: &Kept<Task>| {
         let mut row = row(kept);
         row.insert("domain".to_owned(), kept.thing.protocol().into());
@@ -96,6 +110,42 @@ pub(super) fn list(work: &Work<'_>, form: &ListTasks) -> Result<Reply, Stop> {
         "pagination": page.pagination,
     });
     Ok(Reply::completed("tasks", body))
+}
+
+/// The query for a list that the store can divide into pages by itself: by status at most, in the order of
+/// making. `None` where each task has to be looked at.
+fn by_status(form: &ListTasks) -> Option<Query> {
+    let sort = form.sort.as_ref();
+    if sort.and_then(|sort| sort.field).unwrap_or(SortField::CreatedAt) != SortField::CreatedAt {
+        return None;
+    }
+    let order = match sort.and_then(|sort| sort.direction).unwrap_or(Direction::Desc) {
+        Direction::Asc => Order::FirstCreated,
+        Direction::Desc => Order::LastCreated,
+    };
+    let mut states: Vec<String> = Standing::NAMES.iter().map(|name| (*name).to_owned()).collect();
+    if let Some(filters) = &form.filters {
+        if !filters.sent.keys().all(|name| name == "status" || name == "statuses") {
+            return None;
+        }
+        let named = filters.status.iter().chain(filters.statuses.iter().flatten());
+        if !filters.sent.is_empty() {
+            states = named.cloned().collect();
+            states.sort_unstable();
+            states.dedup();
+        }
+    }
+    // An empty list of statuses fits nothing, and a query without states everything.
+    if states.is_empty() {
+        return None;
+    }
+    Some(Query { states, order, ..Query::default() })
+}
+
+/// A task as it is counted.
+fn tally(kept: &Kept<Task>) -> Tally {
+    let task = &kept.thing;
+    Tally { state: task.status.name().to_owned(), class: task.task_type.clone(), things: 1 }
 }
 
 /// Whether a task is among those that are asked for.

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use expect_test::expect;
 use tradepost_publisher::buy::force;
+use tradepost_publisher::creative::Creative;
 use tradepost_publisher::proposal::Proposal;
-use tradepost_publisher::shelf::{Kind, New, Query, Record};
+use tradepost_publisher::shelf::{Kind, New, Query, Record, own_id};
 use tradepost_publisher::staff::list::{self, Cursor, Filter, Listing, Page, Subject};
 use tradepost_publisher::staff::show::{self, NotShown};
 use tradepost_publisher::staff::{Decision, Denied, Matter, Step};
@@ -726,14 +727,13 @@ fn what_is_absent_or_not_the_only_one_is_said_to_be_so() {
     }
     let foreign = show(&shop, Subject::Buys, "mb_1", Some("acc_nova"));
     assert!(matches!(foreign, Err(NotShown::Absent)));
-    let (banner, now) = (shop.kept(Kind::Creative)[0].clone(), shop.desk.now);
+    let now = shop.desk.now;
     let buy = shop.buy("mb_1");
     shop.desk.put(move |shelf| {
-        let first = shelf.list(Kind::Creative, &Query::default())?.remove(0);
-        let owner = "agent:nova".to_owned();
-        let id = tradepost_publisher::shelf::own_id(&owner, "acc_nova", "banner");
-        let account = Some("acc_nova".to_owned());
-        shelf.put(Record { id, owner, account, body: banner, ..first })?;
+        let banner = shelf.all::<Creative>(&Query::default())?.remove(0).thing;
+        let (owner, account) = ("agent:nova", "acc_nova");
+        let id = own_id(owner, account, "banner");
+        shelf.add(New { id: &id, owner, account: Some(account), state: "", now }, &banner)?;
         let mut twin = buy.thing.clone();
         twin.media_buy_id = "mb_twin".to_owned();
         let new = New {

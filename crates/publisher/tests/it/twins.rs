@@ -14,7 +14,9 @@ use tradepost_publisher::agent::Billing;
 use tradepost_publisher::decision::DecisionEntry;
 use tradepost_publisher::profile::Profile;
 use tradepost_publisher::shelf::memory::MemoryVault;
-use tradepost_publisher::shelf::{Job, KeyRow, Kind, Query, Record, Shelf, Vault, Whose, own_id};
+use tradepost_publisher::shelf::{
+    IndexField, IndexTerm, Job, KeyRow, Kind, Query, Record, Shelf, Tally, Vault, Whose, own_id,
+};
 use tradepost_publisher::world::Later;
 use tradepost_wire::adcp::{Tool, rules};
 use tradepost_wire::catalog::Vocabulary as _;
@@ -68,6 +70,11 @@ impl Shelf for Recorded<'_> {
     fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, Fault> {
         self.note(format!("list {} {query:?}", kind.name()));
         self.shelf.list(kind, query)
+    }
+
+    fn count(&self, kind: Kind, query: &Query) -> Result<Vec<Tally>, Fault> {
+        self.note(format!("count {} {query:?}", kind.name()));
+        self.shelf.count(kind, query)
     }
 
     fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, Fault> {
@@ -152,6 +159,9 @@ fn furnished() -> (Desk, Calls) {
                     owner: "agent:nova".to_owned(),
                     account: Some(FOREIGN.to_owned()),
                     state: String::new(),
+                    class: String::new(),
+                    changes_at: None,
+                    terms: IndexField::ALL.iter().map(|it| IndexTerm::new(*it, FOREIGN)).collect(),
                     revision: 1,
                     body: json!("nothing of this kind"),
                     created_at: now,
@@ -169,7 +179,10 @@ fn furnished() -> (Desk, Calls) {
             id: "mb_own".to_owned(),
             owner: "agent:acme".to_owned(),
             account: Some("acc_own".to_owned()),
-            state: String::new(),
+            state: "active".to_owned(),
+            class: String::new(),
+            changes_at: None,
+            terms: vec![IndexTerm::new(IndexField::Package, "pkg_own")],
             revision: 1,
             body: json!({
                 "media_buy_id": "mb_own", "status": "active", "currency": "USD",

@@ -1,6 +1,8 @@
 //! The tables, as PostgreSQL has them. They are those that SQLite has after its migrations; texts by
 //! which rows are ordered are compared byte by byte, as there.
 
+mod publisher;
+
 /// How far the schema has come: a row for each time that it was brought up to date.
 pub(super) const VERSIONS: &str = "CREATE TABLE tradepost_schema (version BIGINT PRIMARY KEY)";
 
@@ -20,6 +22,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     SIGN_IN,
     CALENDAR,
     ROOFTOP_CASE,
+    publisher::INDEX,
     STAFF_EVENTS,
 ];
 

@@ -42,6 +42,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     steps::SECOND_FACTORS,
     steps::CALENDAR,
     steps::ROOFTOP_CASE,
+    steps::PUBLISHER_INDEX,
     steps::STAFF_EVENTS,
 ];
 

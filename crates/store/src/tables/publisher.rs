@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use tradepost_dealer::staff::{Action, NewEntry};
 use tradepost_publisher::decision::{DecidedStep, DecisionEntry, Step};
-use tradepost_publisher::shelf::{KeyRow, Kind, Order, Query, Record, Shelf, Whose};
+use tradepost_publisher::shelf::{IndexTerm, KeyRow, Kind, Query, Record, Shelf, Tally, Whose};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::Value;
@@ -11,6 +11,10 @@ use tradepost_wire::json::Value;
 use super::{Database, Transaction};
 use crate::news::News;
 use crate::sql::{self, Bind as _, Connection, Read, Row, params};
+
+mod listing;
+
+use listing::{COLUMNS, Listing, any_of, narrow};
 
 /// The tables, as a migration.
 pub(crate) const SCHEMA: &str = "
@@ -43,8 +47,6 @@ pub(crate) const SCHEMA: &str = "
     ) WITHOUT ROWID;
     CREATE INDEX publisher_keys_by_age ON publisher_keys (publisher, used_at);
 ";
-
-const COLUMNS: &str = "place, id, owner, account, state, revision, created_at, updated_at, body";
 
 /// A publisher's shelf in a transaction.
 struct Rows<'c> {
@@ -102,8 +104,8 @@ impl Shelf for Rows<'_> {
 
     fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, Fault> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM publisher_things
-             WHERE publisher = $1 AND kind = $2 AND id = $3"
+            "SELECT {COLUMNS} FROM publisher_things t
+             WHERE t.publisher = $1 AND t.kind = $2 AND t.id = $3"
         );
         let row = self.connection.first(
             "reading a thing",
@@ -115,34 +117,32 @@ impl Shelf for Rows<'_> {
     }
 
     fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, Fault> {
-        let mut sql =
-            format!("SELECT {COLUMNS} FROM publisher_things WHERE publisher = $1 AND kind = $2");
-        // No limit is more than there can be.
-        let limit = if query.limit == 0 { usize::MAX } else { query.limit };
-        let after = i64::try_from(query.after).unwrap_or(i64::MAX);
-        let behind = match (query.order, query.after) {
-            (Order::Oldest, _) => "place > $3 ORDER BY place",
-            // The place is a value of the statement in any case.
-            (Order::Newest, 0) => "place > $3 ORDER BY place DESC",
-            (Order::Newest, _) => "place < $3 ORDER BY place DESC",
-        };
-        let name = kind.name();
-        let mut values = vec![self.publisher.bind(), name.bind(), after.bind(), limit.bind()];
-        let conditions =
-            [("owner", &query.owner), ("account", &query.account), ("state", &query.state)];
-        for (column, wanted) in conditions {
-            if let Some(wanted) = wanted {
-                values.push(wanted.bind());
-                sql.push_str(&format!(" AND {column} = ${}", values.len()));
-            }
-        }
-        // The planner looks at a bare parameter after LIMIT, and would plan the statement anew each time
-        // that it is bound.
-        sql.push_str(&format!(" AND {behind} LIMIT $4 + 0"));
+        let Listing { sql, values } = Listing::of(self.connection, self.publisher, kind, query);
         // Bodies are parsed once the rows are let go, so that no read is held open by that.
         let rows: Vec<Unread> =
             self.connection.all("listing things", &sql, &values, |row| read(kind, row))?;
         rows.into_iter().map(Unread::parse).collect()
+    }
+
+    fn count(&self, kind: Kind, query: &Query) -> Result<Vec<Tally>, Fault> {
+        let name = kind.name();
+        let mut values = vec![self.publisher.bind(), name.bind()];
+        let mut sql = "SELECT state, class, CAST(SUM(things) AS BIGINT) FROM publisher_counts
+             WHERE publisher = $1 AND kind = $2"
+            .to_owned();
+        let one_account = query.account.as_ref();
+        narrow(&mut sql, &mut values, "owner", query.owner.as_ref());
+        narrow(&mut sql, &mut values, "account", one_account);
+        narrow(&mut sql, &mut values, "class", query.class.as_ref());
+        for account in &query.except_accounts {
+            values.push(account.bind());
+            sql.push_str(&format!(" AND account <> ${}", values.len()));
+        }
+        any_of(&mut sql, &mut values, "state", &query.states);
+        sql.push_str(" AND things > 0 GROUP BY state, class ORDER BY state, class");
+        self.connection.all("counting things", &sql, &values, |row| {
+            Ok(Tally { state: row.get(0)?, class: row.get(1)?, things: row.get(2)? })
+        })
     }
 
     fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, Fault> {
@@ -166,30 +166,28 @@ impl Shelf for Rows<'_> {
 
     fn put(&self, record: Record) -> Result<(), Fault> {
         self.check_writable()?;
-        let revision = i64::try_from(record.revision).unwrap_or(i64::MAX);
-        self.connection.execute(
-            "writing a thing",
-            "INSERT INTO publisher_things
-                     (publisher, kind, id, owner, account, state, revision, created_at,
-                      updated_at, body)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-                 ON CONFLICT (publisher, kind, id) DO UPDATE SET owner = excluded.owner,
-                     account = excluded.account, state = excluded.state,
-                     revision = excluded.revision, created_at = excluded.created_at,
-                     updated_at = excluded.updated_at, body = excluded.body",
-            params![
-                self.publisher,
-                record.kind.name(),
-                record.id,
-                record.owner,
-                record.account,
-                record.state,
-                revision,
-                record.created_at.as_microsecond(),
-                record.updated_at.as_microsecond(),
-                record.body.to_string(),
-            ],
-        )?;
+        let known = self.counted(record.kind, &record.id)?;
+        let now = Counted {
+            place: 0,
+            owner: record.owner.clone(),
+            account: record.account.clone(),
+            state: record.state.clone(),
+            class: record.class.clone(),
+        };
+        let place = match &known {
+            Some(known) => {
+                self.replace(known.place, &record)?;
+                known.place
+            }
+            None => self.insert(&record)?,
+        };
+        if !known.as_ref().is_some_and(|known| known.is_like(&now)) {
+            if let Some(known) = &known {
+                self.tally(record.kind, known, -1)?;
+            }
+            self.tally(record.kind, &now, 1)?;
+        }
+        self.write_terms(record.kind, place, known.is_some(), &record.owner, &record.terms)?;
         if matches!(record.kind, Kind::Notice | Kind::StaffEvent) {
             self.connection.tell(News::Due);
         }
@@ -198,11 +196,12 @@ impl Shelf for Rows<'_> {
 
     fn remove(&self, kind: Kind, id: &str) -> Result<bool, Fault> {
         self.check_writable()?;
-        self.connection.changes(
-            "removing a thing",
-            "DELETE FROM publisher_things WHERE publisher = $1 AND kind = $2 AND id = $3",
-            params![self.publisher, kind.name(), id],
-        )
+        let Some(known) = self.counted(kind, id)? else { return Ok(false) };
+        let sql = "DELETE FROM publisher_things WHERE place = $1";
+        self.connection.execute("removing a thing", sql, params![known.place])?;
+        self.tally(kind, &known, -1)?;
+        self.write_terms(kind, known.place, true, &known.owner, &[])?;
+        Ok(true)
     }
 
     fn remember(&self, scope: &str, key: &str, row: KeyRow) -> Result<(), Fault> {
@@ -255,6 +254,166 @@ const fn action(step: DecidedStep) -> Action {
     }
 }
 
+/// Where a thing is counted.
+struct Counted {
+    place: i64,
+    owner: String,
+    account: Option<String>,
+    state: String,
+    class: String,
+}
+
+impl Counted {
+    /// Whether another thing is counted with it.
+    fn is_like(&self, other: &Self) -> bool {
+        self.owner == other.owner
+            && self.account == other.account
+            && self.state == other.state
+            && self.class == other.class
+    }
+}
+
+impl Rows<'_> {
+    /// Where a thing that is there is counted.
+    fn counted(&self, kind: Kind, id: &str) -> Result<Option<Counted>, Fault> {
+        self.connection.first(
+            "looking a thing up",
+            "SELECT place, owner, account, state, class FROM publisher_things
+             WHERE publisher = $1 AND kind = $2 AND id = $3",
+            params![self.publisher, kind.name(), id],
+            |row| {
+                Ok(Counted {
+                    place: row.get(0)?,
+                    owner: row.get(1)?,
+                    account: row.get(2)?,
+                    state: row.get(3)?,
+                    class: row.get(4)?,
+                })
+            },
+        )
+    }
+
+    /// Writes a thing that is new; its place.
+    fn insert(&self, record: &Record) -> Result<i64, Fault> {
+        self.connection.one(
+            "writing a thing",
+            "INSERT INTO publisher_things
+                     (publisher, kind, id, owner, account, state, revision, created_at,
+                      updated_at, body, class, changes_at)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) RETURNING place",
+            params![
+                self.publisher,
+                record.kind.name(),
+                record.id,
+                record.owner,
+                record.account,
+                record.state,
+                i64::try_from(record.revision).unwrap_or(i64::MAX),
+                record.created_at.as_microsecond(),
+                record.updated_at.as_microsecond(),
+                record.body.to_string(),
+                record.class,
+                record.changes_at.map(Timestamp::as_microsecond),
+            ],
+            |row| row.get(0),
+        )
+    }
+
+    /// Writes a thing that is there.
+    fn replace(&self, place: i64, record: &Record) -> Result<(), Fault> {
+        self.connection.execute(
+            "writing a thing",
+            "UPDATE publisher_things SET owner = $2, account = $3, state = $4, revision = $5,
+                 created_at = $6, updated_at = $7, body = $8, class = $9, changes_at = $10
+             WHERE place = $1",
+            params![
+                place,
+                record.owner,
+                record.account,
+                record.state,
+                i64::try_from(record.revision).unwrap_or(i64::MAX),
+                record.created_at.as_microsecond(),
+                record.updated_at.as_microsecond(),
+                record.body.to_string(),
+                record.class,
+                record.changes_at.map(Timestamp::as_microsecond),
+            ],
+        )
+    }
+
+    /// Counts a thing, or counts it no more. Writers of one publisher come one after another, so that no
+    /// count is lost.
+    fn tally(&self, kind: Kind, counted: &Counted, change: i64) -> Result<(), Fault> {
+        self.connection.execute(
+            "counting a thing",
+            "INSERT INTO publisher_counts (publisher, kind, owner, account, state, class, things)
+             VALUES ($1, $2, $3, $4, $5, $6, $7)
+             ON CONFLICT (publisher, kind, owner, account, state, class)
+                 DO UPDATE SET things = publisher_counts.things + excluded.things",
+            params![
+                self.publisher,
+                kind.name(),
+                counted.owner,
+                counted.account.as_deref().unwrap_or_default(),
+                counted.state,
+                counted.class,
+                change,
+            ],
+        )
+    }
+
+    /// Has these terms, and no others, lead to the thing at a place.
+    fn write_terms(
+        &self,
+        kind: Kind,
+        place: i64,
+        was_there: bool,
+        owner: &str,
+        terms: &[IndexTerm],
+    ) -> Result<(), Fault> {
+        let mut known: Vec<KnownTerm> = Vec::new();
+        if was_there {
+            known = self.connection.all(
+                "reading terms",
+                "SELECT field, value, owner FROM publisher_terms WHERE thing = $1",
+                params![place],
+                |row| Ok(KnownTerm { field: row.get(0)?, value: row.get(1)?, owner: row.get(2)? }),
+            )?;
+        }
+        for term in known.iter().filter(|known| !terms.iter().any(|term| known.is(term, owner))) {
+            self.connection.execute(
+                "removing a term",
+                "DELETE FROM publisher_terms WHERE publisher = $1 AND kind = $2 AND field = $3
+                     AND value = $4 AND owner = $5 AND thing = $6",
+                params![self.publisher, kind.name(), term.field, term.value, term.owner, place],
+            )?;
+        }
+        for term in terms.iter().filter(|term| !known.iter().any(|known| known.is(term, owner))) {
+            self.connection.execute(
+                "writing a term",
+                "INSERT INTO publisher_terms (publisher, kind, field, value, owner, thing)
+                     VALUES ($1, $2, $3, $4, $5, $6)",
+                params![self.publisher, kind.name(), term.field.name(), term.value, owner, place],
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// A term that leads to a thing already.
+struct KnownTerm {
+    field: String,
+    value: String,
+    owner: String,
+}
+
+impl KnownTerm {
+    /// Whether it is this term of a thing that belongs to an owner.
+    fn is(&self, term: &IndexTerm, owner: &str) -> bool {
+        self.field == term.field.name() && self.value == term.value && self.owner == owner
+    }
+}
+
 /// A row whose body is still text.
 struct Unread {
     record: Record,
@@ -273,12 +432,17 @@ fn read(kind: Kind, row: &Row<'_>) -> Read<Unread> {
         let micros = row.get(column)?;
         Ok::<_, sql::Unread>(Timestamp::from_microsecond(micros).unwrap_or(Timestamp::MAX))
     };
+    let changes_at: Option<i64> = row.get(10)?;
     let record = Record {
         kind,
         id: row.get(1)?,
         owner: row.get(2)?,
         account: row.get(3)?,
         state: row.get(4)?,
+        class: row.get(9)?,
+        changes_at: changes_at
+            .map(|micros| Timestamp::from_microsecond(micros).unwrap_or(Timestamp::MAX)),
+        terms: Vec::new(),
         revision: count(5)?,
         body: Value::Null,
         created_at: at(6)?,
@@ -291,3 +455,6 @@ fn read(kind: Kind, row: &Row<'_>) -> Read<Unread> {
 fn json(text: &str) -> Result<Value, Fault> {
     tradepost_wire::json::from_str(text).map_err(|error| Fault::new("reading what was kept", error))
 }
+
+#[cfg(test)]
+mod tests;

@@ -89,12 +89,7 @@ impl Notices {
     fn each_due(&self, mut take: impl FnMut(Kept<Notice>) -> bool) -> Result<(), Fault> {
         let mut after = 0;
         loop {
-            let query = Query {
-                state: Some(Notice::DUE.to_owned()),
-                after,
-                limit: PAGE,
-                ..Query::default()
-            };
+            let query = Query { after, limit: PAGE, ..Query::in_state(Notice::DUE) };
             let page = self.ground.vault.look(|shelf| shelf.all::<Notice>(&query));
             let page = page.map_err(Fault::on("reading due notifications"))?;
             let full = page.len() == PAGE;

@@ -3,8 +3,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Notify;
-use tradepost_publisher::shelf::{End, Job, Shelf, Vault};
+use tradepost_publisher::shelf::{End, Job, Shelf, StoreTurn, StoreWork, Vault};
 use tradepost_publisher::world::Later;
 use tradepost_server::fault::Fault;
 use tradepost_store::Store;
@@ -66,7 +67,21 @@ impl StoreVault {
 
 impl Vault for StoreVault {
     fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), Fault> {
-        self.store.read_shelf(&self.publisher, job).map_err(broken)
+        let mut read = || self.store.read_shelf(&self.publisher, job).map_err(broken);
+        let flavor = Handle::try_current().map(|handle| handle.runtime_flavor());
+        // Others of the caller's executor must not wait with it.
+        if matches!(flavor, Ok(RuntimeFlavor::MultiThread)) {
+            tokio::task::block_in_place(read)
+        } else {
+            read()
+        }
+    }
+
+    fn turn<'a>(&'a self, caller: &'a str, work: StoreWork) -> Later<'a, StoreTurn<'a>> {
+        Box::pin(async move {
+            let turn: StoreTurn<'a> = Box::new(self.store.shelf_turn(caller, work).await);
+            turn
+        })
     }
 
     fn write(&self, job: Job) -> Later<'_, Result<(), Fault>> {

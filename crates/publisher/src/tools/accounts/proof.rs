@@ -12,7 +12,7 @@ use crate::forms::accounts::{AccountRow, NotificationConfig, SyncAccounts};
 use crate::publisher::Publisher;
 use crate::refuse::{self, Stop};
 use crate::resolve::NaturalKey;
-use crate::shelf::{Kept, Query, Shelf};
+use crate::shelf::{Kept, Shelf};
 use crate::work::{Prepared, Proofs};
 use crate::world::Challenge;
 
@@ -22,7 +22,7 @@ const MOST: usize = 32;
 /// Asks the addresses that a request makes active and that have not shown before that they want it.
 pub(in crate::tools) async fn prepare(
     publisher: &Publisher,
-    _: &Ask,
+    ask: &Ask,
     form: &SyncAccounts,
     admitted: &Admitted,
 ) -> Result<Prepared, Stop> {
@@ -33,7 +33,7 @@ pub(in crate::tools) async fn prepare(
         return Ok(Prepared::default());
     }
     let mut asked: Vec<(String, Challenge)> = Vec::new();
-    let known = publisher.vault.look(|shelf| named(form, admitted, shelf))?;
+    let known = publisher.look(ask, |shelf| named(form, admitted, shelf)).await?;
     for (place, (row, known)) in form.accounts.iter().zip(known).enumerate() {
         let configs = row.notification_configs.as_deref().unwrap_or_default();
         // What is refused anyway is not asked first.
@@ -77,8 +77,6 @@ fn named(
     shelf: &dyn Shelf,
 ) -> Result<Vec<Option<Kept<Account>>>, Stop> {
     let tenant = &admitted.reach.tenant;
-    let query = Query { owner: Some(tenant.clone()), ..Query::default() };
-    let own = shelf.all::<Account>(&query)?;
     let find = |row: &AccountRow| match &row.account {
         Some(reference) => {
             // What speaks against the reference is said when the row is done.
@@ -90,7 +88,10 @@ fn named(
         }
         None => {
             let key = NaturalKey::new(row.brand.as_ref(), row.operator.as_deref(), row.sandbox);
-            Ok(own.iter().find(|it| !it.thing.is_over() && key.is(&it.thing)).cloned())
+            let mut own =
+                admitted.reach.rights().accounts_led_to_by(&key, tenant, shelf)?.into_iter();
+            Ok(own
+                .find(|it| it.record.owner == *tenant && !it.thing.is_over() && key.is(&it.thing)))
         }
     };
     form.accounts.iter().map(find).collect()

@@ -12,7 +12,7 @@ use super::{Reply, Work, errors, notifications, proof, shown, tally};
 use crate::account::{Account, Status};
 use crate::admit::{self, gates};
 use crate::agent::Billing;
-use crate::buy::MediaBuy;
+use crate::buy::{MediaBuy, Status as BuyStatus};
 use crate::forms::accounts::{AccountRow, SyncAccounts};
 use crate::refuse::{self, Refusal, Stop};
 use crate::reply::object;
@@ -260,12 +260,10 @@ impl Desk<'_> {
 
     /// Whether media buys of an account still have something before them.
     fn is_busy(&self, account: &str) -> Result<bool, Stop> {
-        let query = Query { account: Some(account.to_owned()), ..Query::default() };
-        let buys = self.work.shelf.all::<MediaBuy>(&query)?;
-        let now = self.work.ask.now;
-        // Nothing runs at the end of a flight: a buy that is over by the clock
-        // may still say that it is active.
-        Ok(buys.iter().any(|buy| !buy.thing.status.is_terminal() && buy.thing.end_time > now))
+        let open = BuyStatus::ALL.iter().filter(|status| !status.is_terminal());
+        let states = open.map(|status| status.name().to_owned()).collect();
+        let query = Query { states, limit: 1, ..Query::of_account(account) };
+        Ok(!self.work.shelf.page::<MediaBuy>(&query, self.work.ask.now)?.is_empty())
     }
 
     /// What is wrong with what may be set in either way of naming an account.

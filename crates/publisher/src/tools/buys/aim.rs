@@ -14,7 +14,7 @@ use crate::creative::{Creative, Status, verdict};
 use crate::forms::buys::{AimedSignal, Assignment, Targeting};
 use crate::property::PropertyList;
 use crate::refuse::{self, at, invalid};
-use crate::shelf::{Query, Thing, own_id};
+use crate::shelf::Thing;
 
 /// Checks what a package is aimed at: that the publisher applies it, that it does not contradict itself or the
 /// product, and that references resolve to what is the caller's. `product` is `None` when it has left the offer.
@@ -89,20 +89,10 @@ fn countries(product: &Product, overlay: &Targeting, place: &str, problems: &mut
 }
 
 /// A thing whose id the caller has chosen, under whatever account it lies: first that of the request,
-/// and then every other. A miss looks everywhere, whoever's it is.
-fn chosen<T: Thing>(
-    desk: &Desk<'_>,
-    id: &str,
-    is: impl Fn(&T) -> bool,
-) -> Result<Option<T>, Fault> {
-    if let Some(account) = desk.account {
-        let near = own_id(&account.record.owner, &account.record.id, id);
-        if let Some(near) = desk.reach.find::<T>(desk.shelf, &near)? {
-            return Ok(Some(near.thing));
-        }
-    }
-    let all = desk.reach.all::<T>(desk.shelf, &Query::default())?.into_iter();
-    Ok(all.map(|kept| kept.thing).find(is))
+/// and then every other.
+fn chosen<T: Thing>(desk: &Desk<'_>, id: &str) -> Result<Option<T>, Fault> {
+    let near = desk.account.map(|account| &account.record);
+    Ok(desk.reach.chosen::<T>(desk.shelf, near, id)?.map(|kept| kept.thing))
 }
 
 /// An audience has to be there, and to be large enough when it is aimed at.
@@ -112,7 +102,7 @@ fn audience(
     field: &str,
     included: bool,
 ) -> Result<Option<Error>, Fault> {
-    let Some(audience) = chosen(desk, id, |one: &Audience| one.audience_id == id)? else {
+    let Some(audience) = chosen::<Audience>(desk, id)? else {
         let message = "an audience in the request does not resolve to one of yours";
         return Ok(Some(invalid(field, message)));
     };
@@ -176,7 +166,7 @@ pub(super) fn assignments(
     for (index, assignment) in given.iter().enumerate() {
         let id = assignment.creative_id.as_str();
         let field = format!("{place}.creative_assignments[{index}].creative_id");
-        match chosen(desk, id, |one: &Creative| one.creative_id == id)? {
+        match chosen::<Creative>(desk, id)? {
             None if is_sample(desk, id) => {}
             None => problems.push(refuse::not_found(Code::CreativeNotFound, Some(&field))),
             Some(creative) => {

@@ -10,7 +10,7 @@ use super::draft::{self, Draft};
 use super::governance::{self, Phase, Question};
 use crate::account::Account;
 use crate::arm::{Answer, Arm};
-use crate::buy::{self, MediaBuy, action, created};
+use crate::buy::{MediaBuy, action, created};
 use crate::catalogue::Product;
 use crate::exclusive;
 use crate::forms::buys::CreateMediaBuy;
@@ -106,7 +106,7 @@ fn book(work: &Work<'_>, draft: Draft) -> Result<Reply, Stop> {
     let by = work.ask.caller.tenant();
     thing.note(1, now, "created", "the buyer created the buy", Some(&by));
     let (id, whose) = (&thing.media_buy_id, work.whose());
-    work.add(id, whose, buy::state(&thing), &thing)?;
+    work.add(id, whose, "", &thing)?;
     let absent = || Fault::new("booking a buy", "it is not where it was put");
     let kept = work.shelf.find::<MediaBuy>(id)?.ok_or_else(absent)?;
     staff_event::note_sold(work.shelf, &kept, &work.ask.caller.tenant(), now)?;

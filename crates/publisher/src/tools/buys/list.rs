@@ -1,5 +1,7 @@
 //! `get_media_buys`.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use jiff::Timestamp;
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::adcp::rules::typed::OneOrMore;
@@ -16,22 +18,22 @@ use crate::creative::{Creative, Status as Review};
 use crate::forms::buys::GetMediaBuys;
 use crate::refuse::{self, Stop};
 use crate::reply::{Reply, object};
-use crate::shelf::Kept;
-use crate::tools::page;
+use crate::shelf::{Kept, Order, Query};
+use crate::tools::page::{self, Page, PageSize};
 use crate::work::Work;
 
 /// Replies.
 pub(in crate::tools) fn perform(work: &Work<'_>, form: &GetMediaBuys) -> Result<Reply, Stop> {
-    let (ids, filter) = (form.media_buy_ids.as_deref(), form.status_filter.as_ref());
-    let buys = chosen(work, ids, filter, Some(&[Status::Active]))?;
-    let scope = page::scope(&work.ask.arguments, work.admitted.account_id());
-    let page = page::of(buys, form.pagination.as_ref(), &scope)?;
-    let (offer, library) = (work.publisher.products(work.shelf)?, work.all::<Creative>()?);
-    let (mut shown, mut sandbox) = (Vec::new(), false);
+    let page = page(work, form)?;
+    let offer = work.publisher.products(work.shelf)?;
+    let mut known = Known::default();
+    let mut shown = Vec::new();
+    let mut sandbox = false;
     for kept in &page.items {
-        let account = account_of(work.shelf, kept)?.map(|account| account.thing);
+        let account = known.account(work, kept)?;
         sandbox |= account.as_ref().is_some_and(|account| account.sandbox);
-        shown.push(row(work, form, (kept, account.as_ref()), &offer, &library)?);
+        let library = known.creatives(work, kept)?;
+        shown.push(row(work, form, kept, account.as_ref(), &offer, &library)?);
     }
     let body = json!({
         "media_buys": shown, "pagination": page.pagination, "sandbox"?: sandbox.then_some(true),
@@ -39,9 +41,75 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &GetMediaBuys) -> Result<
     Ok(Reply::completed("media buys", body))
 }
 
+/// The page of buys that a request asks for. Those that are named by their ids are few.
+fn page(work: &Work<'_>, form: &GetMediaBuys) -> Result<Page<Kept<MediaBuy>>, Stop> {
+    let filter = form.status_filter.as_ref();
+    let account = work.admitted.account_id();
+    if let Some(ids) = form.media_buy_ids.as_deref() {
+        let buys = chosen(work, Some(ids), filter)?;
+        let scope = page::scope(&work.ask.arguments, account);
+        return Ok(page::of(buys, form.pagination.as_ref(), &scope)?);
+    }
+    let statuses = filter.map_or(&[Status::Active][..], |OneOrMore(asked)| asked.as_slice());
+    let size = PageSize { usual: page::MOST, most: page::MOST };
+    let (page, _) =
+        page::kept(work, account, &in_status(statuses), form.pagination.as_ref(), size)?;
+    Ok(page)
+}
+
+/// A query for what is in one of these statuses.
+fn in_status(statuses: &[Status]) -> Query {
+    let mut states: Vec<String> = statuses.iter().map(|status| status.name().to_owned()).collect();
+    states.sort_unstable();
+    states.dedup();
+    let order = if states.is_empty() { Order::Oldest } else { Order::FirstCreated };
+    Query { states, order, ..Query::default() }
+}
+
+/// What was looked up for the buys of a page, so that it is read once.
+#[derive(Default)]
+struct Known {
+    accounts: BTreeMap<String, Option<Account>>,
+    creatives: BTreeMap<(Option<String>, String), Option<Kept<Creative>>>,
+}
+
+impl Known {
+    /// The account that a buy was bought for.
+    fn account(&mut self, work: &Work<'_>, buy: &Kept<MediaBuy>) -> Result<Option<Account>, Fault> {
+        let Some(id) = &buy.record.account else { return Ok(None) };
+        if let Some(known) = self.accounts.get(id) {
+            return Ok(known.clone());
+        }
+        let account = account_of(work.shelf, buy)?.map(|account| account.thing);
+        self.accounts.insert(id.clone(), account.clone());
+        Ok(account)
+    }
+
+    /// The creatives that a buy's packages name, in the order of making.
+    fn creatives(
+        &mut self,
+        work: &Work<'_>,
+        buy: &Kept<MediaBuy>,
+    ) -> Result<Vec<Kept<Creative>>, Fault> {
+        let assigned = buy.thing.packages.iter().flat_map(|package| &package.creative_assignments);
+        let ids: BTreeSet<&String> = assigned.filter_map(|it| it.creative_id.as_ref()).collect();
+        let mut library = Vec::new();
+        for id in ids {
+            let place = (buy.record.account.clone(), id.clone());
+            if !self.creatives.contains_key(&place) {
+                let reach = &work.admitted.reach;
+                let found = reach.chosen::<Creative>(work.shelf, Some(&buy.record), id)?;
+                self.creatives.insert(place.clone(), found);
+            }
+            library.extend(self.creatives.get(&place).cloned().flatten());
+        }
+        library.sort_by_key(|kept| kept.record.place);
+        Ok(library)
+    }
+}
+
 /// The buys that a request means: by their ids, whatever account they lie on, or all that the caller
-/// reaches, on the account that is named and in the statuses that are asked for. `usual` are the statuses
-/// when nothing is asked for; all when `None`.
+/// reaches, on the account that is named; in the statuses that are asked for, if any are.
 ///
 /// # Errors
 /// `MEDIA_BUY_NOT_FOUND` when any id does not resolve, without saying which (`U-4`).
@@ -49,24 +117,22 @@ pub(crate) fn chosen(
     work: &Work<'_>,
     ids: Option<&[String]>,
     filter: Option<&OneOrMore<Status>>,
-    usual: Option<&[Status]>,
 ) -> Result<Vec<Kept<MediaBuy>>, Stop> {
-    let mut buys = match ids {
-        Some(ids) => {
-            // Every id is looked up, whatever became of the one before.
-            let found = ids.iter().map(|id| work.find(id)).collect::<Result<Vec<_>, _>>()?;
-            let absent = || refuse::not_found(Code::MediaBuyNotFound, Some("media_buy_ids"));
-            let mut buys: Vec<Kept<MediaBuy>> =
-                found.into_iter().collect::<Option<_>>().ok_or_else(absent)?;
-            buys.sort_by_key(|kept| kept.record.place);
-            // An id may be named twice, and is one buy.
-            buys.dedup_by_key(|kept| kept.record.place);
-            buys
-        }
-        None => work.all_of_account()?,
-    };
     let wanted = filter.map(|OneOrMore(asked)| asked.as_slice());
-    if let Some(wanted) = wanted.or_else(|| usual.filter(|_| ids.is_none())) {
+    let Some(ids) = ids else {
+        let query = in_status(wanted.unwrap_or_default());
+        let (reach, account) = (&work.admitted.reach, work.admitted.account_id());
+        return Ok(reach.page(work.shelf, account, &query, work.ask.now)?);
+    };
+    // Every id is looked up, whatever became of the one before.
+    let found = ids.iter().map(|id| work.find(id)).collect::<Result<Vec<_>, _>>()?;
+    let absent = || refuse::not_found(Code::MediaBuyNotFound, Some("media_buy_ids"));
+    let mut buys: Vec<Kept<MediaBuy>> =
+        found.into_iter().collect::<Option<_>>().ok_or_else(absent)?;
+    buys.sort_by_key(|kept| kept.record.place);
+    // An id may be named twice, and is one buy.
+    buys.dedup_by_key(|kept| kept.record.place);
+    if let Some(wanted) = wanted {
         buys.retain(|kept| wanted.contains(&kept.thing.status_at(work.ask.now)));
     }
     Ok(buys)
@@ -76,7 +142,8 @@ pub(crate) fn chosen(
 fn row(
     work: &Work<'_>,
     form: &GetMediaBuys,
-    (kept, account): (&Kept<MediaBuy>, Option<&Account>),
+    kept: &Kept<MediaBuy>,
+    account: Option<&Account>,
     offer: &[Product],
     library: &[Kept<Creative>],
 ) -> Result<Map, Fault> {

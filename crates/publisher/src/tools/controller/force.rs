@@ -8,7 +8,7 @@ use crate::account::{Account, Status as Standing};
 use crate::announce::{Reason, Turn};
 use crate::creative::{Creative, Status as Review};
 use crate::session::Status as Course;
-use crate::shelf::{Kept, Kind};
+use crate::shelf::{IndexField, Kept, Kind, Query};
 use crate::supply::Outage;
 use crate::tools::sessions;
 
@@ -51,7 +51,6 @@ pub(super) fn creative(at: &At<'_>) -> Result<Value, Failed> {
         }
         kept.thing.stand(next, at.params.reason_code.as_deref(), now);
         kept.thing.rejection_reason = reason;
-        kept.record.state = kept.thing.state().to_owned();
         work.shelf.change(&mut kept, now)?;
         at.office().announce_creative(&kept, &turn(at, before)?)?;
     }
@@ -67,8 +66,8 @@ pub(super) fn observations(at: &At<'_>) -> Result<Value, Failed> {
 
 /// The creative with an id of the caller's.
 fn found(at: &At<'_>, id: &str) -> Result<Kept<Creative>, Failed> {
-    let mut all: Vec<Kept<Creative>> = at.work.all()?;
-    all.retain(|creative| creative.thing.creative_id == id);
+    let query = Query::default().led_to_by(IndexField::ChosenId, id);
+    let mut all: Vec<Kept<Creative>> = at.work.admitted.reach.all(at.work.shelf, &query)?;
     // Several accounts may have one; the named account's comes first, then what changed last.
     let named = at.work.admitted.account_id();
     all.sort_by_key(|it| (it.record.account.as_deref() == named, it.record.updated_at));

@@ -6,7 +6,7 @@ use tradepost_wire::adcp::rules::typed;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::Map;
 
-use super::{Buys, assigns};
+use super::{Buys, assigns, buys_of, wanted};
 use crate::admit::Admitted;
 use crate::ask::Ask;
 use crate::catalogue::Product;
@@ -107,11 +107,12 @@ pub(super) fn merged(
 /// Has verifiers look at what is new in a sync and at what it assigns anew, before anything is done.
 pub(in crate::tools) async fn prepare(
     publisher: &Publisher,
-    _: &Ask,
+    ask: &Ask,
     form: &SyncCreatives,
     admitted: &Admitted,
 ) -> Result<Prepared, Stop> {
-    let questions = publisher.vault.look(|shelf| questions(publisher, form, admitted, shelf))?;
+    let look = |shelf: &dyn Shelf| questions(publisher, form, admitted, shelf);
+    let questions = publisher.look(ask, look).await?;
     let looked = verdict::ask(publisher, questions).await;
     Ok(Prepared { looked, ..Prepared::default() })
 }
@@ -130,8 +131,9 @@ fn questions(
     let Some(account) = admitted.account.as_ref().filter(|_| asks_anybody) else {
         return Ok(Vec::new());
     };
-    let library = own::library(account, shelf, |it: &Creative| &it.creative_id)?;
-    let (buys, formats) = (Buys::of(admitted, shelf)?, Formats::of(publisher, &products, shelf)?);
+    let library = own::library(account, shelf, wanted(form), |it: &Creative| &it.creative_id)?;
+    let buys = buys_of(admitted, shelf, form, &library)?;
+    let formats = Formats::of(publisher, &products, shelf)?;
     let demands = Demands::of(&products);
     let mut found = Vec::new();
     let (mut seen, mut changed) = (BTreeSet::new(), BTreeSet::new());

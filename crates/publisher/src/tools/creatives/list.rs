@@ -11,14 +11,15 @@ use tradepost_wire::json::{Value, json};
 use super::Buys;
 use crate::account::Account;
 use crate::announce;
+use crate::buy::{MediaBuy, Package};
 use crate::creative::{Creative, Status};
 use crate::forms::Direction;
 use crate::forms::creatives::{Filters, ListCreatives, Sort, SortField};
 use crate::refuse::{self, Stop};
 use crate::reply::Reply;
 use crate::resolve::Reference;
-use crate::shelf::Kept;
-use crate::tools::page::{self, Page};
+use crate::shelf::{IndexField, Kept, Order, Query, Record, Tally, own_id};
+use crate::tools::page::{self, PageSize};
 use crate::work::Work;
 
 /// A creative with what is shown of it besides.
@@ -36,14 +37,29 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &ListCreatives) -> Result
         let message = "this seller does not count what each creative has served";
         return Err(refuse::at(Code::UnsupportedFeature, "filters.has_served", message).into());
     }
-    let mut rows = rows(work)?;
-    rows.retain(|row| row.passes(filters));
-    let (field, direction) = sort(form.sort.as_ref(), &mut rows);
-    let (statuses, formats) = summary(&rows);
-    let total = rows.len();
-    let scope = page::scope(&work.ask.arguments, work.admitted.account_id());
-    let Page { items, pagination } =
-        page::sized(rows, form.pagination.as_ref(), &scope, 50, page::MOST)?;
+    let size = PageSize { usual: 50, most: page::MOST };
+    let asked = form.pagination.as_ref();
+    let (items, pagination, tallies, field, direction) = match by_status(form) {
+        Some(query) => {
+            let account = work.admitted.account_id();
+            let (page, tallies) = page::kept::<Creative>(work, account, &query, asked, size)?;
+            let is_descending = query.order.is_descending();
+            let direction = if is_descending { Direction::Desc } else { Direction::Asc };
+            let rows = rows(work, page.items)?;
+            (rows, page.pagination, tallies, SortField::CreatedDate, direction)
+        }
+        None => {
+            let mut rows = rows(work, candidates(work, filters)?)?;
+            rows.retain(|row| row.passes(filters));
+            let (field, direction) = sort(form.sort.as_ref(), &mut rows);
+            let tallies = rows.iter().map(Row::tally).collect();
+            let scope = page::scope(&work.ask.arguments, work.admitted.account_id());
+            let page = page::sized(rows, asked, &scope, size.usual, size.most)?;
+            (page.items, page.pagination, tallies, field, direction)
+        }
+    };
+    let (statuses, formats) = summary(&tallies);
+    let total: u64 = statuses.values().sum();
     let mut shown = Vec::new();
     for row in &items {
         let activity = || announce::activity(work.shelf, &row.kept, form.webhook_activity_limit);
@@ -65,22 +81,104 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &ListCreatives) -> Result
     Ok(Reply::completed("the creatives that fit", body))
 }
 
-/// The caller's creatives: of the account that is named, or of all.
-fn rows(work: &Work<'_>) -> Result<Vec<Row>, Stop> {
-    let creatives: Vec<Kept<Creative>> = work.all_of_account()?;
-    let reach = &work.admitted.reach;
-    let all = reach.rights().accounts(&reach.tenant, work.shelf)?;
-    let accounts = all.iter().chain(&work.admitted.account);
-    let shown = |it: &Kept<Account>| (it.record.id.clone(), json!(it.thing.published()));
-    let accounts: BTreeMap<String, Value> = accounts.map(shown).collect();
-    let named =
-        |it: &Kept<Creative>| Some((it.record.account.clone()?, it.thing.creative_id.clone()));
-    let ids: BTreeSet<(String, String)> = creatives.iter().filter_map(named).collect();
-    let buys = Buys::of(&work.admitted, work.shelf)?;
+/// The query for a list that the store can divide into pages by itself: by status at most, in the order of
+/// making. `None` where each creative has to be looked at.
+fn by_status(form: &ListCreatives) -> Option<Query> {
+    let sort = form.sort.as_ref();
+    let field = sort.and_then(|sort| sort.field).unwrap_or(SortField::CreatedDate);
+    if field != SortField::CreatedDate {
+        return None;
+    }
+    let order = match sort.and_then(|sort| sort.direction).unwrap_or(Direction::Desc) {
+        Direction::Asc => Order::FirstCreated,
+        Direction::Desc => Order::LastCreated,
+    };
+    let filters = form.filters.as_ref();
+    if filters.is_some_and(|filters| filters.sent.keys().any(|name| name != "statuses")) {
+        return None;
+    }
+    // What is archived is listed when it is asked for alone.
+    let listed = |status: &&Status| **status != Status::Archived;
+    let mut states: Vec<String> = match filters.and_then(|filters| filters.statuses.as_ref()) {
+        Some(statuses) => statuses.iter().map(|status| status.name().to_owned()).collect(),
+        None => Status::ALL.iter().filter(listed).map(|status| status.name().to_owned()).collect(),
+    };
+    states.sort_unstable();
+    states.dedup();
+    // An empty list of statuses fits nothing, and an empty query everything.
+    (!states.is_empty()).then(|| Query { states, order, ..Query::default() })
+}
+
+/// The creatives among which those are that the filters ask for: no more than those that lead to what they
+/// name, where they name anything.
+fn candidates(work: &Work<'_>, filters: Option<&Filters>) -> Result<Vec<Kept<Creative>>, Stop> {
+    let Some(ids) = named_ids(work, filters)? else { return Ok(work.all_of_account()?) };
+    let account = work.admitted.account_id();
+    let mut found = Vec::new();
+    for id in ids {
+        let query = Query::default().led_to_by(IndexField::ChosenId, &id);
+        let mut creatives = work.admitted.reach.all::<Creative>(work.shelf, &query)?;
+        creatives.retain(|kept| account.is_none() || kept.record.account.as_deref() == account);
+        found.extend(creatives);
+    }
+    found.sort_by_key(|kept| kept.record.place);
+    Ok(found)
+}
+
+/// The ids of the creatives that the filters name: by themselves, or by the packages or buys that show them.
+fn named_ids(work: &Work<'_>, filters: Option<&Filters>) -> Result<Option<BTreeSet<String>>, Stop> {
+    let Some(filters) = filters else { return Ok(None) };
+    if let Some(ids) = &filters.creative_ids {
+        return Ok(Some(ids.iter().cloned().collect()));
+    }
+    let mut shown = BTreeSet::new();
+    let mut show = |package: &Package| {
+        shown.extend(package.creative_assignments.iter().filter_map(|it| it.creative_id.clone()));
+    };
+    if let Some(ids) = &filters.assigned_to_packages {
+        let ids = ids.iter().map(String::as_str);
+        let buys = Buys::naming(&work.admitted, work.shelf, ids, std::iter::empty())?;
+        buys.packages().for_each(|(_, package)| show(package));
+        return Ok(Some(shown));
+    }
+    if let Some(ids) = &filters.media_buy_ids {
+        for id in ids {
+            let buy = work.find::<MediaBuy>(id)?;
+            buy.iter().flat_map(|buy| &buy.thing.packages).for_each(&mut show);
+        }
+        return Ok(Some(shown));
+    }
+    Ok(None)
+}
+
+/// Up to how many creatives the buys that show them are looked up one by one; above that, all are read.
+const LOOKED_UP: usize = 200;
+
+/// Creatives with what is shown of them besides.
+fn rows(work: &Work<'_>, creatives: Vec<Kept<Creative>>) -> Result<Vec<Row>, Stop> {
+    let mut accounts: BTreeMap<String, Value> = BTreeMap::new();
+    for id in creatives.iter().filter_map(|it| it.record.account.as_ref()) {
+        if !accounts.contains_key(id)
+            && let Some(account) = work.shelf.find::<Account>(id)?
+        {
+            accounts.insert(id.clone(), json!(account.thing.published()));
+        }
+    }
+    let ids = creatives.iter().map(|kept| kept.thing.creative_id.as_str());
+    let buys = if creatives.len() > LOOKED_UP {
+        Buys::all(&work.admitted, work.shelf)?
+    } else {
+        Buys::naming(&work.admitted, work.shelf, std::iter::empty(), ids)?
+    };
+    let namesakes = namesakes(work, &creatives, &buys)?;
     let row = |kept: Kept<Creative>| {
         let id = kept.thing.creative_id.as_str();
-        let elsewhere = |account: &str| ids.contains(&(account.to_owned(), id.to_owned()));
-        let packages = buys.assigned(kept.record.account.as_deref(), id, elsewhere);
+        let is_elsewhere = |buy: &Record| {
+            buy.account
+                .as_ref()
+                .is_some_and(|account| namesakes.contains(&(account.clone(), id.to_owned())))
+        };
+        let packages = buys.assigned(kept.record.account.as_deref(), id, is_elsewhere);
         let packages = packages.map(|(buy, package)| {
             let moment = kept.thing.assigned.get(&package.package_id).copied();
             // What was assigned by the purchase itself has no moment of its own.
@@ -92,6 +190,34 @@ fn rows(work: &Work<'_>) -> Result<Vec<Row>, Stop> {
         Row { status: kept.thing.status_at(work.ask.now), account, packages, kept }
     };
     Ok(creatives.into_iter().map(row).collect())
+}
+
+/// The creatives, by account and id, that buys on other accounts than a listed creative's mean when they name
+/// its id.
+fn namesakes(
+    work: &Work<'_>,
+    creatives: &[Kept<Creative>],
+    buys: &Buys,
+) -> Result<BTreeSet<(String, String)>, Stop> {
+    let listed: BTreeMap<&str, &Kept<Creative>> =
+        creatives.iter().map(|kept| (kept.thing.creative_id.as_str(), kept)).collect();
+    let mut asked: BTreeSet<(String, String, String)> = BTreeSet::new();
+    for (buy, package) in buys.packages() {
+        let Some(account) = &buy.record.account else { continue };
+        let ids = package.creative_assignments.iter().filter_map(|it| it.creative_id.as_ref());
+        for id in ids.filter(|id| listed.contains_key(id.as_str())) {
+            asked.insert((buy.record.owner.clone(), account.clone(), id.clone()));
+        }
+    }
+    let mut found = BTreeSet::new();
+    for (owner, account, id) in asked {
+        let place = own_id(&owner, &account, &id);
+        let is_listed = listed.get(id.as_str()).is_some_and(|kept| kept.record.id == place);
+        if is_listed || work.find::<Creative>(&place)?.is_some() {
+            found.insert((account, id));
+        }
+    }
+    Ok(found)
 }
 
 impl Filters {
@@ -134,6 +260,12 @@ impl Row {
             None => self.status != Status::Archived,
         };
         status && filters.is_none_or(|filters| filters.admit(self))
+    }
+
+    /// It as it is counted.
+    fn tally(&self) -> Tally {
+        let class = self.kept.thing.format().to_owned();
+        Tally { state: self.status.name().to_owned(), class, things: 1 }
     }
 
     /// Whether it is of the account that a reference means.
@@ -212,15 +344,14 @@ impl ListCreatives {
 }
 
 /// How many there are of each status and of each format.
-fn summary(rows: &[Row]) -> (Value, Value) {
-    let (mut statuses, mut formats) = (BTreeMap::new(), BTreeMap::new());
-    for row in rows {
-        *statuses.entry(row.status.name()).or_insert(0_u32) += 1;
-        let given = &row.kept.thing.given;
-        let format = given.format_id.as_ref().and_then(|id| id.id.as_deref());
-        if let Some(format) = format.or(given.format_kind.as_deref()) {
-            *formats.entry(format).or_insert(0_u32) += 1;
+fn summary(tallies: &[Tally]) -> (BTreeMap<&str, u64>, BTreeMap<&str, u64>) {
+    let mut statuses = BTreeMap::new();
+    let mut formats = BTreeMap::new();
+    for Tally { state, class, things } in tallies {
+        *statuses.entry(state.as_str()).or_default() += things;
+        if !class.is_empty() {
+            *formats.entry(class.as_str()).or_default() += things;
         }
     }
-    (json!(statuses), json!(formats))
+    (statuses, formats)
 }

@@ -10,7 +10,7 @@ use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Value, json};
 
 use super::demand::{self, Demands};
-use super::{Buys, assigns, runs};
+use super::{Buys, assigns, buys_of, runs, wanted};
 use crate::account::Account;
 use crate::buy::{self, Assigned};
 use crate::catalogue::Product;
@@ -89,6 +89,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &SyncCreatives) -> Result
     }
     let catalogue = &work.publisher.profile.catalogue;
     let products = work.publisher.products(work.shelf)?;
+    let library = own::library(account, work.shelf, wanted(form), |it: &Creative| &it.creative_id)?;
     let mut sync = Sync {
         work,
         account,
@@ -96,8 +97,8 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &SyncCreatives) -> Result
         formats: Formats::of(work.publisher, &products, work.shelf)?,
         demands: Demands::of(&products),
         products,
-        library: own::library(account, work.shelf, |it: &Creative| &it.creative_id)?,
-        buys: Buys::of(&work.admitted, work.shelf)?,
+        buys: buys_of(&work.admitted, work.shelf, form, &library)?,
+        library,
         items: Vec::new(),
     };
     sync.judge(form)?;
@@ -428,7 +429,7 @@ impl Sync<'_> {
                     new.assign(item.assigned, now);
                     let id = own_id(owner, account, &item.creative_id);
                     let account = Some(account);
-                    let new_record = New { id: &id, owner, account, state: new.state(), now };
+                    let new_record = New { id: &id, owner, account, state: "", now };
                     let record = new_record.record(&new)?;
                     shelf.put(record.clone())?;
                     reviewed.push(Kept { thing: new, record });
@@ -454,7 +455,6 @@ impl Sync<'_> {
                 Action::Fail(_) => {}
             }
             if let Some(mut known) = fresh {
-                known.record.state = known.thing.state().to_owned();
                 shelf.change(&mut known, now)?;
             }
         }

@@ -8,7 +8,7 @@ use crate::event::{Event, EventSource};
 use crate::forms::audiences::{self as forms, LogEvent};
 use crate::refuse::{self, Stop};
 use crate::reply::Reply;
-use crate::shelf::{Kept, Thing as _, own_id};
+use crate::shelf::{IndexField, Kept, Query, Thing as _, own_id};
 use crate::work::Work;
 
 pub(in crate::tools) fn perform(work: &Work<'_>, form: &LogEvent) -> Result<Reply, Stop> {
@@ -47,8 +47,8 @@ fn source(work: &Work<'_>, id: &str) -> Result<Kept<EventSource>, Stop> {
             return Ok(found);
         }
     }
-    let mut found: Vec<Kept<EventSource>> = work.all()?;
-    found.retain(|it| it.thing.event_source_id == id);
+    let query = Query::default().led_to_by(IndexField::ChosenId, id);
+    let mut found: Vec<Kept<EventSource>> = work.admitted.reach.all(work.shelf, &query)?;
     match (found.pop(), found.is_empty()) {
         (None, _) => Err(refuse::not_found(Code::ReferenceNotFound, None).into()),
         (Some(source), true) => Ok(source),

@@ -8,7 +8,7 @@ use crate::event::EventSource;
 use crate::forms::audiences::SyncEventSources;
 use crate::refuse::{self, Stop};
 use crate::reply::Reply;
-use crate::tools::own;
+use crate::tools::own::{self, Wanted};
 use crate::work::Work;
 
 pub(in crate::tools) fn perform(work: &Work<'_>, form: &SyncEventSources) -> Result<Reply, Stop> {
@@ -18,7 +18,13 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &SyncEventSources) -> Res
                        that stay";
         return Err(refuse::invalid("delete_missing", message).into());
     }
-    let known = own::library(account, work.shelf, |it: &EventSource| &it.event_source_id)?;
+    let wanted = match &form.event_sources {
+        Some(given) if !form.delete_missing => {
+            Wanted::Named(given.iter().map(|one| one.event_source_id.as_str()).collect())
+        }
+        Some(_) | None => Wanted::All,
+    };
+    let known = own::library(account, work.shelf, wanted, |it: &EventSource| &it.event_source_id)?;
     let (mut shown, mut seen) = (Vec::new(), BTreeSet::new());
     for (index, given) in form.event_sources.iter().flatten().enumerate() {
         let id = given.event_source_id.as_str();

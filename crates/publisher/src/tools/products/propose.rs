@@ -13,11 +13,11 @@ use crate::forms::products::GetProducts;
 use crate::money::currency::find_money;
 use crate::proposal::{Envelope, Proposal, Status};
 use crate::refuse::{self, Stop};
-use crate::shelf::{Kept, Query};
+use crate::shelf::{Changes, Kept, Query};
 use crate::work::Work;
 
-/// For how long an expired proposal is still known to be expired.
-const KNOWN_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);
+/// How many drafts that are forgotten a search throws away.
+const FORGOTTEN_AT_ONCE: usize = 20;
 
 /// The states of records.
 const DRAFT: &str = "draft";
@@ -43,7 +43,7 @@ pub(super) fn for_brief(
     let even = "The budget over what fits the brief, weighed by how well it fits.";
     let best = "The budget on the two products that fit the brief best.";
     let plans = [("Balanced plan", even, balanced), ("Focused plan", best, focused)];
-    let known = tidy(work)?;
+    forget(work)?;
     let mut proposals = Vec::new();
     for (name, description, plan) in plans {
         let Some(plan) = plan else { continue };
@@ -59,10 +59,10 @@ pub(super) fn for_brief(
             bought_as: None,
         };
         let account = work.admitted.account_id();
-        let same = |it: &&Kept<Proposal>| {
-            it.thing.says_what(&draft) && it.record.account.as_deref() == account
-        };
-        proposals.push(match known.iter().find(same) {
+        let mut known = current(work, &draft)?.into_iter();
+        let known =
+            known.find(|it| it.thing.says_what(&draft) && it.record.account.as_deref() == account);
+        proposals.push(match known {
             Some(kept) => kept.thing.published(),
             None => add(work, draft)?.published(),
         });
@@ -77,22 +77,30 @@ fn add(work: &Work<'_>, mut draft: Proposal) -> Result<Proposal, Fault> {
     Ok(draft)
 }
 
-/// The tenant's current drafts. What expired long ago is taken away, so that briefs leave nothing
-/// behind for good.
-fn tidy(work: &Work<'_>) -> Result<Vec<Kept<Proposal>>, Fault> {
-    let owner = Some(work.admitted.owner().to_owned());
-    let query = Query { owner, state: Some(DRAFT.to_owned()), ..Query::default() };
-    let mut current = Vec::new();
+/// A query for drafts of the tenant.
+fn drafts(work: &Work<'_>) -> Query {
+    Query { owner: Some(work.admitted.owner().to_owned()), ..Query::in_state(DRAFT) }
+}
+
+/// The tenant's current drafts that say what another says.
+fn current(work: &Work<'_>, draft: &Proposal) -> Result<Vec<Kept<Proposal>>, Fault> {
+    let mut known: Vec<Kept<Proposal>> =
+        work.shelf.all(&Query { term: draft.content(), ..drafts(work) })?;
+    known.retain(|kept| !work.horizon.has_come(kept.thing.expires_at));
+    Ok(known)
+}
+
+/// Takes drafts away that have expired long ago, so that briefs leave nothing behind for good.
+fn forget(work: &Work<'_>) -> Result<(), Fault> {
+    let now = work.ask.now;
+    let changes = Some(Changes::By(now));
+    let query = Query { changes, limit: FORGOTTEN_AT_ONCE, ..drafts(work) };
     for kept in work.shelf.all::<Proposal>(&query)? {
-        let end = kept.thing.expires_at;
-        let forgotten = end.checked_add(KNOWN_FOR).unwrap_or(Timestamp::MAX);
-        if work.horizon.has_come(forgotten) {
+        if kept.thing.forgotten_at() <= now {
             work.shelf.remove(kept.record.kind, &kept.record.id)?;
-        } else if !work.horizon.has_come(end) {
-            current.push(kept);
         }
     }
-    Ok(current)
+    Ok(())
 }
 
 /// Keeps the next version of a proposal: the same draft, changed. A committed proposal stays as it

@@ -230,6 +230,80 @@ pub(crate) const ROOFTOP_CASE: &str = "
         (dealer_id, lower(rooftop), department, ends_at);
 ";
 
+/// What a thing is found and counted by, as a migration. What was there before gets its terms from its body,
+/// and counts as changed by itself, so that its state is written anew as soon as the publisher runs.
+pub(crate) const PUBLISHER_INDEX: &str = "
+    ALTER TABLE publisher_things ADD COLUMN class TEXT NOT NULL DEFAULT '';
+    ALTER TABLE publisher_things ADD COLUMN changes_at INTEGER;     -- microseconds; NULL: never by itself
+    DROP INDEX publisher_things_by_owner;
+    CREATE INDEX publisher_things_by_owner
+        ON publisher_things (publisher, kind, owner, place, changes_at);
+    CREATE INDEX publisher_things_by_owner_state
+        ON publisher_things (publisher, kind, owner, state, created_at, place, changes_at);
+    CREATE INDEX publisher_things_by_account
+        ON publisher_things (publisher, kind, account, place, changes_at, owner);
+    CREATE INDEX publisher_things_by_account_state
+        ON publisher_things (publisher, kind, account, state, created_at, place, changes_at, owner);
+    CREATE INDEX publisher_things_by_place ON publisher_things (publisher, kind, place);
+    CREATE INDEX publisher_things_by_change
+        ON publisher_things (publisher, kind, changes_at, place, owner, account)
+        WHERE changes_at IS NOT NULL;
+    CREATE TABLE publisher_terms (
+        publisher TEXT NOT NULL,
+        kind      TEXT NOT NULL,
+        field     TEXT NOT NULL,        -- what the value is, such as package or creative
+        value     TEXT NOT NULL,
+        owner     TEXT NOT NULL,        -- whose the thing is: nobody else's look-up reads anything of it
+        thing     INTEGER NOT NULL,     -- its place
+        PRIMARY KEY (publisher, kind, field, value, owner, thing)
+    ) WITHOUT ROWID;
+    CREATE INDEX publisher_terms_by_thing ON publisher_terms (thing, field, value, owner);
+    CREATE TABLE publisher_counts (
+        publisher TEXT NOT NULL,
+        kind      TEXT NOT NULL,
+        owner     TEXT NOT NULL,
+        account   TEXT NOT NULL,        -- empty: none
+        state     TEXT NOT NULL,
+        class     TEXT NOT NULL,
+        things    INTEGER NOT NULL,
+        PRIMARY KEY (publisher, kind, owner, account, state, class)
+    ) WITHOUT ROWID;
+    CREATE INDEX publisher_counts_by_account
+        ON publisher_counts (publisher, kind, account, state, class, things);
+    UPDATE publisher_things SET state = COALESCE(json_extract(body, '$.status'), state),
+            class = CASE WHEN json_extract(body, '$.sandbox') THEN 'sandbox' ELSE 'live' END
+        WHERE kind = 'account';
+    UPDATE publisher_things SET changes_at = 0
+        WHERE kind IN ('media_buy', 'creative', 'task') OR kind = 'proposal' AND state = 'draft';
+    INSERT INTO publisher_counts
+        SELECT publisher, kind, owner, COALESCE(account, ''), state, class, COUNT(*)
+        FROM publisher_things GROUP BY 1, 2, 3, 4, 5, 6;
+    INSERT INTO publisher_terms
+        SELECT DISTINCT publisher, kind, 'package', json_extract(p.value, '$.package_id'), owner, place
+        FROM publisher_things, json_each(body, '$.packages') p
+        WHERE kind = 'media_buy' AND json_extract(p.value, '$.package_id') IS NOT NULL;
+    INSERT INTO publisher_terms
+        SELECT DISTINCT publisher, kind, 'creative', json_extract(a.value, '$.creative_id'), owner, place
+        FROM publisher_things, json_each(body, '$.packages') p,
+             json_each(p.value, '$.creative_assignments') a
+        WHERE kind = 'media_buy' AND json_extract(a.value, '$.creative_id') IS NOT NULL;
+    INSERT INTO publisher_terms
+        SELECT publisher, kind, 'chosen_id', json_extract(body, '$.' || kind || '_id'), owner, place
+        FROM publisher_things
+        WHERE kind IN ('creative', 'audience', 'event_source', 'task')
+            AND json_extract(body, '$.' || kind || '_id') IS NOT NULL;
+    INSERT INTO publisher_terms
+        SELECT publisher, kind, 'about', json_extract(body, '$.about.thing'), owner, place
+        FROM publisher_things
+        WHERE kind = 'notice' AND json_extract(body, '$.about.thing') IS NOT NULL;
+    INSERT INTO publisher_terms
+        SELECT publisher, kind, 'natural_key',
+               COALESCE(json_extract(body, '$.brand.domain'), '') || ' '
+                   || json_extract(body, '$.operator'), owner, place
+        FROM publisher_things
+        WHERE kind = 'account' AND json_extract(body, '$.operator') IS NOT NULL;
+";
+
 /// Deliveries to a publisher's people beside those of leads, and how far each publisher's events have been
 /// turned into deliveries.
 pub(crate) const STAFF_EVENTS: &str = "

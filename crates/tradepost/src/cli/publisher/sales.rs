@@ -189,7 +189,10 @@ fn column(name: &'static str) -> Column<'static> {
 
 /// A member of a row for people.
 fn cell(name: &str, row: &Value, now: Timestamp) -> String {
-    let Some(value) = row.get(name) else { return String::new() };
+    // Where nobody decided by name, it is said what kind of decision it was.
+    let unnamed = row.get("decider").filter(|_| name == "decided_by");
+    let named = row.get(name).filter(|value| !value.is_null());
+    let Some(value) = named.or(unnamed) else { return String::new() };
     let is_moment = name.ends_with("_at") || name.ends_with("_time");
     let moment = value.as_str().filter(|_| is_moment).and_then(|text| text.parse().ok());
     match (moment, value) {

@@ -219,7 +219,11 @@ fn check_a_sale(scratch: Option<&Scratch>) {
             last["cursor"].as_str().unwrap().clone_into(&mut after);
             paged.extend(page.as_array().unwrap().iter().map(|row| row["id"].clone()));
         }
-        assert_eq!(paged.iter().map(Value::to_string).collect::<BTreeSet<_>>().len(), 12, "by {limit}");
+        assert_eq!(
+            paged.iter().map(Value::to_string).collect::<BTreeSet<_>>().len(),
+            12,
+            "by {limit}"
+        );
         assert_eq!(paged.len(), 12, "by {limit}");
     }
     let table = sale.text(&["buys", "list", "--limit", "2"]);

@@ -1,13 +1,16 @@
 //! One story on both vaults: whatever is done to the shelf in memory and to that in the store,
 //! both then say the same.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use proptest::prelude::*;
 use tradepost_publisher::refuse::{Stop, invalid};
 use tradepost_publisher::shelf::memory::MemoryVault;
-use tradepost_publisher::shelf::{KeyRow, Kind, Order, Query, Record, Shelf, Vault};
+use tradepost_publisher::shelf::{
+    Changes, IndexField, IndexTerm, KeyRow, Kind, Order, Query, Record, Shelf, Vault,
+};
 use tradepost_store::Store;
 use tradepost_wire::json::{Value, json};
 
@@ -18,17 +21,51 @@ use crate::support::postgres::Scratch;
 /// Something that is done.
 #[derive(Debug, Clone)]
 pub enum Step {
-    Put { kind: usize, id: usize, owner: usize, account: Option<usize>, state: usize, word: u8 },
-    Remove { kind: usize, id: usize },
-    Remember { scope: usize, key: usize, word: u8 },
+    Put {
+        kind: usize,
+        id: usize,
+        owner: usize,
+        account: Option<usize>,
+        state: usize,
+        found: Found,
+        word: u8,
+    },
+    Remove {
+        kind: usize,
+        id: usize,
+    },
+    Remember {
+        scope: usize,
+        key: usize,
+        word: u8,
+    },
+}
+
+/// By what a thing is found.
+#[derive(Debug, Clone)]
+pub struct Found {
+    class: usize,
+    changes_at: Option<usize>,
+    terms: BTreeSet<(usize, usize)>,
+}
+
+fn found() -> impl Strategy<Value = Found> {
+    let small = 0..3_usize;
+    let terms = prop::collection::btree_set((0..2_usize, small.clone()), 0..3);
+    (small.clone(), prop::option::of(small), terms).prop_map(|(class, changes_at, terms)| Found {
+        class,
+        changes_at,
+        terms,
+    })
 }
 
 pub fn step() -> impl Strategy<Value = Step> {
     let small = 0..3_usize;
-    let put = (small.clone(), small.clone(), small.clone(), prop::option::of(small.clone()));
+    let put = (small.clone(), 0..6_usize, small.clone(), prop::option::of(small.clone()));
+    let how = (small.clone(), found(), any::<u8>());
     prop_oneof![
-        4 => (put, small.clone(), any::<u8>()).prop_map(|((kind, id, owner, account), state, word)| {
-            Step::Put { kind, id, owner, account, state, word }
+        4 => (put, how).prop_map(|((kind, id, owner, account), (state, found, word))| {
+            Step::Put { kind, id, owner, account, state, found, word }
         }),
         1 => (small.clone(), small.clone()).prop_map(|(kind, id)| Step::Remove { kind, id }),
         1 => (small.clone(), small, any::<u8>())
@@ -42,18 +79,27 @@ fn moment(seconds: usize) -> Timestamp {
     Timestamp::from_second(i64::try_from(seconds).unwrap()).unwrap()
 }
 
+/// The term with these numbers.
+fn term(field: usize, value: usize) -> IndexTerm {
+    let field = [IndexField::Package, IndexField::Creative][field];
+    IndexTerm::new(field, &format!("value {value}"))
+}
+
 fn carry_out(shelf: &dyn Shelf, step: &Step) {
-    match *step {
-        Step::Put { kind, id, owner, account, state, word } => shelf
+    match step.clone() {
+        Step::Put { kind, id, owner, account, state, found, word } => shelf
             .put(Record {
                 kind: KINDS[kind],
                 id: format!("thing {id}"),
                 owner: format!("tenant {owner}"),
                 account: account.map(|account| format!("account {account}")),
                 state: format!("state {state}"),
+                class: format!("class {}", found.class),
+                changes_at: found.changes_at.map(moment),
+                terms: found.terms.iter().map(|(field, value)| term(*field, *value)).collect(),
                 revision: u64::from(word),
                 body: json!({"word": word, "text": "é\u{0}\"'", "number": 1e300}),
-                created_at: moment(id),
+                created_at: moment(9 - id),
                 updated_at: moment(usize::from(word)),
                 place: 0,
             })
@@ -68,35 +114,94 @@ fn carry_out(shelf: &dyn Shelf, step: &Step) {
     }
 }
 
+/// Queries of every form, each alone and together with others.
+fn queries(number: usize) -> Vec<Query> {
+    let (owner, account) = (format!("tenant {number}"), format!("account {number}"));
+    let states = |count: usize| (0..count).map(|state| format!("state {state}")).collect();
+    let of_owner = Query::of_owner(&owner);
+    let of_account = Query::of_account(&account);
+    let except_accounts = vec![account.clone(), format!("account {}", (number + 1) % 3)];
+    let led_to_by = Query { term: Some(term(number % 2, number)), ..Query::default() };
+    let narrowed = vec![
+        Query::default(),
+        of_owner.clone(),
+        of_account.clone(),
+        Query { states: states(number), ..of_owner.clone() },
+        Query { states: states(2), ..of_account.clone() },
+        Query { states: states(1), ..of_owner.clone() },
+        Query { account: Some(account), states: states(3), ..of_owner.clone() },
+        Query { except_accounts: except_accounts.clone(), ..of_owner.clone() },
+        Query { except_accounts, states: states(2), ..Query::default() },
+        Query { class: Some(format!("class {number}")), states: states(2), ..of_owner.clone() },
+        Query::in_state(&format!("state {number}")),
+        led_to_by.clone(),
+        Query { states: states(2), owner: Some(owner), ..led_to_by },
+    ];
+    let changes = [None, Some(Changes::By(moment(1))), Some(Changes::After(moment(1)))];
+    let parts = [
+        (Order::Oldest, 0, 0),
+        (Order::Newest, 0, 2),
+        (Order::FirstCreated, 1, 1),
+        (Order::LastCreated, 2, 3),
+    ];
+    let mut queries = Vec::new();
+    for query in narrowed {
+        for changes in changes {
+            for (order, skip, limit) in parts {
+                queries.push(Query { changes, order, skip, limit, ..query.clone() });
+            }
+        }
+    }
+    queries
+}
+
+/// How many things of each state and class there are.
+fn counted(shelf: &dyn Shelf, kind: Kind, query: &Query) -> Vec<(String, String, u64)> {
+    let tallies = shelf.count(kind, query).unwrap();
+    let mut counted: Vec<_> =
+        tallies.into_iter().map(|tally| (tally.state, tally.class, tally.things)).collect();
+    counted.sort_unstable();
+    counted
+}
+
+/// What a query finds when it is walked one by one, each time from behind the place of the last.
+fn walked(shelf: &dyn Shelf, kind: Kind, query: &Query) -> Vec<String> {
+    let mut query = Query { skip: 0, limit: 1, ..query.clone() };
+    let mut walked = Vec::new();
+    while let Some(record) = shelf.list(kind, &query).unwrap().pop() {
+        query.after = record.place;
+        walked.push(record.id);
+    }
+    let whole = shelf.list(kind, &Query { after: 0, limit: 0, ..query }).unwrap();
+    assert!(whole.iter().map(|record| &record.id).eq(&walked), "each once and in the same order");
+    walked
+}
+
 /// Everything that can be asked. Places differ where things were removed, so only their order is
 /// told.
 pub fn everything(vault: &dyn Vault) -> Vec<String> {
     let mut lines = Vec::new();
     let mut tell = |shelf: &dyn Shelf| {
         for kind in KINDS {
-            for id in 0..3 {
+            for id in 0..6 {
                 let id = format!("thing {id}");
                 lines.push(format!("{:?}", shelf.whose(kind, &id).unwrap()));
                 let record = shelf.get(kind, &id).unwrap();
                 lines.push(format!("{:?}", record.map(|record| Record { place: 0, ..record })));
             }
             for number in 0..3 {
-                let queries = [
-                    Query { owner: Some(format!("tenant {number}")), ..Query::default() },
-                    Query { account: Some(format!("account {number}")), ..Query::default() },
-                    Query { state: Some(format!("state {number}")), ..Query::default() },
-                    Query { limit: number, ..Query::default() },
-                    Query { order: Order::Newest, limit: number, ..Query::default() },
-                ];
-                for query in queries {
-                    let found = shelf.list(kind, &query).unwrap();
-                    let last = found.last().map_or(0, |record| record.place);
-                    let ids: Vec<_> = found.into_iter().map(|record| record.id).collect();
-                    let behind = Query { after: last, ..query.clone() };
-                    let behind = shelf.list(kind, &behind).unwrap();
-                    let behind: Vec<_> = behind.into_iter().map(|record| record.id).collect();
-                    lines.push(format!("{query:?} {ids:?} {behind:?}"));
+                for query in queries(number) {
+                    let ids: Vec<_> = shelf.list(kind, &query).unwrap();
+                    let ids: Vec<_> = ids.into_iter().map(|record| record.id).collect();
+                    lines.push(format!("{query:?} {ids:?} {:?}", counted(shelf, kind, &query)));
                 }
+            }
+            let by_place = |query: &Query| {
+                let is_change = matches!(query.changes, Some(Changes::By(_)));
+                !is_change && matches!(query.order, Order::Oldest | Order::Newest)
+            };
+            for query in queries(1).into_iter().filter(by_place) {
+                lines.extend(walked(shelf, kind, &query));
             }
         }
         for scope in 0..3 {
@@ -180,6 +285,9 @@ fn a_budget_is_spent_once_however_many_spend_it_at_two_servers() {
             owner: "tenant".to_owned(),
             account: None,
             state: String::new(),
+            class: String::new(),
+            changes_at: None,
+            terms: Vec::new(),
             revision: 1,
             body: json!({"left": left}),
             created_at: moment(0),

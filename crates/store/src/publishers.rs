@@ -1,0 +1,68 @@
+//! Who reads and writes for publishers, and whose turn it is: of the callers of publishers one may be so busy
+//! that the others would wait behind it.
+
+use tradepost_publisher::shelf::{Shelf, StoreWork};
+use tradepost_server::limit::Key;
+use tradepost_server::turns::{Turn, Turns};
+use tradepost_wire::fault::Fault;
+
+use super::{Readers, Store};
+
+/// How many requests read at once; as many are being written or wait for a writer.
+const PLACES: usize = 4;
+
+/// How many of these one caller may have: half of the store's time is left to the others.
+const SHARE: usize = 2;
+
+/// How many connections read: one is left to what no caller has asked for.
+pub(crate) const READERS: usize = PLACES + 1;
+
+/// The connections that read for publishers, and the turns of callers.
+#[derive(Debug)]
+pub(crate) struct PublisherAccess {
+    readers: Readers,
+    /// Asked whether anything has changed: each connection to a file counts for itself.
+    watcher: Readers,
+    reads: Turns,
+    writes: Turns,
+}
+
+impl PublisherAccess {
+    pub(crate) fn new(readers: Readers, watcher: Readers) -> Self {
+        let turns = || Turns::with_share(PLACES, SHARE);
+        Self { readers, watcher, reads: turns(), writes: turns() }
+    }
+}
+
+impl Store {
+    /// Lets a job read what a publisher keeps, in one consistent state.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn read_shelf(
+        &self,
+        publisher: &str,
+        job: &mut dyn FnMut(&dyn Shelf),
+    ) -> Result<(), Fault> {
+        self.publishers.readers.any(|reader| reader.read_shelf(publisher, job))
+    }
+
+    /// Waits until it is a caller's turn to have the store work for a publisher: a busy caller waits behind its own
+    /// requests, and not others behind it. The place is given back when the turn is dropped.
+    pub async fn shelf_turn<'s>(&'s self, caller: &'s str, work: StoreWork) -> Turn<'s> {
+        let turns = match work {
+            StoreWork::Read => &self.publishers.reads,
+            StoreWork::Write => &self.publishers.writes,
+        };
+        turns.turn(caller, Key::Credential(caller.to_owned())).await
+    }
+
+    /// A number that is another one once anything in the database has changed, by whatever process; `None`
+    /// for a server, which would have to be asked as if for what lies there.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn shelf_version(&self) -> Result<Option<u64>, Fault> {
+        self.publishers.watcher.any(|reader| reader.0.version())
+    }
+}
