@@ -2,21 +2,22 @@
 // The official harness of AdCP as a library: everything that applies to a seller, in one process on one
 // seller; called by interop/adcp --whole.
 //
-//     adcp-suite.mjs HARNESS VERSION URL PROTOCOL SUMMARY [STORYBOARD…]
+//     adcp-suite.mjs HARNESS VERSION URL PROTOCOL ORDER SUMMARY [STORYBOARD…]
 //
 // The command line gives every storyboard the same kit and none of the contracts that its own runner
 // fulfils. Here each storyboard has the kit that its prerequisites name, and the runner's contracts are in
 // scope: bursts, requests side by side, webhooks and the keys that sign them. Storyboards that rely on
 // what is there run before those that put fixtures beside it, then those that hand an account over to a
-// governance agent, and at last those whose products demand a provenance of every creative. SUMMARY is what
-// interop/adcp-judge reads. With names, only those storyboards run.
+// governance agent, and at last those whose products demand a provenance of every creative: that is the ORDER
+// `sorted`, and `listed` is the harness's own. SUMMARY is what interop/adcp-judge reads. With names, only those
+// storyboards run.
 import { createRequire } from 'node:module';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-const [harness, version, url, protocol, summary, ...named] = process.argv.slice(2);
+const [harness, version, url, protocol, order, summary, ...named] = process.argv.slice(2);
 if (!summary) {
-  console.error('adcp-suite.mjs HARNESS VERSION URL PROTOCOL SUMMARY [STORYBOARD…]');
+  console.error('adcp-suite.mjs HARNESS VERSION URL PROTOCOL ORDER SUMMARY [STORYBOARD…]');
   process.exit(2);
 }
 const root = resolve(harness);
@@ -78,9 +79,8 @@ const rank = board => {
   if (steps(board).some(step => step.task === 'sync_governance')) return 3;
   return board.fixtures ? 2 : 0;
 };
-const boards = [...chosen.values()]
-  .filter(board => named.length === 0 || named.includes(board.id))
-  .sort((one, other) => rank(one) - rank(other));
+const boards = [...chosen.values()].filter(board => named.length === 0 || named.includes(board.id));
+if (order === 'sorted') boards.sort((one, other) => rank(one) - rank(other));
 
 const report = {
   storyboards_executed: [],

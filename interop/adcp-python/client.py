@@ -1,5 +1,5 @@
-"""AdCP's own client for Python against the demo publisher: discovery, products, a buy and its errors, over MCP
-and over A2A, in the releases that it speaks.
+"""AdCP's own client for Python against the demo publisher: discovery, products, a buy and its errors, and every
+method with its defaults, over MCP and over A2A, in each release that the publisher claims.
 
     python client.py http://127.0.0.1:8080
 """
@@ -22,6 +22,7 @@ from adcp.types import (
 
 sys.path.append(str(Path(__file__).parent.parent / 'python'))
 from checks import Tally, expect, same  # noqa: E402
+from methods import walk_methods  # noqa: E402
 
 # A credential of the demo, which is no secret.
 TOKEN = 'demo-acme-outdoor-v1'
@@ -119,12 +120,13 @@ async def walk(check, url, protocol, version):
         await check(f'{over}: sends the same again and has bought once', story.repeats())
         await check(f'{over}: hears of a key for something else', story.conflicts())
         await check(f'{over}: hears what is wrong with a buy', story.is_refused())
+        await walk_methods(check, client, over, version)
 
 
 async def main(url):
     tally = Tally()
     for protocol in ('mcp', 'a2a'):
-        for version in ('3.1', '3.2'):
+        for version in ('3.0', '3.1', '3.2'):
             await walk(tally.check, url, protocol, version)
     return tally.close()
 

@@ -150,7 +150,7 @@ impl Seller {
         gave_up: &GaveUp,
     ) -> Trouble {
         let trouble = self.trouble(&gave_up.failure);
-        if !task.mutates() || !gave_up.doubt.may_have_acted() {
+        if !task.mutates() || !gave_up.doubt.in_doubt() {
             return trouble.hint(plain(&gave_up.advice.to_string(), SENTENCE));
         }
         let key = gave_up.doubt.keys().next().map(|key| plain(key, 2 * WORD));
@@ -401,7 +401,7 @@ fn document(
     json!({
         "seller": seller.id, "status": status, "data": data,
         "idempotency_key"?: key.as_ref().filter(|_| row.task.mutates()),
-        "doubt"?: doubt.may_have_acted().then(|| doubt.to_string()),
+        "doubt"?: doubt.in_doubt().then(|| doubt.to_string()),
         "again"?: Some(again).filter(|again| !again.is_empty()),
     })
 }

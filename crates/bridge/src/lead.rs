@@ -89,7 +89,7 @@ impl Bridge {
             let trouble = dealer.trouble(failure);
             if settles(failure) {
                 self.unclear.forget(&subject);
-            } else if gave_up.doubt.may_have_acted() {
+            } else if gave_up.doubt.in_doubt() {
                 self.unclear.remember(&subject, confirmed.clone());
             }
             // Any other failure says nothing of what became of the lead before it.

@@ -144,7 +144,7 @@ pub struct Trouble {
     name: Option<Box<str>>,
     error_id: Option<Box<str>>,
     details: Option<Box<Value>>,
-    may_have_acted: bool,
+    is_in_doubt: bool,
     /// The idempotency key of what may have been done.
     key: Option<Box<str>>,
     errors: Vec<Self>,
@@ -250,7 +250,7 @@ impl Trouble {
             "the lead may have arrived, under the idempotency_key {key}; call again with exactly the same \
              arguments, which sends that key again and cannot make a second one"
         );
-        Self { may_have_acted: true, retryable: true, key: Some(key.into()), ..self }.hint(hint)
+        Self { is_in_doubt: true, retryable: true, key: Some(key.into()), ..self }.hint(hint)
     }
 
     fn whom(&self) -> &'static str {
@@ -279,7 +279,9 @@ impl Trouble {
             "problems_in_all"?: (self.total > self.problems.len()).then_some(self.total),
             "retryable": self.retryable,
             "retry_after_ms"?: self.retry_after.map(milliseconds),
-            "may_have_acted"?: self.may_have_acted.then_some(true),
+            "in_doubt"?: self.is_in_doubt.then_some(true),
+            // Its older name: without it, a program would take a call that is in doubt for one that failed.
+            "may_have_acted"?: self.is_in_doubt.then_some(true),
             "idempotency_key"?: self.key,
             "hint": self.hint,
             "error_id"?: self.error_id,

@@ -261,7 +261,11 @@ impl AdcpClient {
         let arguments = Value::Object(arguments);
         // Before anything leaves: what stands among arguments stands in the seller's logs, too
         // (`A-9`).
-        let found = adcp::credentials::find(&arguments);
+        let mut found = adcp::credentials::find(&arguments);
+        let own = self.authorization.as_ref().and_then(|value| value.to_str().ok());
+        if let Some((_, own)) = own.and_then(|value| value.split_once(' ')) {
+            found.extend(adcp::credentials::find_value(&arguments, own));
+        }
         if !found.is_empty() {
             return Err(Failure::Unsent(Unsent::Credential(found)));
         }

@@ -197,14 +197,15 @@ impl Failure {
         Some(&adcp.error)
     }
 
-    /// Whether the seller may have acted on the request although there is no result.
+    /// Whether it is unknown if the seller has acted on the request.
     #[must_use]
-    pub fn may_have_acted(&self) -> bool {
+    pub fn in_doubt(&self) -> bool {
         match self {
             Self::Unsent(_) => false,
             Self::Refused(refused) => match &refused.by {
-                // A gateway answers so when it has lost sight of the seller behind it.
-                By::Http(status) => *status >= 500,
+                // A gateway answers so when it has lost sight of the seller behind it; but who does not
+                // implement the request or its version, or wants a sign-in to the network, has not acted.
+                By::Http(status) => *status >= 500 && !matches!(status, 501 | 505 | 511),
                 // UNKNOWN, DEADLINE_EXCEEDED, INTERNAL, UNAVAILABLE and DATA_LOSS.
                 By::Grpc { code, .. } => matches!(code, 2 | 4 | 13 | 14 | 15),
                 // The seller failed at its work, and nobody knows how much of it was done.
@@ -342,10 +343,11 @@ mod tests {
             let (by, retry_after, kept) = (By::Http(status), None, Kept::default());
             Failure::Refused(Box::new(Refused { by, retry_after, kept }))
         };
-        assert!(refused(504).may_have_acted());
-        assert!(!refused(401).may_have_acted());
-        assert!(!unsent.may_have_acted());
-        assert!(timed_out.may_have_acted());
+        assert!(refused(504).in_doubt());
+        assert!(![501, 505, 511].iter().any(|status| refused(*status).in_doubt()));
+        assert!(!refused(401).in_doubt());
+        assert!(!unsent.in_doubt());
+        assert!(timed_out.in_doubt());
         assert_eq!(timed_out.to_string(), "no answer within 1 s");
     }
 

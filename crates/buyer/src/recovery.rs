@@ -312,7 +312,7 @@ pub fn advise(attempt: &Attempt, failure: &Failure, budget: &Budget) -> Advice {
     match course::of(attempt, failure) {
         Course::Again { pace, first } => {
             // Before the budget is looked at: however many retries are left, none of them is safe.
-            if attempt.effect == Effect::Unkeyed && failure.may_have_acted() {
+            if attempt.effect == Effect::Unkeyed && failure.in_doubt() {
                 return Advice::Ask(Why::InDoubt);
             }
             course::retry(pace, first, attempt, failure, budget)

@@ -162,7 +162,7 @@ impl GaveUp {
 impl fmt::Display for GaveUp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.failure, self.advice)?;
-        if self.doubt.may_have_acted() { write!(f, "; {}", self.doubt) } else { Ok(()) }
+        if self.doubt.in_doubt() { write!(f, "; {}", self.doubt) } else { Ok(()) }
     }
 }
 
@@ -261,7 +261,7 @@ impl<W: World> Recoverer<W> {
                 Err(failure) => failure,
             };
             self.world.failed(&Record::of(&failure, &sender.private()));
-            if was_sent && attempt.effect != Effect::Read && failure.may_have_acted() {
+            if was_sent && attempt.effect != Effect::Read && failure.in_doubt() {
                 doubt.cast(sender.key());
             }
             let now = self.world.now();
@@ -300,7 +300,7 @@ impl<W: World> Recoverer<W> {
             }
             key = next;
             // What never left cannot be done twice.
-            let may_be_known = doubt.may_have_acted() || !matches!(failure, Failure::Unsent(_));
+            let may_be_known = doubt.in_doubt() || !matches!(failure, Failure::Unsent(_));
             if key == Key::Same && attempt.effect == Effect::Keyed && may_be_known {
                 let age = self.world.now().saturating_sub(since);
                 match self.within(left(begun), sender.may_repeat(age)).await {

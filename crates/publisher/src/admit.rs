@@ -7,11 +7,11 @@ use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::canonical;
-use tradepost_wire::json::json;
+use tradepost_wire::json::{Map, json};
 
 use crate::account::{Account, Status};
 use crate::agent::{Billing, BuyerAgent};
-use crate::ask::Ask;
+use crate::ask::{Ask, Caller};
 use crate::profile::{Profile, Review};
 use crate::publisher::Publisher;
 use crate::refuse::{self, Refusal, Stop};
@@ -49,10 +49,11 @@ impl Admitted {
         self.account.as_ref().map(|account| account.record.id.as_str())
     }
 
-    /// Whether the account can be used for the task as it stands.
-    pub(crate) fn usable(&self) -> Result<(), Stop> {
-        let rights = self.reach.rights();
-        self.account.as_ref().map_or(Ok(()), |account| rights.usable(&account.thing, "account"))
+    /// Whether the account can be used for the task as it stands, and for the brand that the request names.
+    pub(crate) fn usable(&self, arguments: &Map) -> Result<(), Stop> {
+        let Some(account) = &self.account else { return Ok(()) };
+        self.reach.rights().usable(&account.thing, "account")?;
+        gates::brand(&account.thing, arguments)
     }
 }
 
@@ -64,7 +65,10 @@ pub(crate) fn admit(
     phase: Phase,
 ) -> Result<Admitted, Stop> {
     let agent = ask.caller.agent.as_deref();
-    gates::standing(ask.tool, agent, publisher.profile.onboarding.strangers)?;
+    // What a seller can do is no secret.
+    if ask.tool != Tool::GetAdcpCapabilities {
+        gates::standing(agent, publisher.profile.onboarding.strangers)?;
+    }
     let tenant = ask.caller.tenant();
     let rights = Rights::read(ask, &tenant, shelf)?;
     // Its refusal waits: of a tool that this seller does not have that is what is said,
@@ -89,6 +93,26 @@ pub(crate) fn admit(
     Refusal::of_all(gates::fields(ask.tool, rights.of(id), &ask.arguments))?;
     let reach = Reach::new(tenant, rights, account.as_ref());
     Ok(Admitted { account, reach })
+}
+
+/// Whether a caller may call a task that this seller does not have, by how its relationship stands and by
+/// the tasks that it was granted.
+pub(crate) fn foreign(
+    publisher: &Publisher,
+    task: &str,
+    caller: &Caller,
+    arguments: &Map,
+    shelf: &dyn Shelf,
+) -> Result<(), Stop> {
+    gates::standing(caller.agent.as_deref(), publisher.profile.onboarding.strangers)?;
+    let tenant = caller.tenant();
+    let rights = Rights::to_look(caller, &tenant, shelf)?;
+    let reference = arguments.get("account").and_then(Reference::read);
+    // An account that is not there changes nothing of what this seller has.
+    let account = reference
+        .and_then(|reference| rights.account(&tenant, &reference, "account", shelf).ok().flatten());
+    let id = account.as_ref().and_then(known_id);
+    gates::task(task, rights.of(id), id)
 }
 
 /// Whether a reference names an account to work with.

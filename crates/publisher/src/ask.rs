@@ -1,5 +1,6 @@
 //! What a binding hands over.
 
+use std::fmt;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -17,8 +18,34 @@ pub struct Ask {
     pub arguments: Map,
     /// Who calls.
     pub caller: Caller,
+    /// The credential with which it came, where it has shown one: it may not stand in the arguments.
+    pub credential: Option<Credential>,
     /// The moment.
     pub now: Timestamp,
+}
+
+/// A credential, which stands in no log.
+#[derive(Clone)]
+pub struct Credential(String);
+
+impl Credential {
+    /// The credential with this text.
+    #[must_use]
+    pub fn new(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+
+    /// JSON Pointers to where it stands in a value.
+    #[must_use]
+    pub fn find_in(&self, value: &Value) -> Vec<String> {
+        credentials::find_value(value, &self.0)
+    }
+}
+
+impl fmt::Debug for Credential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Credential(hidden)")
+    }
 }
 
 impl Ask {
@@ -30,6 +57,13 @@ impl Ask {
         self.tool.mutates()
             || self.tool == Tool::CheckGovernance
             || (searches && (sandbox || self.tool == Tool::GetProducts))
+    }
+
+    /// Whether its `context` comes back with the answer.
+    pub(crate) fn may_repeat(&self, context: &Value) -> bool {
+        let shows_own =
+            self.credential.as_ref().is_some_and(|own| !own.find_in(context).is_empty());
+        may_be_repeated(context) && !shows_own
     }
 
     /// Whether it searches for something that the publisher has to think about: everything that is

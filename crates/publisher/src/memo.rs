@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use tradepost_wire::adcp::{Answer, Tool};
 use tradepost_wire::json::{Value, to_string};
 
-use crate::ask::{Ask, may_be_repeated};
+use crate::ask::Ask;
 use crate::idempotency;
 use crate::profile::Profile;
 use crate::reply::Lasts;
@@ -38,7 +38,7 @@ pub(crate) fn is_for(ask: &Ask) -> bool {
         [idempotency::MEMBER, "property_list", "push_notification_config", "refine"];
     ask.tool == Tool::GetProducts
         && ask.arguments.iter().all(|(name, value)| match name.as_str() {
-            CONTEXT => may_be_repeated(value),
+            CONTEXT => ask.may_repeat(value),
             name => !APART.contains(&name),
         })
 }
@@ -175,7 +175,8 @@ mod tests {
     fn of(principal: &str, arguments: &str) -> Ask {
         let arguments: Map = tradepost_wire::json::from_str(arguments).unwrap();
         let caller = Caller { principal: principal.to_owned(), agent: None };
-        Ask { tool: Tool::GetProducts, arguments, caller, now: Timestamp::UNIX_EPOCH }
+        let (credential, now) = (None, Timestamp::UNIX_EPOCH);
+        Ask { tool: Tool::GetProducts, arguments, caller, credential, now }
     }
 
     fn question(principal: &str, brief: &str) -> Ask {

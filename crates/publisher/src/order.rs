@@ -7,14 +7,14 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use tradepost_wire::adcp::credentials;
 use tradepost_wire::adcp::error::{Code, Error, Issue, Release};
-use tradepost_wire::adcp::release::undone;
+use tradepost_wire::adcp::release::added;
 use tradepost_wire::adcp::rules::{self, Internals, Issues};
 use tradepost_wire::adcp::{Answer, Tool};
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value};
 
 use crate::admit::{self, Admitted, Phase};
-use crate::ask::{Ask, may_be_repeated};
+use crate::ask::{Ask, Caller, may_be_repeated};
 use crate::buy::MediaBuy;
 use crate::creative::Creative;
 use crate::idempotency::Key;
@@ -60,16 +60,22 @@ const SETTLED_AT_ONCE: usize = 500;
 const SETTLED_ROUNDS: usize = 20;
 
 impl Publisher {
-    /// The answer to a task of AdCP that this seller does not have.
+    /// The answer to a task of AdCP that this seller does not have. Who could not call it anyway is told so,
+    /// because that can be mended (`R-5`).
     #[must_use]
-    pub fn lacking(&self, arguments: &Map) -> Answer {
-        let mut answer = Answer::failed(refuse::unsupported(), Vec::new());
+    pub fn lacking(&self, task: &str, caller: &Caller, arguments: &Map) -> Answer {
+        let denied = self.vault.look(|shelf| admit::foreign(self, task, caller, arguments, shelf));
+        let mut answer = match denied {
+            Ok(()) => Answer::failed(refuse::unsupported(), Vec::new()),
+            Err(Stop::Refused(refusal)) => Answer::failed(*refusal.first, refusal.others),
+            Err(Stop::Broken(broken)) => self.broke(&broken),
+        };
         answer.context = arguments.get("context").filter(|it| may_be_repeated(it)).cloned();
         answer.pinned(self.release(arguments))
     }
 
     /// The release that a request is answered in.
-    fn release(&self, arguments: &Map) -> Release {
+    pub(crate) fn release(&self, arguments: &Map) -> Release {
         version::of(&self.profile, arguments).unwrap_or(Release::V3_1)
     }
 
@@ -112,10 +118,12 @@ impl Publisher {
             Err(Stop::Broken(broken)) => self.broke(&broken),
         };
         let mut answer = answer.spoken(ask.tool, release);
+        let repeated = context.filter(|context| ask.may_repeat(context));
         if let (Some(footing), Some(lasts)) = (footing, lasts) {
-            self.memo.keep(ask, footing, lasts, &answer);
+            // Nothing that lasts has the credential in it.
+            self.memo.keep(Ask { credential: None, ..ask }, footing, lasts, &answer);
         }
-        answer.context = context.filter(may_be_repeated);
+        answer.context = repeated;
         answer
     }
 
@@ -251,15 +259,17 @@ impl Publisher {
     fn check(&self, ask: &Ask) -> Result<Arc<Request>, Stop> {
         // First, because the release decides in which words everything after it is refused.
         let release = version::of(&self.profile, &ask.arguments)?;
-        let arguments = Value::Object(ask.arguments.clone());
+        let mut arguments = Value::Object(ask.arguments.clone());
         // The schema leaves `context` and `ext` open, so that a credential there passes it; it is
-        // looked for by name, at every depth (`A-7`).
-        let leaked = credentials::find(&arguments);
-        if !leaked.is_empty() {
-            return Err(credential_in_arguments(&leaked).into());
+        // looked for by name, and the caller's own by its value, at every depth (`A-7`).
+        let by_name = credentials::find(&arguments);
+        let by_value =
+            ask.credential.as_ref().map(|own| own.find_in(&arguments)).unwrap_or_default();
+        if !by_name.is_empty() || !by_value.is_empty() {
+            return Err(credential_in_arguments(&by_name, &by_value).into());
         }
         tools::before_schema(ask.tool, &arguments)?;
-        Refusal::of_all(beyond(ask.tool, release, &arguments))?;
+        Refusal::of_all(beyond(ask.tool, release, &mut arguments))?;
         let internals = if self.profile.internals { Internals::On } else { Internals::Off };
         // The test controller has an error vocabulary of its own, for this as well.
         if ask.tool != Tool::ComplyTestController || !self.profile.sandbox {
@@ -409,7 +419,7 @@ impl Publisher {
         {
             return Ok(Entered::Replay(reply));
         }
-        admitted.usable()?;
+        admitted.usable(&ask.arguments)?;
         Ok(Entered::New { admitted: Box::new(admitted), key })
     }
 
@@ -434,14 +444,13 @@ enum Entered {
     New { admitted: Box<Admitted>, key: Option<Key> },
 }
 
-/// What the caller's release has and this seller does not do: to leave it out unsaid would be another
-/// request than the one that was sent.
-fn beyond(tool: Tool, release: Release, arguments: &Value) -> Vec<Error> {
+/// What the caller's release has and this seller does not do. What asks for nothing is taken out.
+fn beyond(tool: Tool, release: Release, arguments: &mut Value) -> Vec<Error> {
     let message = "this seller does not do this yet; leave it out";
     let refused = |pointer: String| {
         refuse::at(Code::UnsupportedFeature, &tradepost_wire::adcp::error::path(&pointer), message)
     };
-    undone(tool, release, arguments).into_iter().map(refused).collect()
+    added::settle(tool, release, arguments).into_iter().map(refused).collect()
 }
 
 /// What its schema does not permit, with what to do about it.
@@ -450,15 +459,19 @@ fn violations(issues: Issues) -> Error {
 }
 
 /// Names the members, never what is in them (`A-7`, `A-10`).
-fn credential_in_arguments(pointers: &[String]) -> Error {
+fn credential_in_arguments(by_name: &[String], by_value: &[String]) -> Error {
     let message = "a credential stands in the arguments; send it in the Authorization header alone, \
                    and replace the one that was sent";
-    let issue = |pointer: &String| Issue {
+    let issue = |pointer: &String, message: &str| Issue {
         pointer: pointer.clone(),
-        message: "a member of this name holds a credential".to_owned(),
+        message: message.to_owned(),
         keyword: "not".to_owned(),
         ..Issue::default()
     };
-    let issues = pointers.iter().map(issue).collect();
+    let named = by_name.iter().map(|it| issue(it, "a member of this name holds a credential"));
+    let others = by_value.iter().filter(|it| !by_name.contains(it));
+    let shown =
+        others.map(|it| issue(it, "the credential with which this request came stands here"));
+    let issues = named.chain(shown).collect();
     Error { issues, ..refuse::error(Code::CredentialInArgs, message) }
 }

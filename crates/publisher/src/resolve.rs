@@ -13,7 +13,7 @@ use tradepost_wire::fault::Fault;
 use crate::account::{Account, Grant};
 use crate::admit::gates;
 use crate::agent::{Authorization, BuyerAgent};
-use crate::ask::Ask;
+use crate::ask::{Ask, Caller};
 use crate::forms::products::Brand;
 use crate::profile::Onboarding;
 use crate::refuse::{self, Stop};
@@ -47,12 +47,16 @@ pub(crate) struct Rights {
 impl Rights {
     /// Reads them. One list, whatever the request names.
     pub(crate) fn read(ask: &Ask, tenant: &str, shelf: &dyn Shelf) -> Result<Self, Fault> {
-        let query = Query { owner: Some(tenant.to_owned()), ..Query::default() };
-        let grants = shelf.all::<Grant>(&query)?.into_iter();
-        let grants = grants.map(|kept| (kept.thing.account_id, kept.thing.authorization));
         let need = gates::need(ask.tool, &ask.arguments);
         let agent = ask.caller.agent.clone();
-        Ok(Self { tool: ask.tool, need, agent, grants: grants.collect() })
+        Ok(Self { tool: ask.tool, need, agent, grants: granted(tenant, shelf)? })
+    }
+
+    /// Reads those of a caller for finding out what it may do, whatever it calls.
+    pub(crate) fn to_look(caller: &Caller, tenant: &str, shelf: &dyn Shelf) -> Result<Self, Fault> {
+        let (tool, need) = (Tool::ListAccounts, Tool::ListAccounts.need());
+        let (agent, grants) = (caller.agent.clone(), granted(tenant, shelf)?);
+        Ok(Self { tool, need, agent, grants })
     }
 
     /// What the caller may do with an account; with any for which nothing else is said when `None`.
@@ -164,6 +168,13 @@ impl Rights {
         let message = "several accounts fit; name one by its account_id";
         Err(refuse::at(Code::AccountAmbiguous, field, message).into())
     }
+}
+
+/// What a tenant was granted, by account.
+fn granted(tenant: &str, shelf: &dyn Shelf) -> Result<BTreeMap<String, Authorization>, Fault> {
+    let query = Query { owner: Some(tenant.to_owned()), ..Query::default() };
+    let grants = shelf.all::<Grant>(&query)?.into_iter();
+    Ok(grants.map(|kept| (kept.thing.account_id, kept.thing.authorization)).collect())
 }
 
 tradepost_wire::form! {

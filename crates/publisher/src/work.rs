@@ -21,7 +21,6 @@ use crate::shelf::{Kept, New, Query, Shelf, Thing};
 use crate::supply::Outage;
 use crate::task::Task;
 use crate::task::end::record_id;
-use crate::version;
 use crate::world::Supply;
 
 /// A request at work.
@@ -76,7 +75,7 @@ impl Horizon {
 impl Work<'_> {
     /// The release that the request is answered in.
     pub(crate) fn release(&self) -> Release {
-        version::of(&self.publisher.profile, &self.ask.arguments).unwrap_or(Release::V3_1)
+        self.publisher.release(&self.ask.arguments)
     }
 
     /// The version of a feed that the caller has, where its release knows such versions.

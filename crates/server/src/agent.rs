@@ -20,7 +20,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::RawValue;
 use tradepost_wire::json::Value;
 
-use crate::auth::{Authenticator, Denied, Principal};
+use crate::auth::{Authenticator, Denied, Principal, ShownCredential};
 pub use crate::card::Binding;
 use crate::card::{ClaimedExtension, PublishedCard};
 use crate::fault::Fault;
@@ -285,6 +285,8 @@ pub struct Caller {
     pub address: IpAddr,
     /// Authenticated identity.
     pub principal: Principal,
+    /// The credential that it has shown: an agent may look whether it stands where it must not.
+    pub credential: Option<ShownCredential>,
 }
 
 impl Caller {

@@ -6,6 +6,7 @@
 //! [`Authenticator::authenticate`] after the transport limits and before it reads the request.
 // The order of checks is that of requirements §2.1.
 
+use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -65,6 +66,31 @@ impl Principal {
     #[must_use]
     pub fn is_anonymous(&self) -> bool {
         self.name == ANONYMOUS
+    }
+}
+
+/// Bearer credential of a request. Its debug form hides it, so that it cannot reach a log.
+#[derive(Clone)]
+pub struct ShownCredential(String);
+
+impl ShownCredential {
+    /// Reads the credential of these headers. `None` unless exactly one can be read.
+    #[must_use]
+    pub fn from_headers(headers: &HeaderMap) -> Option<Self> {
+        let text = credential(headers).ok().flatten()?;
+        Some(Self(text.to_owned()))
+    }
+
+    /// Returns the text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for ShownCredential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ShownCredential(hidden)")
     }
 }
 

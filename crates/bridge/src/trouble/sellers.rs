@@ -71,7 +71,7 @@ impl Trouble {
              and idempotency_key {key}, which cannot do it twice",
             window.as_secs(),
         );
-        Self { may_have_acted: true, retryable: true, key: Some(key.into()), ..self }.hint(hint)
+        Self { is_in_doubt: true, retryable: true, key: Some(key.into()), ..self }.hint(hint)
     }
 
     /// The same, where the seller would not know it again.
@@ -84,7 +84,7 @@ impl Trouble {
             ),
         };
         let key = key.map(Into::into);
-        Self { may_have_acted: true, retryable: false, key, ..self }
+        Self { is_in_doubt: true, retryable: false, key, ..self }
             .hint(format!("{hint}: look whether it was done before calling again"))
     }
 

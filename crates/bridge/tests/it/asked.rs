@@ -253,10 +253,7 @@ fn a_lead_in_doubt_keeps_its_key_and_its_consent_whichever_form_is_agreed_to_nex
         }
         let trouble = &ends[0]["structuredContent"];
         let key = trouble["idempotency_key"].as_str().unwrap();
-        assert_eq!(
-            (code_of(trouble), &trouble["may_have_acted"]),
-            ("DEALER_GARBLED", &json!(true))
-        );
+        assert_eq!((code_of(trouble), &trouble["in_doubt"]), ("DEALER_GARBLED", &json!(true)));
         let text = ends[0]["content"].to_string();
         assert!(text.contains(&format!("idempotency_key {key}")), "{text}");
         assert_eq!(ends[1]["structuredContent"]["status"], "sent");

@@ -272,7 +272,7 @@ fn a_lead_in_doubt_is_sent_again_as_the_same_one() {
     for _ in 0..2 {
         let outcome = call(&bridge, "aap_lead_submit", &confirmed(lead(), &first));
         assert_eq!(outcome.document["code"], "DEALER_GARBLED");
-        assert_eq!(outcome.document["may_have_acted"], true);
+        assert_eq!(outcome.document["in_doubt"], true);
         assert_eq!(outcome.document["retryable"], true);
         hand.advance(SignedDuration::from_mins(2));
     }
@@ -305,7 +305,7 @@ fn a_refusal_that_is_said_before_the_key_is_looked_up_ends_no_doubt() {
             let refused = call(&bridge, "aap_lead_submit", &confirmed(lead(), &first)).document;
             assert_eq!(refused["code"], code);
             assert_eq!(
-                (&refused["may_have_acted"], &refused["retryable"]),
+                (&refused["in_doubt"], &refused["retryable"]),
                 (&json!(true), &json!(false))
             );
             assert_eq!(key(&refused), key(&lost), "{refused}");

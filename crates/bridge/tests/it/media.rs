@@ -154,7 +154,7 @@ fn what_ends_unclear_names_its_key_and_is_repeated_with_it() {
     let first = call(&bridge, "adcp_create_media_buy", &order()).document;
     let outcome = call(&bridge, "adcp_create_media_buy", &agreed(order(), &first));
     let trouble = &outcome.document;
-    assert_eq!((&trouble["may_have_acted"], &trouble["retryable"]), (&json!(true), &json!(true)));
+    assert_eq!((&trouble["in_doubt"], &trouble["retryable"]), (&json!(true), &json!(true)));
     let key = trouble["idempotency_key"].as_str().unwrap();
     assert!(outcome.text.contains(&format!("idempotency_key {key}")), "{}", outcome.text);
     let sent = seller.calls("create_media_buy");
@@ -215,7 +215,7 @@ fn without_a_promise_nothing_is_repeated_and_the_person_hears_that_it_may_be_don
     let first = call(&bridge, "adcp_create_media_buy", &order()).document;
     let outcome = call(&bridge, "adcp_create_media_buy", &agreed(order(), &first));
     let trouble = &outcome.document;
-    assert_eq!((&trouble["may_have_acted"], &trouble["retryable"]), (&json!(true), &json!(false)));
+    assert_eq!((&trouble["in_doubt"], &trouble["retryable"]), (&json!(true), &json!(false)));
     assert!(outcome.text.contains("look whether it was done"), "{}", outcome.text);
     assert_eq!(seller.calls("create_media_buy").len(), 1);
     let again = with(order(), json!({"idempotency_key": trouble["idempotency_key"]}));

@@ -272,6 +272,11 @@ fn a_9_a_credential_among_the_arguments_never_leaves() {
         let places = vec!["/ext/api_key".to_owned()];
         assert_eq!(advice, Advice::Ask(Why::CredentialInArguments(places)));
     }
+    // Its own is known by its value, wherever it stands.
+    let client = mcp(&fake).with_token("t0ken-of-acme").unwrap();
+    let call = client.call("get_products", arguments(json!({"brief": "I am t0ken-of-acme"})));
+    let failure = fake.run(call).unwrap_err();
+    assert_eq!(failure.to_string(), "not sent: a credential stands at /brief");
     let public = AdcpClient::mcp(transport(), "http://seller.example/mcp", ids()).unwrap();
     assert!(matches!(public.with_token("t"), Err(Failure::Unsent(Unsent::Address(_)))));
     for address in ["", "seller.example/mcp", "ftp://a.example", "https://u:s3cret@a.example/"] {

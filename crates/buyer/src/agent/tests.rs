@@ -207,7 +207,7 @@ fn words_that_may_have_arrived_are_not_said_again() {
         let heard = converse(&client(&fake, "1.0", streaming), &fake, Virtual::new(0.0));
         let gave_up = heard.ended.unwrap_err();
         assert_eq!(gave_up.advice, Advice::Ask(Why::InDoubt));
-        assert!(gave_up.doubt.may_have_acted());
+        assert!(gave_up.doubt.in_doubt());
         assert_eq!(gave_up.spent.attempts, 1);
     }
     // What was refused and passes is said again, in the same message.

@@ -52,13 +52,13 @@ fn a_wait_and_a_challenge_of_the_error_are_read() {
 }
 
 #[test]
-fn a_fault_of_the_seller_may_have_acted_whichever_reason_it_has() {
+fn a_fault_of_the_seller_is_in_doubt_whichever_reason_it_has() {
     for reason in ["INTERNAL_ERROR", "UNAVAILABLE"] {
         let refused = refused(json!({"code": -32603, "message": "x", "data": [
             {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason,
              "domain": "a2a-protocol.org"}]}));
         assert!(refused.is_retryable(), "{reason}");
-        assert!(crate::failure::Failure::Refused(Box::new(refused)).may_have_acted(), "{reason}");
+        assert!(crate::failure::Failure::Refused(Box::new(refused)).in_doubt(), "{reason}");
     }
 }
 

@@ -17,9 +17,9 @@ pub struct Doubt {
 }
 
 impl Doubt {
-    /// Whether the seller may have acted.
+    /// Whether it is unknown if the seller has acted.
     #[must_use]
-    pub fn may_have_acted(&self) -> bool {
+    pub fn in_doubt(&self) -> bool {
         self.unkeyed || !self.keys.is_empty()
     }
 
@@ -61,7 +61,7 @@ impl Doubt {
 
 impl fmt::Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.may_have_acted() {
+        if !self.in_doubt() {
             return f.write_str("nothing has happened");
         }
         f.write_str("it may have happened all the same")?;

@@ -221,7 +221,7 @@ fn whether_it_may_have_happened_is_asked_of_all_requests_and_not_of_the_last() {
         let (ended, ..) = once(0.0, attempt, answers);
         let gave_up = ended.unwrap_err();
         assert_eq!(gave_up.doubt.keys().collect::<Vec<_>>(), doubted, "{shown}");
-        assert_eq!(gave_up.doubt.may_have_acted(), !doubted.is_empty(), "{shown}");
+        assert_eq!(gave_up.doubt.in_doubt(), !doubted.is_empty(), "{shown}");
         let said = gave_up.to_string();
         for key in doubted {
             assert!(said.contains(key), "{said}");
@@ -233,7 +233,7 @@ fn whether_it_may_have_happened_is_asked_of_all_requests_and_not_of_the_last() {
     script.keyed = false;
     let attempt = Attempt { effect: Effect::Unkeyed, ..Attempt::default() };
     let gave_up = run(&recoverer(&world), attempt, &mut script).unwrap_err();
-    assert!(gave_up.doubt.may_have_acted() && gave_up.key.is_none());
+    assert!(gave_up.doubt.in_doubt() && gave_up.key.is_none());
     assert!(gave_up.to_string().ends_with("may do it twice"), "{gave_up}");
 }
 

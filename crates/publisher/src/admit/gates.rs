@@ -3,12 +3,14 @@
 //! which order, is in [`admit`](super).
 
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::adcp::{Need, Tool};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, json};
 
 use crate::account::{Account, Status};
 use crate::agent::{Authorization, BuyerAgent, Standing};
+use crate::forms::products::Brand;
 use crate::refuse::{self, Stop};
 use crate::reply::object;
 
@@ -19,15 +21,8 @@ const MAX_FIELDS: usize = 50;
 const MAX_PERMITTED: usize = 12;
 
 /// The relationship with the caller (`G-1` to `G-7`). An agent that is no friend and a credential
-/// that is nobody's cost the same work: none. What a seller can do is no secret.
-pub(crate) fn standing(
-    tool: Tool,
-    agent: Option<&BuyerAgent>,
-    strangers: bool,
-) -> Result<(), Stop> {
-    if tool == Tool::GetAdcpCapabilities {
-        return Ok(());
-    }
+/// that is nobody's cost the same work: none.
+pub(crate) fn standing(agent: Option<&BuyerAgent>, strangers: bool) -> Result<(), Stop> {
     let (code, state) = match agent.map(|agent| agent.standing) {
         Some(Standing::Active) => return Ok(()),
         Some(Standing::Suspended) => (Code::AgentSuspended, "is suspended"),
@@ -78,21 +73,31 @@ pub(crate) fn scope(
     let Some(granted) = granted.filter(|_| !is_introspection(tool)) else {
         return Ok(());
     };
-    // No list permits every task, an empty one none.
-    let tasks = granted.allowed_tasks.as_ref();
-    if tasks.is_some_and(|tasks| !tasks.contains(tool.name())) {
-        let message = "the caller may not call this task for this account; authorization in \
-                       list_accounts says what it may call";
-        let account = account.map(|id| json!({"account_id": id}));
-        let hint = json!({"task": "list_accounts", "account"?: account});
-        let error = refuse::error(Code::ScopeInsufficient, message);
-        return Err(error.with("introspection_hint", hint).into());
-    }
+    task(tool.name(), Some(granted), account)?;
     if granted.read_only && changes(tool) {
         let message = "the caller may read this account and change nothing";
         return Err(refuse::error(Code::ReadOnlyScope, message).into());
     }
     Ok(())
+}
+
+/// Whether a task, be it one that this seller does not have, is among those that the caller was granted.
+/// No list permits every task, an empty one none.
+pub(crate) fn task(
+    name: &str,
+    granted: Option<&Authorization>,
+    account: Option<&str>,
+) -> Result<(), Stop> {
+    let tasks = granted.and_then(|granted| granted.allowed_tasks.as_ref());
+    if tasks.is_none_or(|tasks| tasks.contains(name)) {
+        return Ok(());
+    }
+    let message = "the caller may not call this task for this account; authorization in \
+                   list_accounts says what it may call";
+    let account = account.map(|id| json!({"account_id": id}));
+    let hint = json!({"task": "list_accounts", "account"?: account});
+    let error = refuse::error(Code::ScopeInsufficient, message);
+    Err(error.with("introspection_hint", hint).into())
 }
 
 /// Which members of the request the caller may not set: one error each, with its exact path
@@ -193,6 +198,24 @@ pub(crate) fn status(wanted: Need, account: &Account, field: &str) -> Result<(),
         }
     };
     if wanted <= permitted { Ok(()) } else { Err(error.into()) }
+}
+
+/// Whether a request is about the brand of its account. Whoever leaves the brand of a house out, on either
+/// side, means any of them.
+pub(crate) fn brand(account: &Account, arguments: &Map) -> Result<(), Stop> {
+    let named = arguments.get("brand").and_then(Brand::read);
+    let (Some(named), Some(own)) = (named, &account.brand) else { return Ok(()) };
+    let differ = |one: &Option<String>, other: &Option<String>| matches!((one, other), (Some(one), Some(other)) if one != other);
+    let field = if differ(&named.domain, &own.domain) {
+        "brand.domain"
+    } else if differ(&named.brand_id, &own.brand_id) {
+        "brand.brand_id"
+    } else {
+        return Ok(());
+    };
+    let message =
+        "the account is another brand's; name the account's own brand, or the account of this one";
+    Err(refuse::invalid(field, message).into())
 }
 
 fn setup_required(account: &Account) -> Error {

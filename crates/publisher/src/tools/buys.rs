@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use jiff::Timestamp;
-use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::adcp::error::{Code, Error, Release};
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::Map;
 
@@ -101,6 +101,8 @@ pub(super) struct Desk<'a> {
     account: Option<&'a Kept<Account>>,
     supply: Option<&'a Supply>,
     verifiers: Verifiers<'a>,
+    /// The release that the request is answered in.
+    release: Release,
     now: Timestamp,
 }
 
@@ -146,7 +148,9 @@ impl<'a> Desk<'a> {
     ) -> Self {
         let Admitted { account, reach } = admitted;
         let account = account.as_ref();
-        Self { publisher, shelf, offer, reach, account, supply, verifiers, now: ask.now }
+        let release = publisher.release(&ask.arguments);
+        let now = ask.now;
+        Self { publisher, shelf, offer, reach, account, supply, verifiers, release, now }
     }
 
     fn of(work: &'a Work<'_>, offer: &'a [Product]) -> Self {

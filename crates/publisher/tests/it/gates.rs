@@ -6,11 +6,12 @@ use expect_test::{Expect, expect};
 use tradepost_publisher::account::{Account, Grant, Status};
 use tradepost_publisher::agent::{Authorization, Billing, BuyerAgent, Standing};
 use tradepost_publisher::profile::Profile;
-use tradepost_publisher::shelf::{KeyRow, own_id};
+use tradepost_publisher::shelf::{KeyRow, Kind, own_id};
 use tradepost_publisher::world::Lane;
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::json::{Value, json};
 
+use crate::support::shop::{ACCOUNT, Shop};
 use crate::support::{Desk, profile, shop};
 
 const KEY: &str = "5a1c7e52-0000-4000-8000-000000000001";
@@ -525,4 +526,40 @@ fn an_account_that_stands_badly_stops_what_is_new_and_what_lies_on_it_and_replay
         ACCOUNT_SUSPENDED
         mb_1"#]]
     .assert_eq(&said.join("\n"));
+}
+
+#[test]
+fn the_brand_of_a_request_is_that_of_its_account() {
+    let shop = Shop::with(|account| {
+        let brand = json!({"domain": "acmeoutdoor.example", "brand_id": "tents"});
+        *account = Account::new(ACCOUNT, brand, "pinnacle.example", Billing::Operator);
+    });
+    let products = |brand: Value| {
+        let account = json!({"account_id": ACCOUNT});
+        (Tool::GetProducts, json!({"buying_mode": "wholesale", "account": account, "brand": brand}))
+    };
+    let buy = |brand: Value| (Tool::CreateMediaBuy, Shop::order(json!({"brand": brand})));
+    let own = json!({"domain": "acmeoutdoor.example", "brand_id": "tents"});
+    let house = json!({"domain": "acmeoutdoor.example"});
+    let sister = json!({"domain": "acmeoutdoor.example", "brand_id": "boats"});
+    let other = json!({"domain": "novamotors.example"});
+    let table = [
+        (products(own.clone()), "completed"),
+        (products(house.clone()), "completed"),
+        (products(sister.clone()), "INVALID_REQUEST brand.brand_id"),
+        (products(other.clone()), "INVALID_REQUEST brand.domain"),
+        (buy(own), "completed"),
+        (buy(house), "completed"),
+        (buy(sister), "INVALID_REQUEST brand.brand_id"),
+        (buy(other), "INVALID_REQUEST brand.domain"),
+    ];
+    for ((tool, arguments), expected) in table {
+        let answer = shop.ask(tool, arguments.clone());
+        let found = match answer.get("adcp_error") {
+            Some(error) => ["code", "field"].map(|name| error[name].as_str().unwrap()).join(" "),
+            None => answer["status"].as_str().unwrap().to_owned(),
+        };
+        assert_eq!(found, expected, "{tool} {arguments}");
+    }
+    assert_eq!(shop.kept(Kind::MediaBuy).len(), 2);
 }

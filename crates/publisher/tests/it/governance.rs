@@ -138,3 +138,32 @@ fn what_would_be_refused_anyway_is_not_asked_about() {
     "#]].assert_eq(&said);
     assert_eq!(asked(&shop).len(), 0);
 }
+
+/// Since 3.2 the token alone binds a buy to its plan.
+#[test]
+fn a_buyer_of_3_2_sends_the_token_and_names_no_plan() {
+    let shop = Shop::governed();
+    let token = json!({"governance_context": "token-of-the-plan"});
+    let newer = json!({"governance_context": "token-of-the-plan", "adcp_version": "3.2"});
+    // Without a token nothing is asked, in no release; without a plan nothing is in 3.1.
+    let refused = [json!({"adcp_version": "3.2"}), token].map(|order| errors(&shop.create(order)));
+    expect![[r#""#]].assert_eq(&refused.concat());
+    assert_eq!(asked(&shop).len(), 0);
+    let mut decision = approval();
+    decision.as_object_mut().unwrap().shift_remove("plan_id");
+    says(&shop, decision.clone());
+    let made = shop.create(newer);
+    assert_eq!(made["status"], "completed", "{made}");
+    let question = &asked(&shop)[0];
+    assert!(!question.contains_key("plan_id"));
+    assert_eq!(question["governance_context"], "token-of-the-plan");
+    assert!(question["planned_delivery"].get("media_buy_id").is_none());
+    // What was bought that way is changed that way, also in 3.1; a change says which buy it is.
+    let id = made["media_buy_id"].as_str().unwrap();
+    says(&shop, decision);
+    let changed = shop.update(id, json!({"end_time": "2026-09-01T00:00:00Z"}));
+    assert_eq!(changed["revision"], 2, "{changed}");
+    let question = &asked(&shop)[0];
+    assert_eq!(question["governance_context"], "next-token");
+    assert_eq!(question["planned_delivery"]["media_buy_id"], id);
+}

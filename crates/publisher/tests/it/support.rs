@@ -190,7 +190,7 @@ impl Desk {
     /// A request of somebody.
     pub(crate) fn request(&self, caller: &Caller, tool: Tool, arguments: Value) -> Ask {
         let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
-        Ask { tool, arguments, caller: caller.clone(), now: self.now }
+        Ask { tool, arguments, caller: caller.clone(), credential: None, now: self.now }
     }
 
     /// Puts something on the shelf, past the publisher.

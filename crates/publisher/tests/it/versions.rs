@@ -163,3 +163,42 @@ fn what_3_2_adds_and_this_seller_does_not_do_is_refused_and_not_ignored() {
     let made = shop.create(daily);
     assert_eq!(made["status"], "completed", "{made}");
 }
+
+#[test]
+fn defaults_of_3_2_are_no_request() {
+    let shop = Shop::new();
+    let plan = |mode: &str| {
+        json!({"plans": [{
+            "plan_id": "p", "brand": {"domain": "acmeoutdoor.example", "countries": ["US"]},
+            "objectives": "o", "flight": {"start": "2026-06-01T00:00:00Z", "end": "2026-07-01T00:00:00Z"},
+            "budget": {"total": 1, "currency": "USD", "reallocation_unlimited": true, "accounting_mode": mode},
+        }]})
+    };
+    let creatives = |projection: &str, limit: u32| {
+        json!({"assignment_projection": projection, "assignment_limit": limit})
+    };
+    let accounts = |activity: bool, limit: u32| {
+        json!({"include_webhook_activity": activity, "webhook_activity_limit": limit})
+    };
+    let table = [
+        (Tool::SyncPlans, plan("gross_commitment"), "completed"),
+        (Tool::SyncPlans, plan("verified_net_cost"), "plans[0].budget.accounting_mode"),
+        (Tool::ListCreatives, creatives("all", 50), "completed"),
+        (Tool::ListCreatives, creatives("matching", 50), "assignment_projection"),
+        (Tool::ListCreatives, creatives("all", 49), "assignment_limit"),
+        (Tool::ListAccounts, accounts(false, 50), "completed"),
+        (Tool::ListAccounts, accounts(true, 50), "include_webhook_activity"),
+    ];
+    for (tool, mut arguments, expected) in table {
+        arguments["adcp_version"] = json!("3.2");
+        let answer = shop.ask(tool, arguments.clone());
+        let found = match answer.get("adcp_error") {
+            Some(error) => {
+                assert_eq!(error["code"], "UNSUPPORTED_FEATURE", "{tool} {arguments}");
+                &error["field"]
+            }
+            None => &answer["status"],
+        };
+        assert_eq!(found, expected, "{tool} {arguments}");
+    }
+}

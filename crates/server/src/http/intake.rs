@@ -23,7 +23,7 @@ use super::head::{host, peer};
 use super::pending::{Held, Pending};
 use super::settings::Settings;
 use crate::agent::{Agent, Caller, Sent};
-use crate::auth::{Denied, Principal};
+use crate::auth::{Denied, Principal, ShownCredential};
 use crate::clock;
 use crate::desk::Desk;
 use crate::fault::{Fault, LATE};
@@ -410,7 +410,7 @@ pub async fn caller(desk: &Desk, agent: &dyn Agent, parts: &Parts) -> Result<Cal
     let found = agent.auth().authenticate(address, &parts.headers, certificate, now);
     let principal = in_time(desk, found).await??;
     let principal = cors::limit(desk, &parts.headers, principal);
-    Ok(Caller { address, principal })
+    Ok(Caller { address, principal, credential: ShownCredential::from_headers(&parts.headers) })
 }
 
 /// Runs work on authentication within the request timeout.
@@ -428,7 +428,8 @@ pub async fn visitor(desk: &Desk, agent: &dyn Agent, parts: &Parts) -> Result<Ca
     if agent.auth().is_shown(&parts.headers, certificate) {
         return caller(desk, agent, parts).await;
     }
-    Ok(Caller { address: address(desk, parts), principal: Principal::anonymous() })
+    let principal = Principal::anonymous();
+    Ok(Caller { address: address(desk, parts), principal, credential: None })
 }
 
 /// Returns the network address of the caller.

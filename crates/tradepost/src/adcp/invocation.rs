@@ -40,10 +40,19 @@ impl Form {
 /// What a message asks for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Invocation {
-    /// The task of AdCP; none for one of AdCP's that this seller does not have.
-    pub tool: Option<Tool>,
+    /// The task of AdCP.
+    pub task: Invoked,
     /// Its arguments.
     pub input: Map,
+}
+
+/// A task that a message names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Invoked {
+    /// One of this seller's.
+    Here(Tool),
+    /// One of AdCP's that this seller does not have, by its name.
+    Foreign(String),
 }
 
 /// Reads a message. `tools` are those that there are.
@@ -124,7 +133,8 @@ fn invocation(
         let others = "has members besides skill and input; put the request into input";
         wrong.push(violation(at.to_owned(), others));
     }
-    Some(Invocation { tool, input: input? })
+    let task = tool.map_or_else(|| Invoked::Foreign(name.to_owned()), Invoked::Here);
+    Some(Invocation { task, input: input? })
 }
 
 /// Nothing, because of this.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tradepost_publisher::agent::BuyerAgent;
-use tradepost_publisher::ask::{self, Ask};
+use tradepost_publisher::ask::{self, Ask, Credential};
 use tradepost_publisher::profile::Profile;
 use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::refuse;
@@ -35,7 +35,7 @@ use super::catalogue_file::{CatalogueFile, Found};
 use super::exchanges::Exchanges;
 use super::http;
 use super::identity::Identity;
-use super::invocation::{self, Form};
+use super::invocation::{self, Form, Invoked};
 use super::keys;
 use super::notices::Notices;
 
@@ -192,7 +192,9 @@ impl PublisherAgent {
 
     /// Has the publisher answer.
     pub async fn answer(&self, caller: &Caller, tool: Tool, arguments: Map) -> Answer {
-        let ask = Ask { tool, arguments, caller: self.caller(caller), now: self.clock.now() };
+        let credential = caller.credential.as_ref().map(|own| Credential::new(own.as_str()));
+        let now = self.clock.now();
+        let ask = Ask { tool, arguments, caller: self.caller(caller), credential, now };
         let context = ask.arguments.get("context").cloned();
         // A panic in a tool is a fault like any other: the caller learns an error id.
         let publisher = self.publisher();
@@ -206,6 +208,12 @@ impl PublisherAgent {
         let error = refuse::broke().with("error_id", error_id);
         let context = context.filter(ask::may_be_repeated);
         Answer { context, ..Answer::failed(error, Vec::new()) }
+    }
+
+    /// The answer to a task of AdCP that the publisher does not have.
+    #[must_use]
+    pub fn lacking(&self, caller: &Caller, task: &str, arguments: &Map) -> Answer {
+        self.publisher().lacking(task, &self.caller(caller), arguments)
     }
 
     /// Who calls, as the publisher knows them: the buyer agent to which the credential was given,
@@ -241,9 +249,9 @@ impl PublisherAgent {
         }
         let invocation = invocation::read(message, form, &self.tools)?;
         let now = self.clock.now();
-        let answer = match invocation.tool {
-            Some(tool) => self.answer(caller, tool, invocation.input).await,
-            None => self.publisher().lacking(&invocation.input),
+        let answer = match invocation.task {
+            Invoked::Here(tool) => self.answer(caller, tool, invocation.input).await,
+            Invoked::Foreign(task) => self.lacking(caller, &task, &invocation.input),
         };
         let fresh = || uuid::Uuid::now_v7().to_string();
         let context_id = message.context_id.clone().filter(|id| !id.is_empty());

@@ -10,7 +10,7 @@ use tradepost_buyer::record::Record;
 use tradepost_buyer::retry::{GaveUp, Limits, Machine, Recoverer, Sizes, World};
 use tradepost_wire::json::json;
 
-use super::output::{Failure, INTERRUPTED, Output};
+use super::output::{Failure, INTERRUPTED, Output, in_doubt};
 use super::serve::stop_signal;
 
 /// The member of a request by which the other side recognises it.
@@ -49,7 +49,7 @@ pub(super) fn gave_up(retries: bool, gave_up: GaveUp) -> Failure {
     let GaveUp { failure, advice, spent, outage: _, key, doubt, stopped } = gave_up;
     let mut out = Failure::from(failure);
     let advised = (retries || stopped).then(|| advice.to_string());
-    let doubted = doubt.may_have_acted().then(|| doubt.to_string());
+    let doubted = doubt.in_doubt().then(|| doubt.to_string());
     let left: Vec<_> = advised.into_iter().chain(doubted).collect();
     if !left.is_empty() {
         out = out.hint(left.join("; "));
@@ -62,8 +62,8 @@ pub(super) fn gave_up(retries: bool, gave_up: GaveUp) -> Failure {
         let waited = spent.waited.as_secs_f64();
         out.lines.push(format!("sent {} times, with {waited:.1} s between", spent.attempts));
     }
-    out.with_facts(json!({
-        "may_have_acted": doubt.may_have_acted(), "advice": advice.name(),
+    out.with_facts(in_doubt(doubt.in_doubt())).with_facts(json!({
+        "advice": advice.name(),
         "attempts": spent.attempts, "idempotency_key"?: key,
     }))
 }

@@ -56,6 +56,12 @@ pub const AMISS: u8 = 15;
 /// The exit code of a call that a signal ended, as shells have it for Ctrl-C.
 pub const INTERRUPTED: u8 = 130;
 
+/// Whether it is unknown if the other side has acted, as documents say it. `may_have_acted` is the older name: a
+/// program that looks for it alone would send again what is in doubt, were it gone without notice.
+pub fn in_doubt(is_in_doubt: bool) -> Value {
+    json!({"in_doubt": is_in_doubt, "may_have_acted": is_in_doubt})
+}
+
 /// Where a command's output goes, and in which form.
 #[derive(Debug, Clone, Copy)]
 pub struct Output {
@@ -132,7 +138,7 @@ impl Failure {
     /// Of a request that only read: however it ended, it cannot have had an effect.
     #[must_use]
     pub fn without_effect(self) -> Self {
-        self.with_facts(json!({"may_have_acted": false}))
+        self.with_facts(in_doubt(false))
     }
 
     /// Adds what to do about it.

@@ -146,7 +146,7 @@ fn a_dealer_who_takes_a_lead_and_goes_down_has_perhaps_taken_it() {
     let taken = down.taken.recv().unwrap();
     let error = &tradepost_wire::json::from_str::<Value>(&shown).unwrap()["error"];
     assert_eq!((exit, &error["kind"], &error["attempts"]), (10, &json!("unsent"), &json!(2)));
-    assert_eq!(error["may_have_acted"], true);
+    assert_eq!((&error["in_doubt"], &error["may_have_acted"]), (&json!(true), &json!(true)));
     assert_eq!(error["idempotency_key"], key_of(&taken));
 }
 
@@ -194,7 +194,7 @@ fn ctrl_c_between_two_requests_is_no_different() {
     let (exit, shown, _) = ended(child);
     let error = &tradepost_wire::json::from_str::<Value>(&shown).unwrap()["error"];
     assert_eq!((exit, &error["kind"], &error["attempts"]), (130, &json!("unanswered"), &json!(1)));
-    assert_eq!(error["may_have_acted"], true);
+    assert_eq!(error["in_doubt"], true);
     assert_eq!(error["idempotency_key"], key_of(&taken));
 }
 

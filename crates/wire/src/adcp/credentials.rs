@@ -1,6 +1,6 @@
-//! Detection of credentials in arguments: AdCP permits them on the transport only. A seller refuses
-//! them with `CREDENTIAL_IN_ARGS`; a buyer checks before it sends, because sent data may have been
-//! logged.
+//! Detection of credentials in arguments: AdCP permits them on the transport only. They are found by
+//! the names of members, and the caller's own by its value. A seller refuses them with
+//! `CREDENTIAL_IN_ARGS`; a buyer checks before it sends, because sent data may have been logged.
 // Sellers refuse them, and buyers check their own arguments (AdCP 3.1, "Authentication" and "Error
 // handling"; A-7, A-9).
 
@@ -79,6 +79,52 @@ pub fn find(arguments: &Value) -> Vec<String> {
     let mut found = Vec::new();
     walk(arguments, &At::Root, Some(""), 0, &mut found);
     found
+}
+
+/// Minimum length in bytes of a credential that is looked for inside other texts; a shorter one may
+/// stand there by chance.
+const MIN_PART: usize = 8;
+
+/// Returns JSON Pointers to every text of `arguments`, at any depth, that contains this credential; at
+/// most fifty. Where a member's name contains it, the pointer is that of the object, because a pointer
+/// must not repeat a secret.
+#[must_use]
+pub fn find_value(arguments: &Value, credential: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    if !credential.is_empty() {
+        walk_texts(arguments, &At::Root, credential, 0, &mut found);
+    }
+    found.truncate(MAX_LISTED);
+    found
+}
+
+fn walk_texts(value: &Value, at: &At<'_>, credential: &str, depth: usize, found: &mut Vec<String>) {
+    if depth > MAX_DEPTH || found.len() >= MAX_LISTED {
+        return;
+    }
+    match value {
+        Value::Object(members) => {
+            if members.keys().any(|name| contains(name, credential)) {
+                found.push(at.pointer());
+                return;
+            }
+            for (name, member) in members {
+                walk_texts(member, &at.key(name), credential, depth + 1, found);
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                walk_texts(item, &at.index(index), credential, depth + 1, found);
+            }
+        }
+        Value::String(text) if contains(text, credential) => found.push(at.pointer()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Whether a text contains a credential, or is it.
+fn contains(text: &str, credential: &str) -> bool {
+    text == credential || (credential.len() >= MIN_PART && text.contains(credential))
 }
 
 /// Maximum depth; every JSON parser refuses deeper nesting.
@@ -223,6 +269,27 @@ mod tests {
             let nested = json!({"ext": {"vendor": [arguments]}});
             assert_eq!(find(&nested).len(), 1, "{name}");
         }
+    }
+
+    #[test]
+    fn the_credential_itself_is_found_wherever_it_stands() {
+        let own = "key-of-acme-7";
+        let arguments = json!({
+            "brief": "as key-of-acme-7 said", "ext": {"note": ["Bearer key-of-acme-7", "key-of-acme"]},
+            "context": {"a": {"key-of-acme-7": {"b": "key-of-acme-7"}}},
+            "push_notification_config": {"authentication": {"credentials": "key-of-acme-7"}},
+        });
+        let places = [
+            "/brief",
+            "/ext/note/0",
+            "/context/a",
+            "/push_notification_config/authentication/credentials",
+        ];
+        assert_eq!(find_value(&arguments, own), places);
+        assert_eq!(find_value(&arguments, ""), Vec::<String>::new());
+        // A short one is no part of other texts.
+        assert_eq!(find_value(&json!({"a": "abc", "b": "ab"}), "ab"), ["/b"]);
+        assert_eq!(find_value(&json!(vec![own; 200]), own).len(), MAX_LISTED);
     }
 
     #[test]

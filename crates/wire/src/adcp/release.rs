@@ -1,11 +1,13 @@
 //! Differences of other AdCP releases from 3.1, in which a publisher's answers are written: one
-//! table of members that are renamed, left out or have other values, and one of additions of 3.2
-//! that this publisher does not support. A seller passes a finished answer to [`translate`], and
-//! checks a request with [`undone`]; all other code knows one release only.
+//! table of members that are renamed, left out or have other values, and one of members that 3.2
+//! [adds](added) to requests and that this publisher does not support. A seller passes a finished
+//! answer to [`translate`], and a request to [`added::settle`]; all other code knows one release only.
 
 use super::Tool;
 use super::error::Release;
 use crate::json::{Map, Value};
+
+pub mod added;
 
 /// Change of a member in a release.
 enum Change {
@@ -113,125 +115,6 @@ pub fn translate(tool: Tool, release: Release, body: &mut Map) {
         && let Some(result) = body.get_mut("result").and_then(Value::as_object_mut)
     {
         translate(of, release, result);
-    }
-}
-
-/// Additions of 3.2 to the requests of all tools that this publisher does not support: accounts
-/// that differ in more than brand, operator and sandbox.
-const OF_ACCOUNTS: &str = "account.currency account.operator_unit account.timezone";
-
-/// Additions of 3.2 to a tool's requests that this publisher does not support.
-const ADDED: &[(Tool, &str)] = &[
-    (
-        Tool::GetProducts,
-        "acceptance_context media_buy_frequency_cap required_media_buy_support \
-         required_overlay_support targeting_overlay filters.audience_activation_methods \
-         filters.audience_evidence_requirements filters.format_kinds filters.format_option_refs \
-         filters.pricing_structures",
-    ),
-    (
-        Tool::ListCreativeFormats,
-        "account format_ids[].pixel_ratio input_format_ids[].pixel_ratio \
-         output_format_ids[].pixel_ratio",
-    ),
-    (
-        Tool::CreateMediaBuy,
-        "bidding budget_allocation budget_cap_timezone daily_budget_cap frequency_cap \
-         governance_context name opportunity pacing packages[].audience_evidence_pins \
-         packages[].audience_evidence_requirements packages[].bidding packages[].daily_budget_cap \
-         packages[].min_spend_target",
-    ),
-    (
-        Tool::UpdateMediaBuy,
-        "bidding budget_allocation budget_cap_timezone daily_budget_cap frequency_cap \
-         governance_context name pacing total_budget packages[].bidding \
-         packages[].daily_budget_cap packages[].min_spend_target \
-         new_packages[].audience_evidence_pins new_packages[].audience_evidence_requirements \
-         new_packages[].bidding new_packages[].daily_budget_cap new_packages[].min_spend_target",
-    ),
-    (Tool::GetMediaBuys, "indicator_types"),
-    (
-        Tool::GetMediaBuyDelivery,
-        "pagination reporting_revision_id requested_metrics reporting_dimensions.catalog_item \
-         reporting_dimensions.collection reporting_dimensions.collection_property \
-         reporting_dimensions.creative reporting_dimensions.demographic \
-         reporting_dimensions.format reporting_dimensions.installment \
-         reporting_dimensions.installment_property reporting_dimensions.keyword \
-         reporting_dimensions.placement_property reporting_dimensions.property \
-         reporting_dimensions.spot",
-    ),
-    (
-        Tool::SyncCreatives,
-        "assignment_operations creatives[].component_assets creatives[].localization \
-         creatives[].representation_selection creatives[].revision_id creatives[].rights",
-    ),
-    (
-        Tool::ListCreatives,
-        "assignment_limit assignment_projection filters.asset_types filters.format_kinds \
-         filters.indicator_types",
-    ),
-    (Tool::SyncAudiences, "audiences[].source"),
-    (Tool::SyncEventSources, "event_sources[].value_currencies"),
-    (
-        Tool::SyncAccounts,
-        "accounts[].currency accounts[].destination_billing_entity accounts[].operator_identity \
-         accounts[].operator_unit accounts[].reporting_delivery_configs accounts[].revision \
-         accounts[].timezone",
-    ),
-    (Tool::ListAccounts, "include_webhook_activity webhook_activity_limit"),
-    (
-        Tool::CheckGovernance,
-        "consultation_context execution_commitment proposal proposed_commitment \
-         runtime_attestations target_agent delivery_metrics.currency delivery_metrics.issued_at \
-         delivery_metrics.sequence delivery_metrics.statement_digest \
-         delivery_metrics.statement_id planned_delivery.bidding \
-         planned_delivery.budget_allocation planned_delivery.budget_cap_timezone \
-         planned_delivery.daily_budget_cap planned_delivery.media_buy_id planned_delivery.pacing \
-         planned_delivery.proposal_id planned_delivery.proposal_terms_digest",
-    ),
-    (
-        Tool::ReportPlanOutcome,
-        "delivery.cumulative_spend delivery.currency delivery.observation_id delivery.observed_at \
-         delivery.period_closed delivery.seller_statement_digest delivery.seller_statement_id \
-         delivery.source error.classification_source error.details error.ext error.field \
-         error.recovery error.suggestion",
-    ),
-];
-
-/// Returns JSON Pointers to unsupported additions of its release in a request. Older releases have
-/// none, because their requests cannot contain them.
-#[must_use]
-pub fn undone(tool: Tool, release: Release, request: &Value) -> Vec<String> {
-    let mut found = Vec::new();
-    if release < Release::V3_2 {
-        return found;
-    }
-    places(tool).for_each(|place| seek(request, place, "", &mut found));
-    found
-}
-
-/// Returns the paths of [`undone`] in a tool's requests.
-pub fn places(tool: Tool) -> impl Iterator<Item = &'static str> {
-    let added = ADDED.iter().filter(move |(with, _)| *with == tool).map(|(_, places)| *places);
-    added.chain([OF_ACCOUNTS]).flat_map(|places| places.split(' '))
-}
-
-fn seek(value: &Value, place: &str, pointer: &str, found: &mut Vec<String>) {
-    let (first, rest) =
-        place.split_once('.').map_or((place, None), |(one, rest)| (one, Some(rest)));
-    let name = first.strip_suffix("[]").unwrap_or(first);
-    let Some(member) = value.get(name) else {
-        return;
-    };
-    let pointer = format!("{pointer}/{name}");
-    match rest {
-        None => found.push(pointer),
-        Some(rest) if first != name => {
-            for (index, item) in member.as_array().into_iter().flatten().enumerate() {
-                seek(item, rest, &format!("{pointer}/{index}"), found);
-            }
-        }
-        Some(rest) => seek(member, rest, &pointer, found),
     }
 }
 

@@ -35,7 +35,7 @@ fn a_purchase_is_repeated_where_the_seller_promises_to_know_its_key_and_nowhere_
     // Asked once, whatever is lost after it.
     let fake = Fake::start(vec![lost(), a_day(), lost(), bought()]);
     let recovered = buy(&fake, Virtual::new(0.0)).unwrap();
-    assert_eq!((recovered.spent.attempts, recovered.doubt.may_have_acted()), (3, false));
+    assert_eq!((recovered.spent.attempts, recovered.doubt.in_doubt()), (3, false));
     let asked =
         ["create_media_buy", "get_adcp_capabilities", "create_media_buy", "create_media_buy"];
     assert_eq!(names(&fake), asked);
@@ -54,7 +54,7 @@ fn a_purchase_is_repeated_where_the_seller_promises_to_know_its_key_and_nowhere_
         let gave_up = buy(&fake, Virtual::new(0.0)).unwrap_err();
         assert_eq!(names(&fake), ["create_media_buy", "get_adcp_capabilities"]);
         assert_eq!(gave_up.advice, Advice::Ask(Why::Unpromised));
-        assert_eq!((gave_up.spent.attempts, gave_up.doubt.may_have_acted()), (1, in_doubt));
+        assert_eq!((gave_up.spent.attempts, gave_up.doubt.in_doubt()), (1, in_doubt));
         assert!(!gave_up.doubt.may_repeat());
         let text = gave_up.to_string();
         assert!(!text.contains("send it again only"), "{text}");
@@ -63,7 +63,7 @@ fn a_purchase_is_repeated_where_the_seller_promises_to_know_its_key_and_nowhere_
     // That the seller cannot be asked for its promise is no doubt about the purchase, which it refused.
     let fake = Fake::start(std::iter::once(busy()).chain((0..20).map(|_| lost())).collect());
     let gave_up = buy(&fake, Virtual::new(0.0)).unwrap_err();
-    assert!(!gave_up.doubt.may_have_acted(), "{gave_up}");
+    assert!(!gave_up.doubt.in_doubt(), "{gave_up}");
     assert_eq!(names(&fake).iter().filter(|name| *name == "create_media_buy").count(), 1);
 }
 
@@ -199,7 +199,7 @@ fn rows_that_pass_are_sent_again_within_the_limits_and_doubt_is_kept() {
     assert_eq!((recovered.answer.failed_rows().count(), sleeps), (1, vec![1.5, 3.0, 6.0]));
     let (recovered, _) = run(vec![busy(), Reply::GoDown]);
     let gave_up = recovered.answer.gave_up.unwrap();
-    assert!(gave_up.doubt.may_have_acted() && recovered.doubt.may_have_acted());
+    assert!(gave_up.doubt.in_doubt() && recovered.doubt.in_doubt());
 }
 
 #[test]

@@ -154,14 +154,14 @@ fn a_payload_that_cannot_have_a_key_is_not_sent_twice_when_in_doubt() {
 #[test]
 fn a_dealer_who_takes_a_lead_and_goes_down_leaves_doubt_and_the_key() {
     let world = Virtual::new(0.0);
-    for (skill, may_have_acted) in [(Skill::LeadSubmit, true), (Skill::InventorySearch, false)] {
+    for (skill, in_doubt) in [(Skill::LeadSubmit, true), (Skill::InventorySearch, false)] {
         let fake = Fake::start(vec![Reply::GoDown]);
         let (client, recoverer) = (client(&fake), recoverer(&world));
         let call = client.call_with_recovery(skill, json!({}), &recoverer, uncorrected);
         let gave_up = fake.run(call).unwrap_err();
         assert!(matches!(gave_up.failure, Failure::Unsent(Unsent::Unreachable(_))), "{gave_up}");
         assert_eq!((gave_up.spent.attempts, gave_up.stopped), (4, false));
-        assert_eq!(gave_up.doubt.may_have_acted(), may_have_acted);
+        assert_eq!(gave_up.doubt.in_doubt(), in_doubt);
         // What the dealer has is what the buyer is told.
         let sent = payloads(&fake);
         let key = sent[0]["idempotency_key"].as_str();

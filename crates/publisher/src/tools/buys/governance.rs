@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::adcp::error::{Code, Error, Release};
 use tradepost_wire::adcp::rules::typed::{self, Each};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
@@ -32,8 +32,8 @@ pub(super) struct Question {
 /// request.
 ///
 /// # Errors
-/// When the request lacks what the agent needs: `INVALID_REQUEST` for a plan, `PERMISSION_DENIED` for
-/// the token of the plan.
+/// When the request lacks what the agent needs: `INVALID_REQUEST` for a plan, which requests of 3.2 need
+/// not name, and `PERMISSION_DENIED` for the token of the plan.
 pub(super) fn question(
     desk: &Desk<'_>,
     account: Option<&Kept<Account>>,
@@ -53,14 +53,18 @@ pub(super) fn question(
                        governance_context of its approval";
         problems.push(at(Code::PermissionDenied, "governance_context", message));
     }
-    if buy.plan_id.is_none() {
+    // Since 3.2 the token alone says which plan it is, and a seller must not ask for more. A buy that came
+    // about that way is changed that way, whatever release its buyer speaks by then.
+    let is_by_token = desk.release >= Release::V3_2
+        || (phase == Phase::Modification && buy.governance_context.is_some());
+    if buy.plan_id.is_none() && !is_by_token {
         let message = "the account has a governance agent; name the plan that the buy belongs to";
         problems.push(refuse::invalid("plan_id", message));
     }
     Refusal::of_all(problems)?;
     let summary = "the buyer changes budget, flight, targeting or packages";
     let request = object([
-        ("plan_id", Some(json!(buy.plan_id))),
+        ("plan_id", buy.plan_id.as_deref().map(Into::into)),
         ("caller", Some(format!("https://{}", desk.profile().domain).into())),
         ("purchase_type", Some("media_buy".into())),
         ("governance_context", Some(token.into())),
@@ -85,6 +89,8 @@ fn planned(buy: &MediaBuy, products: &[Product]) -> Value {
     let aimed = overlays.filter_map(|overlay| typed::read::<Targeting>(overlay)?.geo_countries);
     let countries: BTreeSet<String> = aimed.flatten().collect();
     json!({
+        // It has none yet when it is bought.
+        "media_buy_id"?: Some(&buy.media_buy_id).filter(|id| !id.is_empty()),
         "start_time": buy.start_time,
         "end_time": buy.end_time,
         "total_budget": buy.total_budget,
@@ -149,7 +155,8 @@ pub(super) fn decided(
     let decision = work.prepared.governance.clone().and_then(typed::read::<Decision>);
     let decision = decision.ok_or_else(unavailable)?;
     // An answer about another plan decides nothing about this one.
-    let is_of_another = decision.plan_id.is_some() && decision.plan_id != buy.plan_id;
+    let is_of_another =
+        matches!((&decision.plan_id, &buy.plan_id), (Some(of), Some(own)) if of != own);
     let expires = decision.expires_at.as_ref().and_then(|at| at.parse::<Timestamp>().ok());
     if is_of_another || expires.is_some_and(|at| at <= work.ask.now) {
         return Err(unavailable().into());

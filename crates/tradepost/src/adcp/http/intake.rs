@@ -4,7 +4,7 @@ use axum::http::HeaderValue;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use tradepost_server::agent::{Agent as _, Caller};
-use tradepost_server::auth::{Denied, SCHEME};
+use tradepost_server::auth::{Denied, SCHEME, ShownCredential};
 use tradepost_server::desk::Desk;
 use tradepost_server::http::intake;
 use tradepost_wire::adcp::signing::{Fault, Surface};
@@ -21,15 +21,17 @@ pub(super) async fn caller(
     body: &[u8],
     is_open: bool,
 ) -> Result<Caller, Unbelieved> {
-    let needed = match signed(desk, publisher, parts, body).await? {
+    let judged = signed(desk, publisher, parts, body).await?;
+    let with_credential = adcp_auth(parts);
+    let parts = with_credential.as_ref().unwrap_or(parts);
+    let needed = match judged {
         Standing::Signed(signer) => {
-            let principal = seller::signer(&signer);
-            return Ok(Caller { address: intake::address(desk, parts), principal });
+            let (address, principal) = (intake::address(desk, parts), seller::signer(&signer));
+            let credential = ShownCredential::from_headers(&parts.headers);
+            return Ok(Caller { address, principal, credential });
         }
         Standing::Unsigned { needed } => needed,
     };
-    let with_credential = adcp_auth(parts);
-    let parts = with_credential.as_ref().unwrap_or(parts);
     let caller = match is_open {
         true => intake::visitor(desk, publisher, parts).await,
         false => intake::caller(desk, publisher, parts).await,

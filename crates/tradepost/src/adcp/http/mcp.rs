@@ -59,7 +59,7 @@ impl Tools for PublisherAgent {
             let tool = self.tool(call.tool);
             let answer = match tool {
                 Some(tool) => self.answer(call.caller, tool, call.arguments).await,
-                None => self.publisher().lacking(&call.arguments),
+                None => self.lacking(call.caller, call.tool, &call.arguments),
             };
             let error = answer.errors.first().filter(|_| answer.is_failure());
             let code = error.and_then(|error| error.code.known()).map_or("OK", Code::name);
@@ -87,7 +87,7 @@ async fn admit(publisher: &PublisherAgent, knock: Knock<'_>) -> Result<Caller, T
         let signed = intake::signed(desk, publisher, parts, bytes).await;
         signed.map_err(|refused| Denial::refused(publisher, refused).refusal(None))?;
         let address = shared::address(desk, parts);
-        return Ok(Caller { address, principal: Principal::anonymous() });
+        return Ok(Caller { address, principal: Principal::anonymous(), credential: None });
     };
     let named = request.params.get("name").and_then(Value::as_str);
     let calls = request.method == mcp::CALL;

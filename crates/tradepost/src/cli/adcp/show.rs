@@ -13,7 +13,7 @@ use tradepost_wire::json::{Value, json};
 
 use super::super::Outcome;
 use super::super::course::{KEY, gave_up};
-use super::super::output::{Failure, GOES_ON, Output, WAITS};
+use super::super::output::{Failure, GOES_ON, Output, WAITS, in_doubt};
 
 /// The exit code when rows failed.
 const ROWS: u8 = 9;
@@ -38,7 +38,7 @@ pub(super) fn answered(recovered: Recovered<Answered>, retries: bool, output: Ou
         }
     }
     let again: Vec<_> = answer.again.iter().map(|again| &again.payload).collect();
-    let facts = json!({
+    let mut facts = json!({
         "payload": answer.payload,
         "again": again,
         "status": standing(&answer),
@@ -47,10 +47,13 @@ pub(super) fn answered(recovered: Recovered<Answered>, retries: bool, output: Ou
         "a2a_task_id": answer.a2a_task_id,
         "context_id": answer.context_id,
         KEY: key,
-        "may_have_acted": doubt.may_have_acted(),
     });
+    if let (Some(facts), Value::Object(doubt)) = (facts.as_object_mut(), in_doubt(doubt.in_doubt()))
+    {
+        facts.extend(doubt);
+    }
     // What is left over of an earlier request says the failure itself, when there is one.
-    let left = (lost.is_none() && doubt.may_have_acted()).then(|| doubt.to_string());
+    let left = (lost.is_none() && doubt.in_doubt()).then(|| doubt.to_string());
     let failure = match (lost, next, failed.is_empty()) {
         (Some(lost), _, _) => Some(gave_up(retries, *lost)),
         (None, Some(next), _) => Some(next),

@@ -15,7 +15,7 @@ use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::problem::MAX_LISTED;
 use tradepost_wire::{a2a, aap, adcp};
 
-use super::Failure;
+use super::{Failure, in_doubt};
 
 const INVALID: u8 = 3;
 const NOT_FOUND: u8 = 4;
@@ -107,7 +107,7 @@ pub fn exit_of_adcp(code: adcp::error::Code, recovery: Recovery) -> u8 {
 
 impl From<failure::Failure> for Failure {
     fn from(failure: failure::Failure) -> Self {
-        let may_have_acted = failure.may_have_acted();
+        let doubt = in_doubt(failure.in_doubt());
         let message = failure.to_string();
         let (kind, out) = match failure {
             failure::Failure::Unsent(unsent) => ("unsent", from_unsent(message, unsent)),
@@ -119,7 +119,7 @@ impl From<failure::Failure> for Failure {
             failure::Failure::Refused(refused) => ("refused", from_refused(message, &refused)),
         };
         let more = out.data.clone().unwrap_or_else(|| json!({}));
-        out.data(json!({"kind": kind, "may_have_acted": may_have_acted})).with_facts(more)
+        out.data(json!({"kind": kind})).with_facts(doubt).with_facts(more)
     }
 }
 
@@ -393,7 +393,7 @@ mod tests {
                   error id: err_1
                   retry: no, the same request would be refused again
                 hint: correct every entry of details.errors and send again
-                {"kind":"refused","may_have_acted":false,"code":"SCHEMA_VALIDATION_FAILED","jsonrpc_code":-32602,"error_id":"err_1","details":{"errors":[{"instanceLocation":"/filters/make","keyword":"type","error":"must be array"},{"instanceLocation":"","keyword":"new\u001b","error":"\u202ebad\r\nline"}],"allowed":["a","b"],"total":2},"retryable":false,"retry_after_ms":2000,"http_status":200}
+                {"kind":"refused","in_doubt":false,"may_have_acted":false,"code":"SCHEMA_VALIDATION_FAILED","jsonrpc_code":-32602,"error_id":"err_1","details":{"errors":[{"instanceLocation":"/filters/make","keyword":"type","error":"must be array"},{"instanceLocation":"","keyword":"new\u001b","error":"\u202ebad\r\nline"}],"allowed":["a","b"],"total":2},"retryable":false,"retry_after_ms":2000,"http_status":200}
             "#]],
         );
     }
@@ -415,7 +415,7 @@ mod tests {
               the seller suggests: send a number
               retry: no, the same request would be refused again
             hint: correct every entry of issues and send again
-            {"kind":"refused","may_have_acted":false,"code":"VALIDATION_ERROR","recovery":"correctable","jsonrpc_code":-32000,"sentence":"Values of the request are wrong, or break a rule of the business.","error":{"code":"VALIDATION_ERROR","message":"2 \u202eproblems","recovery":"correctable","field":"packages[0].budget","suggestion":"send\na number","retry_after":5,"issues":[{"pointer":"/packages/0/budget","message":"no number","keyword":"type"}],"details":{"accepted_values":["a","b"]}},"retryable":false,"retry_after_ms":5000,"http_status":200}
+            {"kind":"refused","in_doubt":false,"may_have_acted":false,"code":"VALIDATION_ERROR","recovery":"correctable","jsonrpc_code":-32000,"sentence":"Values of the request are wrong, or break a rule of the business.","error":{"code":"VALIDATION_ERROR","message":"2 \u202eproblems","recovery":"correctable","field":"packages[0].budget","suggestion":"send\na number","retry_after":5,"issues":[{"pointer":"/packages/0/budget","message":"no number","keyword":"type"}],"details":{"accepted_values":["a","b"]}},"retryable":false,"retry_after_ms":5000,"http_status":200}
         "#]],
         );
         let hasty = json!({"code": -32000, "message": "x", "data": {"adcp_error": {
@@ -427,7 +427,7 @@ mod tests {
               The seller is set up wrongly; neither waiting nor another request helps.
               retry: no, the same request would be refused again
             hint: tell the people who run the seller
-            {"kind":"refused","may_have_acted":false,"code":"CONFIGURATION_ERROR","recovery":"transient","jsonrpc_code":-32000,"sentence":"The seller is set up wrongly; neither waiting nor another request helps.","error":{"code":"CONFIGURATION_ERROR","message":"no upstream","recovery":"transient"},"retryable":false,"retry_after_ms":2000,"http_status":200}
+            {"kind":"refused","in_doubt":false,"may_have_acted":false,"code":"CONFIGURATION_ERROR","recovery":"transient","jsonrpc_code":-32000,"sentence":"The seller is set up wrongly; neither waiting nor another request helps.","error":{"code":"CONFIGURATION_ERROR","message":"no upstream","recovery":"transient"},"retryable":false,"retry_after_ms":2000,"http_status":200}
         "#]],
         );
         let unknown = json!({"code": -32000, "message": "x", "data": {"adcp_error": {
@@ -439,7 +439,7 @@ mod tests {
               The seller cannot do this at the moment.
               retry: the same request may succeed after 2 s
             hint: act on what the seller says; the code is new to us
-            {"kind":"refused","may_have_acted":false,"code":"X_ACME_NEW","recovery":"transient","jsonrpc_code":-32000,"sentence":"The seller cannot do this at the moment.","error":{"code":"X_ACME_NEW","message":"later"},"retryable":true,"retry_after_ms":2000,"http_status":200}
+            {"kind":"refused","in_doubt":false,"may_have_acted":false,"code":"X_ACME_NEW","recovery":"transient","jsonrpc_code":-32000,"sentence":"The seller cannot do this at the moment.","error":{"code":"X_ACME_NEW","message":"later"},"retryable":true,"retry_after_ms":2000,"http_status":200}
         "#]],
         );
     }
@@ -458,7 +458,7 @@ mod tests {
               the error object is larger than 4096 bytes
               retry: no, the same request would be refused again
             hint: act on what the seller says
-            {"kind":"refused","may_have_acted":false,"retryable":false,"http_status":200}
+            {"kind":"refused","in_doubt":false,"may_have_acted":false,"retryable":false,"http_status":200}
         "#]],
         );
         let by = By::Grpc { code: 14, message: "down".into() };
@@ -469,7 +469,7 @@ mod tests {
                 7 the server answers with gRPC status 14: down
                   retry: the same request may succeed later
                 hint: act on what the seller says
-                {"kind":"refused","may_have_acted":true,"grpc_status":14,"retryable":true}
+                {"kind":"refused","in_doubt":true,"may_have_acted":true,"grpc_status":14,"retryable":true}
             "#]],
         );
     }
@@ -486,7 +486,7 @@ mod tests {
               message.parts: must have at least 1 item
               retry: no, the same request would be refused again
             hint: correct every field listed and send again
-            {"kind":"refused","may_have_acted":false,"code":"INVALID_PARAMS","jsonrpc_code":-32602,"reason":null,"metadata":{},"violations":[{"field":"message.parts","description":"must have at least 1 item"}],"retryable":false,"retry_after_ms":2000,"http_status":200}
+            {"kind":"refused","in_doubt":false,"may_have_acted":false,"code":"INVALID_PARAMS","jsonrpc_code":-32602,"reason":null,"metadata":{},"violations":[{"field":"message.parts","description":"must have at least 1 item"}],"retryable":false,"retry_after_ms":2000,"http_status":200}
         "#]],
         );
     }
@@ -501,7 +501,7 @@ mod tests {
             7 CREDIT_DECLINED: sorry
               retry: the same request may succeed after 2 s
             hint: act on what the seller says; the code is new to us
-            {"kind":"refused","may_have_acted":false,"code":"CREDIT_DECLINED","jsonrpc_code":-32000,"error_id":"","retryable":true,"retry_after_ms":2000,"http_status":200}
+            {"kind":"refused","in_doubt":false,"may_have_acted":false,"code":"CREDIT_DECLINED","jsonrpc_code":-32000,"error_id":"","retryable":true,"retry_after_ms":2000,"http_status":200}
         "#]],
         );
     }
@@ -516,7 +516,7 @@ mod tests {
                 2 not sent: SCHEMA_VALIDATION_FAILED: the request failed validation: /type: must be string
                   /type: must be string (type)
                 hint: correct every problem listed, or send anyway with --no-check
-                {"kind":"unsent","may_have_acted":false,"code":"SCHEMA_VALIDATION_FAILED","details":{"errors":[{"instanceLocation":"/type","keyword":"type","error":"must be string","expected":"string"}]}}
+                {"kind":"unsent","in_doubt":false,"may_have_acted":false,"code":"SCHEMA_VALIDATION_FAILED","details":{"errors":[{"instanceLocation":"/type","keyword":"type","error":"must be string","expected":"string"}]}}
             "#]],
         );
     }
@@ -531,7 +531,7 @@ mod tests {
               HTTP 200, text/html, 18 bytes
               begins: <html>[2J hello
             hint: check that the address is that of an A2A v1.0 agent
-            {"kind":"garbled","may_have_acted":true,"http_status":200}
+            {"kind":"garbled","in_doubt":true,"may_have_acted":true,"http_status":200}
         "#]],
         );
         let timed_out = Unanswered::TimedOut(Duration::from_millis(1500));
@@ -540,7 +540,7 @@ mod tests {
             &expect![[r#"
             10 no answer within 1.5 s
             hint: try again, or allow more time with --timeout
-            {"kind":"unanswered","may_have_acted":true}
+            {"kind":"unanswered","in_doubt":true,"may_have_acted":true}
         "#]],
         );
     }

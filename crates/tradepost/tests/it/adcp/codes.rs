@@ -4,7 +4,7 @@
 use expect_test::{Expect, expect};
 use tradepost_wire::json::{Value, json};
 
-use crate::support::publisher::Scene;
+use crate::support::publisher::{Binding, Scene, start_with};
 
 mod accounts;
 mod behind;
@@ -127,6 +127,25 @@ fn a_later_release_is_answered_in_the_last_that_is_spoken() {
                   "field":"session_id","suggestion":"begin a session with si_initiate_session"}],"adcp_version":"3.2"}
         "#]],
     );
+}
+
+#[test]
+fn credential_in_args_for_the_callers_own_wherever_it_stands() {
+    let leaked = json!({
+        "buying_mode": "brief", "brief": "I am token-of-acme",
+        "context": {"session": "token-of-acme", "token-of-acme": 1},
+    });
+    check(&usual(), "get_products", leaked, "CREDENTIAL_IN_ARGS", expect![[r#""#]]);
+}
+
+#[test]
+fn another_callers_credential_is_a_text_like_any_other() {
+    let arguments = json!({"buying_mode": "brief", "brief": "I am token-of-nova"});
+    let publisher = start_with(&|_| {});
+    for binding in [Binding::Mcp, Binding::A2a, Binding::Older] {
+        let answer = publisher.call(binding, "acme", "get_products", &arguments).json().to_string();
+        assert!(!answer.contains("CREDENTIAL_IN_ARGS"), "{answer}");
+    }
 }
 
 #[test]

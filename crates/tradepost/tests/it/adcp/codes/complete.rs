@@ -2,8 +2,12 @@
 //! and the page's own have a row, without exception.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
 
+use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::error::Code;
+use tradepost_wire::adcp::tool::is_of_others;
 use tradepost_wire::catalog::Vocabulary as _;
 
 /// The files with the rows.
@@ -21,6 +25,20 @@ const ROWS: [&str; 9] = [
 
 /// What this seller never says: the code, a tab, and why.
 const NEVER: &str = include_str!("cannot-occur.txt");
+
+/// Codes that need more outside than the rows have, such as a verifier of creatives, with the publisher's own test that
+/// brings them about.
+const IN_PUBLISHER: [(&str, &str); 1] = [(
+    "PROVENANCE_CLAIM_CONTRADICTED",
+    include_str!("../../../../../publisher/tests/it/creatives/provenance.rs"),
+)];
+
+/// A code that the publisher's sources name and that cannot occur all the same: behind `proposal::SIGNED`, which says that
+/// no order needs a signature.
+const BEHIND_A_CONSTANT: &str = "IO_REQUIRED";
+
+/// The sources that choose codes.
+const SOURCES: [&str; 2] = ["../publisher/src", "src/adcp"];
 
 /// The codes of the page "Error Handling", in its tables and in its text.
 const PAGE: [&str; 47] = [
@@ -77,6 +95,10 @@ const PAGE: [&str; 47] = [
 /// its answer has another one.
 fn rows() -> BTreeSet<&'static str> {
     let mut codes = BTreeSet::new();
+    for (code, test) in IN_PUBLISHER {
+        assert!(test.contains(&format!("\"code\": \"{code}\"")), "{code} is in no snapshot");
+        codes.insert(code);
+    }
     for text in ROWS {
         for (at, _) in text.match_indices("expect![[") {
             let before = text[..at].trim_end().strip_suffix(',').unwrap_or_default();
@@ -121,6 +143,48 @@ fn each_code_is_brought_about_or_it_is_said_why_not() {
     }
     assert_eq!(wrong, Vec::<String>::new());
     assert_eq!(rows.len() + never.len(), Code::ALL.len());
+}
+
+/// The text of every source below a folder.
+fn sources(folder: &Path, found: &mut String) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|it| it == "rs") {
+            found.push_str(&fs::read_to_string(path).unwrap());
+        }
+    }
+}
+
+#[test]
+fn no_source_names_a_code_that_cannot_occur() {
+    let mut text = String::new();
+    for folder in SOURCES {
+        sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut text);
+    }
+    let names: BTreeSet<&str> = text
+        .split("Code::")
+        .skip(1)
+        .map(|rest| rest.split(|it: char| !it.is_ascii_alphanumeric()).next().unwrap_or_default())
+        .collect();
+    assert!(names.contains("ProvenanceClaimContradicted"), "the sources were read");
+    let never = entries(NEVER);
+    let never = Code::ALL.iter().filter(|code| never.contains_key(code.name()));
+    let named: Vec<_> = never.filter(|code| names.contains(format!("{code:?}").as_str())).collect();
+    assert_eq!(named.iter().map(|code| code.name()).collect::<Vec<_>>(), [BEHIND_A_CONSTANT]);
+}
+
+/// What is said of a release there, or of a tool, is what this seller says of itself.
+#[test]
+fn the_reasons_name_what_this_seller_has_not() {
+    for (code, why) in entries(NEVER) {
+        assert!(!why.contains("answered in 3.1"), "{code}: 3.2 is spoken");
+        let task = why.strip_prefix("A code of ").and_then(|rest| rest.split([',', ' ']).next());
+        if let Some(task) = task {
+            assert!(Tool::of_name(task).is_none() && is_of_others(task), "{code}: {task}");
+        }
+    }
 }
 
 #[test]

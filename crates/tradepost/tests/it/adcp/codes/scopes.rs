@@ -111,6 +111,20 @@ fn scope_insufficient_comes_before_what_the_seller_has_not() {
 }
 
 #[test]
+fn scope_insufficient_for_a_task_that_this_seller_has_not() {
+    let scope = Authorization { allowed_tasks: Some(set(&["get_products"])), ..Authorization::default() };
+    let creative = json!({"message": "a banner", "context": {"n": 1}});
+    check(&scoped(scope), "build_creative", creative, "SCOPE_INSUFFICIENT", expect![[r#""#]]);
+}
+
+#[test]
+fn a_task_that_is_granted_and_not_here_is_unsupported() {
+    let scope = Authorization { allowed_tasks: Some(set(&["build_creative"])), ..Authorization::default() };
+    let creative = json!({"message": "a banner"});
+    check(&scoped(scope), "build_creative", creative, "UNSUPPORTED_FEATURE", expect![[r#""#]]);
+}
+
+#[test]
 fn read_only_scope() {
     check(
         &scoped(reader()),
