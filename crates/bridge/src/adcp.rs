@@ -8,7 +8,6 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
-use tradepost_buyer::Transport;
 use tradepost_buyer::adcp::{AdcpClient, Answered, Idempotency};
 use tradepost_buyer::client::random_ids;
 use tradepost_buyer::discover::card_url;
@@ -16,6 +15,7 @@ use tradepost_buyer::failure::Failure;
 use tradepost_buyer::retry::{GaveUp, Recovered};
 use tradepost_buyer::text::{SENTENCE, WORD, plain};
 use tradepost_buyer::transport::Limits;
+use tradepost_buyer::{BearerToken, Transport};
 use tradepost_wire::adcp::Tool as Task;
 use tradepost_wire::canonical;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -51,7 +51,7 @@ pub(super) struct Seller {
     /// Host, port and path of its address: its name in arguments and results.
     pub(super) id: String,
     address: String,
-    token: Option<String>,
+    token: Option<BearerToken>,
     limits: Limits,
     known: Mutex<Option<(AdcpClient, Instant)>>,
     prices: Prices,
@@ -72,7 +72,7 @@ pub(super) struct Order {
 impl Seller {
     pub(super) fn new(
         address: &str,
-        token: Option<String>,
+        token: Option<BearerToken>,
         limits: Limits,
         now: &Now,
     ) -> Result<Self, Failure> {

@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 use tokio::time::Instant;
 use tradepost_buyer::failure::Failure;
 use tradepost_buyer::text::{SENTENCE, plain};
-use tradepost_buyer::{Transport, directory};
+use tradepost_buyer::{BearerToken, Transport, directory};
 
 use super::dealers::{Dealer, DealerSetup, place_of};
 use super::trouble::{Code, Trouble};
@@ -86,7 +86,7 @@ struct DirectoryState {
 impl DealerSources {
     /// The dealers at these addresses, each with the bearer token for it, if it wants one.
     pub(super) fn new(
-        addresses: impl IntoIterator<Item = (String, Option<String>)>,
+        addresses: impl IntoIterator<Item = (String, Option<BearerToken>)>,
         setup: DealerSetup,
     ) -> Result<Self, Failure> {
         let mut named = Vec::new();

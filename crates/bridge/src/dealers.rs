@@ -12,7 +12,7 @@ use tradepost_buyer::failure::{Failure, Unsent};
 use tradepost_buyer::recovery::{Attempt, Effect};
 use tradepost_buyer::retry::{GaveUp, Key, Sender};
 use tradepost_buyer::transport::Limits;
-use tradepost_buyer::{Answer, Client, Transport};
+use tradepost_buyer::{Answer, BearerToken, Client, Transport};
 use tradepost_wire::a2a::card::WELL_KNOWN_PATH;
 use tradepost_wire::aap::{Skill, Terms};
 use tradepost_wire::json::Value;
@@ -45,7 +45,7 @@ pub(super) struct Dealer {
     pub(super) id: String,
     /// The address of its card.
     pub(super) address: String,
-    token: Option<String>,
+    token: Option<BearerToken>,
     setup: DealerSetup,
     transport: Transport,
     known: Mutex<Option<Arc<Connection>>>,
@@ -64,7 +64,7 @@ pub(super) struct Connection {
 impl Dealer {
     pub(super) fn new(
         address: &str,
-        token: Option<String>,
+        token: Option<BearerToken>,
         setup: &DealerSetup,
     ) -> Result<Self, Failure> {
         let url = card_url(address)?;

@@ -18,9 +18,10 @@ use axum::routing::any;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use tradepost_wire::fault::is_timeout;
 use tradepost_wire::http::MediaType;
+use tradepost_wire::http::own_page::{host_name, is_loopback_host, is_own_loopback_page};
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::jsonrpc::{self, Incoming};
-use tradepost_wire::mcp::{self, Release};
+use tradepost_wire::mcp::{self, Lifecycle};
 use tradepost_wire::problem::Problems;
 
 use super::progress::progress_token;
@@ -40,9 +41,6 @@ pub struct Door {
     /// How long a body may take to arrive.
     pub patience: Duration,
 }
-
-/// The host names that always lead to one's own machine.
-const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 const INVALID_REQUEST: i32 = -32600;
 const INVALID_PARAMS: i32 = -32602;
@@ -108,8 +106,11 @@ async fn admit(door: &Door, parts: &Parts, body: Body) -> Result<Bytes, Refused>
         return refuse(StatusCode::FORBIDDEN, message);
     }
     let mut origins = parts.headers.get_all(header::ORIGIN).iter();
+    let called = called_host(parts).unwrap_or_default();
     let known = |origin: &HeaderValue| {
-        door.origins.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(origin.as_bytes()))
+        let origin = origin.as_bytes();
+        is_own_loopback_page(origin, called)
+            || door.origins.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(origin))
     };
     if !origins.all(known) {
         let message = "this web page is not allowed here; see --allow-origin";
@@ -183,21 +184,20 @@ fn check_message(bytes: &[u8]) -> Result<(), Refused> {
     Ok(())
 }
 
-fn is_known_host(door: &Door, parts: &Parts) -> bool {
+/// The host that a request is for, as the client writes it.
+fn called_host(parts: &Parts) -> Option<&str> {
     // HTTP/2 has it in the place of `Host`.
     let authority = parts.uri.authority().map(|authority| authority.as_str());
-    let named = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    authority.or_else(|| parts.headers.get(header::HOST)?.to_str().ok())
+}
+
+fn is_known_host(door: &Door, parts: &Parts) -> bool {
     // Who names no host may have meant anybody.
-    let Some(host) = authority.or(named) else {
+    let Some(host) = called_host(parts) else {
         return false;
     };
-    let name = match host.rsplit_once(':') {
-        // An IPv6 address has colons of its own.
-        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
-        Some(_) | None => host,
-    };
-    let allowed = LOOPBACK.into_iter().chain(door.hosts.iter().map(String::as_str));
-    allowed.into_iter().any(|known| known.eq_ignore_ascii_case(name))
+    let name = host_name(host);
+    is_loopback_host(host) || door.hosts.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
@@ -237,17 +237,14 @@ async fn answer(behind: &Arc<Behind>, parts: &Parts, bytes: &[u8]) -> Result<Res
         Ok(Some(request)) => request,
         // Nothing here waits for being told of something.
         Ok(None) => return Ok(accepted()),
-        Err((_, fail)) if fail.code == mcp::UNSUPPORTED_VERSION => {
-            return Err(bad("the MCP-Protocol-Version header names a version unknown here"));
-        }
         Err((id, fail)) => return Ok(said((fail.status, fail.body(&id)))),
     };
-    let session = session.filter(|_| request.release == Release::Plain);
+    let session = session.filter(|_| request.lifecycle == Lifecycle::Handshake);
     if session.is_some() || request.method == mcp::CALL && progress_token(&request.params).is_some()
     {
         return Ok(stream::answer(Arc::clone(behind), request, session).await);
     }
-    let is_new = request.release == Release::Plain && can_be_asked(&request);
+    let is_new = request.lifecycle == Lifecycle::Handshake && can_be_asked(&request);
     let mut response = said(handler.answer(request, None, None).await);
     if is_new && let Ok(name) = HeaderValue::from_str(&handler.sessions.name()) {
         response.headers_mut().insert(SESSION, name);

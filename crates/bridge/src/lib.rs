@@ -14,6 +14,7 @@ use jiff::Timestamp;
 use lenient::LenientReading;
 use retries::Retries;
 use tokio::time::Instant;
+use tradepost_buyer::BearerToken;
 use tradepost_buyer::failure::Failure;
 use tradepost_buyer::transport::Limits;
 use tradepost_wire::aap::Skill;
@@ -127,7 +128,7 @@ impl Bridge {
     /// # Errors
     /// The first address that cannot be used.
     pub fn new(
-        addresses: impl IntoIterator<Item = (String, Option<String>)>,
+        addresses: impl IntoIterator<Item = (String, Option<BearerToken>)>,
         options: Options,
     ) -> Result<Self, Failure> {
         let retries = Arc::new(Retries::new(options.patience));
@@ -154,7 +155,7 @@ impl Bridge {
     /// The first address that cannot be used.
     pub fn with_sellers(
         mut self,
-        addresses: impl IntoIterator<Item = (String, Option<String>)>,
+        addresses: impl IntoIterator<Item = (String, Option<BearerToken>)>,
     ) -> Result<Self, Failure> {
         let limits = Limits { timeout: self.options.patience, ..Limits::default() };
         for (address, token) in addresses {

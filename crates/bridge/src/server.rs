@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use tradepost_wire::a2a::error::Code;
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::jsonrpc::{self, Incoming, Message, Reply as ClientReply};
-use tradepost_wire::mcp::{self, Fail, Introduction, Listing, Release, Request, ToolResult};
+use tradepost_wire::mcp::{self, Fail, Introduction, Lifecycle, Listing, Request, ToolResult};
 
 use super::asking::{Line, Person, Questions, Sessions};
 pub use super::door::Door;
@@ -78,7 +78,7 @@ impl Handler {
             None => {
                 let message = "this server has tools/list and tools/call";
                 let fail = Fail::new(Code::MethodNotFound, message);
-                Err(fail.with_status(request.release.of_unknown_methods()))
+                Err(fail.with_status(request.lifecycle.of_unknown_methods()))
             }
         };
         answered.map_or_else(|fail| (fail.status, fail.body(&request.id)), |body| (200, body))
@@ -91,13 +91,13 @@ impl Handler {
             return Err(invalid(message.to_owned()));
         };
         let arguments = Value::Object(request.take_arguments());
-        let person = match (request.release, line) {
-            (Release::Later, _) if can_be_asked(request) => {
+        let person = match (request.lifecycle, line) {
+            (Lifecycle::Stateless, _) if can_be_asked(request) => {
                 let (state, answer) = mcp::asked_within(&request.params);
                 Person::Returns { state, answer }
             }
-            (Release::Plain, Some(line)) => Person::Asked(line),
-            (Release::Later, _) | (Release::Plain, None) => Person::ByModel,
+            (Lifecycle::Handshake, Some(line)) => Person::Asked(line),
+            (Lifecycle::Stateless, _) | (Lifecycle::Handshake, None) => Person::ByModel,
         };
         let outcome = match self.bridge.call_for(person, &tool, &arguments).await {
             Some(Reply::Said(outcome)) => outcome,
@@ -114,7 +114,7 @@ impl Handler {
         // The text is for whoever sees nothing else: it says the same in fewer words.
         let document = document.to_string().into();
         let result = ToolResult { document, is_shown: false, text, is_error };
-        Ok(result.body(&request.id, request.release).into())
+        Ok(result.body(&request.id, request.lifecycle).into())
     }
 
     /// Takes what a client says that its person did.
@@ -135,8 +135,8 @@ impl Handler {
 
 /// Whether the client of this request can show its person a form, as far as the request says so.
 pub(super) fn can_be_asked(request: &Request) -> bool {
-    let says = request.release == Release::Later || request.method == HELLO;
-    says && mcp::can_be_asked(request.release, &request.params)
+    let says = request.lifecycle == Lifecycle::Stateless || request.method == HELLO;
+    says && mcp::can_be_asked(request.lifecycle, &request.params)
 }
 
 fn introduction(bridge: &Bridge) -> Introduction {
@@ -248,8 +248,8 @@ impl<'h> Client<'h> {
             Ok(None) => return Heard::Nothing,
             Err((id, fail)) => return Heard::Answer(fail.body(&id)),
         };
-        let release = Release::without_headers(&request.params);
-        let request = Request { release, ..request };
+        let lifecycle = Lifecycle::without_headers(&request.params);
+        let request = Request { lifecycle, ..request };
         if request.method == HELLO {
             self.can_be_asked = can_be_asked(&request);
         }

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use tradepost_buyer::Failure;
+use tradepost_buyer::Origin;
 use tradepost_buyer::failure::Unsent;
 use tradepost_buyer::refusal::{By, ProtocolError, Refused};
 use tradepost_buyer::text::{SENTENCE, WORD};
@@ -352,11 +353,21 @@ fn of_problem(problem: &Problem) -> Value {
     out.into()
 }
 
+/// What the operator of the bridge does when a card leads to an origin that the token is not for.
+fn token_hint(endpoint: &Origin) -> String {
+    format!(
+        "if the token is for it, the operator of this bridge can say so with --token-for {endpoint}"
+    )
+}
+
 fn of_unsent(unsent: &Unsent, message: String) -> Trouble {
     match unsent {
         Unsent::Unreachable(_) => Trouble::new(Code::DealerUnreachable, message),
         Unsent::Address(_) | Unsent::NotAap(_) | Unsent::NoInterface => {
             Trouble::new(Code::DealerUnusable, message)
+        }
+        Unsent::TokenForOther { endpoint, .. } => {
+            Trouble::new(Code::DealerUnusable, message).hint(token_hint(endpoint))
         }
         Unsent::SkillNotOffered { offered, .. } => {
             let offered: Vec<_> = offered.iter().map(|skill| skill.name()).collect();

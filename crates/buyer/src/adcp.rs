@@ -18,12 +18,13 @@ use tradepost_wire::catalog::Open;
 use tradepost_wire::json::{Map, Value};
 
 use crate::binding::Binding;
-use crate::client::{bearer, uuid};
+use crate::client::uuid;
 use crate::discover::{Discovered, discover, usable, without_credentials};
 use crate::failure::{Failure, Unsent};
 use crate::outcome::Outcome;
 use crate::refusal::By;
 use crate::response::{self, RawResponse};
+use crate::token::{BearerToken, EndpointSource};
 use crate::transport::{Response, Transport};
 
 mod authorization;
@@ -47,6 +48,7 @@ const KEY: &str = "idempotency_key";
 pub struct AdcpClient {
     transport: Transport,
     endpoint: Url,
+    source: EndpointSource,
     door: Door,
     /// What the seller says that it offers, as far as its card says so.
     offered: Vec<Offered>,
@@ -121,7 +123,8 @@ impl AdcpClient {
             description: skill.description.clone(),
         });
         let (endpoint, offered) = (binding.endpoint.clone(), offered.collect());
-        Ok(Self { offered, ..Self::new(transport, endpoint, Door::A2a(binding), ids) })
+        let source = EndpointSource::card(discovered);
+        Ok(Self { offered, source, ..Self::new(transport, endpoint, Door::A2a(binding), ids) })
     }
 
     /// A client for an MCP server at this address.
@@ -158,6 +161,7 @@ impl AdcpClient {
     fn new(transport: Transport, endpoint: Url, door: Door, ids: fastrand::Rng) -> Self {
         Self {
             transport,
+            source: EndpointSource::caller(&endpoint),
             endpoint,
             door,
             offered: Vec::new(),
@@ -172,14 +176,25 @@ impl AdcpClient {
         }
     }
 
-    /// Sends a bearer token with every call, never in clear text over a public network.
+    /// Sends a bearer token with every call, never in clear text over a public network, and to no other origin
+    /// than it is for.
     ///
     /// # Errors
-    /// `Unsent`, when the token could be read on the way or cannot be sent in a header.
-    pub fn with_token(mut self, token: &str) -> Result<Self, Failure> {
-        let from_card = matches!(self.door, Door::A2a(_));
-        self.authorization = Some(bearer(&self.endpoint, from_card, token)?);
+    /// `Unsent`, when a card leads to another origin, the token could be read on the way or it cannot be sent in a
+    /// header.
+    pub fn with_token(mut self, token: impl Into<BearerToken>) -> Result<Self, Failure> {
+        self.authorization = Some(token.into().header(&self.endpoint, &self.source)?);
         Ok(self)
+    }
+
+    /// Speaks the newest version of MCP without asking the server first whether it does, as long as the server does
+    /// not refuse to look at a request: for callers of one request.
+    #[must_use]
+    pub fn at_once(mut self) -> Self {
+        if let Door::Mcp(session) = &mut self.door {
+            *session = Arc::new(mcp::Session::presumed());
+        }
+        self
     }
 
     /// Signs every request (RFC 9421, AdCP "Signed requests").

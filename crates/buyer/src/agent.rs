@@ -17,10 +17,11 @@ use tradepost_wire::json::{Map, Value, json};
 
 use crate::binding::{About, Binding, Item, Method};
 pub use crate::card::Carrier;
-use crate::client::{bearer, uuid};
+use crate::client::uuid;
 use crate::discover::Discovered;
 use crate::failure::{Defect, Failure, Kept};
 use crate::response::{self, RawResponse, Via};
+use crate::token::{BearerToken, EndpointSource};
 use crate::transport::{Events, Messages, Opened, Response, Transport};
 
 mod follow;
@@ -34,6 +35,7 @@ pub use task::{Artifact, File, MAX_ARTIFACTS, Message, Part, Reply, Task};
 pub struct AgentClient {
     transport: Transport,
     binding: Binding,
+    source: EndpointSource,
     streaming: bool,
     authorization: Option<HeaderValue>,
     ids: Arc<Mutex<fastrand::Rng>>,
@@ -147,15 +149,19 @@ impl AgentClient {
         ids: fastrand::Rng,
     ) -> Self {
         let (streaming, authorization) = (discovered.card.streaming, None);
-        Self { transport, binding, streaming, authorization, ids: Arc::new(Mutex::new(ids)) }
+        let source = EndpointSource::card(discovered);
+        let ids = Arc::new(Mutex::new(ids));
+        Self { transport, binding, source, streaming, authorization, ids }
     }
 
-    /// Sends a bearer token with every request, never in clear text over a public network.
+    /// Sends a bearer token with every request, never in clear text over a public network, and to no other origin
+    /// than it is for.
     ///
     /// # Errors
-    /// `Unsent`, when the token could be read on the way or cannot be sent in a header.
-    pub fn with_token(mut self, token: &str) -> Result<Self, Failure> {
-        self.authorization = Some(bearer(&self.binding.endpoint, true, token)?);
+    /// `Unsent`, when the card leads to another origin, the token could be read on the way or it cannot be sent in
+    /// a header.
+    pub fn with_token(mut self, token: impl Into<BearerToken>) -> Result<Self, Failure> {
+        self.authorization = Some(token.into().header(&self.binding.endpoint, &self.source)?);
         Ok(self)
     }
 

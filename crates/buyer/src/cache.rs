@@ -218,6 +218,7 @@ fn is_passing(failure: &Failure) -> bool {
             | Unsent::Arguments(_)
             | Unsent::NotPermitted { .. }
             | Unsent::Credential(_)
+            | Unsent::TokenForOther { .. }
             | Unsent::Setup(_),
         )
         | Failure::Garbled(_) => false,

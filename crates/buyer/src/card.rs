@@ -342,7 +342,8 @@ impl Interface {
     }
 
     /// Whether it is this binding.
-    pub(crate) fn is_by(&self, carrier: Carrier) -> bool {
+    #[must_use]
+    pub fn is_by(&self, carrier: Carrier) -> bool {
         self.binding.eq_ignore_ascii_case(carrier.name())
     }
 }

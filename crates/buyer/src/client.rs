@@ -12,8 +12,9 @@ use uuid::Uuid;
 use crate::answer::{self, Answer};
 use crate::binding::{Release, headers};
 use crate::card::Choice;
-use crate::discover::{Discovered, endpoint, is_local};
-use crate::failure::{BadAddress, Failure, Unsent};
+use crate::discover::{Discovered, endpoint};
+use crate::failure::Failure;
+use crate::token::{BearerToken, EndpointSource};
 use crate::transport::Transport;
 
 mod builder;
@@ -28,6 +29,7 @@ pub use recover::uncorrected;
 pub struct Client {
     transport: Transport,
     endpoint: Url,
+    source: EndpointSource,
     choice: Choice,
     authorization: Option<HeaderValue>,
     terms: Option<Arc<dyn Fn() -> Terms + Send + Sync>>,
@@ -72,6 +74,7 @@ impl Client {
     ) -> Result<Self, Failure> {
         Ok(Self {
             endpoint: endpoint(&discovered.url, &choice.interface)?,
+            source: EndpointSource::card(discovered),
             transport,
             choice,
             authorization: None,
@@ -81,12 +84,14 @@ impl Client {
         })
     }
 
-    /// Sends a bearer token with every call, never in clear text over a public network.
+    /// Sends a bearer token with every call, never in clear text over a public network, and to no other origin
+    /// than it is for.
     ///
     /// # Errors
-    /// `Unsent`, when the token could be read on the way or cannot be sent in a header.
-    pub fn with_token(mut self, token: &str) -> Result<Self, Failure> {
-        self.authorization = Some(bearer(&self.endpoint, true, token)?);
+    /// `Unsent`, when the card leads to another origin, the token could be read on the way or it cannot be sent in
+    /// a header.
+    pub fn with_token(mut self, token: impl Into<BearerToken>) -> Result<Self, Failure> {
+        self.authorization = Some(token.into().header(&self.endpoint, &self.source)?);
         Ok(self)
     }
 
@@ -170,22 +175,6 @@ impl Client {
     fn new_id(&self) -> String {
         uuid(&self.ids)
     }
-}
-
-/// The header with a bearer token, which is never sent in clear text over a public network.
-pub(crate) fn bearer(endpoint: &Url, from_card: bool, token: &str) -> Result<HeaderValue, Failure> {
-    if endpoint.scheme() != "https" && !is_local(endpoint) {
-        return Err(Failure::Unsent(Unsent::Address(BadAddress {
-            url: endpoint.to_string(),
-            from_card,
-            why: "is not https, so the token is not sent",
-        })));
-    }
-    let mut value = HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| {
-        Failure::Unsent(Unsent::Setup("the token has characters that no header may have".into()))
-    })?;
-    value.set_sensitive(true);
-    Ok(value)
 }
 
 /// Under which name a seller is known to who counts its requests: host and port.

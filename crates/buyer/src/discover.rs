@@ -20,6 +20,9 @@ pub struct Discovered {
     pub etag: Option<String>,
     /// The card.
     pub card: Card,
+    /// Whether a key that the reader trusts has signed the card, as [`Self::with_verdicts`] says: then a token may
+    /// go to every host that the card names.
+    pub is_signed: bool,
 }
 
 /// Fetches the card of the agent at `address`: a base address, or that of the card itself when it
@@ -38,7 +41,8 @@ pub async fn discover(
     let etag = before.and_then(|before| before.etag.as_deref());
     let response = transport.get(&url, etag).await?;
     if let (304, Some(before)) = (response.status, before) {
-        return Ok(before.clone());
+        // Keys may have been withdrawn since its signatures were judged.
+        return Ok(Discovered { is_signed: false, ..before.clone() });
     }
     read(url, response)
 }
@@ -54,7 +58,7 @@ pub(crate) fn read(url: Url, response: Response) -> Result<Discovered, Failure> 
         Some(text) => match Card::read(text) {
             Ok(card) => {
                 let etag = response.etag;
-                return Ok(Discovered { url, etag, card });
+                return Ok(Discovered { url, etag, card, is_signed: false });
             }
             Err(Some(why)) => Defect::NotACard(why),
             Err(None) => Defect::NotJson,

@@ -10,6 +10,7 @@ use tradepost_wire::{aap, adcp};
 use crate::card::NotAap;
 use crate::refusal::{By, Refused};
 use crate::text::{SENTENCE, WORD, plain};
+use crate::token::Origin;
 
 /// How much of an answer is kept with a failure.
 pub const MAX_KEPT: usize = 64 * 1024;
@@ -59,6 +60,13 @@ pub enum Unsent {
     /// A credential stands among the arguments of an AdCP task: where, as JSON Pointers.
     //
     Credential(Vec<String>),
+    /// The seller's card leads to an origin that the token is not for.
+    TokenForOther {
+        /// Where the card leads.
+        endpoint: Origin,
+        /// What the token is for.
+        origins: Vec<Origin>,
+    },
     /// This machine cannot send: no usable certificates, for example.
     Setup(String),
 }
@@ -274,6 +282,14 @@ impl fmt::Display for Unsent {
             Self::Credential(places) => {
                 let places: Vec<_> = places.iter().map(|place| plain(place, 2 * WORD)).collect();
                 write!(f, "not sent: a credential stands at {}", places.join(", "))
+            }
+            Self::TokenForOther { endpoint, origins } => {
+                let origins: Vec<_> = origins.iter().map(Origin::to_string).collect();
+                let origins = origins.join(" and ");
+                write!(
+                    f,
+                    "not sent: the token is for {origins}, and the request would go to {endpoint}"
+                )
             }
             Self::Setup(why) => write!(f, "cannot send: {}", plain(why, SENTENCE)),
         }

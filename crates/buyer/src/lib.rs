@@ -26,6 +26,7 @@ pub mod retry;
 #[cfg(feature = "receiver")]
 pub mod signed;
 pub mod text;
+pub mod token;
 pub mod transport;
 pub mod trust;
 
@@ -40,6 +41,7 @@ pub use failure::Failure;
 pub use lead::{Consent, Lead};
 pub use recovery::advise;
 pub use reqwest::Url;
+pub use token::{BearerToken, Origin};
 pub use transport::Transport;
 pub use trust::Trust;
 

@@ -11,12 +11,12 @@ use std::fmt;
 use jiff::Timestamp;
 use reqwest::Url;
 use tradepost_keys::KeySet;
-use tradepost_keys::card::{Signature, Signed, Verdict};
+use tradepost_keys::card::{Signature, Signed, Verdict, is_trusted};
 use tradepost_wire::json;
 use tradepost_wire::problem::Problems;
 
 use crate::card::Card;
-use crate::discover::is_this_machine;
+use crate::discover::{Discovered, is_this_machine};
 use crate::text::{WORD, decoded, plain};
 use crate::transport::Transport;
 
@@ -141,6 +141,15 @@ impl Trust {
             Policy::Require if judged.is_empty() => Err(Untrusted::Unsigned),
             Policy::Require => Err(Untrusted::NoTrustedKey(judged)),
         }
+    }
+}
+
+impl Discovered {
+    /// The same, with what became of the card's signatures: whether one is by a trusted key, and none forged.
+    #[must_use]
+    pub fn with_verdicts(self, judged: &[Judged]) -> Self {
+        let verdicts: Vec<_> = judged.iter().map(|judged| judged.verdict).collect();
+        Self { is_signed: is_trusted(&verdicts), ..self }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use tradepost_buyer::{Origin, Url};
 
 use super::check::Profile;
 
@@ -22,6 +23,8 @@ pub struct Options {
     pub token: Option<String>,
     /// The bearer token of somebody else, to see whether callers are kept apart.
     pub token_b: Option<String>,
+    /// The origins that the tokens are for; without any, that of the address.
+    pub token_for: Vec<Origin>,
     /// Whether leads may be sent with which somebody could be contacted, and valid ones.
     pub allow_leads: bool,
     /// Whether messages may be sent that a generic agent works on.
@@ -57,6 +60,7 @@ impl Options {
             profile: None,
             token: None,
             token_b: None,
+            token_for: Vec::new(),
             allow_leads: false,
             allow_messages: true,
             text: None,
@@ -68,6 +72,14 @@ impl Options {
             now,
             run_id: run_id.into(),
             waivers: Vec::new(),
+        }
+    }
+
+    /// The origins that the tokens are for, where the agent's card is at this address.
+    pub(crate) fn token_origins(&self, card: &Url) -> Vec<Origin> {
+        match self.token_for.is_empty() {
+            true => vec![Origin::of(card)],
+            false => self.token_for.clone(),
         }
     }
 

@@ -5,6 +5,7 @@ use tradepost_buyer::card::{Card, Interface};
 use tradepost_buyer::discover::is_local;
 use tradepost_buyer::failure::{BadAddress, Failure, Unsent};
 use tradepost_buyer::text::{SENTENCE, WORD, plain};
+use tradepost_buyer::token::check_origin;
 use tradepost_wire::a2a::check_version;
 use tradepost_wire::aap::Version;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -159,6 +160,7 @@ pub(super) async fn read_card(run: &mut Run) -> Result<(), Failure> {
     }
     for endpoint in &run.endpoints {
         refuse_open_token(run, &endpoint.url)?;
+        refuse_foreign_token(run, &endpoint.url)?;
     }
     Ok(())
 }
@@ -194,10 +196,17 @@ pub(super) fn no_agent(run: &Run, plan: &Plan) -> Option<String> {
     Some(format!("{path} gives HTTP {status} with {kind} and no agent card{mcp}"))
 }
 
+/// Refuses to send the token to an origin that it is not for: whoever writes a card does not decide that.
+fn refuse_foreign_token(run: &Run, url: &Url) -> Result<(), Failure> {
+    if !run.has_token() {
+        return Ok(());
+    }
+    check_origin(url, &run.options.token_origins(&run.card_url), false)
+}
+
 /// A token does not travel in the open.
 fn refuse_open_token(run: &Run, url: &Url) -> Result<(), Failure> {
-    let has_token = run.options.token.is_some() || run.options.token_b.is_some();
-    if !has_token || url.scheme() == "https" || is_local(url) {
+    if !run.has_token() || url.scheme() == "https" || is_local(url) {
         return Ok(());
     }
     Err(Failure::Unsent(Unsent::Address(BadAddress {

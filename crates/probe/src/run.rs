@@ -6,6 +6,7 @@ use std::time::Duration;
 use reqwest::{Method, Url};
 use tokio::time::Instant;
 use tradepost_buyer::card::Card;
+use tradepost_buyer::token::check_origin;
 use tradepost_buyer::transport::Transport;
 use tradepost_wire::a2a::{EXTENSIONS_HEADER, Operation, VERSION, VERSION_HEADER};
 use tradepost_wire::aap;
@@ -407,12 +408,20 @@ impl Run {
         }
     }
 
+    /// Whether there is a token that must not go astray.
+    pub(crate) fn has_token(&self) -> bool {
+        self.options.token.is_some() || self.options.token_b.is_some()
+    }
+
     fn secrets(&self) -> Vec<String> {
         [&self.options.token, &self.options.token_b].into_iter().flatten().cloned().collect()
     }
 
     /// Sends a request, at the pace agreed on and again where the agent asks us to wait.
-    pub(crate) async fn send(&mut self, out: Out, ask: Ask<'_>) -> Result<Got, Verdict> {
+    pub(crate) async fn send(&mut self, mut out: Out, ask: Ask<'_>) -> Result<Got, Verdict> {
+        if matches!(ask.who, Who::First | Who::Second) {
+            self.keep_token(&mut out);
+        }
         let mut waits = 0;
         loop {
             let got = self.send_once(&out, ask.leave_after).await?;
@@ -436,6 +445,14 @@ impl Run {
                 return unseen("the agent limits our requests");
             }
             tokio::time::sleep(wait).await;
+        }
+    }
+
+    /// Takes the token out of a request to an origin that it is not for.
+    fn keep_token(&self, out: &mut Out) {
+        let origins = self.options.token_origins(&self.card_url);
+        if check_origin(&out.url, &origins, false).is_err() {
+            out.headers.retain(|(name, _)| *name != "authorization");
         }
     }
 

@@ -23,7 +23,6 @@ use crate::profile::Profile;
 use crate::reply::object;
 use crate::shelf::{FoundBy, IndexField, IndexTerm, Kept, New, Record, Shelf, kept, own_id};
 use crate::spending::{self, Day};
-use crate::staff_event;
 
 kept! {
     /// An account.
@@ -261,7 +260,6 @@ impl Account {
     pub fn open(self, shelf: &dyn Shelf, owner: &str, now: Timestamp) -> Result<Kept<Self>, Fault> {
         let id = self.account_id.clone();
         shelf.add(New { id: &id, owner, account: Some(&id), state: "", now }, &self)?;
-        staff_event::note_waiting_account(shelf, &self, owner, now)?;
         shelf.find(&id)?.ok_or_else(|| Fault::new("opening an account", "it is not there"))
     }
 

@@ -17,6 +17,7 @@ use crate::publisher::Publisher;
 use crate::refuse::{self, Refusal, Stop};
 use crate::resolve::{NaturalKey, Reach, Reference, Rights};
 use crate::shelf::{Kept, New, Record, Shelf};
+use crate::staff_event;
 
 pub(crate) mod gates;
 
@@ -154,7 +155,9 @@ pub(crate) fn account(
         return Ok(Kept { thing: account, record });
     }
     account.account_id = publisher.world.fresh_id("acc");
-    Ok(account.open(shelf, &tenant, ask.now)?)
+    let kept = account.open(shelf, &tenant, ask.now)?;
+    staff_event::note_waiting_account(shelf, &kept, ask.now)?;
+    Ok(kept)
 }
 
 /// The id of an account, when callers can know it: one that is not open yet has none for them.

@@ -194,16 +194,19 @@ pub(crate) fn note_waiting_creatives(
 }
 
 /// Notes that an account waits for approval, if it does.
-pub(crate) fn note_waiting_account(
+///
+/// # Errors
+/// When the store fails.
+pub fn note_waiting_account(
     shelf: &dyn Shelf,
-    account: &Account,
-    owner: &str,
+    kept: &Kept<Account>,
     now: Timestamp,
 ) -> Result<(), Fault> {
+    let account = &kept.thing;
     if account.status != crate::account::Status::PendingApproval {
         return Ok(());
     }
     let (kind, subject) = (StaffEventKind::Waits, StaffEventSubject::Account);
-    let event = StaffEvent::new(kind, subject, &account.account_id, owner);
+    let event = StaffEvent::new(kind, subject, &account.account_id, &kept.record.owner);
     event.of_account(Some(account)).keep(shelf, &account.account_id, now)
 }

@@ -36,7 +36,7 @@ pub struct Sent {
     /// The version of AAP that is spoken.
     pub version: Version,
     /// The release of MCP that is spoken.
-    pub release: mcp::Release,
+    pub release: mcp::Lifecycle,
     /// The payload.
     pub data: Option<Value>,
     /// What is wanted: the payload without its idempotency key and the moment of sending.
@@ -171,7 +171,7 @@ impl Sent {
                 return Some(sent);
             }
         };
-        (sent.id, sent.release) = (request.id.clone(), request.release);
+        (sent.id, sent.release) = (request.id.clone(), request.lifecycle);
         let Some(tool) = request.tool(|_| true).ok().and_then(Tool::of_name) else {
             sent.find(Finding::RequestInvalid, "the request calls no tool of AdCP");
             return Some(sent);
@@ -252,7 +252,7 @@ impl Sent {
             target: None,
             id: Id::null(),
             version: Version::V1_1,
-            release: mcp::Release::Plain,
+            release: mcp::Lifecycle::Handshake,
             data: None,
             intent: None,
             key: None,

@@ -44,6 +44,7 @@ pub mod report_file;
 pub mod restore;
 pub mod sandbox;
 pub mod serve;
+mod token;
 
 pub use context::{Context, Outcome};
 use output::{Failure, Output};

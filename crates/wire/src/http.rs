@@ -3,6 +3,7 @@
 pub mod address;
 pub mod date;
 mod media_type;
+pub mod own_page;
 pub mod trace;
 pub mod web_address;
 

@@ -1,22 +1,26 @@
-//! MCP for servers, independent of the transport: reading a message and its [`Release`],
-//! introducing the server, listing tools and resources, writing tool results, and forms for the
-//! person behind a client ([`Form`]). There are no sessions and no streams; every message is
-//! answered on its own.
+//! MCP for servers and clients, independent of the transport: the [`Version`]s, reading a message
+//! and its [`Lifecycle`], what a client sends, introducing the server, listing tools and resources,
+//! writing tool results, and forms for the person behind a client ([`Form`]). There are no sessions
+//! and no streams; every message is answered on its own.
 
 use crate::a2a::error::Code;
 use crate::catalog::Vocabulary as _;
 use crate::json::{Map, Value, json};
 use crate::jsonrpc::{self, Id};
 
+mod client;
 mod elicitation;
 mod listing;
-mod release;
 mod result;
+mod version;
 
+pub use client::{ClientInfo, ClientRequest, offered_versions, param_headers};
 pub use elicitation::{CANCELLED, Elicited, Form, asked_within, can_be_asked};
 pub use listing::{Annotations, Listing, Resource, Tool};
-pub use release::{Release, UNSUPPORTED_VERSION, supported};
 pub use result::{ToolResult, body};
+pub use version::{
+    DISCOVER, HEADER_MISMATCH, INITIALIZE, Lifecycle, SERVER_META, UNSUPPORTED_VERSION, Version,
+};
 
 /// The method that calls a tool.
 pub const CALL: &str = "tools/call";
@@ -84,8 +88,8 @@ pub struct Request {
     pub method: String,
     /// The parameters, possibly none.
     pub params: Map,
-    /// The MCP release of the request.
-    pub release: Release,
+    /// The lifecycle of the request's version.
+    pub lifecycle: Lifecycle,
 }
 
 /// Reads a message; `None` is a notification, which is not answered. `header` returns HTTP headers,
@@ -109,8 +113,8 @@ pub fn request<'h>(
         Some(Value::Object(params)) => params,
         Some(_) => return Err((id, Fail::new(Code::InvalidParams, "params must be an object"))),
     };
-    match Release::of(header, &method, &params) {
-        Ok(release) => Ok(Some(Request { id, method, params, release })),
+    match Lifecycle::of(header, &method, &params) {
+        Ok(lifecycle) => Ok(Some(Request { id, method, params, lifecycle })),
         Err(fail) => Err((id, fail)),
     }
 }
@@ -165,12 +169,12 @@ impl Introduction {
 
 /// The methods, by their names in metrics and logs.
 const METHODS: [&str; 8] = [
-    "initialize",
+    INITIALIZE,
     "ping",
     "resources/list",
     "resources/read",
     "resources/templates/list",
-    "server/discover",
+    DISCOVER,
     CALL,
     "tools/list",
 ];
@@ -189,20 +193,20 @@ pub fn answer(
     introduction: impl FnOnce() -> Introduction,
     listing: &Listing,
 ) -> Option<Result<String, Fail>> {
-    let Request { params, release, .. } = request;
+    let Request { params, lifecycle, .. } = request;
     let list = |name, list: &str| {
         if params.get("cursor").is_some_and(|cursor| !cursor.is_null()) {
             let message = "cursor is none that this server has given; the list has one page";
             return Err(Fail::new(Code::InvalidParams, message));
         }
-        Ok(release.list(name, list))
+        Ok(lifecycle.list(name, list))
     };
     Some(match request.method.as_str() {
-        "initialize" => release::initialize(params, &introduction(), listing),
-        "server/discover" if *release == Release::Later => {
-            Ok(release::discovered(&introduction(), listing))
+        INITIALIZE => version::initialize(params, &introduction(), listing),
+        DISCOVER if *lifecycle == Lifecycle::Stateless => {
+            Ok(version::discovered(&introduction(), listing))
         }
-        "ping" => Ok(release.empty().to_owned()),
+        "ping" => Ok(lifecycle.empty().to_owned()),
         "tools/list" => list("tools", listing.tools()),
         "resources/list" => list("resources", listing.resources()),
         "resources/templates/list" => list("resourceTemplates", "[]"),
@@ -216,11 +220,11 @@ fn read(request: &Request, listing: &Listing) -> Result<String, Fail> {
     let uri = request.params.get("uri").and_then(Value::as_str);
     let uri = uri.ok_or_else(|| fail("uri must be the address of a resource"))?;
     if let Some(contents) = listing.contents(uri) {
-        return Ok(request.release.list("contents", contents));
+        return Ok(request.lifecycle.list("contents", contents));
     }
     let fail = fail("there is no such resource; resources/list names those there are");
-    Err(match request.release {
-        Release::Plain => Fail { code: RESOURCE_NOT_FOUND, ..fail },
-        Release::Later => fail,
+    Err(match request.lifecycle {
+        Lifecycle::Handshake => Fail { code: RESOURCE_NOT_FOUND, ..fail },
+        Lifecycle::Stateless => fail,
     })
 }

@@ -10,7 +10,7 @@ use tradepost_wire::adcp::error::{Error, Issue};
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::problem::MAX_LISTED;
 
-use super::{Code, Trouble, late, of_protocol, said};
+use super::{Code, Trouble, late, of_protocol, said, token_hint};
 use crate::clean::{Cleaner, dealer_text, identifier, quoted};
 
 impl Trouble {
@@ -24,6 +24,9 @@ impl Trouble {
                     let mut trouble = Self::new(Code::InvalidArguments, message);
                     trouble.add_problems(problems_of(error), error.issues.len());
                     trouble
+                }
+                Unsent::TokenForOther { endpoint, .. } => {
+                    Self::new(Code::SellerUnusable, message).hint(token_hint(endpoint))
                 }
                 Unsent::Address(_)
                 | Unsent::NotAap(_)

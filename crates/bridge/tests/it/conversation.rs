@@ -8,6 +8,7 @@ use rmcp::ServiceExt as _;
 use rmcp::model::{CallToolRequestParams, ProtocolVersion};
 use tokio::io::AsyncWriteExt as _;
 use tradepost_bridge::server::converse;
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
 use super::{AWAY, bridge};
@@ -18,9 +19,9 @@ fn run<T>(future: impl Future<Output = T>) -> T {
 }
 
 #[test]
-fn the_releases_are_those_that_the_official_library_knows() {
+fn the_versions_are_those_that_the_official_library_knows() {
     let known: Vec<_> = ProtocolVersion::KNOWN_VERSIONS.iter().map(|v| v.as_str()).collect();
-    assert_eq!(tradepost_wire::mcp::supported(), known);
+    assert_eq!(tradepost_wire::mcp::Version::NAMES, known);
     assert!(!ProtocolVersion::V_2026_07_28.has_initialize());
 }
 

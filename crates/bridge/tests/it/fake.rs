@@ -173,6 +173,21 @@ impl Silent {
     }
 }
 
+/// A server that has nothing but the card of a dealer at another address, and its own address.
+pub(crate) fn card_of(dealer: &Fake) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let name = listener.local_addr().unwrap().to_string();
+    let card = card("Elsewhere", &format!("http://{}/a2a", dealer.name)).to_string();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            read(&mut stream);
+            write(&mut stream, "application/json", &card);
+        }
+    });
+    name
+}
+
 /// A server that answers everything with a web page, and its address.
 pub(crate) fn garbage() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -15,6 +15,7 @@ use std::time::Duration;
 use expect_test::{Expect, expect};
 use jiff::{SignedDuration, Timestamp};
 use tradepost_bridge::{AskMode, Bridge, Options, Outcome, trouble};
+use tradepost_buyer::BearerToken;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
@@ -50,6 +51,14 @@ fn bridge_with(secret: [u8; 32], addresses: &[&str]) -> (Bridge, Hand) {
 }
 
 fn bridge_where(addresses: &[&str], set: impl FnOnce(&mut Options)) -> (Bridge, Hand) {
+    bridge_of(addresses, None, set)
+}
+
+fn bridge_of(
+    addresses: &[&str],
+    token: Option<BearerToken>,
+    set: impl FnOnce(&mut Options),
+) -> (Bridge, Hand) {
     let time = Arc::new(Mutex::new("2026-05-01T10:00:00Z".parse().unwrap()));
     let hand = Hand(Arc::clone(&time));
     let now = Arc::new(move || *time.lock().unwrap());
@@ -63,7 +72,7 @@ fn bridge_where(addresses: &[&str], set: impl FnOnce(&mut Options)) -> (Bridge, 
         person_patience: Duration::from_secs(600),
     };
     set(&mut options);
-    let addresses = addresses.iter().map(|address| ((*address).to_owned(), None));
+    let addresses = addresses.iter().map(|address| ((*address).to_owned(), token.clone()));
     (Bridge::new(addresses, options).unwrap(), hand)
 }
 

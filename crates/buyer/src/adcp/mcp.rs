@@ -1,22 +1,26 @@
-//! An AdCP task as an MCP tool call, over streamable HTTP. A server that keeps no sessions is
-//! asked at once; one that wants to be greeted says so with a status of refusal, and is greeted.
+//! An AdCP task as an MCP tool call, over streamable HTTP. A server is first asked which versions of MCP it speaks
+//! (`server/discover`). One that does not say the newest, in which every request stands by itself, gets the handshake
+//! of the older ones; so nothing that could change something is sent before both sides know how.
 
 use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use tradepost_wire::adcp;
-use tradepost_wire::json::{Value, json};
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::mcp::{
+    CALL, ClientInfo, DISCOVER, HEADER_MISMATCH, INITIALIZE, Lifecycle, UNSUPPORTED_VERSION,
+    Version, offered_versions, param_headers,
+};
 
 use super::{AdcpClient, Answered, Offered, result_of};
 use crate::client::uuid;
-use crate::failure::{Defect, Failure};
+use crate::failure::{Defect, Failure, Unsent};
 use crate::transport::{Opened, Response};
 
-/// The versions of MCP whose tool results we read, the preferred one first.
-const VERSIONS: &[&str] = &["2025-06-18", "2025-11-25", "2025-03-26"];
-
-const VERSION_HEADER: HeaderName = HeaderName::from_static("mcp-protocol-version");
+/// What servers are told who asks.
+const CLIENT: ClientInfo = ClientInfo { name: "tradepost", version: env!("CARGO_PKG_VERSION") };
 
 const SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
 
@@ -28,24 +32,56 @@ const MAX_PAGES: usize = 50;
 
 /// What was agreed on with the server.
 #[derive(Debug, Default)]
-pub(super) struct Session(Mutex<Agreed>);
+pub(super) struct Session(Mutex<Agreement>);
 
+/// How a server is spoken to.
 #[derive(Debug, Clone, Default)]
-struct Agreed {
-    /// Whether the server was greeted.
-    greeted: bool,
-    version: Option<&'static str>,
-    id: Option<HeaderValue>,
+enum Agreement {
+    /// Nothing is known of it: it is asked first.
+    #[default]
+    Open,
+    /// Nothing is known of it, and it is spoken to in the newest version all the same.
+    Presumed,
+    /// In the newest version.
+    Newest,
+    /// As the handshake says.
+    Handshake {
+        version: Version,
+        /// The session, where the server keeps one.
+        id: Option<HeaderValue>,
+    },
+}
+
+/// What helps when a server has refused to look at a request.
+enum Remedy {
+    Nothing,
+    Handshake,
+    /// The arguments that the tool wants in headers.
+    ParamHeaders,
 }
 
 impl Session {
-    fn agreed(&self) -> Agreed {
+    fn agreed(&self) -> Agreement {
         // A copy, so that no lock is held while a request is under way.
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn agree(&self, agreed: Agreed) {
+    /// A server that is asked for nothing but what is wanted, as long as it does not refuse to look at that.
+    pub(super) fn presumed() -> Self {
+        Self(Mutex::new(Agreement::Presumed))
+    }
+
+    fn agree(&self, agreed: Agreement) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = agreed;
+    }
+}
+
+impl Agreement {
+    fn version(&self) -> Version {
+        match self {
+            Self::Open | Self::Presumed | Self::Newest => Version::NEWEST,
+            Self::Handshake { version, .. } => *version,
+        }
     }
 }
 
@@ -56,79 +92,146 @@ impl AdcpClient {
         task: &str,
         arguments: &Value,
     ) -> Result<Answered, Failure> {
-        let params = json!({"name": task, "arguments": arguments});
-        let (result, response) = self.ask(session, "tools/call", &params).await?;
+        let params = members(json!({"name": task, "arguments": arguments}));
+        let (result, response) = self.ask(session, CALL, &params).await?;
         payload(result, &response)
     }
 
     /// The tools that the server lists, at most [`MAX_TOOLS`].
     pub(super) async fn list_by_mcp(&self, session: &Session) -> Result<Vec<Offered>, Failure> {
-        let mut offered = Vec::new();
-        let mut params = json!({});
+        let text = |tool: &Value, name: &str| {
+            tool.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+        };
+        let tools = Box::pin(self.list_tools(session)).await?;
+        let offered = |tool: &Value| Offered {
+            name: text(tool, "name"),
+            description: text(tool, "description"),
+        };
+        Ok(tools.iter().map(offered).collect())
+    }
+
+    /// The same as they are listed.
+    async fn list_tools(&self, session: &Session) -> Result<Vec<Value>, Failure> {
+        let mut listed = Vec::new();
+        let mut params = Map::new();
         for _ in 0..MAX_PAGES {
-            let (result, response) = self.ask(session, "tools/list", &params).await?;
-            let Some(tools) = result.get("tools").and_then(Value::as_array) else {
+            let (mut result, response) = self.ask(session, "tools/list", &params).await?;
+            let Some(Value::Array(tools)) = result.get_mut("tools").map(Value::take) else {
                 let defect = Defect::NotAdcp("the list of tools is none");
                 return Err(Failure::garbled(defect, response.kept()));
             };
-            let text = |tool: &Value, name: &str| {
-                tool.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
-            };
-            let tools = tools.iter().take(MAX_TOOLS.saturating_sub(offered.len()));
-            offered.extend(tools.map(|tool| Offered {
-                name: text(tool, "name"),
-                description: text(tool, "description"),
-            }));
+            let room = MAX_TOOLS.saturating_sub(listed.len());
+            listed.extend(tools.into_iter().take(room));
             match result.get("nextCursor").filter(|cursor| cursor.is_string()) {
-                Some(cursor) if offered.len() < MAX_TOOLS => params = json!({"cursor": cursor}),
+                Some(cursor) if listed.len() < MAX_TOOLS => {
+                    params = members(json!({"cursor": cursor}));
+                }
                 Some(_) | None => break,
             }
         }
-        Ok(offered)
+        Ok(listed)
     }
 
-    /// The result of a request, and the answer that it came in. The server is greeted when it
-    /// wants to be.
+    /// The result of a request, and the answer that it came in. A server that refuses to look at it is asked again
+    /// as it wants to be: nothing happens twice.
     async fn ask(
         &self,
         session: &Session,
         method: &str,
-        params: &Value,
+        params: &Map,
     ) -> Result<(Value, Response), Failure> {
-        let agreed = session.agreed();
-        let (response, id) = self.post(&agreed, method, params).await?;
-        match result_of(&response, &id) {
-            Err(failure) if wants_greeting(&agreed, response.status, &failure) => {
-                let agreed = self.greet().await?;
-                session.agree(agreed.clone());
-                // The server refused to look at the request: nothing happens twice.
-                let (response, id) = self.post(&agreed, method, params).await?;
-                Ok((result_of(&response, &id)?, response))
-            }
-            result => Ok((result?, response)),
+        let mut agreed = session.agreed();
+        if let Agreement::Open = agreed {
+            agreed = self.negotiate().await?;
+            session.agree(agreed.clone());
         }
+        let (response, id) = self.post(&agreed, method, params, Vec::new()).await?;
+        let failure = match result_of(&response, &id) {
+            Ok(result) => {
+                if let Agreement::Presumed = agreed {
+                    session.agree(Agreement::Newest);
+                }
+                return Ok((result, response));
+            }
+            Err(failure) => failure,
+        };
+        let (agreed, headers) = match remedy(&agreed, &failure) {
+            Remedy::Nothing => return Err(failure),
+            Remedy::Handshake => {
+                let agreed = match self.handshake().await {
+                    Ok(agreed) => agreed,
+                    // A server without a handshake has said before what is wrong.
+                    Err(refused) if refuses_to_look(&refused) => return Err(failure),
+                    Err(failure) => return Err(failure),
+                };
+                session.agree(agreed.clone());
+                (agreed, Vec::new())
+            }
+            Remedy::ParamHeaders if method == CALL => {
+                session.agree(Agreement::Newest);
+                let agreed = Agreement::Newest;
+                let tools = Box::pin(self.list_tools(session)).await?;
+                let is_called = |tool: &&Value| tool.get("name") == params.get("name");
+                let schema = tools.iter().find(is_called).and_then(|tool| tool.get("inputSchema"));
+                let arguments = params.get("arguments").and_then(Value::as_object);
+                let headers = match (schema, arguments) {
+                    (Some(schema), Some(arguments)) => param_headers(schema, arguments),
+                    (_, None) | (None, _) => Vec::new(),
+                };
+                if headers.is_empty() {
+                    return Err(failure);
+                }
+                (agreed, headers)
+            }
+            Remedy::ParamHeaders => return Err(failure),
+        };
+        let (response, id) = self.post(&agreed, method, params, headers).await?;
+        Ok((result_of(&response, &id)?, response))
+    }
+
+    /// Finds out how the server is spoken to.
+    async fn negotiate(&self) -> Result<Agreement, Failure> {
+        let asked = self.post(&Agreement::Newest, DISCOVER, &Map::new(), Vec::new()).await;
+        let (response, id) = asked.map_err(without_effect)?;
+        match result_of(&response, &id) {
+            Ok(result) => {
+                let named = result.get("supportedVersions").and_then(Value::as_array);
+                let newest = Version::NEWEST.name();
+                if named.is_some_and(|named| named.iter().any(|version| version == newest)) {
+                    return Ok(Agreement::Newest);
+                }
+            }
+            // Whatever else is said to the question is no answer of a server of the newest version.
+            Err(failure) if is_about_the_caller(&failure) || is_of_unknown_versions(&failure) => {
+                return Err(failure);
+            }
+            Err(_) => {}
+        }
+        self.handshake().await.map_err(without_effect)
     }
 
     /// `initialize`, and the notification that belongs to it.
-    async fn greet(&self) -> Result<Agreed, Failure> {
-        let client = json!({"name": "tradepost", "version": env!("CARGO_PKG_VERSION")});
-        let params = json!({
-            "protocolVersion": VERSIONS.first(), "capabilities": {}, "clientInfo": client,
-        });
-        // Nothing of an earlier session goes along, which the server may have forgotten.
-        let (response, id) = self.post(&Agreed::default(), "initialize", &params).await?;
+    async fn handshake(&self) -> Result<Agreement, Failure> {
+        let id = uuid(&self.ids);
+        // Nothing of an earlier session goes along, which the server may have forgotten, and no version in the
+        // headers, as none is agreed on yet.
+        let request =
+            json!({"jsonrpc": "2.0", "id": id, "method": INITIALIZE, "params": CLIENT.handshake()});
+        let response = self.exchange(HeaderMap::new(), request, &id).await?;
         let result = result_of(&response, &id)?;
         let named = result.get("protocolVersion").and_then(Value::as_str);
-        let version = VERSIONS.iter().copied().find(|version| named == Some(*version));
-        let Some(version) = version else {
+        let version = named.and_then(Version::from_name);
+        let Some(version) = version.filter(|it| it.lifecycle() == Lifecycle::Handshake) else {
             let defect = Defect::NotAdcp("the server speaks no version of MCP that we know");
             return Err(Failure::garbled(defect, response.kept()));
         };
         let id = response.headers.get(SESSION_HEADER).cloned();
-        let agreed = Agreed { greeted: true, version: Some(version), id };
-        let note = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        let body = note.to_string().into_bytes();
-        let headers = self.headers(mcp_headers(&agreed), &body)?;
+        let agreed = Agreement::Handshake { version, id };
+        let method = "notifications/initialized";
+        let request = CLIENT.request(version, method, Map::new());
+        let headers = mcp_headers(&agreed, request.headers, Vec::new());
+        let body = json!({"jsonrpc": "2.0", "method": method}).to_string().into_bytes();
+        let headers = self.headers(headers, &body)?;
         // Whatever comes back to a notification says nothing that the next call will not say.
         self.post_for_events(headers, body).await?;
         Ok(agreed)
@@ -137,21 +240,35 @@ impl AdcpClient {
     /// Posts a request: the answer, as if it had come without events, and the request's id.
     async fn post(
         &self,
-        agreed: &Agreed,
+        agreed: &Agreement,
         method: &str,
-        params: &Value,
+        params: &Map,
+        arguments: Vec<(String, String)>,
     ) -> Result<(Response, String), Failure> {
         let id = uuid(&self.ids);
-        let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        let request = CLIENT.request(agreed.version(), method, params.clone());
+        let headers = mcp_headers(agreed, request.headers, arguments);
+        let message =
+            json!({"jsonrpc": "2.0", "id": id, "method": method, "params": request.params});
+        Ok((self.exchange(headers, message, &id).await?, id))
+    }
+
+    /// Posts the request with this id, and gives its answer.
+    async fn exchange(
+        &self,
+        headers: HeaderMap,
+        request: Value,
+        id: &str,
+    ) -> Result<Response, Failure> {
         let body = request.to_string().into_bytes();
-        let headers = self.headers(mcp_headers(agreed), &body)?;
+        let headers = self.headers(headers, &body)?;
         let mut events = match self.post_for_events(headers, body).await? {
-            Opened::Whole(response) => return Ok((response, id)),
+            Opened::Whole(response) => return Ok(response),
             Opened::Events(events) => events,
         };
         while let Some(data) = events.next().await? {
-            if is_answer(&data, &id) {
-                return Ok((events.response(data), id));
+            if is_answer(&data, id) {
+                return Ok(events.response(data));
             }
         }
         Err(events.garbled(Defect::NotJsonRpc("no event is the answer to the request")))
@@ -163,28 +280,97 @@ impl AdcpClient {
     }
 }
 
-fn mcp_headers(agreed: &Agreed) -> HeaderMap {
+fn members(value: Value) -> Map {
+    match value {
+        Value::Object(members) => members,
+        _ => Map::new(),
+    }
+}
+
+/// The headers of MCP, with the session that was agreed on and the arguments that the tool wants there.
+fn mcp_headers(
+    agreed: &Agreement,
+    named: Vec<(&'static str, String)>,
+    arguments: Vec<(String, String)>,
+) -> HeaderMap {
     let mut headers = HeaderMap::new();
-    // As long as nothing is agreed on the preferred one is named; a server that minds says so and
-    // is greeted.
-    let version = agreed.version.or(VERSIONS.first().copied()).unwrap_or_default();
-    headers.insert(VERSION_HEADER, HeaderValue::from_static(version));
-    if let Some(id) = &agreed.id {
+    for (name, value) in named {
+        if let Ok(value) = HeaderValue::try_from(value) {
+            headers.insert(HeaderName::from_static(name), value);
+        }
+    }
+    for (name, value) in arguments {
+        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            headers.insert(name, value);
+        }
+    }
+    if let Agreement::Handshake { id: Some(id), .. } = agreed {
         headers.insert(SESSION_HEADER, id.clone());
     }
     headers
 }
 
-/// Whether a server refuses to look at a request before it was greeted, or has forgotten that it
-/// was: an error of its own about the task is an answer, whatever the status.
-fn wants_greeting(agreed: &Agreed, status: u16, failure: &Failure) -> bool {
-    let refuses = if agreed.greeted {
+/// The code and the data of an error of JSON-RPC.
+fn rpc_error(failure: &Failure) -> Option<(i32, Value)> {
+    let Failure::Refused(refused) = failure else { return None };
+    let mut body: Value = tradepost_wire::json::from_slice(&refused.kept.body).ok()?;
+    let error = body.get_mut("error")?;
+    let code = i32::try_from(error.get("code")?.as_i64()?).ok()?;
+    Some((code, error.get_mut("data").map(Value::take).unwrap_or_default()))
+}
+
+/// Whether a server refuses to look at a request: an error of its own about the task is an answer, whatever the
+/// status.
+fn refuses_to_look(failure: &Failure) -> bool {
+    let Failure::Refused(refused) = failure else { return false };
+    matches!(refused.kept.status, 400 | 404 | 405 | 406 | 422) && failure.adcp().is_none()
+}
+
+/// What helps after a failure.
+fn remedy(agreed: &Agreement, failure: &Failure) -> Remedy {
+    let is_newest = match agreed {
         // 404 to the id of a session says that the session has ended (MCP, "Session management").
-        agreed.id.is_some() && status == 404
-    } else {
-        matches!(status, 400 | 404 | 422)
+        Agreement::Handshake { id: Some(_), .. } if is_gone(failure) => return Remedy::Handshake,
+        Agreement::Handshake { .. } => return Remedy::Nothing,
+        Agreement::Open | Agreement::Presumed => false,
+        Agreement::Newest => true,
     };
-    refuses && failure.adcp().is_none()
+    match rpc_error(failure) {
+        Some((UNSUPPORTED_VERSION, _)) if is_of_unknown_versions(failure) => Remedy::Nothing,
+        Some((UNSUPPORTED_VERSION, _)) => Remedy::Handshake,
+        Some((HEADER_MISMATCH, _)) => Remedy::ParamHeaders,
+        Some(_) | None if !is_newest && refuses_to_look(failure) => Remedy::Handshake,
+        Some(_) | None => Remedy::Nothing,
+    }
+}
+
+/// Whether a server names the versions that it speaks, and none of them has a handshake that is known here.
+fn is_of_unknown_versions(failure: &Failure) -> bool {
+    let Some((UNSUPPORTED_VERSION, data)) = rpc_error(failure) else { return false };
+    let has_handshake = |version: &Version| version.lifecycle() == Lifecycle::Handshake;
+    offered_versions(&data).is_some_and(|offered| !offered.iter().any(has_handshake))
+}
+
+/// Whether a refusal is about who asks or how often, or comes from what stands before the server.
+fn is_about_the_caller(failure: &Failure) -> bool {
+    let Failure::Refused(refused) = failure else { return false };
+    let status = refused.kept.status;
+    matches!(status, 401 | 403 | 429)
+        || failure.adcp().is_some()
+        || status >= 500 && rpc_error(failure).is_none()
+}
+
+/// A failure before the request was sent: nobody can have acted on it.
+fn without_effect(failure: Failure) -> Failure {
+    match failure {
+        Failure::Unanswered(_) => Failure::Unsent(Unsent::Unreachable(failure.to_string())),
+        Failure::Unsent(_) | Failure::Garbled(_) | Failure::Refused(_) => failure,
+    }
+}
+
+fn is_gone(failure: &Failure) -> bool {
+    let Failure::Refused(refused) = failure else { return false };
+    refused.kept.status == 404 && failure.adcp().is_none()
 }
 
 /// Whether an event is the answer to the request with this id: notifications and requests of the
@@ -204,6 +390,12 @@ fn is_answer(data: &[u8], id: &str) -> bool {
 
 /// The payload of a tool result that is no failure.
 fn payload(result: Value, response: &Response) -> Result<Answered, Failure> {
+    let kind = result.get("resultType").and_then(Value::as_str);
+    if kind.is_some_and(|kind| kind != "complete") {
+        let defect =
+            Defect::NotAdcp("the server wants to ask the person, which this client cannot");
+        return Err(Failure::garbled(defect, response.kept()));
+    }
     let payload = adcp::payload::of_tool(&result).map(Cow::into_owned);
     payload.map(Answered::of).ok_or_else(|| {
         let defect = Defect::NotAdcp("the tool result has no structured content");

@@ -13,8 +13,13 @@ fn ids() -> fastrand::Rng {
     fastrand::Rng::with_seed(1)
 }
 
-fn strict(fake: &Fake) -> AdcpClient {
+/// One that asks a server first which versions it speaks.
+fn asking_first(fake: &Fake) -> AdcpClient {
     AdcpClient::mcp(transport(), &format!("{}/mcp", fake.url), ids()).unwrap()
+}
+
+fn strict(fake: &Fake) -> AdcpClient {
+    asking_first(fake).at_once()
 }
 
 /// One that sends what these tests have to say, whether or not a seller would take it.
@@ -34,7 +39,8 @@ fn a2a(fake: &Fake) -> AdcpClient {
 fn a2a_of(fake: &Fake, card: &Value) -> AdcpClient {
     let card = Card::read(&card.to_string()).unwrap();
     assert!(declares_adcp(&card));
-    let discovered = Discovered { url: Url::parse(&fake.url).unwrap(), etag: None, card };
+    let discovered =
+        Discovered { url: Url::parse(&fake.url).unwrap(), etag: None, card, is_signed: false };
     AdcpClient::a2a(transport(), &discovered, ids()).unwrap().unchecked()
 }
 
@@ -91,12 +97,19 @@ fn over_mcp_a_server_without_sessions_is_asked_at_once() {
         "POST /mcp HTTP/1.1",
         "accept: application/json, text/event-stream",
         "authorization: Bearer t0ken",
-        "mcp-protocol-version: 2025-06-18",
+        "mcp-protocol-version: 2026-07-28",
+        "mcp-method: tools/call",
+        "mcp-name: get_products",
     ] {
         assert!(head.lines().any(|found| found == line), "{line} is not in:\n{head}");
     }
     assert_eq!(body["method"], "tools/call");
-    let params = json!({"name": "get_products", "arguments": {"buying_mode": "brief"}});
+    let version = env!("CARGO_PKG_VERSION");
+    let params = json!({"name": "get_products", "arguments": {"buying_mode": "brief"}, "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "tradepost", "version": version},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }});
     assert_eq!(body["params"], params);
     assert!(!format!("{client:?}").contains("t0ken"));
 }
@@ -166,13 +179,13 @@ fn over_mcp_a_server_with_sessions_is_greeted_and_greeted_again_when_it_forgot()
         })
         .collect();
     expect_test::expect![[r#"
-        tools/call  2025-06-18
-        initialize  2025-06-18
+        tools/call  2026-07-28
+        initialize  
         notifications/initialized s1 2025-03-26
         tools/call s1 2025-03-26
         tools/call s1 2025-03-26
         tools/call s1 2025-03-26
-        initialize  2025-06-18
+        initialize  
         notifications/initialized s2 2025-03-26
         tools/call s2 2025-03-26
     "#]]
@@ -199,6 +212,189 @@ fn over_mcp_the_sellers_own_error_is_an_answer_and_no_wish_to_be_greeted() {
     let failure = fake.run(mcp(&fake).call("get_products", Map::new())).unwrap_err();
     let why = "the answer is not AdCP: the server speaks no version of MCP that we know";
     assert_eq!(failure.to_string(), why);
+}
+
+/// The method and the version of each request, and where it has one the session.
+fn methods(fake: &Fake) -> Vec<String> {
+    let line = |(head, body): (String, Value)| {
+        let version = head.lines().find_map(|line| line.strip_prefix("mcp-protocol-version: "));
+        format!("{} {}", body["method"].as_str().unwrap(), version.unwrap_or("none"))
+    };
+    sent(fake).into_iter().map(line).collect()
+}
+
+fn refusal(status: u16, code: i32, data: Value) -> Reply {
+    let error = json!({"code": code, "message": "m", "data": data});
+    let body = json!({"jsonrpc": "2.0", "id": "{id}", "error": error}).to_string();
+    Reply::http(status, &[("content-type", "application/json")], body)
+}
+
+#[test]
+fn over_mcp_a_server_that_names_older_versions_is_greeted() {
+    let greeting = json_reply(&json!({"protocolVersion": "2025-11-25", "capabilities": {}}));
+    let fake = Fake::start(vec![
+        refusal(400, -32022, json!({"supported": ["2025-06-18", "2025-11-25"]})),
+        greeting,
+        Reply::http(202, &[], ""),
+        json_reply(&tool(&json!({"products": []}))),
+        json_reply(&tool(&json!({"products": []}))),
+    ]);
+    let client = mcp(&fake);
+    for _ in 0..2 {
+        fake.run(client.call("get_products", Map::new())).unwrap();
+    }
+    assert_eq!(
+        methods(&fake),
+        [
+            "tools/call 2026-07-28",
+            "initialize none",
+            "notifications/initialized 2025-11-25",
+            "tools/call 2025-11-25",
+            "tools/call 2025-11-25",
+        ]
+    );
+}
+
+#[test]
+fn over_mcp_a_server_without_a_handshake_has_the_last_word() {
+    let unknown = || refusal(400, -32602, json!(null));
+    // The first request of a client that knows nothing of the server.
+    let fake =
+        Fake::start(vec![unknown(), refusal(400, -32022, json!({"supported": ["2026-07-28"]}))]);
+    let failure = fake.run(mcp(&fake).call("get_products", Map::new())).unwrap_err();
+    assert!(matches!(failure, Failure::Refused(_)), "{failure:?}");
+    assert_eq!(methods(&fake), ["tools/call 2026-07-28", "initialize none"]);
+    // One that has been answered before.
+    let fake = Fake::start(vec![json_reply(&tool(&json!({"products": []}))), unknown()]);
+    let client = mcp(&fake);
+    fake.run(client.call("get_products", Map::new())).unwrap();
+    fake.run(client.call("get_products", Map::new())).unwrap_err();
+    assert_eq!(methods(&fake), ["tools/call 2026-07-28"; 2]);
+    // One of a version that nobody here knows.
+    let fake = Fake::start(vec![refusal(400, -32022, json!({"supported": ["2099-01-01"]}))]);
+    let failure = fake.run(mcp(&fake).call("create_media_buy", Map::new())).unwrap_err();
+    assert!(!failure.may_have_acted(), "{failure:?}");
+    assert_eq!(methods(&fake), ["tools/call 2026-07-28"]);
+}
+
+#[test]
+fn over_mcp_a_server_is_asked_first_which_versions_it_speaks() {
+    let greeting = || json_reply(&json!({"protocolVersion": "2025-11-25", "capabilities": {}}));
+    let noted = || Reply::http(202, &[], "");
+    let done = || json_reply(&tool(&json!({"products": []})));
+    let older = [
+        "server/discover 2026-07-28",
+        "initialize none",
+        "notifications/initialized 2025-11-25",
+        "tools/call 2025-11-25",
+        "tools/call 2025-11-25",
+    ];
+    let versions = json!({"supportedVersions": ["2025-11-25", "2026-07-28"]});
+    let fake = Fake::start(vec![json_reply(&versions), done(), done()]);
+    let client = asking_first(&fake).unchecked();
+    for _ in 0..2 {
+        fake.run(client.call("get_products", Map::new())).unwrap();
+    }
+    let expected = ["server/discover 2026-07-28", "tools/call 2026-07-28", "tools/call 2026-07-28"];
+    assert_eq!(methods(&fake), expected);
+    // Whatever an older server says to the question, it is greeted.
+    for said in [
+        json_reply(&json!({})),
+        json_reply(&json!({"supportedVersions": ["2025-11-25"]})),
+        Reply::http(400, &[], "Bad Request: Unsupported protocol version"),
+        Reply::http(404, &[], "Invalid session ID"),
+        refusal(200, -32601, json!(null)),
+        refusal(200, -32602, json!(null)),
+        refusal(500, -32603, json!(null)),
+        refusal(400, -32022, json!({"supported": ["2025-11-25"]})),
+    ] {
+        let fake = Fake::start(vec![said, greeting(), noted(), done(), done()]);
+        let client = asking_first(&fake).unchecked();
+        for _ in 0..2 {
+            fake.run(client.call("get_products", Map::new())).unwrap();
+        }
+        assert_eq!(methods(&fake), older);
+    }
+    // Nothing is sent to a server that refuses the caller, or that nobody here can speak to.
+    for said in [
+        Reply::http(401, &[], ""),
+        Reply::http(429, &[], ""),
+        Reply::http(503, &[], ""),
+        refusal(400, -32022, json!({"supported": ["2099-01-01"]})),
+        Reply::Bytes(Vec::new()),
+    ] {
+        let fake = Fake::start(vec![said]);
+        let call = asking_first(&fake).unchecked();
+        let failure = fake.run(call.call("create_media_buy", Map::new())).unwrap_err();
+        let is_known = matches!(failure, Failure::Unsent(_) | Failure::Refused(_));
+        assert!(is_known, "{failure:?}");
+        assert_eq!(methods(&fake), ["server/discover 2026-07-28"], "{failure:?}");
+    }
+}
+
+#[test]
+fn over_mcp_arguments_go_into_the_headers_that_a_tool_wants() {
+    let schema = json!({"type": "object", "properties": {
+        "brief": {"type": "string", "x-mcp-header": "Brief"}}});
+    let tools = json!({"tools": [{"name": "get_products", "inputSchema": schema}], "resultType": "complete"});
+    let fake = Fake::start(vec![
+        refusal(400, -32020, json!(null)),
+        json_reply(&tools),
+        json_reply(&tool(&json!({"products": []}))),
+    ]);
+    let call = mcp(&fake);
+    let call = call.call("get_products", arguments(json!({"brief": "K\u{f6}ln"})));
+    fake.run(call).unwrap();
+    let sent = sent(&fake);
+    let methods: Vec<_> = sent.iter().map(|(_, body)| body["method"].as_str().unwrap()).collect();
+    assert_eq!(methods, ["tools/call", "tools/list", "tools/call"]);
+    assert!(!sent[0].0.contains("mcp-param-"), "{}", sent[0].0);
+    assert!(sent[2].0.contains("mcp-param-brief: =?base64?S8O2bG4=?=\r\n"), "{}", sent[2].0);
+}
+
+#[test]
+fn over_mcp_a_question_to_the_person_is_no_result() {
+    let asks = json!({"resultType": "input_required", "inputRequests": {}});
+    let fake = Fake::start(vec![json_reply(&asks)]);
+    let failure = fake.run(mcp(&fake).call("get_products", Map::new())).unwrap_err();
+    assert!(failure.to_string().contains("wants to ask the person"), "{failure}");
+}
+
+#[test]
+fn a_token_goes_nowhere_but_to_its_origin() {
+    let fake = Fake::start(vec![]);
+    let elsewhere = json!({"name": "A", "supportedInterfaces": [{"url": "http://127.0.0.2:1/a2a",
+        "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
+        "capabilities": {"extensions": [{"uri": EXTENSION}]}});
+    let client = || a2a_of(&fake, &elsewhere);
+    let refused = client().with_token("s3cret").unwrap_err();
+    let expected = format!(
+        "not sent: the token is for {}, and the request would go to http://127.0.0.2:1",
+        fake.url
+    );
+    assert_eq!(refused.to_string(), expected);
+    let token = BearerToken::new("s3cret").only_for(["http://127.0.0.2:1".parse().unwrap()]);
+    assert!(client().with_token(&token).is_ok());
+    assert!(mcp(&fake).with_token(token).is_err());
+    assert!(a2a(&fake).with_token("s3cret").is_ok());
+}
+
+#[test]
+fn a_redirect_takes_no_token_along() {
+    for status in [301, 302, 303, 307, 308] {
+        let elsewhere = Fake::start(vec![json_reply(&tool(&json!({})))]);
+        let location = format!("{}/mcp", elsewhere.url);
+        let redirect = || Reply::http(status, &[("location", location.as_str())], "");
+        for is_mcp in [true, false] {
+            let fake = Fake::start(vec![redirect()]);
+            let client = if is_mcp { mcp(&fake) } else { a2a(&fake) };
+            let client = client.with_token("s3cret").unwrap();
+            let failure = fake.run(client.call("get_products", Map::new())).unwrap_err();
+            let Failure::Garbled(garbled) = &failure else { panic!("{failure:?}") };
+            assert!(matches!(garbled.defect, Defect::Redirect { .. }), "{failure:?}");
+        }
+        assert_eq!(elsewhere.requests(), Vec::<String>::new());
+    }
 }
 
 #[test]
@@ -423,10 +619,8 @@ fn the_tools_of_an_mcp_server_are_read_page_by_page() {
     let names: Vec<_> = offered.iter().map(|offered| offered.name.as_str()).collect();
     assert_eq!(names, ["a", "", "b", ""]);
     let asked = sent(&fake);
-    assert_eq!(
-        (&asked[0].1["params"], &asked[1].1["params"]),
-        (&json!({}), &json!({"cursor": "2"}))
-    );
+    let cursors = asked.iter().map(|(_, body)| body["params"]["cursor"].as_str());
+    assert_eq!(cursors.collect::<Vec<_>>(), [None, Some("2")]);
     let fake = Fake::start(vec![json_reply(&json!({"x": 1}))]);
     let failure = fake.run(mcp(&fake).offered()).unwrap_err();
     assert_eq!(failure.to_string(), "the answer is not AdCP: the list of tools is none");

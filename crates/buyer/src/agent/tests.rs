@@ -19,7 +19,8 @@ fn client(fake: &Fake, release: &str, streaming: bool) -> AgentClient {
         json!({"name": "A", "capabilities": capabilities, "url": url, "protocolVersion": "0.3.0"})
     };
     let card = Card::read(&card.to_string()).unwrap();
-    let discovered = Discovered { url: Url::parse(&fake.url).unwrap(), etag: None, card };
+    let discovered =
+        Discovered { url: Url::parse(&fake.url).unwrap(), etag: None, card, is_signed: false };
     AgentClient::new(transport(), &discovered, fastrand::Rng::with_seed(1)).unwrap()
 }
 
@@ -278,7 +279,7 @@ fn a_token_never_goes_in_clear_text_and_an_agent_without_json_rpc_cannot_be_spok
         "protocolBinding": "GRPC", "protocolVersion": "0.3"}]}"#,
     );
     let url = Url::parse("https://a.example/card.json").unwrap();
-    let discovered = Discovered { url, etag: None, card: card.unwrap() };
+    let discovered = Discovered { url, etag: None, card: card.unwrap(), is_signed: false };
     let failure = AgentClient::new(transport(), &discovered, fastrand::Rng::with_seed(1));
     let expected = "the card has no interface that we speak: JSONRPC of A2A 1.0 or 0.3, HTTP+JSON \
                     or GRPC of 1.0";
@@ -314,7 +315,8 @@ fn over_http_with_json_everything_is_the_same() {
         {"url": format!("{}/rest", fake.url), "protocolBinding": "HTTP+JSON",
             "protocolVersion": "1.0", "tenant": "x"}]});
     let card = Card::read(&card.to_string()).unwrap();
-    let discovered = Discovered { url: Url::parse(&fake.url).unwrap(), etag: None, card };
+    let discovered =
+        Discovered { url: Url::parse(&fake.url).unwrap(), etag: None, card, is_signed: false };
     let client = AgentClient::new(transport(), &discovered, fastrand::Rng::with_seed(1)).unwrap();
     assert_eq!(client.binding(), Carrier::HttpJson);
     let recoverer = Recoverer::new(Virtual::new(0.0), Limits::default(), Sizes::default());
@@ -336,4 +338,31 @@ fn over_http_with_json_everything_is_the_same() {
             "GET /rest/x/tasks/gone HTTP/1.1",
         ]
     );
+}
+
+#[test]
+fn a_token_stays_with_the_origin_of_the_card_on_every_binding() {
+    for (binding, address) in [
+        ("JSONRPC", "https://b.example/a2a"),
+        ("HTTP+JSON", "https://b.example/rest"),
+        ("GRPC", "b.example:443"),
+    ] {
+        let card = json!({"name": "A", "supportedInterfaces": [
+            {"url": address, "protocolBinding": binding, "protocolVersion": "1.0"}]});
+        let card = Card::read(&card.to_string()).unwrap();
+        let url = Url::parse("https://a.example/card.json").unwrap();
+        let unsigned = Discovered { url, etag: None, card, is_signed: false };
+        let signed = Discovered { is_signed: true, ..unsigned.clone() };
+        let client = |discovered: &Discovered| {
+            AgentClient::new(transport(), discovered, fastrand::Rng::with_seed(1)).unwrap()
+        };
+        let refused = client(&unsigned).with_token("s3cret").unwrap_err();
+        let expected = "not sent: the token is for https://a.example, and the request would go to \
+                        https://b.example";
+        assert_eq!(refused.to_string(), expected, "{binding}");
+        assert!(client(&signed).with_token("s3cret").is_ok(), "{binding}");
+        let origin = ["https://b.example".parse().unwrap()];
+        let token = BearerToken::new("s3cret").only_for(origin);
+        assert!(client(&unsigned).with_token(token).is_ok(), "{binding}");
+    }
 }

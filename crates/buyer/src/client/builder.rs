@@ -8,6 +8,7 @@ use tradepost_wire::aap::{Terms, Version};
 use super::{Client, random_ids};
 use crate::discover::{Discovered, discover};
 use crate::failure::{Failure, Unsent};
+use crate::token::BearerToken;
 use crate::transport::{Limits, Transport};
 
 /// A client to be. What is not said is as for programs: the limits of [`Limits::default`], the newest
@@ -16,7 +17,7 @@ use crate::transport::{Limits, Transport};
 pub struct ClientBuilder {
     transport: Option<Transport>,
     version: Option<Version>,
-    token: Option<String>,
+    token: Option<BearerToken>,
     conversation: Option<String>,
     terms: Option<Arc<dyn Fn() -> Terms + Send + Sync>>,
     ids: Option<fastrand::Rng>,
@@ -47,9 +48,9 @@ impl ClientBuilder {
         Self { version: Some(version), ..self }
     }
 
-    /// Sends a bearer token with every call, never in clear text over a public network.
+    /// As [`Client::with_token`].
     #[must_use]
-    pub fn token(self, token: impl Into<String>) -> Self {
+    pub fn token(self, token: impl Into<BearerToken>) -> Self {
         Self { token: Some(token.into()), ..self }
     }
 

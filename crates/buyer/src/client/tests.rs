@@ -6,7 +6,7 @@ use tradepost_wire::json::{Value, json};
 
 use super::*;
 use crate::card::Card;
-use crate::failure::{Defect, Unanswered};
+use crate::failure::{Defect, Unanswered, Unsent};
 use crate::fake::{Fake, MAX_BODY, Reply, STALLED, transport};
 use crate::refusal::By;
 
@@ -29,7 +29,7 @@ pub(super) fn client(fake: &Fake) -> Client {
     let card = Card::read(&card.to_string()).unwrap();
     let choice = card.choose(None).unwrap();
     let url = Url::parse(&fake.url).unwrap();
-    let discovered = Discovered { url, etag: None, card };
+    let discovered = Discovered { url, etag: None, card, is_signed: false };
     Client::new(transport(), &discovered, choice, fastrand::Rng::with_seed(1)).unwrap()
 }
 
@@ -126,6 +126,18 @@ fn a_token_is_not_sent_in_clear_text_over_a_public_network() {
     public.endpoint = Url::parse("http://dealer.example/a2a").unwrap();
     assert!(matches!(public.with_token("t"), Err(Failure::Unsent(Unsent::Address(_)))));
     assert!(client(&fake).with_token("a\nb").is_err());
+}
+
+#[test]
+fn a_token_goes_to_the_card_s_own_origin_alone() {
+    let fake = Fake::start(vec![]);
+    let mut elsewhere = client(&fake);
+    elsewhere.endpoint = Url::parse("https://other.example/a2a").unwrap();
+    let refused = elsewhere.clone().with_token("t").unwrap_err();
+    assert!(matches!(refused, Failure::Unsent(Unsent::TokenForOther { .. })), "{refused:?}");
+    let origin = ["https://other.example".parse().unwrap()];
+    assert!(elsewhere.with_token(BearerToken::new("t").only_for(origin)).is_ok());
+    assert!(client(&fake).with_token("t").is_ok());
 }
 
 #[test]

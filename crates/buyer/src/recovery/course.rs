@@ -76,7 +76,7 @@ fn of_transport(failure: &Failure) -> Course {
     match failure {
         Failure::Unsent(unsent) => match unsent {
             Unsent::Unreachable(_) => Course::AGAIN,
-            Unsent::Address(_) => Course::Stop(End::Address),
+            Unsent::Address(_) | Unsent::TokenForOther { .. } => Course::Stop(End::Address),
             Unsent::NotAap(_) | Unsent::NoInterface => Course::Stop(End::NoAgent),
             Unsent::SkillNotOffered { .. } => Course::Stop(End::NotOffered),
             Unsent::Setup(_) => Course::Stop(End::Local),

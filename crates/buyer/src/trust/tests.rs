@@ -164,3 +164,26 @@ fn a_jku_is_followed_only_to_hosts_that_are_named() {
     }
     assert_eq!(allowed_url("https://keys.example/", &[]), None);
 }
+
+#[test]
+fn a_card_is_signed_when_a_trusted_key_did_and_none_is_forged() {
+    let (known, jwk) = key("k", &json!({}));
+    let (stranger, _) = key("s", &json!({}));
+    let by = |pair, kid: &str| signature(pair, &json!({"alg": "EdDSA", "kid": kid}));
+    let (good, strange, stolen) = (by(&known, "k"), by(&stranger, "s"), by(&stranger, "k"));
+    let keys = KeySet::read(&set(&[&jwk])).unwrap();
+    for (signatures, expected) in [
+        (vec![&good], true),
+        (vec![&strange, &good], true),
+        (vec![&strange], false),
+        (vec![&good, &stolen], false),
+        (vec![], false),
+    ] {
+        let card = card("A", &signatures);
+        let signed = json::read(card.raw.get()).and_then(|card| Signed::read(&card)).unwrap();
+        let judged = judge(&signed, &keys, Timestamp::UNIX_EPOCH);
+        let url = Url::parse("https://a.example/card.json").unwrap();
+        let discovered = Discovered { url, etag: None, card, is_signed: !expected };
+        assert_eq!(discovered.with_verdicts(&judged).is_signed, expected, "{judged:?}");
+    }
+}

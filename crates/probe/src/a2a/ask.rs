@@ -34,8 +34,8 @@ impl Run {
         json!({"messageId": self.fresh(prefix), "role": "ROLE_USER", "parts": [part]})
     }
 
-    /// What may be said to the agent, in the order in which it is tried: to a dealer one question, to
-    /// others the sentence that was given for it, or the fixed one and then the examples of the card.
+    /// What may be said to the agent, in the order in which it is tried: to a dealer one question, to a
+    /// seller of AdCP one task, to others the sentence that was given for it, or the fixed one and then the examples of the card.
     fn parts_to_try(&self) -> Vec<Value> {
         if let Some(skill) = self.harmless_skill() {
             return vec![json!({"data": {"type": skill.request_type()}})];
@@ -43,8 +43,11 @@ impl Run {
         if let Some(text) = &self.options.text {
             return vec![json!({"text": text})];
         }
-        let fixed = std::iter::once(HELLO.to_owned());
-        fixed.chain(self.examples()).map(|text| json!({"text": text})).collect()
+        // A seller of AdCP is asked for tasks by name, and this one only reads.
+        let task = json!({"data": {"skill": "get_adcp_capabilities", "input": {}}});
+        let task = self.seller.extension.is_some().then_some(task);
+        let sentences = std::iter::once(HELLO.to_owned()).chain(self.examples());
+        task.into_iter().chain(sentences.map(|text| json!({"text": text}))).collect()
     }
 
     /// The sentences that the card gives as examples, of the skills that take text.

@@ -3,7 +3,8 @@
 use reqwest::{Method, Url};
 use tradepost_wire::adcp::tool::Tool;
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::{Value, json};
+use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::mcp::{ClientInfo, DISCOVER, INITIALIZE, SERVER_META, Version};
 
 use super::answer::Answer;
 use super::lookup;
@@ -16,8 +17,9 @@ use crate::exchange::Got;
 use crate::run::{Ask, Out, Run, Who};
 use crate::shape::{Wrong, items, text};
 
-/// The revision of MCP that we ask for; another answer is as good.
-const REVISION: &str = "2025-06-18";
+/// What servers are told who asks.
+const CLIENT: ClientInfo =
+    ClientInfo { name: "tradepost-probe", version: env!("CARGO_PKG_VERSION") };
 
 pub(super) const CHECKS: &[Check] = checks![
     "adcp.served", Card, Must, ["L-3"], "AdCP transports",
@@ -25,9 +27,10 @@ pub(super) const CHECKS: &[Check] = checks![
     "A seller that cannot be found sells nothing.",
     "answer initialize at the address, or declare the extension on the card" => served();
     "adcp.mcp.initialize", Mcp, Must, ["L-3"], "MCP lifecycle",
-    "initialize gives the revision, the server's name and the capability for tools",
+    "initialize (of MCP 2026-07-28 alone: server/discover) gives the version, the server's name and the \
+     capability for tools",
     "A client stops here when one of them is missing.",
-    "answer with protocolVersion, serverInfo and capabilities.tools" => initialize();
+    "answer with protocolVersion (supportedVersions), serverInfo and capabilities.tools" => initialize();
     "adcp.mcp.tools", Mcp, Must, ["L-3"], "MCP tools",
     "Every listed tool has a name of its own and an object schema for its arguments",
     "An agent finds out from this list what it can ask.",
@@ -71,6 +74,7 @@ pub(crate) async fn find(run: &mut Run, address: &str) {
                 run.seller.stranger = run.seller.mcp.take();
                 run.seller.sessions.clear();
                 run.memo.remove("adcp initialize");
+                run.memo.remove("adcp discover");
                 run.memo.remove("adcp tools");
             }
             // Whoever asks for a credential here may be MCP; the checks then say what is wanted.
@@ -101,72 +105,93 @@ fn key(who: Who<'_>) -> String {
     }
 }
 
-/// The session of a caller, opened where there is none; or the answer that refused it.
+/// How a caller speaks with the server, found out where it is not known; or the answer that refused it. A server
+/// that has no handshake is looked up instead.
 async fn open(run: &mut Run, who: Who<'_>) -> Result<Result<Session, Got>, Verdict> {
     let key = key(who);
     if let Some((_, session)) = run.seller.sessions.iter().find(|(known, _)| *known == key) {
         return Ok(Ok(session.clone()));
     }
-    let params = json!({
-        "protocolVersion": REVISION, "capabilities": {},
-        "clientInfo": {"name": "tradepost-probe", "version": env!("CARGO_PKG_VERSION")},
-    });
-    let opened = post(run, who, None, Some(("initialize", params))).await;
+    // A server that has no handshake for one caller has none for others.
+    let is_stateless = |(_, session): &(String, Session)| matches!(session, Session::Stateless);
+    if run.seller.sessions.iter().any(is_stateless) {
+        run.seller.sessions.push((key, Session::Stateless));
+        return Ok(Ok(Session::Stateless));
+    }
+    let opened = post(run, who, None, INITIALIZE, CLIENT.handshake()).await;
     if run.rehearses {
-        let session = Session { id: None, revision: REVISION.to_owned() };
+        let version = Version::NEWEST_WITH_HANDSHAKE.name().to_owned();
+        let session = Session::Handshake { id: None, version };
         run.seller.sessions.push((key, session.clone()));
         return Ok(Ok(session));
     }
     let (got, message) = opened?;
     let result = message.as_ref().and_then(|message| message.get("result"));
     let Some(result) = result.filter(|result| result.get("protocolVersion").is_some()) else {
+        let refuses = message.is_some_and(|message| message.get("error").is_some());
+        if refuses && !matches!(got.status, 401 | 403 | 429) && discover(run, who).await? {
+            run.seller.sessions.push((key, Session::Stateless));
+            return Ok(Ok(Session::Stateless));
+        }
         return Ok(Err(got));
     };
     if who == Who::First {
         run.memo.insert("adcp initialize".to_owned(), Ok(result.clone()));
     }
-    let revision = text(result, "protocolVersion").unwrap_or(REVISION).to_owned();
-    let session = Session { id: got.header("mcp-session-id").map(str::to_owned), revision };
-    post(run, who, Some(&session), None).await?;
+    let version = text(result, "protocolVersion").unwrap_or_default().to_owned();
+    let session =
+        Session::Handshake { id: got.header("mcp-session-id").map(str::to_owned), version };
+    let note = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    post_message(run, who, headers(&session), &note).await?;
     run.seller.sessions.push((key, session.clone()));
     Ok(Ok(session))
 }
 
-/// Posts a request, or the notification that the session is open; the JSON-RPC message of the
-/// answer, from the body or a stream.
+/// Looks a server up that may have no handshake: whether it speaks the newest version.
+async fn discover(run: &mut Run, who: Who<'_>) -> Result<bool, Verdict> {
+    let (_, message) = post(run, who, Some(&Session::Stateless), DISCOVER, Map::new()).await?;
+    let result = message.and_then(|message| message.get("result").cloned()).unwrap_or_default();
+    let named = result.get("supportedVersions").and_then(Value::as_array);
+    let newest = Version::NEWEST.name();
+    let speaks_it = named.is_some_and(|named| named.iter().any(|version| version == newest));
+    if speaks_it && who == Who::First {
+        run.memo.insert("adcp discover".to_owned(), Ok(result));
+    }
+    Ok(speaks_it)
+}
+
+/// The headers of a message after a handshake.
+fn headers(session: &Session) -> Vec<(&'static str, String)> {
+    match session {
+        Session::Handshake { id, version } => {
+            let id = id.clone().map(|id| ("mcp-session-id", id));
+            let version = ("mcp-protocol-version", version.clone());
+            [version].into_iter().chain(id).collect()
+        }
+        Session::Stateless => Vec::new(),
+    }
+}
+
+/// Posts a request; the JSON-RPC message of the answer, from the body or a stream.
 async fn post(
     run: &mut Run,
     who: Who<'_>,
     session: Option<&Session>,
-    call: Option<(&str, Value)>,
+    method: &str,
+    params: Map,
 ) -> Result<(Got, Option<Value>), Verdict> {
-    let url: Url = match &run.seller.mcp {
-        Some(url) => url.clone(),
-        None => return not_here("the seller does not speak MCP"),
-    };
     // Always as long, so that answers differ in nothing else.
     let id = run.fresh_of_one_length("q");
-    let body = match call {
-        Some((method, params)) => {
-            json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+    let (headers, params) = match session {
+        Some(Session::Stateless) => {
+            let request = CLIENT.request(Version::NEWEST, method, params);
+            (request.headers, request.params)
         }
-        None => json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        Some(session) => (headers(session), params),
+        None => (Vec::new(), params),
     };
-    let mut headers = vec![
-        ("accept", "application/json, text/event-stream".to_owned()),
-        ("content-type", "application/json".to_owned()),
-    ];
-    if let Some(session) = session {
-        headers.push(("mcp-protocol-version", session.revision.clone()));
-        headers.extend(session.id.clone().map(|id| ("mcp-session-id", id)));
-    }
-    if let Some(token) = run.token(who) {
-        headers.push(("authorization", format!("Bearer {token}")));
-    }
-    let ask = Ask { who, expects_401: who != Who::First, ..Ask::default() };
-    let out =
-        Out { method: Method::POST, url, headers, body: body.to_string().into_bytes(), call: None };
-    let got = run.send(out, ask).await?;
+    let body = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+    let got = post_message(run, who, headers, &body).await?;
     let message = if got.media_type() == "text/event-stream" {
         let events = got.events();
         let read =
@@ -178,6 +203,30 @@ async fn post(
     Ok((got, message))
 }
 
+/// Posts a message.
+async fn post_message(
+    run: &mut Run,
+    who: Who<'_>,
+    more: Vec<(&'static str, String)>,
+    message: &Value,
+) -> Result<Got, Verdict> {
+    let url: Url = match &run.seller.mcp {
+        Some(url) => url.clone(),
+        None => return not_here("the seller does not speak MCP"),
+    };
+    let mut headers = vec![
+        ("accept", "application/json, text/event-stream".to_owned()),
+        ("content-type", "application/json".to_owned()),
+    ];
+    headers.extend(more);
+    if let Some(token) = run.token(who) {
+        headers.push(("authorization", format!("Bearer {token}")));
+    }
+    let ask = Ask { who, expects_401: who != Who::First, ..Ask::default() };
+    let body = message.to_string().into_bytes();
+    run.send(Out { method: Method::POST, url, headers, body, call: None }, ask).await
+}
+
 /// Sends a request in the session of a caller.
 async fn request(
     run: &mut Run,
@@ -185,6 +234,7 @@ async fn request(
     method: &str,
     params: Value,
 ) -> Result<Answer, Verdict> {
+    let params = params.as_object().cloned().unwrap_or_default();
     let session = match open(run, who).await? {
         Ok(session) => session,
         Err(got) => {
@@ -194,7 +244,7 @@ async fn request(
             return Ok(answer);
         }
     };
-    let (got, message) = post(run, who, Some(&session), Some((method, params))).await?;
+    let (got, message) = post(run, who, Some(&session), method, params).await?;
     Ok(Answer::of_mcp(got, message))
 }
 
@@ -272,11 +322,23 @@ async fn initialize(run: &mut Run) -> Judged {
     if let Err(got) = answer {
         return fail(format!("initialize gives HTTP {} and no result of MCP", got.status));
     }
-    let result = run.memo.get("adcp initialize").cloned().unwrap_or(Ok(Value::Null))?;
     let mut wrong = Wrong::default();
-    wrong.text(&result, "protocolVersion", "the result");
-    let server = result.get("serverInfo").unwrap_or(&Value::Null);
-    wrong.text(server, "name", "serverInfo");
+    let (result, server) = match run.memo.get("adcp discover").cloned() {
+        Some(result) => {
+            let result = result?;
+            let is_complete = text(&result, "resultType") == Some("complete");
+            wrong.unless(is_complete, "the resultType is not complete");
+            let server = result.get("_meta").and_then(|meta| meta.get(SERVER_META)).cloned();
+            (result, server)
+        }
+        None => {
+            let result = run.memo.get("adcp initialize").cloned().unwrap_or(Ok(Value::Null))?;
+            wrong.text(&result, "protocolVersion", "the result");
+            let server = result.get("serverInfo").cloned();
+            (result, server)
+        }
+    };
+    wrong.text(&server.unwrap_or_default(), "name", "the server's information");
     let has_tools = result.pointer("/capabilities/tools").is_some_and(Value::is_object);
     wrong.unless(has_tools, "the capabilities have no tools");
     judge(&wrong.0)

@@ -45,11 +45,18 @@ pub(crate) struct Seller {
     pub(crate) stranger: Option<Url>,
 }
 
-/// A session with an MCP server.
+/// How a caller speaks with an MCP server.
 #[derive(Debug, Clone)]
-pub(super) struct Session {
-    pub(super) id: Option<String>,
-    pub(super) revision: String,
+pub(super) enum Session {
+    /// After a handshake.
+    Handshake {
+        /// The session, where the server keeps one.
+        id: Option<String>,
+        /// The version that the server has named.
+        version: String,
+    },
+    /// In requests that stand by themselves.
+    Stateless,
 }
 
 /// A refusal that was seen.

@@ -260,7 +260,7 @@ pub fn list(
         return Err(Denied::Invalid(problems));
     }
     let now = office.now;
-    let walk = Walk { office, filter, page, is_by_creation: subject != Subject::Delivery };
+    let walk = Walk { office, subject, filter, page };
     let listing = match subject {
         Subject::Buys => walk.over(|kept: &Kept<MediaBuy>| {
             let buy = &kept.thing;
@@ -316,10 +316,9 @@ pub fn list(
 #[derive(Clone, Copy)]
 struct Walk<'a> {
     office: Office<'a>,
+    subject: Subject,
     filter: &'a Filter,
     page: Page,
-    /// Whether the period is about when things were made.
-    is_by_creation: bool,
 }
 
 impl Walk<'_> {
@@ -334,10 +333,10 @@ impl Walk<'_> {
         query.after = self.begin::<T>(&query)?;
         let mut looked_at = 0;
         loop {
-            let slice = self.office.shelf.all::<T>(&query)?;
+            let slice = self.office.shelf.page::<T>(&query, self.office.now)?;
             for kept in &slice {
                 query.after = kept.record.place;
-                if self.is_by_creation && self.filter.is_before_all(kept.record.created_at) {
+                if self.is_by_creation() && self.filter.is_before_all(kept.record.created_at) {
                     return Ok(listing);
                 }
                 if !self.is_of_period(&kept.record) {
@@ -376,18 +375,47 @@ impl Walk<'_> {
         true
     }
 
+    /// Whether the period is about when things were made.
+    fn is_by_creation(&self) -> bool {
+        self.subject != Subject::Delivery
+    }
+
     fn is_of_period(&self, record: &Record) -> bool {
-        !self.is_by_creation || self.filter.has_moment(record.created_at)
+        !self.is_by_creation() || self.filter.has_moment(record.created_at)
     }
 
     fn query(&self) -> Query {
         Query {
             owner: self.filter.agent.as_deref().map(tenant_named),
             account: self.filter.account.clone(),
+            states: self.states(),
             order: Order::Newest,
             limit: SLICE,
             ..Query::default()
         }
+    }
+
+    /// The states of the records among which everything is that is wanted; none for all.
+    fn states(&self) -> Vec<String> {
+        let Some(state) = self.filter.state.as_deref() else { return Vec::new() };
+        let known: &[&str] = match (self.subject, state) {
+            // A package is canceled or paused by itself, too.
+            (Subject::Packages, "canceled") => &[],
+            (Subject::Packages, "paused") => &["active", "paused"],
+            // What became of a proposal is no state of its record.
+            (Subject::Proposals, "expired" | "bought") => &[],
+            (
+                Subject::Buys
+                | Subject::Packages
+                | Subject::Creatives
+                | Subject::Proposals
+                | Subject::Accounts
+                | Subject::Tasks
+                | Subject::Delivery,
+                state,
+            ) => &[state],
+        };
+        known.iter().map(|state| (*state).to_owned()).collect()
     }
 
     /// The place behind which the page begins; 0 for the beginning of the list.
@@ -398,7 +426,7 @@ impl Walk<'_> {
             Some(Cursor { place, package: Some(_) }) => place + 1,
             Some(Cursor { place, package: None }) => place,
         };
-        match self.filter.until.filter(|_| self.is_by_creation) {
+        match self.filter.until.filter(|_| self.is_by_creation()) {
             Some(until) => {
                 let last = self.last_place_before::<T>(query, until)? + 1;
                 Ok(if after == 0 { last } else { last.min(after) })
@@ -412,12 +440,14 @@ impl Walk<'_> {
     fn last_place_before<T: Thing>(&self, query: &Query, moment: Timestamp) -> Result<u64, Fault> {
         let moment = moment.saturating_add(SLACK).unwrap_or(moment);
         let shelf = self.office.shelf;
-        let newest = shelf.list(T::KIND, &Query { limit: 1, after: 0, ..query.clone() })?;
+        // Whatever its state: that may have changed since it was written.
+        let query = Query { states: Vec::new(), limit: 1, ..query.clone() };
+        let newest = shelf.list(T::KIND, &query)?;
         let mut before = 0;
         let mut beyond = newest.first().map_or(0, |record| record.place);
         while before < beyond {
             let middle = before + (beyond - before) / 2;
-            let next = Query { order: Order::Oldest, limit: 1, after: middle, ..query.clone() };
+            let next = Query { order: Order::Oldest, after: middle, ..query.clone() };
             match shelf.list(T::KIND, &next)?.first() {
                 Some(record) if record.created_at < moment => before = record.place,
                 Some(_) | None => beyond = middle,

@@ -14,12 +14,9 @@ use crate::buy::{MediaBuy, Package, health};
 use crate::creative::Creative;
 use crate::proposal::Proposal;
 use crate::reply::object;
-use crate::shelf::{Kept, Order, Query, Thing, own_id};
+use crate::shelf::{IndexField, Kept, Query, Thing, own_id};
 use crate::task::Task;
 use crate::task::end::{Office, record_id};
-
-/// How many things are read at once while one is looked for.
-const SLICE: usize = 500;
 
 /// What a row of a package repeats of its media buy.
 const OF_BUY: [&str; 6] = ["publisher", "buy", "account", "agent", "created_at", "updated_at"];
@@ -57,16 +54,10 @@ pub fn show(
     match subject {
         Subject::Buys => Ok(buy(office, &by_record(office, id, account)?)?),
         Subject::Packages => package(office, id, account),
-        Subject::Creatives => {
-            let found = by_chosen_id(office, account, |it: &Creative| it.creative_id == id)?;
-            Ok(creative(office, &found))
-        }
+        Subject::Creatives => Ok(creative(office, &by_chosen_id(office, id, account)?)),
         Subject::Proposals => Ok(proposal(office, &by_record(office, id, account)?)),
         Subject::Accounts => Ok(account_of(office, &by_record(office, id, account)?)?),
-        Subject::Tasks => {
-            let found = by_chosen_id(office, account, |it: &Task| it.task_id == id)?;
-            Ok(task(office, &found)?)
-        }
+        Subject::Tasks => Ok(task(office, &by_chosen_id(office, id, account)?)?),
         Subject::Delivery => Ok(delivery(office, &by_record(office, id, account)?)?),
     }
 }
@@ -85,10 +76,10 @@ fn by_record<T: Thing>(
 /// What has an id that its buyer chose: several accounts may have one.
 fn by_chosen_id<T: Thing>(
     office: &Office<'_>,
+    id: &str,
     account: Option<&str>,
-    is_it: impl Fn(&T) -> bool,
 ) -> Result<Kept<T>, NotShown> {
-    let mut found = search(office, account, is_it)?;
+    let mut found = led_to_by(office, account, IndexField::ChosenId, id)?;
     let Some(only) = found.pop() else { return Err(NotShown::Absent) };
     if found.is_empty() {
         return Ok(only);
@@ -103,28 +94,15 @@ fn accounts<T>(found: &[Kept<T>]) -> Vec<String> {
     accounts.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Looks through everything of a type.
-fn search<T: Thing>(
+/// Everything of a type to which an id leads that does not have to be unique.
+fn led_to_by<T: Thing>(
     office: &Office<'_>,
     account: Option<&str>,
-    is_it: impl Fn(&T) -> bool,
+    field: IndexField,
+    id: &str,
 ) -> Result<Vec<Kept<T>>, Fault> {
-    let mut query = Query {
-        account: account.map(ToOwned::to_owned),
-        order: Order::Newest,
-        limit: SLICE,
-        ..Query::default()
-    };
-    let mut found = Vec::new();
-    loop {
-        let slice = office.shelf.all::<T>(&query)?;
-        let count = slice.len();
-        query.after = slice.last().map_or(query.after, |last| last.record.place);
-        found.extend(slice.into_iter().filter(|kept| is_it(&kept.thing)));
-        if count < SLICE {
-            return Ok(found);
-        }
-    }
+    let query = Query { account: account.map(ToOwned::to_owned), ..Query::default() };
+    office.shelf.all(&query.led_to_by(field, id))
 }
 
 fn buy(office: &Office<'_>, kept: &Kept<MediaBuy>) -> Result<Value, Fault> {
@@ -266,8 +244,7 @@ fn task_history(kept: &Kept<Task>) -> Vec<Value> {
 }
 
 fn package(office: &Office<'_>, id: &str, account: Option<&str>) -> Result<Value, NotShown> {
-    let has = |buy: &MediaBuy| buy.package(id).is_some();
-    let mut found = search::<MediaBuy>(office, account, has)?;
+    let mut found = led_to_by::<MediaBuy>(office, account, IndexField::Package, id)?;
     let Some(only) = found.pop() else { return Err(NotShown::Absent) };
     if !found.is_empty() {
         found.push(only);

@@ -344,6 +344,20 @@ fn a_search_for_what_is_rare_stops_and_goes_on() {
 }
 
 #[test]
+fn a_rare_state_is_found_without_looking_at_the_rest() {
+    let shop = Shop::new();
+    let active = bought(&shop, json!({"start_time": "asap"}));
+    let waiting = bought(&shop, json!({}));
+    crowd(&shop, &waiting, 2_500);
+    let filter = Filter { state: Some("active".to_owned()), ..Filter::default() };
+    for subject in [Subject::Buys, Subject::Packages, Subject::Delivery] {
+        let found = page(&shop, subject, &filter, None, 10).unwrap();
+        assert_eq!((found.rows.len(), found.next), (1, None), "{subject}");
+    }
+    assert_eq!(ids(&shop, Subject::Buys, &filter), active);
+}
+
+#[test]
 fn a_period_is_found_without_what_is_newer() {
     let mut shop = Shop::new();
     let first = bought(&shop, json!({}));

@@ -12,6 +12,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use tradepost_wire::a2a::error::Code;
 use tradepost_wire::http::MediaType;
+use tradepost_wire::http::own_page::is_own_loopback_page;
 use tradepost_wire::json::Pieces;
 use tradepost_wire::jsonrpc::{self, Id};
 use tradepost_wire::mcp::{self, Fail};
@@ -62,9 +63,14 @@ fn may_come_in(tools: &dyn Tools, parts: &Parts) -> Result<(), Fail> {
     let invalid = |status: StatusCode, message| {
         Err(Fail::new(Code::InvalidRequest, message).with_status(status.as_u16()))
     };
+    // HTTP/2 has it in the place of `Host`.
+    let authority = parts.uri.authority().map(|authority| authority.as_str());
+    let host = authority.or_else(|| parts.headers.get(header::HOST)?.to_str().ok());
     let known = |origin: &HeaderValue| {
+        let origin = origin.as_bytes();
         let mut allowed = tools.origins().iter();
-        allowed.any(|known| known.as_bytes().eq_ignore_ascii_case(origin.as_bytes()))
+        is_own_loopback_page(origin, host.unwrap_or_default())
+            || allowed.any(|known| known.as_bytes().eq_ignore_ascii_case(origin))
     };
     // A request without the header does not come from a web page.
     if !parts.headers.get_all(header::ORIGIN).iter().all(known) {
@@ -183,7 +189,7 @@ impl Inside<'_> {
                 let message = "method not found; there are tools/list, tools/call, resources/list \
                                and resources/read";
                 let fail = Fail::new(Code::MethodNotFound, message);
-                respond(&fail.with_status(request.release.of_unknown_methods()), &request.id)
+                respond(&fail.with_status(request.lifecycle.of_unknown_methods()), &request.id)
             }
         }
     }
@@ -202,7 +208,7 @@ impl Inside<'_> {
         match desk.call(agent, tools, call).await {
             Called::Answer(answer) => {
                 let Answer { result, code, tool, too_often, error_id, misfits } = *answer;
-                let body = body_of(result.body(&request.id, request.release));
+                let body = body_of(result.body(&request.id, request.lifecycle));
                 let skill = tool;
                 let stamp = Stamp { code, skill, too_often, error_id, misfits, ..Stamp::default() };
                 (json_response(StatusCode::OK, body), stamp)

@@ -126,7 +126,7 @@ impl Outside {
             Limits { timeout: self.patience, connect: self.patience, max_body: MAX_DECISION };
         let transport = Transport::over(plain, secure, limits);
         let client = AdcpClient::mcp(transport, destination.url.as_str(), fastrand::Rng::new());
-        let client = client.map_err(|_| Unreached::Silent)?;
+        let client = client.map_err(|_| Unreached::Silent)?.at_once();
         match &agent.credential {
             Some(credential) => client.with_token(credential).map_err(|_| Unreached::Silent),
             None => Ok(client),

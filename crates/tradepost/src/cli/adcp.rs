@@ -15,13 +15,13 @@ use tradepost_wire::adcp::task::{Effect, Task};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 
-use super::call::token_variable;
 use super::card::trust;
 use super::course::{Log, gave_up, recoverer};
 use super::discover::{block_on, transport};
 use super::output::Failure;
 use super::output::table::Column::Text;
 use super::output::table::{self, Cells, Fit};
+use super::token::TokenArguments;
 use super::{Context, Outcome};
 
 mod show;
@@ -44,10 +44,8 @@ pub(super) struct Seller {
     /// has no agent card.
     #[arg(long)]
     mcp: bool,
-    /// A bearer token; better in the environment variable TRADEPOST_TOKEN, which other users of
-    /// this machine cannot see.
-    #[arg(long, value_name = "TOKEN")]
-    token: Option<String>,
+    #[command(flatten)]
+    token: TokenArguments,
     /// The private key with which requests are signed (RFC 9421): PKCS#8 in PEM, or a JWK.
     #[arg(long, value_name = "FILE")]
     sign_key: Option<PathBuf>,
@@ -201,8 +199,8 @@ fn read(args: &str) -> Result<Map, Failure> {
 impl Seller {
     async fn client(&self, context: &Context) -> Result<AdcpClient, Failure> {
         let mut client = self.reached(transport(self.timeout)).await?;
-        if let Some(token) = self.token.clone().or_else(|| token_variable(context)) {
-            client = client.with_token(&token)?;
+        if let Some(token) = self.token.bearer(context) {
+            client = client.with_token(token)?;
         }
         if let Some(path) = &self.sign_key {
             let key = SigningKey::load(path, self.sign_key_id.as_deref())

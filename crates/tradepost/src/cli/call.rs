@@ -15,15 +15,13 @@ use super::card::trust;
 use super::discover::{block_on, transport};
 use super::output::table::Fit;
 use super::output::{Failure, word};
+use super::token::TokenArguments;
 use super::{Context, Outcome};
 
 mod agent;
 mod course;
 mod payload;
 mod show;
-
-/// The environment variable of the bearer token.
-pub(super) const TOKEN_VARIABLE: &str = "TRADEPOST_TOKEN";
 
 /// Its arguments.
 #[derive(Debug, clap::Args)]
@@ -38,10 +36,8 @@ pub struct Arguments {
     words: agent::Words,
     #[command(flatten)]
     payload: payload::Request,
-    /// A bearer token; better in the environment variable TRADEPOST_TOKEN, which other users of
-    /// this machine cannot see.
-    #[arg(long, value_name = "TOKEN")]
-    token: Option<String>,
+    #[command(flatten)]
+    token: TokenArguments,
     /// Speak this version of AAP instead of the highest that both sides know.
     #[arg(long, value_name = "VERSION", value_parser = word::<Version>)]
     aap_version: Option<Version>,
@@ -78,7 +74,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let skill = skill(name)?;
     let mut payload = arguments.payload.build(skill, &mut std::io::stdin().lock())?;
     course::give_key(skill, &mut payload);
-    let token = arguments.token.clone().or_else(|| token_variable(context));
+    let token = arguments.token.bearer(context);
     let answer = block_on(async {
         let transport = transport(arguments.timeout);
         let found = trust::discover(&transport, &arguments.url, arguments.keys.as_deref()).await?;
@@ -86,7 +82,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         let choice = choice.map_err(|why| failure::Failure::Unsent(Unsent::NotAap(why)))?;
         let mut client = Client::new(transport, &found, choice, random_ids())?;
         if let Some(token) = token {
-            client = client.with_token(&token)?;
+            client = client.with_token(token)?;
         }
         if let Some(conversation) = &arguments.conversation {
             client = client.within(conversation);
@@ -110,11 +106,6 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         context.output.talk(format!("to change what was asked for: --conversation {id}"));
     }
     Ok(())
-}
-
-/// The bearer token of the environment, when there is one.
-pub(super) fn token_variable(context: &Context) -> Option<String> {
-    context.filled(TOKEN_VARIABLE).map(str::to_owned)
 }
 
 /// The skill that is meant: by its id, or by a word of it that no other skill has.

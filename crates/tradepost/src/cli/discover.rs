@@ -4,13 +4,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio::runtime::Builder;
-use tradepost_buyer::card::{Choice, ListedSkill, NotAap};
+use tradepost_buyer::Origin;
+use tradepost_buyer::card::{Carrier, Choice, Interface, ListedSkill, NotAap};
 use tradepost_buyer::directory::{self, Directory, Entry};
 use tradepost_buyer::discover::{Discovered, discover, endpoint};
 use tradepost_buyer::failure::Failure as Failed;
+use tradepost_buyer::grpc;
 use tradepost_buyer::refusal::By;
 use tradepost_buyer::text::{SENTENCE, plain};
 use tradepost_buyer::transport::{Limits, Transport};
+use tradepost_buyer::trust::judge;
 use tradepost_server::clock::Clock;
 use tradepost_wire::aap::Skill;
 use tradepost_wire::catalog::Vocabulary;
@@ -60,7 +63,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         // With neither, the missing card is what the caller asked for and is told about.
         directory::fetch(&transport, &arguments.url).await.map(Err).map_err(|_| missing.into())
     })?;
-    let found = match found {
+    let mut found = match found {
         Ok(found) => found,
         Err(listed) => {
             list(&listed, context);
@@ -72,8 +75,10 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         // Without keys a card that cannot be verified is as good as any other.
         None => signed.ok().map(|signed| Report::unchecked(&signed)),
         Some(keys) => {
-            let report = Report::offline(&signed?, &keys, Clock::system().now());
+            let judged = judge(&signed?, &keys, Clock::system().now());
+            let report = Report::of(&judged);
             report.judge()?;
+            found = found.with_verdicts(&judged);
             Some(report)
         }
     };
@@ -145,6 +150,8 @@ fn document<'a>(found: &'a Discovered, report: Option<&Report>) -> impl serde::S
         choice: Value,
         why_not: Option<String>,
         missing: &'a [String],
+        /// The origins to which a token goes only when told so.
+        other_origins: Vec<String>,
         signatures: Option<Value>,
         card: &'a tradepost_wire::json::RawValue,
     }
@@ -165,9 +172,33 @@ fn document<'a>(found: &'a Discovered, report: Option<&Report>) -> impl serde::S
         choice,
         why_not,
         missing: found.card.missing(),
+        other_origins: other_origins(found),
         signatures: report.map(Report::document),
         card: &found.card.raw,
     }
+}
+
+/// The origins to which a card leads besides its own, each once.
+fn other_origins(found: &Discovered) -> Vec<String> {
+    let mut origins = Vec::new();
+    for interface in &found.card.interfaces {
+        if let Some(origin) = elsewhere(found, interface).map(|origin| origin.to_string())
+            && !origins.contains(&origin)
+        {
+            origins.push(origin);
+        }
+    }
+    origins
+}
+
+/// The origin of an interface, where it is another than that of the card.
+fn elsewhere(found: &Discovered, interface: &Interface) -> Option<Origin> {
+    let address = match interface.is_by(Carrier::Grpc) {
+        true => grpc::address(&found.url, interface),
+        false => endpoint(&found.url, interface),
+    };
+    let origin = Origin::of(&address.ok()?);
+    (origin != Origin::of(&found.url)).then_some(origin)
 }
 
 fn summary(found: &Discovered, report: Option<&Report>, fit: Fit) -> String {
@@ -184,7 +215,16 @@ fn summary(found: &Discovered, report: Option<&Report>, fit: Fit) -> String {
         let tenant = interface.tenant.as_deref().map(|t| format!(", tenant {t}"));
         let (binding, version) = (&interface.binding, &interface.protocol_version);
         let tenant = tenant.unwrap_or_default();
-        add("interface", format!("{binding} (A2A {version}{tenant}) {}", interface.url));
+        let mut value = format!("{binding} (A2A {version}{tenant}) {}", interface.url);
+        if let Some(origin) = elsewhere(found, interface) {
+            value.push_str(&match found.is_signed {
+                true => " (another host than the card's)".to_owned(),
+                false => format!(
+                    " (another host than the card's; a token goes there only with --token-for {origin})"
+                ),
+            });
+        }
+        add("interface", value);
     }
     let versions: Vec<_> = card.versions().iter().map(|version| version.name()).collect();
     let versions = if versions.is_empty() { "none".to_owned() } else { versions.join(", ") };
@@ -238,6 +278,7 @@ mod tests {
             url: card_url("https://dealer.example").unwrap(),
             etag: Some("\"1\"".to_owned()),
             card: Card::read(card).unwrap(),
+            is_signed: false,
         }
     }
 
@@ -248,7 +289,7 @@ mod tests {
     const CARD: &str = r#"{"name": "Demo \u001b[31mMotors", "description": "Sells cars.", "version": "1.0",
         "provider": {"organization": "Demo Inc", "url": "https://demo.example"},
         "supportedInterfaces": [
-            {"url": "https://dealer.example/grpc", "protocolBinding": "GRPC", "protocolVersion": "1.0"},
+            {"url": "dealer.example:8443", "protocolBinding": "GRPC", "protocolVersion": "1.0"},
             {"url": "https://dealer.example/a2a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0",
              "tenant": "t1"}],
         "capabilities": {"extensions": [
@@ -266,7 +307,7 @@ mod tests {
             description    Sells cars.
             provider       Demo Inc https://demo.example
             card           https://dealer.example/.well-known/agent-card.json
-            interface      GRPC (A2A 1.0) https://dealer.example/grpc
+            interface      GRPC (A2A 1.0) dealer.example:8443 (another host than the card's; a token goes there only with --token-for https://dealer.example:8443)
             interface      JSONRPC (A2A 1.0, tenant t1) https://dealer.example/a2a
             AAP versions   1.1, 1.0
             can be called  AAP 1.1 at https://dealer.example/a2a
@@ -309,6 +350,7 @@ mod tests {
         let json = tradepost_wire::json::to_value(document(&found(CARD), None)).unwrap();
         assert_eq!(json["choice"]["aap_version"], "1.1");
         assert_eq!(json["choice"]["tenant"], "t1");
+        assert_eq!(json["other_origins"], json!(["https://dealer.example:8443"]));
     }
 
     #[test]

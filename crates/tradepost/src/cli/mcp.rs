@@ -15,7 +15,8 @@ use tradepost_server::http;
 use super::context::runtime;
 use super::output::Failure;
 use super::serve::{bind_by, start_log, stop_signal};
-use super::{Context, Outcome, call};
+use super::token::{TOKEN_VARIABLE, TokenFor};
+use super::{Context, Outcome};
 use crate::config::Server;
 
 /// How many seconds a person may take to answer a form that stands for the person alone.
@@ -62,6 +63,8 @@ pub struct Arguments {
     /// a minute, and else 300; less than the half hour for which an answer counts.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=1799))]
     person_timeout: Option<u64>,
+    #[command(flatten)]
+    token_for: TokenFor,
     /// What dealers are told who sends a lead.
     #[arg(long, value_name = "NAME", default_value = "tradepost-mcp",
         value_parser = clap::builder::NonEmptyStringValueParser::new())]
@@ -141,17 +144,16 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
 }
 
 fn bridge(arguments: &Arguments, context: &Context) -> Result<Bridge, Failure> {
-    let token = call::token_variable(context);
+    let token = arguments.token_for.bearer(context);
     if token.is_some() && arguments.dealers.iter().any(|one| directory::is_directory(one)) {
-        let message = format!("{} is set and there is a directory", call::TOKEN_VARIABLE);
+        let message = format!("{} is set and there is a directory", TOKEN_VARIABLE);
         return Err(Failure::usage(message).hint(
             "whoever the directory names would get the token; unset it, or name the dealer",
         ));
     }
     // Each of them would be sent what only one of them should see.
     if token.is_some() && arguments.dealers.len() + arguments.adcp.len() > 1 {
-        let message =
-            format!("{} is set and there are several dealers or sellers", call::TOKEN_VARIABLE);
+        let message = format!("{} is set and there are several dealers or sellers", TOKEN_VARIABLE);
         return Err(Failure::usage(message)
             .hint("a token is for one of them; unset it, or run a bridge for each"));
     }

@@ -11,12 +11,12 @@ use tradepost_probe::{
 };
 use tradepost_server::clock::Clock;
 
-use super::call::TOKEN_VARIABLE;
 use super::discover::{block_on, transport};
 use super::output::seller::NO_ANSWER;
 use super::output::{Failure, INTERRUPTED, Output, UNGRADED};
 use super::report_file::{Also, save};
 use super::serve::stop_signal;
+use super::token::TokenArguments;
 use super::{Context, Outcome};
 
 mod progress;
@@ -92,9 +92,8 @@ pub struct Arguments {
     /// examples of its card.
     #[arg(long, value_name = "TEXT", value_parser = sentence, conflicts_with = "no_messages")]
     text: Option<String>,
-    /// A bearer token; better in the environment variable TRADEPOST_TOKEN.
-    #[arg(long, value_name = "TOKEN")]
-    token: Option<String>,
+    #[command(flatten)]
+    token: TokenArguments,
     /// Another caller's bearer token, to see whether callers are kept apart; better in
     /// TRADEPOST_TOKEN_B.
     #[arg(long, value_name = "TOKEN")]
@@ -220,7 +219,8 @@ fn options(arguments: &Arguments, context: &Context) -> Result<Options, Failure>
         Wanted::Aap => Some(Profile::Aap),
         Wanted::Adcp => Some(Profile::Adcp),
     };
-    options.token = arguments.token.clone().or_else(|| variable(TOKEN_VARIABLE));
+    options.token = arguments.token.given(context);
+    options.token_for = arguments.token.origins();
     options.token_b = arguments.token_b.clone().or_else(|| variable(TOKEN_B_VARIABLE));
     options.contact = match (&arguments.contact, variable(CONTACT_VARIABLE)) {
         (Some(given), _) => Some(given.clone()),

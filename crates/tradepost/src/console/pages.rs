@@ -163,9 +163,10 @@ impl Console {
             count: if href == PATH { new } else { 0 },
         });
         let dealers = self.dealers(visitor);
-        let dealer = match dealers.as_slice() {
-            [one] => one.dealer.terms.name.clone(),
-            all => format!("{} dealers", all.len()),
+        let dealer = match (dealers.as_slice(), visitor.dealer_id()) {
+            ([one], _) => one.dealer.terms.name.clone(),
+            (_, Some(publisher)) if role.is_of_publisher() => publisher.to_owned(),
+            (all, _) => format!("{} dealers", all.len()),
         };
         Ok(Frame {
             title,

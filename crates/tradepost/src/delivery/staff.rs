@@ -157,6 +157,17 @@ impl StaffMessage<'_> {
         }
     }
 
+    /// What the command does.
+    fn command_label(&self) -> &'static str {
+        match (self.event.event, self.event.subject) {
+            (StaffEventKind::Sold, _) => "Look at it",
+            (StaffEventKind::Waits, StaffEventSubject::Creatives) => "Look at what waits",
+            (StaffEventKind::Waits, StaffEventSubject::MediaBuy | StaffEventSubject::Account) => {
+                "Approve it"
+            }
+        }
+    }
+
     /// Everything that is said, each with its label.
     fn lines(&self) -> Vec<(&'static str, String)> {
         let event = self.event;
@@ -184,7 +195,7 @@ impl StaffMessage<'_> {
             dates.map(|text| ("Dates", text)),
             self.named(),
             Some(("Publisher", self.publisher.to_owned())),
-            Some(("Look at it", self.command())),
+            Some((self.command_label(), self.command())),
         ];
         lines.into_iter().flatten().collect()
     }
@@ -197,6 +208,9 @@ impl StaffMessage<'_> {
             StaffEventSubject::Creatives => "Creatives",
             StaffEventSubject::Account => return None,
         };
+        if event.named.is_empty() {
+            return None;
+        }
         let mut text = event.named.iter().map(|name| short(name)).collect::<Vec<_>>().join(", ");
         let named = u64::try_from(event.named.len()).unwrap_or(u64::MAX);
         let more = event.count.saturating_sub(named);

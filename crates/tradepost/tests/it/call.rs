@@ -13,6 +13,7 @@ use crate::support::lead;
 use crate::support::proxy::Passing;
 
 mod agents;
+mod elsewhere;
 mod sellers;
 
 /// What a dealer does who has taken a lead.

@@ -43,6 +43,15 @@ fn with(mut options: Options, change: impl FnOnce(&mut Options)) -> Options {
     options
 }
 
+/// The options with tokens that are for servers at these addresses: an agent's gRPC may be elsewhere.
+fn tokens_for(options: Options, addresses: [&str; 2]) -> Options {
+    let origin = |address: &str| {
+        let host = address.trim_start_matches("http://");
+        format!("http://{host}").parse().unwrap()
+    };
+    with(options, |it| it.token_for = addresses.map(origin).to_vec())
+}
+
 fn run(address: &str, options: Options) -> Report {
     run_while(address, options, &mut || {})
 }

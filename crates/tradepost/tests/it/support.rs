@@ -34,6 +34,7 @@ pub mod proxy;
 pub mod publisher;
 pub mod schemas;
 pub mod signer;
+pub mod stateless;
 pub mod tls;
 pub mod webhook;
 

@@ -1,9 +1,9 @@
 //! Forms that ask the person behind a client, and that the client's model can neither read nor
-//! answer. In releases with `initialize` the server sends a request (`elicitation/create`); in the
-//! later release the form is the result of the call, and the client calls again with the person's
-//! answer.
+//! answer. In versions with a handshake the server sends a request (`elicitation/create`); in
+//! stateless versions the form is the result of the call, and the client calls again with the
+//! person's answer.
 
-use super::release::{self, Release};
+use super::version::{Lifecycle, Version};
 use crate::json::{Map, Value, json};
 
 /// The method with which a server asks.
@@ -15,8 +15,8 @@ pub const CANCELLED: &str = "notifications/cancelled";
 /// The key of the only form in a result.
 const FORM: &str = "person";
 
-/// The member in which a request of the later release states the client's capabilities.
-const CAPABILITIES_META: &str = "io.modelcontextprotocol/clientCapabilities";
+/// The member in which a request of a stateless version states the client's capabilities.
+pub(super) const CAPABILITIES_META: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// A form with one box to tick; without the tick, there is no agreement.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,26 +87,26 @@ impl Form {
     }
 }
 
-/// Returns the state and the person's answer from a repeated call of the later release.
+/// Returns the state and the person's answer from a repeated call of a stateless version.
 #[must_use]
 pub fn asked_within(params: &Map) -> (Option<&str>, Option<&Value>) {
     let state = params.get("requestState").and_then(Value::as_str);
     (state, params.get("inputResponses").and_then(|responses| responses.get(FORM)))
 }
 
-/// Returns true if a client can show forms, by the capabilities in its `initialize` or, in the
-/// later release, in the request.
+/// Returns true if a client can show forms, by the capabilities in its handshake or, in a stateless
+/// version, in the request.
 #[must_use]
-pub fn can_be_asked(release: Release, params: &Map) -> bool {
-    let capabilities = match release {
-        Release::Plain => {
+pub fn can_be_asked(lifecycle: Lifecycle, params: &Map) -> bool {
+    let capabilities = match lifecycle {
+        Lifecycle::Handshake => {
             let asked = params.get("protocolVersion").and_then(Value::as_str);
-            if !asked.is_some_and(|asked| release::asks(release::negotiated(asked))) {
+            if !asked.is_some_and(|asked| Version::negotiated(asked).has_elicitation()) {
                 return false;
             }
             params.get("capabilities")
         }
-        Release::Later => params.get("_meta").and_then(|meta| meta.get(CAPABILITIES_META)),
+        Lifecycle::Stateless => params.get("_meta").and_then(|meta| meta.get(CAPABILITIES_META)),
     };
     let asking = capabilities.and_then(|capabilities| capabilities.get("elicitation"));
     // A client that names only addresses (`url`) shows no forms; one that names nothing shows them.
@@ -142,14 +142,14 @@ mod tests {
     }
 
     #[test]
-    fn who_can_be_asked_says_so_in_the_way_of_its_release() {
+    fn who_can_be_asked_says_so_in_the_way_of_its_version() {
         let hello = |version: &str, capabilities: Value| {
             let params = json!({"protocolVersion": version, "capabilities": capabilities});
-            can_be_asked(Release::Plain, params.as_object().unwrap())
+            can_be_asked(Lifecycle::Handshake, params.as_object().unwrap())
         };
         assert!(hello("2025-06-18", json!({"elicitation": {}})));
         assert!(hello("2025-11-25", json!({"elicitation": {"form": {}, "url": {}}})));
-        // An unknown release gets the newest one with `initialize`.
+        // An unknown version gets the newest one with a handshake.
         assert!(hello("2027-01-01", json!({"elicitation": {}})));
         for (version, capabilities) in [
             ("2025-03-26", json!({"elicitation": {}})),
@@ -159,8 +159,9 @@ mod tests {
         ] {
             assert!(!hello(version, capabilities.clone()), "{version} {capabilities}");
         }
-        let later =
-            |meta: Value| can_be_asked(Release::Later, json!({"_meta": meta}).as_object().unwrap());
+        let later = |meta: Value| {
+            can_be_asked(Lifecycle::Stateless, json!({"_meta": meta}).as_object().unwrap())
+        };
         assert!(later(json!({CAPABILITIES_META: {"elicitation": {"form": {}}}})));
         assert!(!later(json!({CAPABILITIES_META: {}})));
         assert!(!later(json!({"capabilities": {"elicitation": {}}})));

@@ -1,6 +1,6 @@
 //! Tool results, as the result of `tools/call`.
 
-use super::Release;
+use super::Lifecycle;
 use crate::json::Pieces;
 use crate::jsonrpc::Id;
 
@@ -20,7 +20,7 @@ pub struct ToolResult {
 impl ToolResult {
     /// Writes the response to the request `id` as JSON.
     #[must_use]
-    pub fn body(self, id: &Id, release: Release) -> Pieces {
+    pub fn body(self, id: &Id, lifecycle: Lifecycle) -> Pieces {
         const ENVELOPE: usize = 256;
         let Self { document, is_shown, text, is_error } = self;
         // A single piece is fresh text and is copied twice, with its quotes escaped in one copy.
@@ -40,7 +40,7 @@ impl ToolResult {
         body.push(r#"],"structuredContent":"#);
         body.append(document);
         body.push(if is_error { r#","isError":true"# } else { r#","isError":false"# });
-        if release == Release::Later {
+        if lifecycle == Lifecycle::Stateless {
             body.push(r#","resultType":"complete""#);
         }
         body.push("}}");

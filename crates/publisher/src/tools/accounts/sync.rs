@@ -18,6 +18,7 @@ use crate::refuse::{self, Refusal, Stop};
 use crate::reply::object;
 use crate::resolve::NaturalKey;
 use crate::shelf::{Kept, Query};
+use crate::staff_event;
 
 /// Replies.
 pub(in crate::tools) fn perform(work: &Work<'_>, form: &SyncAccounts) -> Result<Reply, Stop> {
@@ -166,7 +167,9 @@ impl Desk<'_> {
         admit::await_review(&mut account, profile.onboarding.review.as_ref());
         self.set(&mut account, row)?;
         if !self.form.dry_run {
-            let kept = account.clone().open(self.work.shelf, &self.tenant, self.work.ask.now)?;
+            let (shelf, now) = (self.work.shelf, self.work.ask.now);
+            let kept = account.clone().open(shelf, &self.tenant, now)?;
+            staff_event::note_waiting_account(shelf, &kept, now)?;
             self.own.push(kept);
         }
         Ok(Done { account, action: "created", warnings: Vec::new() })

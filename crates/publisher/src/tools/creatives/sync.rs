@@ -436,7 +436,6 @@ impl Sync<'_> {
                 }
                 Action::Update(mut known, _) => {
                     known.thing.assign(item.assigned, now);
-                    known.record.state = known.thing.state().to_owned();
                     shelf.change(&mut known, now)?;
                     reviewed.push(known);
                 }

@@ -17,7 +17,7 @@ use super::super::course::{gave_up, recoverer};
 use super::super::discover::{block_on, transport};
 use super::super::output::{Failure, GOES_ON, INTERRUPTED, WAITS};
 use super::super::{Context, Outcome};
-use super::{Arguments, token_variable};
+use super::Arguments;
 
 mod show;
 
@@ -61,7 +61,7 @@ fn carrier(text: &str) -> Result<Carrier, String> {
 pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let said = outgoing(arguments)?;
     let output = context.output;
-    let token = arguments.token.clone().or_else(|| token_variable(context));
+    let token = arguments.token.bearer(context);
     let overall = arguments.retry.then(|| Duration::from_secs(arguments.overall));
     let (agent, followed) = block_on(async {
         let transport = transport(arguments.timeout);
@@ -72,7 +72,7 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
             None => AgentClient::new(transport, &found, random_ids())?,
         };
         if let Some(token) = token {
-            client = client.with_token(&token)?;
+            client = client.with_token(token)?;
         }
         if arguments.words.poll {
             client = client.polling();

@@ -74,11 +74,10 @@ pub async fn discover(
     let found = discover::discover(transport, url, None).await;
     // Until here nothing but the card was asked for.
     let found = found.map_err(|failure| Failure::from(failure).without_effect())?;
-    if let Some(keys) = keys {
-        let signed = signed(found.card.raw.get())?;
-        Report::offline(&signed, &keys, Clock::system().now()).judge()?;
-    }
-    Ok(found)
+    let Some(keys) = keys else { return Ok(found) };
+    let judged = judge(&signed(found.card.raw.get())?, &keys, Clock::system().now());
+    Report::of(&judged).judge()?;
+    Ok(found.with_verdicts(&judged))
 }
 
 impl Report {
@@ -94,10 +93,10 @@ impl Report {
         Self { rows: signed.signatures.iter().map(row).collect() }
     }
 
-    /// Verifies with these keys alone.
+    /// What became of the signatures.
     #[must_use]
-    pub fn offline(signed: &Signed, keys: &KeySet, now: Timestamp) -> Self {
-        Self { rows: judge(signed, keys, now).iter().map(Row::of).collect() }
+    pub fn of(judged: &[Judged]) -> Self {
+        Self { rows: judged.iter().map(Row::of).collect() }
     }
 
     /// Verifies with these keys, and where they know nothing of a signature with those that it

@@ -15,7 +15,7 @@ use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::problem::MAX_LISTED;
 use tradepost_wire::{a2a, aap, adcp};
 
-use super::{Failure, in_doubt};
+use super::{Failure, UNTRUSTED, in_doubt};
 
 const INVALID: u8 = 3;
 const NOT_FOUND: u8 = 4;
@@ -174,6 +174,9 @@ fn from_unsent(message: String, unsent: Unsent) -> Failure {
         Unsent::Credential(_) => {
             Failure::usage(message).hint("give the credential with --token, never as an argument")
         }
+        Unsent::TokenForOther { endpoint, .. } => Failure::new(UNTRUSTED, message).hint(format!(
+            "if the token is for it, say so: --token-for {endpoint}; a card that a key of --keys has signed may lead there, too"
+        )),
         Unsent::Setup(_) => Failure::new(1, message),
     }
 }

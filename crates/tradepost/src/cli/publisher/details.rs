@@ -100,7 +100,7 @@ fn flatten(name: &str, value: &Value, pairs: &mut Vec<(String, String)>) {
                 flatten(&format!("{name} {}", heading(member)), value, pairs);
             }
         }
-        value => {
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
             let text = one_line(value);
             if !text.is_empty() {
                 pairs.push((name.to_owned(), text));

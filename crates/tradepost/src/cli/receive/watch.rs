@@ -13,13 +13,13 @@ use tradepost_buyer::receiver::metrics::Metrics;
 use tradepost_buyer::receiver::poll::{self, Edge, Ended, Policy};
 use tradepost_buyer::text::{WORD, plain};
 use tradepost_buyer::transport::Transport;
-use tradepost_buyer::{Url, failure as buyer};
+use tradepost_buyer::{BearerToken, Url, failure as buyer};
 use tradepost_server::clock::Clock;
 
 use super::super::Context;
-use super::super::call::TOKEN_VARIABLE;
 use super::super::discover::transport;
 use super::super::output::{Failure, Output};
+use super::super::token::TokenFor;
 
 /// Which tasks.
 #[derive(Debug, clap::Args)]
@@ -27,6 +27,8 @@ pub(super) struct Missed {
     /// A task whose end is awaited; may be repeated. Questions carry the token of TRADEPOST_TOKEN.
     #[arg(long, value_name = "ID", help_heading = "Missed deliveries")]
     task: Vec<String>,
+    #[command(flatten)]
+    token_for: TokenFor,
     /// The address of the agent that has the tasks; the only seller without it.
     #[arg(long, value_name = "URL", requires = "task", help_heading = "Missed deliveries")]
     endpoint: Option<Url>,
@@ -73,15 +75,13 @@ impl Missed {
         let usual = if sellers.is_empty() { Question::GetTask } else { Question::McpTaskStatus };
         let question = self.ask.unwrap_or(usual);
         let mut authorization = None;
-        if let (Some(token), Some(endpoint)) = (context.filled(TOKEN_VARIABLE), &endpoint) {
+        if let (Some(token), Some(endpoint)) = (self.token_for.bearer(context), &endpoint) {
             let local = endpoint.host_str().is_some_and(is_this_machine);
             if endpoint.scheme() != "https" && !local {
                 return Err(Failure::usage("--endpoint is not https, so the token is not sent"));
             }
-            let unfit = |_| Failure::usage("the token has characters that no header may have");
-            let mut value = HeaderValue::from_str(&format!("Bearer {token}")).map_err(unfit)?;
-            value.set_sensitive(true);
-            authorization = Some((token.to_owned(), value));
+            let value = token.header_to(endpoint)?;
+            authorization = Some((token, value));
         }
         let patience = Duration::from_secs(self.patience);
         let policy = match question {
@@ -103,7 +103,7 @@ pub(super) struct Watched {
     endpoint: Option<Url>,
     sender: String,
     question: Question,
-    authorization: Option<(String, HeaderValue)>,
+    authorization: Option<(BearerToken, HeaderValue)>,
     policy: Policy,
 }
 

@@ -17,7 +17,7 @@ use tradepost_wire::json::{Map, Value, json};
 use super::signatures::knows;
 use crate::support::publisher::{Publisher, start_here, token};
 use crate::support::signer::Signer;
-use crate::support::{NOW, at};
+use crate::support::{NOW, at, stateless};
 
 fn transport() -> Transport {
     Transport::new(Limits::default())
@@ -43,6 +43,19 @@ fn clients(publisher: &Publisher) -> Vec<AdcpClient> {
 
 fn arguments(value: &Value) -> Map {
     value.as_object().unwrap().clone()
+}
+
+#[test]
+fn a_seller_of_the_newest_mcp_alone_is_asked_and_lists_its_tools() {
+    let publisher = start_here(&|_| {});
+    let address = format!("{}/mcp", stateless::start(publisher.address));
+    let client = AdcpClient::mcp(transport(), &address, random_ids()).unwrap();
+    let client = client.with_token(token("acme").unwrap()).unwrap();
+    let can = run(client.call("get_adcp_capabilities", Map::new())).unwrap();
+    assert!(can.payload["supported_protocols"].to_string().contains("media_buy"));
+    assert!(run(client.offered()).unwrap().len() > 20);
+    let refused = run(client.call("get_task_status", Map::new())).unwrap_err();
+    assert!(matches!(refused, Failure::Unsent(_)), "{refused:?}");
 }
 
 #[test]

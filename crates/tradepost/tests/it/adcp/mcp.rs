@@ -79,7 +79,7 @@ fn every_release_is_greeted_in_kind_and_others_with_the_newest() {
         &rpc("initialize", json!({})),
         expect![[r#"
         200
-        {"jsonrpc":"2.0","id":"r-1","error":{"code":-32602,"message":"protocolVersion must be a release of MCP such as 2025-11-25"}}
+        {"jsonrpc":"2.0","id":"r-1","error":{"code":-32602,"message":"protocolVersion must be a version of MCP such as 2025-11-25"}}
     "#]],
     );
     check(
@@ -191,7 +191,7 @@ fn a_client_that_does_not_say_hello_discovers_the_server() {
         expect![[r#"
         400
         {"jsonrpc":"2.0","id":"r-1",
-          "error":{"code":-32022,"message":"the MCP-Protocol-Version header names a release unknown here",
+          "error":{"code":-32022,"message":"the MCP-Protocol-Version header names a version unknown here",
             "data":{"supported":["2024-11-05","2025-03-26","2025-06-18","2025-11-25","2026-07-28"],"requested":"2020-01-01"}}}
     "#]],
     );
@@ -491,6 +491,17 @@ fn the_transport_refuses_in_json_rpc_too() {
     let friendly = start_with(&|config| {
         config.publishers[0].front.origins = vec!["https://app.example".to_owned()];
     });
+    // A page that this very machine has served under the name that is called, and others.
+    let own = publisher.address.to_string();
+    for (host, origin, status) in [
+        (own.as_str(), format!("http://{own}"), 200),
+        (own.as_str(), "http://127.0.0.1:1".to_owned(), 403),
+        ("evil.example", "http://evil.example".to_owned(), 403),
+    ] {
+        let headers = [("Host", host), ("Origin", origin.as_str())];
+        let answer = publisher.post("acme", "/mcp", &headers, &list);
+        assert_eq!(answer.status, status, "{headers:?}");
+    }
     let origin = [("Origin", "https://APP.example")];
     assert_eq!(friendly.post("acme", "/mcp", &origin, &list).status, 200);
     let hosted = start_with(&|config| {

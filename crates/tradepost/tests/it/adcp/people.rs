@@ -13,6 +13,7 @@ use tradepost::config::delivery::{PublisherDestination, PublisherDestinations};
 use tradepost::delivery::Deliveries;
 use tradepost_publisher::account::{Account, Status};
 use tradepost_publisher::agent::Billing;
+use tradepost_publisher::staff_event::note_waiting_account;
 use tradepost_server::clock::Clock;
 use tradepost_server::outbox::Edge;
 use tradepost_store::Store;
@@ -394,7 +395,10 @@ fn go_to(store: &Store, step: Step) {
         let brand = json!({"domain": "acme.example"});
         let mut account = Account::new("acc_1", brand, "acme.example", Billing::Operator);
         account.status = Status::PendingApproval;
-        tx.shelf("gazette", |shelf| account.open(shelf, "agent:acme", now))?.map(drop)
+        tx.shelf("gazette", |shelf| {
+            let kept = account.open(shelf, "agent:acme", now)?;
+            note_waiting_account(shelf, &kept, now)
+        })?
     };
     store.write_blocking(open).unwrap();
     let events = store.unplanned_staff_events("gazette", 10).unwrap();
@@ -658,7 +662,24 @@ fn refusals_of_a_publisher_are_remembered_without_a_word_of_the_buyer() {
         })
         .collect();
     lines.sort();
-    assert_eq!(lines, [""; 4]);
+    let wrong = [
+        "\"/brand\" \"required\"",
+        "\"/start_time\" \"required\"",
+        "\"/end_time\" \"required\"",
+        "\"/packages\" \"type\"",
+        "\"/idempotency_key\" \"type\"",
+    ];
+    let not_found =
+        "ACCOUNT_NOT_FOUND get_media_buys key \"/account\" \"ACCOUNT_NOT_FOUND\"".to_owned();
+    assert_eq!(
+        lines,
+        [
+            not_found.clone(),
+            not_found,
+            "AUTH_INVALID  unproven ".to_owned(),
+            format!("VALIDATION_ERROR create_media_buy key {}", wrong.join(", ")),
+        ]
+    );
     let id = listed[0]["error_id"].as_str().unwrap();
     let shown = tradepost(folder.path(), &["refusals", "show", id]);
     let shown = String::from_utf8(shown.stdout).unwrap();

@@ -69,7 +69,7 @@ fn people_are_added_listed_and_removed_and_all_of_it_is_recorded() {
     assert_eq!((code, made_up.trim().len()), (Some(0), 43));
     let (_, listed, _) = run(&["user", "list"], "");
     expect![[r#"
-        NAME  ROLE      DEALER
+        NAME  ROLE      OF
         dora  desk      larkspur
         egon  engineer  every one
     "#]]

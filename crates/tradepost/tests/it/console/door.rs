@@ -262,8 +262,8 @@ fn what_a_provider_needs_is_named_all_at_once() {
         server.console.oidc.role_claim: is missing; it has no default
         server.console.oidc.issuer: must be an address with https, such as https://www.example.com/page; http only on 127.0.0.1 or [::1]
         server.console.oidc.scope: must have openid among its words
-        server.console.oidc.roles[0].role: must be desk, manager or engineer
-        server.console.oidc.roles[1]: needs either the id of a dealer or all_dealers = true"#]].assert_eq(&read(&format!("{console}{wrong}")).unwrap_err());
+        server.console.oidc.roles[0].role: must be desk, manager or engineer, or at a publisher seller, approver or viewer
+        server.console.oidc.roles[1]: needs either the id of a dealer or of a publisher, or all_dealers = true"#]].assert_eq(&read(&format!("{console}{wrong}")).unwrap_err());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use tradepost_dealer::staff::{Action, NewEntry};
-use tradepost_store::refusals::Refusal;
+use tradepost_store::refusals::{Refusal, RefusalCount};
 
 use super::hostile::{FIELDS, asked};
 use super::*;
@@ -30,7 +30,49 @@ fn people_of_a_publisher_see_what_is_theirs_and_nothing_of_dealers() {
         let short = path.replace(&lead, "ID").replace("/console", "");
         table += &format!("{method:4} {short:16} {}\n", statuses.join("  "));
     }
-    expect![[""]].assert_eq(&table);
+    expect![[r#"
+                           viewer seller approver
+        GET                   200  200  200
+        GET  /leads           403  403  403
+        GET  /leads/ID        403  403  403
+        POST /leads/ID/notes  403  403  403
+        POST /leads/ID/stage  403  403  403
+        POST /leads/ID/resend 403  403  403
+        POST /leads/ID/release 403  403  403
+        POST /leads/ID/revoke 403  403  403
+        POST /leads/ID/evidence 403  403  403
+        GET  /leads/ID/erase  403  403  403
+        POST /leads/ID/erase  403  403  403
+        GET  /appointments    403  403  403
+        POST /appointments/0123/confirm 403  403  403
+        POST /appointments/0123/move 403  403  403
+        POST /appointments/0123/cancel 403  403  403
+        POST /appointments/0123/no-show 403  403  403
+        POST /blocked-times   403  403  403
+        POST /blocked-times/0123/remove 403  403  403
+        GET  /inventory       403  403  403
+        GET  /feeds           403  403  403
+        GET  /feeds/runs      403  403  403
+        GET  /buyers          403  403  403
+        GET  /refusals        200  200  200
+        GET  /card            403  403  403
+        GET  /checklist       403  403  403
+        GET  /probe           403  403  403
+        POST /probe           403  403  403
+        GET  /probe/report    403  403  403
+        GET  /account         200  200  200
+        POST /account/password 422  422  422
+        GET  /account/factor  200  200  200
+        POST /account/factor  303  303  303
+        POST /account/factor/confirm 422  422  422
+        POST /account/factor/off 422  422  422
+        POST /account/codes   422  422  422
+        GET  /people          200  200  200
+        POST /members/0123/factor/reset 403  403  403
+        POST /sessions/0123/end 404  404  404
+        GET  /audit           403  403  200
+    "#]]
+    .assert_eq(&table);
 }
 
 #[test]
@@ -57,9 +99,17 @@ fn people_of_a_publisher_read_its_record_and_its_refusals() {
         misfits: Vec::new(),
     };
     let refusals = [refusal("gazette", 1), refusal(ONE, 2)];
-    world.server.store.write_blocking(move |tx| tx.keep_refusals(&refusals, &[])).unwrap();
+    let count = |agent: &str| RefusalCount {
+        agent_id: agent.to_owned(),
+        hour: at(NOW),
+        code: "BUDGET_TOO_LOW".to_owned(),
+        refused: 1,
+    };
+    let counts = [count("gazette"), count(ONE)];
+    world.server.store.write_blocking(move |tx| tx.keep_refusals(&refusals, &counts)).unwrap();
     let amy = world.enter("amy");
     let audit = text(&amy.get("/console/audit"));
+    assert!(audit.contains("<span>gazette</span>"), "{audit}");
     assert!(audit.contains("banner-1") && audit.contains("complaint 17"), "{audit}");
     assert!(!audit.contains("banner-2"), "{audit}");
     let refused = text(&amy.get("/console/refusals"));

@@ -108,6 +108,12 @@ fn only_who_is_meant_to_call_may_call() {
         (vec![("Host", "evil.example")], 403),
         (vec![("Host", "localhost.evil.example")], 403),
         (vec![("Host", "evil.example:127.0.0.1")], 403),
+        (vec![("Host", "localhost:8090"), ("Origin", "http://localhost:8090")], 200),
+        (vec![("Host", "[::1]:8090"), ("Origin", "http://[::1]:8090")], 200),
+        (vec![("Host", "localhost:8090"), ("Origin", "http://localhost:3000")], 403),
+        (vec![("Host", "127.0.0.1:8090"), ("Origin", "http://localhost:8090")], 403),
+        (vec![("Host", "mcp.example"), ("Origin", "http://mcp.example")], 403),
+        (vec![("Host", "evil.example:8090"), ("Origin", "http://evil.example:8090")], 403),
         (vec![("Origin", "http://localhost:3000")], 403),
         (vec![("Origin", "https://app.example.evil.example")], 403),
         (vec![("Origin", "null")], 403),
@@ -175,7 +181,7 @@ fn what_is_refused_is_refused_in_json_rpc() {
         plain text: 415 {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the Content-Type must be application/json"}}
         gzip: 415 {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"encoded bodies are not read here; leave Content-Encoding out"}}
         no event stream: 406 {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the Accept header must name application/json and text/event-stream"}}
-        version of MCP: 400 {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the MCP-Protocol-Version header names a version unknown here"}}
+        version of MCP: 400 {"jsonrpc":"2.0","id":7,"error":{"code":-32022,"message":"the MCP-Protocol-Version header names a version unknown here","data":{"supported":["2024-11-05","2025-03-26","2025-06-18","2025-11-25","2026-07-28"],"requested":"1.0"}}}
         too large: 413 {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the body is larger than this bridge accepts"}}
         GET: 405 {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"send messages with POST; nothing is said here unasked"}}
         elsewhere: 404 {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"MCP is at /mcp"}}

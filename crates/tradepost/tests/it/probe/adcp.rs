@@ -96,10 +96,10 @@ fn without_a_second_caller_the_pairs_are_a_baseline_and_without_a_first_all_is_s
 }
 
 #[test]
-fn what_is_no_seller_has_grade_f_and_no_report_shows_a_token() {
+fn what_is_no_seller_has_no_grade_and_no_report_shows_a_token() {
     let server = start_with(|_| {});
     let report = run(&in_front_of(server.address), options_of_two());
-    assert_eq!((failed(&report), report.grade), (vec!["adcp.served"], Some(Grade::F)));
+    assert_eq!((failed(&report), report.grade), (vec!["adcp.served"], None));
     let seller = Seller::start(MCP);
     let report = run(&base(&seller), options_of_two());
     let texts = [tradepost_wire::json::to_string(&report).unwrap(), html::write(&report)];
@@ -120,11 +120,11 @@ fn a_server_of_mcp_without_tools_of_adcp_is_no_seller() {
     });
     let address = proxy::start(seller.address, &[], Arc::new(|_| {}), change);
     let report = run(&address, options_of_two());
-    assert_eq!((failed(&report), report.grade), (vec!["adcp.served"], Some(Grade::F)));
+    assert_eq!((failed(&report), report.grade), (vec!["adcp.served"], None));
     let said = report.failures()[0].verdict.text();
     assert!(said.contains("none of AdCP's tools"), "{said}");
     let report = run(&address, with(options_of_two(), |it| it.profile = None));
-    assert_eq!((failed(&report), report.grade), (vec!["a2a.card.served"], Some(Grade::F)));
+    assert_eq!((failed(&report), report.grade), (vec!["a2a.card.served"], None));
     assert!(report.left_out.iter().any(|text| text.contains("is no AdCP seller")));
     assert!(report.findings.iter().all(|it| it.check.profile() == check::Profile::A2a));
 }

@@ -54,6 +54,7 @@ fn conformance_answers(
         it.token_b = token("b");
     });
     let address = proxy::start(server.address, NAMED, Arc::new(|_| {}), Arc::new(change));
+    let options = tokens_for(options, [&address, &server.address.to_string()]);
     found(&run(&address, options), expected);
 }
 
@@ -498,7 +499,8 @@ fn a_state_that_nobody_knows_ends_the_wait_for_a_task() {
         }
     });
     let address = proxy::start(server.address, NAMED, Arc::new(|_| {}), change);
-    let report = run(&address, with(options(), |it| it.token = token("a")));
+    let options = with(options(), |it| it.token = token("a"));
+    let report = run(&address, tokens_for(options, [&address, &server.address.to_string()]));
     let ended = report.findings.iter().find(|it| it.check.id == "a2a.task.history-limit").unwrap();
     assert!(ended.verdict.text().contains("TASK_STATE_PONDERING"), "{}", ended.verdict.text());
     // Checks ask for the task to look at it, and none asks in a row until it ends.

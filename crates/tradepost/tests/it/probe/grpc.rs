@@ -18,6 +18,7 @@ fn report_with(
         it.token_b = token("b");
     });
     let between = grpc::start(server.address, change);
+    let grpc = between.to_string();
     let direct = format!("\"{}\"", server.address);
     let card: ChangeAnswer = Arc::new(move |asked, reply: &mut Passing| {
         if asked.target() == "/.well-known/agent-card.json" {
@@ -25,7 +26,7 @@ fn report_with(
         }
     });
     let address = proxy::start(server.address, NAMED, Arc::new(|_| {}), card);
-    run(&address, options)
+    run(&address, tokens_for(options, [&address, &grpc]))
 }
 
 /// That a change to what the agent says by gRPC is found by these checks, on gRPC alone.

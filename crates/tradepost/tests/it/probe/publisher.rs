@@ -1,7 +1,7 @@
 //! The prober against our own publisher, of whose code it knows nothing.
 
 use super::*;
-use crate::support::publisher;
+use crate::support::{publisher, stateless};
 
 #[test]
 fn our_own_publisher_has_grade_a_by_what_its_card_says() {
@@ -40,5 +40,24 @@ fn our_own_publisher_has_grade_a_over_mcp_with_two_tenants_and_writing() {
     for measured in &report.measured {
         assert_eq!((measured.same_error, measured.same_body), (16, 16), "{measured}");
         assert_eq!((measured.same_status, measured.same_headers), (16, 16), "{measured}");
+    }
+}
+
+#[test]
+fn a_seller_of_the_newest_mcp_alone_has_grade_a() {
+    let seller = publisher::start();
+    let asked = with(options(), |it| {
+        it.profile = Some(check::Profile::Adcp);
+        it.token = publisher::token("acme");
+        it.token_b = publisher::token("nova");
+    });
+    let report = run(&format!("{}/mcp", stateless::start(seller.address)), asked);
+    assert_a(&report);
+    let passed = |id: &str| {
+        let mut findings = report.findings.iter().filter(|finding| finding.check.id == id);
+        findings.any(|finding| finding.verdict == check::Verdict::Pass)
+    };
+    for id in ["adcp.served", "adcp.mcp.initialize", "adcp.mcp.tools", "adcp.tools.identical"] {
+        assert!(passed(id), "{id}");
     }
 }

@@ -402,12 +402,28 @@ fn tenants_are_asked_for_where_the_card_has_one_alone() {
         reply.json(|body| {
             let interfaces = body.get_mut("supportedInterfaces").and_then(Value::as_array_mut);
             for interface in interfaces.into_iter().flatten() {
-                interface["tenant"] = json!("larkspur");
+                if interface["protocolBinding"] != "GRPC" {
+                    interface["tenant"] = json!("larkspur");
+                }
             }
         });
     });
-    let address = proxy::start(server.address, NAMED, Arc::new(|_| {}), declare);
-    let report = run(&address, options);
+    // The agent has no tenants: the proxy stands for one that has this one.
+    let serve: ChangeRequest = Arc::new(|asked: &mut Passing| {
+        asked.first = asked.first.replace("/larkspur/", "/");
+        asked.json(|body| {
+            if let Some(params) = body.get_mut("params").and_then(Value::as_object_mut) {
+                params.shift_remove("tenant");
+            }
+        });
+    });
+    let address = proxy::start(server.address, NAMED, serve, declare.clone());
+    let report = run(&address, options.clone());
     assert_a(&report);
     assert!(checks.iter().all(|id| of(&report, id) == Verdict::Pass));
+
+    // Without it the card promises what nobody serves.
+    let address = proxy::start(server.address, NAMED, Arc::new(|_| {}), declare);
+    let report = run(&address, options);
+    assert!(checks.iter().all(|id| failed(&report).contains(id)));
 }

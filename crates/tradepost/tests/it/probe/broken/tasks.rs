@@ -146,8 +146,8 @@ fn a_task_that_is_read_in_the_unspecified_state() {
 #[test]
 fn an_event_that_tells_the_unspecified_state() {
     events(&["a2a.stream.events"], |events| {
-        let first = events.first_mut().filter(|event| inner(event).get("task").is_some());
-        if let Some(first) = first {
+        let Some(first) = events.first_mut() else { return };
+        if inner(first).get("task").is_some() {
             let mut told = inner(first)["task"].clone();
             told["status"]["state"] = json!("TASK_STATE_UNSPECIFIED");
             let update = json!({"taskId": told["id"], "contextId": told["contextId"],

@@ -1,0 +1,224 @@
+//! Bearer tokens, and the origins that each is for. A card is written by whoever answers at its address, and
+//! must not decide who gets a token: a token goes to the origin that it was given for, or to a host that the
+//! signature of a trusted key names.
+
+use std::fmt;
+use std::str::FromStr;
+
+use reqwest::Url;
+use reqwest::header::HeaderValue;
+
+use crate::discover::{Discovered, is_local, usable};
+use crate::failure::{BadAddress, Failure, Unsent};
+
+/// An origin: scheme, host and port.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Origin(String);
+
+impl Origin {
+    /// That of an address.
+    #[must_use]
+    pub fn of(url: &Url) -> Self {
+        Self(url.origin().ascii_serialization())
+    }
+}
+
+impl FromStr for Origin {
+    type Err = &'static str;
+
+    /// Reads `https://host` or `https://host:port`.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let url = usable(text.trim())?;
+        if url.path() != "/" || url.query().is_some() {
+            return Err("is more than an origin; give scheme, host and port, as https://a.example");
+        }
+        Ok(Self::of(&url))
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A bearer token, and the origins that it is for.
+#[derive(Clone, PartialEq, Eq)]
+pub struct BearerToken {
+    token: String,
+    origins: Vec<Origin>,
+}
+
+impl BearerToken {
+    /// A token for the origin of the address that the caller gives, and for what a trusted signature of the
+    /// card there names.
+    #[must_use]
+    pub fn new(token: impl Into<String>) -> Self {
+        Self { token: token.into(), origins: Vec::new() }
+    }
+
+    /// The same for these origins and no other, whatever address is given; without any, as before.
+    #[must_use]
+    pub fn only_for(self, origins: impl IntoIterator<Item = Origin>) -> Self {
+        Self { origins: origins.into_iter().collect(), ..self }
+    }
+
+    /// The header with the token for an endpoint that the caller names, never in clear text over a public network.
+    ///
+    /// # Errors
+    /// `Unsent`, when the token is for other origins, could be read on the way or cannot be sent in a header.
+    pub fn header_to(&self, endpoint: &Url) -> Result<HeaderValue, Failure> {
+        self.header(endpoint, &EndpointSource::caller(endpoint))
+    }
+
+    /// The header with the token for an endpoint, never in clear text over a public network.
+    pub(crate) fn header(
+        &self,
+        endpoint: &Url,
+        source: &EndpointSource,
+    ) -> Result<HeaderValue, Failure> {
+        if endpoint.scheme() != "https" && !is_local(endpoint) {
+            return Err(Failure::Unsent(Unsent::Address(BadAddress {
+                url: endpoint.to_string(),
+                from_card: source.is_card,
+                why: "is not https, so the token is not sent",
+            })));
+        }
+        let given = std::slice::from_ref(&source.given);
+        let is_signed = source.is_signed && self.origins.is_empty();
+        let origins = if self.origins.is_empty() { given } else { &self.origins };
+        check_origin(endpoint, origins, is_signed)?;
+        let mut value = HeaderValue::from_str(&format!("Bearer {}", self.token)).map_err(|_| {
+            let why = "the token has characters that no header may have";
+            Failure::Unsent(Unsent::Setup(why.to_owned()))
+        })?;
+        value.set_sensitive(true);
+        Ok(value)
+    }
+}
+
+/// Whether a token for these origins may go to an endpoint; to any that a trusted signature names.
+///
+/// # Errors
+/// `Unsent`, when it may not.
+pub fn check_origin(endpoint: &Url, origins: &[Origin], is_signed: bool) -> Result<(), Failure> {
+    let endpoint = Origin::of(endpoint);
+    if is_signed || origins.contains(&endpoint) {
+        return Ok(());
+    }
+    Err(Failure::Unsent(Unsent::TokenForOther { endpoint, origins: origins.to_vec() }))
+}
+
+// A token has no place in a log.
+impl fmt::Debug for BearerToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BearerToken").field("origins", &self.origins).finish_non_exhaustive()
+    }
+}
+
+impl From<&str> for BearerToken {
+    fn from(token: &str) -> Self {
+        Self::new(token)
+    }
+}
+
+impl From<String> for BearerToken {
+    fn from(token: String) -> Self {
+        Self::new(token)
+    }
+}
+
+impl From<&String> for BearerToken {
+    fn from(token: &String) -> Self {
+        Self::new(token)
+    }
+}
+
+impl From<&Self> for BearerToken {
+    fn from(token: &Self) -> Self {
+        token.clone()
+    }
+}
+
+/// Who named the endpoint of a client.
+#[derive(Debug, Clone)]
+pub(crate) struct EndpointSource {
+    /// The origin of the address that the caller gave.
+    given: Origin,
+    /// Whether a card at that address named the endpoint.
+    is_card: bool,
+    /// Whether a trusted key signed the card.
+    is_signed: bool,
+}
+
+impl EndpointSource {
+    /// The caller.
+    pub(crate) fn caller(endpoint: &Url) -> Self {
+        Self { given: Origin::of(endpoint), is_card: false, is_signed: false }
+    }
+
+    /// A card.
+    pub(crate) fn card(discovered: &Discovered) -> Self {
+        let (given, is_signed) = (Origin::of(&discovered.url), discovered.is_signed);
+        Self { given, is_card: true, is_signed }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_goes_to_its_origin_or_where_a_signature_leads() {
+        let given = "https://a.example/.well-known/agent-card.json";
+        for (endpoint, is_signed, token_for, sent) in [
+            ("https://a.example/a2a", false, None, true),
+            ("https://A.example:443/a2a", false, None, true),
+            ("https://a.example:8443/a2a", false, None, false),
+            ("https://b.example/a2a", false, None, false),
+            ("https://a.example.b.example/a2a", false, None, false),
+            ("https://b.example/a2a", true, None, true),
+            ("https://b.example/a2a", false, Some("https://b.example"), true),
+            ("https://a.example/a2a", false, Some("https://b.example"), false),
+            ("https://c.example/a2a", true, Some("https://b.example"), false),
+        ] {
+            let source = EndpointSource {
+                given: Origin::of(&Url::parse(given).unwrap()),
+                is_card: true,
+                is_signed,
+            };
+            let token = BearerToken::new("s3cret");
+            let token = token.only_for(token_for.map(|origin| origin.parse().unwrap()));
+            let header = token.header(&Url::parse(endpoint).unwrap(), &source);
+            let case = format!("{endpoint} {is_signed} {token_for:?}");
+            assert_eq!(header.is_ok(), sent, "{case}");
+            if let Err(failure) = header {
+                let is_other = matches!(failure, Failure::Unsent(Unsent::TokenForOther { .. }));
+                assert!(is_other && !failure.to_string().contains("s3cret"), "{case}: {failure}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_origin_is_scheme_host_and_port_alone() {
+        for (text, expected) in [
+            ("https://a.example", "https://a.example"),
+            (" https://A.example:443/ ", "https://a.example"),
+            ("http://127.0.0.1:8080", "http://127.0.0.1:8080"),
+        ] {
+            assert_eq!(text.parse::<Origin>().unwrap().to_string(), expected);
+        }
+        for text in
+            ["a.example", "ftp://a.example", "https://a.example/a2a", "https://u@a.example", ""]
+        {
+            assert!(text.parse::<Origin>().is_err(), "{text}");
+        }
+        assert!(!format!("{:?}", BearerToken::new("s3cret")).contains("s3cret"));
+    }
+}

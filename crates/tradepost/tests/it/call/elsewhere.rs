@@ -1,0 +1,188 @@
+//! Bearer tokens before cards that lead to another host, and before servers that send requests on: every command that
+//! sends a token keeps it at the origin that it is for.
+
+use std::io::BufReader;
+use std::net::TcpListener;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+
+use tradepost_wire::aap::Version;
+use tradepost_wire::adcp::EXTENSION;
+use tradepost_wire::json::{Value, json};
+
+use super::ended;
+use crate::support::proxy::Passing;
+
+const TOKEN: &str = "s3cret-of-the-caller";
+
+/// A server that notes what it is asked.
+struct Noting {
+    address: String,
+    asked: Receiver<Passing>,
+}
+
+impl Noting {
+    /// `answer` gives the answer to a request, after the address of the server.
+    fn start(answer: impl Fn(&str, &Passing) -> Passing + Send + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let (sender, asked) = channel();
+        let own = address.clone();
+        std::thread::spawn(move || {
+            for mut stream in listener.incoming().flatten() {
+                let mut reader = BufReader::new(stream.try_clone().unwrap());
+                let Some(mut asked) = Passing::read(&mut reader) else { continue };
+                if asked.read_body(&mut reader).is_some() {
+                    let _ = answer(&own, &asked).write(&mut stream);
+                    let _ = sender.send(asked);
+                }
+            }
+        });
+        Self { address, asked }
+    }
+
+    /// How many requests had the token since the last time, and how many had none.
+    fn counts(&self) -> (usize, usize) {
+        let bearer = format!("Bearer {TOKEN}");
+        let asked: Vec<_> = self.asked.try_iter().collect();
+        let with = asked.iter().filter(|it| it.header("authorization") == Some(&bearer)).count();
+        (with, asked.len() - with)
+    }
+}
+
+fn answer(status: u16, headers: &[(&str, &str)], body: &Value) -> Passing {
+    let mut answer = Passing { body: body.to_string().into_bytes(), ..Passing::default() };
+    answer.set_status(status);
+    answer.set_header("content-type", "application/json");
+    for (name, value) in headers {
+        answer.set_header(name, value);
+    }
+    answer
+}
+
+/// The card of an agent at this address.
+fn card(address: &str) -> Value {
+    json!({
+        "name": "D", "description": "d", "version": "1",
+        "supportedInterfaces": [{"url": format!("{address}/a2a"),
+            "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
+        "capabilities": {"extensions": [{"uri": Version::V1_1.uri()}, {"uri": EXTENSION}]},
+        "defaultInputModes": ["application/json"], "defaultOutputModes": ["application/json"],
+        "skills": [{"id": "inventory.search", "name": "n", "description": "d", "tags": ["t"]}],
+    })
+}
+
+/// A server with nothing but this card.
+fn host(card: Value) -> Noting {
+    Noting::start(move |_, asked| match asked.target() {
+        "/.well-known/agent-card.json" => answer(200, &[], &card),
+        _ => answer(404, &[], &json!({})),
+    })
+}
+
+/// An agent that refuses everything, and does not ask for the caller's patience.
+fn agent() -> Noting {
+    Noting::start(|_, _| {
+        let error = json!({"code": -32601, "message": "no"});
+        answer(200, &[], &json!({"jsonrpc": "2.0", "id": null, "error": error}))
+    })
+}
+
+fn tradepost(arguments: &[&str]) -> (i32, String, String) {
+    let child = Command::new(env!("CARGO_BIN_EXE_tradepost"))
+        .args(arguments)
+        .env("TRADEPOST_TOKEN", TOKEN)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    ended(child.unwrap())
+}
+
+/// Each command that sends a token, before the agent at this address.
+fn commands(address: &str) -> [Vec<&str>; 4] {
+    [
+        vec!["call", address, "search", "--no-check"],
+        vec!["call", address, "--text", "hello"],
+        vec!["adcp", "call", address, "get_products", "--no-check"],
+        vec!["probe", address, "--rate", "0", "--budget", "20", "--no-messages"],
+    ]
+}
+
+#[test]
+fn a_card_that_leads_elsewhere_gets_no_token() {
+    let agent = agent();
+    let host = host(card(&agent.address));
+    for command in commands(&host.address) {
+        let (exit, _, said) = tradepost(&command);
+        assert_eq!(exit, 11, "{command:?}: {said}");
+        let expected = format!(
+            "not sent: the token is for {}, and the request would go to {}",
+            host.address, agent.address
+        );
+        assert!(said.contains(&expected), "{command:?}: {said}");
+        let hint = format!("--token-for {}", agent.address);
+        assert!(said.contains(&hint) && !said.contains(TOKEN), "{command:?}: {said}");
+        assert_eq!(agent.counts(), (0, 0), "{command:?}");
+    }
+}
+
+#[test]
+fn a_token_goes_where_its_owner_says_and_not_to_the_card() {
+    let agent = agent();
+    let host = host(card(&agent.address));
+    for command in commands(&host.address) {
+        host.counts();
+        tradepost(&[&command[..], &["--token-for", &agent.address]].concat());
+        let (with, without) = agent.counts();
+        assert!(with > 0, "{command:?}: {with} {without}");
+        assert_eq!(host.counts().0, 0, "{command:?}");
+    }
+    let (exit, _, said) = tradepost(&["call", &host.address, "search", "--token-for", "a/b"]);
+    assert_eq!(exit, 2, "{said}");
+}
+
+#[test]
+fn a_card_signed_by_a_trusted_key_says_where_the_token_goes() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (key, keys, file) = (place("key.pem"), place("keys.json"), place("card.json"));
+    let (exit, public, said) = tradepost(&["card", "keygen", "--alg", "eddsa", "--out", &key]);
+    assert_eq!(exit, 0, "{said}");
+    std::fs::write(&keys, public).unwrap();
+    let agent = agent();
+    std::fs::write(&file, card(&agent.address).to_string()).unwrap();
+    let (exit, signed, said) = tradepost(&["card", "sign", &file, "--key", &key]);
+    assert_eq!(exit, 0, "{said}");
+    let host = host(tradepost_wire::json::from_str(&signed).unwrap());
+    for command in [["search", "--no-check"], ["--text", "hello"]] {
+        let call = [&["call", &host.address][..], &command, &["--keys", &keys]].concat();
+        tradepost(&call);
+        assert_eq!(agent.counts(), (1, 0), "{call:?}");
+    }
+    // Nobody has looked at the signature.
+    let (exit, _, said) = tradepost(&["call", &host.address, "search", "--no-check"]);
+    assert_eq!((exit, agent.counts()), (11, (0, 0)), "{said}");
+    let (_, shown, _) = tradepost(&["discover", &host.address]);
+    let hint = format!("a token goes there only with --token-for {}", agent.address);
+    assert!(shown.contains(&hint), "{shown}");
+    let (_, shown, _) = tradepost(&["discover", &host.address, "--keys", &keys]);
+    assert!(shown.contains("another host than the card's)"), "{shown}");
+}
+
+#[test]
+fn a_redirect_takes_no_token_along() {
+    let stranger = agent();
+    let location = format!("{}/a2a", stranger.address);
+    let host = Noting::start(move |own, asked| match asked.target() {
+        "/.well-known/agent-card.json" => answer(200, &[], &card(own)),
+        _ => answer(307, &[("location", location.as_str())], &json!({})),
+    });
+    let mcp = format!("{}/mcp", host.address);
+    let of_mcp = vec!["adcp", "call", &mcp, "get_products", "--no-check"];
+    for command in commands(&host.address).into_iter().chain([of_mcp]) {
+        tradepost(&command);
+        assert!(host.counts().0 > 0, "{command:?}");
+        assert_eq!(stranger.counts(), (0, 0), "{command:?}");
+    }
+}
