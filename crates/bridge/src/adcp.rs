@@ -14,7 +14,6 @@ use tradepost_buyer::discover::card_url;
 use tradepost_buyer::failure::Failure;
 use tradepost_buyer::retry::{GaveUp, Recovered};
 use tradepost_buyer::text::{SENTENCE, WORD, plain};
-use tradepost_buyer::transport::Limits;
 use tradepost_buyer::{BearerToken, Transport};
 use tradepost_wire::adcp::Tool as Task;
 use tradepost_wire::canonical;
@@ -52,7 +51,7 @@ pub(super) struct Seller {
     pub(super) id: String,
     address: String,
     token: Option<BearerToken>,
-    limits: Limits,
+    transport: Transport,
     known: Mutex<Option<(AdcpClient, Instant)>>,
     prices: Prices,
     now: Now,
@@ -73,7 +72,7 @@ impl Seller {
     pub(super) fn new(
         address: &str,
         token: Option<BearerToken>,
-        limits: Limits,
+        transport: &Transport,
         now: &Now,
     ) -> Result<Self, Failure> {
         let address = address.trim();
@@ -81,8 +80,9 @@ impl Seller {
         let known = Mutex::new(None);
         let address = address.to_owned();
         let (prices, now, unclear) = (Prices::default(), Arc::clone(now), Unclear::new());
+        let transport = transport.clone();
         let slow = SlowMark::default();
-        Ok(Self { id, address, token, limits, known, prices, now, unclear, slow })
+        Ok(Self { id, address, token, transport, known, prices, now, unclear, slow })
     }
 
     async fn client(&self) -> Result<AdcpClient, Failure> {
@@ -94,7 +94,7 @@ impl Seller {
         {
             return Ok(client.clone());
         }
-        let transport = Transport::new(self.limits);
+        let transport = self.transport.clone();
         let client = AdcpClient::found(transport, &self.address, random_ids()).await?;
         let client = match &self.token {
             Some(token) => client.with_token(token)?,

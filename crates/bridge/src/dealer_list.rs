@@ -95,7 +95,7 @@ impl DealerSources {
         }
         let list = DealerList::new(named.iter().cloned(), Vec::new());
         Ok(Self {
-            transport: Transport::new(setup.limits),
+            transport: setup.transport.clone(),
             setup,
             named,
             directories: Vec::new(),
@@ -155,7 +155,7 @@ impl DealerSources {
     }
 
     async fn read(&self, directory: &DealerDirectory) {
-        let time = READING_TIME.min(self.setup.limits.timeout);
+        let time = READING_TIME.min(self.setup.transport.limits().timeout);
         let fetched = directory::fetch(&self.transport, &directory.address);
         let fetched = tokio::time::timeout(time, fetched).await;
         let now = Instant::now();

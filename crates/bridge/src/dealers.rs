@@ -7,11 +7,10 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tradepost_buyer::client::random_ids;
-use tradepost_buyer::discover::{Discovered, card_url, discover};
+use tradepost_buyer::discover::{Discovered, card_url, discover, discover_anew};
 use tradepost_buyer::failure::{Failure, Unsent};
 use tradepost_buyer::recovery::{Attempt, Effect};
 use tradepost_buyer::retry::{GaveUp, Key, Sender};
-use tradepost_buyer::transport::Limits;
 use tradepost_buyer::{Answer, BearerToken, Client, Transport};
 use tradepost_wire::a2a::card::WELL_KNOWN_PATH;
 use tradepost_wire::aap::{Skill, Terms};
@@ -31,8 +30,8 @@ const KEY: &str = "idempotency_key";
 /// What all dealers of a bridge have in common.
 #[derive(Clone)]
 pub(super) struct DealerSetup {
-    /// What one request may cost.
-    pub(super) limits: Limits,
+    /// What requests go by.
+    pub(super) transport: Transport,
     /// Tells the time, for consents.
     pub(super) now: Now,
     /// Sends requests again where that helps.
@@ -47,7 +46,6 @@ pub(super) struct Dealer {
     pub(super) address: String,
     token: Option<BearerToken>,
     setup: DealerSetup,
-    transport: Transport,
     known: Mutex<Option<Arc<Connection>>>,
     slow: SlowMark,
 }
@@ -72,7 +70,6 @@ impl Dealer {
             id: place_of(url.as_str()),
             address: url.to_string(),
             token,
-            transport: Transport::new(setup.limits),
             setup: setup.clone(),
             known: Mutex::new(None),
             slow: SlowMark::default(),
@@ -89,7 +86,8 @@ impl Dealer {
             Err(failure) => return Err(failure),
         };
         let mut request = CardRequest { dealer: self, first: Some(failure) };
-        self.recovered(Effect::Read, end, &mut request).await.map_err(|gave_up| gave_up.failure)
+        let attempt = self.attempt(Effect::Read);
+        self.recovered(attempt, end, &mut request).await.map_err(|gave_up| gave_up.failure)
     }
 
     async fn connect_once(&self) -> Result<Arc<Connection>, Failure> {
@@ -102,19 +100,33 @@ impl Dealer {
             return Ok(Arc::clone(connection));
         }
         let before = known.as_ref().map(|connection| &connection.found);
-        let found = discover(&self.transport, &self.address, before).await?;
+        let found = discover(&self.setup.transport, &self.address, before).await?;
+        let connection = self.connection(found)?;
+        *known = Some(Arc::clone(&connection));
+        Ok(connection)
+    }
+
+    /// Reads the card again, past every cache, when nobody answers where it said: the connection to where it
+    /// leads now, if that is elsewhere.
+    async fn connect_anew(&self, before: &Connection) -> Option<Arc<Connection>> {
+        let found = discover_anew(&self.setup.transport, &self.address).await.ok()?;
+        let connection = self.connection(found).ok()?;
+        let is_elsewhere = connection.client.choice().interface != before.client.choice().interface;
+        *self.known.lock().await = Some(Arc::clone(&connection));
+        is_elsewhere.then_some(connection)
+    }
+
+    fn connection(&self, found: Discovered) -> Result<Arc<Connection>, Failure> {
         let choice = found.card.choose(None);
         let choice = choice.map_err(|why| Failure::Unsent(Unsent::NotAap(why)))?;
         let clock = Arc::clone(&self.setup.now);
-        let transport = Transport::new(self.setup.limits);
+        let transport = self.setup.transport.clone();
         let mut client = Client::new(transport, &found, choice, random_ids())?;
         if let Some(token) = &self.token {
             client = client.with_token(token)?;
         }
         let client = client.checking(move || terms(clock()));
-        let connection = Arc::new(Connection { found, client, since: now });
-        *known = Some(Arc::clone(&connection));
-        Ok(connection)
+        Ok(Arc::new(Connection { found, client, since: Instant::now() }))
     }
 
     /// Calls a skill, and calls again before `end` where that helps.
@@ -133,11 +145,13 @@ impl Dealer {
     /// Sends a request, and sends it again before `end` where that helps: the same one, with the same key.
     pub(super) async fn send(
         &self,
-        mut request: DealerRequest,
+        request: DealerRequest,
         end: Instant,
     ) -> Result<Answer, Box<GaveUp>> {
         let effect = if request.skill.has_effect() { Effect::Keyed } else { Effect::Read };
-        let sent = self.recovered(effect, end, &mut request).await;
+        let attempt = Attempt { has_card: true, ..self.attempt(effect) };
+        let mut sending = SendingRequest { dealer: self, request };
+        let sent = self.recovered(attempt, end, &mut sending).await;
         if let Err(gave_up) = &sent
             && matches!(gave_up.failure, Failure::Unsent(Unsent::Unreachable(_)))
         {
@@ -147,15 +161,17 @@ impl Dealer {
         sent
     }
 
+    fn attempt(&self, effect: Effect) -> Attempt {
+        Attempt { effect, had_credentials: self.token.is_some(), ..Attempt::default() }
+    }
+
     async fn recovered<S: Sender>(
         &self,
-        effect: Effect,
+        attempt: Attempt,
         end: Instant,
         sender: &mut S,
     ) -> Result<S::Answer, Box<GaveUp>> {
         let retries = &self.setup.retries;
-        let attempt =
-            Attempt { effect, had_credentials: self.token.is_some(), ..Attempt::default() };
         let limits = retries.limits_until(end);
         let recovered = retries.recoverer().run_within(limits, &self.id, attempt, sender).await;
         recovered.map(|recovered| recovered.answer)
@@ -191,17 +207,34 @@ pub(super) struct DealerRequest {
     pub(super) conversation: Option<String>,
 }
 
-impl Sender for DealerRequest {
+/// A request on its way to a dealer.
+struct SendingRequest<'d> {
+    dealer: &'d Dealer,
+    request: DealerRequest,
+}
+
+impl Sender for SendingRequest<'_> {
     type Answer = Answer;
 
     async fn send(&mut self, _: Key) -> Result<Answer, Failure> {
+        let DealerRequest { connection, skill, payload, conversation } = &self.request;
         // Nothing corrects a request here, so that its key is the same each time.
-        let (conversation, payload) = (self.conversation.as_deref(), self.payload.clone());
-        self.connection.client.call_within(conversation, self.skill, payload).await
+        let payload = payload.clone();
+        connection.client.call_within(conversation.as_deref(), *skill, payload).await
     }
 
     fn key(&self) -> Option<&str> {
-        self.payload.get(KEY).and_then(Value::as_str)
+        self.request.payload.get(KEY).and_then(Value::as_str)
+    }
+
+    async fn read_card(&mut self) -> bool {
+        match self.dealer.connect_anew(&self.request.connection).await {
+            Some(connection) => {
+                self.request.connection = connection;
+                true
+            }
+            None => false,
+        }
     }
 }
 

@@ -92,8 +92,11 @@ impl Bridge {
             } else if gave_up.doubt.in_doubt() {
                 self.unclear.remember(&subject, confirmed.clone());
             }
-            // Any other failure says nothing of what became of the lead before it.
             let key = &confirmed.idempotency_key;
+            if lacks_time(failure) {
+                return trouble.received_without_appointment(key);
+            }
+            // Any other failure says nothing of what became of the lead before it.
             match (self.unclear.recall(&subject).is_some(), says_nothing_of_it(failure)) {
                 (true, true) => trouble.in_doubt_for_good(Some(key.clone())),
                 (true, false) => trouble.in_doubt(key),
@@ -169,7 +172,18 @@ impl Bridge {
 /// the receipt.
 fn settles(failure: &Failure) -> bool {
     let Failure::Refused(refused) = failure else { return false };
-    matches!(refused.by, By::Aap { .. }) && !refused.is_retryable() && !says_nothing_of_it(failure)
+    matches!(refused.by, By::Aap { .. })
+        && !refused.is_retryable()
+        && !says_nothing_of_it(failure)
+        && !lacks_time(failure)
+}
+
+/// Whether the dealer says that it has no time for the appointment: it may have taken the lead all the same
+/// (AAP 1.1, "Errors").
+fn lacks_time(failure: &Failure) -> bool {
+    let Failure::Refused(refused) = failure else { return false };
+    let By::Aap { error, .. } = &refused.by else { return false };
+    error.code == Open::Known(aap::Code::AppointmentTimeUnavailable)
 }
 
 /// Whether it is a refusal that a lead may get again and again which has arrived: its consent is looked at

@@ -16,7 +16,7 @@ use retries::Retries;
 use tokio::time::Instant;
 use tradepost_buyer::BearerToken;
 use tradepost_buyer::failure::Failure;
-use tradepost_buyer::transport::Limits;
+use tradepost_buyer::transport::{Limits, Network, Transport};
 use tradepost_wire::aap::Skill;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
@@ -79,6 +79,8 @@ pub struct Options {
     pub ask: AskMode,
     /// How long a person may take to answer such a form.
     pub person_patience: Duration,
+    /// How dealers and sellers are reached.
+    pub network: Network,
 }
 
 /// Dealers and sellers of advertising, as tools.
@@ -133,7 +135,7 @@ impl Bridge {
     ) -> Result<Self, Failure> {
         let retries = Arc::new(Retries::new(options.patience));
         let setup = DealerSetup {
-            limits: Limits { timeout: options.patience, ..Limits::default() },
+            transport: transport(&options),
             now: Arc::clone(&options.now),
             retries: Arc::clone(&retries),
         };
@@ -157,9 +159,9 @@ impl Bridge {
         mut self,
         addresses: impl IntoIterator<Item = (String, Option<BearerToken>)>,
     ) -> Result<Self, Failure> {
-        let limits = Limits { timeout: self.options.patience, ..Limits::default() };
+        let transport = transport(&self.options);
         for (address, token) in addresses {
-            let seller = Seller::new(&address, token, limits, &self.options.now)?;
+            let seller = Seller::new(&address, token, &transport, &self.options.now)?;
             if !self.seller_names.contains(&seller.id) {
                 self.seller_names.push(seller.id.clone());
                 self.sellers.push(Arc::new(seller));
@@ -239,6 +241,12 @@ impl Bridge {
     fn call_end(&self) -> Instant {
         Instant::now() + self.options.patience
     }
+}
+
+/// What requests to dealers or sellers go by; the connections of all of them are shared.
+fn transport(options: &Options) -> Transport {
+    let limits = Limits { timeout: options.patience, ..Limits::default() };
+    Transport::on(options.network.clone(), limits)
 }
 
 /// The reply to a call, whose arguments were read with these notes.

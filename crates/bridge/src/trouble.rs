@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tradepost_buyer::Failure;
 use tradepost_buyer::Origin;
+use tradepost_buyer::challenge::Challenge;
 use tradepost_buyer::failure::Unsent;
 use tradepost_buyer::refusal::{By, ProtocolError, Refused};
 use tradepost_buyer::text::{SENTENCE, WORD};
@@ -126,6 +127,19 @@ enum FailureParty {
     Directory,
 }
 
+/// The credentials that a dealer or seller wants of its callers.
+#[derive(Debug, Clone)]
+struct WantedCredentials {
+    challenges: Vec<Challenge>,
+}
+
+impl WantedCredentials {
+    fn of(refused: &Refused) -> Option<Box<Self>> {
+        let challenges = refused.challenges();
+        (!challenges.is_empty()).then(|| Box::new(Self { challenges }))
+    }
+}
+
 /// A failure of a tool, or of one dealer within it.
 #[derive(Debug, Clone, Default)]
 pub struct Trouble {
@@ -148,6 +162,8 @@ pub struct Trouble {
     is_in_doubt: bool,
     /// The idempotency key of what may have been done.
     key: Option<Box<str>>,
+    /// How the dealer or seller wants its callers to authenticate.
+    wanted: Option<Box<WantedCredentials>>,
     errors: Vec<Self>,
 }
 
@@ -254,6 +270,15 @@ impl Trouble {
         Self { is_in_doubt: true, retryable: true, key: Some(key.into()), ..self }.hint(hint)
     }
 
+    /// Of a lead that may have been received although there is no time for its appointment. The same lead
+    /// again would get the same answer.
+    pub(super) fn received_without_appointment(self, key: &str) -> Self {
+        let hint = "the dealer may have received the lead all the same, without the appointment: tell the \
+                    user, and do not send it again; for another time ask the user first, and say in the \
+                    message that a lead was sent before";
+        Self { may_have_acted: true, key: Some(key.into()), ..self }.hint(hint)
+    }
+
     fn whom(&self) -> &'static str {
         match self.party {
             FailureParty::Dealer => "dealer",
@@ -269,6 +294,9 @@ impl Trouble {
         let named = |kind| self.name.as_ref().filter(|_| whom == kind);
         let milliseconds = |delay: Duration| u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
         let errors: Vec<_> = self.errors.iter().map(Self::document).collect();
+        let wanted = self.wanted.iter().flat_map(|wanted| &wanted.challenges);
+        let wanted = wanted.map(|challenge| Cleaner::brief().clean(&challenge.document()));
+        let challenges: Vec<_> = wanted.collect();
         json!({
             "code": self.code,
             "from": (if self.by_dealer { whom } else { "bridge" }),
@@ -284,6 +312,7 @@ impl Trouble {
             // Its older name: without it, a program would take a call that is in doubt for one that failed.
             "may_have_acted"?: self.is_in_doubt.then_some(true),
             "idempotency_key"?: self.key,
+            "challenges"?: Some(challenges).filter(|challenges| !challenges.is_empty()),
             "hint": self.hint,
             "error_id"?: self.error_id,
             "details"?: self.details,
@@ -319,6 +348,10 @@ impl Trouble {
         for error in &self.errors {
             out.push_str(&format!("\n- {}", error.text().replace('\n', "\n  ")));
         }
+        for challenge in self.wanted.iter().flat_map(|wanted| &wanted.challenges) {
+            let wanted = quoted(&dealer_text(&challenge.to_string(), SENTENCE), SENTENCE);
+            out.push_str(&format!("\nauthentication that is wanted: \"{wanted}\""));
+        }
         let waiting = self.retry_after.map(|delay| format!(" after {} s", delay.as_secs_f64()));
         out.push_str(if self.retryable {
             "\nretry: the same call may succeed later"
@@ -330,6 +363,14 @@ impl Trouble {
         out
     }
 }
+
+/// What to do about a server that cannot say who it is.
+const CERTIFICATE_HINT: &str = "nothing was sent; go on without it, and tell the user that its certificate is not \
+                                trusted: whoever runs this bridge can trust its issuer with --ca";
+
+/// What to do about a proxy that lets nothing through.
+const PROXY_HINT: &str =
+    "nothing was sent; tell the user that the proxy of this machine lets nothing through";
 
 fn late(limit: Duration) -> String {
     format!("no complete answer within {} s", limit.as_secs_f64())
@@ -363,6 +404,11 @@ fn token_hint(endpoint: &Origin) -> String {
 fn of_unsent(unsent: &Unsent, message: String) -> Trouble {
     match unsent {
         Unsent::Unreachable(_) => Trouble::new(Code::DealerUnreachable, message),
+        Unsent::Certificate { .. } => {
+            let trouble = Trouble::new(Code::DealerUnreachable, message);
+            Trouble { retryable: false, ..trouble }.hint(CERTIFICATE_HINT)
+        }
+        Unsent::Proxy { .. } => Trouble::new(Code::BridgeFault, message).hint(PROXY_HINT),
         Unsent::Address(_) | Unsent::NotAap(_) | Unsent::NoInterface => {
             Trouble::new(Code::DealerUnusable, message)
         }
@@ -400,6 +446,7 @@ fn of_refused(refused: &Refused, message: String) -> Trouble {
     };
     trouble.retryable = refused.is_retryable();
     trouble.retry_after = refused.retry_after;
+    trouble.wanted = WantedCredentials::of(refused);
     trouble
 }
 

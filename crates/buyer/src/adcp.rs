@@ -18,6 +18,7 @@ use tradepost_wire::catalog::Open;
 use tradepost_wire::json::{Map, Value};
 
 use crate::binding::Binding;
+use crate::card_reader::{CardReader, may_move};
 use crate::client::uuid;
 use crate::discover::{Discovered, discover, usable, without_credentials};
 use crate::failure::{Failure, Unsent};
@@ -57,6 +58,7 @@ pub struct AdcpClient {
     checks: bool,
     heeds: bool,
     mends_rows: bool,
+    card: Option<CardReader>,
     ids: Arc<Mutex<fastrand::Rng>>,
     authorizations: Arc<authorization::Known>,
     idempotency: Arc<idempotency::Known>,
@@ -152,7 +154,10 @@ impl AdcpClient {
             return Self::mcp(transport, address, ids);
         }
         match discover(&transport, address, None).await {
-            Ok(found) => Self::a2a(transport, &found, ids),
+            Ok(found) => {
+                let card = CardReader::unverified(transport.clone(), found.url.clone());
+                Ok(Self::a2a(transport, &found, ids)?.rereading(card))
+            }
             Err(failure) if has_no_card(&failure) => Self::mcp(transport, address, ids),
             Err(failure) => Err(failure),
         }
@@ -170,6 +175,7 @@ impl AdcpClient {
             checks: true,
             heeds: false,
             mends_rows: true,
+            card: None,
             ids: Arc::new(Mutex::new(ids)),
             authorizations: Arc::default(),
             idempotency: Arc::default(),
@@ -227,6 +233,26 @@ impl AdcpClient {
         self
     }
 
+    /// Reads the card again in this way, once for each call with recovery, when nobody answers where it
+    /// said (HTTP 404, 405 or 410), and goes on where it leads now. A credential stays at its origin.
+    #[must_use]
+    pub fn rereading(mut self, card: CardReader) -> Self {
+        self.card = Some(card);
+        self
+    }
+
+    /// The client for where the card leads now, when that is elsewhere.
+    async fn moved(&self) -> Option<Self> {
+        let discovered = self.card.as_ref()?.read().await?;
+        let binding = Binding::jsonrpc(&discovered).ok()?;
+        let endpoint = binding.endpoint.clone();
+        may_move(&self.endpoint, &endpoint, self.authorization.is_some()).then(|| Self {
+            endpoint,
+            door: Door::A2a(binding),
+            ..self.clone()
+        })
+    }
+
     /// Where the seller is reached.
     #[must_use]
     pub fn endpoint(&self) -> &Url {
@@ -240,6 +266,12 @@ impl AdcpClient {
             Door::A2a(binding) => format!("A2A {}", binding.release.name()),
             Door::Mcp(_) => "MCP".to_owned(),
         }
+    }
+
+    /// The tasks that the seller's card lists; none of a seller without one.
+    #[must_use]
+    pub fn listed(&self) -> &[Offered] {
+        &self.offered
     }
 
     /// The tasks that the seller says it offers: by its card, or by its list of tools on MCP.

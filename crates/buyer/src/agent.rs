@@ -17,6 +17,7 @@ use tradepost_wire::json::{Map, Value, json};
 
 use crate::binding::{About, Binding, Item, Method};
 pub use crate::card::Carrier;
+use crate::card_reader::{CardReader, may_move};
 use crate::client::uuid;
 use crate::discover::Discovered;
 use crate::failure::{Defect, Failure, Kept};
@@ -38,6 +39,7 @@ pub struct AgentClient {
     source: EndpointSource,
     streaming: bool,
     authorization: Option<HeaderValue>,
+    card: Option<CardReader>,
     ids: Arc<Mutex<fastrand::Rng>>,
 }
 
@@ -148,10 +150,15 @@ impl AgentClient {
         discovered: &Discovered,
         ids: fastrand::Rng,
     ) -> Self {
-        let (streaming, authorization) = (discovered.card.streaming, None);
-        let source = EndpointSource::card(discovered);
-        let ids = Arc::new(Mutex::new(ids));
-        Self { transport, binding, source, streaming, authorization, ids }
+        Self {
+            transport,
+            binding,
+            source: EndpointSource::card(discovered),
+            streaming: discovered.card.streaming,
+            authorization: None,
+            card: None,
+            ids: Arc::new(Mutex::new(ids)),
+        }
     }
 
     /// Sends a bearer token with every request, never in clear text over a public network, and to no other origin
@@ -163,6 +170,24 @@ impl AgentClient {
     pub fn with_token(mut self, token: impl Into<BearerToken>) -> Result<Self, Failure> {
         self.authorization = Some(token.into().header(&self.binding.endpoint, &self.source)?);
         Ok(self)
+    }
+
+    /// Reads the card again in this way, once for each request with recovery, when nobody answers where
+    /// it said (HTTP 404, 405 or 410), and goes on where it leads now, by the same binding. A credential
+    /// stays at its origin.
+    #[must_use]
+    pub fn rereading(mut self, card: CardReader) -> Self {
+        self.card = Some(card);
+        self
+    }
+
+    /// The client for where the card leads now, when that is elsewhere.
+    async fn moved(&self) -> Option<Self> {
+        let discovered = self.card.as_ref()?.read().await?;
+        let binding = Binding::by(&discovered, self.binding.carrier).ok()?;
+        let has_credential = self.authorization.is_some();
+        may_move(&self.binding.endpoint, &binding.endpoint, has_credential)
+            .then(|| Self { binding, ..self.clone() })
     }
 
     /// Asks again and again, even when the agent could stream.

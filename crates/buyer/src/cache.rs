@@ -207,10 +207,13 @@ impl CardCache {
 /// Whether the seller could not be asked, or is broken for now (RFC 5861 §4).
 fn is_passing(failure: &Failure) -> bool {
     match failure {
-        Failure::Unsent(Unsent::Unreachable(_)) | Failure::Unanswered(_) => true,
+        Failure::Unsent(Unsent::Unreachable(_) | Unsent::Proxy { .. }) | Failure::Unanswered(_) => {
+            true
+        }
         Failure::Refused(refused) => matches!(refused.by, By::Http(500 | 502 | 503 | 504)),
         Failure::Unsent(
             Unsent::Address(_)
+            | Unsent::Certificate { .. }
             | Unsent::NotAap(_)
             | Unsent::NoInterface
             | Unsent::SkillNotOffered { .. }

@@ -12,6 +12,7 @@ use uuid::Uuid;
 use crate::answer::{self, Answer};
 use crate::binding::{Release, headers};
 use crate::card::Choice;
+use crate::card_reader::{CardReader, may_move};
 use crate::discover::{Discovered, endpoint};
 use crate::failure::Failure;
 use crate::token::{BearerToken, EndpointSource};
@@ -34,6 +35,7 @@ pub struct Client {
     authorization: Option<HeaderValue>,
     terms: Option<Arc<dyn Fn() -> Terms + Send + Sync>>,
     conversation: Option<String>,
+    card: Option<CardReader>,
     ids: Arc<Mutex<fastrand::Rng>>,
 }
 
@@ -80,6 +82,7 @@ impl Client {
             authorization: None,
             terms: None,
             conversation: None,
+            card: None,
             ids: Arc::new(Mutex::new(ids)),
         })
     }
@@ -110,6 +113,26 @@ impl Client {
     pub fn checking(mut self, terms: impl Fn() -> Terms + Send + Sync + 'static) -> Self {
         self.terms = Some(Arc::new(terms));
         self
+    }
+
+    /// Reads the card again in this way, once for each call with recovery, when nobody answers where it
+    /// said (HTTP 404, 405 or 410), and goes on where it leads now. A credential stays at its origin.
+    #[must_use]
+    pub fn rereading(mut self, card: CardReader) -> Self {
+        self.card = Some(card);
+        self
+    }
+
+    /// The client for where the card leads now, when that is elsewhere.
+    async fn moved(&self) -> Option<Self> {
+        let discovered = self.card.as_ref()?.read().await?;
+        let choice = discovered.card.choose(Some(self.choice.version)).ok()?;
+        let endpoint = endpoint(&discovered.url, &choice.interface).ok()?;
+        may_move(&self.endpoint, &endpoint, self.authorization.is_some()).then(|| Self {
+            endpoint,
+            choice,
+            ..self.clone()
+        })
     }
 
     /// How the agent is spoken to.

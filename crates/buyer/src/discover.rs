@@ -47,6 +47,16 @@ pub async fn discover(
     read(url, response)
 }
 
+/// The same as it is now, past what caches on the way have kept.
+///
+/// # Errors
+/// As [`discover`].
+pub async fn discover_anew(transport: &Transport, address: &str) -> Result<Discovered, Failure> {
+    let url = card_url(address)?;
+    let response = transport.get_anew(&url).await?;
+    read(url, response)
+}
+
 /// The card in an answer.
 pub(crate) fn read(url: Url, response: Response) -> Result<Discovered, Failure> {
     if !response.is_success() {

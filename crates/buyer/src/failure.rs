@@ -8,9 +8,11 @@ use tradepost_wire::a2a::error::Code;
 use tradepost_wire::{aap, adcp};
 
 use crate::card::NotAap;
+use crate::challenge::Challenge;
 use crate::refusal::{By, Refused};
 use crate::text::{SENTENCE, WORD, plain};
 use crate::token::Origin;
+use crate::transport::CertificateProblem;
 
 /// How much of an answer is kept with a failure.
 pub const MAX_KEPT: usize = 64 * 1024;
@@ -35,6 +37,20 @@ pub enum Unsent {
     Address(BadAddress),
     /// No connection could be made.
     Unreachable(String),
+    /// The server's certificate is not believed.
+    Certificate {
+        /// The host that was asked for.
+        host: String,
+        /// Why not.
+        problem: CertificateProblem,
+    },
+    /// The proxy on the way lets nothing through.
+    Proxy {
+        /// Its host and port.
+        proxy: String,
+        /// Why not.
+        why: ProxyProblem,
+    },
     /// The agent does not offer what AAP needs.
     // R-CARD-11
     NotAap(NotAap),
@@ -80,6 +96,35 @@ pub struct BadAddress {
     pub from_card: bool,
     /// Why not.
     pub why: &'static str,
+}
+
+/// Why a proxy lets nothing through.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProxyProblem {
+    /// It wants other credentials than it got, or any at all.
+    Credentials,
+    /// It is asked in clear text, and so cannot be asked for gRPC.
+    NoHttp2,
+    /// It cannot be reached, or does not connect to where it is to.
+    NoTunnel(String),
+}
+
+impl ProxyProblem {
+    /// What an error of the connection to it means.
+    pub(crate) fn of(why: String) -> Self {
+        let refuses = why.ends_with("proxy authorization required");
+        if refuses { Self::Credentials } else { Self::NoTunnel(why) }
+    }
+}
+
+impl fmt::Display for ProxyProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Credentials => f.write_str("it wants a user and a password"),
+            Self::NoHttp2 => f.write_str("gRPC without TLS cannot go through a proxy"),
+            Self::NoTunnel(why) => f.write_str(&plain(why, SENTENCE)),
+        }
+    }
 }
 
 /// Why nothing came back.
@@ -152,6 +197,8 @@ pub struct Kept {
     pub body: Vec<u8>,
     /// How many bytes were read in all.
     pub length: usize,
+    /// How the server wants its callers to authenticate, where it says so.
+    pub challenges: Vec<Challenge>,
 }
 
 impl Kept {
@@ -163,6 +210,7 @@ impl Kept {
             content_type,
             body: body.iter().take(MAX_KEPT).copied().collect(),
             length: body.len(),
+            challenges: Vec::new(),
         }
     }
 
@@ -221,8 +269,13 @@ impl Failure {
                     let ours = [Code::InternalError, Code::Unavailable];
                     error.code.known().is_some_and(|code| ours.contains(&code))
                 }
-                // These profiles have words of their own for it, which are to be believed.
-                By::Adcp(_) | By::Aap { .. } | By::Words { .. } => false,
+                // The lead itself may have been received although the appointment failed (AAP 1.1,
+                // "Errors").
+                By::Aap { error, .. } => {
+                    error.code.known() == Some(aap::Code::AppointmentTimeUnavailable)
+                }
+                // AdCP has words of its own for it, which are to be believed.
+                By::Adcp(_) | By::Words { .. } => false,
             },
             Self::Unanswered(_) | Self::Garbled(_) => true,
         }
@@ -267,6 +320,13 @@ impl fmt::Display for Unsent {
                 write!(f, "{whose} {} {}", plain(&bad.url, 2 * WORD), bad.why)
             }
             Self::Unreachable(why) => write!(f, "cannot connect: {}", plain(why, SENTENCE)),
+            Self::Certificate { host, problem } => {
+                let host = plain(host, 2 * WORD);
+                write!(f, "cannot connect: the certificate of {host} is not trusted: {problem}")
+            }
+            Self::Proxy { proxy, why } => {
+                write!(f, "cannot connect through the proxy {}: {why}", plain(proxy, 2 * WORD))
+            }
             Self::NotAap(not_aap) => not_aap.fmt(f),
             Self::NoInterface => f.write_str(
                 "the card has no interface that we speak: JSONRPC of A2A 1.0 or 0.3, HTTP+JSON or \

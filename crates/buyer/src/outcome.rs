@@ -11,7 +11,6 @@ use tradepost_wire::json::Value;
 use crate::failure::{Failure, Kept};
 use crate::recovery::{Advice, Attempt, Budget, advise};
 use crate::refusal::{Adcp, By, Refused, stated_by};
-use crate::response::Layer;
 use crate::text::{SENTENCE, WORD, plain};
 
 /// What a payload says.
@@ -77,14 +76,11 @@ fn rows(payload: &Value) -> Vec<Row> {
 }
 
 impl Row {
-    /// What to do about the row: as [`advise`], by its first error. Another request is one for
+    /// What to do about the row: as [`advise`], by its strictest error. Another request is one for
     /// this row alone.
     #[must_use]
     pub fn advise(&self, attempt: &Attempt, budget: &Budget) -> Option<Advice> {
-        let error = self.errors.first()?.clone();
-        let listed = self.errors.clone();
-        let adcp = Adcp { error, listed, layer: Layer::Payload, jsonrpc: 0 };
-        let by = By::Adcp(Box::new(adcp));
+        let by = By::Adcp(Box::new(Adcp::of(None, self.errors.clone())?));
         let refused = Refused { retry_after: stated_by(&by), by, kept: Kept::default() };
         Some(advise(attempt, &Failure::Refused(Box::new(refused)), budget))
     }
@@ -185,7 +181,14 @@ mod tests {
         let body = json!({"structuredContent": payload}).to_string();
         let (content_type, retry_after) = (None, None);
         let body = body.as_bytes();
-        read(&RawResponse { via: Via::McpTool, status: 200, content_type, retry_after, body })
+        read(&RawResponse {
+            via: Via::McpTool,
+            status: 200,
+            content_type,
+            retry_after,
+            challenges: &[],
+            body,
+        })
     }
 
     #[test]

@@ -172,8 +172,15 @@ mod tests {
         let body = json!({"isError": true, "structuredContent": {"adcp_error": error}}).to_string();
         let (content_type, retry_after) = (None, None);
         let body = body.as_bytes();
-        read(&RawResponse { via: Via::McpTool, status: 200, content_type, retry_after, body })
-            .unwrap()
+        read(&RawResponse {
+            via: Via::McpTool,
+            status: 200,
+            content_type,
+            retry_after,
+            challenges: &[],
+            body,
+        })
+        .unwrap()
     }
 
     #[test]

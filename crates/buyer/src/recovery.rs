@@ -58,6 +58,8 @@ pub struct Attempt {
     pub has_supply: bool,
     /// Whether it carried a context id.
     pub had_context: bool,
+    /// Whether the caller can read the card again that its address came from.
+    pub has_card: bool,
     /// The seller's host: addresses that it wants people to visit must be there.
     // Z-3
     pub seller: Option<String>,
@@ -74,6 +76,8 @@ pub struct Tried {
     pub credentials: bool,
     /// Whether the context was left behind.
     pub context: bool,
+    /// Whether the card was read again.
+    pub card: bool,
     /// Whether a way of billing that the seller suggested was taken.
     pub billing: bool,
 }
@@ -133,6 +137,8 @@ pub enum First {
     /// The token has to be renewed.
     //
     Renew,
+    /// The card has to be read again: nobody answers where it said.
+    ReadCard,
 }
 
 /// How to fix.
@@ -252,6 +258,10 @@ pub enum End {
     NoAgent,
     /// The seller does not offer this.
     NotOffered,
+    /// The seller's certificate is not to be believed.
+    Certificate,
+    /// The proxy lets nothing through.
+    Proxy,
     /// This machine cannot send.
     Local,
     /// It is over: there is nothing left to do it to.

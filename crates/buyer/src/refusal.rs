@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use tradepost_wire::a2a::error::{Code, DOMAIN, FieldViolation};
 use tradepost_wire::aap::error::{Code as AapCode, DOMAIN as AAP_DOMAIN, Received};
-use tradepost_wire::adcp::error::{Error as AdcpError, Malformed, Recovery};
+use tradepost_wire::adcp::error::{Error as AdcpError, Malformed, Recovery, Rule};
 use tradepost_wire::catalog::{Open, Vocabulary};
 use tradepost_wire::http;
 use tradepost_wire::json::Value;
 
+use crate::challenge::Challenge;
 use crate::failure::Kept;
-use crate::response::{self, Places};
+use crate::response::{self, Layer, Places};
 use crate::text::{SENTENCE, WORD, bounded, plain};
 
 /// The longest delay that a seller's word is taken for.
@@ -31,8 +32,8 @@ const MAX_LISTED: usize = 100;
 pub struct Refused {
     /// In which words.
     pub by: By,
-    /// How long the seller asks to wait, rounded up to milliseconds and at most [`MAX_DELAY`]:
-    /// what the error says, else the `Retry-After` header.
+    /// How long the seller asks to wait, rounded up to milliseconds and at most [`MAX_DELAY`]: the
+    /// longest of what the errors, the typed details and the `Retry-After` header say.
     pub retry_after: Option<Duration>,
     /// The answer.
     pub kept: Kept,
@@ -73,7 +74,8 @@ pub enum By {
 /// An AdCP error with where it stood.
 #[derive(Debug)]
 pub struct Adcp {
-    /// The error that decides.
+    /// The error that decides: the strictest of those that the layers hold, the first of several that
+    /// are equally strict.
     pub error: AdcpError,
     /// All that the payload lists, when it does.
     pub listed: Vec<AdcpError>,
@@ -100,6 +102,68 @@ pub struct ProtocolError {
     pub violations: Vec<FieldViolation>,
 }
 
+impl Adcp {
+    /// The error at `layer`, where there is one, and those that the payload lists; `None` without any.
+    /// Where they disagree about what helps, the strictest counts: nobody repeats a request of which one
+    /// layer says that it can only fail.
+    pub(crate) fn of(envelope: Option<(Layer, AdcpError)>, listed: Vec<AdcpError>) -> Option<Self> {
+        let of_payload = listed.iter().map(|error| (Layer::Payload, error.clone()));
+        let all = envelope.into_iter().chain(of_payload);
+        let stricter = |best: (Layer, AdcpError), next: (Layer, AdcpError)| {
+            if Strictness::of(&next.1) > Strictness::of(&best.1) { next } else { best }
+        };
+        let (layer, error) = all.reduce(stricter)?;
+        Some(Self { error, listed, layer, jsonrpc: 0 })
+    }
+}
+
+/// How little an error leaves its caller to do, from the most to the least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Strictness {
+    Note,
+    Transient,
+    Correctable,
+    Terminal,
+    /// Whatever class the error states.
+    Forbidden,
+}
+
+impl Strictness {
+    fn of(error: &AdcpError) -> Self {
+        match error.rule() {
+            Rule::Advisory => Self::Note,
+            Rule::Gate
+            | Rule::Misconfigured
+            | Rule::Leak
+            | Rule::Never
+            | Rule::Final
+            | Rule::Seller => Self::Forbidden,
+            Rule::Class
+            | Rule::Credentials
+            | Rule::Renewal
+            | Rule::Context
+            | Rule::Throttled
+            | Rule::Reread
+            | Rule::InFlight
+            | Rule::NewKey
+            | Rule::Reconcile
+            | Rule::Scope
+            | Rule::Strip
+            | Rule::Permission
+            | Rule::Billing
+            | Rule::AgentBilling
+            | Rule::Setup
+            | Rule::Person
+            | Rule::Action
+            | Rule::Moved => match error.class() {
+                Recovery::Transient => Self::Transient,
+                Recovery::Correctable => Self::Correctable,
+                Recovery::Terminal => Self::Terminal,
+            },
+        }
+    }
+}
+
 impl ProtocolError {
     /// How the seller wants its caller to authenticate, in the form of `WWW-Authenticate`, where it says so.
     #[must_use]
@@ -110,6 +174,22 @@ impl ProtocolError {
 }
 
 impl Refused {
+    /// How the seller wants its callers to authenticate: what stands in the header, else in the error.
+    #[must_use]
+    pub fn challenges(&self) -> Vec<Challenge> {
+        match &self.by {
+            By::Protocol(error) if self.kept.challenges.is_empty() => {
+                Challenge::read_all(error.challenge())
+            }
+            By::Adcp(_)
+            | By::Aap { .. }
+            | By::Protocol(_)
+            | By::Grpc { .. }
+            | By::Http(_)
+            | By::Words { .. } => self.kept.challenges.clone(),
+        }
+    }
+
     /// Whether the same request may succeed later. What the seller says beats the catalog.
     // R-ER-05
     #[must_use]
@@ -213,14 +293,18 @@ pub(crate) fn of_data(
             None => otherwise(jsonrpc),
         },
     };
-    let stated = retry_info(data);
-    Refused { retry_after: stated_by(&by).or(stated).or(retry_after), by, kept }
+    let retry_after = [stated_by(&by), retry_info(data), retry_after].into_iter().flatten().max();
+    Refused { retry_after, by, kept }
 }
 
-/// How long an error object asks to wait.
+/// How long an error object asks to wait: the longest, where several do.
 pub(crate) fn stated_by(by: &By) -> Option<Duration> {
     match by {
-        By::Adcp(adcp) => Some(Duration::from_secs(u64::from(adcp.error.retry_after?))),
+        By::Adcp(adcp) => {
+            let all = std::iter::once(&adcp.error).chain(&adcp.listed);
+            let longest = all.filter_map(|error| error.retry_after).max()?;
+            Some(Duration::from_secs(u64::from(longest)))
+        }
         By::Aap { error, .. } => stated_delay(&error.details),
         By::Protocol(_) | By::Grpc { .. } | By::Http(_) | By::Words { .. } => None,
     }
@@ -337,24 +421,27 @@ pub(crate) fn read_protocol(jsonrpc: i64, message: &str, data: &Value) -> Protoc
     }
 }
 
-/// `details.retry_after_ms` or `details.retry_after_seconds`.
+/// `details.retry_after_ms` or `details.retry_after_seconds`, the longer of the two.
 // R-ER-07
 fn stated_delay(details: &Value) -> Option<Duration> {
     let number = |name: &str| {
         let number = details.get(name)?.as_number()?.as_f64()?;
         (number.is_finite() && number >= 0.0).then_some(number)
     };
-    let milliseconds =
-        number("retry_after_ms").or_else(|| number("retry_after_seconds").map(|s| s * 1000.0))?;
+    let stated = [number("retry_after_ms"), number("retry_after_seconds").map(|s| s * 1000.0)];
+    let milliseconds = stated.into_iter().flatten().reduce(f64::max)?;
     // The conversion saturates.
     Some(Duration::from_millis(milliseconds.ceil() as u64).min(MAX_DELAY))
 }
 
 /// A `Retry-After` header: seconds, or a moment, which is compared with the answer's own `Date`
-/// so that no clock is needed and the two sides' clocks need not agree.
+/// so that no clock is needed and the two sides' clocks need not agree. What of it has passed in a
+/// cache, by its `Age`, is subtracted.
 #[must_use]
-pub fn retry_after(header: &str, date: Option<&str>) -> Option<Duration> {
-    http::date::retry_after(header, date.and_then(http::date::read)).map(|wait| wait.min(MAX_DELAY))
+pub fn retry_after(header: &str, date: Option<&str>, age: Option<&str>) -> Option<Duration> {
+    let answered = date.and_then(http::date::read);
+    let wait = http::date::retry_after(header, answered, http::date::age(age))?;
+    Some(wait.min(MAX_DELAY))
 }
 
 #[cfg(test)]

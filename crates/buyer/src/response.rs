@@ -6,7 +6,7 @@
 //! 3. `adcp_error` in the data parts of its status message
 //! 4. `adcp_error` in the `data` of a JSON-RPC error, or the details of a status
 //! 5. JSON text with `adcp_error` in an MCP tool result with `isError`
-//! 6. the first of `errors[]` in the payload
+//! 6. the first of `errors[]` in the payload; where these and `adcp_error` disagree, the strictest counts
 //! 7. AAP's error object, in the same places, or an `ErrorInfo` of its domain
 //! 8. the typed details of A2A, then the bare number
 //! 9. the status of HTTP or gRPC, then the words
@@ -22,6 +22,7 @@ use tradepost_wire::aap::error::{Received, TYPE};
 use tradepost_wire::json::Value;
 
 use crate::answer::{self, Opened};
+use crate::challenge::Challenge;
 use crate::failure::{Defect, Failure, Kept, MAX_KEPT};
 use crate::refusal::{self, By, Refused};
 use crate::text::decoded;
@@ -46,6 +47,8 @@ pub struct RawResponse<'a> {
     pub content_type: Option<&'a str>,
     /// How long the `Retry-After` header asks to wait.
     pub retry_after: Option<Duration>,
+    /// How the server wants its callers to authenticate.
+    pub challenges: &'a [Challenge],
     /// The body.
     pub body: &'a [u8],
 }
@@ -88,12 +91,15 @@ impl<'a> RawResponse<'a> {
             status: response.status,
             content_type: response.content_type.as_deref(),
             retry_after: response.retry_after,
+            challenges: &response.challenges,
             body: &response.body,
         }
     }
 
     fn kept(&self) -> Kept {
-        Kept::new(self.status, self.content_type.map(ToOwned::to_owned), self.body)
+        let content_type = self.content_type.map(ToOwned::to_owned);
+        let challenges = self.challenges.to_vec();
+        Kept { challenges, ..Kept::new(self.status, content_type, self.body) }
     }
 
     /// Whether the HTTP status, where there is one, is one of success.
@@ -118,7 +124,7 @@ impl<'a> RawResponse<'a> {
     }
 
     pub(crate) fn refused(&self, by: By) -> Failure {
-        let retry_after = refusal::stated_by(&by).or(self.retry_after);
+        let retry_after = refusal::stated_by(&by).max(self.retry_after);
         Failure::Refused(Box::new(Refused { by, retry_after, kept: self.kept() }))
     }
 }

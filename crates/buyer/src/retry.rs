@@ -98,6 +98,12 @@ pub trait Sender: Send {
         ready(false)
     }
 
+    /// Reads the card again that the address came from; `false` when it leads nowhere else, which ends
+    /// the loop.
+    fn read_card(&mut self) -> impl Future<Output = bool> + Send {
+        ready(false)
+    }
+
     /// Supplies or renews the credential; `false` when it cannot, which ends the loop.
     fn authenticate(&mut self, _first: First) -> impl Future<Output = bool> + Send {
         ready(false)
@@ -280,6 +286,13 @@ impl<W: World> Recoverer<W> {
             let Some((wait, next)) =
                 self.follow(&advice, &failure, &budget, sender, &mut attempt).await
             else {
+                // Of a card that was read in vain there is nothing left to say.
+                let advice = match advice {
+                    Advice::Retry(Retry { first: First::ReadCard, .. }) => {
+                        advise(&attempt, &failure, &budget)
+                    }
+                    advice => advice,
+                };
                 let stopped = matches!(failure, Failure::Unanswered(Unanswered::Stopped));
                 return gave_up(failure, advice, spent, doubt, stopped);
             };
@@ -299,8 +312,10 @@ impl<W: World> Recoverer<W> {
                 }
             }
             key = next;
-            // What never left cannot be done twice.
-            let may_be_known = doubt.in_doubt() || !matches!(failure, Failure::Unsent(_));
+            // What never left cannot be done twice, nor what came to an address where nobody is.
+            let came_to_nobody = matches!(failure, Failure::Unsent(_))
+                || matches!(advice, Advice::Retry(Retry { first: First::ReadCard, .. }));
+            let may_be_known = doubt.in_doubt() || !came_to_nobody;
             if key == Key::Same && attempt.effect == Effect::Keyed && may_be_known {
                 let age = self.world.now().saturating_sub(since);
                 match self.within(left(begun), sender.may_repeat(age)).await {
@@ -385,6 +400,12 @@ impl<W: World> Recoverer<W> {
             Advice::Retry(Retry { wait, first }) => {
                 match first {
                     First::Nothing => attempt.tried.retries += 1,
+                    First::ReadCard => {
+                        attempt.tried.card = true;
+                        if !sender.read_card().await {
+                            return None;
+                        }
+                    }
                     First::Supply | First::Renew => {
                         if !sender.authenticate(*first).await {
                             return None;

@@ -1,22 +1,29 @@
-//! The one HTTP client of this crate, and its limits: time, size, no redirects, no proxy from the
-//! environment, and TLS that fails only those who need it.
+//! The one HTTP client of this crate, and its limits: time, size, no redirects, no proxy but those of its
+//! [`Network`], and TLS that fails only those who need it.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{
-    ACCEPT, CONTENT_TYPE, DATE, ETAG, HeaderMap, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH,
-    LOCATION, RETRY_AFTER,
+    ACCEPT, AGE, CACHE_CONTROL, CONTENT_TYPE, DATE, ETAG, HeaderMap, HeaderValue,
+    IF_MODIFIED_SINCE, IF_NONE_MATCH, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE,
 };
-use reqwest::{Client, ClientBuilder, Request, RequestBuilder, Url, redirect};
+use reqwest::{Client, Request, RequestBuilder, Url};
 
+use crate::challenge::Challenge;
 use crate::events;
-use crate::failure::{Defect, Failure, Kept, MAX_KEPT, Unanswered, Unsent};
+use crate::failure::{Defect, Failure, Kept, MAX_KEPT, ProxyProblem, Unanswered, Unsent};
 use crate::refusal::{self, By, Refused};
 
 mod calls;
+mod clients;
+mod network;
+mod traffic;
 
 pub(crate) use calls::Messages;
+use clients::Clients;
+pub use network::{BadAuthorities, BadProxy, CertificateProblem, Network};
+pub use traffic::{ExchangeNumber, TrafficLog};
 
 /// What a request may cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,16 +50,8 @@ impl Default for Limits {
 #[derive(Debug, Clone)]
 pub struct Transport {
     limits: Limits,
+    network: Arc<Network>,
     clients: Arc<Clients>,
-}
-
-/// Each is made when it is needed first.
-#[derive(Debug, Default)]
-struct Clients {
-    plain: OnceLock<Client>,
-    secure: OnceLock<Client>,
-    plain_http2: OnceLock<Client>,
-    secure_http2: OnceLock<Client>,
 }
 
 /// An answer with its body.
@@ -66,6 +65,8 @@ pub struct Response {
     pub etag: Option<String>,
     /// How long the `Retry-After` header asks to wait.
     pub retry_after: Option<Duration>,
+    /// How the server wants its callers to authenticate.
+    pub challenges: Vec<Challenge>,
     /// The whole header.
     pub headers: HeaderMap,
     /// The body.
@@ -81,7 +82,8 @@ impl Response {
 
     /// The same with this body.
     fn kept_with(&self, body: &[u8]) -> Kept {
-        Kept::new(self.status, self.content_type.clone(), body)
+        let challenges = self.challenges.clone();
+        Kept { challenges, ..Kept::new(self.status, self.content_type.clone(), body) }
     }
 
     /// The failure that its status stands for, whatever the body says.
@@ -119,6 +121,7 @@ pub(crate) struct Events {
     length: usize,
     max_body: usize,
     time: Duration,
+    network: Arc<Network>,
 }
 
 impl Events {
@@ -126,7 +129,7 @@ impl Events {
     /// large as an answer.
     pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>, Failure> {
         loop {
-            if let Some(data) = self.reader.take() {
+            if let Some(data) = self.taken() {
                 return Ok(Some(data));
             }
             match self.response.chunk().await {
@@ -143,6 +146,12 @@ impl Events {
                 Err(error) => return Err(self.garbled(cut(&error, self.time))),
             }
         }
+    }
+
+    fn taken(&mut self) -> Option<Vec<u8>> {
+        let data = self.reader.take()?;
+        self.network.show_body(number_of(&self.response), Some("text/event-stream"), &data);
+        Some(data)
     }
 
     /// The stream as an answer that has this body.
@@ -162,21 +171,24 @@ fn cut(error: &reqwest::Error, time: Duration) -> Defect {
 }
 
 impl Transport {
-    /// A client with these limits.
+    /// A client with these limits, and without a proxy.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
-        Self::of(limits, OnceLock::new(), OnceLock::new())
+        Self::on(Network::default(), limits)
+    }
+
+    /// A client in this network, with these limits.
+    #[must_use]
+    pub fn on(network: Network, limits: Limits) -> Self {
+        Self { limits, network: Arc::new(network), clients: Arc::default() }
     }
 
     /// The same over clients that somebody else has set up: one for addresses without TLS, one for
     /// those with it. Limits of time and connection are theirs.
     #[must_use]
     pub fn over(plain: Client, secure: Client, limits: Limits) -> Self {
-        Self::of(limits, plain.into(), secure.into())
-    }
-
-    fn of(limits: Limits, plain: OnceLock<Client>, secure: OnceLock<Client>) -> Self {
-        Self { limits, clients: Arc::new(Clients { plain, secure, ..Clients::default() }) }
+        let clients = Clients::of(plain, secure);
+        Self { limits, network: Arc::default(), clients: Arc::new(clients) }
     }
 
     /// Fetches a document.
@@ -198,13 +210,22 @@ impl Transport {
         etag: Option<&str>,
         last_modified: Option<&str>,
     ) -> Result<Response, Failure> {
-        let mut headers = HeaderMap::new();
-        headers.insert(ACCEPT, HeaderValue::from_static("application/json, */*;q=0.1"));
+        let mut headers = document_headers();
         for (name, text) in [(IF_NONE_MATCH, etag), (IF_MODIFIED_SINCE, last_modified)] {
             if let Some(value) = text.and_then(|text| HeaderValue::from_str(text).ok()) {
                 headers.insert(name, value);
             }
         }
+        self.send(self.client(url)?.get(url.clone()).headers(headers)).await
+    }
+
+    /// Fetches a document as it is now, past what caches on the way have kept.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub async fn get_anew(&self, url: &Url) -> Result<Response, Failure> {
+        let mut headers = document_headers();
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         self.send(self.client(url)?.get(url.clone()).headers(headers)).await
     }
 
@@ -287,18 +308,20 @@ impl Transport {
         }
         let (reader, body) = (events::Reader::default(), Vec::new());
         let max_body = self.limits.max_body;
-        let events = Events { head, response, reader, body, length: 0, max_body, time };
+        let network = Arc::clone(&self.network);
+        let events = Events { head, response, reader, body, length: 0, max_body, time, network };
         Ok(Opened::Events(Box::new(events)))
     }
 
     /// Sends any request at all and gives the answer as it begins, of whatever kind it is: for those
-    /// who judge what a client would not let through. The limit of size is theirs to keep.
+    /// who judge what a client would not let through. The limit of size is theirs to keep, and the body
+    /// is theirs to show ([`Self::show_body`]).
     ///
     /// # Errors
     /// `Unsent` or `Unanswered`.
     pub async fn open(&self, request: Request) -> Result<reqwest::Response, Failure> {
         let client = self.client(request.url())?;
-        client.execute(request).await.map_err(|error| self.before_the_answer(&error))
+        self.execute(client, request).await
     }
 
     /// The same by HTTP/2 alone, which gRPC needs: without TLS by prior knowledge. It is always over a
@@ -308,7 +331,17 @@ impl Transport {
     /// As [`Self::open`].
     pub async fn open_http2(&self, request: Request) -> Result<reqwest::Response, Failure> {
         let client = self.http2_client(request.url())?;
-        client.execute(request).await.map_err(|error| self.before_the_answer(&error))
+        self.execute(client, request).await
+    }
+
+    /// Shows the body of an answer that was opened, where somebody is shown what travels.
+    pub fn show_body(
+        &self,
+        number: Option<ExchangeNumber>,
+        content_type: Option<&str>,
+        body: &[u8],
+    ) {
+        self.network.show_body(number, content_type, body);
     }
 
     /// Its limits.
@@ -327,10 +360,9 @@ impl Transport {
         &self,
         request: RequestBuilder,
     ) -> Result<(Response, reqwest::Response), Failure> {
-        // Where the whole answer may take longer, its beginning may not.
-        let sent = tokio::time::timeout(self.limits.timeout, request.send()).await;
-        let timed_out = |_| Failure::Unanswered(Unanswered::TimedOut(self.limits.timeout));
-        let response = sent.map_err(timed_out)?.map_err(|error| self.before_the_answer(&error))?;
+        let (client, request) = request.build_split();
+        let request = request.map_err(|error| Failure::Unsent(Unsent::Setup(innermost(&error))))?;
+        let response = self.execute(&client, request).await?;
         let header = |name| {
             let value: &HeaderValue = response.headers().get(name)?;
             Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
@@ -340,7 +372,8 @@ impl Transport {
             content_type: header(CONTENT_TYPE),
             etag: header(ETAG),
             retry_after: header(RETRY_AFTER)
-                .and_then(|text| refusal::retry_after(&text, header(DATE).as_deref())),
+                .and_then(|text| wait(&text, header(DATE), header(AGE))),
+            challenges: challenges(response.headers()),
             headers: response.headers().clone(),
             body: Vec::new(),
         };
@@ -367,7 +400,11 @@ impl Transport {
                     return Err(Failure::garbled(defect, head.kept_with(&body)));
                 }
                 Ok(Some(chunk)) => body.extend_from_slice(&chunk),
-                Ok(None) => return Ok(Response { body, ..head }),
+                Ok(None) => {
+                    let number = number_of(&response);
+                    self.network.show_body(number, head.content_type.as_deref(), &body);
+                    return Ok(Response { body, ..head });
+                }
                 Err(error) => {
                     return Err(Failure::garbled(cut(&error, time), head.kept_with(&body)));
                 }
@@ -375,11 +412,61 @@ impl Transport {
         }
     }
 
+    /// Sends a request and awaits the head of the answer, and shows both.
+    async fn execute(
+        &self,
+        client: &Client,
+        request: Request,
+    ) -> Result<reqwest::Response, Failure> {
+        let url = request.url().clone();
+        let proxy = self.network.proxy_of(&url);
+        let log = self.network.traffic.as_deref();
+        let number = log.map(|log| log.request(&request, proxy.as_deref()));
+        // Where the whole answer may take longer, its beginning may not.
+        let limit = self.limits.timeout;
+        let sent = tokio::time::timeout(limit, client.execute(request)).await;
+        let opened = match sent {
+            Ok(Ok(response)) => Ok(response),
+            Ok(Err(error)) => Err(self.before_the_answer(&error, &url, proxy.as_deref())),
+            Err(_) => Err(Failure::Unanswered(Unanswered::TimedOut(limit))),
+        };
+        let shown = log.zip(number);
+        let mut response = opened.inspect_err(|failure| {
+            if let Some((log, number)) = shown {
+                log.failed(number, &failure.to_string());
+            }
+        })?;
+        if let Some((log, number)) = shown {
+            log.head(number, response.status().as_u16(), response.headers());
+            response.extensions_mut().insert(number);
+        }
+        match proxy {
+            // Only proxies answer so (RFC 9110 §15.5.8), and what they refuse they do not pass on.
+            Some(proxy) if response.status().as_u16() == 407 => {
+                let why = ProxyProblem::Credentials;
+                Err(Failure::Unsent(Unsent::Proxy { proxy, why }))
+            }
+            Some(_) | None => Ok(response),
+        }
+    }
+
     /// What an error means that came before the head of an answer was read.
-    fn before_the_answer(&self, error: &reqwest::Error) -> Failure {
+    fn before_the_answer(&self, error: &reqwest::Error, url: &Url, proxy: Option<&str>) -> Failure {
+        if let Some(problem) = network::certificate_problem(error) {
+            let host = url.host_str().unwrap_or_default().to_owned();
+            return Failure::Unsent(Unsent::Certificate { host, problem });
+        }
         // First, because a timeout while connecting is one before anything was sent.
         if error.is_connect() {
-            Failure::Unsent(Unsent::Unreachable(innermost(error)))
+            let why = innermost(error);
+            // Without TLS there is no other connection than that to the proxy.
+            let of_proxy = url.scheme() == "http" || network::is_of_tunnel(error);
+            Failure::Unsent(match proxy.filter(|_| of_proxy) {
+                Some(proxy) => {
+                    Unsent::Proxy { proxy: proxy.to_owned(), why: ProxyProblem::of(why) }
+                }
+                None => Unsent::Unreachable(why),
+            })
         } else if error.is_builder() {
             Failure::Unsent(Unsent::Setup(innermost(error)))
         } else if error.is_timeout() {
@@ -388,70 +475,29 @@ impl Transport {
             Failure::Unanswered(Unanswered::Broken(innermost(error)))
         }
     }
-
-    fn client(&self, url: &Url) -> Result<&Client, Failure> {
-        let Clients { plain, secure, .. } = &*self.clients;
-        self.made(url, [plain, secure], ClientBuilder::http1_only)
-    }
-
-    /// One that speaks HTTP/2 alone.
-    fn http2_client(&self, url: &Url) -> Result<&Client, Failure> {
-        let Clients { plain_http2, secure_http2, .. } = &*self.clients;
-        self.made(url, [plain_http2, secure_http2], ClientBuilder::http2_prior_knowledge)
-    }
-
-    /// The client of these two that an address needs, made when there is none.
-    fn made<'c>(
-        &self,
-        url: &Url,
-        [without_tls, with_tls]: [&'c OnceLock<Client>; 2],
-        version: fn(ClientBuilder) -> ClientBuilder,
-    ) -> Result<&'c Client, Failure> {
-        let (slot, build): (_, fn(ClientBuilder) -> _) = match url.scheme() {
-            "http" => (without_tls, plain),
-            "https" => (with_tls, secure),
-            _ => return Err(Failure::address(url.as_str(), "is neither http nor https")),
-        };
-        if let Some(client) = slot.get() {
-            return Ok(client);
-        }
-        let built = build(version(builder(self.limits)));
-        let client = built.map_err(|why| Failure::Unsent(Unsent::Setup(why)))?;
-        Ok(slot.get_or_init(|| client))
-    }
 }
 
-fn builder(limits: Limits) -> ClientBuilder {
-    Client::builder()
-        .user_agent(concat!("tradepost/", env!("CARGO_PKG_VERSION")))
-        .redirect(redirect::Policy::none())
-        // Only who calls knows whether a request may be sent twice.
-        .retry(reqwest::retry::never())
-        .referer(false)
-        // A proxy of the environment would read what is sent and decide where it goes.
-        .no_proxy()
-        .timeout(limits.timeout)
-        .connect_timeout(limits.connect.min(limits.timeout))
+/// What a document is asked for with.
+fn document_headers() -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(ACCEPT, HeaderValue::from_static("application/json, */*;q=0.1"));
+    headers
 }
 
-/// A client without TLS, so that a machine without certificates can still talk to a local agent.
-fn plain(builder: ClientBuilder) -> Result<Client, String> {
-    let provider = rustls::crypto::ring::default_provider();
-    let tls = rustls::ClientConfig::builder_with_provider(provider.into())
-        .with_safe_default_protocol_versions()
-        .map_err(|error| error.to_string())?
-        .with_root_certificates(rustls::RootCertStore::empty())
-        .with_no_client_auth();
-    let client = builder.tls_backend_preconfigured(tls).build();
-    client.map_err(|error| innermost(&error))
+/// How long an answer asks to wait, by its `Retry-After`, `Date` and `Age`.
+fn wait(text: &str, date: Option<String>, age: Option<String>) -> Option<Duration> {
+    refusal::retry_after(text, date.as_deref(), age.as_deref())
 }
 
-/// A client that trusts what the machine trusts.
-fn secure(builder: ClientBuilder) -> Result<Client, String> {
-    // When the process has a provider already, that one is used.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let client = builder.https_only(true).build();
-    client.map_err(|error| innermost(&error))
+/// The challenges of a header or of trailers.
+fn challenges(headers: &HeaderMap) -> Vec<Challenge> {
+    let values = headers.get_all(WWW_AUTHENTICATE).iter();
+    Challenge::read_all(values.filter_map(|value| value.to_str().ok()))
+}
+
+/// The number of the exchange that an answer belongs to, where it is shown.
+fn number_of(response: &reqwest::Response) -> Option<ExchangeNumber> {
+    response.extensions().get().copied()
 }
 
 /// The cause at the bottom: the layers above it say nothing but "error sending request".

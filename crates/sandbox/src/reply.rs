@@ -1,5 +1,7 @@
 //! What a buyer has been told: what it may do next depends on it.
 
+use std::time::Duration;
+
 use axum::http::{HeaderMap, StatusCode, header};
 use jiff::{SignedDuration, Timestamp};
 use tradepost_buyer::refusal;
@@ -99,7 +101,7 @@ fn details_wait(details: &Value) -> Option<SignedDuration> {
 /// The `Retry-After` header.
 fn header_wait(headers: &HeaderMap, now: Timestamp) -> Option<SignedDuration> {
     let text = headers.get(header::RETRY_AFTER)?.to_str().ok()?;
-    let wait = date::retry_after(text, Some(now))?;
+    let wait = date::retry_after(text, Some(now), Duration::ZERO)?;
     Some(SignedDuration::try_from(wait).unwrap_or(SignedDuration::MAX))
 }
 

@@ -32,6 +32,8 @@ pub mod manual;
 pub mod mcp;
 pub mod migrate;
 pub mod migrate_store;
+mod nearest;
+pub mod network;
 pub mod output;
 pub mod place;
 pub mod privacy;
@@ -51,7 +53,7 @@ use output::{Failure, Output};
 
 /// Sell to AI agents, and buy from sellers that do.
 #[derive(Debug, Parser)]
-#[command(name = "tradepost", version, disable_help_subcommand = true)]
+#[command(name = "tradepost", version)]
 struct CommandLine {
     /// Write JSON for programs instead of tables for people.
     #[arg(long, global = true)]

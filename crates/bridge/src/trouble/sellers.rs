@@ -10,7 +10,10 @@ use tradepost_wire::adcp::error::{Error, Issue};
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::problem::MAX_LISTED;
 
-use super::{Code, Trouble, late, of_protocol, said, token_hint};
+use super::{
+    CERTIFICATE_HINT, Code, PROXY_HINT, Trouble, WantedCredentials, late, of_protocol, said,
+    token_hint,
+};
 use crate::clean::{Cleaner, dealer_text, identifier, quoted};
 
 impl Trouble {
@@ -20,6 +23,11 @@ impl Trouble {
         match failure {
             Failure::Unsent(unsent) => match unsent {
                 Unsent::Unreachable(_) => Self::new(Code::SellerUnreachable, message),
+                Unsent::Certificate { .. } => {
+                    let trouble = Self::new(Code::SellerUnreachable, message);
+                    Self { retryable: false, ..trouble }.hint(CERTIFICATE_HINT)
+                }
+                Unsent::Proxy { .. } => Self::new(Code::BridgeFault, message).hint(PROXY_HINT),
                 Unsent::Arguments(error) => {
                     let mut trouble = Self::new(Code::InvalidArguments, message);
                     trouble.add_problems(problems_of(error), error.issues.len());
@@ -50,6 +58,7 @@ impl Trouble {
                 };
                 trouble.retryable = refused.is_retryable();
                 trouble.retry_after = refused.retry_after;
+                trouble.wanted = WantedCredentials::of(refused);
                 trouble
             }
         }

@@ -174,3 +174,31 @@ fn a_token_does_not_go_where_a_card_leads() {
     assert!(!outcome.is_error, "{}", outcome.text);
     assert_eq!(dealer.payloads().len(), 1);
 }
+
+#[test]
+fn a_dealer_that_has_moved_is_found_by_its_card() {
+    let (bridge, _) = bridge(&[&fake::moving()]);
+    for _ in 0..2 {
+        let outcome = call(&bridge, "aap_inventory_search", &json!({}));
+        assert!(!outcome.is_error, "{}", outcome.text);
+        assert_eq!(outcome.document["errors"], json!([]));
+    }
+}
+
+#[test]
+fn a_dealer_that_wants_a_credential_says_which() {
+    let challenge = "Bearer realm=\"larkspur\", scope=\"inventory\", \
+                     resource_metadata=\"https://dealer.example/.well-known/oauth-protected-resource\"";
+    let dealer = fake::Fake::start(move |_| {
+        Err(json!({"code": -32000, "message": "who are you?", "data": [
+            {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "UNAUTHENTICATED",
+             "domain": "a2a-protocol.org", "metadata": {"challenge": challenge}}]}))
+    });
+    let (bridge, _) = bridge(&[&dealer.name]);
+    let outcome = call(&bridge, "aap_inventory_search", &json!({}));
+    let wanted = json!([{"scheme": "Bearer", "realm": "larkspur", "scope": "inventory",
+        "resource_metadata": "https://dealer.example/.well-known/oauth-protected-resource"}]);
+    assert_eq!(outcome.document["challenges"], wanted, "{}", outcome.document);
+    let line = "authentication that is wanted: \"Bearer; realm: larkspur; scope: inventory; ";
+    assert!(outcome.text.contains(line), "{}", outcome.text);
+}

@@ -188,6 +188,40 @@ pub(crate) fn card_of(dealer: &Fake) -> String {
     name
 }
 
+/// Starts a dealer that moves after its card was read for the first time: its address.
+pub(crate) fn moving() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let name = listener.local_addr().unwrap().to_string();
+    let base = format!("http://{name}");
+    std::thread::spawn(move || {
+        let mut has_moved = false;
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let (target, body) = read_request(&mut stream);
+            match tradepost_wire::json::from_str::<Value>(&body) {
+                Err(_) => {
+                    let path = if has_moved { "new" } else { "old" };
+                    has_moved = true;
+                    let card = card("Moving", &format!("{base}/{path}"));
+                    write(&mut stream, "application/json", &card.to_string());
+                }
+                Ok(request) if target == "/new" => {
+                    let payload = &request["params"]["message"]["parts"][0]["data"];
+                    let data = json!({"total": 0, "vehicles": []});
+                    let reply = respond(&request["id"], payload, Ok(data));
+                    write(&mut stream, "application/json", &reply.to_string());
+                }
+                Ok(_) => {
+                    let gone =
+                        "HTTP/1.1 404 Gone\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+                    let _ = stream.write_all(gone.as_bytes());
+                }
+            }
+        }
+    });
+    name
+}
+
 /// A server that answers everything with a web page, and its address.
 pub(crate) fn garbage() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -230,6 +264,11 @@ fn respond(id: &Value, payload: &Value, answer: Result<Value, Value>) -> Value {
 
 /// Reads a request and gives its body.
 fn read(stream: &mut TcpStream) -> String {
+    read_request(stream).1
+}
+
+/// Reads a request and gives its target and its body.
+fn read_request(stream: &mut TcpStream) -> (String, String) {
     let mut bytes = Vec::new();
     let mut buffer = [0; 4096];
     loop {
@@ -240,12 +279,13 @@ fn read(stream: &mut TcpStream) -> String {
                 name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().unwrap())
             });
             if body.len() >= length.unwrap_or(0) {
-                return body.to_owned();
+                let target = head.split(' ').nth(1).unwrap_or_default();
+                return (target.to_owned(), body.to_owned());
             }
         }
         match stream.read(&mut buffer) {
             Ok(count @ 1..) => bytes.extend_from_slice(&buffer[..count]),
-            Ok(0) | Err(_) => return String::new(),
+            Ok(0) | Err(_) => return (String::new(), String::new()),
         }
     }
 }

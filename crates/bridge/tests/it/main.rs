@@ -16,6 +16,7 @@ use expect_test::{Expect, expect};
 use jiff::{SignedDuration, Timestamp};
 use tradepost_bridge::{AskMode, Bridge, Options, Outcome, trouble};
 use tradepost_buyer::BearerToken;
+use tradepost_buyer::transport::Network;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
@@ -70,6 +71,7 @@ fn bridge_of(
         secret: [7; 32],
         ask: AskMode::Auto,
         person_patience: Duration::from_secs(600),
+        network: Network::default(),
     };
     set(&mut options);
     let addresses = addresses.iter().map(|address| ((*address).to_owned(), token.clone()));
@@ -320,6 +322,25 @@ fn a_refusal_that_is_said_before_the_key_is_looked_up_ends_no_doubt() {
             assert_eq!(key(&refused), key(&lost), "{refused}");
         }
     }
+}
+
+#[test]
+fn a_lead_without_its_appointment_may_have_been_received() {
+    let code = "APPOINTMENT_TIME_UNAVAILABLE";
+    let fake = fake::Fake::start(move |_| {
+        Err(json!({"code": -32000, "message": code, "data": {
+            "type": "aap.error", "code": code, "message": "no time", "error_id": "e1",
+            "retryable": false, "details": {}}}))
+    });
+    let (bridge, _) = bridge(&[&fake.name]);
+    let first = call(&bridge, "aap_lead_submit", &lead()).document;
+    let refused = call(&bridge, "aap_lead_submit", &confirmed(lead(), &first)).document;
+    assert_eq!((&refused["code"], &refused["may_have_acted"]), (&json!(code), &json!(true)));
+    assert_eq!(refused["retryable"], false);
+    let sent = fake.payloads();
+    assert_eq!((sent.len(), &sent[0]["idempotency_key"]), (1, &refused["idempotency_key"]));
+    let hint = refused["hint"].as_str().unwrap();
+    assert!(hint.starts_with("the dealer may have received the lead all the same"), "{hint}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! A task that follows the advice, with one idempotency key over all attempts of one intent, and
 //! the rows of its answer that failed by themselves.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use tradepost_wire::adcp::task::{self, Task};
@@ -72,9 +73,12 @@ impl AdcpClient {
         }
         let begun = recoverer.world().now();
         let effect = effect(task, arguments.contains_key(KEY));
+        let has_card = self.card.is_some();
         let attempt = Attempt::at(&self.endpoint, effect, self.authorization.is_some());
+        let attempt = Attempt { has_card, ..attempt };
         let world = recoverer.world();
-        let mut calls = Calls { client: self, world, task, arguments, used: None, correct };
+        let mut calls =
+            Calls { client: Cow::Borrowed(self), world, task, arguments, used: None, correct };
         let seller = seller_of(&self.endpoint);
         let mut recovered = recoverer.run(&seller, attempt.clone(), &mut calls).await?;
         let arguments = calls.arguments;
@@ -130,8 +134,14 @@ impl AdcpClient {
             // What else a row needs is for the caller, who finds it in the answer.
             let correct = |_: &Fix, _: &Failure, _: &mut Map| false;
             let (world, name) = (recoverer.world(), task.name());
-            let mut calls =
-                Calls { client: self, world, task: name, arguments, used: None, correct };
+            let mut calls = Calls {
+                client: Cow::Borrowed(self),
+                world,
+                task: name,
+                arguments,
+                used: None,
+                correct,
+            };
             let limits = Limits { attempts, elapsed: recoverer.left(whole, begun) };
             let run = recoverer.run_within(limits, seller, attempt.clone(), &mut calls).await;
             arguments = calls.arguments;
@@ -169,7 +179,8 @@ struct Intent<'s> {
 }
 
 struct Calls<'c, C, W> {
-    client: &'c AdcpClient,
+    /// Another one after the seller has moved.
+    client: Cow<'c, AdcpClient>,
     world: &'c W,
     task: &'c str,
     arguments: Map,
@@ -209,6 +220,15 @@ where
 
     async fn correct(&mut self, fix: &Fix, failure: &Failure) -> bool {
         (self.correct)(fix, failure, &mut self.arguments)
+    }
+
+    async fn read_card(&mut self) -> bool {
+        let moved = self.client.moved().await;
+        let is_moved = moved.is_some();
+        if let Some(moved) = moved {
+            self.client = Cow::Owned(moved);
+        }
+        is_moved
     }
 
     async fn authenticate(&mut self, _: First) -> bool {

@@ -2,6 +2,7 @@
 //! followed until it is settled, the time is up or somebody stops. What was learned of a task is
 //! never lost to a failure on the way.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use tradepost_wire::a2a::error::Code;
@@ -68,18 +69,20 @@ impl AgentClient {
         let params = self.sending(said, &uuid(&self.ids));
         let patience = follower.patience;
         let streaming = self.streaming;
-        let mut saying = Saying { client: self, said, params, patience, streaming, begun: false };
+        let client = Cow::Borrowed(self);
+        let mut saying = Saying { client, said, params, patience, streaming, begun: false };
         let attempt =
             Attempt { had_context: said.context_id.is_some(), ..self.attempt(Effect::Unkeyed) };
         let seller = seller_of(&self.binding.endpoint);
         let recovered = follower.recoverer.run(&seller, attempt, &mut saying).await?;
         let spent = recovered.spent;
         let (reply, stream) = recovered.answer;
+        let client = saying.client;
         Ok(match reply {
             Reply::Message(_) => Followed { reply, end: End::Settled, spent },
             Reply::Task(task) => {
                 watch(&task);
-                let (task, end) = self.follow_on(task, stream, follower, watch).await;
+                let (task, end) = client.follow_on(task, stream, follower, watch).await;
                 Followed { reply: Reply::Task(task), end, spent }
             }
         })
@@ -96,12 +99,13 @@ impl AgentClient {
         mut watch: impl FnMut(&Task) + Send,
     ) -> Result<Followed, Box<GaveUp>> {
         let seller = seller_of(&self.binding.endpoint);
-        let mut asking = Asking { client: self, task_id };
+        let mut asking = Asking { client: Cow::Borrowed(self), task_id };
         let attempt = self.attempt(Effect::Read);
         let recovered = follower.recoverer.run(&seller, attempt, &mut asking).await?;
         let (task, spent) = (recovered.answer, recovered.spent);
         watch(&task);
-        let (task, end) = self.follow_on(task, None, follower, watch).await;
+        let client = asking.client;
+        let (task, end) = client.follow_on(task, None, follower, watch).await;
         Ok(Followed { reply: Reply::Task(task), end, spent })
     }
 
@@ -144,7 +148,7 @@ impl AgentClient {
             }
             pause = PAUSES.after(Some(pause));
             let id = task.id.clone();
-            let mut asking = Asking { client: self, task_id: &id };
+            let mut asking = Asking { client: Cow::Borrowed(self), task_id: &id };
             match recoverer.run(&seller, self.attempt(Effect::Read), &mut asking).await {
                 Ok(read) => {
                     if read.answer != task {
@@ -202,7 +206,9 @@ impl AgentClient {
     }
 
     fn attempt(&self, effect: Effect) -> Attempt {
-        Attempt::at(&self.binding.endpoint, effect, self.authorization.is_some())
+        let has_card = self.card.is_some();
+        let attempt = Attempt::at(&self.binding.endpoint, effect, self.authorization.is_some());
+        Attempt { has_card, ..attempt }
     }
 }
 
@@ -216,7 +222,7 @@ fn with_artifacts(mut read: Task, before: Task) -> Task {
 
 /// Something is said, once or again.
 struct Saying<'c> {
-    client: &'c AgentClient,
+    client: Cow<'c, AgentClient>,
     said: &'c Outgoing,
     params: Map,
     patience: Duration,
@@ -254,11 +260,20 @@ impl Sender for Saying<'_> {
         let reply = self.client.one(Method::Send, self.params.clone(), Reply::read).await?;
         Ok((reply, None))
     }
+
+    async fn read_card(&mut self) -> bool {
+        let moved = self.client.moved().await;
+        let is_moved = moved.is_some();
+        if let Some(moved) = moved {
+            self.client = Cow::Owned(moved);
+        }
+        is_moved
+    }
 }
 
 /// A task is asked for.
 struct Asking<'c> {
-    client: &'c AgentClient,
+    client: Cow<'c, AgentClient>,
     task_id: &'c str,
 }
 
@@ -268,5 +283,14 @@ impl Sender for Asking<'_> {
     async fn send(&mut self, _: Key) -> Result<Task, Failure> {
         let read = |item: Item| Task::read(item);
         self.client.one(Method::Task, named(self.task_id), read).await
+    }
+
+    async fn read_card(&mut self) -> bool {
+        let moved = self.client.moved().await;
+        let is_moved = moved.is_some();
+        if let Some(moved) = moved {
+            self.client = Cow::Owned(moved);
+        }
+        is_moved
     }
 }

@@ -366,3 +366,26 @@ fn a_token_stays_with_the_origin_of_the_card_on_every_binding() {
         assert!(client(&unsigned).with_token(token).is_ok(), "{binding}");
     }
 }
+
+#[test]
+fn an_agent_that_has_moved_is_found_by_its_card_and_followed_there() {
+    let new = Fake::start(vec![
+        answer(&json!({"task": task("TASK_STATE_WORKING")})),
+        answer(&task("TASK_STATE_COMPLETED")),
+    ]);
+    let card = json!({"name": "A", "capabilities": {"streaming": false}, "supportedInterfaces": [
+        {"url": format!("{}/new", new.url), "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}]});
+    let gone = Canned::http(405, &[], "");
+    let old = Fake::start(vec![gone, Canned::http(200, &[], card.to_string())]);
+    let url = crate::discover::card_url(&old.url).unwrap();
+    let client = client(&old, "1.0", false).rereading(CardReader::unverified(transport(), url));
+    let recoverer = Recoverer::new(Virtual::new(0.0), Limits::default(), Sizes::default());
+    let follower = Follower { recoverer: &recoverer, patience: Duration::from_secs(60) };
+    let ended = old.run(client.converse(&Outgoing::text("hello"), &follower, |_| {}));
+    assert!(matches!(ended.unwrap().end, End::Settled));
+    let requests = new.requests();
+    assert!(
+        requests.len() == 2 && requests.iter().all(|it| it.starts_with("POST /new ")),
+        "{requests:?}"
+    );
+}

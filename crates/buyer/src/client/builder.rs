@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tradepost_wire::aap::{Terms, Version};
 
 use super::{Client, random_ids};
+use crate::card_reader::CardReader;
 use crate::discover::{Discovered, discover};
 use crate::failure::{Failure, Unsent};
 use crate::token::BearerToken;
@@ -79,7 +80,8 @@ impl ClientBuilder {
     pub async fn connect(mut self, address: &str) -> Result<Client, Failure> {
         let transport = self.transport.take().unwrap_or_else(|| Transport::new(Limits::default()));
         let discovered = discover(&transport, address, None).await?;
-        self.transport(transport).client(&discovered)
+        let card = CardReader::unverified(transport.clone(), discovered.url.clone());
+        Ok(self.transport(transport).client(&discovered)?.rereading(card))
     }
 
     /// The client for an agent that was discovered: by a [`CardCache`](crate::CardCache), say, and

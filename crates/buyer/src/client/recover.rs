@@ -1,6 +1,8 @@
 //! A call that follows the advice: what passes is waited for, and a lead keeps its idempotency key
 //! over all attempts, so that the dealer takes it once.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 use tradepost_wire::aap::Skill;
 use tradepost_wire::json::Value;
@@ -42,7 +44,8 @@ impl Client {
         recoverer: &Recoverer<W>,
         correct: impl FnMut(&Fix, &Failure, &mut Value) -> bool + Send,
     ) -> Result<Recovered<Answer>, Box<GaveUp>> {
-        let mut calls = Calls { client: self, skill, payload, moment, used: None, correct };
+        let client = Cow::Borrowed(self);
+        let mut calls = Calls { client, skill, payload, moment, used: None, correct };
         let effect = if !skill.has_effect() {
             Effect::Read
         } else if calls.has_key_or_gets_one() {
@@ -50,7 +53,9 @@ impl Client {
         } else {
             Effect::Unkeyed
         };
+        let has_card = self.card.is_some();
         let attempt = Attempt::at(&self.endpoint, effect, self.authorization.is_some());
+        let attempt = Attempt { has_card, ..attempt };
         recoverer.run(&seller_of(&self.endpoint), attempt, &mut calls).await
     }
 }
@@ -61,7 +66,8 @@ pub fn uncorrected(_: &Fix, _: &Failure, _: &mut Value) -> bool {
 }
 
 struct Calls<'c, C> {
-    client: &'c Client,
+    /// Another one after the agent has moved.
+    client: Cow<'c, Client>,
     skill: Skill,
     payload: Value,
     /// When a typed request is checked.
@@ -110,6 +116,15 @@ impl<C: FnMut(&Fix, &Failure, &mut Value) -> bool + Send> Sender for Calls<'_, C
 
     async fn correct(&mut self, fix: &Fix, failure: &Failure) -> bool {
         (self.correct)(fix, failure, &mut self.payload)
+    }
+
+    async fn read_card(&mut self) -> bool {
+        let moved = self.client.moved().await;
+        let is_moved = moved.is_some();
+        if let Some(moved) = moved {
+            self.client = Cow::Owned(moved);
+        }
+        is_moved
     }
 
     async fn authenticate(&mut self, _: First) -> bool {

@@ -8,7 +8,7 @@ use tradepost_wire::catalog::Open;
 
 use super::rules;
 use super::{Advice, Attempt, Budget, Change, End, First, Retry, SCOPE_RETRIES, Spent, Wait, Why};
-use crate::failure::{Defect, Failure, Unanswered, Unsent};
+use crate::failure::{Defect, Failure, ProxyProblem, Unanswered, Unsent};
 use crate::refusal::{By, ProtocolError, Refused, is_passing};
 use crate::text::{WORD, plain};
 
@@ -76,6 +76,11 @@ fn of_transport(failure: &Failure) -> Course {
     match failure {
         Failure::Unsent(unsent) => match unsent {
             Unsent::Unreachable(_) => Course::AGAIN,
+            Unsent::Certificate { .. } => Course::Stop(End::Certificate),
+            Unsent::Proxy { why, .. } => match why {
+                ProxyProblem::NoTunnel(_) => Course::AGAIN,
+                ProxyProblem::Credentials | ProxyProblem::NoHttp2 => Course::Stop(End::Proxy),
+            },
             Unsent::Address(_) | Unsent::TokenForOther { .. } => Course::Stop(End::Address),
             Unsent::NotAap(_) | Unsent::NoInterface => Course::Stop(End::NoAgent),
             Unsent::SkillNotOffered { .. } => Course::Stop(End::NotOffered),
@@ -121,10 +126,19 @@ fn of_http(attempt: &Attempt, status: u16) -> Option<Course> {
     match status {
         401 | 407 => Some(credentials(attempt)),
         403 => Some(Course::Ask(Why::Permission)),
-        404 | 405 | 410 => Some(Course::Stop(End::NoAgent)),
+        404 | 405 | 410 => Some(no_agent(attempt)),
         429 => Some(Course::THROTTLED),
         status if is_passing(status) => Some(Course::AGAIN),
         _ => None,
+    }
+}
+
+/// An agent that is not where its card said may have moved: the card is read again, once.
+fn no_agent(attempt: &Attempt) -> Course {
+    if attempt.has_card && !attempt.tried.card {
+        Course::Again { pace: Pace::AtOnce, first: First::ReadCard }
+    } else {
+        Course::Stop(End::NoAgent)
     }
 }
 
@@ -256,7 +270,9 @@ pub(super) fn retry(
             Wait { at_least, at_most: most }
         }
     };
-    let spent = if budget.attempts == 0 {
+    // The request to where nobody is was none to the agent.
+    let has_attempt = budget.attempts > 0 || first == First::ReadCard;
+    let spent = if !has_attempt {
         Some(Spent::Attempts)
     } else if budget.tokens == 0 {
         Some(Spent::Tokens)
@@ -268,6 +284,9 @@ pub(super) fn retry(
     let Some(spent) = spent else {
         return Advice::Retry(Retry { wait: wait.within(budget.time), first });
     };
+    if first == First::ReadCard {
+        return Advice::Stop(End::NoAgent);
+    }
     Advice::Ask(match pace {
         Pace::Throttled => Why::Throttled,
         Pace::Scope => Why::Scope(retries),

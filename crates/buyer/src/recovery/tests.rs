@@ -12,9 +12,10 @@ use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::json;
 
 use super::*;
-use crate::failure::{BadAddress, Defect, Kept, Unanswered, Unsent};
+use crate::failure::{BadAddress, Defect, Kept, ProxyProblem, Unanswered, Unsent};
 use crate::refusal::{By, Refused};
 use crate::response::{RawResponse, Via, read};
+use crate::transport::CertificateProblem;
 
 const PLENTY: Budget = Budget { attempts: 3, time: Duration::from_secs(300), tokens: 10 };
 
@@ -42,7 +43,15 @@ fn aap(error: Value) -> Failure {
 
 fn of(via: Via<'_>, status: u16, body: &str) -> Failure {
     let (content_type, retry_after) = (None, None);
-    read(&RawResponse { via, status, content_type, retry_after, body: body.as_bytes() }).unwrap()
+    read(&RawResponse {
+        via,
+        status,
+        content_type,
+        retry_after,
+        challenges: &[],
+        body: body.as_bytes(),
+    })
+    .unwrap()
 }
 
 fn refused(by: By, retry_after: Option<Duration>) -> Failure {
@@ -113,10 +122,16 @@ fn every_code_of_the_three_catalogs_has_its_advice_for_every_word_on_recovery() 
         let cells = [json!([info(code)]), json!([info(code), delay])];
         row(&mut out, code, cells.map(|data| short(&advice(&error(data)))));
     }
-    head(&mut out, "\nHTTP", &[""]);
+    head(&mut out, "\nHTTP", &["", "by a card", "by one read again"]);
     for status in [400, 401, 403, 404, 405, 408, 409, 410, 422, 425, 429, 500, 501, 502, 503, 504] {
-        let cell = short(&advice(&refused(By::Http(status), None)));
-        row(&mut out, &status.to_string(), [cell]);
+        let failure = refused(By::Http(status), None);
+        let reread = Tried { card: true, ..Tried::default() };
+        let cells = [(false, Tried::default()), (true, Tried::default()), (true, reread)];
+        let cells = cells.map(|(has_card, tried)| {
+            let attempt = Attempt { has_card, tried, ..Attempt::default() };
+            short(&advise(&attempt, &failure, &PLENTY))
+        });
+        row(&mut out, &status.to_string(), cells);
     }
     head(&mut out, "\ngRPC", &[""]);
     for code in 1..=17 {
@@ -417,15 +432,85 @@ fn r_1_the_fields_of_all_errors_alike_are_listed_and_what_a_seller_writes_is_bou
 }
 
 #[test]
+fn a_card_is_read_again_without_an_attempt_being_left() {
+    let attempt = Attempt { has_card: true, ..Attempt::default() };
+    let failure = refused(By::Http(404), None);
+    for (attempts, time, tokens, expected) in
+        [(0, 300, 10, "retry:ReadCard"), (3, 0, 10, "stop:NoAgent"), (3, 300, 0, "stop:NoAgent")]
+    {
+        let budget = Budget { attempts, time: seconds(time), tokens };
+        assert_eq!(short(&advise(&attempt, &failure, &budget)), expected);
+    }
+}
+
+#[test]
+fn the_stricter_layer_decides_where_they_disagree() {
+    let both = |envelope: Value, listed: Value| {
+        let body = json!({"isError": true,
+            "structuredContent": {"adcp_error": envelope, "errors": listed}});
+        short(&advice(&of(Via::McpTool, 0, &body.to_string())))
+    };
+    let error = |code: &str, recovery: &str| json!({"code": code, "recovery": recovery});
+    let busy = || error("SERVICE_UNAVAILABLE", "transient");
+    let wrong = || error("VALIDATION_ERROR", "correctable");
+    let ended = || error("ACCOUNT_SUSPENDED", "terminal");
+    let leak = || error("CREDENTIAL_IN_ARGS", "transient");
+    let note = || error("STALE_RESPONSE", "transient");
+    let warning = json!({"code": "X", "recovery": "terminal", "severity": "warning"});
+    for (envelope, listed, expected) in [
+        (busy(), json!([]), "retry"),
+        (busy(), json!([busy()]), "retry"),
+        (busy(), json!([wrong()]), "fix:Request"),
+        (wrong(), json!([busy()]), "fix:Request"),
+        (busy(), json!([wrong(), ended()]), "ask:Terminal"),
+        (ended(), json!([busy()]), "ask:Terminal"),
+        (error("A", "transient"), json!([error("A", "terminal")]), "ask:Terminal"),
+        (ended(), json!([leak()]), "ask:CredentialInArguments"),
+        (note(), json!([busy()]), "retry"),
+        (Value::Null, json!([busy(), ended()]), "ask:Terminal"),
+        // What is only a warning decides nothing.
+        (busy(), json!([warning]), "retry"),
+    ] {
+        assert_eq!(both(envelope.clone(), listed.clone()), expected, "{envelope} {listed}");
+    }
+}
+
+#[test]
+fn a_lead_without_its_appointment_may_have_been_received() {
+    for (code, retryable, unkeyed, may_have_acted) in [
+        ("APPOINTMENT_TIME_UNAVAILABLE", false, "ask:OtherTime", true),
+        // A lead that was received must not be sent twice.
+        ("APPOINTMENT_TIME_UNAVAILABLE", true, "ask:InDoubt", true),
+        ("VEHICLE_UNAVAILABLE", false, "fix:SearchAgain", false),
+    ] {
+        let failure = aap(json!({"code": code, "retryable": retryable}));
+        assert_eq!(failure.may_have_acted(), may_have_acted, "{code}");
+        let attempt = Attempt { effect: Effect::Unkeyed, ..Attempt::default() };
+        assert_eq!(short(&advise(&attempt, &failure, &PLENTY)), unkeyed, "{code}");
+    }
+    let said = advice(&aap(json!({"code": "APPOINTMENT_TIME_UNAVAILABLE"}))).to_string();
+    assert!(said.contains("the lead itself may have been received"), "{said}");
+}
+
+#[test]
 fn how_far_a_request_got_decides_where_no_answer_is() {
     let garbled = |defect| Failure::garbled(defect, Kept::default());
     let unsent = Failure::Unsent;
     let address = BadAddress { url: "x".into(), from_card: true, why: "y" };
     let broken = || Failure::Unanswered(Unanswered::Broken("x".into()));
+    let proxy = |why| Failure::Unsent(Unsent::Proxy { proxy: "p:1".into(), why });
+    let certificate = || {
+        let problem = CertificateProblem::Expired;
+        Failure::Unsent(Unsent::Certificate { host: "a.example".into(), problem })
+    };
     let refusal = tradepost_wire::aap::Refusal::internal_error(Duration::from_secs(5));
     for (failure, read, unkeyed) in [
         (unsent(Unsent::Unreachable("x".into())), "retry", "retry"),
         (unsent(Unsent::Address(address)), "stop:Address", "stop:Address"),
+        (certificate(), "stop:Certificate", "stop:Certificate"),
+        (proxy(ProxyProblem::NoTunnel("x".into())), "retry", "retry"),
+        (proxy(ProxyProblem::Credentials), "stop:Proxy", "stop:Proxy"),
+        (proxy(ProxyProblem::NoHttp2), "stop:Proxy", "stop:Proxy"),
         (unsent(Unsent::Setup("x".into())), "stop:Local", "stop:Local"),
         (unsent(Unsent::Invalid(Box::new(refusal))), "fix:Request", "fix:Request"),
         (broken(), "retry", "ask:InDoubt"),

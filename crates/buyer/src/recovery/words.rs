@@ -23,6 +23,7 @@ impl fmt::Display for Retry {
             First::Nothing => {}
             First::Supply => f.write_str("give a credential, then ")?,
             First::Renew => f.write_str("renew the token, then ")?,
+            First::ReadCard => f.write_str("read the agent's card again, then ")?,
         }
         f.write_str("send the same request again, unchanged")?;
         if self.wait == Wait::default() { Ok(()) } else { write!(f, ", in {}", self.wait) }
@@ -146,7 +147,10 @@ impl fmt::Display for Why {
             Self::Setup(None) => "have a person complete the account's setup with the seller",
             Self::Agreement => "have a person agree to or connect what the details name",
             Self::Consent => "ask the user for consent, and send with a fresh consent grant",
-            Self::OtherTime => "ask the user for another time, or call the dealer",
+            Self::OtherTime => {
+                "ask the user for another time, or call the dealer; the lead itself may have been \
+                 received"
+            }
             Self::InFlight => {
                 "wait for the first request to end; do not use a fresh idempotency key"
             }
@@ -164,6 +168,11 @@ impl fmt::Display for End {
             Self::Address => "use another address; this one cannot be used",
             Self::NoAgent => "check the address; no agent answers there",
             Self::NotOffered => "choose another seller or another request; this one is not offered",
+            Self::Certificate => {
+                "have a person find out whose certificate that is; nothing is sent to a server that \
+                 cannot say who it is"
+            }
+            Self::Proxy => "mend the setup of the proxy",
             Self::Local => "mend the setup of this machine",
             Self::Final => "let it be; there is nothing left to do",
         })

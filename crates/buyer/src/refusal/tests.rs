@@ -12,7 +12,8 @@ fn the_aap_object_wins_and_its_word_on_retrying_counts() {
         "type": "aap.error", "code": "RATE_LIMITED", "message": "slow down", "error_id": "e1",
         "retryable": false, "details": {"retry_after_ms": 1500.2}}}));
     assert_eq!(refused.to_string(), "RATE_LIMITED: slow down");
-    assert_eq!(refused.retry_after, Some(Duration::from_millis(1501)));
+    assert_eq!(refused.retry_after, Some(Duration::from_secs(7)), "the header asks for more");
+    assert_eq!(stated_by(&refused.by), Some(Duration::from_millis(1501)));
     assert!(!refused.is_retryable());
 }
 
@@ -45,10 +46,38 @@ fn a_wait_and_a_challenge_of_the_error_are_read() {
         {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "UNAUTHENTICATED",
          "domain": "a2a-protocol.org", "metadata": {"challenge": "Bearer realm=\"larkspur\""}},
         {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "1.500s"}]}));
-    assert_eq!(refused.retry_after, Some(Duration::from_millis(1_500)), "over the header");
+    assert_eq!(refused.retry_after, Some(Duration::from_secs(7)), "the header asks for more");
     let By::Protocol(error) = &refused.by else { panic!("{refused:?}") };
     assert_eq!(error.code, Open::Known(Code::Unauthenticated));
     assert_eq!(error.challenge(), Some("Bearer realm=\"larkspur\""));
+}
+
+#[test]
+fn the_longest_of_all_waits_counts() {
+    let header = Some(Duration::from_secs(7));
+    for (details, header, expected) in [
+        (json!({"retry_after_ms": 2_000}), None, Some(2_000)),
+        (json!({"retry_after_ms": 2_000}), header, Some(7_000)),
+        (json!({"retry_after_ms": 9_000}), header, Some(9_000)),
+        (json!({"retry_after_ms": 2_000, "retry_after_seconds": 3}), None, Some(3_000)),
+        (json!({}), header, Some(7_000)),
+        (json!({}), None, None),
+    ] {
+        let data = json!({"type": "aap.error", "code": "RATE_LIMITED", "message": "m",
+            "details": details});
+        let error = json!({"code": -32002, "message": "m", "data": data});
+        let refused = read(&error, header, Kept::default()).unwrap();
+        assert_eq!(refused.retry_after, expected.map(Duration::from_millis), "{details}");
+    }
+    let error = |seconds: u32| json!({"code": "RATE_LIMITED", "retry_after": seconds});
+    for (envelope, listed, header, expected) in
+        [(2, 30, None, 30), (30, 2, None, 30), (2, 3, header, 7)]
+    {
+        let data = json!({"adcp_error": error(envelope), "errors": [error(listed)]});
+        let error = json!({"code": -32029, "message": "m", "data": data});
+        let refused = read(&error, header, Kept::default()).unwrap();
+        assert_eq!(refused.retry_after, Some(Duration::from_secs(expected)));
+    }
 }
 
 #[test]
@@ -114,7 +143,7 @@ fn delays_are_read_in_both_forms_and_clamped() {
         ("", date, None),
     ] {
         let expected = expected.map(Duration::from_secs);
-        assert_eq!(retry_after(header, date), expected, "{header}");
+        assert_eq!(retry_after(header, date, None), expected, "{header}");
     }
     for (details, expected) in [
         (json!({"retry_after_seconds": 2}), Some(2_000)),

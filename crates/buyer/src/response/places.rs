@@ -152,19 +152,20 @@ impl<'v> Places<'v> {
 
     /// Searches for AdCP's error object.
     pub(crate) fn find(&self) -> Found {
+        let mut envelope = None;
         for (layer, candidate) in &self.objects {
             // Null says that there is none.
             let Some(error) = candidate.get("adcp_error").filter(|error| !error.is_null()) else {
                 continue;
             };
-            return match Error::read(error) {
-                Ok(error) => found(error, *layer, self.listed()),
-                Err(malformed) => Found::Malformed(malformed),
-            };
+            match Error::read(error) {
+                Ok(error) => envelope = Some((*layer, error)),
+                Err(malformed) => return Found::Malformed(malformed),
+            }
+            break;
         }
-        let listed = self.listed();
-        match listed.first() {
-            Some(first) => found(first.clone(), Layer::Payload, listed),
+        match Adcp::of(envelope, self.listed()) {
+            Some(adcp) => Found::Adcp(Box::new(adcp)),
             None => Found::Nothing,
         }
     }
@@ -182,8 +183,4 @@ impl<'v> Places<'v> {
         };
         lists.map(failures).find(|list| !list.is_empty()).unwrap_or_default()
     }
-}
-
-fn found(error: Error, layer: Layer, listed: Vec<Error>) -> Found {
-    Found::Adcp(Box::new(Adcp { error, listed, layer, jsonrpc: 0 }))
 }

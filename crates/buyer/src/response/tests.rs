@@ -5,7 +5,14 @@ use tradepost_wire::json::json;
 use super::*;
 
 fn raw<'a>(via: Via<'a>, status: u16, body: &'a [u8]) -> RawResponse<'a> {
-    RawResponse { via, status, content_type: None, retry_after: Some(Duration::from_secs(7)), body }
+    RawResponse {
+        via,
+        status,
+        content_type: None,
+        retry_after: Some(Duration::from_secs(7)),
+        challenges: &[],
+        body,
+    }
 }
 
 /// What was found, in a line: whose, which code, where.
@@ -287,7 +294,7 @@ fn bad_input_is_garbled_and_said_to_be_so() {
 }
 
 #[test]
-fn what_the_error_says_about_waiting_comes_before_the_header() {
+fn the_longest_wait_counts_wherever_it_stands() {
     let wait = |body: Value| {
         let body = json!({"jsonrpc": "2.0", "id": "i", "error": body}).to_string();
         match read(&raw(Via::JsonRpc { id: "i" }, 200, body.as_bytes())) {
@@ -299,14 +306,16 @@ fn what_the_error_says_about_waiting_comes_before_the_header() {
         json!({"code": 1, "data": {"adcp_error":
         {"code": "RATE_LIMITED", "retry_after": delay}}})
     };
-    assert_eq!(wait(adcp(json!(2.5))), Some(Duration::from_secs(3)));
+    assert_eq!(wait(adcp(json!(2.5))), Some(Duration::from_secs(7)));
+    assert_eq!(wait(adcp(json!(7.5))), Some(Duration::from_secs(8)));
     assert_eq!(wait(adcp(json!(86_400))), Some(Duration::from_secs(3_600)));
     assert_eq!(wait(adcp(json!("soon"))), Some(Duration::from_secs(7)));
     let info = |delay: &str| {
         json!({"code": 1, "data": [
         {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay}]})
     };
-    assert_eq!(wait(info("1.0001s")), Some(Duration::from_millis(1_001)));
+    assert_eq!(wait(info("1.0001s")), Some(Duration::from_secs(7)));
+    assert_eq!(wait(info("8.0001s")), Some(Duration::from_millis(8_001)));
     assert_eq!(wait(info("1e99s")), Some(refusal::MAX_DELAY));
     for nonsense in ["5", "-1s", "NaNs", "infs", ""] {
         assert_eq!(wait(info(nonsense)), Some(Duration::from_secs(7)), "{nonsense}");

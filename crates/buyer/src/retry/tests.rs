@@ -103,6 +103,7 @@ fn failure(error: &Value) -> Failure {
         status: 0,
         content_type,
         retry_after,
+        challenges: &[],
         body: body.as_bytes(),
     };
     read(&raw).unwrap()

@@ -1,6 +1,7 @@
 //! Calls by gRPC: a message goes out, messages come back as they are sent, and the trailers say how it
 //! ended.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::BodyExt as _;
@@ -8,15 +9,20 @@ use reqwest::Url;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue, TE};
 use tradepost_wire::json::json;
 
-use super::{Response, Transport, cut};
+use super::{ExchangeNumber, Network, Response, Transport, challenges, cut, number_of};
 use crate::failure::{Defect, Failure, Kept, MAX_KEPT};
 use crate::grpc::{End, NoMessage, framed, split};
 use crate::response::{self, RawResponse, Via};
+
+/// The media type of gRPC.
+const GRPC: &str = "application/grpc";
 
 /// The messages of a call, as they come.
 #[derive(Debug)]
 pub(crate) struct Messages {
     head: Response,
+    number: Option<ExchangeNumber>,
+    network: Arc<Network>,
     body: reqwest::Body,
     /// What has come and was not taken yet.
     rest: Vec<u8>,
@@ -37,13 +43,16 @@ impl Transport {
         message: &[u8],
         time: Duration,
     ) -> Result<Messages, Failure> {
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(GRPC));
         // gRPC demands it: what drops trailers on the way drops this header, too.
         headers.insert(TE, HeaderValue::from_static("trailers"));
         let request = self.http2_client(url)?.post(url.clone()).headers(headers);
         let (head, response) = self.begin(request.body(framed(message)).timeout(time)).await?;
+        let number = number_of(&response);
         Ok(Messages {
             head,
+            number,
+            network: Arc::clone(&self.network),
             body: response.into(),
             rest: Vec::new(),
             kept: Vec::new(),
@@ -63,6 +72,7 @@ impl Messages {
             let taken = split(&self.rest).map(|(message, rest)| (message.to_vec(), rest.len()));
             match taken {
                 Ok((message, left)) => {
+                    self.network.show_body(self.number, Some(GRPC), &message);
                     self.rest.drain(..self.rest.len() - left);
                     return Ok(Some(message));
                 }
@@ -88,6 +98,7 @@ impl Messages {
                 }
                 Err(frame) => {
                     if let Ok(trailers) = frame.into_trailers() {
+                        self.head.challenges.extend(challenges(&trailers));
                         self.trailers = trailers;
                     }
                 }
@@ -123,9 +134,9 @@ impl Messages {
         response::of_call(&raw, (code, message), &details)
     }
 
-    fn raw<'a>(&self, via: Via<'a>, body: &'a [u8]) -> RawResponse<'a> {
-        let (status, retry_after) = (self.head.status, self.head.retry_after);
-        RawResponse { via, status, content_type: None, retry_after, body }
+    fn raw<'a>(&'a self, via: Via<'a>, body: &'a [u8]) -> RawResponse<'a> {
+        let Response { status, retry_after, ref challenges, .. } = self.head;
+        RawResponse { via, status, content_type: None, retry_after, challenges, body }
     }
 
     pub(crate) fn garbled(&self, defect: Defect) -> Failure {

@@ -6,6 +6,7 @@ use http_body_util::BodyExt as _;
 use reqwest::Request;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use tradepost_wire::a2a::status::Status;
+use tradepost_wire::http::date;
 use tradepost_wire::json::Value;
 
 use super::{Out, Run};
@@ -45,6 +46,7 @@ impl Run {
         let response = opened.map_err(|failure| failure.to_string())?;
         let (status, headers) = (response.status().as_u16(), listed(response.headers()));
         let mut got = Got { status, headers, ..Got::default() };
+        let number = response.extensions().get().copied();
         let mut body = std::pin::pin!(reqwest::Body::from(response));
         let streams = match call {
             Some(call) => call.operation.is_some_and(streams),
@@ -81,6 +83,7 @@ impl Run {
                 break;
             }
         }
+        self.transport.show_body(number, Some(&got.media_type()), &got.body);
         got.readable = call.map(|call| grpc::readable(call.operation, &got));
         Ok(got)
     }
@@ -107,12 +110,16 @@ pub(super) fn wait_wanted(got: &Got) -> Option<Duration> {
     if got.status != 429 && !limited {
         return None;
     }
-    let header = got.header("retry-after").and_then(|text| text.trim().parse().ok());
+    let answered = got.header("date").and_then(date::read);
+    let age = date::age(got.header("age"));
+    let header = got.header("retry-after");
+    let header = header.and_then(|text| date::retry_after(text, answered, age));
     let details = data.and_then(|data| data.get("details"));
     let in_body = details.and_then(|details| details.get("retry_after_ms")?.as_u64());
     let seconds = of_adcp.and_then(|error| error.get("retry_after")?.as_f64());
     let seconds = seconds.and_then(|it| Duration::try_from_secs_f64(it.ceil()).ok());
-    let wait = in_body.map(Duration::from_millis).or(seconds).or(header.map(Duration::from_secs));
+    // Never earlier than told, by whomever.
+    let wait = [in_body.map(Duration::from_millis), seconds, header].into_iter().flatten().max();
     // Who says zero is not asked without a pause.
     Some(wait.unwrap_or(DEFAULT).max(Duration::from_millis(50)))
 }

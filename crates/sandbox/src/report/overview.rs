@@ -131,7 +131,10 @@ impl Overview {
         if self.reports.len() > 1 {
             let all = self.reports.len();
             let badly = self.reports.iter().filter(|report| !report.is_well_behaved()).count();
-            out.push_str(&format!("\n{all} buyers: {} well-behaved, {badly} badly\n", all - badly));
+            out.push_str(&format!(
+                "\n{all} buyers: {} well-behaved, {badly} badly behaved\n",
+                all - badly
+            ));
         }
         out
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use reqwest::header::{
-    AUTHORIZATION, CONTENT_TYPE, DATE, HeaderMap, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
+    AGE, AUTHORIZATION, CONTENT_TYPE, DATE, HeaderMap, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
 };
 use reqwest::{Client, Response, StatusCode, Url};
 use tradepost_wire::http::date;
@@ -268,7 +268,8 @@ fn doubts_signature(headers: &HeaderMap) -> bool {
 
 fn retry_after(response: &Response) -> Option<Duration> {
     let text = |name| response.headers().get(name)?.to_str().ok();
-    let wait = date::retry_after(text(RETRY_AFTER)?, text(DATE).and_then(date::read))?;
+    let answered = text(DATE).and_then(date::read);
+    let wait = date::retry_after(text(RETRY_AFTER)?, answered, date::age(text(AGE)))?;
     Some(wait.min(LONGEST_WAIT))
 }
 

@@ -86,7 +86,9 @@ impl Web {
     fn note_wait(&self, response: &Response<()>) {
         let header = |name| response.headers().get(name)?.to_str().ok();
         let answered = header(header::DATE).and_then(date::read);
-        let wait = header(header::RETRY_AFTER).and_then(|text| date::retry_after(text, answered));
+        let age = date::age(header(header::AGE));
+        let stated = header(header::RETRY_AFTER);
+        let wait = stated.and_then(|text| date::retry_after(text, answered, age));
         if response.status().is_client_error() || response.status().is_server_error() {
             *self.wait.lock().unwrap_or_else(PoisonError::into_inner) = wait;
         }

@@ -9,6 +9,7 @@ use clap::Subcommand;
 use tradepost_buyer::Transport;
 use tradepost_buyer::adcp::{AdcpClient, Offered, RequestSigner};
 use tradepost_buyer::client::random_ids;
+use tradepost_buyer::text::{WORD, plain};
 use tradepost_keys::SigningKey;
 use tradepost_server::clock::Clock;
 use tradepost_wire::adcp::task::{Effect, Task};
@@ -17,7 +18,9 @@ use tradepost_wire::json::{Map, Value, json};
 
 use super::card::trust;
 use super::course::{Log, gave_up, recoverer};
-use super::discover::{block_on, transport};
+use super::discover::block_on;
+use super::nearest;
+use super::network::NetworkArguments;
 use super::output::Failure;
 use super::output::table::Column::Text;
 use super::output::table::{self, Cells, Fit};
@@ -62,6 +65,8 @@ pub(super) struct Seller {
     #[arg(long, value_name = "SECONDS", default_value_t = 30,
         value_parser = clap::value_parser!(u64).range(1..=3600))]
     timeout: u64,
+    #[command(flatten)]
+    network: NetworkArguments,
 }
 
 #[derive(Debug, clap::Args)]
@@ -153,9 +158,29 @@ fn call(arguments: Call, context: &Context) -> Outcome {
         }
         let recoverer = recoverer(overall, context.output, log)?;
         let called = client.call_with_recovery(&arguments.tool, args, &recoverer, |_, _, _| false);
-        called.await.map_err(|failed| gave_up(overall.is_some(), *failed))
+        called.await.map_err(|failed| {
+            let failure = gave_up(overall.is_some(), *failed);
+            with_meant(failure, &arguments.tool, &client)
+        })
     })?;
     show::answered(recovered, overall.is_some(), context.output)
+}
+
+/// The failure of a task that nobody knows, with the name that may have been meant: one of AdCP's, or one
+/// that the seller's card lists.
+fn with_meant(failure: Failure, task: &str, client: &AdcpClient) -> Failure {
+    let listed = client.listed().iter().map(|offered| offered.name.as_str());
+    let names: Vec<&str> = Task::NAMES.iter().copied().chain(listed).collect();
+    if names.contains(&task) {
+        return failure;
+    }
+    match nearest::nearest(task, names) {
+        Some(name) => {
+            let hint = failure.hint.clone().unwrap_or_default();
+            failure.hint(format!("did you mean {}? {hint}", plain(name, WORD)).trim_end())
+        }
+        None => failure,
+    }
 }
 
 /// A file that gets a line for each failure.
@@ -198,7 +223,7 @@ fn read(args: &str) -> Result<Map, Failure> {
 
 impl Seller {
     async fn client(&self, context: &Context) -> Result<AdcpClient, Failure> {
-        let mut client = self.reached(transport(self.timeout)).await?;
+        let mut client = self.reached(self.network.transport(context, self.timeout)?).await?;
         if let Some(token) = self.token.bearer(context) {
             client = client.with_token(token)?;
         }
@@ -227,7 +252,8 @@ impl Seller {
             return found.map_err(|failure| Failure::from(failure).without_effect());
         }
         let found = trust::discover(&transport, &self.url, self.keys.as_deref()).await?;
-        Ok(AdcpClient::a2a(transport, &found, random_ids())?)
+        let card = trust::reader(&transport, &found.url, self.keys.as_deref());
+        Ok(AdcpClient::a2a(transport, &found, random_ids())?.rereading(card))
     }
 }
 

@@ -12,7 +12,9 @@ use tradepost_wire::aap::{Skill, Terms, Version};
 use tradepost_wire::catalog::Vocabulary;
 
 use super::card::trust;
-use super::discover::{block_on, transport};
+use super::discover::block_on;
+use super::nearest;
+use super::network::NetworkArguments;
 use super::output::table::Fit;
 use super::output::{Failure, word};
 use super::token::TokenArguments;
@@ -63,6 +65,8 @@ pub struct Arguments {
     #[arg(long, value_name = "SECONDS", default_value_t = 300, requires = "retry",
         value_parser = clap::value_parser!(u64).range(1..=86_400))]
     overall: u64,
+    #[command(flatten)]
+    network: NetworkArguments,
 }
 
 /// Runs it.
@@ -76,11 +80,13 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     course::give_key(skill, &mut payload);
     let token = arguments.token.bearer(context);
     let answer = block_on(async {
-        let transport = transport(arguments.timeout);
-        let found = trust::discover(&transport, &arguments.url, arguments.keys.as_deref()).await?;
+        let transport = arguments.network.transport(context, arguments.timeout)?;
+        let keys = arguments.keys.as_deref();
+        let found = trust::discover(&transport, &arguments.url, keys).await?;
+        let card = trust::reader(&transport, &found.url, keys);
         let choice = found.card.choose(arguments.aap_version);
         let choice = choice.map_err(|why| failure::Failure::Unsent(Unsent::NotAap(why)))?;
-        let mut client = Client::new(transport, &found, choice, random_ids())?;
+        let mut client = Client::new(transport, &found, choice, random_ids())?.rereading(card);
         if let Some(token) = token {
             client = client.with_token(token)?;
         }
@@ -111,14 +117,19 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
 /// The skill that is meant: by its id, or by a word of it that no other skill has.
 fn skill(text: &str) -> Result<Skill, Failure> {
     let name = text.trim().to_ascii_lowercase();
-    let has_word = |skill: &&Skill| skill.name().split('.').any(|word| word == name);
+    let has = |skill: &Skill, word: &str| skill.name().split('.').any(|own| own == word);
+    let has_word = |skill: &&Skill| has(skill, &name);
     let by_word = || {
         let mut found = Skill::ALL.iter().filter(has_word);
         found.next().copied().filter(|_| found.next().is_none())
     };
     Skill::from_name(&name).or_else(by_word).ok_or_else(|| {
-        let hint = format!("the skills are {}", Skill::NAMES.join(", "));
-        Failure::usage("no skill of AAP has this name").hint(hint)
+        let all = format!("the skills are {}", Skill::NAMES.join(", "));
+        let words = Skill::NAMES.iter().flat_map(|name| name.split('.'));
+        let is_of_one =
+            |word: &&str| Skill::ALL.iter().filter(|skill| has(skill, word)).count() == 1;
+        let names = Skill::NAMES.iter().copied().chain(words.filter(is_of_one));
+        Failure::usage("no skill of AAP has this name").hint(nearest::hint(&name, names, all))
     })
 }
 

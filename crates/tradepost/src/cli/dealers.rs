@@ -6,6 +6,7 @@ use tradepost_store::Store;
 use tradepost_wire::json::json;
 
 use super::Context;
+use super::nearest::nearest;
 use super::output::Failure;
 use super::place::Place;
 use crate::config::{Config, read};
@@ -117,10 +118,7 @@ pub fn ids_of(config: &Config) -> BTreeSet<String> {
 /// Says that no dealer has an id, and which ones there are.
 #[must_use]
 pub fn unknown_dealer(wanted: &str, known: &BTreeSet<String>) -> Failure {
-    const LIKELY: f64 = 0.8;
-    let likeness = |id: &String| strsim::jaro_winkler(id, wanted);
-    let nearest = known.iter().max_by(|one, other| likeness(one).total_cmp(&likeness(other)));
-    let hint = match nearest.filter(|id| likeness(id) > LIKELY) {
+    let hint = match nearest(wanted, known.iter().map(String::as_str)) {
         Some(id) => format!("did you mean {id}?"),
         None if known.is_empty() => {
             "no dealer is known here; name the configuration with --config".to_owned()

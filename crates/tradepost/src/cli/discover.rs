@@ -1,7 +1,6 @@
 //! `tradepost discover`: read a seller's agent card.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use tokio::runtime::Builder;
 use tradepost_buyer::Origin;
@@ -12,8 +11,6 @@ use tradepost_buyer::failure::Failure as Failed;
 use tradepost_buyer::grpc;
 use tradepost_buyer::refusal::By;
 use tradepost_buyer::text::{SENTENCE, plain};
-use tradepost_buyer::transport::{Limits, Transport};
-use tradepost_buyer::trust::judge;
 use tradepost_server::clock::Clock;
 use tradepost_wire::aap::Skill;
 use tradepost_wire::catalog::Vocabulary;
@@ -21,6 +18,7 @@ use tradepost_wire::json::{Value, json};
 
 use super::card::trust::{self, Report};
 use super::context::runtime;
+use super::network::NetworkArguments;
 use super::output::Failure;
 use super::output::table::Column::{self, Text};
 use super::output::table::{self, Cells, Fit};
@@ -41,6 +39,8 @@ pub struct Arguments {
     /// List all sellers that the host knows of, from its directory (/.well-known/api-catalog).
     #[arg(long, conflicts_with = "keys")]
     all: bool,
+    #[command(flatten)]
+    network: NetworkArguments,
 }
 
 /// Runs it.
@@ -49,7 +49,7 @@ pub struct Arguments {
 /// What went wrong, with the exit code.
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let keys = arguments.keys.as_deref().map(trust::keys).transpose()?;
-    let transport = transport(arguments.timeout);
+    let transport = arguments.network.transport(context, arguments.timeout)?;
     let found = block_on::<_, Failure>(async {
         if arguments.all || directory::is_directory(&arguments.url) {
             return Ok(Err(directory::fetch(&transport, &arguments.url).await?));
@@ -118,11 +118,6 @@ fn list(listed: &Directory, context: &Context) {
             .output
             .talk(format!("{count} links were left out: they lead nowhere, or where they may not"));
     }
-}
-
-/// The transport of a command with this patience.
-pub(super) fn transport(seconds: u64) -> Transport {
-    Transport::new(Limits { timeout: Duration::from_secs(seconds), ..Limits::default() })
 }
 
 /// Runs a conversation with a seller to its end.

@@ -13,6 +13,7 @@ use tradepost_server::clock::Clock;
 use tradepost_server::http;
 
 use super::context::runtime;
+use super::network::NetworkArguments;
 use super::output::Failure;
 use super::serve::{bind_by, start_log, stop_signal};
 use super::token::{TOKEN_VARIABLE, TokenFor};
@@ -72,6 +73,8 @@ pub struct Arguments {
     /// What to log on standard error: a filter such as info or tradepost=debug.
     #[arg(long, value_name = "FILTER", default_value = "warn")]
     log: String,
+    #[command(flatten)]
+    network: NetworkArguments,
 }
 
 /// How the person is asked.
@@ -169,6 +172,7 @@ fn bridge(arguments: &Arguments, context: &Context) -> Result<Bridge, Failure> {
         secret,
         ask: arguments.ask_mode(),
         person_patience: arguments.person_timeout(),
+        network: arguments.network.network(context)?,
     };
     let (directories, dealers): (Vec<_>, Vec<_>) =
         arguments.dealers.iter().cloned().partition(|address| directory::is_directory(address));

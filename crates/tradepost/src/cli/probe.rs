@@ -11,7 +11,8 @@ use tradepost_probe::{
 };
 use tradepost_server::clock::Clock;
 
-use super::discover::{block_on, transport};
+use super::discover::block_on;
+use super::network::NetworkArguments;
 use super::output::seller::NO_ANSWER;
 use super::output::{Failure, INTERRUPTED, Output, UNGRADED};
 use super::report_file::{Also, save};
@@ -118,6 +119,8 @@ pub struct Arguments {
     #[arg(long, value_name = "SECONDS", default_value_t = 30,
         value_parser = clap::value_parser!(u64).range(1..=3600))]
     timeout: u64,
+    #[command(flatten)]
+    network: NetworkArguments,
 }
 
 /// An address for `User-Agent`: in its comment, so that nothing may end that.
@@ -147,7 +150,7 @@ fn sentence(text: &str) -> Result<String, String> {
 /// that a signal ended the run.
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let options = options(&arguments, context)?;
-    let transport = transport(arguments.timeout);
+    let transport = arguments.network.transport(context, arguments.timeout)?;
     if arguments.dry_run {
         let is_json = match arguments.format {
             None => context.output.is_json(),

@@ -14,6 +14,7 @@ use tradepost_server::http::mcp::PATH;
 use tradepost_wire::json::json;
 
 use super::context::runtime;
+use super::nearest;
 use super::output::table::Column::Text;
 use super::output::table::{self, Cells, Fit};
 use super::output::{Failure, Output, unreadable};
@@ -208,7 +209,8 @@ fn built_in(name: &str) -> Result<Script, Failure> {
     let mut scripts = Script::built_in();
     let Some(found) = scripts.iter().position(|script| script.name == name) else {
         let names: Vec<_> = scripts.iter().map(|script| script.name.as_str()).collect();
-        let hint = format!("the scenarios are {}", names.join(", "));
+        let all = format!("the scenarios are {}", names.join(", "));
+        let hint = nearest::hint(name, names, all);
         return Err(Failure::usage("no scenario has this name").hint(hint));
     };
     Ok(scripts.swap_remove(found))

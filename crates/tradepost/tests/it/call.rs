@@ -14,6 +14,7 @@ use crate::support::proxy::Passing;
 
 mod agents;
 mod elsewhere;
+mod network;
 mod sellers;
 
 /// What a dealer does who has taken a lead.

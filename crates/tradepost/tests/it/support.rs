@@ -23,6 +23,7 @@ pub mod adcp;
 pub mod bindings;
 pub mod client;
 pub mod conformance;
+pub mod connect_proxy;
 pub mod dealer;
 pub mod grpc;
 pub mod h2;

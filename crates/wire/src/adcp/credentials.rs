@@ -164,7 +164,9 @@ fn is_legal(name: &str, parent: Option<&str>) -> bool {
     name == DESCRIPTION || LEGAL.iter().any(|row| is_listed(&row))
 }
 
-fn is_credential(name: &str) -> bool {
+/// Returns true if a member, a parameter or a header of this name holds a credential or key material.
+#[must_use]
+pub fn is_credential(name: &str) -> bool {
     // A cheap test rules out nearly every name.
     may_be_credential(name) && is_spelled_as_credential(name)
 }

@@ -271,3 +271,32 @@ fn r_12_a_task_that_is_not_permitted_is_not_sent_until_the_seller_says_so() {
         ["list_accounts", "list_accounts", "sync_creatives", "list_accounts", "sync_creatives"];
     assert_eq!(names, expected.map(|name| format!("\"{name}\"")));
 }
+
+#[test]
+fn a_seller_that_has_moved_is_found_by_its_card() {
+    let bought = task(
+        "TASK_STATE_COMPLETED",
+        &json!({"artifacts": [
+        {"artifactId": "a", "parts": [{"data": {"media_buy_id": "m"}}]}]}),
+    );
+    let new = Fake::start(vec![json_reply(&bought)]);
+    let card = json!({"name": "A", "supportedInterfaces": [{"url": format!("{}/new", new.url),
+        "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
+        "capabilities": {"extensions": [{"uri": EXTENSION}]}});
+    let card = Reply::http(200, &[], card.to_string());
+    let old = Fake::start(vec![Reply::http(410, &[], ""), card]);
+    let url = crate::discover::card_url(&old.url).unwrap();
+    let client = a2a(&old).rereading(CardReader::unverified(transport(), url));
+    let recoverer = Recoverer::new(Virtual::new(0.0), Limits::default(), Sizes::default());
+    let call =
+        client.call_with_recovery("create_media_buy", Map::new(), &recoverer, |_, _, _| false);
+    let recovered = old.run(call).unwrap();
+    assert_eq!(recovered.answer.payload["media_buy_id"], "m");
+    // Nobody has seen the key before, so that no promise about it is asked for.
+    let keys = |fake: &Fake| -> Vec<Value> {
+        let data =
+            |(_, body): (String, Value)| body["params"]["message"]["parts"][0]["data"].clone();
+        sent(fake).into_iter().map(|sent| data(sent)["input"]["idempotency_key"].clone()).collect()
+    };
+    assert_eq!(keys(&new), [json!(recovered.key.unwrap())]);
+}

@@ -185,3 +185,75 @@ fn nobody_there_is_tried_four_times() {
     assert!(matches!(gave_up.failure, Failure::Unsent(Unsent::Unreachable(_))));
     assert_eq!((gave_up.spent.attempts, world.sleeps()), (4, vec![2.0, 4.0, 8.0]));
 }
+
+/// The card of an agent at this address.
+fn card_of(agent: &Fake) -> Reply {
+    let card = json!({
+        "name": "A",
+        "supportedInterfaces": [{"url": format!("{}/new", agent.url), "protocolBinding": "JSONRPC",
+            "protocolVersion": "1.0", "tenant": "acme"}],
+        "capabilities": {"extensions": [{"uri": tradepost_wire::aap::Version::V1_1.uri()}]},
+        "skills": [{"id": "lead.submit"}],
+    });
+    Reply::http(200, &[("age", "200"), ("cache-control", "max-age=300")], card.to_string())
+}
+
+#[test]
+fn an_agent_that_has_moved_is_found_by_its_card_once() {
+    for status in [404, 405, 410] {
+        let new = Fake::start(vec![accepted("lead.submit.response")]);
+        let old = Fake::start(vec![Reply::http(status, &[], "gone"), card_of(&new)]);
+        let world = Virtual::new(0.0);
+        // Without a single retry: nobody has looked at the request.
+        let limits = Limits { attempts: 1, ..Limits::default() };
+        let recoverer = Recoverer::new(world.clone(), limits, Sizes::default());
+        let client = reading(&old, client(&old));
+        let call = client.call_with_recovery(Skill::LeadSubmit, json!({}), &recoverer, uncorrected);
+        let recovered = old.run(call).unwrap();
+        assert!(!recovered.doubt.may_have_acted(), "{status}");
+        let before = old.requests();
+        let after = new.requests();
+        assert!(before[1].contains("cache-control: no-cache\r\n"), "{}", before[1]);
+        assert!(after[0].starts_with("POST /new HTTP/1.1\r\n"), "{}", after[0]);
+        let body = |request: &str| request.split_once("idempotency_key").unwrap().1.to_owned();
+        assert_eq!(body(&before[0]), body(&after[0]), "{status}");
+        assert_eq!(world.sleeps(), [0.0; 0]);
+    }
+}
+
+#[test]
+fn a_card_that_leads_nowhere_else_is_not_read_twice() {
+    let gone = || Reply::http(404, &[], "");
+    // It leads where nobody is, to where it led before, and nowhere.
+    let other = Fake::start(vec![gone()]);
+    let world = Virtual::new(0.0);
+    for (card, requests) in [(card_of(&other), 2), (gone(), 2), (Reply::http(200, &[], "{}"), 2)] {
+        let old = Fake::start(vec![gone(), card, gone()]);
+        let client = reading(&old, client(&old));
+        let recoverer = recoverer(&world);
+        let call = client.call_with_recovery(Skill::LeadSubmit, json!({}), &recoverer, uncorrected);
+        let gave_up = old.run(call).unwrap_err();
+        assert_eq!(gave_up.advice, Advice::Stop(End::NoAgent));
+        assert!(!gave_up.doubt.may_have_acted());
+        assert_eq!(old.requests().len(), requests);
+    }
+}
+
+#[test]
+fn a_token_does_not_follow_a_card_to_another_origin() {
+    let new = Fake::start(vec![accepted("lead.submit.response")]);
+    let old = Fake::start(vec![Reply::http(404, &[], ""), card_of(&new)]);
+    let world = Virtual::new(0.0);
+    let client = reading(&old, client(&old)).with_token("s3cret").unwrap();
+    let recoverer = recoverer(&world);
+    let call = client.call_with_recovery(Skill::LeadSubmit, json!({}), &recoverer, uncorrected);
+    let gave_up = old.run(call).unwrap_err();
+    assert_eq!(gave_up.advice, Advice::Stop(End::NoAgent));
+    assert_eq!(new.requests().len(), 0);
+}
+
+/// The client, which reads the card again that is at this address.
+fn reading(seller: &Fake, client: Client) -> Client {
+    let card = crate::discover::card_url(&seller.url).unwrap();
+    client.rereading(crate::CardReader::unverified(crate::fake::transport(), card))
+}

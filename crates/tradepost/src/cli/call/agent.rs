@@ -14,7 +14,7 @@ use tradepost_wire::json::{Value, json};
 
 use super::super::card::trust;
 use super::super::course::{gave_up, recoverer};
-use super::super::discover::{block_on, transport};
+use super::super::discover::block_on;
 use super::super::output::{Failure, GOES_ON, INTERRUPTED, WAITS};
 use super::super::{Context, Outcome};
 use super::Arguments;
@@ -64,13 +64,15 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let token = arguments.token.bearer(context);
     let overall = arguments.retry.then(|| Duration::from_secs(arguments.overall));
     let (agent, followed) = block_on(async {
-        let transport = transport(arguments.timeout);
+        let transport = arguments.network.transport(context, arguments.timeout)?;
         let keys = arguments.keys.as_deref();
         let found = trust::discover(&transport, &arguments.url, keys).await?;
+        let card = trust::reader(&transport, &found.url, keys);
         let mut client = match arguments.words.binding {
             Some(carrier) => AgentClient::by(carrier, transport, &found, random_ids())?,
             None => AgentClient::new(transport, &found, random_ids())?,
         };
+        client = client.rereading(card);
         if let Some(token) = token {
             client = client.with_token(token)?;
         }

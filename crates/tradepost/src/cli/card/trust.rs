@@ -4,10 +4,10 @@
 use std::path::Path;
 
 use jiff::Timestamp;
-use tradepost_buyer::Transport;
 use tradepost_buyer::discover::{self, Discovered};
 use tradepost_buyer::text::{SENTENCE, WORD, plain};
 use tradepost_buyer::trust::{Jku, Judged, judge, judge_online};
+use tradepost_buyer::{CardReader, Transport, Url};
 use tradepost_keys::card::{Signature, Signed, Verdict, is_trusted};
 use tradepost_keys::keyset::KeySet;
 use tradepost_server::clock::Clock;
@@ -74,8 +74,33 @@ pub async fn discover(
     let found = discover::discover(transport, url, None).await;
     // Until here nothing but the card was asked for.
     let found = found.map_err(|failure| Failure::from(failure).without_effect())?;
+    judged(found, keys.as_ref())
+}
+
+/// Reads the same card again, and trusts it on the same terms.
+pub fn reader(transport: &Transport, card: &Url, keys: Option<&Path>) -> CardReader {
+    let transport = transport.clone();
+    let card = card.clone();
+    // The file was read before; one that was taken away since has nobody trusted.
+    let keys = keys.map(|path| self::keys(path).unwrap_or_default());
+    CardReader::new(move || {
+        let transport = transport.clone();
+        let card = card.clone();
+        let keys = keys.clone();
+        async move {
+            let found = discover::discover_anew(&transport, card.as_str()).await.ok()?;
+            judged(found, keys.as_ref()).ok()
+        }
+    })
+}
+
+/// Judges the signatures of a card by these keys, where there are any.
+///
+/// # Errors
+/// When no key has signed it.
+fn judged(found: Discovered, keys: Option<&KeySet>) -> Result<Discovered, Failure> {
     let Some(keys) = keys else { return Ok(found) };
-    let judged = judge(&signed(found.card.raw.get())?, &keys, Clock::system().now());
+    let judged = judge(&signed(found.card.raw.get())?, keys, Clock::system().now());
     Report::of(&judged).judge()?;
     Ok(found.with_verdicts(&judged))
 }

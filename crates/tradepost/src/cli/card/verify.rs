@@ -8,7 +8,8 @@ use tradepost_wire::json::json;
 
 use super::read;
 use super::trust::{self, Report};
-use crate::cli::discover::{block_on, transport};
+use crate::cli::discover::block_on;
+use crate::cli::network::NetworkArguments;
 use crate::cli::output::Failure;
 use crate::cli::output::table::{self, Column, Fit};
 use crate::cli::{Context, Outcome};
@@ -29,6 +30,8 @@ pub struct Arguments {
     #[arg(long, value_name = "SECONDS", default_value_t = 30,
         value_parser = clap::value_parser!(u64).range(1..=3600))]
     timeout: u64,
+    #[command(flatten)]
+    network: NetworkArguments,
 }
 
 /// Runs it.
@@ -37,7 +40,7 @@ pub struct Arguments {
 /// When the card cannot be read, or is not to be trusted.
 pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let keys = arguments.keys.as_deref().map(trust::keys).transpose()?.unwrap_or_default();
-    let transport = transport(arguments.timeout);
+    let transport = arguments.network.transport(context, arguments.timeout)?;
     let text = if arguments.card.contains("://") {
         let found = block_on(discover(&transport, &arguments.card, None))?;
         found.card.raw.get().to_owned()

@@ -4,10 +4,12 @@
 use std::time::Duration;
 
 use tradepost_buyer::card::NotAap;
-use tradepost_buyer::failure::{self, Garbled, Unsent};
+use tradepost_buyer::challenge::Challenge;
+use tradepost_buyer::failure::{self, Garbled, ProxyProblem, Unsent};
 use tradepost_buyer::record::of_code;
 use tradepost_buyer::refusal::{Adcp, By, ProtocolError, Refused};
 use tradepost_buyer::text::{SENTENCE, WORD, plain};
+use tradepost_buyer::transport::CertificateProblem;
 use tradepost_wire::aap::error::Received;
 use tradepost_wire::adcp::error::{Recovery, Rule};
 use tradepost_wire::catalog::Vocabulary;
@@ -131,6 +133,10 @@ fn from_unsent(message: String, unsent: Unsent) -> Failure {
             .hint("give the base address of an agent, such as https://dealer.example"),
         Unsent::Unreachable(_) => Failure::new(NO_ANSWER, message)
             .hint("check the address, and whether the agent is running"),
+        Unsent::Certificate { problem, .. } => {
+            Failure::new(NO_ANSWER, message).hint(of_certificate(problem))
+        }
+        Unsent::Proxy { why, .. } => Failure::new(NO_ANSWER, message).hint(of_proxy(&why)),
         Unsent::NotAap(not_aap) => from_not_aap(message, &not_aap),
         Unsent::NoInterface => Failure::new(NO_ANSWER, message)
             .hint("run tradepost discover for the agent's interfaces"),
@@ -181,6 +187,38 @@ fn from_unsent(message: String, unsent: Unsent) -> Failure {
     }
 }
 
+/// What to do about a certificate that is not trusted.
+fn of_certificate(problem: CertificateProblem) -> &'static str {
+    match problem {
+        CertificateProblem::UnknownIssuer => {
+            "if you trust its issuer (a private authority, or a proxy that reads TLS), give the issuer's \
+             certificate with --ca FILE; else do not use the address"
+        }
+        CertificateProblem::Expired => {
+            "tell the seller, who has to renew it; look whether the clock of this machine is right"
+        }
+        CertificateProblem::NotYetValid => "look whether the clock of this machine is right",
+        CertificateProblem::OtherName => {
+            "look whether the address is right; if it is, the seller's certificate has to name its host"
+        }
+        CertificateProblem::Revoked => "do not use the address; tell the seller",
+        CertificateProblem::Unusable => "tell the seller, whose certificate has to be replaced",
+    }
+}
+
+/// What to do about a proxy that lets nothing through.
+fn of_proxy(why: &ProxyProblem) -> &'static str {
+    match why {
+        ProxyProblem::Credentials => {
+            "put its user and password into the variable that names it: http://USER:PASSWORD@HOST:PORT"
+        }
+        ProxyProblem::NoHttp2 => "name the host in NO_PROXY, or use another binding than GRPC",
+        ProxyProblem::NoTunnel(_) => {
+            "look at HTTPS_PROXY, HTTP_PROXY and NO_PROXY, or ask whoever runs the proxy"
+        }
+    }
+}
+
 fn from_not_aap(message: String, not_aap: &NotAap) -> Failure {
     let (exit, hint) = match not_aap {
         NotAap::NoExtension => (NO_ANSWER, "say what you want in words, with --text"),
@@ -222,6 +260,11 @@ fn from_refused(message: String, refused: &Refused) -> Failure {
             failure.lines(why.into_iter().collect()).data(json!({}))
         }
     };
+    let challenges = refused.challenges();
+    for challenge in &challenges {
+        out.lines.push(format!("authentication that is wanted: {challenge}"));
+    }
+    let challenges: Vec<_> = challenges.iter().map(Challenge::document).collect();
     let waiting = refused.retry_after.map(|delay| format!("{} s", delay.as_secs_f64()));
     out.lines.push(match (refused.is_retryable(), waiting) {
         (true, Some(delay)) => format!("retry: the same request may succeed after {delay}"),
@@ -232,6 +275,7 @@ fn from_refused(message: String, refused: &Refused) -> Failure {
     out.with_facts(json!({
         "retryable": refused.is_retryable(),
         "retry_after_ms"?: refused.retry_after.map(milliseconds),
+        "challenges"?: Some(challenges).filter(|challenges| !challenges.is_empty()),
         "http_status"?: Some(refused.kept.status).filter(|status| *status != 0),
     }))
 }
@@ -323,7 +367,7 @@ fn from_status(message: String, status: u16) -> Failure {
     let (exit, hint) = match status {
         401 | 403 | 407 => (OTHER, "give a token that the seller accepts with --token"),
         408 | 425 | 429 | 500 | 502 | 503 | 504 => (LATER, "try again later"),
-        404 | 410 => (NO_ANSWER, "check the address; no agent answers there"),
+        404 | 405 | 410 => (NO_ANSWER, "check the address; no agent answers there"),
         _ => (NO_ANSWER, "check that the address is that of an A2A v1.0 agent"),
     };
     Failure::new(exit, message).hint(hint).data(json!({}))
@@ -354,206 +398,4 @@ fn detail(value: &Value) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use expect_test::{Expect, expect};
-    use tradepost_buyer::failure::{Defect, Kept, Unanswered};
-    use tradepost_buyer::refusal;
-    use tradepost_buyer::text::escape_json;
-
-    use super::*;
-
-    fn check(failure: failure::Failure, expected: &Expect) {
-        let Failure { exit, message, hint, lines, data, already_shown: _ } = failure.into();
-        let hint = hint.unwrap_or_default();
-        let lines = lines.iter().map(|line| format!("  {line}\n")).collect::<String>();
-        // As the printer writes it.
-        let data = escape_json(&data.unwrap().to_string());
-        expected.assert_eq(&format!("{exit} {message}\n{lines}hint: {hint}\n{data}\n"));
-    }
-
-    fn refused(error: &Value) -> failure::Failure {
-        let kept = Kept::new(200, None, b"");
-        let delay = Some(Duration::from_secs(2));
-        failure::Failure::Refused(Box::new(refusal::read(error, delay, kept).unwrap()))
-    }
-
-    #[test]
-    fn an_aap_error_shows_every_problem_and_what_to_do() {
-        let error = json!({"code": -32602, "message": "SCHEMA_VALIDATION_FAILED: 2 errors", "data": {
-            "type": "aap.error", "error_id": "err_1", "code": "SCHEMA_VALIDATION_FAILED",
-            "message": "2 errors", "retryable": false, "details": {"errors": [
-                {"instanceLocation": "/filters/make", "keyword": "type", "error": "must be array"},
-                {"instanceLocation": "", "keyword": "new\u{1b}", "error": "\u{202e}bad\r\nline"},
-            ], "allowed": ["a", "b"], "total": 2}}});
-        check(
-            refused(&error),
-            &expect![[r#"
-                3 SCHEMA_VALIDATION_FAILED: 2 errors
-                  /filters/make: must be array (type)
-                  the request: bad line (new)
-                  details.allowed: a, b
-                  details.total: 2
-                  error id: err_1
-                  retry: no, the same request would be refused again
-                hint: correct every entry of details.errors and send again
-                {"kind":"refused","in_doubt":false,"may_have_acted":false,"code":"SCHEMA_VALIDATION_FAILED","jsonrpc_code":-32602,"error_id":"err_1","details":{"errors":[{"instanceLocation":"/filters/make","keyword":"type","error":"must be array"},{"instanceLocation":"","keyword":"new\u001b","error":"\u202ebad\r\nline"}],"allowed":["a","b"],"total":2},"retryable":false,"retry_after_ms":2000,"http_status":200}
-            "#]],
-        );
-    }
-
-    #[test]
-    fn an_adcp_error_shows_what_is_wrong_and_whether_to_come_back() {
-        let error = json!({"code": -32000, "message": "x", "data": {"adcp_error": {
-            "code": "VALIDATION_ERROR", "message": "2 \u{202e}problems", "recovery": "correctable",
-            "field": "packages[0].budget", "suggestion": "send\na number", "retry_after": 5,
-            "issues": [{"pointer": "/packages/0/budget", "keyword": "type", "message": "no number"}],
-            "details": {"accepted_values": ["a", "b"]}}}});
-        check(
-            refused(&error),
-            &expect![[r#"
-            3 VALIDATION_ERROR: 2 problems
-              Values of the request are wrong, or break a rule of the business.
-              /packages/0/budget: no number (type)
-              details.accepted_values: a, b
-              the seller suggests: send a number
-              retry: no, the same request would be refused again
-            hint: correct every entry of issues and send again
-            {"kind":"refused","in_doubt":false,"may_have_acted":false,"code":"VALIDATION_ERROR","recovery":"correctable","jsonrpc_code":-32000,"sentence":"Values of the request are wrong, or break a rule of the business.","error":{"code":"VALIDATION_ERROR","message":"2 \u202eproblems","recovery":"correctable","field":"packages[0].budget","suggestion":"send\na number","retry_after":5,"issues":[{"pointer":"/packages/0/budget","message":"no number","keyword":"type"}],"details":{"accepted_values":["a","b"]}},"retryable":false,"retry_after_ms":5000,"http_status":200}
-        "#]],
-        );
-        let hasty = json!({"code": -32000, "message": "x", "data": {"adcp_error": {
-            "code": "CONFIGURATION_ERROR", "message": "no upstream", "recovery": "transient"}}});
-        check(
-            refused(&hasty),
-            &expect![[r#"
-            9 CONFIGURATION_ERROR: no upstream
-              The seller is set up wrongly; neither waiting nor another request helps.
-              retry: no, the same request would be refused again
-            hint: tell the people who run the seller
-            {"kind":"refused","in_doubt":false,"may_have_acted":false,"code":"CONFIGURATION_ERROR","recovery":"transient","jsonrpc_code":-32000,"sentence":"The seller is set up wrongly; neither waiting nor another request helps.","error":{"code":"CONFIGURATION_ERROR","message":"no upstream","recovery":"transient"},"retryable":false,"retry_after_ms":2000,"http_status":200}
-        "#]],
-        );
-        let unknown = json!({"code": -32000, "message": "x", "data": {"adcp_error": {
-            "code": "X_ACME_NEW", "message": "later"}}});
-        check(
-            refused(&unknown),
-            &expect![[r#"
-            7 X_ACME_NEW: later
-              The seller cannot do this at the moment.
-              retry: the same request may succeed after 2 s
-            hint: act on what the seller says; the code is new to us
-            {"kind":"refused","in_doubt":false,"may_have_acted":false,"code":"X_ACME_NEW","recovery":"transient","jsonrpc_code":-32000,"sentence":"The seller cannot do this at the moment.","error":{"code":"X_ACME_NEW","message":"later"},"retryable":true,"retry_after_ms":2000,"http_status":200}
-        "#]],
-        );
-    }
-
-    #[test]
-    fn what_is_said_in_words_is_no_reason_to_come_back() {
-        let text = "Sorry\u{1b}, no.".to_owned();
-        let malformed = Some(tradepost_wire::adcp::error::Malformed::TooLarge);
-        let (retry_after, kept) = (None, Kept::new(200, None, b""));
-        let by = By::Words { text, malformed };
-        let refused = Refused { by, retry_after, kept };
-        check(
-            failure::Failure::Refused(Box::new(refused)),
-            &expect![[r#"
-            9 the seller failed: Sorry, no.
-              the error object is larger than 4096 bytes
-              retry: no, the same request would be refused again
-            hint: act on what the seller says
-            {"kind":"refused","in_doubt":false,"may_have_acted":false,"retryable":false,"http_status":200}
-        "#]],
-        );
-        let by = By::Grpc { code: 14, message: "down".into() };
-        let refused = Refused { by, retry_after, kept: Kept::default() };
-        check(
-            failure::Failure::Refused(Box::new(refused)),
-            &expect![[r#"
-                7 the server answers with gRPC status 14: down
-                  retry: the same request may succeed later
-                hint: act on what the seller says
-                {"kind":"refused","in_doubt":true,"may_have_acted":true,"grpc_status":14,"retryable":true}
-            "#]],
-        );
-    }
-
-    #[test]
-    fn a_protocol_error_shows_its_fields() {
-        let error = json!({"code": -32602, "message": "Invalid parameters", "data": [
-            {"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": [
-                {"field": "message.parts", "description": "must have at least 1 item"}]}]});
-        check(
-            refused(&error),
-            &expect![[r#"
-            3 INVALID_PARAMS: Invalid parameters
-              message.parts: must have at least 1 item
-              retry: no, the same request would be refused again
-            hint: correct every field listed and send again
-            {"kind":"refused","in_doubt":false,"may_have_acted":false,"code":"INVALID_PARAMS","jsonrpc_code":-32602,"reason":null,"metadata":{},"violations":[{"field":"message.parts","description":"must have at least 1 item"}],"retryable":false,"retry_after_ms":2000,"http_status":200}
-        "#]],
-        );
-    }
-
-    #[test]
-    fn an_unknown_code_is_shown_as_it_came() {
-        let error = json!({"code": -32000, "message": "x", "data": {
-            "type": "aap.error", "code": "CREDIT_DECLINED", "message": "sorry", "retryable": true}});
-        check(
-            refused(&error),
-            &expect![[r#"
-            7 CREDIT_DECLINED: sorry
-              retry: the same request may succeed after 2 s
-            hint: act on what the seller says; the code is new to us
-            {"kind":"refused","in_doubt":false,"may_have_acted":false,"code":"CREDIT_DECLINED","jsonrpc_code":-32000,"error_id":"","retryable":true,"retry_after_ms":2000,"http_status":200}
-        "#]],
-        );
-    }
-
-    #[test]
-    fn a_request_that_was_not_sent_shows_every_problem() {
-        let refusal = aap::identify(&json!({"type": 5}), aap::Skill::ALL).unwrap_err();
-        let unsent = Unsent::Invalid(Box::new(refusal));
-        check(
-            failure::Failure::Unsent(unsent),
-            &expect![[r#"
-                2 not sent: SCHEMA_VALIDATION_FAILED: the request failed validation: /type: must be string
-                  /type: must be string (type)
-                hint: correct every problem listed, or send anyway with --no-check
-                {"kind":"unsent","in_doubt":false,"may_have_acted":false,"code":"SCHEMA_VALIDATION_FAILED","details":{"errors":[{"instanceLocation":"/type","keyword":"type","error":"must be string","expected":"string"}]}}
-            "#]],
-        );
-    }
-
-    #[test]
-    fn an_answer_that_is_none_shows_its_beginning() {
-        let kept = Kept::new(200, Some("text/html".into()), b"<html>\x1b[2J\r\n hello");
-        check(
-            failure::Failure::garbled(Defect::NotJson, kept),
-            &expect![[r#"
-            10 the answer is not valid JSON
-              HTTP 200, text/html, 18 bytes
-              begins: <html>[2J hello
-            hint: check that the address is that of an A2A v1.0 agent
-            {"kind":"garbled","in_doubt":true,"may_have_acted":true,"http_status":200}
-        "#]],
-        );
-        let timed_out = Unanswered::TimedOut(Duration::from_millis(1500));
-        check(
-            failure::Failure::Unanswered(timed_out),
-            &expect![[r#"
-            10 no answer within 1.5 s
-            hint: try again, or allow more time with --timeout
-            {"kind":"unanswered","in_doubt":true,"may_have_acted":true}
-        "#]],
-        );
-    }
-
-    #[test]
-    fn every_code_of_both_catalogs_has_an_exit_code_of_the_table() {
-        let exits = aap::Code::ALL.iter().map(|code| exit_of_aap(*code));
-        let exits = exits.chain(a2a::error::Code::ALL.iter().map(|code| exit_of_a2a(*code)));
-        for exit in exits {
-            assert!((INVALID..=OTHER).contains(&exit), "{exit}");
-        }
-    }
-}
+mod tests;

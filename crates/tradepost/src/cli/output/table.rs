@@ -17,10 +17,15 @@ pub enum Fit {
 impl Fit {
     fn room(self) -> Option<u16> {
         match self {
-            Self::Terminal => Table::new().width(),
+            Self::Terminal => usable(Table::new().width()),
             Self::Unbounded => None,
         }
     }
+}
+
+/// The width that a terminal says it has. Some, such as those of build servers, say that they have none.
+fn usable(width: Option<u16>) -> Option<u16> {
+    width.filter(|width| *width > 0)
 }
 
 /// A column: its heading, and whether its values are numbers.
@@ -150,6 +155,16 @@ mod tests {
             |id: &str, details: &str| vec![id.to_owned(), "$1".to_owned(), details.to_owned()];
         let rows = [row("lead_0123456789", "a word or two more"), row("lead_2", "")];
         rows_within(Some(room), &COLUMNS, &rows)
+    }
+
+    #[test]
+    fn a_terminal_without_a_width_gets_lines_of_any_width() {
+        let rows =
+            [vec!["lead_0123456789".to_owned(), "$1".to_owned(), "a word or two".to_owned()]];
+        let shown = |width| rows_within(usable(width), &COLUMNS, &rows);
+        assert_eq!(shown(Some(0)), shown(None));
+        assert!(shown(Some(0)).ends_with("lead_0123456789     $1  a word or two"));
+        assert_ne!(shown(Some(20)), shown(None));
     }
 
     #[test]

@@ -17,9 +17,12 @@ use tradepost_buyer::{BearerToken, Url, failure as buyer};
 use tradepost_server::clock::Clock;
 
 use super::super::Context;
-use super::super::discover::transport;
+use super::super::network::NetworkArguments;
 use super::super::output::{Failure, Output};
 use super::super::token::TokenFor;
+
+/// How many seconds an answer may take.
+const ANSWER_TIMEOUT: u64 = 30;
 
 /// Which tasks.
 #[derive(Debug, clap::Args)]
@@ -39,6 +42,8 @@ pub(super) struct Missed {
     #[arg(long, value_name = "SECONDS", default_value_t = 120, help_heading = "Missed deliveries",
         value_parser = clap::value_parser!(u64).range(1..=86_400))]
     patience: u64,
+    #[command(flatten)]
+    network: NetworkArguments,
 }
 
 /// What an agent is asked.
@@ -93,7 +98,8 @@ impl Missed {
             }
         };
         let tasks = self.task.clone();
-        Ok(Watched { tasks, endpoint, sender, question, authorization, policy })
+        let transport = self.network.transport(context, ANSWER_TIMEOUT)?;
+        Ok(Watched { tasks, endpoint, sender, question, authorization, policy, transport })
     }
 }
 
@@ -105,6 +111,7 @@ pub(super) struct Watched {
     question: Question,
     authorization: Option<(BearerToken, HeaderValue)>,
     policy: Policy,
+    transport: Transport,
 }
 
 impl Watched {
@@ -119,7 +126,6 @@ impl Watched {
     ) -> Failure {
         let watching = self.tasks.iter().map(|task| async move {
             let endpoint = self.endpoint.as_ref()?;
-            let transport = transport(30);
             let mut chance = random_ids();
             let edge = Edge {
                 now: || clock.now(),
@@ -127,7 +133,7 @@ impl Watched {
                 chance: || chance.f64(),
             };
             let ask = async || {
-                let answer = self.ask(&transport, endpoint, task).await;
+                let answer = self.ask(endpoint, task).await;
                 news.notify_one();
                 answer
             };
@@ -152,22 +158,18 @@ impl Watched {
         }
     }
 
-    async fn ask(
-        &self,
-        own: &Transport,
-        endpoint: &Url,
-        task: &str,
-    ) -> Result<String, buyer::Failure> {
+    async fn ask(&self, endpoint: &Url, task: &str) -> Result<String, buyer::Failure> {
+        let own = &self.transport;
         let ids = random_ids();
         let client = match self.question {
             Question::GetTask => {
                 let token = self.authorization.as_ref().map(|(_, value)| value);
                 return poll::get_task(own, endpoint, token, task).await;
             }
-            Question::McpTaskStatus => AdcpClient::mcp(transport(30), endpoint.as_str(), ids)?,
+            Question::McpTaskStatus => AdcpClient::mcp(own.clone(), endpoint.as_str(), ids)?,
             Question::A2aTaskStatus => {
                 let found = discover(own, endpoint.as_str(), None).await?;
-                AdcpClient::a2a(transport(30), &found, ids)?
+                AdcpClient::a2a(own.clone(), &found, ids)?
             }
         };
         let client = match &self.authorization {

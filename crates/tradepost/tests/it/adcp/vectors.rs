@@ -336,7 +336,14 @@ fn errors_are_found_and_followed_as_the_vectors_say() {
             _ => Via::McpTool,
         };
         let (status, content_type, retry_after) = (200, None, None);
-        let raw = RawResponse { via, status, content_type, retry_after, body: body.as_bytes() };
+        let raw = RawResponse {
+            via,
+            status,
+            content_type,
+            retry_after,
+            challenges: &[],
+            body: body.as_bytes(),
+        };
         let failure = read(&raw);
         let found = failure.as_ref().and_then(Failure::adcp);
         let code = found.map(|error| error.code.name().to_owned());

@@ -147,6 +147,7 @@ fn what_a_seller_refuses_is_said_with_code_sentence_and_exit_code() {
             error: AUTH_INVALID: the credential is not accepted; ask the seller for a valid one
               A credential was presented and rejected: revoked, expired or of a wrong signature.
               the seller suggests: renew an expired token once; otherwise have the credential replaced by a person
+              authentication that is wanted: Bearer; realm: gazette; error: invalid_token
               retry: no, the same request would be refused again
             hint: renew an expired token once; otherwise have the credential replaced by a person
         "#]],
@@ -194,4 +195,21 @@ fn a_suggested_way_of_billing_is_taken_by_the_loop() {
     let answered: Value = tradepost_wire::json::from_str(&shown).unwrap();
     assert_eq!(answered["again"][0]["accounts"][0]["billing"], "operator");
     assert_eq!(answered["failed_rows"], json!([]));
+}
+
+#[test]
+fn a_slip_in_the_name_of_a_task_is_answered_with_the_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = publisher(&folder);
+    for path in ["", "/mcp"] {
+        let url = format!("http://{}{path}", process.address);
+        for (task, meant) in [("get_product", Some("get_products")), ("horoscope", None)] {
+            let (exit, _, said) = ended(adcp(&["call", &url, task]));
+            assert_ne!(exit, 0, "{said}");
+            let hint = meant.map(|name| format!("\nhint: did you mean {name}? "));
+            let is_there =
+                hint.as_ref().map_or(said.contains("did you mean "), |it| said.contains(it));
+            assert_eq!(is_there, meant.is_some(), "{task} {said}");
+        }
+    }
 }

@@ -72,7 +72,7 @@ fn each_buyer_meets_a_seller_of_its_own_and_is_graded_by_itself() {
     assert_eq!((&of_ada["requests"], &of_ada["well_behaved"]), (&json!(3), &json!(true)));
     let text = written(&sandbox, "text");
     assert!(text.contains("scenario test, buyer ada: 3 requests\n"), "{text}");
-    assert!(text.ends_with("\n2 buyers: 1 well-behaved, 1 badly\n"), "{text}");
+    assert!(text.ends_with("\n2 buyers: 1 well-behaved, 1 badly behaved\n"), "{text}");
 }
 
 #[test]

@@ -59,7 +59,8 @@ impl Authority {
         })
     }
 
-    fn issue(&self, change: impl FnOnce(&mut CertificateParams)) -> Pair {
+    /// A certificate, changed.
+    pub fn issue(&self, change: impl FnOnce(&mut CertificateParams)) -> Pair {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         change(&mut params);
         let key = KeyPair::generate().unwrap();

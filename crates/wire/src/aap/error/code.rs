@@ -157,7 +157,8 @@ catalog! {
     /// have been received: see `details.lead_id`.
     AppointmentTimeUnavailable = "APPOINTMENT_TIME_UNAVAILABLE" {
         jsonrpc: -32000, retryable: false, http: 409, grpc: "FAILED_PRECONDITION",
-        remedy: Remedy::AskTime, hint: "ask the user for another time, or call the dealer",
+        remedy: Remedy::AskTime,
+        hint: "ask the user for another time, or call the dealer; the lead itself may have been received",
         sample: |asked| {
             Refusal::appointment_time_unavailable(asked.lead_id, asked.appointment_at)
         },

@@ -1,0 +1,114 @@
+//! The clients of a transport: with and without TLS, for HTTP/1.1 and for HTTP/2.
+
+use std::sync::OnceLock;
+
+use reqwest::{Client, ClientBuilder, Url, redirect};
+
+use super::{Limits, Transport, innermost};
+use crate::failure::{Failure, ProxyProblem, Unsent};
+
+/// Each is made when it is needed first.
+#[derive(Debug, Default)]
+pub(super) struct Clients {
+    plain: OnceLock<Client>,
+    secure: OnceLock<Client>,
+    plain_http2: OnceLock<Client>,
+    secure_http2: OnceLock<Client>,
+}
+
+impl Clients {
+    /// Those that somebody else has set up, for HTTP/1.1.
+    pub(super) fn of(plain: Client, secure: Client) -> Self {
+        Self { plain: plain.into(), secure: secure.into(), ..Self::default() }
+    }
+}
+
+/// Which version of HTTP a client speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum HttpVersion {
+    One,
+    Two,
+}
+
+impl Transport {
+    pub(super) fn client(&self, url: &Url) -> Result<&Client, Failure> {
+        let Clients { plain, secure, .. } = &*self.clients;
+        self.made(url, [plain, secure], HttpVersion::One)
+    }
+
+    /// One that speaks HTTP/2 alone.
+    pub(super) fn http2_client(&self, url: &Url) -> Result<&Client, Failure> {
+        if url.scheme() == "http"
+            && let Some(proxy) = self.network.proxy_of(url)
+        {
+            // It would be asked in HTTP/2, of which proxies for clear text know nothing.
+            let why = ProxyProblem::NoHttp2;
+            return Err(Failure::Unsent(Unsent::Proxy { proxy, why }));
+        }
+        let Clients { plain_http2, secure_http2, .. } = &*self.clients;
+        self.made(url, [plain_http2, secure_http2], HttpVersion::Two)
+    }
+
+    /// The client of these two that an address needs, made when there is none.
+    fn made<'c>(
+        &self,
+        url: &Url,
+        [without_tls, with_tls]: [&'c OnceLock<Client>; 2],
+        version: HttpVersion,
+    ) -> Result<&'c Client, Failure> {
+        let slot = match url.scheme() {
+            "http" => without_tls,
+            "https" => with_tls,
+            _ => return Err(Failure::address(url.as_str(), "is neither http nor https")),
+        };
+        if let Some(client) = slot.get() {
+            return Ok(client);
+        }
+        let built = self.build(version, url.scheme() == "https");
+        let client = built.map_err(|why| Failure::Unsent(Unsent::Setup(why)))?;
+        Ok(slot.get_or_init(|| client))
+    }
+
+    fn build(&self, version: HttpVersion, is_secure: bool) -> Result<Client, String> {
+        // A machine without certificates can still talk to a local agent.
+        let mut tls = if is_secure || self.network.is_plain_proxy_secure() {
+            self.network.tls()?
+        } else {
+            trusting_nobody()?
+        };
+        let (builder, protocol) = match version {
+            HttpVersion::One => (builder(self.limits).http1_only(), "http/1.1"),
+            HttpVersion::Two => (builder(self.limits).http2_prior_knowledge(), "h2"),
+        };
+        tls.alpn_protocols = vec![protocol.as_bytes().to_vec()];
+        let builder = match self.network.proxy() {
+            Some(proxy) => builder.proxy(proxy),
+            None => builder,
+        };
+        let client = builder.https_only(is_secure).tls_backend_preconfigured(tls).build();
+        client.map_err(|error| innermost(&error))
+    }
+}
+
+fn builder(limits: Limits) -> ClientBuilder {
+    Client::builder()
+        .user_agent(concat!("tradepost/", env!("CARGO_PKG_VERSION")))
+        .redirect(redirect::Policy::none())
+        // Only who calls knows whether a request may be sent twice.
+        .retry(reqwest::retry::never())
+        .referer(false)
+        // A proxy that nobody has named would read what is sent and decide where it goes.
+        .no_proxy()
+        .timeout(limits.timeout)
+        .connect_timeout(limits.connect.min(limits.timeout))
+}
+
+/// TLS that believes no certificate, for clients that connect without it.
+fn trusting_nobody() -> Result<rustls::ClientConfig, String> {
+    let provider = rustls::crypto::ring::default_provider();
+    let builder = rustls::ClientConfig::builder_with_provider(provider.into())
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?;
+    let roots = rustls::RootCertStore::empty();
+    Ok(builder.with_root_certificates(roots).with_no_client_auth())
+}

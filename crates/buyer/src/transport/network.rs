@@ -1,0 +1,326 @@
+//! How requests get to sellers: through which proxies, and whose certificates are believed.
+//!
+//! Nothing here reads the environment: who runs the program says what is in it. Addresses of this machine
+//! and of private networks never go through a proxy, whatever the variables say: a proxy would resolve
+//! them in a network of its own, and read what is only safe to send in clear text on the way to a
+//! neighbour.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+use hyper_util::client::proxy::matcher::Matcher;
+use reqwest::{Proxy, Url};
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::ServerCertVerifier;
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::{CertificateError, ClientConfig, RootCertStore};
+use rustls_platform_verifier::Verifier;
+
+use super::{ExchangeNumber, TrafficLog};
+use crate::discover::is_local;
+
+/// What a program knows of its network. Without anything: no proxy, the certificates of the machine, and
+/// nobody who is shown what travels.
+#[derive(Debug, Clone, Default)]
+pub struct Network {
+    proxies: Option<Arc<Proxies>>,
+    authorities: Vec<CertificateDer<'static>>,
+    pub(super) traffic: Option<Arc<TrafficLog>>,
+}
+
+/// The proxies for addresses with and without TLS, and the rules for what goes past them.
+struct Proxies {
+    matcher: Matcher,
+    /// With their credentials, which are shown to nobody.
+    plain: Option<Url>,
+    secure: Option<Url>,
+}
+
+// Their addresses may hold a password.
+impl fmt::Debug for Proxies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Proxies")
+    }
+}
+
+/// An environment variable that names no proxy. Its value is not repeated: it may hold a password.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadProxy {
+    /// The variable, as it was found.
+    pub variable: &'static str,
+    /// What is wrong with it.
+    pub why: &'static str,
+}
+
+impl fmt::Display for BadProxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.variable, self.why)
+    }
+}
+
+impl std::error::Error for BadProxy {}
+
+/// A file of certificates that cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BadAuthorities {
+    /// It holds no certificate in PEM.
+    None,
+    /// One of them is damaged.
+    Damaged,
+}
+
+impl fmt::Display for BadAuthorities {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "has no certificate (PEM, -----BEGIN CERTIFICATE-----)",
+            Self::Damaged => "has a certificate that cannot be read",
+        })
+    }
+}
+
+impl std::error::Error for BadAuthorities {}
+
+/// Why the certificate of a server is not believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CertificateProblem {
+    /// Nobody that is trusted here has issued it.
+    UnknownIssuer,
+    /// Its time is over.
+    Expired,
+    /// Its time has not come.
+    NotYetValid,
+    /// It is for other names than the host's.
+    OtherName,
+    /// Its issuer has taken it back.
+    Revoked,
+    /// Anything else: it is damaged, or not meant for servers.
+    Unusable,
+}
+
+impl fmt::Display for CertificateProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::UnknownIssuer => "nobody that is trusted here has issued it",
+            Self::Expired => "it has expired",
+            Self::NotYetValid => "it is not valid yet",
+            Self::OtherName => "it is for another host",
+            Self::Revoked => "its issuer has revoked it",
+            Self::Unusable => "it cannot be used for a server",
+        })
+    }
+}
+
+/// The names of the variables for addresses of one scheme, in the order in which they count: of several
+/// the first that says something. Programs agree that small letters come first.
+const PLAIN: [&str; 4] = ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"];
+const SECURE: [&str; 4] = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"];
+const PAST: [&str; 2] = ["no_proxy", "NO_PROXY"];
+
+/// What a server of CGI has among its variables. There `HTTP_PROXY` is a header that a stranger sent.
+const CGI: &str = "REQUEST_METHOD";
+
+impl Network {
+    /// With the proxies that these variables name: `HTTPS_PROXY`, `HTTP_PROXY` and `ALL_PROXY`, past
+    /// which `NO_PROXY` leads (hosts with everything below them, addresses, networks, or `*`).
+    ///
+    /// # Errors
+    /// The variable that names no proxy.
+    pub fn with_proxies<'v>(
+        mut self,
+        variable: impl Fn(&str) -> Option<&'v str>,
+    ) -> Result<Self, BadProxy> {
+        let filled = |name: &&'static str| {
+            let is_forged = *name == "HTTP_PROXY" && variable(CGI).is_some();
+            let value = variable(name).map(str::trim).filter(|value| !value.is_empty());
+            value.filter(|_| !is_forged).map(|value| (*name, value))
+        };
+        let named = |names: &[&'static str]| match names.iter().find_map(filled) {
+            Some((variable, value)) => proxy(variable, value).map(Some),
+            None => Ok(None),
+        };
+        let plain = named(&PLAIN)?;
+        let secure = named(&SECURE)?;
+        if plain.is_none() && secure.is_none() {
+            return Ok(self);
+        }
+        let past = PAST.iter().find_map(filled).map(|(_, value)| value).unwrap_or_default();
+        let text = |url: &Option<Url>| url.as_ref().map(Url::to_string).unwrap_or_default();
+        let matcher = Matcher::builder().http(text(&plain)).https(text(&secure)).no(past).build();
+        self.proxies = Some(Arc::new(Proxies { matcher, plain, secure }));
+        Ok(self)
+    }
+
+    /// Trusts the authorities in this PEM text, besides those of the machine.
+    ///
+    /// # Errors
+    /// When it holds no certificate, or one that cannot be read.
+    pub fn with_authorities(mut self, pem: &[u8]) -> Result<Self, BadAuthorities> {
+        let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+        let found = found.map_err(|_| BadAuthorities::Damaged)?;
+        if found.is_empty() {
+            return Err(BadAuthorities::None);
+        }
+        let mut readable = RootCertStore::empty();
+        for certificate in &found {
+            readable.add(certificate.clone()).map_err(|_| BadAuthorities::Damaged)?;
+        }
+        self.authorities.extend(found);
+        Ok(self)
+    }
+
+    /// Shows what travels to this log.
+    #[must_use]
+    pub fn with_traffic_log(self, log: TrafficLog) -> Self {
+        Self { traffic: Some(Arc::new(log)), ..self }
+    }
+
+    /// The proxy through which requests to an address go: its host and port, without its credentials.
+    #[must_use]
+    pub fn proxy_of(&self, url: &Url) -> Option<String> {
+        let proxy = self.proxies.as_ref()?.of(url)?;
+        let host = proxy.host_str().unwrap_or_default();
+        let port = proxy.port_or_known_default().unwrap_or_default();
+        Some(format!("{host}:{port}"))
+    }
+
+    /// Shows a body of this exchange, where somebody is shown what travels.
+    pub(super) fn show_body(
+        &self,
+        number: Option<ExchangeNumber>,
+        content_type: Option<&str>,
+        body: &[u8],
+    ) {
+        if let Some((log, number)) = self.traffic.as_ref().zip(number) {
+            log.body(number, content_type, body);
+        }
+    }
+
+    /// The proxies, as the client wants them.
+    pub(super) fn proxy(&self) -> Option<Proxy> {
+        let proxies = Arc::clone(self.proxies.as_ref()?);
+        Some(Proxy::custom(move |url| proxies.of(url).cloned()))
+    }
+
+    /// Whether the connection to the proxy for addresses without TLS has TLS itself.
+    pub(super) fn is_plain_proxy_secure(&self) -> bool {
+        let proxy = self.proxies.as_ref().and_then(|proxies| proxies.plain.as_ref());
+        proxy.is_some_and(|proxy| proxy.scheme() == "https")
+    }
+
+    /// How TLS is spoken with servers: they are believed as the machine believes them, or by the
+    /// authorities that were added. A machine without any (a container of nothing but the program) gets
+    /// those of Mozilla that the program was built with.
+    ///
+    /// # Errors
+    /// When there is nobody to trust, in words.
+    pub(super) fn tls(&self) -> Result<ClientConfig, String> {
+        let provider = Arc::new(ring::default_provider());
+        let verifier = self.verifier(&provider).map_err(|error| error.to_string())?;
+        let builder = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| error.to_string())?;
+        // Not less than what rustls would do: the verifier of the platform, or rustls's own.
+        let builder = builder.dangerous().with_custom_certificate_verifier(verifier);
+        Ok(builder.with_no_client_auth())
+    }
+
+    fn verifier(
+        &self,
+        provider: &Arc<CryptoProvider>,
+    ) -> Result<Arc<dyn ServerCertVerifier>, Box<dyn StdError>> {
+        let of_machine = Verifier::new(Arc::clone(provider));
+        if let Ok(verifier) = of_machine {
+            if self.authorities.is_empty() {
+                return Ok(Arc::new(verifier));
+            }
+            let added = self.authorities.iter().cloned();
+            return Ok(Arc::new(Verifier::new_with_extra_roots(added, Arc::clone(provider))?));
+        }
+        let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+        for certificate in &self.authorities {
+            roots.add(certificate.clone())?;
+        }
+        let verifier =
+            WebPkiServerVerifier::builder_with_provider(roots.into(), Arc::clone(provider));
+        Ok(verifier.build()?)
+    }
+}
+
+impl Proxies {
+    /// The proxy for an address.
+    fn of(&self, url: &Url) -> Option<&Url> {
+        if is_local(url) {
+            return None;
+        }
+        self.matcher.intercept(&url.as_str().parse().ok()?)?;
+        if url.scheme() == "https" { self.secure.as_ref() } else { self.plain.as_ref() }
+    }
+}
+
+/// The proxy that a variable names: an address, or a host and port alone.
+fn proxy(variable: &'static str, value: &str) -> Result<Url, BadProxy> {
+    let bad = |why| BadProxy { variable, why };
+    let address = if value.contains("://") { value.to_owned() } else { format!("http://{value}") };
+    let url = Url::parse(&address).map_err(|_| bad("is no address of a proxy"))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(bad("is neither http nor https"));
+    }
+    if !url.has_host() {
+        return Err(bad("has no host"));
+    }
+    Ok(url)
+}
+
+/// What an error of a connection says of the server's certificate, where that is its cause.
+pub(super) fn certificate_problem(error: &(dyn StdError + 'static)) -> Option<CertificateProblem> {
+    let mut cause = Some(error);
+    while let Some(current) = cause {
+        if let Some(rustls::Error::InvalidCertificate(why)) = current.downcast_ref() {
+            return Some(problem_of(why));
+        }
+        // An error of I/O hides what it wraps: its source is that of the wrapped one.
+        let wrapped = current.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        cause = match wrapped {
+            Some(wrapped) => Some(wrapped),
+            None => current.source(),
+        };
+    }
+    None
+}
+
+fn problem_of(why: &CertificateError) -> CertificateProblem {
+    match why {
+        CertificateError::UnknownIssuer => CertificateProblem::UnknownIssuer,
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+            CertificateProblem::Expired
+        }
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            CertificateProblem::NotYetValid
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            CertificateProblem::OtherName
+        }
+        CertificateError::Revoked => CertificateProblem::Revoked,
+        // rustls adds to these; none of the others is one that its reader could act on.
+        _ => CertificateProblem::Unusable,
+    }
+}
+
+/// Whether an error of a connection is the proxy's: it could not be reached, or gave no tunnel.
+pub(super) fn is_of_tunnel(error: &(dyn StdError + 'static)) -> bool {
+    let mut cause = Some(error);
+    while let Some(current) = cause {
+        if current.to_string().starts_with("tunnel error") {
+            return true;
+        }
+        cause = current.source();
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests;

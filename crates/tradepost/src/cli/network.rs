@@ -1,0 +1,60 @@
+//! How commands that act for a buyer reach the other side: by the proxies of the environment, believing
+//! the machine's authorities and those of `--ca`, and with `--verbose` in front of everybody's eyes.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tradepost_buyer::transport::{Limits, Network, TrafficLog, Transport};
+
+use super::Context;
+use super::output::{Failure, unreadable};
+
+/// The arguments that they share.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct NetworkArguments {
+    /// Believe certificates that the authorities in this file (PEM) have issued, besides those that this
+    /// machine believes.
+    #[arg(long, value_name = "FILE", help_heading = "Network")]
+    ca: Option<PathBuf>,
+    /// Show each request and answer on standard error, with secrets hidden. What they say of people is
+    /// shown.
+    #[arg(long, help_heading = "Network")]
+    verbose: bool,
+}
+
+impl NetworkArguments {
+    /// The network of a command: what was said, and the proxies that `HTTPS_PROXY`, `HTTP_PROXY`,
+    /// `ALL_PROXY` and `NO_PROXY` name.
+    ///
+    /// # Errors
+    /// When a variable names no proxy, or the file has no certificates.
+    pub(super) fn network(&self, context: &Context) -> Result<Network, Failure> {
+        let network = Network::default().with_proxies(|name| context.variable(name));
+        let mut network = network.map_err(|bad| {
+            Failure::usage(bad.to_string()).hint(
+                "write http://HOST:PORT, with http://USER:PASSWORD@HOST:PORT where it wants one",
+            )
+        })?;
+        if let Some(path) = &self.ca {
+            let pem = std::fs::read(path).map_err(unreadable(path))?;
+            network = network.with_authorities(&pem).map_err(|bad| {
+                Failure::usage(format!("{} {bad}", path.display()))
+                    .hint("give the certificate of whoever issued the server's, in PEM")
+            })?;
+        }
+        if self.verbose {
+            let output = context.output;
+            network = network.with_traffic_log(TrafficLog::new(move |text| output.talk(text)));
+        }
+        Ok(network)
+    }
+
+    /// The transport of a command with this patience, in seconds.
+    ///
+    /// # Errors
+    /// As [`Self::network`].
+    pub(super) fn transport(&self, context: &Context, seconds: u64) -> Result<Transport, Failure> {
+        let limits = Limits { timeout: Duration::from_secs(seconds), ..Limits::default() };
+        Ok(Transport::on(self.network(context)?, limits))
+    }
+}
